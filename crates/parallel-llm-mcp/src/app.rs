@@ -22,8 +22,8 @@ use parallel_llm_service::checker::CheckCommand;
 use parallel_llm_service::files::AroundFiles;
 use parallel_llm_service::telemetry;
 use parallel_llm_service::{
-    CalibrationFile, Catalogues, CheckKey, FetchCredit, FetchTime, Issuer, Journals, KeyUse, Later,
-    LookAtCircuits, Parts, ReadDocument, Runs, Services,
+    CalibrationFile, Catalogues, CheckKey, FetchCredit, FetchTime, Issuer, Journals, KeyUse, Lazy,
+    OpenCircuits, Parts, ReadDocument, Runs, Services,
 };
 use parallel_llm_settings::keys;
 use parallel_llm_settings::settings::{KeyWish, Origin, ProviderSettings, Settings};
@@ -47,8 +47,8 @@ pub fn wire_around(
     wrap: impl Fn(Arc<dyn Journal>) -> Arc<dyn Journal> + Send + Sync + 'static,
     around_files: Option<AroundFiles>,
 ) -> Services {
-    let store = later_store(settings);
-    let upstream = later_upstream(settings);
+    let store = lazy_store(settings);
+    let upstream = lazy_upstream(settings);
     let catalogues = Catalogues::new(settings, {
         let upstream = Arc::clone(&upstream);
         Box::new(move |id, key| {
@@ -68,7 +68,7 @@ pub fn wire_around(
         asking(&upstream, |provider, id| Box::pin(async move { provider.fetch_credit(&id).await }));
     let fetch_time: FetchTime =
         asking(&upstream, |provider, id| Box::pin(async move { provider.fetch_time(&id).await }));
-    let circuits: LookAtCircuits = {
+    let circuits: OpenCircuits = {
         let upstream = Arc::clone(&upstream);
         Box::new(move || upstream.made().map(Provider::circuits).unwrap_or_default())
     };
@@ -77,7 +77,7 @@ pub fn wire_around(
         let (store, calibration) = (Arc::clone(&store), Arc::clone(&calibration));
         let drain = Duration::from_millis(settings.drain_ms);
         let check = settings.check.clone();
-        Later::new(move || {
+        Lazy::new(move || {
             let (upstream, calibration) = (Arc::clone(&upstream), Arc::clone(&calibration));
             let journal = wrap(Arc::new(Journals::new(Arc::clone(&store))));
             let around_files = around_files.clone();
@@ -111,7 +111,7 @@ type Asking<T> = fn(Provider, ProviderId) -> BoxFuture<'static, Result<T, Failur
 
 /// Whom the service asks such a question of. The client is made when it is first needed.
 fn asking<T: 'static>(
-    upstream: &Arc<Later<Provider>>,
+    upstream: &Arc<Lazy<Provider>>,
     ask: Asking<T>,
 ) -> Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<T, Failure>> + Send + Sync> {
     let upstream = Arc::clone(upstream);
@@ -160,7 +160,7 @@ fn empty(folder: &Path) -> Result<(), Failure> {
 /// Reads documents that anybody may read.
 fn document_reader(settings: &Settings) -> ReadDocument {
     let settings = settings.clone();
-    let documents: Arc<Later<Documents>> = Arc::new(Later::new(move || {
+    let documents: Arc<Lazy<Documents>> = Arc::new(Lazy::new(move || {
         let certificates = settings.ca_file.as_deref().map(certificates::read).transpose();
         let connect_timeout_ms = settings.connect_timeout_ms;
         Box::pin(async move { Ok(Documents::new(connect_timeout_ms, certificates?.unwrap_or_default())) })
@@ -171,10 +171,10 @@ fn document_reader(settings: &Settings) -> ReadDocument {
     })
 }
 
-fn later_store(settings: &Settings) -> Arc<Later<Store>> {
+fn lazy_store(settings: &Settings) -> Arc<Lazy<Store>> {
     let config =
         StoreConfig { spill_folders: settings.spill_folders(), ..StoreConfig::new(settings.database()) };
-    Arc::new(Later::new(move || {
+    Arc::new(Lazy::new(move || {
         let config = config.clone();
         Box::pin(async move {
             let store = Store::open(config).await?;
@@ -184,9 +184,9 @@ fn later_store(settings: &Settings) -> Arc<Later<Store>> {
     }))
 }
 
-fn later_upstream(settings: &Settings) -> Arc<Later<Provider>> {
+fn lazy_upstream(settings: &Settings) -> Arc<Lazy<Provider>> {
     let settings = settings.clone();
-    Arc::new(Later::new(move || {
+    Arc::new(Lazy::new(move || {
         let made = make_upstream(&settings);
         Box::pin(async move { made })
     }))

@@ -16,8 +16,10 @@ use serde::Serialize;
 use serde_json::Value;
 use toml_edit::DocumentMut;
 
+use crate::access::Principal;
 use crate::models::check::ConfiguredModels;
-use crate::{CheckedModel, ModelState, OPENROUTER, Principal};
+use crate::models::{CheckedModel, ModelState};
+use crate::ports::OPENROUTER;
 use parallel_llm_install::clients;
 use parallel_llm_install::clients::file;
 use parallel_llm_settings::keys::{self, KeptKey};

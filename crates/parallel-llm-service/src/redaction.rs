@@ -10,7 +10,7 @@ use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, RunPlan};
 
-use super::Principal;
+use crate::access::Principal;
 use crate::report::{ErrorReport, Report};
 
 /// What replaces a failure's own message and next steps, which may name the owner's files or programs.

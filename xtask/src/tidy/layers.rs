@@ -31,6 +31,7 @@ const HOUSES: &[House] = &[
     House {
         folder: "crates/parallel-llm-service",
         floors: &[
+            "services",
             "doctor",
             "import",
             "ask",
@@ -41,7 +42,8 @@ const HOUSES: &[House] = &[
             "redaction",
             "access",
             "report",
-            "later",
+            "ports",
+            "lazy",
         ],
     },
 ];

@@ -12,7 +12,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::order::{Decision, Excess};
-use crate::Principal;
+use crate::access::Principal;
 
 /// How long a user may take to decide: a coffee, not a night in which prices change.
 pub const DECISION_MAX: Duration = Duration::from_secs(10 * 60);
@@ -96,7 +96,7 @@ mod tests {
     use parallel_llm_engine::PicoUsd;
 
     use super::*;
-    use crate::Grant;
+    use crate::access::Grant;
 
     const EXCESS: Excess = Excess {
         worst_case: PicoUsd::from_usd(5),

@@ -17,7 +17,7 @@ use super::Asking;
 use super::fitness;
 use super::plan::Planner;
 use super::quote::{Quote, Resolved};
-use crate::{KnownRun, RunHandle};
+use crate::runs::{KnownRun, RunHandle};
 
 /// How long the end of a run is waited for that has its answer: longer than it is asked what lost requests cost. Seats
 /// that are waited for may take longer, which is worth being told.

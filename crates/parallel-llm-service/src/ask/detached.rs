@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, RunId, RunStatus};
 
+use crate::access::Scope;
 use crate::runs::History;
-use crate::{Hold, RunHandle, Scope};
+use crate::runs::{Hold, RunHandle};
 
 /// A hold for each run that was begun in this process, is not over, and whose caller does not wait for it; reached on
 /// behalf of one principal.

@@ -10,7 +10,7 @@ use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, ProviderId, Routing, RunPlan, RunRequest};
 use parallel_llm_provider::{Dialect, EffortField};
 
-use crate::Principal;
+use crate::access::Principal;
 use crate::models::providers::Providers;
 use parallel_llm_settings::settings::{Origin, Settings, Shown};
 

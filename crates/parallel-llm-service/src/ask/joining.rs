@@ -13,7 +13,7 @@ use crate::runs::files::{self, Folder};
 use crate::runs::handle::Heirship;
 use crate::runs::history::Held;
 use crate::runs::relay::{Relay, Seen, is_past};
-use crate::{PastRun, RunHandle};
+use crate::runs::{PastRun, RunHandle};
 
 impl Asking {
     /// A hold on the run for one who asks the same: its files are written to the output folder of this process too,

@@ -17,8 +17,10 @@ use std::sync::Arc;
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, RunPlan};
 
+use crate::access::Scope;
+use crate::lazy::Lazy;
 use crate::runs::History;
-use crate::{Later, RunHandle, Runs, Scope};
+use crate::runs::{RunHandle, Runs};
 use quote::Resolved;
 
 pub(crate) use approvals::OpenApprovals;
@@ -36,7 +38,7 @@ pub use waiting::{CLIENT_TIMEOUT_UNKNOWN, Shutdown, Waiting};
 pub struct Asking {
     pub(crate) planner: Planner,
     pub(crate) history: History,
-    pub(crate) live: Arc<Later<Runs>>,
+    pub(crate) live: Arc<Lazy<Runs>>,
 }
 
 impl Asking {

@@ -11,7 +11,8 @@ use parallel_llm_engine::{Code, Failure, PicoUsd};
 use serde::{Deserialize, Serialize};
 
 use super::{Asking, Continuation, Question, Quote, QuotedCost};
-use crate::{Principal, RunHandle};
+use crate::access::Principal;
+use crate::runs::RunHandle;
 
 /// What is ordered.
 #[derive(Clone)]

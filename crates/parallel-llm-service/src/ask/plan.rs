@@ -8,8 +8,9 @@ use parallel_llm_engine::value::next::Operation;
 use parallel_llm_engine::{Code, Failure, RunPlan, RunRequest};
 
 use super::fitness::{self, Typed};
+use crate::access::Principal;
 use crate::models::lists::Lists;
-use crate::{CalibrationFile, Principal};
+use crate::runs::CalibrationFile;
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::Settings;
 

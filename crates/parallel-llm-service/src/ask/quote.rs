@@ -8,7 +8,7 @@ use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunPlan};
 
 use super::Asking;
-use crate::RunHandle;
+use crate::runs::RunHandle;
 
 /// What something may cost, and what it is allowed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

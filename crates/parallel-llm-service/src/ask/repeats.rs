@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::Asking;
 use super::continuing::Continuation;
-use crate::{KnownRun, PastRun, RunHandle};
+use crate::runs::{KnownRun, PastRun, RunHandle};
 
 /// What the principal is told before anything else of a run that answers the question and was there already.
 const NOT_ANEW: &str = "nothing was asked anew";

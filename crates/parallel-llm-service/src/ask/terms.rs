@@ -6,7 +6,7 @@ use parallel_llm_engine::value::next::{Advice, Argument, Next};
 use parallel_llm_engine::{Code, Failure};
 
 use super::plan::Planner;
-use crate::Principal;
+use crate::access::Principal;
 
 impl Planner {
     /// What holds where this principal's request says nothing. The check command runs on the owner's machine, for the owner alone.

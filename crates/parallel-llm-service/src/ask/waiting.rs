@@ -10,8 +10,8 @@ use parallel_llm_engine::{Code, Failure};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::RunHandle;
 use crate::report::Report;
+use crate::runs::RunHandle;
 
 /// How long a client waits of which nothing is known: the shortest default that is in wide use.
 pub const CLIENT_TIMEOUT_UNKNOWN: Duration = Duration::from_secs(60);

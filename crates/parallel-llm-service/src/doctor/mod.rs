@@ -39,11 +39,13 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::access::Access;
+use crate::access::Principal;
 use crate::ask::Asking;
+use crate::lazy::Lazy;
 use crate::models::check::ConfiguredModels;
 use crate::models::providers::Providers;
+use crate::ports::{FetchCredit, FetchTime};
 use crate::runs::History;
-use crate::{FetchCredit, FetchTime, Later, Principal};
 use parallel_llm_settings::settings::Settings;
 
 pub use probe::{Probe, ProbeReport};
@@ -175,7 +177,7 @@ pub struct Doctor {
     pub(crate) access: Access,
     pub(crate) configured: ConfiguredModels,
     pub(crate) history: History,
-    pub(crate) store: Arc<Later<Store>>,
+    pub(crate) store: Arc<Lazy<Store>>,
     pub(crate) asking: Asking,
     pub(crate) fetch_credit: Arc<FetchCredit>,
     pub(crate) fetch_time: Arc<FetchTime>,

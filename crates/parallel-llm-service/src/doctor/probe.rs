@@ -10,9 +10,9 @@ use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest, plan::bud
 use serde::Serialize;
 
 use super::{Doctor, Finding, Health};
-use crate::RunHandle;
 use crate::models::check::Named;
 use crate::report::{ErrorReport, Report, SeatReport};
+use crate::runs::RunHandle;
 
 /// The check's name.
 const CHECK: &str = "probe";

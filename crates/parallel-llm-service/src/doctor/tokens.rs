@@ -1,7 +1,7 @@
 //! Who is let in over HTTP.
 
 use super::{Doctor, Finding};
-use crate::TokenState;
+use crate::access::TokenState;
 
 /// Why the database cannot be read is told by the check of it.
 pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {

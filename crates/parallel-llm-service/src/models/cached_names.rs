@@ -7,7 +7,7 @@ use parallel_llm_engine::Failure;
 use super::Models;
 use super::catalogue::{KeyUse, Wanted};
 use super::providers::has_key;
-use crate::Scope;
+use crate::access::Scope;
 
 impl Models {
     /// Names of models as one types them, each once: those of the user's settings first, then the lists at hand of the

@@ -15,7 +15,7 @@ use super::catalogue::{List, Source, Wanted};
 use super::find::{ListLine, per_million};
 use super::lists::{Lists, ProviderLookup};
 use super::providers::has_key;
-use crate::Scope;
+use crate::access::Scope;
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::ProviderSettings;
 

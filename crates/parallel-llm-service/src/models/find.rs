@@ -14,7 +14,7 @@ use super::catalogue::{Source, Wanted};
 use super::lists::ProviderLookup;
 use super::local::LocalServer;
 use super::providers::has_key;
-use crate::Scope;
+use crate::access::Scope;
 use crate::report::ErrorReport;
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::ProviderSettings;
@@ -298,7 +298,10 @@ mod tests {
     use parallel_llm_engine::Catalogue;
 
     use super::*;
-    use crate::{CalibrationFile, Catalogues, Fetch, Later, Parts, Services};
+    use crate::lazy::Lazy;
+    use crate::models::{Catalogues, Fetch};
+    use crate::runs::CalibrationFile;
+    use crate::services::{Parts, Services};
     use parallel_llm_settings::settings::{Environment, Folders, Settings};
 
     /// A key for a server on this machine, in the variable of the program that such servers come with.
@@ -337,8 +340,8 @@ mod tests {
             issuer: None,
             fetch_credit: Box::new(|_| Box::pin(async { Ok(None) })),
             fetch_time: Box::new(|_| Box::pin(async { Ok(None) })),
-            runs: Later::new(move || Box::pin(async move { Err(nothing()) })),
-            store: Arc::new(Later::new(move || Box::pin(async move { Err(nothing()) }))),
+            runs: Lazy::new(move || Box::pin(async move { Err(nothing()) })),
+            store: Arc::new(Lazy::new(move || Box::pin(async move { Err(nothing()) }))),
         });
         let providers = providers.iter().map(|id| (*id).to_owned()).collect();
         services.models.find(&ModelQuery { providers, ..ModelQuery::default() }).await.unwrap();

@@ -11,7 +11,8 @@ pub(crate) mod providers;
 
 use std::sync::Arc;
 
-use crate::{LookAtCircuits, Principal};
+use crate::access::Principal;
+use crate::ports::OpenCircuits;
 use check::ConfiguredModels;
 use lists::Lists;
 use parallel_llm_settings::settings::Settings;
@@ -27,7 +28,7 @@ pub use overview::Overview;
 pub struct Models {
     pub(crate) lists: Lists,
     pub(crate) configured: ConfiguredModels,
-    pub(crate) circuits: Arc<LookAtCircuits>,
+    pub(crate) circuits: Arc<OpenCircuits>,
     pub(crate) principal: Principal,
 }
 

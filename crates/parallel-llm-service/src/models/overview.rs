@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::Models;
 use super::find::{ModelLine, ModelQuery};
-use crate::{OPENROUTER, Principal};
+use crate::access::Principal;
+use crate::ports::OPENROUTER;
 
 /// Failing models that are told of: more than a panel has labs, and still a small part of a result.
 const CIRCUITS_MAX: usize = 8;

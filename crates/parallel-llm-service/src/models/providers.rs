@@ -8,7 +8,7 @@ use parallel_llm_engine::request::panel::{ModelRef, PanelEntry};
 use parallel_llm_engine::{Failure, ProviderId};
 use parallel_llm_provider::Known;
 
-use crate::CheckKey;
+use crate::ports::CheckKey;
 use parallel_llm_settings::settings::{KeyWish, Origin, ProviderSettings, Settings};
 
 /// Whether a key is set, or a program that prints one.

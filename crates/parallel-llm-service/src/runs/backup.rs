@@ -8,7 +8,8 @@ use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_store::{BackedUp, Restored, Soundness, SpillState, Store, Thoroughness};
 
-use crate::{Later, Principal};
+use crate::access::Principal;
+use crate::lazy::Lazy;
 use parallel_llm_settings::settings::Settings;
 
 /// How long a database is read: some hundred gigabytes.
@@ -31,7 +32,7 @@ pub struct StoreCheck {
 #[derive(Clone)]
 pub struct Database {
     pub(crate) settings: Arc<Settings>,
-    pub(crate) store: Arc<Later<Store>>,
+    pub(crate) store: Arc<Lazy<Store>>,
     pub(crate) principal: Principal,
 }
 

@@ -5,7 +5,7 @@ use parallel_llm_store::{CostBy, CostLine, CostQuery};
 use serde::Serialize;
 
 use super::statistics::Statistics;
-use crate::Scope;
+use crate::access::Scope;
 
 /// Stands for the owner among the names of tokens, none of which begins so.
 const OWNER: &str = "-";

@@ -7,8 +7,9 @@ use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use parallel_llm_engine::{Code, Failure, RunId};
 
 use super::history::History;
+use crate::access::Scope;
 use crate::files;
-use crate::{RunFilter, Scope};
+use parallel_llm_store::RunFilter;
 
 /// Runs of the list that are read at once.
 const PAGE_RUNS: usize = 500;

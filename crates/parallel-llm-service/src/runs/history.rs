@@ -12,8 +12,10 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::files::{self, FileWriter, FilesWatch, Folder};
 use super::relay::Relay;
+use crate::access::{Principal, Scope};
+use crate::lazy::Lazy;
 use crate::report::{FilesReport, Report};
-use crate::{CalibrationFile, Later, Principal, RunHandle, Runs, Scope};
+use crate::runs::{CalibrationFile, RunHandle, Runs};
 use parallel_llm_settings::clock;
 
 /// As many runs as the store lists at once.
@@ -45,8 +47,8 @@ pub struct PastRun {
 /// The runs that exist for a principal, under way or remembered.
 #[derive(Clone)]
 pub struct History {
-    pub(crate) store: Arc<Later<Store>>,
-    pub(crate) live: Arc<Later<Runs>>,
+    pub(crate) store: Arc<Lazy<Store>>,
+    pub(crate) live: Arc<Lazy<Runs>>,
     pub(crate) calibration: Arc<CalibrationFile>,
     /// Where runs' folders lie.
     pub(crate) output_dir: PathBuf,

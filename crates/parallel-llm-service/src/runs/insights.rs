@@ -11,7 +11,7 @@ use parallel_llm_store::SeatFact;
 use serde::Serialize;
 
 use super::statistics::Statistics;
-use crate::Scope;
+use crate::access::Scope;
 
 /// The version of the shape.
 const SCHEMA: u32 = 1;

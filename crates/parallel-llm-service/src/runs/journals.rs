@@ -11,18 +11,18 @@ use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{CallerSlot, Failure, RunId, RunPlan};
 use parallel_llm_store::Store;
 
-use crate::Later;
+use crate::lazy::Lazy;
 
 /// Routes each run by its plan's store mode. The store is opened by the first run that needs it.
 #[derive(Clone)]
 pub struct Journals {
-    store: Arc<Later<Store>>,
+    store: Arc<Lazy<Store>>,
     memory: MemoryJournal,
 }
 
 impl Journals {
     /// A journal over this store.
-    pub fn new(store: Arc<Later<Store>>) -> Self {
+    pub fn new(store: Arc<Lazy<Store>>) -> Self {
         Self { store, memory: MemoryJournal::default() }
     }
 }

@@ -9,14 +9,14 @@ use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Event, Recorded, RunId};
 use parallel_llm_store::{RunProgress, Store};
 
-use crate::Later;
+use crate::lazy::Lazy;
 
 /// How often the store is asked about a run another process is doing.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// One such run, and where it is watched here.
 pub(crate) struct Relay {
-    pub(crate) store: Arc<Later<Store>>,
+    pub(crate) store: Arc<Lazy<Store>>,
     pub(crate) id: RunId,
     pub(crate) hub: Arc<Hub>,
 }

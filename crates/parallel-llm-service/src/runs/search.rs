@@ -4,7 +4,7 @@ use parallel_llm_engine::Failure;
 use parallel_llm_store::Matches;
 
 use super::history::History;
-use crate::Scope;
+use crate::access::Scope;
 
 impl History {
     /// The runs with a text in which all of these words stand, newest first, at most `limit`; and how many were not searched,

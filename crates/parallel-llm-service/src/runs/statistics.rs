@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use parallel_llm_store::Store;
 
-use crate::{Later, Principal};
+use crate::access::Principal;
+use crate::lazy::Lazy;
 
 /// Sums and shares over many runs.
 #[derive(Clone)]
 pub struct Statistics {
-    pub(crate) store: Arc<Later<Store>>,
+    pub(crate) store: Arc<Lazy<Store>>,
     pub(crate) principal: Principal,
 }

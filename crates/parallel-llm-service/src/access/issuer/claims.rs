@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::{Grant, Scope};
+use crate::access::{Grant, Scope};
 use parallel_llm_settings::settings::IssuerSettings;
 
 /// How far the issuer's clock may be from ours, in seconds.

@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 use jws::Jws;
 use key::PublicKey;
 
-use crate::Grant;
+use crate::access::Grant;
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::IssuerSettings;
 

@@ -11,7 +11,7 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyP
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Scope;
+use crate::access::Scope;
 
 const ISSUER: &str = "https://id.example/tenant";
 const AUDIENCE: &str = "https://ask.example/mcp";

@@ -16,7 +16,7 @@ use secrecy::SecretString;
 use serde::Serialize;
 
 use super::{Grant, Issuer, Principal, Scope};
-use crate::Later;
+use crate::lazy::Lazy;
 use parallel_llm_settings::settings::Settings;
 use secret::Secret;
 
@@ -104,7 +104,7 @@ impl TokenState {
 #[derive(Clone)]
 pub struct Access {
     pub(crate) settings: Arc<Settings>,
-    pub(crate) store: Arc<Later<Store>>,
+    pub(crate) store: Arc<Lazy<Store>>,
     pub(crate) issuer: Option<Arc<Issuer>>,
     pub(crate) principal: Principal,
 }

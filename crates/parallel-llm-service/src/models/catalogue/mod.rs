@@ -17,7 +17,7 @@ use parallel_llm_provider::{EMBEDDED_ON, embedded_catalogue};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use crate::OPENROUTER;
+use crate::ports::OPENROUTER;
 use kept::{Kept, Mark};
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::{ProviderSettings, Settings};

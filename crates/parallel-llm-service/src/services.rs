@@ -1,0 +1,204 @@
+//! [`Services`]: the use cases as small structs, all made for one principal.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use parallel_llm_settings::settings::Settings;
+use parallel_llm_store::Store;
+
+use crate::access::{Access, Issuer, Principal};
+use crate::ask::{Approvals, Asking, Detached, OpenApprovals, Planner};
+use crate::doctor::Doctor;
+use crate::import::Importing;
+use crate::lazy::Lazy;
+use crate::models::check::ConfiguredModels;
+use crate::models::lists::Lists;
+use crate::models::providers::Providers;
+use crate::models::{Catalogues, Models};
+use crate::ports::{CheckKey, FetchCredit, FetchTime, OpenCircuits};
+use crate::runs::{CalibrationFile, Database, History, Hold, Retention, Runs, Statistics};
+
+/// The shortest time limit for closing the store: a checkpoint of its log takes milliseconds.
+const CLOSE_MIN: Duration = Duration::from_millis(500);
+
+/// The use cases, each on behalf of one principal.
+#[derive(Clone)]
+pub struct Services {
+    shared: Arc<Shared>,
+    checks: bool,
+    /// The principal that every use case acts for.
+    pub principal: Principal,
+    /// The settings in force.
+    pub settings: Arc<Settings>,
+    /// Asks questions and continues runs.
+    pub ask: Asking,
+    /// Approvals that users have yet to give.
+    pub approvals: Approvals,
+    /// Runs that no caller waits for.
+    pub detached: Detached,
+    /// Runs in progress and stored runs.
+    pub runs: History,
+    /// Figures over stored runs.
+    pub statistics: Statistics,
+    /// Purges stored runs.
+    pub retention: Retention,
+    /// The database of the runs.
+    pub database: Database,
+    /// The models on offer.
+    pub models: Models,
+    /// Tokens and their scopes.
+    pub access: Access,
+    /// Checks of the whole set-up.
+    pub doctor: Doctor,
+    /// Imports the settings of the Python server.
+    pub import: Importing,
+}
+
+/// The parts of [`Services`]. Parts that take time or may fail are lazy, so that a server starts at once and reports a
+/// missing part to the caller that needs it.
+pub struct Parts {
+    /// The settings in force.
+    pub settings: Settings,
+    /// The lists of models.
+    pub catalogues: Catalogues,
+    /// Checks that a provider has its key.
+    pub check_key: CheckKey,
+    /// Fetches the credit left on a provider's key.
+    pub fetch_credit: FetchCredit,
+    /// Lists the models that are not asked for a while.
+    pub circuits: OpenCircuits,
+    /// An outside issuer whose tokens are accepted.
+    pub issuer: Option<Arc<Issuer>>,
+    /// Fetches a provider's clock.
+    pub fetch_time: FetchTime,
+    /// The table that turns agreement into confidence.
+    pub calibration: Arc<CalibrationFile>,
+    /// The runs in progress.
+    pub runs: Lazy<Runs>,
+    /// The store of runs.
+    pub store: Arc<Lazy<Store>>,
+}
+
+/// What the services of all principals share.
+struct Shared {
+    settings: Arc<Settings>,
+    lists: Lists,
+    circuits: Arc<OpenCircuits>,
+    issuer: Option<Arc<Issuer>>,
+    fetch_credit: Arc<FetchCredit>,
+    fetch_time: Arc<FetchTime>,
+    calibration: Arc<CalibrationFile>,
+    live: Arc<Lazy<Runs>>,
+    store: Arc<Lazy<Store>>,
+    approvals: OpenApprovals,
+    detached: Arc<Mutex<Vec<Hold>>>,
+}
+
+impl Services {
+    /// Services of these parts, for the owner of the data folder.
+    pub fn new(parts: Parts) -> Self {
+        let settings = Arc::new(parts.settings);
+        let providers = Providers::new(&settings, parts.check_key);
+        let shared = Shared {
+            settings,
+            lists: Lists { providers, catalogues: Arc::new(parts.catalogues) },
+            circuits: Arc::new(parts.circuits),
+            issuer: parts.issuer,
+            fetch_credit: Arc::new(parts.fetch_credit),
+            fetch_time: Arc::new(parts.fetch_time),
+            calibration: parts.calibration,
+            live: Arc::new(parts.runs),
+            store: parts.store,
+            approvals: OpenApprovals::default(),
+            detached: Arc::default(),
+        };
+        Self::of(Arc::new(shared), Principal::Owner, true)
+    }
+
+    /// The same services for this principal.
+    #[must_use]
+    pub fn acting_for(&self, principal: Principal) -> Self {
+        Self::of(Arc::clone(&self.shared), principal, self.checks)
+    }
+
+    /// The same services without the user's check command. A caller's question decides part of the command's input, and a
+    /// caller of a server need not own the machine.
+    #[must_use]
+    pub fn without_checks(self) -> Self {
+        Self::of(self.shared, self.principal, false)
+    }
+
+    fn of(shared: Arc<Shared>, principal: Principal, checks: bool) -> Self {
+        let who = || principal.clone();
+        let (settings, store) = (|| Arc::clone(&shared.settings), || Arc::clone(&shared.store));
+        let configured = ConfiguredModels { lists: shared.lists.clone() };
+        let history = History {
+            store: store(),
+            live: Arc::clone(&shared.live),
+            calibration: Arc::clone(&shared.calibration),
+            output_dir: output_dir(&shared.settings),
+            principal: who(),
+        };
+        let planner = Planner {
+            principal: who(),
+            checks,
+            lists: shared.lists.clone(),
+            calibration: Arc::clone(&shared.calibration),
+        };
+        let ask = Asking { planner, history: history.clone(), live: Arc::clone(&shared.live) };
+        let detached = Detached { all: Arc::clone(&shared.detached), history: history.clone() };
+        let issuer = shared.issuer.clone();
+        let access = Access { settings: settings(), store: store(), issuer, principal: who() };
+        let doctor = Doctor {
+            settings: settings(),
+            principal: who(),
+            access: access.clone(),
+            configured: configured.clone(),
+            history: history.clone(),
+            store: store(),
+            asking: ask.clone(),
+            fetch_credit: Arc::clone(&shared.fetch_credit),
+            fetch_time: Arc::clone(&shared.fetch_time),
+        };
+        Self {
+            statistics: Statistics { store: store(), principal: who() },
+            retention: Retention { history: history.clone() },
+            database: Database { settings: settings(), store: store(), principal: who() },
+            models: Models {
+                lists: shared.lists.clone(),
+                configured: configured.clone(),
+                circuits: Arc::clone(&shared.circuits),
+                principal: who(),
+            },
+            import: Importing { settings: settings(), principal: who(), configured },
+            settings: settings(),
+            runs: history,
+            ask,
+            approvals: Approvals { all: Arc::clone(&shared.approvals), principal: who() },
+            detached,
+            access,
+            doctor,
+            shared,
+            principal,
+            checks,
+        }
+    }
+
+    /// Waits at most this long for the runs in progress, then closes the store. A run that does not end in time is
+    /// `interrupted` and keeps its answers.
+    pub async fn close(&self, within: Duration) {
+        if let Some(runs) = self.shared.live.made() {
+            runs.drain(within).await;
+        }
+        if let Some(store) = self.shared.store.made() {
+            // Everything acknowledged is on disk already; closing only truncates the log.
+            let _ = tokio::time::timeout(within.max(CLOSE_MIN), store.close()).await;
+        }
+    }
+}
+
+/// The parent of the runs' folders.
+fn output_dir(settings: &Settings) -> PathBuf {
+    settings.output_dir.clone().unwrap_or_else(|| settings.data_dir.join("runs"))
+}
