@@ -390,7 +390,7 @@ fn a_typed_model_without_a_key_is_refused_before_anything_is_sent() {
 #[test]
 fn what_a_provider_cannot_do_is_said() {
     let stage = stage();
-    let local = stage.simulator().openai_base_url();
+    let local = stage.simulator().base_url_of("openai").expect("it speaks OpenAI");
     let ask = alone(&stage, &["ask", "--json", "-m", "mistral:mistralai/mistral-large-4-0", "Why?"])
         .env("MISTRAL_BASE_URL", &local)
         .env("MISTRAL_API_KEY", stage.simulator().api_key())

@@ -88,18 +88,4 @@ impl Account {
         let key = value.strip_prefix("Bearer ").unwrap_or(value);
         if self.config.api_keys.iter().any(|known| known == key) { KeyVerdict::Good } else { KeyVerdict::Bad }
     }
-
-    /// What is left of the balance, in pico-dollars.
-    pub(crate) fn balance_pico(&self) -> i64 {
-        self.config.balance_pico_usd - self.ledger().charged_pico()
-    }
-
-    /// Back to how it was started; requests in flight are neither remembered nor charged.
-    pub(crate) fn reset(&self) {
-        self.log().reset();
-        self.trap_log().reset();
-        let since = self.log().next();
-        self.ledger().reset(since);
-        *self.stage() = Stage::new(&self.config);
-    }
 }

@@ -85,10 +85,6 @@ impl Model {
         self.id.starts_with('~')
     }
 
-    pub(crate) fn is_free(&self) -> bool {
-        self.id.ends_with(":free")
-    }
-
     /// The display name of the provider that serves this lab's models.
     pub(crate) fn provider(&self) -> &'static str {
         match self.lab() {

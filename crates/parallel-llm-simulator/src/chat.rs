@@ -13,16 +13,11 @@ use crate::catalogue::GONE_MODEL;
 use crate::dialect::{Case, Dialect, ErrorKind, Protocol, Subject, Trouble};
 use crate::dialect::{check_fields, check_key, check_rules, refuse, sent_key};
 use crate::exchange::Exchange;
-use crate::fault::Fault;
-use crate::ledger::cost_pico;
 use crate::model_list::{self, Sold};
 use crate::reply::{Head, Reply};
 use crate::request::{BadBody, ChatRequest};
 use crate::scene::Scene;
 use crate::seed::Draw;
-
-/// Models of one request's fallback list that are tried.
-const FALLBACKS_MAX: usize = 8;
 
 /// A request for an answer as it came over the wire.
 #[derive(Debug)]
@@ -42,7 +37,7 @@ pub(crate) struct Call {
 pub(crate) fn reply(exchange: &mut Exchange, call: &Call) -> Reply {
     let account = std::sync::Arc::clone(&exchange.account);
     let body = call.body.as_deref().map(|body| Read::of(call, body));
-    let asked = body.as_ref().and_then(|read| read.request.as_ref().ok()?.candidates().next());
+    let asked = body.as_ref().and_then(|read| read.request.as_ref().ok()?.model.as_deref());
     let known = asked.and_then(|name| model_list::find(account.catalogue, call.dialect, name));
     exchange.chat(asked, known.is_some_and(|sold| sold.scenario.is_none()));
 
@@ -53,12 +48,15 @@ pub(crate) fn reply(exchange: &mut Exchange, call: &Call) -> Reply {
         String::new()
     };
     let generation_id = format!("{}{time}{letters}", call.dialect.id_prefix);
-    let sequence = exchange.sequence;
-    let desk = Desk { account: &account, call, generation_id: &generation_id, letters: &letters, sequence };
-    let reply = match desk.admit(body) {
-        Ok((request, body)) => desk.first_answer(&request, &body),
-        Err(trouble) => refuse(call.dialect, &desk.complete(trouble)),
-    };
+    let desk = Desk { account: &account, call, generation_id: &generation_id, letters: &letters };
+    let reply = desk.admit(body).and_then(|(request, body)| {
+        let name = request.model.as_deref().ok_or_else(|| Trouble::new(ErrorKind::NoModel))?;
+        desk.answer(&request, &body, name).map_err(|mut trouble| {
+            name.clone_into(&mut trouble.case.model);
+            trouble
+        })
+    });
+    let reply = reply.unwrap_or_else(|trouble| refuse(call.dialect, &desk.complete(trouble)));
     desk.finish_headers(reply)
 }
 
@@ -95,7 +93,6 @@ struct Desk<'a> {
     generation_id: &'a str,
     /// What is random in the id; it is the id of the request where there is one.
     letters: &'a str,
-    sequence: u64,
 }
 
 impl Desk<'_> {
@@ -120,25 +117,6 @@ impl Desk<'_> {
         }
     }
 
-    /// Walks the fallback list: the first model that does not refuse, or the last one's refusal.
-    fn first_answer(&self, request: &ChatRequest, body: &Value) -> Reply {
-        let dialect = self.call.dialect;
-        let mut last = refuse(dialect, &self.complete(Trouble::new(ErrorKind::NoModel)));
-        for name in request.candidates().take(FALLBACKS_MAX) {
-            last = self.answer(request, body, name).unwrap_or_else(|trouble| {
-                let mut trouble = self.complete(trouble);
-                if trouble.case.model.is_empty() {
-                    name.clone_into(&mut trouble.case.model);
-                }
-                refuse(dialect, &trouble)
-            });
-            if !is_refusal(&last) {
-                break;
-            }
-        }
-        last
-    }
-
     /// The checks that depend on the model, then the scene.
     fn answer(&self, request: &ChatRequest, body: &Value, name: &str) -> Result<Reply, Trouble> {
         let Call { dialect, headers, .. } = self.call;
@@ -161,7 +139,6 @@ impl Desk<'_> {
         let forbids_reasoning = request.forbids_reasoning();
         check_rules(dialect.fields(), Subject { body, headers, model: scene.served, forbids_reasoning })?;
         check_request(&scene)?;
-        self.check_money(&scene)?;
         // A name that plays a fault is counted for each dialect, which is where a person tries it.
         let counted_as = scenario.map(|_| format!("{} {name}", dialect.name));
         let scenario = self.call.scenario.as_deref().or(scenario);
@@ -169,37 +146,6 @@ impl Desk<'_> {
         let act = self.account.stage().act(scenario, asked, &scene.served.id);
         let act = act.map_err(|unknown| because(ErrorKind::Order, &unknown.to_string()))?;
         Ok(scene.play(&act))
-    }
-
-    /// Key limit, balance, and what requests in flight hold. Only OpenRouter tells them apart, and who sells nothing
-    /// refuses nothing.
-    fn check_money(&self, scene: &Scene<'_>) -> Result<(), Trouble> {
-        let config = &self.account.config;
-        let is_router = scene.dialect.is_openrouter();
-        let prompt_tokens = scene.request.prompt_tokens();
-        let output_tokens = scene.output_tokens_held();
-        let rate = scene.asked.price.rate(prompt_tokens);
-        let hold_pico = cost_pico(rate, prompt_tokens, output_tokens);
-        let sells = Fault::Credits.applies_to(scene.dialect.name);
-        let mut ledger = self.account.ledger();
-        let charged_pico = ledger.charged_pico();
-        if sells && config.key_limit_pico_usd.is_some_and(|limit| charged_pico >= limit) {
-            return Err(scene.trouble(if is_router { ErrorKind::KeyLimit } else { ErrorKind::Credits }));
-        }
-        let balance_pico = config.balance_pico_usd - charged_pico;
-        if sells && hold_pico > balance_pico {
-            let for_output_pico = (balance_pico - cost_pico(rate, prompt_tokens, 0)).max(0);
-            let affordable = for_output_pico / rate.completion_pico.max(1);
-            let mut trouble = scene.trouble(ErrorKind::Credits);
-            trouble.case.affordable = affordable.unsigned_abs();
-            return Err(trouble);
-        }
-        let held_pico = ledger.held_pico();
-        if is_router && config.in_flight_pico_usd.is_some_and(|limit| held_pico + hold_pico > limit) {
-            return Err(scene.trouble(ErrorKind::InFlight));
-        }
-        ledger.hold(self.sequence, hold_pico);
-        Ok(())
     }
 
     /// Adds what every error of this request may say.
@@ -241,18 +187,13 @@ impl Call {
     }
 }
 
-/// What the model cannot read, the reasoning rule, wishes about providers, and the context's length.
+/// What the model cannot read, the reasoning rule, and the context's length.
 fn check_request(scene: &Scene<'_>) -> Result<(), Trouble> {
     let Scene { request, served, dialect, .. } = *scene;
     if let Some(modality) = request.modalities().find(|modality| !served.reads(modality)) {
         let mut trouble = scene.trouble(ErrorKind::Modality);
         modality.clone_into(&mut trouble.case.reason);
         return Err(trouble);
-    }
-    if let (Some(routing), true) = (&request.provider, dialect.is_openrouter()) {
-        let rate = scene.asked.price.rate(request.prompt_tokens());
-        let left = routing.check(scene.account.catalogue, scene.asked, served, rate);
-        left.map_err(|kind| scene.trouble(kind))?;
     }
     let mandatory = served.reasoning_mandatory && !scene.asked.is_alias();
     if mandatory && request.forbids_reasoning() {
@@ -266,11 +207,4 @@ fn check_request(scene: &Scene<'_>) -> Result<(), Trouble> {
 fn because(kind: ErrorKind, reason: &str) -> Trouble {
     let case = Box::new(Case { reason: reason.to_owned(), ..Case::default() });
     Trouble { case, ..Trouble::new(kind) }
-}
-
-fn is_refusal(reply: &Reply) -> bool {
-    match &reply.head {
-        Head::Status(status, _) => status.is_client_error() || status.is_server_error(),
-        Head::Never | Head::Closed => false,
-    }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use crate::money::PICO_PER_USD;
 use crate::script::{Behaviour, Latency, Script};
 
 /// Everything that can be chosen about a simulator.
@@ -15,12 +14,6 @@ pub struct SimulatorConfig {
     pub address: SocketAddr,
     /// Keys that are accepted. Empty: one is made from the seed.
     pub api_keys: Vec<String>,
-    /// What the account can spend, in pico-dollars.
-    pub balance_pico_usd: i64,
-    /// What all keys together may spend before 403, in pico-dollars.
-    pub key_limit_pico_usd: Option<i64>,
-    /// What requests in flight may hold before 402, in pico-dollars.
-    pub in_flight_pico_usd: Option<i64>,
     /// Serves https with a certificate made at start, for `localhost`, 127.0.0.1 and the address.
     pub tls: bool,
     /// Versions of HTTP that are spoken: on TLS what ALPN offers, else what is understood.
@@ -66,9 +59,6 @@ impl Default for SimulatorConfig {
             seed: 1,
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             api_keys: Vec::new(),
-            balance_pico_usd: 1000 * PICO_PER_USD,
-            key_limit_pico_usd: None,
-            in_flight_pico_usd: None,
             tls: false,
             http: HttpVersions::Both,
             body_bytes_max: BODY_BYTES_MAX,
@@ -91,7 +81,7 @@ impl SimulatorConfig {
     /// about five, the synthesis about three.
     pub fn demo() -> Self {
         let pace = |mean, tokens_per_s, reasoning_tokens| {
-            let ttft_ms = Latency { mean, jitter: mean / 10, ..Latency::default() };
+            let ttft_ms = Latency { mean, jitter: mean / 10 };
             Script::behaving(Behaviour {
                 ttft_ms,
                 tokens_per_s,

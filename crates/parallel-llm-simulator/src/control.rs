@@ -30,13 +30,7 @@ pub(crate) fn reply(account: &Account, method: &Method, name: &str, body: &[u8])
     match (method, name) {
         (&Method::GET, "requests") => json(&account.log().view()),
         (&Method::GET, "stats") => json(&account.log().stats),
-        (&Method::GET, "ledger") => json(&account.ledger().view()),
-        (&Method::GET, "redirected") => json(&account.trap_log().view()),
         (&Method::POST, "script") => script(account, body),
-        (&Method::POST, "reset") => {
-            account.reset();
-            json(&serde_json::Map::new())
-        }
         _ => refuse_plainly(ErrorKind::NotFound, ""),
     }
 }

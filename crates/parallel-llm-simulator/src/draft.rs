@@ -7,7 +7,6 @@ use crate::catalogue::Rate;
 use crate::dialect::{Case, Dialect, ErrorKind, Trouble};
 use crate::fault::Fault;
 use crate::request::token_count;
-use crate::script::ReasoningKind;
 
 /// An answer before it is written.
 #[derive(Clone, Debug)]
@@ -17,20 +16,22 @@ pub(crate) struct Draft {
     pub(crate) created: u64,
     /// The model as the reply names it.
     pub(crate) model: String,
-    pub(crate) provider: String,
+    pub(crate) provider: &'static str,
     pub(crate) rate: Rate,
     pub(crate) prompt_tokens: u64,
     /// `None` is JSON's `null`.
     pub(crate) content: Option<String>,
     pub(crate) reasoning: String,
-    /// How much of the reasoning is shown.
-    pub(crate) reasoning_kind: ReasoningKind,
+    /// Whether the reply shows the reasoning; its tokens are billed in any case.
+    pub(crate) shows_reasoning: bool,
     pub(crate) refusal: Option<String>,
     /// OpenAI's word; other protocols have their own for it.
     pub(crate) finish: &'static str,
     pub(crate) native_finish: String,
     /// False leaves `choices` empty.
     pub(crate) has_choice: bool,
+    /// Whether a stream ends with `[DONE]` or the protocol's own mark.
+    pub(crate) has_end_mark: bool,
     /// Adds fields nobody has seen before.
     pub(crate) novel: bool,
     /// The fault that ends the reply early, and how many tokens leave before.
@@ -98,7 +99,11 @@ impl Draft {
                 self.stop_for_length();
             }
             Fault::TruncatedLength => self.limit(self.completion_tokens() / 2),
-            Fault::Refusal => self.refuse(REFUSAL),
+            Fault::Refusal => {
+                self.content = None;
+                self.refusal = Some(REFUSAL.to_owned());
+                self.stop_for("stop", "refusal");
+            }
             Fault::ContentFilter => {
                 self.content = Some(String::new());
                 self.stop_for("content_filter", "SAFETY");
@@ -108,16 +113,10 @@ impl Draft {
                 self.novel = true;
                 self.stop_for("compacted", "compacted");
             }
-            Fault::OddFraming | Fault::SseNoDone => {}
+            Fault::OddFraming => {}
+            Fault::SseNoDone => self.has_end_mark = false,
             breaks => self.breaks = Some(breaks),
         }
-    }
-
-    /// Refuses with these words instead of answering.
-    pub(crate) fn refuse(&mut self, words: &str) {
-        self.content = None;
-        self.refusal = Some(words.to_owned());
-        self.stop_for("stop", "refusal");
     }
 
     fn stop_for_length(&mut self) {

@@ -69,7 +69,7 @@ impl Exchange {
         let Some(entry) = log.entry(self.sequence) else { return };
         entry.request.status = Some(status.as_u16());
         entry.request.first_byte_us = Some(now_us);
-        entry.request.provider = self.bill.as_ref().map(|bill| bill.provider.clone());
+        entry.request.provider = self.bill.as_ref().map(|bill| bill.provider.to_owned());
         let id = headers.iter().find(|(name, _)| name == "x-generation-id").map(|(_, value)| value);
         let id = id.and_then(|id| id.to_str().ok()).map(str::to_owned);
         entry.request.generation_id = id.or_else(|| Some(self.bill.as_ref()?.generation_id.clone()));
@@ -96,7 +96,9 @@ impl Exchange {
         }
         let at_us = self.account.clock.micros();
         let ending = Ending { tokens_sent: self.tokens_sent, complete, cancelled, at_us };
-        self.account.ledger().settle(self.sequence, self.bill.take().map(|bill| *bill), ending);
+        if let Some(bill) = self.bill.take() {
+            self.account.ledger().charge(*bill, ending);
+        }
         let mut log = self.account.log();
         if self.counted {
             log.leave();

@@ -24,11 +24,6 @@ macro_rules! faults {
             pub fn name(self) -> &'static str {
                 match self { $(Fault::$variant => $name,)+ }
             }
-
-            /// What happens, in one sentence.
-            pub fn meaning(self) -> &'static str {
-                match self { $(Fault::$variant => $meaning,)+ }
-            }
         }
     };
 }

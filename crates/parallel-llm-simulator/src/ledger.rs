@@ -1,10 +1,6 @@
-//! The account: what was charged, what is held for requests in flight, and what each generation cost.
-//!
-//! Amounts are whole pico-dollars and add up exactly. It leaves to the chat endpoint when to hold and what to refuse.
+//! What was charged in all, and what each generation cost. Amounts are whole pico-dollars and add up exactly.
 
-use std::collections::{HashMap, VecDeque};
-
-use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 use crate::catalogue::Rate;
 
@@ -12,12 +8,10 @@ use crate::catalogue::Rate;
 const CHARGES_MAX: usize = 100_000;
 
 /// A snapshot of the account.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LedgerView {
-    /// Everything charged since start or reset, in pico-dollars.
+    /// Everything charged since the start, in pico-dollars.
     pub charged_pico_usd: i64,
-    /// Held for requests in flight, in pico-dollars.
-    pub held_pico_usd: i64,
     /// Every billed generation that is still remembered, oldest first.
     pub charges: Vec<Charge>,
 }
@@ -30,7 +24,7 @@ impl LedgerView {
 }
 
 /// What one generation cost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Charge {
     /// As in the reply's `id`.
     pub generation_id: String,
@@ -61,7 +55,7 @@ pub struct Charge {
 pub(crate) struct Bill {
     pub(crate) generation_id: String,
     pub(crate) model: String,
-    pub(crate) provider: String,
+    pub(crate) provider: &'static str,
     pub(crate) rate: Rate,
     pub(crate) prompt_tokens: u64,
     pub(crate) completion_tokens: u64,
@@ -97,7 +91,7 @@ impl Bill {
             cost_pico_usd: cost_pico(self.rate, prompt_tokens, completion_tokens),
             generation_id: self.generation_id,
             model: self.model,
-            provider: self.provider,
+            provider: self.provider.to_owned(),
             prompt_tokens,
             completion_tokens,
             cancelled: ending.cancelled,
@@ -119,12 +113,7 @@ pub(crate) fn cost_pico(rate: Rate, prompt_tokens: u64, completion_tokens: u64) 
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     charged_pico: i64,
-    /// Amounts held, by the request's sequence number.
-    holds: HashMap<u64, i64>,
-    held_pico: i64,
     charges: VecDeque<Charge>,
-    /// Requests before this one belong to the time before a reset.
-    since: u64,
 }
 
 impl Ledger {
@@ -132,21 +121,8 @@ impl Ledger {
         self.charged_pico
     }
 
-    pub(crate) fn held_pico(&self) -> i64 {
-        self.held_pico
-    }
-
-    pub(crate) fn hold(&mut self, sequence: u64, pico: i64) {
-        let before = self.holds.insert(sequence, pico).unwrap_or(0);
-        self.held_pico += pico - before;
-    }
-
-    /// Releases the request's hold and charges what it came to.
-    pub(crate) fn settle(&mut self, sequence: u64, bill: Option<Bill>, ending: Ending) {
-        if let Some(pico) = self.holds.remove(&sequence) {
-            self.held_pico -= pico;
-        }
-        let Some(bill) = bill.filter(|_| sequence >= self.since) else { return };
+    /// Charges a reply that has ended in this way.
+    pub(crate) fn charge(&mut self, bill: Bill, ending: Ending) {
         let charge = bill.charge(ending);
         self.charged_pico += charge.cost_pico_usd;
         if self.charges.len() == CHARGES_MAX {
@@ -159,16 +135,7 @@ impl Ledger {
         self.charges.iter().rev().find(|charge| charge.generation_id == generation_id)
     }
 
-    /// Forgets everything; requests older than `since` will not be charged when they end.
-    pub(crate) fn reset(&mut self, since: u64) {
-        *self = Self { since, ..Self::default() };
-    }
-
     pub(crate) fn view(&self) -> LedgerView {
-        LedgerView {
-            charged_pico_usd: self.charged_pico,
-            held_pico_usd: self.held_pico,
-            charges: self.charges.iter().cloned().collect(),
-        }
+        LedgerView { charged_pico_usd: self.charged_pico, charges: self.charges.iter().cloned().collect() }
     }
 }

@@ -28,7 +28,7 @@
 //! | name | base | below it | key | worth knowing |
 //! |---|---|---|---|---|
 //! | `openrouter` | `/api/v1` | `chat/completions` | Bearer | the captured original |
-//! | `openai` | `/openai/v1`, also `/v1` | `chat/completions` | Bearer | unknown fields are refused; models that reason take no sampling |
+//! | `openai` | `/openai/v1` | `chat/completions` | Bearer | unknown fields are refused; models that reason take no sampling |
 //! | `anthropic` | `/anthropic/v1` | `messages`, `chat/completions` | `x-api-key` or Bearer | `messages` wants `anthropic-version`; thinking is always shown |
 //! | `gemini` | `/gemini/v1beta` | `models/{m}:generateContent` and `:streamGenerateContent`, `openai/chat/completions` | `x-goog-api-key`; Bearer below `openai` | thoughts are shown if `includeThoughts` |
 //! | `azure` | `/azure/openai/v1` | `chat/completions` | `api-key` or Bearer | the first chunk has no choices |
@@ -56,10 +56,7 @@
 //! |---|---|---|
 //! | `GET /__sim/requests` | | a list of [`RecordedRequest`] |
 //! | `GET /__sim/stats` | | [`Stats`] |
-//! | `GET /__sim/ledger` | | [`LedgerView`] |
-//! | `GET /__sim/redirected` | | a list of [`RecordedRequest`]: who followed `redirect_307` |
 //! | `POST /__sim/script` | [`ScriptOrder`] | `{}` |
-//! | `POST /__sim/reset` | | `{}` |
 //!
 //! **How it is reached.** HTTP/1.1 and HTTP/2 share one port: without TLS a client says by its first bytes which it
 //! speaks (HTTP/2 with prior knowledge), with [`SimulatorConfig::tls`] ALPN decides, and [`SimulatorConfig::http`] may
@@ -73,7 +70,7 @@
 //! | `sse_cut` and the like | the last chunk comes early | END_STREAM comes early |
 //! | `accept_and_close` | the connection closes without a byte | the same, and all its streams with it |
 //! | `accept_no_reply`, `stall` | silence, the connection open | silence on this stream only |
-//! | `byte_split`, `write_split` | HTTP chunks of this length | DATA frames of this length |
+//! | `byte_split` | HTTP chunks of one byte | DATA frames of one byte |
 //!
 //! In TLS they are the same: bytes are counted above it, and a connection that closes sends no `close_notify`.
 //!
@@ -112,7 +109,6 @@ mod scene;
 mod script;
 mod seed;
 mod server;
-
 mod simulator;
 mod socket;
 mod sse;
@@ -129,7 +125,5 @@ pub use fault::{Fault, UnknownFault};
 pub use ledger::{Charge, LedgerView};
 pub use money::{PICO_PER_USD, pico_usd};
 pub use record::{RecordedRequest, Stats};
-pub use script::{
-    AFTER_TOKENS, Answer, Behaviour, Latency, Newline, ReasoningKind, Script, UsageShape, WriteSplit,
-};
+pub use script::{AFTER_TOKENS, Answer, Behaviour, Latency, Script};
 pub use simulator::Simulator;

@@ -10,11 +10,14 @@ use crate::catalogue::Catalogue;
 use crate::clock::iso_time;
 use crate::dialect::{ErrorKind, refuse_plainly};
 use crate::ledger::Charge;
-use crate::money::Usd;
+use crate::money::{PICO_PER_USD, Usd};
 use crate::reply::Reply;
 
 /// How long a client may keep the list of models.
 const MODELS_CACHE: &str = "max-age=120";
+
+/// What the account was given to spend. Spending more is not refused: scripts play the refusals.
+const CREDITS_PICO_USD: i64 = 1000 * PICO_PER_USD;
 
 /// A request to read something.
 #[derive(Debug)]
@@ -55,13 +58,11 @@ fn models(catalogue: &Catalogue) -> Reply {
 }
 
 fn key(account: &Account) -> Reply {
-    let usage_pico = account.ledger().charged_pico();
-    let limit_pico = account.config.key_limit_pico_usd;
-    let usage = Usd { pico: usage_pico };
+    let usage = Usd { pico: account.ledger().charged_pico() };
     ok(&json!({"data": {
         "label": "sk-or-v1-sim...key",
-        "limit": limit_pico.map(|pico| Usd { pico }),
-        "limit_remaining": limit_pico.map(|limit| Usd { pico: (limit - usage_pico).max(0) }),
+        "limit": null,
+        "limit_remaining": null,
         "limit_reset": null,
         "include_byok_in_limit": false,
         "usage": usage,
@@ -83,7 +84,7 @@ fn key(account: &Account) -> Reply {
 }
 
 fn credits(account: &Account) -> Reply {
-    let total_credits = Usd { pico: account.config.balance_pico_usd };
+    let total_credits = Usd { pico: CREDITS_PICO_USD };
     let total_usage = Usd { pico: account.ledger().charged_pico() };
     ok(&json!({"data": {"total_credits": total_credits, "total_usage": total_usage}}))
 }

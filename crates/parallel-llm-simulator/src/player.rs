@@ -17,8 +17,6 @@ use tokio::time::{Sleep, sleep};
 
 use crate::exchange::Exchange;
 use crate::reply::{Head, Reply, Step};
-use crate::script::WriteSplit;
-use crate::seed::Draw;
 use crate::socket::Wire;
 
 /// Plays the reply's head and returns its body to be played.
@@ -44,7 +42,7 @@ pub(crate) async fn play(
         steps: reply.steps.into(),
         ready: Bytes::new(),
         pause: None,
-        cutter: Cutter::new(reply.write_split, &exchange),
+        piece_bytes_max: reply.piece_bytes_max,
         exchange,
         wire,
     };
@@ -55,36 +53,6 @@ pub(crate) async fn play(
     Ok(response)
 }
 
-/// Random pieces are at most this long: enough to end inside and after lines, and short enough to be many.
-const PIECE_BYTES_MAX: u64 = 40;
-
-/// How long the pieces are in which a body leaves.
-#[derive(Debug)]
-enum Cutter {
-    Even(usize),
-    Random(Draw),
-}
-
-impl Cutter {
-    fn new(split: WriteSplit, exchange: &Exchange) -> Self {
-        match split {
-            WriteSplit::Bytes(0) => Self::Even(usize::MAX),
-            WriteSplit::Bytes(bytes) => Self::Even(bytes),
-            WriteSplit::Random => {
-                let sequence = exchange.sequence.to_string();
-                Self::Random(Draw::new(exchange.account.config.seed, &["split", &sequence]))
-            }
-        }
-    }
-
-    fn length(&mut self) -> usize {
-        match self {
-            Self::Even(length) => *length,
-            Self::Random(draw) => 1 + draw.below(PIECE_BYTES_MAX) as usize,
-        }
-    }
-}
-
 /// A body that follows its steps.
 #[derive(Debug)]
 pub(crate) struct PlayedBody {
@@ -92,7 +60,7 @@ pub(crate) struct PlayedBody {
     /// Bytes of the current step that have not left yet.
     ready: Bytes,
     pause: Option<Pin<Box<Sleep>>>,
-    cutter: Cutter,
+    piece_bytes_max: usize,
     exchange: Exchange,
     wire: Arc<Wire>,
 }
@@ -101,7 +69,7 @@ impl PlayedBody {
     /// The next piece of the current step. The exchange is settled before the last piece leaves, so that a client
     /// that has seen the end also finds it in the ledger.
     fn piece(&mut self) -> Frame<Bytes> {
-        let length = self.ready.len().min(self.cutter.length());
+        let length = self.ready.len().min(self.piece_bytes_max);
         let piece = self.ready.split_to(length);
         self.settle_if_over();
         Frame::data(piece)

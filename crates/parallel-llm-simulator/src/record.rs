@@ -23,7 +23,7 @@ const SECRET_HEADERS: [&str; 6] =
 /// One request, as a test wants to see it. Times are microseconds since the simulator's start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordedRequest {
-    /// Counts up from 0 and does not start again at a reset.
+    /// Counts up from 0.
     pub sequence: u64,
     /// `GET`, `POST`, ….
     pub method: String,
@@ -60,7 +60,7 @@ impl RecordedRequest {
     }
 }
 
-/// Counts since start or reset.
+/// Counts since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stats {
     /// Requests of any kind, the control's own excepted.
@@ -119,7 +119,7 @@ impl Log {
     }
 
     /// The sequence number of the next request.
-    pub(crate) fn next(&self) -> u64 {
+    fn next(&self) -> u64 {
         self.oldest + self.entries.len() as u64
     }
 
@@ -163,13 +163,6 @@ impl Log {
             ..entry.request.clone()
         };
         self.entries.iter().map(view).collect()
-    }
-
-    /// Forgets everything but what is in flight now.
-    pub(crate) fn reset(&mut self) {
-        let in_flight = self.stats.in_flight;
-        let stats = Stats { in_flight, concurrent_high_water: in_flight, ..Stats::default() };
-        *self = Self { oldest: self.next(), stats, ..Self::default() };
     }
 
     fn forget_oldest(&mut self) {

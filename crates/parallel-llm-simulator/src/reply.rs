@@ -9,7 +9,6 @@ use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 
 use crate::ledger::Bill;
-use crate::script::WriteSplit;
 
 /// How long the client gets to read what was sent before the connection breaks. Never scaled: it makes a broken
 /// connection break at the same byte each time.
@@ -39,8 +38,8 @@ pub(crate) struct Reply {
     /// Time before the head leaves.
     pub(crate) wait: Duration,
     pub(crate) steps: Vec<Step>,
-    /// Where steps are cut into HTTP chunks.
-    pub(crate) write_split: WriteSplit,
+    /// Length of the HTTP chunks (DATA frames on HTTP/2) that steps are cut into.
+    pub(crate) piece_bytes_max: usize,
     pub(crate) bill: Option<Box<Bill>>,
 }
 
@@ -96,7 +95,7 @@ impl Reply {
     }
 
     fn begin(head: Head, steps: Vec<Step>) -> Self {
-        Self { head, wait: Duration::ZERO, steps, write_split: WriteSplit::default(), bill: None }
+        Self { head, wait: Duration::ZERO, steps, piece_bytes_max: usize::MAX, bill: None }
     }
 
     /// Puts bytes before and after the body.

@@ -5,15 +5,15 @@ use hyper::StatusCode;
 use crate::account::Account;
 use crate::answer;
 use crate::catalogue::{Model, stops_billing};
-use crate::dialect::{Case, Dialect, ErrorKind, Protocol, Trouble, refuse};
+use crate::dialect::{Case, Dialect, ErrorKind, Trouble, refuse};
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::ledger::Bill;
 use crate::odd;
-use crate::protocol::{self, Manner};
+use crate::protocol;
 use crate::reply::{Head, Reply};
 use crate::request::ChatRequest;
-use crate::script::{Answer, Behaviour, Newline, ReasoningKind, WriteSplit};
+use crate::script::{Answer, Behaviour};
 use crate::seed::Draw;
 use crate::sse::Framing;
 use crate::stage::Act;
@@ -96,12 +96,11 @@ impl Scene<'_> {
         }
         let act = Act { behaviour: behaviour.clone(), fault: None, retry_after: None, after_tokens: 0 };
         let draft = self.draft(&act, String::new());
-        let manner = Manner { behaviour, wants_usage: false };
-        let body = protocol::form(&draft, manner).blocked()?;
+        let body = protocol::form(&draft, false).blocked()?;
         if !self.request.stream {
             return Some(Reply::json(StatusCode::OK, body));
         }
-        let frame = self.framing(&act).frame(&crate::sse::Frame::data(body));
+        let frame = self.framing(None).frame(&crate::sse::Frame::data(body));
         Some(Reply::whole(StatusCode::OK, protocol::stream_type(self.dialect.protocol), frame))
     }
 
@@ -177,36 +176,27 @@ impl Scene<'_> {
         let question = self.request.question();
         let (text, is_synthesis) = self.text(&act.behaviour.answer, &question);
         let mut draft = self.draft(act, text);
-        if let Some(words) = &act.behaviour.refusal {
-            draft.refuse(words);
-        }
         if let Some(fault) = act.fault {
             draft.spoil(fault);
         }
         if let Some(tokens_max) = self.output_tokens_max() {
             draft.limit(tokens_max);
         }
-        if let Some(native) = &act.behaviour.native_finish {
-            draft.native_finish.clone_from(native);
-        }
         let account = self.account;
         let mut draw = Draw::new(account.config.seed, &["tempo", &self.served.id, &question]);
         let tempo = Tempo::draw(&act.behaviour, is_synthesis, account.config.time_scale, &mut draw);
-        let mut behaviour = act.behaviour.clone();
-        behaviour.done &= act.fault != Some(Fault::SseNoDone);
-        let manner = Manner { behaviour: &behaviour, wants_usage: self.request.wants_usage() };
+        let form = protocol::form(&draft, self.request.wants_usage());
         let mut reply = if self.request.stream && !self.in_list {
-            stream::reply(&draft, manner, self.framing(act), tempo)
+            stream::reply(&draft, form, self.framing(act.fault), tempo)
         } else {
-            whole::reply(&draft, manner, &tempo)
+            whole::reply(&draft, form.as_ref(), &tempo)
         };
         if self.in_list {
             reply.wrap(b"[", b"]");
         }
-        reply.write_split = match act.fault {
-            Some(Fault::ByteSplit) => WriteSplit::Bytes(1),
-            _ => act.behaviour.write_split,
-        };
+        if act.fault == Some(Fault::ByteSplit) {
+            reply.piece_bytes_max = 1;
+        }
         reply.bill = self.bill(&draft).map(Box::new);
         reply
     }
@@ -224,22 +214,22 @@ impl Scene<'_> {
         let date = if act.behaviour.dated_slug { MODEL_DATE } else { "" };
         let model = if self.dialect.is_openrouter() { &self.served.id } else { self.slug };
         let prompt_tokens = self.prompt_tokens();
-        let hidden = self.request.hides_thoughts;
         let mut draft = Draft {
             dialect: self.dialect,
             id: self.generation_id.to_owned(),
             created: self.account.clock.unix_seconds(),
             model: format!("{model}{date}"),
-            provider: act.behaviour.provider.as_deref().unwrap_or(self.provider()).to_owned(),
+            provider: self.provider(),
             rate: self.asked.price.rate(prompt_tokens),
             prompt_tokens,
             content: Some(text),
             reasoning: String::new(),
-            reasoning_kind: if hidden { ReasoningKind::None } else { act.behaviour.reasoning_kind },
+            shows_reasoning: !self.request.hides_thoughts,
             refusal: None,
             finish: "stop",
             native_finish: "stop".to_owned(),
             has_choice: true,
+            has_end_mark: true,
             novel: false,
             breaks: None,
             after_tokens: u64::from(act.after_tokens),
@@ -249,14 +239,9 @@ impl Scene<'_> {
         draft
     }
 
-    fn framing(&self, act: &Act) -> Framing {
-        if act.fault == Some(Fault::OddFraming) {
-            return Framing { newline: Newline::Crlf, space_after_colon: false, odd: true };
-        }
-        let Behaviour { newline, space_after_colon, .. } = act.behaviour;
-        let is_default = newline == Newline::default() && self.dialect.protocol != Protocol::Lines;
-        let newline = if self.dialect.crlf && is_default { Newline::Crlf } else { newline };
-        Framing { newline, space_after_colon, odd: false }
+    fn framing(&self, fault: Option<Fault>) -> Framing {
+        let odd = fault == Some(Fault::OddFraming);
+        Framing { crlf: odd || self.dialect.crlf, odd }
     }
 
     /// What the answer costs; an answer that ends in an error costs nothing.
@@ -268,11 +253,11 @@ impl Scene<'_> {
         (!failed).then(|| Bill {
             generation_id: draft.id.clone(),
             model: self.served.id.clone(),
-            provider: draft.provider.clone(),
+            provider: draft.provider,
             rate: draft.rate,
             prompt_tokens: draft.prompt_tokens,
             completion_tokens: draft.completion_tokens(),
-            stops_billing: stops_billing(&draft.provider),
+            stops_billing: stops_billing(draft.provider),
             streamed: self.request.stream,
             finish: draft.finish,
             native_finish: draft.native_finish.clone(),

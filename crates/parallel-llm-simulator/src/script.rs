@@ -72,8 +72,8 @@ impl Script {
     }
 }
 
-/// Reads a scenario as the header `X-Sim-Scenario` has it: a fault's name, `name(n)` to fail only the first `n`
-/// requests, or `flaky(n)` for `n` times `unavailable_503` followed by an answer.
+/// Reads a scenario as the header `X-Sim-Scenario` has it: a fault's name, or `name(n)` to fail only the first
+/// `n` requests.
 impl FromStr for Script {
     type Err = UnknownFault;
 
@@ -83,8 +83,7 @@ impl FromStr for Script {
             return scenario.parse().map(Self::fault);
         };
         let count = count.parse().map_err(|_| UnknownFault(scenario.to_owned()))?;
-        let fault = if name == "flaky" { Fault::Unavailable503 } else { name.parse()? };
-        Ok(Self::fault(fault).fail_first(count))
+        Ok(Self::fault(name.parse()?).fail_first(count))
     }
 }
 
@@ -92,8 +91,6 @@ impl FromStr for Script {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Behaviour {
-    /// The provider named in the reply. `None`: the lab's own.
-    pub provider: Option<String>,
     /// Time until the first token.
     pub ttft_ms: Latency,
     /// Speed after the first token; 0 sends everything at once.
@@ -104,93 +101,29 @@ pub struct Behaviour {
     pub answer: Answer,
     /// Tokens of reasoning before the answer; they are billed as completion.
     pub reasoning_tokens: u32,
-    /// How much of the reasoning is shown, and as what.
-    pub reasoning_kind: ReasoningKind,
-    /// The provider's own finish reason, in place of what goes with the finish reason.
-    pub native_finish: Option<String>,
-    /// The model refuses with these words instead of answering.
-    pub refusal: Option<String>,
     /// Tokens in one SSE event.
     pub chunk_tokens: u32,
-    /// Whether each chunk of a stream says `role`, as OpenRouter does, or only the first.
-    pub role_every_chunk: bool,
-    /// Where the body is cut into HTTP chunks (DATA frames on HTTP/2), inside lines and characters.
-    pub write_split: WriteSplit,
-    /// How SSE lines end.
-    pub newline: Newline,
-    /// Whether a space follows `data:`.
-    pub space_after_colon: bool,
-    /// Where the stream says what it cost.
-    pub usage_shape: UsageShape,
-    /// Whether the stream ends with `[DONE]`.
-    pub done: bool,
-    /// Keep-alive comments while waiting for the first token (padding when not streaming); 0 for none.
+    /// Milliseconds between keep-alive comments (padding in a body that is not streamed) until the first token; 0 sends
+    /// none.
     pub comment_every_ms: u64,
-    /// What the comments say; empty is a bare `: `.
-    pub comment_text: String,
-    /// White space before a body that is not streamed, as a keep-alive; 0 for none. `None`: as often as comments.
-    pub pad_whitespace_every_ms: Option<u64>,
     /// Whether the reply names the model with a date appended.
     pub dated_slug: bool,
 }
 
-/// A latency: `mean ± jitter`, uniform, and now and then much longer; drawn from the seed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// A latency: `mean ± jitter`, uniform; drawn from the seed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Latency {
     /// Milliseconds in the middle of the range.
     pub mean: u64,
     /// Milliseconds to either side, at most `mean`.
     pub jitter: u64,
-    /// How likely the tail is met, from 0 to 1.
-    pub tail_p: f64,
-    /// Milliseconds that the tail adds.
-    pub tail_ms: u64,
 }
 
 impl Latency {
     /// Always so many milliseconds.
     pub fn of(ms: u64) -> Self {
-        Self { mean: ms, ..Self::default() }
-    }
-}
-
-/// How much of its reasoning a model shows. The tokens are billed in any case.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReasoningKind {
-    /// All of it, as `reasoning` and as details of the type `reasoning.text`.
-    #[default]
-    Text,
-    /// A summary, as `reasoning` and as details of the type `reasoning.summary`.
-    Summary,
-    /// Nothing legible: details of the type `reasoning.encrypted`.
-    Encrypted,
-    /// Nothing.
-    None,
-}
-
-impl ReasoningKind {
-    /// Whether a reader sees words.
-    pub(crate) fn is_legible(self) -> bool {
-        matches!(self, Self::Text | Self::Summary)
-    }
-}
-
-/// Where a body is cut into HTTP chunks. As JSON: a number, or `"random"`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WriteSplit {
-    /// After lengths drawn from the seed, another for each request.
-    Random,
-    /// After so many bytes; 0 leaves the body whole.
-    #[serde(untagged)]
-    Bytes(usize),
-}
-
-impl Default for WriteSplit {
-    fn default() -> Self {
-        Self::Bytes(0)
+        Self { mean: ms, jitter: 0 }
     }
 }
 
@@ -207,57 +140,17 @@ pub enum Answer {
     Fixed(String),
 }
 
-/// How SSE lines end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Newline {
-    /// `\n`, as OpenRouter does.
-    #[default]
-    Lf,
-    /// `\r\n`.
-    Crlf,
-    /// `\r`.
-    Cr,
-}
-
-/// Where a stream says what it cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UsageShape {
-    /// In a last chunk that repeats the choice with its finish reason: OpenRouter.
-    #[default]
-    OrChoice,
-    /// In a last chunk with `choices: []`: OpenAI, vLLM, Groq.
-    EmptyChoices,
-    /// Nowhere.
-    None,
-    /// Twice, the first with nothing counted yet: the last one holds.
-    Twice,
-}
-
 impl Default for Behaviour {
     /// A model of ordinary speed.
     fn default() -> Self {
         Self {
-            provider: None,
-            ttft_ms: Latency { mean: 400, jitter: 150, ..Latency::default() },
+            ttft_ms: Latency { mean: 400, jitter: 150 },
             tokens_per_s: 120,
             synthesis_tokens_per_s: 0,
             answer: Answer::Plausible,
             reasoning_tokens: 0,
-            reasoning_kind: ReasoningKind::Text,
-            native_finish: None,
-            refusal: None,
             chunk_tokens: 4,
-            role_every_chunk: true,
-            write_split: WriteSplit::default(),
-            newline: Newline::Lf,
-            space_after_colon: true,
-            usage_shape: UsageShape::OrChoice,
-            done: true,
             comment_every_ms: 600,
-            comment_text: "OPENROUTER PROCESSING".to_owned(),
-            pad_whitespace_every_ms: None,
             dated_slug: false,
         }
     }
@@ -278,8 +171,7 @@ mod tests {
     fn scenarios_read_as_scripts() {
         assert_eq!("stall".parse(), Ok(Script::fault(Fault::Stall)));
         assert_eq!("server_500(2)".parse(), Ok(Script::fault(Fault::Server500).fail_first(2)));
-        assert_eq!("flaky(3)".parse(), Ok(Script::fault(Fault::Unavailable503).fail_first(3)));
-        for wrong in ["", "flaky", "flaky()", "stall(-1)", "stall(1"] {
+        for wrong in ["", "stal", "stall()", "stall(-1)", "stall(1"] {
             assert!(wrong.parse::<Script>().is_err(), "{wrong}");
         }
     }
@@ -289,13 +181,5 @@ mod tests {
         let script: Script = serde_json::from_str(r#"{"fault":"stall","after_tokens":3}"#).unwrap();
         assert_eq!(script, Script::fault(Fault::Stall).after_tokens(3));
         assert!(serde_json::from_str::<Script>(r#"{"falt":"stall"}"#).is_err());
-    }
-
-    #[test]
-    fn a_split_is_a_number_or_random() {
-        for (json, split) in [("7", WriteSplit::Bytes(7)), ("\"random\"", WriteSplit::Random)] {
-            assert_eq!(serde_json::from_str::<WriteSplit>(json).unwrap(), split);
-            assert_eq!(serde_json::to_string(&split).unwrap(), json);
-        }
     }
 }

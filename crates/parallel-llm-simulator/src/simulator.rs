@@ -66,11 +66,6 @@ impl Simulator {
         format!("{}/api/v1", self.origin())
     }
 
-    /// The base of the dialect that OpenAI publishes.
-    pub fn openai_base_url(&self) -> String {
-        format!("{}/v1", self.origin())
-    }
-
     /// The certificate a client has to trust, in DER; `None` without TLS. It is a new one at each start.
     pub fn certificate_der(&self) -> Option<&[u8]> {
         self.certificate.as_ref().map(|certificate| certificate.der.as_slice())
@@ -106,20 +101,10 @@ impl Simulator {
         self.account.ledger().view()
     }
 
-    /// What the account can still spend, in pico-dollars.
-    pub fn balance_pico_usd(&self) -> i64 {
-        self.account.balance_pico()
-    }
-
     /// Puts a script on for a slug, from its first line; `"*"` is every slug without one of its own. A script for an
     /// alias is met by those who ask for the alias; one for a model also by those who reach it through an alias.
     pub fn script(&self, model: &str, script: Script) {
         self.account.stage().set(model, script);
-    }
-
-    /// Forgets requests, charges and scripts, back to how it was started.
-    pub fn reset(&self) {
-        self.account.reset();
     }
 
     /// Stops, and returns when every connection is closed.

@@ -1,13 +1,11 @@
 //! Frames what is streamed, plainly or with every oddity the format allows: server-sent events, or lines of JSON.
 
-use crate::script::Newline;
-
 /// How a stream is framed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Framing {
-    pub(crate) newline: Newline,
-    pub(crate) space_after_colon: bool,
-    /// Other fields, empty comments, and JSON spread over several `data:` lines.
+    /// Whether lines end in `\r\n` instead of `\n`.
+    pub(crate) crlf: bool,
+    /// Other fields, empty comments, no space behind a colon, and JSON spread over several `data:` lines.
     pub(crate) odd: bool,
 }
 
@@ -81,13 +79,13 @@ impl Framing {
 
     /// NDJSON knows `\n` and `\r\n`; a blank line before each is the only oddity it allows.
     fn json_line(self, line: &[u8]) -> Vec<u8> {
-        let newline: &[u8] = if matches!(self.newline, Newline::Crlf) { b"\r\n" } else { b"\n" };
-        let blank = if self.odd { newline } else { b"" };
+        let newline = self.newline();
+        let blank: &[u8] = if self.odd { newline } else { b"" };
         [blank, line, newline].concat()
     }
 
     fn data_line(self, frame: &mut Vec<u8>, data: &[u8]) {
-        frame.extend_from_slice(if self.space_after_colon { b"data: " } else { b"data:" });
+        frame.extend_from_slice(if self.odd { b"data:" } else { b"data: " });
         self.line(frame, data);
     }
 
@@ -97,11 +95,7 @@ impl Framing {
     }
 
     fn newline(self) -> &'static [u8] {
-        match self.newline {
-            Newline::Lf => b"\n",
-            Newline::Crlf => b"\r\n",
-            Newline::Cr => b"\r",
-        }
+        if self.crlf { b"\r\n" } else { b"\n" }
     }
 }
 
@@ -133,9 +127,9 @@ mod tests {
 
     #[test]
     fn events_are_framed_as_asked() {
-        let plain = Framing { newline: Newline::Lf, space_after_colon: true, odd: false };
+        let plain = Framing { crlf: false, odd: false };
         assert_eq!(framed(plain), "data: {\"id\":\"g\",\"n\":1}\n\n");
-        let odd = Framing { newline: Newline::Crlf, space_after_colon: false, odd: true };
+        let odd = Framing { crlf: true, odd: true };
         assert_eq!(
             framed(odd),
             ": \r\nevent: message\r\nid: 7\r\nretry: 1000\r\ndata:{\"id\":\"g\",\r\ndata:\"n\":1}\r\n\r\n"

@@ -4,7 +4,7 @@ use hyper::StatusCode;
 
 use crate::draft::{Draft, split_tokens};
 use crate::fault::Fault;
-use crate::protocol::{Form, Manner, form, keep_alive, proxy_keep_alive, stream_type};
+use crate::protocol::{Form, keep_alive, proxy_keep_alive, stream_type};
 use crate::reply::{REPEATS_MAX, Reply, Steps, filler};
 use crate::request::token_count;
 use crate::sse::{BYTE_ORDER_MARK, Frame, Framing};
@@ -18,9 +18,9 @@ const DRIP_EVERY_MS: f64 = 1000.0;
 const HUGE_MARK: &str = "HUGE_TEXT_GOES_HERE";
 
 /// The streamed reply.
-pub(crate) fn reply(draft: &Draft, manner: Manner<'_>, framing: Framing, tempo: Tempo) -> Reply {
+pub(crate) fn reply<'a>(draft: &'a Draft, form: Box<dyn Form + 'a>, framing: Framing, tempo: Tempo) -> Reply {
     let steps = Steps::new(tempo.time_scale);
-    let mut stream = Stream { draft, manner, form: form(draft, manner), framing, tempo, steps, tokens: 0 };
+    let mut stream = Stream { draft, form, framing, tempo, steps, tokens: 0 };
     stream.write();
     let reply = Reply::steps(StatusCode::OK, stream_type(draft.dialect.protocol), stream.steps);
     reply.header("cache-control", "no-cache")
@@ -29,7 +29,6 @@ pub(crate) fn reply(draft: &Draft, manner: Manner<'_>, framing: Framing, tempo: 
 /// A stream being written.
 struct Stream<'a> {
     draft: &'a Draft,
-    manner: Manner<'a>,
     form: Box<dyn Form + 'a>,
     framing: Framing,
     tempo: Tempo,
@@ -68,7 +67,7 @@ impl Stream<'_> {
     fn wait(&mut self) {
         let mut wait_ms = self.tempo.ttft_ms;
         let every_ms = self.tempo.comment_every_ms as f64;
-        let speaks = keep_alive(self.draft, self.manner.behaviour).is_some();
+        let speaks = keep_alive(self.draft).is_some();
         if speaks && every_ms > 0.0 && wait_ms > 0.0 {
             self.keep_alive();
             for _ in 0..REPEATS_MAX.min((wait_ms / every_ms) as u64) {
@@ -81,7 +80,7 @@ impl Stream<'_> {
     }
 
     fn keep_alive(&mut self) {
-        let frame = keep_alive(self.draft, self.manner.behaviour);
+        let frame = keep_alive(self.draft);
         self.send(frame.as_slice(), 0);
     }
 
@@ -106,8 +105,7 @@ impl Stream<'_> {
 
     /// The next piece of a text, if there is one and it may still leave.
     fn piece<'t>(&self, rest: &mut &'t str, tokens_max: u64) -> Option<&'t str> {
-        let chunk_tokens = u64::from(self.manner.behaviour.chunk_tokens.max(1));
-        let allowed = tokens_max.saturating_sub(self.tokens).min(chunk_tokens);
+        let allowed = tokens_max.saturating_sub(self.tokens).min(self.tempo.chunk_tokens);
         let (piece, later) = split_tokens(rest, allowed);
         *rest = later;
         (!piece.is_empty()).then_some(piece)
@@ -134,7 +132,7 @@ impl Stream<'_> {
             }
             Fault::Stall => self.steps.hang(),
             Fault::CommentsForever => {
-                let frame = keep_alive(self.draft, self.manner.behaviour);
+                let frame = keep_alive(self.draft);
                 let frame = frame.unwrap_or_else(|| proxy_keep_alive(self.draft.dialect.protocol));
                 let bytes = self.framing.frame(&frame);
                 self.steps.repeat(&bytes, COMMENT_EVERY_MS);

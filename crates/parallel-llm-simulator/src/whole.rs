@@ -11,7 +11,7 @@ use crate::dialect::{error_body, refuse};
 use crate::draft::{Draft, split_tokens};
 use crate::fault::Fault;
 use crate::odd::PADDING;
-use crate::protocol::{Form, Manner, form};
+use crate::protocol::Form;
 use crate::reply::{REPEATS_MAX, Reply, Steps, filler, scaled};
 use crate::tempo::Tempo;
 
@@ -19,8 +19,7 @@ use crate::tempo::Tempo;
 const PADDING_EVERY_MS: f64 = 600.0;
 
 /// The reply without streaming.
-pub(crate) fn reply(draft: &Draft, manner: Manner<'_>, tempo: &Tempo) -> Reply {
-    let form = form(draft, manner);
+pub(crate) fn reply(draft: &Draft, form: &dyn Form, tempo: &Tempo) -> Reply {
     let mut steps = Steps::new(tempo.time_scale);
     let wait = pad_while_waiting(draft, tempo, &mut steps);
     match draft.breaks {
@@ -28,7 +27,7 @@ pub(crate) fn reply(draft: &Draft, manner: Manner<'_>, tempo: &Tempo) -> Reply {
         Some(fault) if is_refused(draft, fault) => {
             return Reply { wait, ..refuse(draft.dialect, &draft.trouble(fault)) };
         }
-        Some(fault) => break_off(draft, form.as_ref(), fault, &mut steps),
+        Some(fault) => break_off(draft, form, fault, &mut steps),
     }
     Reply { wait, ..Reply::steps(StatusCode::OK, "application/json", steps) }
 }
@@ -43,7 +42,7 @@ fn is_refused(draft: &Draft, fault: Fault) -> bool {
 /// and white space follows; otherwise the head waits for the time returned.
 fn pad_while_waiting(draft: &Draft, tempo: &Tempo, steps: &mut Steps) -> Duration {
     let wait_ms = tempo.ttft_ms + tempo.ms(draft.completion_tokens());
-    let every_ms = tempo.pad_every_ms as f64;
+    let every_ms = tempo.comment_every_ms as f64;
     let padding = draft.dialect.padding.as_deref().filter(|_| every_ms > 0.0 && wait_ms >= every_ms);
     let Some(padding) = padding else { return scaled(wait_ms, tempo.time_scale) };
     let paddings = REPEATS_MAX.min((wait_ms / every_ms) as u64);

@@ -36,12 +36,6 @@ pub(crate) enum ErrorKind {
     KeyLimit,
     Moderation,
     DataPolicy,
-    /// The routing wishes leave no provider.
-    NoProvider,
-    /// Every provider is ignored.
-    AllIgnored,
-    /// The routing wishes leave no price.
-    TooDear,
     Timeout,
     TooLarge,
     Invalid,

@@ -148,8 +148,8 @@ pub(crate) enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum UsagePlace {
-    /// As the behaviour's `usage_shape` has it.
-    Scripted,
+    /// In a last chunk that repeats the choice with its finish reason: OpenRouter.
+    Repeated,
     /// In a last chunk without choices, if `stream_options.include_usage` asks for it.
     OnRequest,
     /// In the chunk with the finish reason.
@@ -193,8 +193,6 @@ pub(crate) enum ReasoningField {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum KeepAlive {
-    /// A comment as scripted.
-    Scripted,
     /// This comment.
     Comment(&'static str),
     /// Anthropic's `ping`.

@@ -2,14 +2,13 @@
 
 use serde_json::json;
 
-use super::{Form, Manner};
+use super::Form;
 use crate::dialect::{Counts, ReasoningField, USER_ID, UsagePlace, error_body};
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::json::Object;
 use crate::ledger::cost_pico;
 use crate::money::Usd;
-use crate::script::{ReasoningKind, UsageShape};
 use crate::sse::Frame;
 
 /// Pico-dollars in one of xAI's ticks.
@@ -18,15 +17,15 @@ const PICO_PER_TICK: i64 = 100;
 /// A draft in this form.
 pub(super) struct Chat<'a> {
     draft: &'a Draft,
-    manner: Manner<'a>,
+    wants_usage: bool,
     opening: Object,
     /// Whether a chunk has said `role`.
     has_spoken: bool,
 }
 
 impl<'a> Chat<'a> {
-    pub(super) fn new(draft: &'a Draft, manner: Manner<'a>) -> Self {
-        Self { draft, manner, opening: opening(draft, "chat.completion.chunk"), has_spoken: false }
+    pub(super) fn new(draft: &'a Draft, wants_usage: bool) -> Self {
+        Self { draft, wants_usage, opening: opening(draft, "chat.completion.chunk"), has_spoken: false }
     }
 
     /// The chunk that says `role` and nothing else, where there is one.
@@ -46,18 +45,14 @@ impl<'a> Chat<'a> {
     }
 
     /// A delta of this content; OpenRouter adds the role and content to whatever else it says.
-    fn delta(&mut self, content: Option<&str>) -> Object {
+    fn delta(&self, content: Option<&str>) -> Object {
         let delta = Object::new();
-        let delta = if self.draft.dialect.role_first {
-            match content {
-                Some(content) => delta.with("content", content),
-                None => delta,
+        let delta = match content {
+            _ if !self.draft.dialect.role_first => {
+                delta.with("content", content.unwrap_or_default()).with("role", "assistant")
             }
-        } else {
-            let says_role = self.manner.behaviour.role_every_chunk || !self.has_spoken;
-            self.has_spoken = true;
-            let delta = delta.with("content", content.unwrap_or_default());
-            if says_role { delta.with("role", "assistant") } else { delta }
+            Some(content) => delta.with("content", content),
+            None => delta,
         };
         if self.draft.novel { delta.with("mood", "calm").with("annotations", &[0; 0]) } else { delta }
     }
@@ -75,31 +70,15 @@ impl<'a> Chat<'a> {
         if self.draft.novel && !is_last { chunk.with("usage", &None::<&str>) } else { chunk }
     }
 
-    /// The end as OpenRouter has it: where the usage stands is scripted.
-    fn close_scripted(&mut self) -> Vec<Frame> {
+    /// OpenRouter's end: the last chunk once more, with the usage.
+    fn close_repeated(&self) -> Vec<Frame> {
         let draft = self.draft;
-        let finish = Some((draft.finish, draft.native_finish.as_str()));
-        let mut frames = Vec::new();
-        let delta = self.delta(None);
-        let shape = if draft.has_choice {
-            frames.push(frame(self.chunk(delta, finish)));
-            self.manner.behaviour.usage_shape
-        } else {
-            UsageShape::EmptyChoices
-        };
-        let delta = self.delta(None);
-        let repeated = self.chunk(delta, finish);
-        let usage = usage(draft, draft.completion_tokens());
-        match shape {
-            UsageShape::None => {}
-            UsageShape::OrChoice => frames.push(frame(repeated.nest("usage", usage))),
-            UsageShape::EmptyChoices => frames.push(self.usage_alone()),
-            UsageShape::Twice => {
-                frames.push(frame(repeated.clone().nest("usage", self::usage(draft, 0))));
-                frames.push(frame(repeated.nest("usage", usage)));
-            }
+        if !draft.has_choice {
+            return vec![self.usage_alone()];
         }
-        frames
+        let last = self.chunk(self.delta(None), Some((draft.finish, draft.native_finish.as_str())));
+        let usage = usage(draft, draft.completion_tokens());
+        vec![frame(last.clone()), frame(last.nest("usage", usage))]
     }
 
     /// The end as everybody else has it: the usage stands where the dialect says.
@@ -118,10 +97,10 @@ impl<'a> Chat<'a> {
                 UsagePlace::XGroq => {
                     chunk.nest("x_groq", Object::new().with("id", &draft.id).nest("usage", usage()))
                 }
-                UsagePlace::Scripted | UsagePlace::OnRequest | UsagePlace::InChoice => chunk,
+                UsagePlace::Repeated | UsagePlace::OnRequest | UsagePlace::InChoice => chunk,
             }));
         }
-        let asked = matches!(place, UsagePlace::OnRequest | UsagePlace::XGroq) && self.manner.wants_usage;
+        let asked = matches!(place, UsagePlace::OnRequest | UsagePlace::XGroq) && self.wants_usage;
         if asked || !draft.has_choice {
             frames.push(self.usage_alone());
         }
@@ -157,23 +136,14 @@ impl Form for Chat<'_> {
     }
 
     fn reasoning(&mut self, piece: &str) -> Vec<Frame> {
-        let kind = self.draft.reasoning_kind;
-        let is_legible = kind.is_legible();
         match self.draft.dialect.reasoning {
-            ReasoningField::Router if kind != ReasoningKind::None => {
-                let delta = self.delta(None);
-                let delta = if is_legible { delta.with("reasoning", piece) } else { delta };
-                self.say(delta.list("reasoning_details", [detail(kind, piece)]))
+            ReasoningField::Router => {
+                let delta = self.delta(None).with("reasoning", piece);
+                self.say(delta.list("reasoning_details", [detail(piece)]))
             }
-            ReasoningField::Named(field) if is_legible => {
-                let delta = self.delta(None).with(field, piece);
-                self.say(delta)
-            }
-            ReasoningField::Parts if is_legible => {
-                let delta = self.delta(None).list("content", [thinking_part(piece)]);
-                self.say(delta)
-            }
-            _ => self.speak().into_iter().collect(),
+            ReasoningField::Named(field) => self.say(self.delta(None).with(field, piece)),
+            ReasoningField::Parts => self.say(self.delta(None).list("content", [thinking_part(piece)])),
+            ReasoningField::Hidden => self.speak().into_iter().collect(),
         }
     }
 
@@ -188,14 +158,13 @@ impl Form for Chat<'_> {
     }
 
     fn refusal(&mut self, words: &str) -> Vec<Frame> {
-        let delta = self.delta(None).with("refusal", words);
-        self.say(delta)
+        self.say(self.delta(None).with("refusal", words))
     }
 
     fn close(&mut self) -> Vec<Frame> {
-        let scripted = self.draft.dialect.usage == UsagePlace::Scripted;
-        let mut frames = if scripted { self.close_scripted() } else { self.close_plain() };
-        if self.manner.behaviour.done {
+        let repeats = self.draft.dialect.usage == UsagePlace::Repeated;
+        let mut frames = if repeats { self.close_repeated() } else { self.close_plain() };
+        if self.draft.has_end_mark {
             frames.push(Frame::data(b"[DONE]".to_vec()));
         }
         frames
@@ -257,7 +226,7 @@ fn opening(draft: &Draft, object: &str) -> Object {
         .with("created", &draft.created)
         .with("model", &draft.model);
     let opening =
-        if draft.dialect.is_openrouter() { opening.with("provider", &draft.provider) } else { opening };
+        if draft.dialect.is_openrouter() { opening.with("provider", draft.provider) } else { opening };
     if draft.novel { opening.nest("x_trace", Object::new().with("hops", &[1, 2])) } else { opening }
 }
 
@@ -273,22 +242,20 @@ fn finished(draft: &Draft, choice: Object, finish: Option<(&str, &str)>) -> Obje
 
 fn whole_choice(draft: &Draft) -> Object {
     let message = Object::new().with("role", "assistant");
-    let kind = draft.reasoning_kind;
-    let is_legible = kind.is_legible();
     let has_reasoning = !draft.reasoning.is_empty();
     let field = draft.dialect.reasoning;
-    let message = if field == ReasoningField::Parts && has_reasoning && is_legible {
+    let message = if field == ReasoningField::Parts && has_reasoning {
         message.list("content", [thinking_part(&draft.reasoning), text_part(draft.text())])
     } else {
         message.with("content", &draft.content)
     };
     let message = message.with("refusal", &draft.refusal);
     let message = match field {
-        ReasoningField::Router if has_reasoning && kind != ReasoningKind::None => {
-            let message = if is_legible { message.with("reasoning", &draft.reasoning) } else { message };
-            message.list("reasoning_details", [detail(kind, &draft.reasoning)])
+        ReasoningField::Router if has_reasoning => {
+            let message = message.with("reasoning", &draft.reasoning);
+            message.list("reasoning_details", [detail(&draft.reasoning)])
         }
-        ReasoningField::Named(name) if has_reasoning && is_legible => message.with(name, &draft.reasoning),
+        ReasoningField::Named(name) if has_reasoning => message.with(name, &draft.reasoning),
         _ => message,
     };
     let message = if draft.novel { message.with("mood", "calm") } else { message };
@@ -297,17 +264,8 @@ fn whole_choice(draft: &Draft) -> Object {
 }
 
 /// One of OpenRouter's details of reasoning.
-fn detail(kind: ReasoningKind, text: &str) -> Object {
-    let detail = match kind {
-        ReasoningKind::Summary => Object::new().with("type", "reasoning.summary").with("summary", text),
-        ReasoningKind::Encrypted => {
-            let data = blake3::hash(text.as_bytes()).to_hex();
-            Object::new().with("type", "reasoning.encrypted").with("data", data.as_str())
-        }
-        ReasoningKind::Text | ReasoningKind::None => {
-            Object::new().with("type", "reasoning.text").with("text", text)
-        }
-    };
+fn detail(text: &str) -> Object {
+    let detail = Object::new().with("type", "reasoning.text").with("text", text);
     detail.with("format", "unknown").with("index", &0)
 }
 

@@ -73,7 +73,7 @@ impl<'a> Gemini<'a> {
 impl Form for Gemini<'_> {
     fn reasoning(&mut self, piece: &str) -> Vec<Frame> {
         self.thought_bytes += piece.len();
-        if !self.draft.reasoning_kind.is_legible() {
+        if !self.draft.shows_reasoning {
             return Vec::new();
         }
         let part = Object::new().with("text", piece).with("thought", &true);
@@ -113,7 +113,7 @@ impl Form for Gemini<'_> {
             return last.chunk(None).bytes();
         }
         let mut parts = Vec::new();
-        if self.draft.reasoning_kind.is_legible() && !draft.reasoning.is_empty() {
+        if draft.shows_reasoning && !draft.reasoning.is_empty() {
             parts.push(Object::new().with("text", &draft.reasoning).with("thought", &true));
         }
         if draft.content.is_some() && !(draft.text().is_empty() && draft.finish == "length") {

@@ -47,9 +47,6 @@ impl<'a> Lines<'a> {
 
 impl Form for Lines<'_> {
     fn reasoning(&mut self, piece: &str) -> Vec<Frame> {
-        if !self.draft.reasoning_kind.is_legible() {
-            return Vec::new();
-        }
         vec![frame(self.line(Some(message(Some("")).with("thinking", piece)), false))]
     }
 
@@ -73,11 +70,7 @@ impl Form for Lines<'_> {
     fn whole(&self, part: Option<&str>) -> Vec<u8> {
         let draft = self.draft;
         let said = message(part.or(draft.said()));
-        let said = if self.draft.reasoning_kind.is_legible() && !draft.reasoning.is_empty() {
-            said.with("thinking", &draft.reasoning)
-        } else {
-            said
-        };
+        let said = if draft.reasoning.is_empty() { said } else { said.with("thinking", &draft.reasoning) };
         self.last(draft.has_choice.then_some(said)).bytes()
     }
 }

@@ -1,17 +1,15 @@
 //! Anthropic's `messages`: named events around blocks of content.
 
-use super::{Form, Manner};
+use super::Form;
 use crate::dialect::error_body;
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::json::Object;
-use crate::script::ReasoningKind;
 use crate::sse::Frame;
 
 /// A draft in this form.
 pub(super) struct Messages<'a> {
     draft: &'a Draft,
-    manner: Manner<'a>,
     /// Blocks begun, and what the last one holds while it is open.
     blocks: u32,
     open: Option<Block>,
@@ -20,13 +18,12 @@ pub(super) struct Messages<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Block {
     Thinking,
-    Redacted,
     Text,
 }
 
 impl<'a> Messages<'a> {
-    pub(super) fn new(draft: &'a Draft, manner: Manner<'a>) -> Self {
-        Self { draft, manner, blocks: 0, open: None }
+    pub(super) fn new(draft: &'a Draft) -> Self {
+        Self { draft, blocks: 0, open: None }
     }
 
     /// Begins a block of this kind unless it is open, ending another.
@@ -37,7 +34,6 @@ impl<'a> Messages<'a> {
         let mut frames = self.end();
         let content = match block {
             Block::Thinking => thinking("", ""),
-            Block::Redacted => redacted(self.draft),
             Block::Text => text(""),
         };
         let start = event_of("content_block_start").with("index", &self.blocks);
@@ -106,13 +102,7 @@ impl<'a> Messages<'a> {
         }
         let mut blocks = Vec::new();
         if !draft.reasoning.is_empty() {
-            match draft.reasoning_kind {
-                ReasoningKind::Text | ReasoningKind::Summary => {
-                    blocks.push(thinking(&draft.reasoning, &signature(draft)));
-                }
-                ReasoningKind::Encrypted => blocks.push(redacted(draft)),
-                ReasoningKind::None => {}
-            }
+            blocks.push(thinking(&draft.reasoning, &signature(draft)));
         }
         let said = part.or(draft.refusal.as_deref()).unwrap_or(draft.text());
         let is_burnt = said.is_empty() && draft.finish == "length";
@@ -131,16 +121,9 @@ impl Form for Messages<'_> {
     }
 
     fn reasoning(&mut self, piece: &str) -> Vec<Frame> {
-        match self.draft.reasoning_kind {
-            ReasoningKind::None => Vec::new(),
-            ReasoningKind::Encrypted => self.begin(Block::Redacted),
-            ReasoningKind::Text | ReasoningKind::Summary => {
-                let mut frames = self.begin(Block::Thinking);
-                let delta = Object::new().with("type", "thinking_delta").with("thinking", piece);
-                frames.push(self.delta(delta));
-                frames
-            }
-        }
+        let mut frames = self.begin(Block::Thinking);
+        frames.push(self.delta(Object::new().with("type", "thinking_delta").with("thinking", piece)));
+        frames
     }
 
     fn text(&mut self, piece: &str) -> Vec<Frame> {
@@ -167,7 +150,7 @@ impl Form for Messages<'_> {
             frames.push(event("sim_novelty", event_of("sim_novelty").with("hops", &[1, 2])));
         }
         frames.push(event("message_delta", last));
-        if self.manner.behaviour.done {
+        if self.draft.has_end_mark {
             frames.push(event("message_stop", event_of("message_stop")));
         }
         frames
@@ -209,10 +192,6 @@ fn event(name: &'static str, data: Object) -> Frame {
 
 fn thinking(text: &str, signature: &str) -> Object {
     Object::new().with("type", "thinking").with("thinking", text).with("signature", signature)
-}
-
-fn redacted(draft: &Draft) -> Object {
-    Object::new().with("type", "redacted_thinking").with("data", &signature(draft))
 }
 
 fn text(text: &str) -> Object {

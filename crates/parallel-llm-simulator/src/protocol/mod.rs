@@ -10,7 +10,6 @@ mod messages;
 use crate::dialect::{KeepAlive, Protocol};
 use crate::draft::Draft;
 use crate::fault::Fault;
-use crate::script::Behaviour;
 use crate::sse::Frame;
 
 /// What a protocol makes of a draft, piece by piece.
@@ -50,19 +49,11 @@ pub(crate) trait Form {
     }
 }
 
-/// What a stream depends on besides the draft.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Manner<'a> {
-    pub(crate) behaviour: &'a Behaviour,
-    /// Whether the request asks for the usage of a stream.
-    pub(crate) wants_usage: bool,
-}
-
-/// The form of the draft's own protocol.
-pub(crate) fn form<'a>(draft: &'a Draft, manner: Manner<'a>) -> Box<dyn Form + 'a> {
+/// The form of the draft's own protocol. `wants_usage`: the request asks for the usage of a stream.
+pub(crate) fn form(draft: &Draft, wants_usage: bool) -> Box<dyn Form + '_> {
     match draft.dialect.protocol {
-        Protocol::Chat => Box::new(chat::Chat::new(draft, manner)),
-        Protocol::Messages => Box::new(messages::Messages::new(draft, manner)),
+        Protocol::Chat => Box::new(chat::Chat::new(draft, wants_usage)),
+        Protocol::Messages => Box::new(messages::Messages::new(draft)),
         Protocol::Gemini => Box::new(gemini::Gemini::new(draft)),
         Protocol::Lines => Box::new(lines::Lines::new(draft)),
     }
@@ -77,9 +68,8 @@ pub(crate) fn stream_type(protocol: Protocol) -> &'static str {
 }
 
 /// What a dialect sends while nothing else is; `None` if that is nothing.
-pub(crate) fn keep_alive(draft: &Draft, behaviour: &Behaviour) -> Option<Frame> {
+pub(crate) fn keep_alive(draft: &Draft) -> Option<Frame> {
     match draft.dialect.keep_alive {
-        KeepAlive::Scripted => Some(Frame::Comment(behaviour.comment_text.clone())),
         KeepAlive::Comment(text) => Some(Frame::Comment(text.to_owned())),
         KeepAlive::Ping => Some(messages::ping()),
         KeepAlive::Never => None,

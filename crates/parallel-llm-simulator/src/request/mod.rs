@@ -4,20 +4,16 @@
 //! is left to `dialect` too.
 
 mod foreign;
-mod routing;
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::dialect::Protocol;
-pub(crate) use routing::Routing;
 
 /// A chat request. The field names are those of `chat/completions`; other protocols are turned into it.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ChatRequest {
     pub(crate) model: Option<String>,
-    #[serde(default)]
-    pub(crate) models: Vec<String>,
     messages: Option<Vec<Message>>,
     #[serde(default)]
     pub(crate) stream: bool,
@@ -27,8 +23,6 @@ pub(crate) struct ChatRequest {
     reasoning_effort: Option<String>,
     thinking: Option<Thinking>,
     stream_options: Option<StreamOptions>,
-    /// OpenRouter's wishes about providers.
-    pub(crate) provider: Option<Routing>,
     /// Whether reasoning is to be shown; only Gemini asks.
     #[serde(skip)]
     pub(crate) hides_thoughts: bool,
@@ -120,11 +114,6 @@ impl ChatRequest {
             Some([]) => Err(BadBody::Empty),
             Some(_) => Ok(self),
         }
-    }
-
-    /// The models to try, in order.
-    pub(crate) fn candidates(&self) -> impl Iterator<Item = &str> {
-        self.model.iter().chain(&self.models).map(String::as_str)
     }
 
     /// Tokens of the prompt: the bytes of all text over four, rounded up.

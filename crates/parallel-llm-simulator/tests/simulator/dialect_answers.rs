@@ -1,6 +1,6 @@
 //! The healthy answer of every dialect, streamed and whole, to the last byte.
 
-use parallel_llm_simulator::{Answer, Behaviour, Script, Simulator, SimulatorConfig, UsageShape};
+use parallel_llm_simulator::{Answer, Behaviour, Script, Simulator, SimulatorConfig};
 use serde_json::{Value, json};
 
 use crate::client::{End, send};
@@ -433,12 +433,4 @@ async fn a_long_prompt_is_cut_without_a_word_where_that_is_the_custom() {
     let reply = send(&simulator, &OLLAMA_NATIVE.ask(&simulator, &body, false)).await.json();
     assert_eq!((&reply["prompt_eval_count"], &reply["eval_count"]), (&json!(8192), &json!(2)));
     assert_eq!(reply["done_reason"], "length");
-}
-
-#[tokio::test]
-async fn the_shape_of_usage_is_only_openrouters_to_script() {
-    let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
-    let behaviour = Behaviour { usage_shape: UsageShape::Twice, ..Behaviour::instant() };
-    simulator.script("*", Script::behaving(behaviour));
-    assert!(!OPENAI.answer(&simulator, true).await.text().contains("\"usage\":{"));
 }

@@ -1,6 +1,6 @@
 //! What every dialect takes and refuses by itself: fields, images, wishes about providers, and the models it sells.
 
-use parallel_llm_simulator::{PICO_PER_USD, Simulator, SimulatorConfig};
+use parallel_llm_simulator::{Simulator, SimulatorConfig};
 use serde_json::{Value, json};
 
 use crate::client::{Ask, chat, get, send};
@@ -274,52 +274,6 @@ async fn images_go_only_to_models_that_see() {
 }
 
 #[tokio::test]
-async fn wishes_about_providers_leave_one_or_nobody() {
-    let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
-    let nobody = "No allowed providers are available for the selected model.";
-    let policy = "No endpoints found matching your data policy (Free model training). Configure: https://openrouter.ai/settings/privacy";
-    let free = "google/gemma-4-31b-it:free";
-    let usual = "openai/gpt-6.1-terra";
-    for (model, wishes, expected) in [
-        (usual, json!({}), None),
-        (usual, json!({"order": ["openai"], "allow_fallbacks": false}), None),
-        (usual, json!({"order": ["anthropic"]}), None),
-        (usual, json!({"order": ["anthropic"], "allow_fallbacks": false}), Some(nobody)),
-        (usual, json!({"order": ["nobody"]}), Some(nobody)),
-        (usual, json!({"only": ["nobody"]}), Some(nobody)),
-        (usual, json!({"only": ["OpenAI", "azure"]}), None),
-        (usual, json!({"zdr": true, "data_collection": "deny", "sort": "price"}), None),
-        (free, json!({"zdr": true}), Some(policy)),
-        (free, json!({"data_collection": "deny"}), Some(policy)),
-        (usual, json!({"max_price": {"prompt": 1, "completion": "5"}}), None),
-        (
-            usual,
-            json!({"max_price": {"prompt": 0.9}}),
-            Some("No models match your request and model restrictions"),
-        ),
-    ] {
-        let messages = json!([{"role": "user", "content": "Hi"}]);
-        let body = json!({"model": model, "messages": messages, "provider": wishes, "service_tier": "flex", "session_id": "run-1"});
-        let reply = send(&simulator, &chat(&simulator, &body)).await;
-        let message = reply.json()["error"]["message"].as_str().map(str::to_owned);
-        assert_eq!((reply.status == 200, message.as_deref()), (expected.is_none(), expected), "{wishes}");
-        assert_eq!(simulator.requests().last().unwrap().body["provider"], wishes);
-    }
-}
-
-#[tokio::test]
-async fn who_sells_refuses_when_the_money_is_gone() {
-    for (form, status) in
-        [(OPENROUTER, 402), (OPENAI, 429), (ANTHROPIC, 400), (DEEPSEEK, 402), (XAI, 403), (OLLAMA, 200)]
-    {
-        let config =
-            SimulatorConfig { balance_pico_usd: PICO_PER_USD / 1_000_000, ..SimulatorConfig::instant() };
-        let simulator = Simulator::start(config).await.unwrap();
-        assert_eq!(form.answer(&simulator, false).await.status, status, "{form:?}");
-    }
-}
-
-#[tokio::test]
 async fn every_dialect_lists_what_it_sells() {
     let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
     let listed = async |path: &str| {
@@ -332,7 +286,6 @@ async fn every_dialect_lists_what_it_sells() {
         listed("/openai/v1/models").await["data"][0],
         json!({"id": "gpt-6.1-sol", "object": "model", "created": 1_790_000_000, "owned_by": "openai"})
     );
-    assert_eq!(listed("/v1/models").await, listed("/openai/v1/models").await);
     assert_eq!(
         listed("/anthropic/v1/models").await["data"][0],
         json!({

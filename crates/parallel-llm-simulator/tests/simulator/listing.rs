@@ -31,7 +31,8 @@ async fn a_key_is_needed_where_it_matters() {
 #[tokio::test]
 async fn the_plain_dialect_is_openais() {
     let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
-    let plain = |body: &Value| Ask { path: "/v1/chat/completions".to_owned(), ..chat(&simulator, body) };
+    let plain =
+        |body: &Value| Ask { path: "/openai/v1/chat/completions".to_owned(), ..chat(&simulator, body) };
     let messages = json!([{"role": "user", "content": "Hi"}]);
     let body = json!({"model": "gpt-6-luna", "messages": messages, "stream": true, "stream_options": {"include_usage": true}});
     let reply = send(&simulator, &plain(&body)).await;
@@ -46,7 +47,7 @@ async fn the_plain_dialect_is_openais() {
     );
     let ask = Ask {
         authorization: None,
-        path: "/v1/chat/completions".to_owned(),
+        path: "/openai/v1/chat/completions".to_owned(),
         ..question(&simulator, MODEL, false)
     };
     assert_eq!(send(&simulator, &ask).await.json()["error"]["code"], "invalid_api_key");

@@ -12,7 +12,6 @@ mod dialect_rules;
 mod disconnect;
 mod endpoints;
 mod http2;
-mod knobs;
 mod ledger;
 mod listing;
 mod paused;

@@ -1,6 +1,6 @@
 //! Streams, healthy and broken, as bytes.
 
-use parallel_llm_simulator::{Behaviour, Fault, Newline, Script, Simulator, SimulatorConfig, UsageShape};
+use parallel_llm_simulator::{Behaviour, Fault, Script, Simulator, SimulatorConfig};
 use serde_json::Value;
 
 use crate::client::{End, MODEL, Reply, question, scrub, send};
@@ -63,22 +63,6 @@ async fn comments_come_while_nothing_else_does() {
         ": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\ndata: "
     ));
     assert!(reply.chunks.len() >= 4);
-}
-
-#[tokio::test]
-async fn shapes_of_the_end_are_chosen_by_the_behaviour() {
-    let ends = async |usage_shape, done| {
-        let behaviour = Behaviour { usage_shape, done, ..Behaviour::instant() };
-        let (_simulator, reply) = streamed(Script::behaving(behaviour)).await;
-        let events = reply.events();
-        let with_usage = events.iter().filter(|event| event.contains("\"usage\"")).count();
-        let empty = events.iter().filter(|event| event.contains("\"choices\":[]")).count();
-        (with_usage, empty, events.last().unwrap() == "[DONE]")
-    };
-    assert_eq!(ends(UsageShape::OrChoice, true).await, (1, 0, true));
-    assert_eq!(ends(UsageShape::EmptyChoices, true).await, (1, 1, true));
-    assert_eq!(ends(UsageShape::Twice, true).await, (2, 0, true));
-    assert_eq!(ends(UsageShape::None, false).await, (0, 0, false));
 }
 
 #[tokio::test]
@@ -158,14 +142,6 @@ async fn every_byte_may_come_alone() {
     assert!(reply.chunks.iter().all(|chunk| chunk.len() == 1));
     assert!(reply.streamed_text().starts_with(TEXT));
     assert!(reply.streamed_text().ends_with("· 再試行は安全に · 🙂🚀👩‍👩‍👧"));
-}
-
-#[tokio::test]
-async fn lines_may_end_in_carriage_returns() {
-    let behaviour = Behaviour { newline: Newline::Cr, space_after_colon: false, ..Behaviour::instant() };
-    let (_simulator, reply) = streamed(Script::behaving(behaviour)).await;
-    assert!(reply.text().ends_with("\r\rdata:[DONE]\r\r"));
-    assert!(!reply.text().contains('\n'));
 }
 
 #[tokio::test]

@@ -52,7 +52,6 @@ async fn the_urls_say_https() {
     let address = simulator.address();
     assert_eq!(simulator.origin(), format!("https://{address}"));
     assert_eq!(simulator.base_url(), format!("https://{address}/api/v1"));
-    assert_eq!(simulator.openai_base_url(), format!("https://{address}/v1"));
     let plain = Simulator::start(SimulatorConfig::instant()).await.unwrap();
     assert_eq!(plain.base_url(), format!("http://{}/api/v1", plain.address()));
     assert_eq!((plain.certificate_der(), plain.certificate_pem()), (None, None));
