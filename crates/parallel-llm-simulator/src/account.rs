@@ -11,8 +11,8 @@ use crate::clock::Clock;
 use crate::config::SimulatorConfig;
 use crate::ledger::Ledger;
 use crate::record::Log;
+use crate::script_table::ScriptTable;
 use crate::seed;
-use crate::stage::Stage;
 
 /// One simulator's state.
 #[derive(Debug)]
@@ -21,11 +21,11 @@ pub(crate) struct Account {
     pub(crate) clock: Clock,
     pub(crate) catalogue: &'static Catalogue,
     /// Where the fault `redirect_307` points.
-    pub(crate) trap: SocketAddr,
+    pub(crate) redirect_target: SocketAddr,
     ledger: Mutex<Ledger>,
     log: Mutex<Log>,
-    trap_log: Mutex<Log>,
-    stage: Mutex<Stage>,
+    redirect_log: Mutex<Log>,
+    scripts: Mutex<ScriptTable>,
 }
 
 /// What is known about the key of a request.
@@ -48,19 +48,19 @@ impl KeyVerdict {
 }
 
 impl Account {
-    /// `trap` is the address of the second listener.
-    pub(crate) fn open(mut config: SimulatorConfig, trap: SocketAddr) -> Self {
+    /// `redirect_target` is the address of the second listener.
+    pub(crate) fn open(mut config: SimulatorConfig, redirect_target: SocketAddr) -> Self {
         if config.api_keys.is_empty() {
             config.api_keys.push(seed::api_key(config.seed));
         }
         Self {
             clock: Clock::start(),
             catalogue: Catalogue::embedded(),
-            trap,
+            redirect_target,
             ledger: Mutex::default(),
             log: Mutex::default(),
-            trap_log: Mutex::default(),
-            stage: Mutex::new(Stage::new(&config)),
+            redirect_log: Mutex::default(),
+            scripts: Mutex::new(ScriptTable::new(&config)),
             config,
         }
     }
@@ -74,12 +74,12 @@ impl Account {
     }
 
     /// Who followed the redirect.
-    pub(crate) fn trap_log(&self) -> MutexGuard<'_, Log> {
-        self.trap_log.lock()
+    pub(crate) fn redirect_log(&self) -> MutexGuard<'_, Log> {
+        self.redirect_log.lock()
     }
 
-    pub(crate) fn stage(&self) -> MutexGuard<'_, Stage> {
-        self.stage.lock()
+    pub(crate) fn scripts(&self) -> MutexGuard<'_, ScriptTable> {
+        self.scripts.lock()
     }
 
     /// Judges the value of an `Authorization` header, or of a bare key header.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::money::pico_usd;
 
 /// A slug that was sold once: it is answered with 404 instead of 400.
-pub(crate) const GONE_MODEL: &str = "openai/gpt-5-codex";
+pub(crate) const RETIRED_MODEL: &str = "openai/gpt-5-codex";
 
 /// What the routers (`openrouter/auto`, …) choose, since nothing is known of how they choose.
 const ROUTER_CHOICE: &str = "openai/gpt-6-luna";
@@ -33,8 +33,8 @@ pub(crate) struct Catalogue {
 /// One entry of the catalogue: the fields the simulator acts on, and the entry as listed.
 #[derive(Debug)]
 pub(crate) struct Model {
-    /// Its place in the list, from 0.
-    pub(crate) place: usize,
+    /// Its index in the list, from 0.
+    pub(crate) index: usize,
     pub(crate) id: String,
     pub(crate) target: Option<String>,
     pub(crate) price: Price,
@@ -131,9 +131,9 @@ impl Catalogue {
     fn read(text: &[u8]) -> Option<Self> {
         let whole: Value = serde_json::from_slice(text).ok()?;
         let entries = whole.get("data")?.as_array()?;
-        let models = entries.iter().enumerate().map(|(place, entry)| Model::read(place, entry));
+        let models = entries.iter().enumerate().map(|(index, entry)| Model::read(index, entry));
         let models = models.collect::<Option<Vec<_>>>()?;
-        let by_id = models.iter().map(|model| (model.id.clone(), model.place)).collect();
+        let by_id = models.iter().map(|model| (model.id.clone(), model.index)).collect();
         Some(Self { models, by_id, body: whole.to_string().into() })
     }
 }
@@ -186,10 +186,10 @@ struct ReasoningSupport {
 }
 
 impl Model {
-    fn read(place: usize, entry: &Value) -> Option<Self> {
+    fn read(index: usize, entry: &Value) -> Option<Self> {
         let read = ListedModel::deserialize(entry).ok()?;
         Some(Self {
-            place,
+            index,
             id: read.id,
             target: read.alias_target.map(|target| target.slug),
             price: read.pricing.into(),

@@ -1,4 +1,4 @@
-//! The endpoints that answer: each dialect's checks in order, then the scene that the script asks for.
+//! The endpoints that answer: each dialect's checks in order, then the context that the script asks for.
 //!
 //! Everything here is decided at once from values; waiting and sending are left to `player`.
 
@@ -9,14 +9,14 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use crate::account::Account;
-use crate::catalogue::GONE_MODEL;
-use crate::dialect::{Case, Dialect, ErrorKind, Protocol, Subject, Trouble};
-use crate::dialect::{check_fields, check_key, check_rules, refuse, sent_key};
+use crate::catalogue::RETIRED_MODEL;
+use crate::dialect::{ApiError, Dialect, ErrorDetails, ErrorKind, Protocol, RuleInput};
+use crate::dialect::{check_fields, check_key, check_rules, error_reply, sent_key};
 use crate::exchange::Exchange;
-use crate::model_list::{self, Sold};
+use crate::model_list::{self, NamedModel};
 use crate::reply::{Head, Reply};
 use crate::request::{BadBody, ChatRequest};
-use crate::scene::Scene;
+use crate::respond::ReplyContext;
 use crate::seed::Draw;
 
 /// A request for an answer as it came over the wire.
@@ -36,8 +36,8 @@ pub(crate) struct Call {
 /// The reply to a request for an answer.
 pub(crate) fn reply(exchange: &mut Exchange, call: &Call) -> Reply {
     let account = std::sync::Arc::clone(&exchange.account);
-    let body = call.body.as_deref().map(|body| Read::of(call, body));
-    let asked = body.as_ref().and_then(|read| read.request.as_ref().ok()?.model.as_deref());
+    let body = call.body.as_deref().map(|body| ParsedBody::parse(call, body));
+    let asked = body.as_ref().and_then(|parsed| parsed.request.as_ref().ok()?.model.as_deref());
     let known = asked.and_then(|name| model_list::find(account.catalogue, call.dialect, name));
     exchange.chat(asked, known.is_some_and(|sold| sold.scenario.is_none()));
 
@@ -48,28 +48,28 @@ pub(crate) fn reply(exchange: &mut Exchange, call: &Call) -> Reply {
         String::new()
     };
     let generation_id = format!("{}{time}{letters}", call.dialect.id_prefix);
-    let desk = Desk { account: &account, call, generation_id: &generation_id, letters: &letters };
-    let reply = desk.admit(body).and_then(|(request, body)| {
-        let name = request.model.as_deref().ok_or_else(|| Trouble::new(ErrorKind::NoModel))?;
-        desk.answer(&request, &body, name).map_err(|mut trouble| {
-            name.clone_into(&mut trouble.case.model);
-            trouble
+    let handler = ChatHandler { account: &account, call, generation_id: &generation_id, letters: &letters };
+    let reply = handler.admit(body).and_then(|(request, body)| {
+        let name = request.model.as_deref().ok_or_else(|| ApiError::new(ErrorKind::NoModel))?;
+        handler.answer(&request, &body, name).map_err(|mut error| {
+            name.clone_into(&mut error.details.model);
+            error
         })
     });
-    let reply = reply.unwrap_or_else(|trouble| refuse(call.dialect, &desk.complete(trouble)));
-    desk.finish_headers(reply)
+    let reply = reply.unwrap_or_else(|error| error_reply(call.dialect, &handler.complete(error)));
+    handler.finish_headers(reply)
 }
 
 /// A body, as far as it could be read.
 #[derive(Debug)]
-struct Read {
+struct ParsedBody {
     /// `Null` at OpenRouter, whose fields nobody checks.
     body: Value,
     request: Result<ChatRequest, BadBody>,
 }
 
-impl Read {
-    fn of(call: &Call, bytes: &[u8]) -> Self {
+impl ParsedBody {
+    fn parse(call: &Call, bytes: &[u8]) -> Self {
         if call.dialect.is_openrouter() {
             return Self { body: Value::Null, request: ChatRequest::read(bytes) };
         }
@@ -87,7 +87,7 @@ impl Read {
 }
 
 /// Where one request is checked.
-struct Desk<'a> {
+struct ChatHandler<'a> {
     account: &'a Account,
     call: &'a Call,
     generation_id: &'a str,
@@ -95,36 +95,37 @@ struct Desk<'a> {
     letters: &'a str,
 }
 
-impl Desk<'_> {
+impl ChatHandler<'_> {
     /// The checks that need no model.
-    fn admit(&self, read: Option<Read>) -> Result<(ChatRequest, Value), Trouble> {
+    fn admit(&self, read: Option<ParsedBody>) -> Result<(ChatRequest, Value), ApiError> {
         let Call { dialect, headers, query, .. } = self.call;
-        check_key(dialect, self.account, headers, query).map_err(Trouble::new)?;
+        check_key(dialect, self.account, headers, query).map_err(ApiError::new)?;
         let is_method = |name: &str| self.call.rest.ends_with(name);
         if dialect.protocol == Protocol::Gemini && !GEMINI_METHODS.into_iter().any(is_method) {
-            return Err(Trouble::new(ErrorKind::NotFound));
+            return Err(ApiError::new(ErrorKind::NotFound));
         }
-        let Some(Read { body, request }) = read else { return Err(Trouble::new(ErrorKind::TooLarge)) };
+        let Some(ParsedBody { body, request }) = read else { return Err(ApiError::new(ErrorKind::TooLarge)) };
         if body.is_object() {
             check_fields(dialect.fields(), &body)?;
         }
         match request {
             Ok(request) => Ok((request, body)),
-            Err(BadBody::NoMessages) => Err(Trouble::new(ErrorKind::NoMessages)),
-            Err(BadBody::Empty) if body.is_object() => Err(Trouble::new(ErrorKind::NoMessages)),
+            Err(BadBody::NoMessages) => Err(ApiError::new(ErrorKind::NoMessages)),
+            Err(BadBody::Empty) if body.is_object() => Err(ApiError::new(ErrorKind::NoMessages)),
             Err(BadBody::Empty) => Err(because(ErrorKind::BadBody, "unexpected end of JSON input")),
             Err(BadBody::WrongType(reason)) => Err(because(ErrorKind::WrongType, &reason)),
         }
     }
 
-    /// The checks that depend on the model, then the scene.
-    fn answer(&self, request: &ChatRequest, body: &Value, name: &str) -> Result<Reply, Trouble> {
+    /// The checks that depend on the model, then the context.
+    fn answer(&self, request: &ChatRequest, body: &Value, name: &str) -> Result<Reply, ApiError> {
         let Call { dialect, headers, .. } = self.call;
-        let Some(Sold { model, scenario }) = model_list::find(self.account.catalogue, dialect, name) else {
-            let is_gone = dialect.is_openrouter() && name == GONE_MODEL;
-            return Err(Trouble::new(if is_gone { ErrorKind::NoEndpoints } else { ErrorKind::BadModel }));
+        let Some(NamedModel { model, scenario }) = model_list::find(self.account.catalogue, dialect, name)
+        else {
+            let is_gone = dialect.is_openrouter() && name == RETIRED_MODEL;
+            return Err(ApiError::new(if is_gone { ErrorKind::NoEndpoints } else { ErrorKind::BadModel }));
         };
-        let scene = Scene {
+        let context = ReplyContext {
             account: self.account,
             dialect,
             request,
@@ -137,22 +138,22 @@ impl Desk<'_> {
             in_list: self.call.is_in_list(request),
         };
         let forbids_reasoning = request.forbids_reasoning();
-        check_rules(dialect.fields(), Subject { body, headers, model: scene.served, forbids_reasoning })?;
-        check_request(&scene)?;
+        check_rules(dialect.fields(), RuleInput { body, headers, model: context.served, forbids_reasoning })?;
+        check_request(&context)?;
         // A name that plays a fault is counted for each dialect, which is where a person tries it.
         let counted_as = scenario.map(|_| format!("{} {name}", dialect.name));
         let scenario = self.call.scenario.as_deref().or(scenario);
         let asked = counted_as.as_deref().unwrap_or(name);
-        let act = self.account.stage().act(scenario, asked, &scene.served.id);
-        let act = act.map_err(|unknown| because(ErrorKind::Order, &unknown.to_string()))?;
-        Ok(scene.play(&act))
+        let script = self.account.scripts().resolve(scenario, asked, &context.served.id);
+        let script = script.map_err(|unknown| because(ErrorKind::ControlRequest, &unknown.to_string()))?;
+        Ok(context.play(&script))
     }
 
     /// Adds what every error of this request may say.
-    fn complete(&self, mut trouble: Trouble) -> Trouble {
-        self.letters.clone_into(&mut trouble.case.request_id);
-        sent_key(self.call.dialect, &self.call.headers).clone_into(&mut trouble.case.key);
-        trouble
+    fn complete(&self, mut error: ApiError) -> ApiError {
+        self.letters.clone_into(&mut error.details.request_id);
+        sent_key(self.call.dialect, &self.call.headers).clone_into(&mut error.details.key);
+        error
     }
 
     /// The headers every reply of this dialect has.
@@ -188,23 +189,23 @@ impl Call {
 }
 
 /// What the model cannot read, the reasoning rule, and the context's length.
-fn check_request(scene: &Scene<'_>) -> Result<(), Trouble> {
-    let Scene { request, served, dialect, .. } = *scene;
+fn check_request(context: &ReplyContext<'_>) -> Result<(), ApiError> {
+    let ReplyContext { request, served, dialect, .. } = *context;
     if let Some(modality) = request.modalities().find(|modality| !served.reads(modality)) {
-        let mut trouble = scene.trouble(ErrorKind::Modality);
-        modality.clone_into(&mut trouble.case.reason);
-        return Err(trouble);
+        let mut error = context.error(ErrorKind::Modality);
+        modality.clone_into(&mut error.details.reason);
+        return Err(error);
     }
-    let mandatory = served.reasoning_mandatory && !scene.asked.is_alias();
+    let mandatory = served.reasoning_mandatory && !context.asked.is_alias();
     if mandatory && request.forbids_reasoning() {
-        return Err(scene.trouble(ErrorKind::ReasoningMandatory));
+        return Err(context.error(ErrorKind::ReasoningMandatory));
     }
-    let output = if dialect.output_counts { scene.output_tokens_max().unwrap_or(0) } else { 0 };
+    let output = if dialect.output_counts { context.output_tokens_max().unwrap_or(0) } else { 0 };
     let fits = request.prompt_tokens().saturating_add(output) <= served.context_tokens;
-    if fits || dialect.cuts_prompt_at.is_some() { Ok(()) } else { Err(scene.trouble(ErrorKind::Context)) }
+    if fits || dialect.cuts_prompt_at.is_some() { Ok(()) } else { Err(context.error(ErrorKind::Context)) }
 }
 
-fn because(kind: ErrorKind, reason: &str) -> Trouble {
-    let case = Box::new(Case { reason: reason.to_owned(), ..Case::default() });
-    Trouble { case, ..Trouble::new(kind) }
+fn because(kind: ErrorKind, reason: &str) -> ApiError {
+    let details = Box::new(ErrorDetails { reason: reason.to_owned(), ..ErrorDetails::default() });
+    ApiError { details, ..ApiError::new(kind) }
 }

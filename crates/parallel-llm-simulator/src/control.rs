@@ -7,10 +7,10 @@ use hyper::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 
 use crate::account::Account;
-use crate::dialect::{ErrorKind, refuse_plainly};
+use crate::dialect::{ErrorKind, openrouter_error};
 use crate::reply::Reply;
 use crate::script::Script;
-use crate::stage::EVERY_MODEL;
+use crate::script_table::EVERY_MODEL;
 
 /// Where the control lives.
 pub(crate) const PREFIX: &str = "/__sim/";
@@ -18,7 +18,7 @@ pub(crate) const PREFIX: &str = "/__sim/";
 /// Puts a script on for a model: `{"model":"openai/gpt-6.1-sol","script":{"fault":"stall","fail_first":1}}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ScriptOrder {
+pub struct ScriptRequest {
     /// A slug, or `*` for every model without a script of its own.
     pub model: String,
     /// What it is to do.
@@ -31,19 +31,22 @@ pub(crate) fn reply(account: &Account, method: &Method, name: &str, body: &[u8])
         (&Method::GET, "requests") => json(&account.log().view()),
         (&Method::GET, "stats") => json(&account.log().stats),
         (&Method::POST, "script") => script(account, body),
-        _ => refuse_plainly(ErrorKind::NotFound, ""),
+        _ => openrouter_error(ErrorKind::NotFound, ""),
     }
 }
 
 fn script(account: &Account, body: &[u8]) -> Reply {
-    let order = match serde_json::from_slice::<ScriptOrder>(body) {
+    let order = match serde_json::from_slice::<ScriptRequest>(body) {
         Ok(order) => order,
-        Err(error) => return refuse_plainly(ErrorKind::Order, &error.to_string()),
+        Err(error) => return openrouter_error(ErrorKind::ControlRequest, &error.to_string()),
     };
     if order.model != EVERY_MODEL && account.catalogue.find(&order.model).is_none() {
-        return refuse_plainly(ErrorKind::Order, &format!("{} is not a valid model ID", order.model));
+        return openrouter_error(
+            ErrorKind::ControlRequest,
+            &format!("{} is not a valid model ID", order.model),
+        );
     }
-    account.stage().set(&order.model, order.script);
+    account.scripts().set(&order.model, order.script);
     json(&serde_json::Map::new())
 }
 

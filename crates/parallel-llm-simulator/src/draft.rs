@@ -4,7 +4,7 @@
 //! whole, so that a fault means the same in all of them.
 
 use crate::catalogue::Rate;
-use crate::dialect::{Case, Dialect, ErrorKind, Trouble};
+use crate::dialect::{ApiError, Dialect, ErrorDetails, ErrorKind};
 use crate::fault::Fault;
 use crate::request::token_count;
 
@@ -33,12 +33,12 @@ pub(crate) struct Draft {
     /// Whether a stream ends with `[DONE]` or the protocol's own mark.
     pub(crate) has_end_mark: bool,
     /// Adds fields nobody has seen before.
-    pub(crate) novel: bool,
+    pub(crate) has_unknown_fields: bool,
     /// The fault that ends the reply early, and how many tokens leave before.
     pub(crate) breaks: Option<Fault>,
     pub(crate) after_tokens: u64,
     /// What an error in the middle is about; there is one only with a fault.
-    pub(crate) case: Option<Box<Case>>,
+    pub(crate) details: Option<Box<ErrorDetails>>,
 }
 
 /// What a model that refuses says.
@@ -60,7 +60,7 @@ impl Draft {
     }
 
     /// The refusal or the answer; `None` is JSON's `null`.
-    pub(crate) fn said(&self) -> Option<&str> {
+    pub(crate) fn text_or_refusal(&self) -> Option<&str> {
         self.refusal.as_deref().or(self.content.as_deref())
     }
 
@@ -84,7 +84,7 @@ impl Draft {
     }
 
     /// Changes what the answer says, or notes where it breaks.
-    pub(crate) fn spoil(&mut self, fault: Fault) {
+    pub(crate) fn apply(&mut self, fault: Fault) {
         match fault {
             Fault::EmptyChoices => {
                 self.content = None;
@@ -110,7 +110,7 @@ impl Draft {
             }
             Fault::ByteSplit => self.content = Some(format!("{}{WIDE_TEXT}", self.text())),
             Fault::UnknownFields => {
-                self.novel = true;
+                self.has_unknown_fields = true;
                 self.stop_for("compacted", "compacted");
             }
             Fault::OddFraming => {}
@@ -139,13 +139,13 @@ impl Draft {
     }
 
     /// Which error this break is, and its case.
-    pub(crate) fn trouble(&self, fault: Fault) -> Trouble {
+    pub(crate) fn error(&self, fault: Fault) -> ApiError {
         let kind = match fault {
             Fault::SseErrorMid => ErrorKind::Rate,
             Fault::SseErrorFirst => ErrorKind::Overloaded,
             _ => ErrorKind::Server,
         };
-        Trouble { case: self.case.clone().unwrap_or_default(), ..Trouble::new(kind) }
+        ApiError { details: self.details.clone().unwrap_or_default(), ..ApiError::new(kind) }
     }
 }
 

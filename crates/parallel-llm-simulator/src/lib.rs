@@ -56,7 +56,7 @@
 //! |---|---|---|
 //! | `GET /__sim/requests` | | a list of [`RecordedRequest`] |
 //! | `GET /__sim/stats` | | [`Stats`] |
-//! | `POST /__sim/script` | [`ScriptOrder`] | `{}` |
+//! | `POST /__sim/script` | [`ScriptRequest`] | `{}` |
 //!
 //! **How it is reached.** HTTP/1.1 and HTTP/2 share one port: without TLS a client says by its first bytes which it
 //! speaks (HTTP/2 with prior knowledge), with [`SimulatorConfig::tls`] ALPN decides, and [`SimulatorConfig::http`] may
@@ -98,29 +98,29 @@ mod ledger;
 mod listing;
 mod model_list;
 mod money;
-mod odd;
+mod off_protocol;
 mod player;
 mod protocol;
 mod record;
 mod reply;
 mod request;
+mod respond;
 mod route;
-mod scene;
 mod script;
+mod script_table;
 mod seed;
 mod server;
 mod simulator;
 mod socket;
 mod sse;
-mod stage;
 mod stream;
-mod tempo;
+mod timing;
 mod tls;
 mod whole;
 
 pub use answer::DEMO_QUESTION;
 pub use config::{HttpVersions, SimulatorConfig};
-pub use control::ScriptOrder;
+pub use control::ScriptRequest;
 pub use fault::{Fault, UnknownFault};
 pub use ledger::{Charge, LedgerView};
 pub use money::{PICO_PER_USD, pico_usd};

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::account::{Account, KeyVerdict};
 use crate::catalogue::Catalogue;
 use crate::clock::iso_time;
-use crate::dialect::{ErrorKind, refuse_plainly};
+use crate::dialect::{ErrorKind, openrouter_error};
 use crate::ledger::Charge;
 use crate::money::{PICO_PER_USD, Usd};
 use crate::reply::Reply;
@@ -37,15 +37,15 @@ pub(crate) fn reply(account: &Arc<Account>, lookup: &Lookup<'_>) -> Reply {
         ["key"] => with_key(account, lookup, key),
         ["credits"] => with_key(account, lookup, credits),
         ["generation"] => with_key(account, lookup, |account| generation(account, lookup.query)),
-        _ => refuse_plainly(ErrorKind::NotFound, ""),
+        _ => openrouter_error(ErrorKind::NotFound, ""),
     }
 }
 
 fn with_key(account: &Arc<Account>, lookup: &Lookup<'_>, reply: impl FnOnce(&Account) -> Reply) -> Reply {
     match account.judge(lookup.authorization) {
         KeyVerdict::Good => reply(account),
-        KeyVerdict::Bad => refuse_plainly(ErrorKind::KeyBad, ""),
-        KeyVerdict::Missing => refuse_plainly(ErrorKind::KeyMissing, ""),
+        KeyVerdict::Bad => openrouter_error(ErrorKind::KeyBad, ""),
+        KeyVerdict::Missing => openrouter_error(ErrorKind::KeyMissing, ""),
     }
 }
 
@@ -97,7 +97,7 @@ fn generation(account: &Account, query: &str) -> Reply {
     let charge = account.ledger().find(id).filter(|charge| charge.ended_us + delay_us <= now_us).cloned();
     match charge {
         Some(charge) => ok(&generation_record(&charge, &Times::of(account, &charge))),
-        None => refuse_plainly(ErrorKind::NoGeneration, id),
+        None => openrouter_error(ErrorKind::NoGeneration, id),
     }
 }
 

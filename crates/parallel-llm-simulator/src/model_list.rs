@@ -18,19 +18,19 @@ const FAULTY_MODEL: &str = "openai/gpt-6-luna";
 
 /// A name that is sold.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sold<'a> {
+pub(crate) struct NamedModel<'a> {
     pub(crate) model: &'a Model,
     /// The scenario that the name itself asks for.
     pub(crate) scenario: Option<&'a str>,
 }
 
 /// What this name stands for.
-pub(crate) fn find<'a>(catalogue: &'a Catalogue, dialect: &Dialect, name: &'a str) -> Option<Sold<'a>> {
+pub(crate) fn find<'a>(catalogue: &'a Catalogue, dialect: &Dialect, name: &'a str) -> Option<NamedModel<'a>> {
     if let Some(scenario) = scenario(dialect, name) {
         let lab_model = models(catalogue, dialect).next();
         let model =
             catalogue.find(FAULTY_MODEL).filter(|_| !matches!(dialect.model_names, ModelNames::Lab(_)));
-        return Some(Sold { model: model.or(lab_model)?, scenario: Some(scenario) });
+        return Some(NamedModel { model: model.or(lab_model)?, scenario: Some(scenario) });
     }
     let by_name = || models(catalogue, dialect).find(|model| short_name(model) == name);
     let by_slug = || models(catalogue, dialect).find(|model| model.id == name);
@@ -39,7 +39,7 @@ pub(crate) fn find<'a>(catalogue: &'a Catalogue, dialect: &Dialect, name: &'a st
         ModelNames::Lab(_) => by_name(),
         ModelNames::Any => by_name().or_else(by_slug),
     };
-    model.map(|model| Sold { model, scenario: None })
+    model.map(|model| NamedModel { model, scenario: None })
 }
 
 /// The scenario in a name such as `fault-server_500(2)`.

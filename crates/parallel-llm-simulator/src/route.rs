@@ -12,7 +12,7 @@ use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use crate::account::{Account, KeyVerdict};
 use crate::chat::{self, Call};
 use crate::control;
-use crate::dialect::{self, Door, ErrorKind, Trouble};
+use crate::dialect::{self, ApiError, ErrorKind, Route};
 use crate::exchange::Exchange;
 use crate::listing::{self, Lookup};
 use crate::model_list;
@@ -46,16 +46,16 @@ pub(crate) async fn answer(
 }
 
 /// Notes who came here by following a redirect, and answers politely.
-pub(crate) async fn trap(
+pub(crate) async fn redirect_target(
     account: Arc<Account>,
     wire: Arc<Wire>,
     request: Request<Incoming>,
 ) -> io::Result<Response<PlayedBody>> {
     let (head, body) = request.into_parts();
     let request = recorded(&account, head.version, &head.method, &head.uri, &head.headers);
-    let sequence = account.trap_log().open(request);
+    let sequence = account.redirect_log().open(request);
     let body = read(body, account.config.body_bytes_max).await?;
-    account.trap_log().keep_body(sequence, body.unwrap_or_default());
+    account.redirect_log().keep_body(sequence, body.unwrap_or_default());
     play(Reply::json(StatusCode::OK, b"{}".to_vec()), Exchange::unlogged(&account), wire).await
 }
 
@@ -80,27 +80,27 @@ fn dispatch(
     body: Option<Bytes>,
 ) -> Reply {
     let query = uri.query().unwrap_or_default();
-    match (method, dialect::door(uri.path())) {
-        (&Method::POST, Some(Door::Chat(dialect, rest))) => {
+    match (method, dialect::route(uri.path())) {
+        (&Method::POST, Some(Route::Chat(dialect, rest))) => {
             let Caller { headers, scenario, .. } = caller;
             let (rest, query) = (rest.to_owned(), query.to_owned());
             return chat::reply(exchange, &Call { dialect, rest, query, headers, scenario, body });
         }
-        (&Method::GET, Some(Door::Models(dialect))) => {
+        (&Method::GET, Some(Route::Models(dialect))) => {
             let admitted = dialect::check_key(dialect, &exchange.account, &caller.headers, query);
             return match admitted {
                 Ok(()) => model_list::list(exchange.account.catalogue, dialect),
                 Err(kind) => {
-                    let mut trouble = Trouble::new(kind);
-                    dialect::sent_key(dialect, &caller.headers).clone_into(&mut trouble.case.key);
-                    dialect::refuse(dialect, &trouble)
+                    let mut error = ApiError::new(kind);
+                    dialect::sent_key(dialect, &caller.headers).clone_into(&mut error.details.key);
+                    dialect::error_reply(dialect, &error)
                 }
             };
         }
-        (_, Some(Door::Chat(dialect, _) | Door::Models(dialect) | Door::Nothing(dialect)))
+        (_, Some(Route::Chat(dialect, _) | Route::Models(dialect) | Route::Unknown(dialect)))
             if !dialect.is_openrouter() =>
         {
-            return dialect::refuse(dialect, &Trouble::new(ErrorKind::NotFound));
+            return dialect::error_reply(dialect, &ApiError::new(ErrorKind::NotFound));
         }
         _ => {}
     }
@@ -109,7 +109,7 @@ fn dispatch(
             let authorization = caller.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
             listing::reply(&exchange.account, &Lookup { path, query, authorization })
         }
-        _ => dialect::refuse_plainly(ErrorKind::NotFound, ""),
+        _ => dialect::openrouter_error(ErrorKind::NotFound, ""),
     }
 }
 

@@ -57,9 +57,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Role {
     /// The pretend OpenRouter.
-    Door,
+    Api,
     /// The target of `redirect_307`.
-    Trap,
+    RedirectTarget,
 }
 
 /// What all connections of one listener share.
@@ -75,10 +75,10 @@ pub(crate) struct Server {
 impl Server {
     /// Serves until it is dropped.
     pub(crate) async fn serve(self, listener: TcpListener) {
-        let places = Arc::new(Semaphore::new(self.account.config.connections_max));
+        let slots = Arc::new(Semaphore::new(self.account.config.connections_max));
         let mut connections = JoinSet::new();
         loop {
-            let place = Arc::clone(&places).acquire_owned().await.expect("the semaphore is never closed");
+            let slot = Arc::clone(&slots).acquire_owned().await.expect("the semaphore is never closed");
             let Ok((stream, _)) = listener.accept().await else {
                 sleep(ACCEPT_PAUSE).await;
                 continue;
@@ -86,7 +86,7 @@ impl Server {
             while connections.try_join_next().is_some() {}
             let server = self.clone();
             connections.spawn(async move {
-                let _place = place;
+                let _slot = slot;
                 // A connection that breaks is what many scripts ask for; the log says how each request ended.
                 let _ended = server.connection(stream).await;
             });
@@ -95,7 +95,7 @@ impl Server {
 
     async fn connection(self, stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
-        if matches!(self.role, Role::Door) {
+        if matches!(self.role, Role::Api) {
             self.account.log().stats.connections += 1;
         }
         let stream: Box<dyn Transport> = match &self.acceptor {
@@ -109,8 +109,8 @@ impl Server {
             let (account, wire, role) = (Arc::clone(&self.account), Arc::clone(&wire), self.role);
             async move {
                 match role {
-                    Role::Door => route::answer(account, wire, request).await,
-                    Role::Trap => route::trap(account, wire, request).await,
+                    Role::Api => route::answer(account, wire, request).await,
+                    Role::RedirectTarget => route::redirect_target(account, wire, request).await,
                 }
             }
         });

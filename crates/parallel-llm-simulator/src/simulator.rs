@@ -34,19 +34,23 @@ impl Simulator {
             let reason = format!("the simulator listens on loopback only, not on `{}`", config.address);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
-        let door = TcpListener::bind(config.address).await?;
-        let trap = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = door.local_addr()?;
+        let listener = TcpListener::bind(config.address).await?;
+        let target = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
         let (http, make) = (config.http, || Identity::make(address.ip(), config.http));
         let identity = config.tls.then(make).transpose()?;
         let (acceptor, certificate) = identity.map(|made| (made.acceptor, made.certificate)).unzip();
-        let account = Arc::new(Account::open(config, trap.local_addr()?));
-        let door_server = Server { account: Arc::clone(&account), role: Role::Door, acceptor, http };
-        let trap_server =
-            Server { role: Role::Trap, acceptor: None, http: HttpVersions::Both, ..door_server.clone() };
+        let account = Arc::new(Account::open(config, target.local_addr()?));
+        let api_server = Server { account: Arc::clone(&account), role: Role::Api, acceptor, http };
+        let target_server = Server {
+            role: Role::RedirectTarget,
+            acceptor: None,
+            http: HttpVersions::Both,
+            ..api_server.clone()
+        };
         let mut listeners = JoinSet::new();
-        listeners.spawn(door_server.serve(door));
-        listeners.spawn(trap_server.serve(trap));
+        listeners.spawn(api_server.serve(listener));
+        listeners.spawn(target_server.serve(target));
         Ok(Self { address, account, certificate, listeners })
     }
 
@@ -88,7 +92,7 @@ impl Simulator {
 
     /// Who followed the fault `redirect_307`; a good client does not.
     pub fn redirect_target_requests(&self) -> Vec<RecordedRequest> {
-        self.account.trap_log().view()
+        self.account.redirect_log().view()
     }
 
     /// The counts.
@@ -104,7 +108,7 @@ impl Simulator {
     /// Puts a script on for a slug, from its first line; `"*"` is every slug without one of its own. A script for an
     /// alias is met by those who ask for the alias; one for a model also by those who reach it through an alias.
     pub fn script(&self, model: &str, script: Script) {
-        self.account.stage().set(model, script);
+        self.account.scripts().set(model, script);
     }
 
     /// Stops, and returns when every connection is closed.

@@ -4,11 +4,11 @@ use hyper::StatusCode;
 
 use crate::draft::{Draft, split_tokens};
 use crate::fault::Fault;
-use crate::protocol::{Form, keep_alive, proxy_keep_alive, stream_type};
+use crate::protocol::{Encoder, keep_alive, proxy_keep_alive, stream_type};
 use crate::reply::{REPEATS_MAX, Reply, Steps, filler};
 use crate::request::token_count;
 use crate::sse::{BYTE_ORDER_MARK, Frame, Framing};
-use crate::tempo::Tempo;
+use crate::timing::Timing;
 
 /// Pace of comments and drips that a fault repeats.
 const COMMENT_EVERY_MS: f64 = 600.0;
@@ -18,9 +18,14 @@ const DRIP_EVERY_MS: f64 = 1000.0;
 const HUGE_MARK: &str = "HUGE_TEXT_GOES_HERE";
 
 /// The streamed reply.
-pub(crate) fn reply<'a>(draft: &'a Draft, form: Box<dyn Form + 'a>, framing: Framing, tempo: Tempo) -> Reply {
-    let steps = Steps::new(tempo.time_scale);
-    let mut stream = Stream { draft, form, framing, tempo, steps, tokens: 0 };
+pub(crate) fn reply<'a>(
+    draft: &'a Draft,
+    encoder: Box<dyn Encoder + 'a>,
+    framing: Framing,
+    timing: Timing,
+) -> Reply {
+    let steps = Steps::new(timing.time_scale);
+    let mut stream = Stream { draft, encoder, framing, timing, steps, tokens: 0 };
     stream.write();
     let reply = Reply::steps(StatusCode::OK, stream_type(draft.dialect.protocol), stream.steps);
     reply.header("cache-control", "no-cache")
@@ -29,9 +34,9 @@ pub(crate) fn reply<'a>(draft: &'a Draft, form: Box<dyn Form + 'a>, framing: Fra
 /// A stream being written.
 struct Stream<'a> {
     draft: &'a Draft,
-    form: Box<dyn Form + 'a>,
+    encoder: Box<dyn Encoder + 'a>,
     framing: Framing,
-    tempo: Tempo,
+    timing: Timing,
     steps: Steps,
     /// Tokens written so far.
     tokens: u64,
@@ -44,7 +49,7 @@ impl Stream<'_> {
             self.steps.send(BYTE_ORDER_MARK, 0);
         }
         if self.draft.breaks != Some(Fault::SseErrorFirst) {
-            let opening = self.form.open();
+            let opening = self.encoder.open();
             self.send(&opening, 0);
         }
         self.wait();
@@ -53,7 +58,7 @@ impl Stream<'_> {
         }
         let Some(fault) = self.draft.breaks else {
             self.deltas(u64::MAX);
-            let closing = self.form.close();
+            let closing = self.encoder.close();
             self.send(&closing, 0);
             return;
         };
@@ -65,8 +70,8 @@ impl Stream<'_> {
 
     /// Whatever the dialect sends until the first token.
     fn wait(&mut self) {
-        let mut wait_ms = self.tempo.ttft_ms;
-        let every_ms = self.tempo.comment_every_ms as f64;
+        let mut wait_ms = self.timing.ttft_ms;
+        let every_ms = self.timing.comment_every_ms as f64;
         let speaks = keep_alive(self.draft).is_some();
         if speaks && every_ms > 0.0 && wait_ms > 0.0 {
             self.keep_alive();
@@ -89,23 +94,23 @@ impl Stream<'_> {
         let draft = self.draft;
         let mut rest = draft.reasoning.as_str();
         while let Some(piece) = self.piece(&mut rest, tokens_max) {
-            let frames = self.form.reasoning(piece);
+            let frames = self.encoder.reasoning(piece);
             self.pace(&frames, piece.len());
         }
         if let Some(refusal) = &draft.refusal {
-            let frames = self.form.refusal(refusal);
+            let frames = self.encoder.refusal(refusal);
             self.pace(&frames, refusal.len());
         }
         let mut rest = draft.text();
         while let Some(piece) = self.piece(&mut rest, tokens_max) {
-            let frames = self.form.text(piece);
+            let frames = self.encoder.text(piece);
             self.pace(&frames, piece.len());
         }
     }
 
     /// The next piece of a text, if there is one and it may still leave.
     fn piece<'t>(&self, rest: &mut &'t str, tokens_max: u64) -> Option<&'t str> {
-        let allowed = tokens_max.saturating_sub(self.tokens).min(self.tempo.chunk_tokens);
+        let allowed = tokens_max.saturating_sub(self.tokens).min(self.timing.chunk_tokens);
         let (piece, later) = split_tokens(rest, allowed);
         *rest = later;
         (!piece.is_empty()).then_some(piece)
@@ -116,13 +121,13 @@ impl Stream<'_> {
         let tokens = token_count(bytes);
         self.send(frames, tokens);
         self.tokens += tokens;
-        self.steps.pause_ms(self.tempo.ms(tokens));
+        self.steps.pause_ms(self.timing.ms(tokens));
     }
 
     fn break_off(&mut self, fault: Fault) {
         match fault {
             Fault::SseErrorMid | Fault::SseErrorFirst | Fault::SseErrorBare | Fault::OkFinishError => {
-                let frames = self.form.failure(fault);
+                let frames = self.encoder.failure(fault);
                 self.send(&frames, 0);
             }
             Fault::SseReset => self.steps.reset(),
@@ -142,7 +147,7 @@ impl Stream<'_> {
                 self.steps.repeat(&drip, DRIP_EVERY_MS);
             }
             Fault::BadJsonChunk => {
-                let frame = self.form.broken();
+                let frame = self.encoder.broken();
                 self.send(&[frame], 0);
             }
             Fault::HugeLine => {
@@ -163,7 +168,7 @@ impl Stream<'_> {
 
     /// A piece of text as bytes; what has to come before it is sent first, so that it can be repeated.
     fn text(&mut self, text: &str) -> Vec<u8> {
-        let mut frames = self.form.text(text);
+        let mut frames = self.encoder.text(text);
         let last = frames.pop();
         self.send(&frames, 0);
         last.map(|frame| self.framing.frame(&frame)).unwrap_or_default()

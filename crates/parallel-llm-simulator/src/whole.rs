@@ -7,27 +7,27 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 
-use crate::dialect::{error_body, refuse};
+use crate::dialect::{error_body, error_reply};
 use crate::draft::{Draft, split_tokens};
 use crate::fault::Fault;
-use crate::odd::PADDING;
-use crate::protocol::Form;
+use crate::off_protocol::PADDING;
+use crate::protocol::Encoder;
 use crate::reply::{REPEATS_MAX, Reply, Steps, filler, scaled};
-use crate::tempo::Tempo;
+use crate::timing::Timing;
 
 /// Pace of the padding that a fault repeats.
 const PADDING_EVERY_MS: f64 = 600.0;
 
 /// The reply without streaming.
-pub(crate) fn reply(draft: &Draft, form: &dyn Form, tempo: &Tempo) -> Reply {
-    let mut steps = Steps::new(tempo.time_scale);
-    let wait = pad_while_waiting(draft, tempo, &mut steps);
+pub(crate) fn reply(draft: &Draft, encoder: &dyn Encoder, timing: &Timing) -> Reply {
+    let mut steps = Steps::new(timing.time_scale);
+    let wait = pad_while_waiting(draft, timing, &mut steps);
     match draft.breaks {
-        None => steps.send(&form.whole(None), draft.completion_tokens()),
+        None => steps.send(&encoder.whole(None), draft.completion_tokens()),
         Some(fault) if is_refused(draft, fault) => {
-            return Reply { wait, ..refuse(draft.dialect, &draft.trouble(fault)) };
+            return Reply { wait, ..error_reply(draft.dialect, &draft.error(fault)) };
         }
-        Some(fault) => break_off(draft, form, fault, &mut steps),
+        Some(fault) => break_off(draft, encoder, fault, &mut steps),
     }
     Reply { wait, ..Reply::steps(StatusCode::OK, "application/json", steps) }
 }
@@ -40,11 +40,11 @@ fn is_refused(draft: &Draft, fault: Fault) -> bool {
 
 /// Waits as long as generating takes. If that is longer than a keep-alive and the dialect pads, the head leaves at once
 /// and white space follows; otherwise the head waits for the time returned.
-fn pad_while_waiting(draft: &Draft, tempo: &Tempo, steps: &mut Steps) -> Duration {
-    let wait_ms = tempo.ttft_ms + tempo.ms(draft.completion_tokens());
-    let every_ms = tempo.comment_every_ms as f64;
+fn pad_while_waiting(draft: &Draft, timing: &Timing, steps: &mut Steps) -> Duration {
+    let wait_ms = timing.ttft_ms + timing.ms(draft.completion_tokens());
+    let every_ms = timing.comment_every_ms as f64;
     let padding = draft.dialect.padding.as_deref().filter(|_| every_ms > 0.0 && wait_ms >= every_ms);
-    let Some(padding) = padding else { return scaled(wait_ms, tempo.time_scale) };
+    let Some(padding) = padding else { return scaled(wait_ms, timing.time_scale) };
     let paddings = REPEATS_MAX.min((wait_ms / every_ms) as u64);
     for _ in 0..paddings {
         steps.pause_ms(every_ms);
@@ -54,17 +54,17 @@ fn pad_while_waiting(draft: &Draft, tempo: &Tempo, steps: &mut Steps) -> Duratio
     Duration::ZERO
 }
 
-fn break_off(draft: &Draft, form: &dyn Form, fault: Fault, steps: &mut Steps) {
-    let body = form.whole(None);
+fn break_off(draft: &Draft, encoder: &dyn Encoder, fault: Fault, steps: &mut Steps) {
+    let body = encoder.whole(None);
     let cut = usize::try_from(draft.after_tokens * 4).unwrap_or(usize::MAX).min(body.len() / 2);
     let (sent, unsent) = body.split_at(cut);
     match fault {
         Fault::OkFinishError | Fault::SseErrorMid => {
             let (part, _) = split_tokens(draft.text(), draft.after_tokens);
-            steps.send(&form.whole(Some(part)), draft.after_tokens);
+            steps.send(&encoder.whole(Some(part)), draft.after_tokens);
         }
         Fault::SseErrorFirst | Fault::SseErrorBare => {
-            steps.send(&error_body(draft.dialect, &draft.trouble(fault)), 0);
+            steps.send(&error_body(draft.dialect, &draft.error(fault)), 0);
         }
         Fault::CommentsForever | Fault::SlowDrip => steps.repeat(PADDING, PADDING_EVERY_MS),
         Fault::HugeLine => {

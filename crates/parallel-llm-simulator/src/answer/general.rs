@@ -36,7 +36,7 @@ pub(crate) fn answer(seed: u64, model: &Model, question: &str) -> String {
     let phrases = phrases(question);
     let subject = phrases.iter().max_by_key(|phrase| phrase.len()).map_or("this", String::as_str);
     let other = phrases.iter().find(|phrase| *phrase != subject).map_or(subject, String::as_str);
-    let own = &TEXTS.angles[model.place % TEXTS.angles.len()];
+    let own = &TEXTS.angles[model.index % TEXTS.angles.len()];
     let text = turn(seed, model, question).replace("{own}", own);
     text.replace("{a}", subject).replace("{b}", other)
 }

@@ -10,12 +10,12 @@ pub(crate) struct Marks {
     pub(crate) question: String,
     pub(crate) candidates: Vec<Candidate>,
     /// What is wanted of them.
-    pub(crate) wish: Wish,
+    pub(crate) format: ReplyFormat,
 }
 
 /// The form of reply that the words behind the last block ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum ReplyFormat {
     /// An analysis, then one answer made of all.
     Fusion,
     /// The analysis alone.
@@ -28,7 +28,7 @@ pub(crate) enum Wish {
     Answer,
 }
 
-impl Wish {
+impl ReplyFormat {
     fn of(words: &str) -> Self {
         if words.contains("<<analysis") {
             Self::Fusion
@@ -58,9 +58,9 @@ pub(crate) fn read(prompt: &str) -> Option<Marks> {
         return None;
     }
     let behind = prompt.rfind("\n<<end ").map_or("", |last| &prompt[last + 1..]);
-    let wish = Wish::of(behind.split_once('\n').map_or("", |(_, behind)| behind));
+    let format = ReplyFormat::of(behind.split_once('\n').map_or("", |(_, behind)| behind));
     let mut marks =
-        Marks { nonce: opening.to_owned(), question: String::new(), candidates: Vec::new(), wish };
+        Marks { nonce: opening.to_owned(), question: String::new(), candidates: Vec::new(), format };
     let mut lines = prompt.lines();
     while let Some(line) = lines.next() {
         let Some(name) = opened(line, opening) else { continue };
@@ -103,17 +103,20 @@ mod tests {
             nonce: "0af1".to_owned(),
             question: "Why?".to_owned(),
             candidates: vec![candidate("A", "One.\n\n<<end candidate A 0af1>>"), candidate("AA", "Two.")],
-            wish: Wish::Answer,
+            format: ReplyFormat::Answer,
         };
         assert_eq!(read(prompt), Some(expected));
         assert_eq!(read("Why?"), None);
-        let wish = |words: &str| read(&format!("{prompt}\n{words}")).unwrap().wish;
-        let wishes = [
+        let format = |words: &str| read(&format!("{prompt}\n{words}")).unwrap().format;
+        let requests = [
             "First the line <<analysis 0af1>>.",
             "One JSON object with the ranking.",
             "One JSON object with the final answer of every candidate.",
             "One JSON object.",
         ];
-        assert_eq!(wishes.map(wish), [Wish::Fusion, Wish::Ranking, Wish::Extraction, Wish::Analysis]);
+        assert_eq!(
+            requests.map(format),
+            [ReplyFormat::Fusion, ReplyFormat::Ranking, ReplyFormat::Extraction, ReplyFormat::Analysis]
+        );
     }
 }

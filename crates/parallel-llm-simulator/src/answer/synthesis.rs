@@ -5,7 +5,7 @@
 
 use crate::json::Object;
 
-use super::marks::{Candidate, Marks, Wish};
+use super::marks::{Candidate, Marks, ReplyFormat};
 use super::words::{WordSet, is_negated, sentences};
 
 /// Sentences of a candidate that are looked at: each is compared with all others, so long texts would take seconds.
@@ -44,7 +44,7 @@ const LEANING: &[&str] =
     &["also", "and", "but", "finally", "if", "it", "so", "that", "then", "these", "they", "this", "those"];
 
 /// A candidate, taken apart once.
-struct Voice<'a> {
+struct ParsedCandidate<'a> {
     label: &'a str,
     text: &'a str,
     words: WordSet,
@@ -60,16 +60,16 @@ struct Sentence<'a> {
 
 /// The reply in the form that is wished for. There is at least one candidate.
 pub(crate) fn write(marks: &Marks) -> String {
-    let voices: Vec<Voice<'_>> = marks.candidates.iter().map(Voice::of).collect();
-    let base = base(&voices);
-    match marks.wish {
-        Wish::Ranking => return json(ranking(&voices)),
-        Wish::Extraction => return json(extraction(&voices)),
-        Wish::Fusion | Wish::Analysis | Wish::Answer => {}
+    let candidates: Vec<ParsedCandidate<'_>> = marks.candidates.iter().map(ParsedCandidate::of).collect();
+    let base = base(&candidates);
+    match marks.format {
+        ReplyFormat::Ranking => return json(ranking(&candidates)),
+        ReplyFormat::Extraction => return json(extraction(&candidates)),
+        ReplyFormat::Fusion | ReplyFormat::Analysis | ReplyFormat::Answer => {}
     }
-    let additions = additions(&voices, base, &WordSet::of(&marks.question));
-    let analysis = analysis(&voices, base, &additions);
-    if marks.wish == Wish::Analysis {
+    let additions = additions(&candidates, base, &WordSet::of(&marks.question));
+    let analysis = analysis(&candidates, base, &additions);
+    if marks.format == ReplyFormat::Analysis {
         return json(analysis);
     }
     let mut answer = base.text.to_owned();
@@ -77,7 +77,7 @@ pub(crate) fn write(marks: &Marks) -> String {
         let added: Vec<&str> = additions.iter().map(|(_, sentence)| sentence.text).collect();
         answer = format!("{answer}\n\n{}", added.join(" "));
     }
-    if marks.wish == Wish::Answer {
+    if marks.format == ReplyFormat::Answer {
         return answer;
     }
     let (nonce, analysis) = (&marks.nonce, json(analysis));
@@ -89,30 +89,33 @@ fn json(object: Object) -> String {
 }
 
 /// All candidates, the one that shares most with the others first.
-fn ranking(voices: &[Voice<'_>]) -> Object {
-    let mut ranked: Vec<&Voice<'_>> = voices.iter().collect();
-    ranked.sort_by_key(|voice| std::cmp::Reverse(rank(voices, voice)));
-    let reason = |voice: &&Voice<'_>| {
-        Object::new().with("label", voice.label).with("for", "It answers the question.").with("against", "")
+fn ranking(candidates: &[ParsedCandidate<'_>]) -> Object {
+    let mut ranked: Vec<&ParsedCandidate<'_>> = candidates.iter().collect();
+    ranked.sort_by_key(|candidate| std::cmp::Reverse(rank(candidates, candidate)));
+    let reason = |candidate: &&ParsedCandidate<'_>| {
+        Object::new()
+            .with("label", candidate.label)
+            .with("for", "It answers the question.")
+            .with("against", "")
     };
     Object::new()
         .list("reasons", ranked.iter().map(reason))
-        .with("suspected_injection", &labels(voices, |voice| voice.gives_orders))
-        .with("ranking", &ranked.iter().map(|voice| voice.label).collect::<Vec<_>>())
+        .with("suspected_injection", &labels(candidates, |candidate| candidate.gives_orders))
+        .with("ranking", &ranked.iter().map(|candidate| candidate.label).collect::<Vec<_>>())
 }
 
 /// What each candidate comes to: its first sentence.
-fn extraction(voices: &[Voice<'_>]) -> Object {
-    let answer = |voice: &Voice<'_>| {
-        let first = voice.sentences.first().map_or(voice.text, |sentence| sentence.text);
-        Object::new().with("label", voice.label).with("answer", first)
+fn extraction(candidates: &[ParsedCandidate<'_>]) -> Object {
+    let answer = |candidate: &ParsedCandidate<'_>| {
+        let first = candidate.sentences.first().map_or(candidate.text, |sentence| sentence.text);
+        Object::new().with("label", candidate.label).with("answer", first)
     };
     Object::new()
-        .with("suspected_injection", &labels(voices, |voice| voice.gives_orders))
-        .list("answers", voices.iter().map(answer))
+        .with("suspected_injection", &labels(candidates, |candidate| candidate.gives_orders))
+        .list("answers", candidates.iter().map(answer))
 }
 
-impl<'a> Voice<'a> {
+impl<'a> ParsedCandidate<'a> {
     fn of(candidate: &'a Candidate) -> Self {
         let lower = candidate.text.to_lowercase();
         Self {
@@ -163,43 +166,55 @@ impl<'a> Sentence<'a> {
 }
 
 /// The candidate that shares most words with the others; ties go to the longer, then to the text that sorts first.
-fn base<'v, 'a>(voices: &'v [Voice<'a>]) -> &'v Voice<'a> {
-    voices.iter().max_by_key(|voice| rank(voices, voice)).expect("a synthesis has at least one candidate")
+fn base<'v, 'a>(candidates: &'v [ParsedCandidate<'a>]) -> &'v ParsedCandidate<'a> {
+    candidates
+        .iter()
+        .max_by_key(|candidate| rank(candidates, candidate))
+        .expect("a synthesis has at least one candidate")
 }
 
-fn rank<'a>(voices: &[Voice<'a>], voice: &Voice<'a>) -> (bool, usize, usize, std::cmp::Reverse<&'a str>) {
-    let agreement: usize = voices.iter().map(|other| voice.words.shared(&other.words)).sum();
+fn rank<'a>(
+    candidates: &[ParsedCandidate<'a>],
+    candidate: &ParsedCandidate<'a>,
+) -> (bool, usize, usize, std::cmp::Reverse<&'a str>) {
+    let agreement: usize = candidates.iter().map(|other| candidate.words.shared(&other.words)).sum();
     // The words shared with itself are not agreement.
-    let shared = agreement - voice.words.count();
-    (!voice.gives_orders, shared, voice.text.len(), std::cmp::Reverse(voice.text))
+    let shared = agreement - candidate.words.count();
+    (!candidate.gives_orders, shared, candidate.text.len(), std::cmp::Reverse(candidate.text))
 }
 
 /// The sentences that only one other candidate has and that say most that is new, at most one from each.
 fn additions<'v, 'a>(
-    voices: &'v [Voice<'a>],
-    base: &'v Voice<'a>,
+    candidates: &'v [ParsedCandidate<'a>],
+    base: &'v ParsedCandidate<'a>,
     question: &WordSet,
-) -> Vec<(&'v Voice<'a>, &'v Sentence<'a>)> {
-    let others = voices.iter().filter(|voice| !voice.gives_orders && is_related(voice, base));
-    let mut best: Vec<(usize, &Voice<'a>, &Sentence<'a>)> = others
-        .filter_map(|voice| {
-            let own = voice.sentences.iter().filter(|sentence| is_own(voices, voice, base, sentence));
-            let ranked = own.map(|sentence| (worth(sentence, base, question), voice, sentence));
+) -> Vec<(&'v ParsedCandidate<'a>, &'v Sentence<'a>)> {
+    let others = candidates.iter().filter(|candidate| !candidate.gives_orders && is_related(candidate, base));
+    let mut best: Vec<(usize, &ParsedCandidate<'a>, &Sentence<'a>)> = others
+        .filter_map(|candidate| {
+            let own =
+                candidate.sentences.iter().filter(|sentence| is_own(candidates, candidate, base, sentence));
+            let ranked = own.map(|sentence| (worth(sentence, base, question), candidate, sentence));
             ranked.max_by_key(|(worth, _, sentence)| (*worth, std::cmp::Reverse(sentence.text)))
         })
         .collect();
-    best.sort_by_key(|(worth, voice, _)| (std::cmp::Reverse(*worth), voice.text));
+    best.sort_by_key(|(worth, candidate, _)| (std::cmp::Reverse(*worth), candidate.text));
     // Two candidates with the same text have the same best sentence.
     best.dedup_by_key(|(_, _, sentence)| sentence.text);
-    best.into_iter().take(ADDITIONS_MAX).map(|(_, voice, sentence)| (voice, sentence)).collect()
+    best.into_iter().take(ADDITIONS_MAX).map(|(_, candidate, sentence)| (candidate, sentence)).collect()
 }
 
 /// Whether nobody else says this, the base does not speak against it, and it can be read by itself.
-fn is_own(voices: &[Voice<'_>], voice: &Voice<'_>, base: &Voice<'_>, sentence: &Sentence<'_>) -> bool {
-    let others = || voices.iter().filter(|other| other.text != voice.text);
+fn is_own(
+    candidates: &[ParsedCandidate<'_>],
+    candidate: &ParsedCandidate<'_>,
+    base: &ParsedCandidate<'_>,
+    sentence: &Sentence<'_>,
+) -> bool {
+    let others = || candidates.iter().filter(|other| other.text != candidate.text);
     sentence.is_claim()
         && sentence.stands_alone()
-        && voice.text != base.text
+        && candidate.text != base.text
         && !others().any(|other| other.covers(sentence))
         && !base.sentences.iter().any(|own| own.contradicts(sentence))
         && sentence.words.shared(&base.words) >= 2
@@ -207,35 +222,44 @@ fn is_own(voices: &[Voice<'_>], voice: &Voice<'_>, base: &Voice<'_>, sentence: &
 
 /// A sentence is worth adding if much of it is new and much of it is tied to what the base says. Repeating the question
 /// is neither.
-fn worth(sentence: &Sentence<'_>, base: &Voice<'_>, question: &WordSet) -> usize {
+fn worth(sentence: &Sentence<'_>, base: &ParsedCandidate<'_>, question: &WordSet) -> usize {
     let tied = sentence.words.shared(&base.words);
     tied.min(TIES_ENOUGH) * sentence.words.outside([&base.words, question])
 }
 
-fn is_related(voice: &Voice<'_>, base: &Voice<'_>) -> bool {
-    voice.words.overlap_percent(&base.words) >= RELATED_PERCENT
+fn is_related(candidate: &ParsedCandidate<'_>, base: &ParsedCandidate<'_>) -> bool {
+    candidate.words.overlap_percent(&base.words) >= RELATED_PERCENT
 }
 
-fn analysis(voices: &[Voice<'_>], base: &Voice<'_>, additions: &[(&Voice<'_>, &Sentence<'_>)]) -> Object {
+fn analysis(
+    candidates: &[ParsedCandidate<'_>],
+    base: &ParsedCandidate<'_>,
+    additions: &[(&ParsedCandidate<'_>, &Sentence<'_>)],
+) -> Object {
     let kept = base.sentences.iter().filter(|sentence| sentence.is_claim()).take(CLAIMS_MAX);
-    let kept = kept.map(|sentence| claim(sentence, &labels(voices, |voice| voice.says(sentence)), voices));
-    let added = additions.iter().map(|(voice, sentence)| claim(sentence, &[voice.label], voices));
-    let orders = labels(voices, |voice| voice.gives_orders);
+    let kept = kept.map(|sentence| {
+        claim(sentence, &labels(candidates, |candidate| candidate.says(sentence)), candidates)
+    });
+    let added = additions.iter().map(|(candidate, sentence)| claim(sentence, &[candidate.label], candidates));
+    let orders = labels(candidates, |candidate| candidate.gives_orders);
     Object::new()
         .with("base", base.label)
         .list("claims", kept.chain(added))
-        .list("dissent", dissent(voices, base))
-        .list("discarded", voices.iter().filter_map(|voice| discarded(voice, base)))
+        .list("dissent", dissent(candidates, base))
+        .list("discarded", candidates.iter().filter_map(|candidate| discarded(candidate, base)))
         .with("suspected_injection", &orders)
-        .with("confidence", confidence(voices, base))
+        .with("confidence", confidence(candidates, base))
 }
 
-fn labels<'a>(voices: &[Voice<'a>], chosen: impl Fn(&Voice<'a>) -> bool) -> Vec<&'a str> {
-    voices.iter().filter(|voice| chosen(voice)).map(|voice| voice.label).collect()
+fn labels<'a>(
+    candidates: &[ParsedCandidate<'a>],
+    chosen: impl Fn(&ParsedCandidate<'a>) -> bool,
+) -> Vec<&'a str> {
+    candidates.iter().filter(|candidate| chosen(candidate)).map(|candidate| candidate.label).collect()
 }
 
-fn claim(sentence: &Sentence<'_>, supported_by: &[&str], voices: &[Voice<'_>]) -> Object {
-    let contradicted_by = labels(voices, |voice| voice.denies(sentence));
+fn claim(sentence: &Sentence<'_>, supported_by: &[&str], candidates: &[ParsedCandidate<'_>]) -> Object {
+    let contradicted_by = labels(candidates, |candidate| candidate.denies(sentence));
     let reason = match (supported_by.len(), contradicted_by.len()) {
         (1, 0) => "Only one answer has it, and nothing speaks against it.",
         (_, 0) => "Several answers say it, and none denies it.",
@@ -250,34 +274,34 @@ fn claim(sentence: &Sentence<'_>, supported_by: &[&str], voices: &[Voice<'_>]) -
 }
 
 /// What other candidates say against the base.
-fn dissent(voices: &[Voice<'_>], base: &Voice<'_>) -> Vec<Object> {
-    let against = voices.iter().flat_map(|voice| {
+fn dissent(candidates: &[ParsedCandidate<'_>], base: &ParsedCandidate<'_>) -> Vec<Object> {
+    let against = candidates.iter().flat_map(|candidate| {
         let denied = |own: &&Sentence<'_>| {
-            base.sentences.iter().any(|claim| own.contradicts(claim) && voice.denies(claim))
+            base.sentences.iter().any(|claim| own.contradicts(claim) && candidate.denies(claim))
         };
-        voice.sentences.iter().filter(denied).map(|sentence| (voice.label, sentence.text))
+        candidate.sentences.iter().filter(denied).map(|sentence| (candidate.label, sentence.text))
     });
     let against = against.take(DISSENT_MAX);
     against.map(|(label, text)| Object::new().with("label", label).with("text", text)).collect()
 }
 
-fn discarded(voice: &Voice<'_>, base: &Voice<'_>) -> Option<Object> {
-    let reason = if voice.text.trim().is_empty() {
+fn discarded(candidate: &ParsedCandidate<'_>, base: &ParsedCandidate<'_>) -> Option<Object> {
+    let reason = if candidate.text.trim().is_empty() {
         "It is empty."
-    } else if voice.gives_orders {
+    } else if candidate.gives_orders {
         "It gives orders instead of an answer."
-    } else if is_related(voice, base) {
+    } else if is_related(candidate, base) {
         return None;
     } else {
         "It shares almost nothing with the other answers."
     };
-    Some(Object::new().with("label", voice.label).with("reason", reason))
+    Some(Object::new().with("label", candidate.label).with("reason", reason))
 }
 
 /// Rough, like any model's own word for it.
-fn confidence(voices: &[Voice<'_>], base: &Voice<'_>) -> &'static str {
-    let others = voices.iter().filter(|voice| voice.label != base.label);
-    let overlaps: Vec<usize> = others.map(|voice| voice.words.overlap_percent(&base.words)).collect();
+fn confidence(candidates: &[ParsedCandidate<'_>], base: &ParsedCandidate<'_>) -> &'static str {
+    let others = candidates.iter().filter(|candidate| candidate.label != base.label);
+    let overlaps: Vec<usize> = others.map(|candidate| candidate.words.overlap_percent(&base.words)).collect();
     match overlaps.iter().sum::<usize>().checked_div(overlaps.len()) {
         Some(40..) => "high",
         Some(20..) => "medium",

@@ -4,37 +4,37 @@ use hyper::StatusCode;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::error_text::{ErrorKind, ErrorText, Trouble};
+use super::error_text::{ApiError, ErrorKind, ErrorText};
 use super::table::DIALECTS;
 use super::{Dialect, Shape};
 use crate::json::Object;
-use crate::odd;
+use crate::off_protocol;
 use crate::reply::Reply;
 
 /// The account that OpenRouter's errors name.
 pub(crate) const USER_ID: &str = "user_sim";
 
 /// The reply that refuses.
-pub(crate) fn refuse(dialect: &Dialect, trouble: &Trouble) -> Reply {
-    if dialect.is_openrouter() && matches!(trouble.kind, ErrorKind::WrongType | ErrorKind::UnknownField) {
-        return odd::zod(Some(&trouble.case.reason));
+pub(crate) fn error_reply(dialect: &Dialect, cause: &ApiError) -> Reply {
+    if dialect.is_openrouter() && matches!(cause.kind, ErrorKind::WrongType | ErrorKind::UnknownField) {
+        return off_protocol::zod(Some(&cause.details.reason));
     }
-    let text = find(dialect, trouble);
+    let text = text_of(dialect, cause);
     let status = StatusCode::from_u16(text.status).expect("every error has a status of three digits");
-    let reply = Reply::json(status, error_body(dialect, trouble));
-    text.headers.iter().fold(reply, |reply, (name, value)| reply.header(name, &trouble.case.fill(value)))
+    let reply = Reply::json(status, error_body(dialect, cause));
+    text.headers.iter().fold(reply, |reply, (name, value)| reply.header(name, &cause.details.fill(value)))
 }
 
 /// OpenRouter's reply to a request that asks for no answer.
-pub(crate) fn refuse_plainly(kind: ErrorKind, reason: &str) -> Reply {
-    let mut trouble = Trouble::new(kind);
-    reason.clone_into(&mut trouble.case.reason);
-    refuse(&DIALECTS[0], &trouble)
+pub(crate) fn openrouter_error(kind: ErrorKind, reason: &str) -> Reply {
+    let mut cause = ApiError::new(kind);
+    reason.clone_into(&mut cause.details.reason);
+    error_reply(&DIALECTS[0], &cause)
 }
 
 /// A rule's own text, or what the dialect says of such an error.
-fn find(dialect: &Dialect, trouble: &Trouble) -> &'static ErrorText {
-    trouble.text.unwrap_or_else(|| dialect.error(trouble.kind))
+fn text_of(dialect: &Dialect, cause: &ApiError) -> &'static ErrorText {
+    cause.text.unwrap_or_else(|| dialect.error(cause.kind))
 }
 
 /// `null` for an empty text.
@@ -43,50 +43,50 @@ fn text_or_null(text: &str) -> Value {
 }
 
 /// The body of an error, which is also its event inside a stream that has begun.
-pub(crate) fn error_body(dialect: &Dialect, trouble: &Trouble) -> Vec<u8> {
-    let (text, case) = (find(dialect, trouble), &trouble.case);
-    let message = case.fill(&text.message);
+pub(crate) fn error_body(dialect: &Dialect, cause: &ApiError) -> Vec<u8> {
+    let (text, details) = (text_of(dialect, cause), &cause.details);
+    let message = details.fill(&text.message);
     let (kind, code) = (text_or_null(&text.kind), text_or_null(&text.code));
-    let param = text_or_null(&case.fill(&text.param));
+    let param = text_or_null(&details.fill(&text.param));
     let plain = || Object::new().with("message", &message).with("type", &kind).with("param", &param);
     match dialect.shape {
-        _ if is_list_of_faults(dialect, trouble) => faults(trouble),
+        _ if lists_validation_errors(dialect, cause) => validation_errors(cause),
         Shape::Azure if text.kind.is_empty() => {
             let inner = Object::new().with("code", &code).with("message", &message);
-            error(azure_filter(inner, trouble.kind))
+            enveloped(azure_filter(inner, cause.kind))
         }
-        Shape::Router => router(text, &message, trouble),
-        Shape::OpenAi | Shape::Azure => error(plain().with("code", &code)),
+        Shape::Router => router(text, &message, cause),
+        Shape::OpenAi | Shape::Azure => enveloped(plain().with("code", &code)),
         Shape::Anthropic => {
             let inner = Object::new().with("type", &text.kind).with("message", &message);
             let body = Object::new().with("type", "error").nest("error", inner);
-            body.with("request_id", &format!("req_{}", case.request_id)).bytes()
+            body.with("request_id", &format!("req_{}", details.request_id)).bytes()
         }
-        Shape::Gemini => error(gemini(text, &message, trouble)),
+        Shape::Gemini => enveloped(gemini(text, &message, cause)),
         Shape::GeminiList => {
-            let inner = Object::new().nest("error", gemini(text, &message, trouble)).bytes();
+            let inner = Object::new().nest("error", gemini(text, &message, cause)).bytes();
             [b"[", inner.as_slice(), b"]"].concat()
         }
         Shape::Xai => Object::new().with("code", &text.kind).with("error", &message).bytes(),
         Shape::Mistral if text.kind.is_empty() => {
-            Object::new().with("message", &message).with("request_id", &case.request_id).bytes()
+            Object::new().with("message", &message).with("request_id", &details.request_id).bytes()
         }
         Shape::Mistral => {
             let body = Object::new().with("object", "error").with("message", &message);
             body.with("type", &kind).with("param", &param).with("code", &code).bytes()
         }
         Shape::Vllm if text.kind.is_empty() => Object::new().with("error", &message).bytes(),
-        Shape::Vllm => error(plain().with("code", &text.status)),
-        Shape::Short => error(Object::new().with("message", &message).with("type", &kind)),
+        Shape::Vllm => enveloped(plain().with("code", &text.status)),
+        Shape::Short => enveloped(Object::new().with("message", &message).with("type", &kind)),
         Shape::Bare => Object::new().with("error", &message).bytes(),
     }
 }
 
-fn router(text: &ErrorText, message: &str, trouble: &Trouble) -> Vec<u8> {
+fn router(text: &ErrorText, message: &str, cause: &ApiError) -> Vec<u8> {
     let error = Object::new().with("message", message).with("code", &text.status);
     let error = match &text.metadata {
         Some(metadata) => {
-            let filled = trouble.case.fill_json(metadata.get());
+            let filled = cause.details.fill_json(metadata.get());
             let filled = RawValue::from_string(filled).expect("what fills a gap is escaped");
             error.with("metadata", &filled)
         }
@@ -96,44 +96,44 @@ fn router(text: &ErrorText, message: &str, trouble: &Trouble) -> Vec<u8> {
     if text.user { body.with("user_id", USER_ID).bytes() } else { body.bytes() }
 }
 
-fn error(inner: Object) -> Vec<u8> {
+fn enveloped(inner: Object) -> Vec<u8> {
     Object::new().nest("error", inner).bytes()
 }
 
 /// FastAPI lists what is wrong with a body instead of saying it.
-fn is_list_of_faults(dialect: &Dialect, trouble: &Trouble) -> bool {
-    matches!(dialect.shape, Shape::Mistral | Shape::Vllm) && find(dialect, trouble).status == 422
+fn lists_validation_errors(dialect: &Dialect, cause: &ApiError) -> bool {
+    matches!(dialect.shape, Shape::Mistral | Shape::Vllm) && text_of(dialect, cause).status == 422
 }
 
 /// `{"detail":[{"type","loc","msg","input"}]}`; a type names the fault as the validation library does.
-fn faults(trouble: &Trouble) -> Vec<u8> {
-    let case = &trouble.case;
-    let fault = |kind: &str, message: &str, at: &[String], input: &Value| {
+fn validation_errors(cause: &ApiError) -> Vec<u8> {
+    let details = &cause.details;
+    let entry = |kind: &str, message: &str, at: &[String], input: &Value| {
         let at: Vec<&str> = ["body"].into_iter().chain(at.iter().map(String::as_str)).collect();
         Object::new().with("type", kind).with("loc", &at).with("msg", message).with("input", input)
     };
     let unknown = |(at, input): &(Vec<String>, Value)| {
-        fault("extra_forbidden", "Extra inputs are not permitted", at, input)
+        entry("extra_forbidden", "Extra inputs are not permitted", at, input)
     };
-    let list: Vec<Object> = match (trouble.kind, trouble.text) {
-        (ErrorKind::UnknownField, None) => case.unknown.iter().map(unknown).collect(),
-        (_, Some(text)) => vec![fault(&text.kind, &case.fill(&text.message), &case.at, &case.value)],
+    let list: Vec<Object> = match (cause.kind, cause.text) {
+        (ErrorKind::UnknownField, None) => details.unknown.iter().map(unknown).collect(),
+        (_, Some(text)) => vec![entry(&text.kind, &details.fill(&text.message), &details.at, &details.value)],
         (ErrorKind::NoMessages, None) => {
-            vec![fault("missing", "Field required", &["messages".to_owned()], &json!({}))]
+            vec![entry("missing", "Field required", &["messages".to_owned()], &json!({}))]
         }
         (ErrorKind::BadBody, None) => {
-            vec![fault("json_invalid", "JSON decode error", &["0".to_owned()], &json!({}))]
+            vec![entry("json_invalid", "JSON decode error", &["0".to_owned()], &json!({}))]
         }
-        _ => vec![fault("value_error", "Value error, invalid argument", &case.at, &case.value)],
+        _ => vec![entry("value_error", "Value error, invalid argument", &details.at, &details.value)],
     };
     Object::new().list("detail", list).bytes()
 }
 
 /// Google's error with its details: a hint of when to come back, a field, or why a key is bad.
-fn gemini(text: &ErrorText, message: &str, trouble: &Trouble) -> Object {
+fn gemini(text: &ErrorText, message: &str, cause: &ApiError) -> Object {
     let error = Object::new().with("code", &text.status).with("message", message).with("status", &text.kind);
     let kind = |name: &str| format!("type.googleapis.com/google.rpc.{name}");
-    let details = match trouble.kind {
+    let details = match cause.kind {
         ErrorKind::RateHinted => json!([{"@type": kind("RetryInfo"), "retryDelay": "1s"}]),
         ErrorKind::RateDay => json!([{"@type": kind("QuotaFailure"), "violations": [{
             "quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",
@@ -145,8 +145,8 @@ fn gemini(text: &ErrorText, message: &str, trouble: &Trouble) -> Object {
             "domain": "googleapis.com",
             "metadata": {"service": "generativelanguage.googleapis.com"},
         }]),
-        ErrorKind::UnknownField if trouble.text.is_none() => {
-            let violation = json!({"field": trouble.case.at.join("."), "description": message});
+        ErrorKind::UnknownField if cause.text.is_none() => {
+            let violation = json!({"field": cause.details.at.join("."), "description": message});
             json!([{"@type": kind("BadRequest"), "fieldViolations": [violation]}])
         }
         _ => return error,

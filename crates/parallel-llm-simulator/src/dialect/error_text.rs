@@ -53,10 +53,10 @@ pub(crate) enum ErrorKind {
     /// No generation has this id.
     NoGeneration,
     /// What was asked of the simulator itself cannot be done.
-    Order,
+    ControlRequest,
 }
 
-/// One way to put it. `{model}`, `{field}` and the other gaps of [`Case`] are filled in; an empty type, code or
+/// One way to put it. `{model}`, `{field}` and the other gaps of [`ErrorDetails`] are filled in; an empty type, code or
 /// parameter is `null`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -78,7 +78,7 @@ const QUOTED_CHARS_MAX: usize = 100;
 
 /// What fills the gaps.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Case {
+pub(crate) struct ErrorDetails {
     /// The model as it was asked for, and the slug that serves it.
     pub(crate) model: String,
     pub(crate) slug: String,
@@ -106,7 +106,7 @@ pub(crate) struct Case {
     pub(crate) request_id: String,
 }
 
-impl Case {
+impl ErrorDetails {
     /// The text with its gaps filled.
     pub(super) fn fill(&self, template: &str) -> String {
         self.fill_as(template, |value| value)
@@ -183,17 +183,17 @@ fn masked(key: &str) -> String {
 
 /// Something that is wrong with a request, or made to look so.
 #[derive(Clone, Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct ApiError {
     pub(crate) kind: ErrorKind,
     /// A rule's own text, in place of the provider's usual one.
     pub(crate) text: Option<&'static ErrorText>,
     /// In a box, since it is large and rare.
-    pub(crate) case: Box<Case>,
+    pub(crate) details: Box<ErrorDetails>,
 }
 
-impl Trouble {
+impl ApiError {
     pub(crate) fn new(kind: ErrorKind) -> Self {
-        Self { kind, text: None, case: Box::default() }
+        Self { kind, text: None, details: Box::default() }
     }
 }
 
@@ -204,15 +204,15 @@ mod tests {
     #[test]
     fn gaps_are_filled_once() {
         let at = ["generation_config".to_owned(), "foo".to_owned()];
-        let case = Case {
+        let details = ErrorDetails {
             model: "{key}".into(),
             input: 2,
             output: 3,
             key: "Bearer 0123456789abcdef".into(),
             at: at.into(),
-            ..Case::default()
+            ..ErrorDetails::default()
         };
-        let filled = case.fill("{model} {total} {key} {unknown} \"{last}\"{parent} {");
+        let filled = details.fill("{model} {total} {key} {unknown} \"{last}\"{parent} {");
         assert_eq!(filled, "{key} 5 01234567********cdef {unknown} \"foo\" at 'generation_config' {");
     }
 }

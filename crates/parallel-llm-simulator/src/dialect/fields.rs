@@ -1,13 +1,13 @@
 //! Which fields a request may hold, and the check against it; the fields stand in `assets/fields.json`.
 //!
-//! Providers differ most in what they do with a field they do not know: some ignore it, some refuse the request.
+//! Providers differ most in what they do with a field they do not know: some ignore it, some error_reply the request.
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::rule_input::{RuleInput, values};
 use super::rules::{self, Rule};
-use super::subject::{Subject, values};
-use super::{Case, ErrorKind, Trouble};
+use super::{ApiError, ErrorDetails, ErrorKind};
 
 /// The fields of one endpoint.
 #[derive(Debug, Deserialize)]
@@ -33,13 +33,13 @@ pub(super) enum Unknown {
 }
 
 /// Refuses a body with a field that is not known.
-pub(crate) fn check_fields(fields: &Fields, body: &Value) -> Result<(), Trouble> {
+pub(crate) fn check_fields(fields: &Fields, body: &Value) -> Result<(), ApiError> {
     if fields.unknown == Unknown::Ignored {
         return Ok(());
     }
     let mut unknown = Vec::new();
-    for (place, known) in &fields.known {
-        for (at, object) in values(body, place) {
+    for (path, known) in &fields.known {
+        for (at, object) in values(body, path) {
             let Some(object) = object.as_object() else { continue };
             let is_known = |name: &str| {
                 let is_listed = |name: &str| known.iter().any(|known| known == name);
@@ -51,13 +51,13 @@ pub(crate) fn check_fields(fields: &Fields, body: &Value) -> Result<(), Trouble>
         }
     }
     let Some((at, value)) = unknown.first().cloned() else { return Ok(()) };
-    let case = Box::new(Case { at, value, unknown, ..Case::default() });
-    Err(Trouble { case, ..Trouble::new(ErrorKind::UnknownField) })
+    let details = Box::new(ErrorDetails { at, value, unknown, ..ErrorDetails::default() });
+    Err(ApiError { details, ..ApiError::new(ErrorKind::UnknownField) })
 }
 
 /// Refuses a request that breaks a rule of its endpoint.
-pub(crate) fn check_rules(fields: &'static Fields, subject: Subject<'_>) -> Result<(), Trouble> {
-    rules::check(&fields.rules, subject)
+pub(crate) fn check_rules(fields: &'static Fields, input: RuleInput<'_>) -> Result<(), ApiError> {
+    rules::check(&fields.rules, input)
 }
 
 /// `top_p` as `topP`.

@@ -7,15 +7,15 @@ mod auth;
 mod error;
 mod error_text;
 mod fields;
+mod rule_input;
 mod rules;
-mod subject;
 mod table;
 
 pub(crate) use auth::{KEY_PARAMETERS, check_key, sent_key};
-pub(crate) use error::{USER_ID, error_body, refuse, refuse_plainly};
-pub(crate) use error_text::{Case, ErrorKind, Trouble};
+pub(crate) use error::{USER_ID, error_body, error_reply, openrouter_error};
+pub(crate) use error_text::{ApiError, ErrorDetails, ErrorKind};
 pub(crate) use fields::{check_fields, check_rules};
-pub(crate) use subject::Subject;
+pub(crate) use rule_input::RuleInput;
 
 use serde::Deserialize;
 use table::DIALECTS;
@@ -56,7 +56,7 @@ pub(crate) struct Dialect {
     pub(crate) id_prefix: &'static str,
     /// Headers of every reply; `{id}` is the id of the request.
     pub(crate) headers: Vec<(&'static str, &'static str)>,
-    pub(crate) usage: UsagePlace,
+    pub(crate) usage: UsageLocation,
     pub(crate) counts: Counts,
     pub(crate) reasoning: ReasoningField,
     /// Whether the first chunk only says `role` and later ones leave it out.
@@ -147,7 +147,7 @@ pub(crate) enum Shape {
 /// Where a stream of `chat/completions` says what it used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum UsagePlace {
+pub(crate) enum UsageLocation {
     /// In a last chunk that repeats the choice with its finish reason: OpenRouter.
     Repeated,
     /// In a last chunk without choices, if `stream_options.include_usage` asks for it.
@@ -209,30 +209,30 @@ impl Dialect {
 
 /// What a path asks of a dialect.
 #[derive(Debug)]
-pub(crate) enum Door<'a> {
+pub(crate) enum Route<'a> {
     /// An answer; Gemini's own endpoint has the model and the method in its path.
     Chat(&'static Dialect, &'a str),
     Models(&'static Dialect),
     /// Nothing that this dialect knows.
-    Nothing(&'static Dialect),
+    Unknown(&'static Dialect),
 }
 
-/// The door a path leads to; `None` if no dialect begins like this, or OpenRouter's `listing` has it.
-pub(crate) fn door(path: &str) -> Option<Door<'_>> {
+/// The route a path leads to; `None` if no dialect begins like this, or OpenRouter's `listing` has it.
+pub(crate) fn route(path: &str) -> Option<Route<'_>> {
     let chat = |row: &'static Dialect| {
         let rest = path.strip_prefix(row.path)?;
         (rest.is_empty() || (row.protocol == Protocol::Gemini && rest.contains(':'))).then_some((row, rest))
     };
     if let Some((row, rest)) = DIALECTS.iter().find_map(chat) {
-        return Some(Door::Chat(row, rest));
+        return Some(Route::Chat(row, rest));
     }
     let others = || DIALECTS.iter().filter(|row| !row.is_openrouter());
     if let Some(row) = others().find(|row| row.models_path == path) {
-        return Some(Door::Models(row));
+        return Some(Route::Models(row));
     }
     let is_inside = |row: &&Dialect| path.strip_prefix(row.prefix).is_some_and(|rest| rest.starts_with('/'));
     let inside = others().filter(is_inside);
-    inside.max_by_key(|row| row.prefix.len()).map(Door::Nothing)
+    inside.max_by_key(|row| row.prefix.len()).map(Route::Unknown)
 }
 
 /// The names of all dialects, each once, OpenRouter first.

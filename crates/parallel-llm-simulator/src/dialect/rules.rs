@@ -4,15 +4,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error_text::ErrorText;
-use super::subject::{Subject, values};
-use super::{Case, ErrorKind, Trouble};
+use super::rule_input::{RuleInput, values};
+use super::{ApiError, ErrorDetails, ErrorKind};
 
 /// One rule.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rule {
     /// Where the field stands, as in the fields of its endpoint.
-    place: String,
+    path: String,
     #[serde(default)]
     when: When,
     wrong: Wrong,
@@ -55,45 +55,46 @@ enum Wrong {
 }
 
 /// Refuses a request that breaks a rule: the first rule that is broken.
-pub(super) fn check(rules: &'static [Rule], subject: Subject<'_>) -> Result<(), Trouble> {
-    for rule in rules.iter().filter(|rule| rule.when.holds(subject)) {
-        if let Some((at, value)) = rule.broken(subject) {
-            let (context, output_max) = (subject.model.context_tokens, subject.model.output_tokens_max);
-            let case = Box::new(Case { at, value, context, output_max, ..Case::default() });
-            return Err(Trouble { kind: ErrorKind::UnknownField, text: Some(&rule.error), case });
+pub(super) fn check(rules: &'static [Rule], input: RuleInput<'_>) -> Result<(), ApiError> {
+    for rule in rules.iter().filter(|rule| rule.when.holds(input)) {
+        if let Some((at, value)) = rule.broken(input) {
+            let (context, output_max) = (input.model.context_tokens, input.model.output_tokens_max);
+            let details =
+                Box::new(ErrorDetails { at, value, context, output_max, ..ErrorDetails::default() });
+            return Err(ApiError { kind: ErrorKind::UnknownField, text: Some(&rule.error), details });
         }
     }
     Ok(())
 }
 
 impl Rule {
-    fn broken(&self, subject: Subject<'_>) -> Option<(Vec<String>, Value)> {
-        let found = values(subject.body, &self.place);
+    fn broken(&self, input: RuleInput<'_>) -> Option<(Vec<String>, Value)> {
+        let found = values(input.body, &self.path);
         if matches!(self.wrong, Wrong::Missing) {
-            let at = self.place.split('.').map(str::to_owned).collect();
+            let at = self.path.split('.').map(str::to_owned).collect();
             return found.is_empty().then_some((at, Value::Null));
         }
-        let broken = found.into_iter().find(|(_, value)| self.wrong.is(value, subject));
+        let broken = found.into_iter().find(|(_, value)| self.wrong.is(value, input));
         broken.map(|(at, value)| (at, value.clone()))
     }
 }
 
 impl When {
-    fn holds(&self, subject: Subject<'_>) -> bool {
-        let model = subject.model;
+    fn holds(&self, input: RuleInput<'_>) -> bool {
+        let model = input.model;
         match self {
             Self::Always => true,
             Self::Reasoner => model.reasons,
-            Self::Reasoning => model.reasons && !subject.forbids_reasoning,
+            Self::Reasoning => model.reasons && !input.forbids_reasoning,
             Self::Mandatory => model.reasoning_mandatory,
             Self::NoReasoner => !model.reasons,
-            Self::Version(name, value) => subject.headers.get(name).is_some_and(|found| found == value),
+            Self::Version(name, value) => input.headers.get(name).is_some_and(|found| found == value),
         }
     }
 }
 
 impl Wrong {
-    fn is(&self, value: &Value, subject: Subject<'_>) -> bool {
+    fn is(&self, value: &Value, input: RuleInput<'_>) -> bool {
         match self {
             Self::Present => !value.is_null(),
             Self::Missing => false,
@@ -101,7 +102,7 @@ impl Wrong {
             Self::Is(text) => value == text,
             Self::NoneOf(texts) => !texts.iter().any(|text| value == text),
             Self::AboveOutputMax => {
-                value.as_u64().is_some_and(|tokens| tokens > subject.model.output_tokens_max)
+                value.as_u64().is_some_and(|tokens| tokens > input.model.output_tokens_max)
             }
         }
     }

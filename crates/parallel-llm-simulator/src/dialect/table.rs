@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::error_text::{ErrorKind, ErrorText};
 use super::fields::Fields;
-use super::{Counts, Dialect, KeepAlive, List, ModelNames, Protocol, ReasoningField, Shape, UsagePlace};
+use super::{Counts, Dialect, KeepAlive, List, ModelNames, Protocol, ReasoningField, Shape, UsageLocation};
 
 /// Whose errors are said where a provider has none of its own.
 const FALLBACK: &str = "openai";
@@ -55,7 +55,7 @@ impl Default for Dialect {
             errors: FALLBACK,
             id_prefix: "chatcmpl-",
             headers: Vec::new(),
-            usage: UsagePlace::OnRequest,
+            usage: UsageLocation::OnRequest,
             counts: Counts::Plain,
             reasoning: ReasoningField::Hidden,
             role_first: true,

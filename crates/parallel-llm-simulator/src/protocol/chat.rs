@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::Form;
-use crate::dialect::{Counts, ReasoningField, USER_ID, UsagePlace, error_body};
+use super::Encoder;
+use crate::dialect::{Counts, ReasoningField, USER_ID, UsageLocation, error_body};
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::json::Object;
@@ -20,17 +20,17 @@ pub(super) struct Chat<'a> {
     wants_usage: bool,
     opening: Object,
     /// Whether a chunk has said `role`.
-    has_spoken: bool,
+    role_sent: bool,
 }
 
 impl<'a> Chat<'a> {
     pub(super) fn new(draft: &'a Draft, wants_usage: bool) -> Self {
-        Self { draft, wants_usage, opening: opening(draft, "chat.completion.chunk"), has_spoken: false }
+        Self { draft, wants_usage, opening: opening(draft, "chat.completion.chunk"), role_sent: false }
     }
 
     /// The chunk that says `role` and nothing else, where there is one.
-    fn speak(&mut self) -> Option<Frame> {
-        if !self.draft.dialect.role_first || std::mem::replace(&mut self.has_spoken, true) {
+    fn role_chunk(&mut self) -> Option<Frame> {
+        if !self.draft.dialect.role_first || std::mem::replace(&mut self.role_sent, true) {
             return None;
         }
         let delta = Object::new().with("role", "assistant").with("content", "");
@@ -38,8 +38,8 @@ impl<'a> Chat<'a> {
     }
 
     /// A chunk with this delta, after the one that says `role`.
-    fn say(&mut self, delta: Object) -> Vec<Frame> {
-        let spoken = self.speak();
+    fn chunks(&mut self, delta: Object) -> Vec<Frame> {
+        let spoken = self.role_chunk();
         let chunk = frame(self.chunk(delta, None));
         spoken.into_iter().chain([chunk]).collect()
     }
@@ -54,7 +54,11 @@ impl<'a> Chat<'a> {
             Some(content) => delta.with("content", content),
             None => delta,
         };
-        if self.draft.novel { delta.with("mood", "calm").with("annotations", &[0; 0]) } else { delta }
+        if self.draft.has_unknown_fields {
+            delta.with("mood", "calm").with("annotations", &[0; 0])
+        } else {
+            delta
+        }
     }
 
     fn chunk(&self, delta: Object, finish: Option<(&str, &str)>) -> Object {
@@ -67,7 +71,7 @@ impl<'a> Chat<'a> {
 
     fn chunk_of(&self, choice: Object, is_last: bool) -> Object {
         let chunk = self.opening.clone().list("choices", [choice]);
-        if self.draft.novel && !is_last { chunk.with("usage", &None::<&str>) } else { chunk }
+        if self.draft.has_unknown_fields && !is_last { chunk.with("usage", &None::<&str>) } else { chunk }
     }
 
     /// OpenRouter's end: the last chunk once more, with the usage.
@@ -88,19 +92,20 @@ impl<'a> Chat<'a> {
         let place = draft.dialect.usage;
         let usage = || usage(draft, draft.completion_tokens());
         if draft.has_choice {
-            frames.extend(self.speak());
+            frames.extend(self.role_chunk());
             let choice = self.choice(Object::new(), Some((draft.finish, "")));
-            let choice = if place == UsagePlace::InChoice { choice.nest("usage", usage()) } else { choice };
+            let choice =
+                if place == UsageLocation::InChoice { choice.nest("usage", usage()) } else { choice };
             let chunk = self.chunk_of(choice, true);
             frames.push(frame(match place {
-                UsagePlace::WithFinish => chunk.nest("usage", usage()),
-                UsagePlace::XGroq => {
+                UsageLocation::WithFinish => chunk.nest("usage", usage()),
+                UsageLocation::XGroq => {
                     chunk.nest("x_groq", Object::new().with("id", &draft.id).nest("usage", usage()))
                 }
-                UsagePlace::Repeated | UsagePlace::OnRequest | UsagePlace::InChoice => chunk,
+                UsageLocation::Repeated | UsageLocation::OnRequest | UsageLocation::InChoice => chunk,
             }));
         }
-        let asked = matches!(place, UsagePlace::OnRequest | UsagePlace::XGroq) && self.wants_usage;
+        let asked = matches!(place, UsageLocation::OnRequest | UsageLocation::XGroq) && self.wants_usage;
         if asked || !draft.has_choice {
             frames.push(self.usage_alone());
         }
@@ -125,7 +130,7 @@ impl<'a> Chat<'a> {
     }
 }
 
-impl Form for Chat<'_> {
+impl Encoder for Chat<'_> {
     fn open(&mut self) -> Vec<Frame> {
         let Some(preface) = self.draft.dialect.preface else { return Vec::new() };
         let safe = json!({"filtered": false, "severity": "safe"});
@@ -139,11 +144,11 @@ impl Form for Chat<'_> {
         match self.draft.dialect.reasoning {
             ReasoningField::Router => {
                 let delta = self.delta(None).with("reasoning", piece);
-                self.say(delta.list("reasoning_details", [detail(piece)]))
+                self.chunks(delta.list("reasoning_details", [detail(piece)]))
             }
-            ReasoningField::Named(field) => self.say(self.delta(None).with(field, piece)),
-            ReasoningField::Parts => self.say(self.delta(None).list("content", [thinking_part(piece)])),
-            ReasoningField::Hidden => self.speak().into_iter().collect(),
+            ReasoningField::Named(field) => self.chunks(self.delta(None).with(field, piece)),
+            ReasoningField::Parts => self.chunks(self.delta(None).list("content", [thinking_part(piece)])),
+            ReasoningField::Hidden => self.role_chunk().into_iter().collect(),
         }
     }
 
@@ -154,15 +159,15 @@ impl Form for Chat<'_> {
             } else {
                 self.delta(Some(piece))
             };
-        self.say(delta)
+        self.chunks(delta)
     }
 
     fn refusal(&mut self, words: &str) -> Vec<Frame> {
-        self.say(self.delta(None).with("refusal", words))
+        self.chunks(self.delta(None).with("refusal", words))
     }
 
     fn close(&mut self) -> Vec<Frame> {
-        let repeats = self.draft.dialect.usage == UsagePlace::Repeated;
+        let repeats = self.draft.dialect.usage == UsageLocation::Repeated;
         let mut frames = if repeats { self.close_repeated() } else { self.close_plain() };
         if self.draft.has_end_mark {
             frames.push(Frame::data(b"[DONE]".to_vec()));
@@ -181,7 +186,7 @@ impl Form for Chat<'_> {
                 self.unified_error(502, "Provider disconnected mid-stream", "provider_unavailable")
             }
             Fault::OkFinishError => frame(self.chunk(Object::new(), Some(("error", "error")))),
-            _ => Frame::data(error_body(self.draft.dialect, &self.draft.trouble(fault))),
+            _ => Frame::data(error_body(self.draft.dialect, &self.draft.error(fault))),
         }]
     }
 
@@ -227,7 +232,11 @@ fn opening(draft: &Draft, object: &str) -> Object {
         .with("model", &draft.model);
     let opening =
         if draft.dialect.is_openrouter() { opening.with("provider", draft.provider) } else { opening };
-    if draft.novel { opening.nest("x_trace", Object::new().with("hops", &[1, 2])) } else { opening }
+    if draft.has_unknown_fields {
+        opening.nest("x_trace", Object::new().with("hops", &[1, 2]))
+    } else {
+        opening
+    }
 }
 
 /// The end of a choice: the finish reason, and OpenRouter's second one.
@@ -258,7 +267,7 @@ fn whole_choice(draft: &Draft) -> Object {
         ReasoningField::Named(name) if has_reasoning => message.with(name, &draft.reasoning),
         _ => message,
     };
-    let message = if draft.novel { message.with("mood", "calm") } else { message };
+    let message = if draft.has_unknown_fields { message.with("mood", "calm") } else { message };
     let choice = Object::new().with("index", &0).with("logprobs", &None::<&str>);
     finished(draft, choice, Some((draft.finish, &draft.native_finish))).nest("message", message)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Form;
+use super::Encoder;
 use crate::dialect::error_body;
 use crate::draft::Draft;
 use crate::fault::Fault;
@@ -40,7 +40,11 @@ impl<'a> Gemini<'a> {
             .nest("usageMetadata", self.usage())
             .with("modelVersion", &self.draft.model)
             .with("responseId", &self.draft.id);
-        if self.draft.novel { chunk.nest("xTrace", Object::new().with("hops", &[1, 2])) } else { chunk }
+        if self.draft.has_unknown_fields {
+            chunk.nest("xTrace", Object::new().with("hops", &[1, 2]))
+        } else {
+            chunk
+        }
     }
 
     /// Counts of tokens; what a model thought is not in what its candidates say.
@@ -70,7 +74,7 @@ impl<'a> Gemini<'a> {
     }
 }
 
-impl Form for Gemini<'_> {
+impl Encoder for Gemini<'_> {
     fn reasoning(&mut self, piece: &str) -> Vec<Frame> {
         self.thought_bytes += piece.len();
         if !self.draft.shows_reasoning {
@@ -103,7 +107,7 @@ impl Form for Gemini<'_> {
         if fault == Fault::OkFinishError {
             return vec![frame(self.chunk(Some(candidate(None, Some("OTHER")))))];
         }
-        vec![Frame::data(error_body(self.draft.dialect, &self.draft.trouble(fault)))]
+        vec![Frame::data(error_body(self.draft.dialect, &self.draft.error(fault)))]
     }
 
     fn whole(&self, part: Option<&str>) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! Ollama's `/api/chat`: one JSON object in each line, the last with `done`.
 
-use super::Form;
+use super::Encoder;
 use crate::clock::iso_time;
 use crate::dialect::error_body;
 use crate::draft::Draft;
@@ -28,7 +28,7 @@ impl<'a> Lines<'a> {
             Some(message) => line.nest("message", message),
             None => line,
         };
-        let line = if self.draft.novel { line.with("mood", "calm") } else { line };
+        let line = if self.draft.has_unknown_fields { line.with("mood", "calm") } else { line };
         line.with("done", &is_done)
     }
 
@@ -45,7 +45,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl Form for Lines<'_> {
+impl Encoder for Lines<'_> {
     fn reasoning(&mut self, piece: &str) -> Vec<Frame> {
         vec![frame(self.line(Some(message(Some("")).with("thinking", piece)), false))]
     }
@@ -59,17 +59,17 @@ impl Form for Lines<'_> {
     }
 
     fn close(&mut self) -> Vec<Frame> {
-        let said = self.draft.has_choice.then(|| message(self.draft.said().map(|_| "")));
+        let said = self.draft.has_choice.then(|| message(self.draft.text_or_refusal().map(|_| "")));
         vec![frame(self.last(said))]
     }
 
     fn failure(&mut self, fault: Fault) -> Vec<Frame> {
-        vec![Frame::Line(error_body(self.draft.dialect, &self.draft.trouble(fault)))]
+        vec![Frame::Line(error_body(self.draft.dialect, &self.draft.error(fault)))]
     }
 
     fn whole(&self, part: Option<&str>) -> Vec<u8> {
         let draft = self.draft;
-        let said = message(part.or(draft.said()));
+        let said = message(part.or(draft.text_or_refusal()));
         let said = if draft.reasoning.is_empty() { said } else { said.with("thinking", &draft.reasoning) };
         self.last(draft.has_choice.then_some(said)).bytes()
     }

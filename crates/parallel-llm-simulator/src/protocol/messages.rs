@@ -1,6 +1,6 @@
 //! Anthropic's `messages`: named events around blocks of content.
 
-use super::Form;
+use super::Encoder;
 use crate::dialect::error_body;
 use crate::draft::Draft;
 use crate::fault::Fault;
@@ -61,7 +61,7 @@ impl<'a> Messages<'a> {
     }
 
     fn delta(&self, delta: Object) -> Frame {
-        let delta = if self.draft.novel { delta.with("mood", "calm") } else { delta };
+        let delta = if self.draft.has_unknown_fields { delta.with("mood", "calm") } else { delta };
         let index = self.blocks.saturating_sub(1);
         event(
             "content_block_delta",
@@ -113,7 +113,7 @@ impl<'a> Messages<'a> {
     }
 }
 
-impl Form for Messages<'_> {
+impl Encoder for Messages<'_> {
     fn open(&mut self) -> Vec<Frame> {
         let message = self.message().list("content", []).with("stop_reason", &None::<&str>);
         let message = message.with("stop_sequence", &None::<&str>).nest("usage", self.usage(1));
@@ -146,7 +146,7 @@ impl Form for Messages<'_> {
             Object::new().with("stop_reason", self.stop_reason()).with("stop_sequence", &None::<&str>);
         let last = event_of("message_delta").nest("delta", delta);
         let last = last.nest("usage", self.usage(self.draft.completion_tokens()));
-        if self.draft.novel {
+        if self.draft.has_unknown_fields {
             frames.push(event("sim_novelty", event_of("sim_novelty").with("hops", &[1, 2])));
         }
         frames.push(event("message_delta", last));
@@ -157,7 +157,7 @@ impl Form for Messages<'_> {
     }
 
     fn failure(&mut self, fault: Fault) -> Vec<Frame> {
-        let data = error_body(self.draft.dialect, &self.draft.trouble(fault));
+        let data = error_body(self.draft.dialect, &self.draft.error(fault));
         let name = (fault != Fault::SseErrorBare).then_some("error");
         vec![Frame::Event { name, data }]
     }
@@ -171,7 +171,7 @@ impl Form for Messages<'_> {
             body.list("content", self.content(part))
         };
         let body = body.with("stop_reason", self.stop_reason()).with("stop_sequence", &None::<&str>);
-        let body = if self.draft.novel { body.with("mood", "calm") } else { body };
+        let body = if self.draft.has_unknown_fields { body.with("mood", "calm") } else { body };
         body.nest("usage", self.usage(self.draft.completion_tokens())).bytes()
     }
 }

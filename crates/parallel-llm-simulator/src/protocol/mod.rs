@@ -13,7 +13,7 @@ use crate::fault::Fault;
 use crate::sse::Frame;
 
 /// What a protocol makes of a draft, piece by piece.
-pub(crate) trait Form {
+pub(crate) trait Encoder {
     /// What comes before the first token, at once.
     fn open(&mut self) -> Vec<Frame> {
         Vec::new()
@@ -50,7 +50,7 @@ pub(crate) trait Form {
 }
 
 /// The form of the draft's own protocol. `wants_usage`: the request asks for the usage of a stream.
-pub(crate) fn form(draft: &Draft, wants_usage: bool) -> Box<dyn Form + '_> {
+pub(crate) fn encoder(draft: &Draft, wants_usage: bool) -> Box<dyn Encoder + '_> {
     match draft.dialect.protocol {
         Protocol::Chat => Box::new(chat::Chat::new(draft, wants_usage)),
         Protocol::Messages => Box::new(messages::Messages::new(draft)),

@@ -1,7 +1,7 @@
 //! The control: what a test in another process sees and changes.
 
 use parallel_llm_simulator::{
-    Fault, RecordedRequest, Script, ScriptOrder, Simulator, SimulatorConfig, Stats,
+    Fault, RecordedRequest, Script, ScriptRequest, Simulator, SimulatorConfig, Stats,
 };
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn order(simulator: &Simulator, path: &str, body: &impl serde::Serialize) -> Ask
 #[tokio::test]
 async fn scripts_are_set_and_requests_read_from_outside() {
     let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
-    let script = ScriptOrder { model: "*".to_owned(), script: Script::fault(Fault::Server500) };
+    let script = ScriptRequest { model: "*".to_owned(), script: Script::fault(Fault::Server500) };
     let reply = send(&simulator, &order(&simulator, "/__sim/script", &script)).await;
     assert_eq!((reply.status, reply.text().as_str()), (200, "{}"));
     assert_eq!(send(&simulator, &question(&simulator, MODEL, false)).await.status, 500);

@@ -7,7 +7,7 @@ use crate::client::{Ask, MODEL, Reply, question, send};
 
 /// A form of a dialect: where its requests go, and what they look like.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Form {
+pub(crate) struct Encoder {
     pub(crate) dialect: &'static str,
     /// After the base URL.
     pub(crate) path: &'static str,
@@ -28,41 +28,45 @@ pub(crate) enum Protocol {
 
 const BEARER: Option<(&str, &str)> = Some(("Authorization", "Bearer "));
 
-const fn chat(dialect: &'static str, model: &'static str) -> Form {
-    Form { dialect, path: "/chat/completions", model, key: BEARER, protocol: Protocol::Chat }
+const fn chat(dialect: &'static str, model: &'static str) -> Encoder {
+    Encoder { dialect, path: "/chat/completions", model, key: BEARER, protocol: Protocol::Chat }
 }
 
-pub(crate) const OPENROUTER: Form = chat("openrouter", "openai/gpt-6-luna");
-pub(crate) const OPENAI: Form = chat("openai", "gpt-6-luna");
-pub(crate) const ANTHROPIC: Form = Form {
+pub(crate) const OPENROUTER: Encoder = chat("openrouter", "openai/gpt-6-luna");
+pub(crate) const OPENAI: Encoder = chat("openai", "gpt-6-luna");
+pub(crate) const ANTHROPIC: Encoder = Encoder {
     path: "/messages",
     key: Some(("x-api-key", "")),
     protocol: Protocol::Messages,
     ..chat("anthropic", "claude-haiku-5.5")
 };
-pub(crate) const ANTHROPIC_COMPAT: Form = chat("anthropic", "claude-haiku-5.5");
-pub(crate) const GEMINI: Form = Form {
+pub(crate) const ANTHROPIC_COMPAT: Encoder = chat("anthropic", "claude-haiku-5.5");
+pub(crate) const GEMINI: Encoder = Encoder {
     path: "/models/",
     key: Some(("x-goog-api-key", "")),
     protocol: Protocol::Gemini,
     ..chat("gemini", "gemini-3.8-flash")
 };
-pub(crate) const GEMINI_COMPAT: Form =
-    Form { path: "/openai/chat/completions", ..chat("gemini", "gemini-3.8-flash") };
-pub(crate) const AZURE: Form = Form { key: Some(("api-key", "")), ..chat("azure", "gpt-6-luna") };
-pub(crate) const GROQ: Form = chat("groq", "gpt-oss-120b");
-pub(crate) const DEEPSEEK: Form = chat("deepseek", "deepseek-v4-pro-0813");
-pub(crate) const XAI: Form = chat("xai", "grok-4.7");
-pub(crate) const MISTRAL: Form = chat("mistral", "mistral-large-4-0");
-pub(crate) const TOGETHER: Form = chat("together", "minimax-m3");
-pub(crate) const MOONSHOT: Form = chat("moonshot", "kimi-k3.1-pro");
-pub(crate) const OLLAMA: Form = Form { key: None, ..chat("ollama", "gemma-4-31b-it") };
-pub(crate) const OLLAMA_NATIVE: Form =
-    Form { path: "/../api/chat", key: None, protocol: Protocol::Lines, ..chat("ollama", "gemma-4-31b-it") };
-pub(crate) const LM_STUDIO: Form = Form { key: None, ..chat("lmstudio", "gemma-4-31b-it") };
-pub(crate) const VLLM: Form = Form { key: None, ..chat("vllm", "gemma-4-31b-it") };
+pub(crate) const GEMINI_COMPAT: Encoder =
+    Encoder { path: "/openai/chat/completions", ..chat("gemini", "gemini-3.8-flash") };
+pub(crate) const AZURE: Encoder = Encoder { key: Some(("api-key", "")), ..chat("azure", "gpt-6-luna") };
+pub(crate) const GROQ: Encoder = chat("groq", "gpt-oss-120b");
+pub(crate) const DEEPSEEK: Encoder = chat("deepseek", "deepseek-v4-pro-0813");
+pub(crate) const XAI: Encoder = chat("xai", "grok-4.7");
+pub(crate) const MISTRAL: Encoder = chat("mistral", "mistral-large-4-0");
+pub(crate) const TOGETHER: Encoder = chat("together", "minimax-m3");
+pub(crate) const MOONSHOT: Encoder = chat("moonshot", "kimi-k3.1-pro");
+pub(crate) const OLLAMA: Encoder = Encoder { key: None, ..chat("ollama", "gemma-4-31b-it") };
+pub(crate) const OLLAMA_NATIVE: Encoder = Encoder {
+    path: "/../api/chat",
+    key: None,
+    protocol: Protocol::Lines,
+    ..chat("ollama", "gemma-4-31b-it")
+};
+pub(crate) const LM_STUDIO: Encoder = Encoder { key: None, ..chat("lmstudio", "gemma-4-31b-it") };
+pub(crate) const VLLM: Encoder = Encoder { key: None, ..chat("vllm", "gemma-4-31b-it") };
 
-pub(crate) const FORMS: [Form; 17] = [
+pub(crate) const FORMS: [Encoder; 17] = [
     OPENROUTER,
     OPENAI,
     ANTHROPIC,
@@ -82,7 +86,7 @@ pub(crate) const FORMS: [Form; 17] = [
     VLLM,
 ];
 
-impl Form {
+impl Encoder {
     /// A body with this one question.
     pub(crate) fn body(self, question: &str, stream: bool) -> Value {
         let messages = json!([{"role": "user", "content": question}]);

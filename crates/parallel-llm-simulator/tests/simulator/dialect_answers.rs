@@ -7,7 +7,7 @@ use crate::client::{End, send};
 use crate::dialect::*;
 
 /// What is said: one token of reasoning, then a greeting.
-async fn greeting(form: Form) -> Simulator {
+async fn greeting(form: Encoder) -> Simulator {
     let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
     let behaviour = Behaviour {
         answer: Answer::Fixed("Hello \u{1f642}!".to_owned()),
@@ -21,7 +21,7 @@ async fn greeting(form: Form) -> Simulator {
 }
 
 /// The text with what every chunk begins with cut short.
-fn short(form: Form, simulator: &Simulator, text: &str) -> String {
+fn short(form: Encoder, simulator: &Simulator, text: &str) -> String {
     let model = form.model;
     let chunk = format!(r#"{{"id":"ID","object":"chat.completion.chunk","created":NOW,"model":"{model}","#);
     let body = format!(r#"{{"id":"ID","object":"chat.completion","created":NOW,"model":"{model}","#);
@@ -29,7 +29,7 @@ fn short(form: Form, simulator: &Simulator, text: &str) -> String {
 }
 
 /// Each form with its stream and its body.
-const ANSWERS: &[(Form, &str, &str)] = &[
+const ANSWERS: &[(Encoder, &str, &str)] = &[
     (
         OPENROUTER,
         r#"data: {CHUNK "provider":"OpenAI","choices":[{"index":0,"delta":{"content":"","role":"assistant","reasoning":"The ","reasoning_details":[{"type":"reasoning.text","text":"The ","format":"unknown","index":0}]},"finish_reason":null,"native_finish_reason":null}]}

@@ -6,7 +6,7 @@ use crate::client::{Ask, send};
 use crate::dialect::*;
 
 /// Each error with its status and its body.
-const ERRORS: &[(Form, Fault, u16, &str)] = &[
+const ERRORS: &[(Encoder, Fault, u16, &str)] = &[
     (
         OPENAI,
         Fault::AuthMissing,

@@ -53,7 +53,7 @@ async fn few_faults_are_one_providers_own() {
 }
 
 /// How a broken answer ends: the last lines of a stream, and the body without one.
-const BROKEN: &[(Form, Fault, &str, &str)] = &[
+const BROKEN: &[(Encoder, Fault, &str, &str)] = &[
     (
         ANTHROPIC,
         Fault::SseErrorFirst,
@@ -156,7 +156,7 @@ async fn a_name_plays_a_fault_in_every_dialect() {
     for form in FORMS {
         let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
         let mark = if form.dialect == "openrouter" { "sim/" } else { "" };
-        let named = |name: &'static str| Form { model: name, ..form };
+        let named = |name: &'static str| Encoder { model: name, ..form };
         let name = |name: &str| -> &'static str { format!("{mark}{name}").leak() };
         let twice = named(name("fault-server_500(2)"));
         let mut statuses = Vec::new();

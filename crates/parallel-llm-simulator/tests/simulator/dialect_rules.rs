@@ -7,7 +7,7 @@ use crate::client::{Ask, chat, get, send};
 use crate::dialect::*;
 
 /// A body with these fields added, and what is said about them.
-const STRICT: &[(Form, &str, u16, &str)] = &[
+const STRICT: &[(Encoder, &str, u16, &str)] = &[
     (
         OPENAI,
         r#"{"max_tokens":5}"#,

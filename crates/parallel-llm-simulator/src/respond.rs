@@ -5,20 +5,20 @@ use hyper::StatusCode;
 use crate::account::Account;
 use crate::answer;
 use crate::catalogue::{Model, stops_billing};
-use crate::dialect::{Case, Dialect, ErrorKind, Trouble, refuse};
+use crate::dialect::{ApiError, Dialect, ErrorDetails, ErrorKind, error_reply};
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::ledger::Bill;
-use crate::odd;
+use crate::off_protocol;
 use crate::protocol;
 use crate::reply::{Head, Reply};
 use crate::request::ChatRequest;
 use crate::script::{Answer, Behaviour};
+use crate::script_table::ResolvedScript;
 use crate::seed::Draw;
 use crate::sse::Framing;
-use crate::stage::Act;
 use crate::stream;
-use crate::tempo::Tempo;
+use crate::timing::Timing;
 use crate::whole;
 
 /// Free requests a day, as `rate_free_day` has it.
@@ -41,7 +41,7 @@ const MODEL_DATE: &str = "-20260929";
 
 /// Everything a reply depends on.
 #[derive(Debug)]
-pub(crate) struct Scene<'a> {
+pub(crate) struct ReplyContext<'a> {
     pub(crate) account: &'a Account,
     pub(crate) dialect: &'static Dialect,
     pub(crate) request: &'a ChatRequest,
@@ -57,29 +57,29 @@ pub(crate) struct Scene<'a> {
     pub(crate) in_list: bool,
 }
 
-impl Scene<'_> {
-    /// The reply that this act asks for.
-    pub(crate) fn play(&self, act: &Act) -> Reply {
-        let reply = act.fault.and_then(|fault| self.instead(fault, &act.behaviour));
-        match (reply, &act.retry_after) {
+impl ReplyContext<'_> {
+    /// The reply that this script asks for.
+    pub(crate) fn play(&self, script: &ResolvedScript) -> Reply {
+        let reply = script.fault.and_then(|fault| self.instead(fault, &script.behaviour));
+        match (reply, &script.retry_after) {
             (Some(reply), Some(value)) => reply.header("retry-after", value),
             (Some(reply), None) => reply,
-            (None, _) => self.answer(act),
+            (None, _) => self.answer(script),
         }
     }
 
     /// The reply of a fault that leaves no answer.
     fn instead(&self, fault: Fault, behaviour: &Behaviour) -> Option<Reply> {
         if !fault.applies_to(self.dialect.name) {
-            let mut trouble = self.trouble(ErrorKind::Order);
-            trouble.case.reason = format!("`{fault}` is no fault of `{}`", self.dialect.name);
-            return Some(refuse(self.dialect, &trouble));
+            let mut error = self.error(ErrorKind::ControlRequest);
+            error.details.reason = format!("`{fault}` is no fault of `{}`", self.dialect.name);
+            return Some(error_reply(self.dialect, &error));
         }
         if let Some(blocked) = self.blocked(fault, behaviour) {
             return Some(blocked);
         }
         let Some(kind) = kind(fault) else { return self.oddity(fault, behaviour) };
-        let reply = refuse(self.dialect, &self.trouble(kind));
+        let reply = error_reply(self.dialect, &self.error(kind));
         let date = || self.account.clock.http_date(RETRY_DATE_AHEAD_S);
         Some(match fault {
             Fault::RateUpstream => reply.header("retry-after", "1"),
@@ -94,9 +94,10 @@ impl Scene<'_> {
         if fault != Fault::Moderation {
             return None;
         }
-        let act = Act { behaviour: behaviour.clone(), fault: None, retry_after: None, after_tokens: 0 };
-        let draft = self.draft(&act, String::new());
-        let body = protocol::form(&draft, false).blocked()?;
+        let script =
+            ResolvedScript { behaviour: behaviour.clone(), fault: None, retry_after: None, after_tokens: 0 };
+        let draft = self.draft(&script, String::new());
+        let body = protocol::encoder(&draft, false).blocked()?;
         if !self.request.stream {
             return Some(Reply::json(StatusCode::OK, body));
         }
@@ -108,11 +109,13 @@ impl Scene<'_> {
     fn oddity(&self, fault: Fault, behaviour: &Behaviour) -> Option<Reply> {
         let time_scale = self.account.config.time_scale;
         let reply = match fault {
-            Fault::Cf524Html => odd::timeout_page(self.dialect.host),
-            Fault::Html200 => odd::login_page(),
-            Fault::Redirect307 => odd::redirect(self.account.trap),
-            Fault::Zod400 => odd::zod(None),
-            Fault::OkErrorBody => odd::late_error(self.generation_id, behaviour.comment_every_ms, time_scale),
+            Fault::Cf524Html => off_protocol::timeout_page(self.dialect.host),
+            Fault::Html200 => off_protocol::login_page(),
+            Fault::Redirect307 => off_protocol::redirect(self.account.redirect_target),
+            Fault::Zod400 => off_protocol::zod(None),
+            Fault::OkErrorBody => {
+                off_protocol::late_error(self.generation_id, behaviour.comment_every_ms, time_scale)
+            }
             Fault::AcceptNoReply => Reply::headless(Head::Never),
             Fault::AcceptAndClose => Reply::headless(Head::Closed),
             _ => return None,
@@ -121,17 +124,17 @@ impl Scene<'_> {
     }
 
     /// What is wrong, with everything this request can say about it.
-    pub(crate) fn trouble(&self, kind: ErrorKind) -> Trouble {
-        Trouble { case: self.case(kind), ..Trouble::new(kind) }
+    pub(crate) fn error(&self, kind: ErrorKind) -> ApiError {
+        ApiError { details: self.details(kind), ..ApiError::new(kind) }
     }
 
-    fn case(&self, kind: ErrorKind) -> Box<Case> {
+    fn details(&self, kind: ErrorKind) -> Box<ErrorDetails> {
         // A refusal for want of credit names what was asked for even if the request does not.
         let output = match kind {
             ErrorKind::Credits => self.output_tokens_held(),
             _ => self.output_tokens_max().unwrap_or(0),
         };
-        Box::new(Case {
+        Box::new(ErrorDetails {
             model: self.slug.to_owned(),
             slug: self.served.id.clone(),
             provider: self.provider().to_owned(),
@@ -146,7 +149,7 @@ impl Scene<'_> {
             limit: FREE_PER_DAY,
             reset_unix_ms: next_multiple(self.account.clock.unix_ms(), DAY_MS),
             request_id: self.request_id.to_owned(),
-            ..Case::default()
+            ..ErrorDetails::default()
         })
     }
 
@@ -171,30 +174,30 @@ impl Scene<'_> {
         self.dialect.provider.unwrap_or(self.served.provider())
     }
 
-    /// An answer, spoiled by the act's fault if there is one.
-    fn answer(&self, act: &Act) -> Reply {
+    /// An answer, spoiled by the script's fault if there is one.
+    fn answer(&self, script: &ResolvedScript) -> Reply {
         let question = self.request.question();
-        let (text, is_synthesis) = self.text(&act.behaviour.answer, &question);
-        let mut draft = self.draft(act, text);
-        if let Some(fault) = act.fault {
-            draft.spoil(fault);
+        let (text, is_synthesis) = self.text(&script.behaviour.answer, &question);
+        let mut draft = self.draft(script, text);
+        if let Some(fault) = script.fault {
+            draft.apply(fault);
         }
         if let Some(tokens_max) = self.output_tokens_max() {
             draft.limit(tokens_max);
         }
         let account = self.account;
-        let mut draw = Draw::new(account.config.seed, &["tempo", &self.served.id, &question]);
-        let tempo = Tempo::draw(&act.behaviour, is_synthesis, account.config.time_scale, &mut draw);
-        let form = protocol::form(&draft, self.request.wants_usage());
+        let mut draw = Draw::new(account.config.seed, &["timing", &self.served.id, &question]);
+        let timing = Timing::draw(&script.behaviour, is_synthesis, account.config.time_scale, &mut draw);
+        let encoder = protocol::encoder(&draft, self.request.wants_usage());
         let mut reply = if self.request.stream && !self.in_list {
-            stream::reply(&draft, form, self.framing(act.fault), tempo)
+            stream::reply(&draft, encoder, self.framing(script.fault), timing)
         } else {
-            whole::reply(&draft, form.as_ref(), &tempo)
+            whole::reply(&draft, encoder.as_ref(), &timing)
         };
         if self.in_list {
             reply.wrap(b"[", b"]");
         }
-        if act.fault == Some(Fault::ByteSplit) {
+        if script.fault == Some(Fault::ByteSplit) {
             reply.piece_bytes_max = 1;
         }
         reply.bill = self.bill(&draft).map(Box::new);
@@ -210,8 +213,8 @@ impl Scene<'_> {
         }
     }
 
-    fn draft(&self, act: &Act, text: String) -> Draft {
-        let date = if act.behaviour.dated_slug { MODEL_DATE } else { "" };
+    fn draft(&self, script: &ResolvedScript, text: String) -> Draft {
+        let date = if script.behaviour.dated_slug { MODEL_DATE } else { "" };
         let model = if self.dialect.is_openrouter() { &self.served.id } else { self.slug };
         let prompt_tokens = self.prompt_tokens();
         let mut draft = Draft {
@@ -230,12 +233,12 @@ impl Scene<'_> {
             native_finish: "stop".to_owned(),
             has_choice: true,
             has_end_mark: true,
-            novel: false,
+            has_unknown_fields: false,
             breaks: None,
-            after_tokens: u64::from(act.after_tokens),
-            case: act.fault.map(|_| self.case(ErrorKind::Server)),
+            after_tokens: u64::from(script.after_tokens),
+            details: script.fault.map(|_| self.details(ErrorKind::Server)),
         };
-        draft.reason(act.behaviour.reasoning_tokens as usize);
+        draft.reason(script.behaviour.reasoning_tokens as usize);
         draft
     }
 

@@ -17,7 +17,7 @@ const SCENARIOS_MAX: usize = 10_000;
 
 /// What one request is to meet: a script with nothing left open.
 #[derive(Clone, Debug)]
-pub(crate) struct Act {
+pub(crate) struct ResolvedScript {
     pub(crate) behaviour: Behaviour,
     pub(crate) fault: Option<Fault>,
     pub(crate) retry_after: Option<String>,
@@ -26,7 +26,7 @@ pub(crate) struct Act {
 
 /// All scripts, and how often each was met.
 #[derive(Debug)]
-pub(crate) struct Stage {
+pub(crate) struct ScriptTable {
     seed: u64,
     behaviour: Behaviour,
     scripts: HashMap<String, Running>,
@@ -40,18 +40,18 @@ struct Running {
     met: u32,
 }
 
-impl Stage {
+impl ScriptTable {
     pub(crate) fn new(config: &SimulatorConfig) -> Self {
-        let mut stage = Self {
+        let mut table = Self {
             seed: config.seed,
             behaviour: config.behaviour.clone(),
             scripts: HashMap::new(),
             scenarios: HashMap::new(),
         };
         for (slug, script) in &config.scripts {
-            stage.set(slug, script.clone());
+            table.set(slug, script.clone());
         }
-        stage
+        table
     }
 
     /// Puts a script on for this slug, from its first line.
@@ -61,28 +61,28 @@ impl Stage {
 
     /// What a request for `asked`, which `served` answers, is to meet. A scenario wins over scripts; its behaviour is
     /// still the model's.
-    pub(crate) fn act(
+    pub(crate) fn resolve(
         &mut self,
         scenario: Option<&str>,
         asked: &str,
         served: &str,
-    ) -> Result<Act, UnknownFault> {
+    ) -> Result<ResolvedScript, UnknownFault> {
         let slug = [asked, served, EVERY_MODEL].into_iter().find(|slug| self.scripts.contains_key(*slug));
         let running = slug.and_then(|slug| self.scripts.get_mut(slug));
         let behaviour = running.as_ref().and_then(|running| running.script.behaviour.as_ref());
         let behaviour = behaviour.unwrap_or(&self.behaviour).clone();
         if let Some(scenario) = scenario {
             let met = count(&mut self.scenarios, scenario, asked);
-            return Ok(scenario.parse::<Script>()?.act(behaviour, met, || true));
+            return Ok(scenario.parse::<Script>()?.resolve(behaviour, met, || true));
         }
         let (Some(slug), Some(running)) = (slug, running) else {
-            return Ok(Script::default().act(behaviour, 0, || true));
+            return Ok(Script::default().resolve(behaviour, 0, || true));
         };
         let met = running.met;
         running.met = running.met.saturating_add(1);
         let probability = running.script.fail_probability;
         let fails = || probability.is_none_or(|probability| chance(self.seed, slug, met) < probability);
-        Ok(running.script.act(behaviour, met, fails))
+        Ok(running.script.resolve(behaviour, met, fails))
     }
 }
 
@@ -103,9 +103,9 @@ fn count(scenarios: &mut HashMap<String, u32>, scenario: &str, slug: &str) -> u3
 }
 
 impl Script {
-    fn act(&self, behaviour: Behaviour, met: u32, fails: impl FnOnce() -> bool) -> Act {
+    fn resolve(&self, behaviour: Behaviour, met: u32, fails: impl FnOnce() -> bool) -> ResolvedScript {
         let fault = self.fault.filter(|_| self.fail_first.is_none_or(|count| met < count));
-        Act {
+        ResolvedScript {
             behaviour,
             fault: fault.filter(|_| fails()),
             retry_after: self.retry_after.clone(),

@@ -35,9 +35,9 @@ pub(crate) fn login_page() -> Reply {
 }
 
 /// Points at the listener that records who follows.
-pub(crate) fn redirect(trap: SocketAddr) -> Reply {
+pub(crate) fn redirect(target: SocketAddr) -> Reply {
     let reply = Reply::whole(StatusCode::TEMPORARY_REDIRECT, "text/plain", Vec::new());
-    reply.header("location", &format!("http://{trap}/steal"))
+    reply.header("location", &format!("http://{target}/steal"))
 }
 
 pub(crate) fn zod(issues: Option<&str>) -> Reply {

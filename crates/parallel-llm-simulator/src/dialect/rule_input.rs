@@ -7,7 +7,7 @@ use crate::catalogue::Model;
 
 /// A request, as the rules see it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct RuleInput<'a> {
     pub(crate) body: &'a Value,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) model: &'a Model,
@@ -15,10 +15,10 @@ pub(crate) struct Subject<'a> {
     pub(crate) forbids_reasoning: bool,
 }
 
-/// Every value at a place such as `messages[].role`, with where it stands.
-pub(super) fn values<'a>(body: &'a Value, place: &str) -> Vec<(Vec<String>, &'a Value)> {
+/// Every value at a path such as `messages[].role`, with where it stands.
+pub(super) fn values<'a>(body: &'a Value, path: &str) -> Vec<(Vec<String>, &'a Value)> {
     let mut found = vec![(Vec::new(), body)];
-    for name in place.split('.').filter(|name| !name.is_empty()) {
+    for name in path.split('.').filter(|name| !name.is_empty()) {
         let (name, index) = match name.split_once('[') {
             Some((name, index)) => (name, Some(index.trim_end_matches(']'))),
             None => (name, None),
@@ -37,9 +37,9 @@ pub(super) fn values<'a>(body: &'a Value, place: &str) -> Vec<(Vec<String>, &'a 
 /// The items of a list: all of them, or the one with this number.
 fn items<'a>(at: &[String], list: &'a Value, index: &str) -> Vec<(Vec<String>, &'a Value)> {
     let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
-    let wanted = |place: &usize| index.is_empty() || index.parse() == Ok(*place);
-    let items = list.iter().enumerate().filter(|(place, _)| wanted(place));
-    items.map(|(place, item)| ([at, &[place.to_string()]].concat(), item)).collect()
+    let wanted = |path: &usize| index.is_empty() || index.parse() == Ok(*path);
+    let items = list.iter().enumerate().filter(|(path, _)| wanted(path));
+    items.map(|(path, item)| ([at, &[path.to_string()]].concat(), item)).collect()
 }
 
 #[cfg(test)]
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn a_place_leads_to_every_value() {
         let body = json!({"messages": [{"role": "user"}, {"role": "x"}, 7], "a": {"b": 1}});
-        let at = |place| values(&body, place).into_iter().map(|(at, _)| at.join(".")).collect::<Vec<_>>();
+        let at = |path| values(&body, path).into_iter().map(|(at, _)| at.join(".")).collect::<Vec<_>>();
         assert_eq!(at("messages[].role"), ["messages.0.role", "messages.1.role"]);
         assert_eq!(at("messages[0].role"), ["messages.0.role"]);
         assert_eq!((at("a.b"), at("a.c"), at("")), (vec!["a.b".to_owned()], vec![], vec![String::new()]));

@@ -5,7 +5,7 @@ use crate::seed::Draw;
 
 /// How fast one reply is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tempo {
+pub(crate) struct Timing {
     /// Unscaled milliseconds until the first token.
     pub(crate) ttft_ms: f64,
     /// 0 is at once.
@@ -17,7 +17,7 @@ pub(crate) struct Tempo {
     pub(crate) time_scale: f64,
 }
 
-impl Tempo {
+impl Timing {
     /// The speed of this behaviour, jittered by the draw.
     pub(crate) fn draw(behaviour: &Behaviour, is_synthesis: bool, time_scale: f64, draw: &mut Draw) -> Self {
         let jitter = behaviour.ttft_ms.jitter.min(behaviour.ttft_ms.mean);
