@@ -1,6 +1,6 @@
-//! What all requests share: the configuration, the clock, the account, the log and the stage.
+//! The state that all requests share: configuration, clock, ledger, logs and scripts.
 //!
-//! Each part sits behind its own lock, held for a few instructions and never across an `await`.
+//! Each part has its own lock, held for a few instructions and never across an `await`.
 
 use std::net::SocketAddr;
 
@@ -20,7 +20,7 @@ pub(crate) struct Account {
     pub(crate) config: SimulatorConfig,
     pub(crate) clock: Clock,
     pub(crate) catalogue: &'static Catalogue,
-    /// Where the fault `redirect_307` points.
+    /// The target of `redirect_307`.
     pub(crate) redirect_target: SocketAddr,
     ledger: Mutex<Ledger>,
     log: Mutex<Log>,
@@ -28,7 +28,7 @@ pub(crate) struct Account {
     scripts: Mutex<ScriptTable>,
 }
 
-/// What is known about the key of a request.
+/// The verdict on the key of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyVerdict {
     Good,
@@ -37,7 +37,7 @@ pub(crate) enum KeyVerdict {
 }
 
 impl KeyVerdict {
-    /// The word that stands for the key in the log.
+    /// The word that replaces the key in the log.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Good => "ok",
@@ -73,7 +73,7 @@ impl Account {
         self.log.lock()
     }
 
-    /// Who followed the redirect.
+    /// The log of clients that followed the redirect.
     pub(crate) fn redirect_log(&self) -> MutexGuard<'_, Log> {
         self.redirect_log.lock()
     }
@@ -82,7 +82,7 @@ impl Account {
         self.scripts.lock()
     }
 
-    /// Judges the value of an `Authorization` header, or of a bare key header.
+    /// Judges the value of an `Authorization` header or of a plain key header.
     pub(crate) fn judge(&self, authorization: Option<&str>) -> KeyVerdict {
         let Some(value) = authorization.filter(|value| !value.is_empty()) else { return KeyVerdict::Missing };
         let key = value.strip_prefix("Bearer ").unwrap_or(value);

@@ -1,6 +1,6 @@
-//! The models the simulator sells: an embedded `/models` body, read once, with prices as whole pico-dollars.
+//! The models on offer: an embedded `/models` body, read once, with prices as whole pico-dollars.
 //!
-//! It answers what a slug stands for. What is done about an unknown slug is left to the chat endpoint.
+//! It resolves slugs; the chat endpoint handles unknown ones.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -11,26 +11,26 @@ use serde_json::Value;
 
 use crate::money::pico_usd;
 
-/// A slug that was sold once: it is answered with 404 instead of 400.
+/// A slug that is no longer offered: it gets a 404 instead of a 400.
 pub(crate) const RETIRED_MODEL: &str = "openai/gpt-5-codex";
 
-/// What the routers (`openrouter/auto`, …) choose, since nothing is known of how they choose.
+/// The model that the routers (`openrouter/auto`, …) choose; how the real ones choose is not public.
 const ROUTER_CHOICE: &str = "openai/gpt-6-luna";
 
 static EMBEDDED: LazyLock<Catalogue> = LazyLock::new(|| {
     Catalogue::read(include_bytes!("../assets/models.json")).expect("the embedded catalogue is well formed")
 });
 
-/// All models, in the order `/models` lists them.
+/// All models, in the order of `/models`.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
     pub(crate) models: Vec<Model>,
     by_id: HashMap<String, usize>,
-    /// The whole `/models` body, compact.
+    /// The whole `/models` body, minified.
     pub(crate) body: Bytes,
 }
 
-/// One entry of the catalogue: the fields the simulator acts on, and the entry as listed.
+/// One entry: the fields the simulator acts on, and the entry itself.
 #[derive(Debug)]
 pub(crate) struct Model {
     /// Its index in the list, from 0.
@@ -40,21 +40,21 @@ pub(crate) struct Model {
     pub(crate) price: Price,
     pub(crate) context_tokens: u64,
     pub(crate) output_tokens_max: u64,
-    /// Whether it can reason, and whether it cannot be kept from it.
+    /// Whether the model can reason, and whether reasoning cannot be switched off.
     pub(crate) reasons: bool,
     pub(crate) reasoning_mandatory: bool,
     inputs: Vec<String>,
     pub(crate) entry: Value,
 }
 
-/// Pico-dollars per token. A later override wins if the prompt is strictly longer than its threshold.
+/// Prices per token. The last override whose threshold the prompt exceeds applies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Price {
     base: Rate,
     overrides: Vec<(u64, Rate)>,
 }
 
-/// What a token costs, going in and coming out.
+/// Pico-dollars per prompt token and per completion token.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rate {
     pub(crate) prompt_pico: i64,
@@ -76,7 +76,7 @@ impl Model {
         lab.trim_start_matches('~')
     }
 
-    /// Whether it reads this besides text: `image`, `file`, `audio` or `video`.
+    /// Whether it accepts this modality besides text: `image`, `file`, `audio` or `video`.
     pub(crate) fn reads(&self, modality: &str) -> bool {
         self.inputs.iter().any(|input| input == modality)
     }
@@ -103,7 +103,7 @@ impl Model {
     }
 }
 
-/// Whether a provider stops working, and billing, when the caller hangs up.
+/// Whether a provider stops generating, and billing, when the client hangs up.
 pub(crate) fn stops_billing(provider: &str) -> bool {
     !matches!(provider, "Google" | "Google AI Studio" | "Minimax" | "Mistral" | "Alibaba" | "Groq")
 }
@@ -118,7 +118,7 @@ impl Catalogue {
         self.by_id.get(id).map(|index| &self.models[*index])
     }
 
-    /// The model that answers for this entry: the alias's target, the router's choice, or itself.
+    /// The model that answers for this entry: the alias's target, the router's choice, or the entry itself.
     pub(crate) fn served<'a>(&'a self, model: &'a Model) -> &'a Model {
         let target = match &model.target {
             Some(target) => target,
@@ -138,7 +138,7 @@ impl Catalogue {
     }
 }
 
-/// The shape of an entry, as far as the simulator acts on it.
+/// The fields of an entry that the simulator acts on.
 #[derive(Deserialize)]
 struct ListedModel {
     id: String,
@@ -215,7 +215,7 @@ impl From<Pricing> for Price {
 }
 
 impl Rate {
-    /// The routers' `"-1"` (it depends) counts as free, since the model they choose has its own price.
+    /// A router's `"-1"` (variable) counts as free, since the model it chooses has its own price.
     fn read(prompt: &str, completion: &str) -> Self {
         Self {
             prompt_pico: pico_usd(prompt).unwrap_or(0),

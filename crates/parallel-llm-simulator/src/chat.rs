@@ -1,6 +1,6 @@
-//! The endpoints that answer: each dialect's checks in order, then the context that the script asks for.
+//! The endpoints that answer: each dialect's checks in order, then the scripted reply.
 //!
-//! Everything here is decided at once from values; waiting and sending are left to `player`.
+//! Nothing here waits or sends; `player` does.
 
 use bytes::Bytes;
 use hyper::StatusCode;
@@ -19,17 +19,17 @@ use crate::request::{BadBody, ChatRequest};
 use crate::respond::ReplyContext;
 use crate::seed::Draw;
 
-/// A request for an answer as it came over the wire.
+/// A request for an answer, as received.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) dialect: &'static Dialect,
-    /// What follows the endpoint's path: Gemini's model and method.
+    /// The path after the endpoint's: Gemini's model and method.
     pub(crate) rest: String,
     pub(crate) query: String,
     pub(crate) headers: HeaderMap,
     /// The value of `X-Sim-Scenario`.
     pub(crate) scenario: Option<String>,
-    /// `None`: longer than allowed.
+    /// `None`: too long.
     pub(crate) body: Option<Bytes>,
 }
 
@@ -60,10 +60,10 @@ pub(crate) fn reply(exchange: &mut Exchange, call: &Call) -> Reply {
     handler.finish_headers(reply)
 }
 
-/// A body, as far as it could be read.
+/// A parsed body.
 #[derive(Debug)]
 struct ParsedBody {
-    /// `Null` at OpenRouter, whose fields nobody checks.
+    /// `Null` for OpenRouter, which accepts any field.
     body: Value,
     request: Result<ChatRequest, BadBody>,
 }
@@ -86,12 +86,12 @@ impl ParsedBody {
     }
 }
 
-/// Where one request is checked.
+/// The checks of one request.
 struct ChatHandler<'a> {
     account: &'a Account,
     call: &'a Call,
     generation_id: &'a str,
-    /// What is random in the id; it is the id of the request where there is one.
+    /// The random part of the generation id; the request id of providers that have one.
     letters: &'a str,
 }
 
@@ -117,7 +117,7 @@ impl ChatHandler<'_> {
         }
     }
 
-    /// The checks that depend on the model, then the context.
+    /// The checks that depend on the model, then the scripted reply.
     fn answer(&self, request: &ChatRequest, body: &Value, name: &str) -> Result<Reply, ApiError> {
         let Call { dialect, headers, .. } = self.call;
         let Some(NamedModel { model, scenario }) = model_list::find(self.account.catalogue, dialect, name)
@@ -140,23 +140,23 @@ impl ChatHandler<'_> {
         let forbids_reasoning = request.forbids_reasoning();
         check_rules(dialect.fields(), RuleInput { body, headers, model: context.served, forbids_reasoning })?;
         check_request(&context)?;
-        // A name that plays a fault is counted for each dialect, which is where a person tries it.
+        // A model name that plays a fault is counted per dialect, since people try it in several.
         let counted_as = scenario.map(|_| format!("{} {name}", dialect.name));
         let scenario = self.call.scenario.as_deref().or(scenario);
         let asked = counted_as.as_deref().unwrap_or(name);
         let script = self.account.scripts().resolve(scenario, asked, &context.served.id);
         let script = script.map_err(|unknown| because(ErrorKind::ControlRequest, &unknown.to_string()))?;
-        Ok(context.play(&script))
+        Ok(context.reply(&script))
     }
 
-    /// Adds what every error of this request may say.
+    /// Adds the details that every error of this request may quote.
     fn complete(&self, mut error: ApiError) -> ApiError {
         self.letters.clone_into(&mut error.details.request_id);
         sent_key(self.call.dialect, &self.call.headers).clone_into(&mut error.details.key);
         error
     }
 
-    /// The headers every reply of this dialect has.
+    /// Adds the headers that every reply of this dialect has.
     fn finish_headers(&self, reply: Reply) -> Reply {
         let ray = || Draw::new(self.account.config.seed, &["ray", self.generation_id]).number();
         let mut reply = reply;
@@ -177,18 +177,18 @@ impl ChatHandler<'_> {
     }
 }
 
-/// What Gemini's path may ask for.
+/// The methods of Gemini's path.
 const GEMINI_METHODS: [&str; 2] = [":generateContent", ":streamGenerateContent"];
 
 impl Call {
-    /// Whether a stream is asked for as a list of JSON: Gemini's, without `alt=sse`.
+    /// Whether the request asks for a stream as one JSON list: Gemini's, without `alt=sse`.
     fn is_in_list(&self, request: &ChatRequest) -> bool {
         let is_sse = self.query.split('&').any(|pair| pair == "alt=sse");
         self.dialect.protocol == Protocol::Gemini && request.stream && !is_sse
     }
 }
 
-/// What the model cannot read, the reasoning rule, and the context's length.
+/// Checks modalities, mandatory reasoning, and the context length.
 fn check_request(context: &ReplyContext<'_>) -> Result<(), ApiError> {
     let ReplyContext { request, served, dialect, .. } = *context;
     if let Some(modality) = request.modalities().find(|modality| !served.reads(modality)) {

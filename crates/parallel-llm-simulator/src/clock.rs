@@ -1,14 +1,13 @@
-//! One clock for the whole simulator: microseconds since start, and the wall time that goes into replies.
+//! The simulator's clock: microseconds since the start, and the wall time in replies.
 //!
-//! It leaves waiting to `tokio::time`. The wall time is read once, at start, and then advances with tokio's clock, so
-//! a test that pauses time pauses this too.
+//! The wall time is read once, at start, and then advances with tokio's clock, so that tests can pause it.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, SecondsFormat};
 use tokio::time::Instant;
 
-/// Started with the simulator; never goes back.
+/// A clock that never goes back.
 #[derive(Debug)]
 pub(crate) struct Clock {
     started: Instant,
@@ -25,17 +24,17 @@ impl Clock {
         self.started.elapsed().as_micros() as u64
     }
 
-    /// Seconds since 1970, as OpenRouter's `created` has it.
+    /// Seconds since 1970, for OpenRouter's `created`.
     pub(crate) fn unix_seconds(&self) -> u64 {
         self.unix().as_secs()
     }
 
-    /// Milliseconds since 1970, as `X-RateLimit-Reset` has it.
+    /// Milliseconds since 1970, for `X-RateLimit-Reset`.
     pub(crate) fn unix_ms(&self) -> u64 {
         self.unix().as_millis() as u64
     }
 
-    /// An HTTP date `ahead_s` seconds from now, as `Retry-After` may have it.
+    /// An HTTP date `ahead_s` seconds from now, for `Retry-After`.
     pub(crate) fn http_date(&self, ahead_s: u64) -> String {
         httpdate::fmt_http_date(UNIX_EPOCH + self.unix() + Duration::from_secs(ahead_s))
     }

@@ -1,53 +1,53 @@
-//! What a simulator is started with. A plain value; the defaults are a believable OpenRouter account.
+//! The configuration of a simulator; its defaults are a plausible OpenRouter account.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use crate::script::{Behaviour, Latency, Script};
 
-/// Everything that can be chosen about a simulator.
+/// The configuration of a simulator.
 #[derive(Clone, Debug)]
 pub struct SimulatorConfig {
-    /// Same seed, same answers, latencies and ids.
+    /// The same seed gives the same answers, latencies and ids.
     pub seed: u64,
-    /// Where to listen. Only loopback is accepted; port 0 picks a free one.
+    /// The address to listen on. Only loopback is accepted; port 0 picks a free port.
     pub address: SocketAddr,
-    /// Keys that are accepted. Empty: one is made from the seed.
+    /// Accepted keys. If empty, one is derived from the seed.
     pub api_keys: Vec<String>,
-    /// Serves https with a certificate made at start, for `localhost`, 127.0.0.1 and the address.
+    /// Serves HTTPS with a certificate made at start, for `localhost`, 127.0.0.1 and the address.
     pub tls: bool,
-    /// Versions of HTTP that are spoken: on TLS what ALPN offers, else what is understood.
+    /// Accepted HTTP versions; with TLS these are the ones ALPN offers.
     pub http: HttpVersions,
-    /// Longest request body; more is 413.
+    /// Longest request body; longer ones get a 413.
     pub body_bytes_max: usize,
-    /// Connections served at once; later ones wait in the listener's backlog.
+    /// Most connections served at once; more wait in the listener's backlog.
     pub connections_max: usize,
-    /// Multiplies every latency. 0 does not sleep at all; 1 is as scripted.
+    /// Factor for every latency: 0 never sleeps, 1 waits as scripted.
     pub time_scale: f64,
-    /// How long `/generation` says 404 after a generation ended.
+    /// How long after its end a generation is still unknown to `/generation`.
     pub generation_delay_ms: u64,
-    /// How models without a script behave.
+    /// The behaviour of models without a script.
     pub behaviour: Behaviour,
-    /// Scripts by slug; `"*"` is for every model that has none of its own.
+    /// Scripts by slug; `"*"` applies to every model without a script of its own.
     pub scripts: BTreeMap<String, Script>,
 }
 
-/// Versions of HTTP that are spoken.
+/// Accepted HTTP versions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HttpVersions {
-    /// HTTP/1.1 and HTTP/2, whichever the client chooses.
+    /// HTTP/1.1 and HTTP/2, as the client chooses.
     #[default]
     Both,
     /// HTTP/1.1.
     Only1,
-    /// HTTP/2, without TLS with prior knowledge.
+    /// HTTP/2; without TLS only with prior knowledge.
     Only2,
 }
 
-/// OpenRouter's own limit is not published; this holds every prompt a test sends.
+/// OpenRouter publishes no limit; this fits every prompt of the tests.
 const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
 
-/// Enough for a thousand runs at once, below the usual limit of descriptors.
+/// Enough for a thousand runs at once, below the usual limit on descriptors.
 const CONNECTIONS_MAX: usize = 4096;
 
 /// A synthesis with its analysis is about a thousand tokens; at this speed the demo ends after some eight seconds.
@@ -72,13 +72,13 @@ impl Default for SimulatorConfig {
 }
 
 impl SimulatorConfig {
-    /// No waiting anywhere: for tests and benchmarks.
+    /// Never waits: for tests and benchmarks.
     pub fn instant() -> Self {
         Self { time_scale: 0.0, generation_delay_ms: 0, behaviour: Behaviour::instant(), ..Self::default() }
     }
 
-    /// Speeds at which five models and a synthesis can be watched: the quickest takes about one second, the slowest
-    /// about five, the synthesis about three.
+    /// Speeds slow enough to watch: the fastest of five models takes about one second, the slowest about five, the
+    /// synthesis about three.
     pub fn demo() -> Self {
         let pace = |mean, tokens_per_s, reasoning_tokens| {
             let ttft_ms = Latency { mean, jitter: mean / 10 };

@@ -1,7 +1,7 @@
-//! The test control below `/__sim`: read what was asked, change what will be answered.
+//! The control routes below `/__sim`: read the recorded requests, set scripts.
 //!
-//! It needs no key and is not in the log. Its routes stand in the crate's documentation; their shapes are public types
-//! of this crate, so that a test in another process can read them.
+//! They need no key and are not logged. The crate's documentation lists them; their bodies are public types, so that a
+//! test in another process can use them.
 
 use hyper::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -12,16 +12,16 @@ use crate::reply::Reply;
 use crate::script::Script;
 use crate::script_table::EVERY_MODEL;
 
-/// Where the control lives.
+/// The path prefix of the control routes.
 pub(crate) const PREFIX: &str = "/__sim/";
 
-/// Puts a script on for a model: `{"model":"openai/gpt-6.1-sol","script":{"fault":"stall","fail_first":1}}`.
+/// Sets the script of a model: `{"model":"openai/gpt-6.1-sol","script":{"fault":"stall","fail_first":1}}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptRequest {
     /// A slug, or `*` for every model without a script of its own.
     pub model: String,
-    /// What it is to do.
+    /// The script to set.
     pub script: Script,
 }
 

@@ -1,20 +1,20 @@
-//! An answer before it is written: what it says, what it costs, and where it breaks.
+//! An answer before encoding: its text, its cost, and the point where it breaks.
 //!
-//! A healthy answer and a broken one are the same value; `protocol` writes it in the form of each protocol, streamed and
-//! whole, so that a fault means the same in all of them.
+//! Healthy and broken answers are the same type. `protocol` encodes it for each protocol, streamed and whole, so that a
+//! fault means the same in all of them.
 
 use crate::catalogue::Rate;
 use crate::dialect::{ApiError, Dialect, ErrorDetails, ErrorKind};
 use crate::fault::Fault;
 use crate::request::token_count;
 
-/// An answer before it is written.
+/// An answer before encoding.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     pub(crate) dialect: &'static Dialect,
     pub(crate) id: String,
     pub(crate) created: u64,
-    /// The model as the reply names it.
+    /// The model's name in the reply.
     pub(crate) model: String,
     pub(crate) provider: &'static str,
     pub(crate) rate: Rate,
@@ -25,32 +25,32 @@ pub(crate) struct Draft {
     /// Whether the reply shows the reasoning; its tokens are billed in any case.
     pub(crate) shows_reasoning: bool,
     pub(crate) refusal: Option<String>,
-    /// OpenAI's word; other protocols have their own for it.
+    /// The finish reason in OpenAI's words; other protocols translate it.
     pub(crate) finish: &'static str,
     pub(crate) native_finish: String,
-    /// False leaves `choices` empty.
+    /// `false` leaves `choices` empty.
     pub(crate) has_choice: bool,
     /// Whether a stream ends with `[DONE]` or the protocol's own mark.
     pub(crate) has_end_mark: bool,
-    /// Adds fields nobody has seen before.
+    /// Whether to add fields that no client knows.
     pub(crate) has_unknown_fields: bool,
-    /// The fault that ends the reply early, and how many tokens leave before.
+    /// The fault that breaks the reply off, and the number of tokens sent before.
     pub(crate) breaks: Option<Fault>,
     pub(crate) after_tokens: u64,
-    /// What an error in the middle is about; there is one only with a fault.
+    /// Details for an error in the middle of the reply; only a fault needs them.
     pub(crate) details: Option<Box<ErrorDetails>>,
 }
 
-/// What a model that refuses says.
+/// The text of a refusal.
 const REFUSAL: &str = "I can't help with that request.";
 
-/// Text whose characters take two, three and four bytes.
+/// Text with characters of two, three and four bytes.
 const WIDE_TEXT: &str = "\n\nNaïve café — 你好，世界 · 再試行は安全に · 🙂🚀👩‍👩‍👧";
 
-/// Tokens that `reasoning_burn` spends at least.
+/// Fewest reasoning tokens of `reasoning_burn`.
 const BURNT_TOKENS_MIN: usize = 76;
 
-/// What reasoning says, over and over.
+/// The text of reasoning, repeated as needed.
 const REASONING: &str = "The user asks for something practical, so I weigh what can go wrong first. \
     Then I look for the smallest change that prevents it, and I check it against the unhappy paths. ";
 
@@ -64,12 +64,12 @@ impl Draft {
         self.refusal.as_deref().or(self.content.as_deref())
     }
 
-    /// Reasoning of exactly so many tokens.
+    /// Sets the reasoning to exactly this many tokens.
     pub(crate) fn reason(&mut self, tokens: usize) {
         self.reasoning = REASONING.chars().cycle().take(tokens * 4).collect();
     }
 
-    /// Keeps the answer within a limit, as a model does: reasoning is spent first, then the text is cut.
+    /// Cuts the answer to a limit, as a model does: reasoning counts first, then the text is cut.
     pub(crate) fn limit(&mut self, tokens_max: u64) {
         if self.completion_tokens() <= tokens_max {
             return;
@@ -83,7 +83,7 @@ impl Draft {
         self.stop_for_length();
     }
 
-    /// Changes what the answer says, or notes where it breaks.
+    /// Changes the answer as the fault requires, or sets where it breaks.
     pub(crate) fn apply(&mut self, fault: Fault) {
         match fault {
             Fault::EmptyChoices => {
@@ -132,13 +132,13 @@ impl Draft {
         token_count(self.reasoning.len())
     }
 
-    /// Reasoning included.
+    /// All output tokens, reasoning included.
     pub(crate) fn completion_tokens(&self) -> u64 {
         let said = self.text().len() + self.refusal.as_ref().map_or(0, String::len);
         self.reasoning_tokens() + token_count(said)
     }
 
-    /// Which error this break is, and its case.
+    /// The API error of this fault.
     pub(crate) fn error(&self, fault: Fault) -> ApiError {
         let kind = match fault {
             Fault::SseErrorMid => ErrorKind::Rate,
@@ -149,7 +149,7 @@ impl Draft {
     }
 }
 
-/// The first part of a text that holds at most this many tokens, and the rest; never splits a character.
+/// Splits off the first tokens of a text, never inside a character.
 pub(crate) fn split_tokens(text: &str, tokens: u64) -> (&str, &str) {
     let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(4);
     text.split_at(text.floor_char_boundary(bytes))

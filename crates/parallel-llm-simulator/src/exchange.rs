@@ -1,6 +1,6 @@
-//! One request from its arrival to the last byte of its reply: what goes into the log and the ledger, and when.
+//! One request from its arrival to the last byte of its reply, and its entries in log and ledger.
 //!
-//! It is settled exactly once. Dropping it unsettled means that the client hung up, whatever it was waiting for.
+//! An exchange is settled exactly once. Dropping an unsettled one means that the client hung up.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Notes a request that has arrived.
+    /// Logs a request that has arrived.
     pub(crate) fn open(account: &Arc<Account>, request: RecordedRequest) -> Self {
         let sequence = account.log().open(request);
         let account = Arc::clone(account);
@@ -39,12 +39,12 @@ impl Exchange {
         Self { account, sequence: UNLOGGED, counted: false, bill: None, tokens_sent: 0, settled: true }
     }
 
-    /// Notes the body of the request.
+    /// Logs the body of the request.
     pub(crate) fn body(&self, body: Bytes) {
         self.account.log().keep_body(self.sequence, body);
     }
 
-    /// Notes the slug that was asked for, and counts the request as in flight.
+    /// Logs the requested slug, and counts the request as in flight.
     pub(crate) fn chat(&mut self, slug: Option<&str>, known: bool) {
         self.counted = true;
         let mut log = self.account.log();
@@ -60,7 +60,7 @@ impl Exchange {
         }
     }
 
-    /// Notes that the reply begins.
+    /// Logs the head of the reply.
     pub(crate) fn begin(&mut self, reply: &mut Reply) {
         self.bill = reply.bill.take();
         let Head::Status(status, headers) = &reply.head else { return };
@@ -75,17 +75,17 @@ impl Exchange {
         entry.request.generation_id = id.or_else(|| Some(self.bill.as_ref()?.generation_id.clone()));
     }
 
-    /// Notes tokens that were handed to the connection.
+    /// Counts tokens handed to the connection.
     pub(crate) fn sent(&mut self, tokens: u64) {
         self.tokens_sent += tokens;
     }
 
-    /// The whole reply was handed to the connection.
+    /// Settles an exchange whose whole reply was handed to the connection.
     pub(crate) fn complete(&mut self) {
         self.settle(true, false);
     }
 
-    /// The simulator broke off on purpose.
+    /// Settles an exchange that the simulator broke off on purpose.
     pub(crate) fn broken(&mut self) {
         self.settle(false, false);
     }

@@ -1,7 +1,7 @@
-//! The names of everything that can go wrong on purpose, in one table.
+//! All simulated faults in one table.
 //!
-//! What each fault sends is left to `dialect` (errors), `draft` (answers that break) and `odd` (replies
-//! that are not even JSON). A name here is the name in a script, in `X-Sim-Scenario` and in the documentation.
+//! `dialect` holds the errors, `draft` the answers that break, and `off_protocol` the replies outside every API. A
+//! fault has the same name in scripts, in `X-Sim-Scenario` and in the documentation.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! faults {
     ($($variant:ident $name:literal $meaning:literal,)+) => {
-        /// One way to fail. Its `Display` form is its name; `FromStr` reads it back.
+        /// One way to fail. `Display` writes its name; `FromStr` parses it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum Fault {
             $(#[doc = $meaning] #[serde(rename = $name)] $variant,)+
@@ -87,22 +87,22 @@ faults! {
     UnknownFields "unknown_fields" "The answer with fields and a finish reason nobody has seen before.",
 }
 
-/// Who never does this. A fault that stands in no row is everybody's: where a provider has an equivalent, it is played.
+/// The faults that some providers never show. All others apply everywhere, as the provider's nearest equivalent.
 const EXCLUSIONS: &[(Fault, Who)] = &[
-    // OpenRouter's account: the hold on what is in flight, and the limit of a key among several.
+    // Only OpenRouter limits the credit in flight and the credit of a key.
     (Fault::InFlight, Who::Only(&["openrouter"])),
     (Fault::KeyLimit, Who::Only(&["openrouter"])),
-    // OpenRouter's routing: nobody else looks for a provider.
+    // Only OpenRouter routes to a provider.
     (Fault::NoEndpoints, Who::Only(&["openrouter"])),
     (Fault::DataPolicy, Who::Only(&["openrouter"])),
-    // OpenRouter's validation library, and its status that is committed before the answer is known.
+    // Only OpenRouter uses this validation library and sends its status before the answer is known.
     (Fault::Zod400, Who::Only(&["openrouter"])),
     (Fault::OkErrorBody, Who::Only(&["openrouter"])),
-    // Others with a free day or a limit of requests a day.
+    // Providers with a daily limit on free requests.
     (Fault::RateFreeDay, Who::Only(&["openrouter", "gemini", "groq"])),
-    // Others whose finish reason can be an error.
+    // Providers with a finish reason for errors.
     (Fault::OkFinishError, Who::Only(&["openrouter", "gemini", "mistral", "vllm"])),
-    // A server of one's own sells nothing and flags nothing.
+    // Local servers charge nothing and moderate nothing.
     (Fault::Credits, Who::AllBut(&["ollama", "lmstudio", "vllm"])),
     (Fault::Moderation, Who::AllBut(&["ollama", "lmstudio", "vllm"])),
 ];
@@ -115,8 +115,8 @@ enum Who {
 }
 
 impl Fault {
-    /// Whether this dialect (a name of `Simulator::dialects`) can fail in this way. A script that asks for a fault
-    /// elsewhere is answered with a 400 that says so.
+    /// Whether this dialect (a name of `Simulator::dialects`) has this fault. A script that asks for it elsewhere gets
+    /// a 400 with the reason.
     pub fn applies_to(self, dialect_name: &str) -> bool {
         let row = EXCLUSIONS.iter().find(|(fault, _)| *fault == self);
         row.is_none_or(|(_, who)| match who {
@@ -132,7 +132,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The text is not the name of a fault.
+/// The name of no fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownFault(pub String);
 

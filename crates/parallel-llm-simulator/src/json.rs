@@ -1,10 +1,10 @@
-//! Writes JSON objects whose fields keep the order they were given in, as the captured replies do.
+//! Writes JSON objects with fields in insertion order, as the captured replies have them.
 //!
-//! Values are escaped by serde_json; this file only puts them in order. What comes out is always one valid object.
+//! serde_json escapes the values; the result is always one valid object.
 
 use serde::Serialize;
 
-/// A JSON object being written. `Clone` lets chunks share their first fields.
+/// A JSON object under construction. Cloning it lets chunks share their first fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Object(Vec<u8>);
 

@@ -1,18 +1,18 @@
-//! What was charged in all, and what each generation cost. Amounts are whole pico-dollars and add up exactly.
+//! The total charged, and the charge of each generation, in whole pico-dollars that add up exactly.
 
 use std::collections::VecDeque;
 
 use crate::catalogue::Rate;
 
-/// Generations kept for `/generation`; the oldest is forgotten first.
+/// Most charges kept for `/generation`; the oldest is dropped first.
 const CHARGES_MAX: usize = 100_000;
 
-/// A snapshot of the account.
+/// A snapshot of the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LedgerView {
     /// Everything charged since the start, in pico-dollars.
     pub charged_pico_usd: i64,
-    /// Every billed generation that is still remembered, oldest first.
+    /// The charges still kept, oldest first.
     pub charges: Vec<Charge>,
 }
 
@@ -23,10 +23,10 @@ impl LedgerView {
     }
 }
 
-/// What one generation cost.
+/// The charge for one generation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Charge {
-    /// As in the reply's `id`.
+    /// The `id` of the reply.
     pub generation_id: String,
     /// The slug that answered.
     pub model: String,
@@ -38,19 +38,19 @@ pub struct Charge {
     pub completion_tokens: u64,
     /// The charge, in pico-dollars.
     pub cost_pico_usd: i64,
-    /// Whether the client left before the end.
+    /// Whether the client hung up before the end.
     pub cancelled: bool,
     /// Whether the reply was streamed.
     pub streamed: bool,
-    /// Why the model stopped; `None` if it was broken off.
+    /// Why the model stopped; `None` if the reply broke off.
     pub finish_reason: Option<String>,
-    /// The provider's word for it.
+    /// The provider's own finish reason.
     pub native_finish_reason: Option<String>,
-    /// When it ended, in microseconds since the simulator's start.
+    /// When the reply ended, in microseconds since the simulator started.
     pub ended_us: u64,
 }
 
-/// What a reply costs once it was delivered, and how to charge a part of it.
+/// The price of a complete reply, and the rules for charging a part.
 #[derive(Clone, Debug)]
 pub(crate) struct Bill {
     pub(crate) generation_id: String,
@@ -59,16 +59,16 @@ pub(crate) struct Bill {
     pub(crate) rate: Rate,
     pub(crate) prompt_tokens: u64,
     pub(crate) completion_tokens: u64,
-    /// Whether a client that leaves pays only for what was sent.
+    /// Whether a client that hangs up pays only for the tokens sent.
     pub(crate) stops_billing: bool,
     pub(crate) streamed: bool,
     pub(crate) finish: &'static str,
     pub(crate) native_finish: String,
-    /// Whether the reply breaks off, so that even its clean end is not the end of the answer.
+    /// Whether the reply breaks off, so that a clean end of the body is not the end of the answer.
     pub(crate) breaks: bool,
 }
 
-/// How a reply ended, as far as money goes.
+/// How a reply ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ending {
     pub(crate) tokens_sent: u64,
@@ -78,8 +78,8 @@ pub(crate) struct Ending {
 }
 
 impl Bill {
-    /// A client that leaves pays the whole answer unless the reply was a stream from a provider that stops. A reply
-    /// that broke before its first token costs nothing.
+    /// A client that hangs up pays for the whole answer, unless it was a stream from a provider that stops billing. A
+    /// reply that broke before its first token is free.
     fn charge(self, ending: Ending) -> Charge {
         let sent = ending.tokens_sent.min(self.completion_tokens);
         let goes_on = ending.cancelled && !(self.streamed && self.stops_billing);
@@ -103,13 +103,13 @@ impl Bill {
     }
 }
 
-/// Exact cost of so many tokens.
+/// The exact cost of these tokens.
 pub(crate) fn cost_pico(rate: Rate, prompt_tokens: u64, completion_tokens: u64) -> i64 {
     let cost = |pico: i64, tokens: u64| pico.saturating_mul(i64::try_from(tokens).unwrap_or(i64::MAX));
     cost(rate.prompt_pico, prompt_tokens).saturating_add(cost(rate.completion_pico, completion_tokens))
 }
 
-/// The account itself.
+/// The ledger of the account.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     charged_pico: i64,
@@ -121,7 +121,7 @@ impl Ledger {
         self.charged_pico
     }
 
-    /// Charges a reply that has ended in this way.
+    /// Charges a reply that has ended.
     pub(crate) fn charge(&mut self, bill: Bill, ending: Ending) {
         let charge = bill.charge(ending);
         self.charged_pico += charge.cost_pico_usd;

@@ -1,8 +1,7 @@
-//! A pretend OpenRouter, and a pretend everybody else, on loopback: it answers, charges and fails like the real one,
-//! and keeps what it was asked.
+//! A simulator of OpenRouter and other providers on loopback: it answers, charges, fails, and records every request.
 //!
-//! Tests, the demo and the benchmarks start it in their own process; it needs no network and its key is worth nothing.
-//! It imports nothing of the program's other crates, so that no mistake can hide by being made on both sides.
+//! Tests, the demo and the benchmarks start it in their own process. It needs no network, and its keys are valid nowhere
+//! else. It imports nothing from the program's other crates, so that a mistake cannot hide by being made on both sides.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -17,39 +16,39 @@
 //! # }
 //! ```
 //!
-//! **How a request is answered.** `route` reads it and opens an `exchange`, which keeps log and ledger; `dialect` says
-//! whom it asks, and `chat` makes that provider's checks; `scene` turns the script on the `stage` into a `draft`, which
-//! `protocol` writes as a `reply`, a plain list of timed steps; `player` plays it. Normal answers and faults take the
-//! same way.
+//! **How a request is answered.** `route` reads the request and opens an `exchange`, which keeps log and ledger.
+//! `dialect` finds the provider, and `chat` makes that provider's checks. `respond` applies the script from the
+//! `script_table` to a `draft`, which `protocol` encodes; the result is a `reply`, a list of timed steps that `player`
+//! plays. Normal answers and faults take the same way.
 //!
-//! **Whom it pretends to be.** Each of [`Simulator::dialects`] has a base URL, [`Simulator::base_url_of`], and below it
-//! `GET models` and the provider's own endpoints; which fault belongs to whom says [`Fault::applies_to`].
+//! **Providers.** Each of [`Simulator::dialects`] has a base URL, [`Simulator::base_url_of`], and below it `GET models`
+//! and the provider's own endpoints. [`Fault::applies_to`] says which faults a provider has.
 //!
-//! | name | base | below it | key | worth knowing |
+//! | name | base | endpoints | key | notes |
 //! |---|---|---|---|---|
 //! | `openrouter` | `/api/v1` | `chat/completions` | Bearer | the captured original |
-//! | `openai` | `/openai/v1` | `chat/completions` | Bearer | unknown fields are refused; models that reason take no sampling |
-//! | `anthropic` | `/anthropic/v1` | `messages`, `chat/completions` | `x-api-key` or Bearer | `messages` wants `anthropic-version`; thinking is always shown |
-//! | `gemini` | `/gemini/v1beta` | `models/{m}:generateContent` and `:streamGenerateContent`, `openai/chat/completions` | `x-goog-api-key`; Bearer below `openai` | thoughts are shown if `includeThoughts` |
+//! | `openai` | `/openai/v1` | `chat/completions` | Bearer | unknown fields are refused; reasoning models refuse sampling parameters |
+//! | `anthropic` | `/anthropic/v1` | `messages`, `chat/completions` | `x-api-key` or Bearer | `messages` requires `anthropic-version`; thinking is always shown |
+//! | `gemini` | `/gemini/v1beta` | `models/{m}:generateContent` and `:streamGenerateContent`, `openai/chat/completions` | `x-goog-api-key`; Bearer below `openai` | thoughts are shown with `includeThoughts` |
 //! | `azure` | `/azure/openai/v1` | `chat/completions` | `api-key` or Bearer | the first chunk has no choices |
 //! | `groq` | `/groq/openai/v1` | `chat/completions` | Bearer | `x_groq.usage`; overload is 498 |
-//! | `deepseek` | `/deepseek` | `chat/completions` | Bearer | only `max_tokens` limits |
-//! | `xai` | `/xai/v1` | `chat/completions` | Bearer | a model that cannot but reason refuses `reasoning_effort`; `completion_tokens` leaves reasoning out |
-//! | `mistral` | `/mistral/v1` | `chat/completions` | Bearer | 422 on unknown fields; reasoning is a part of `content` |
-//! | `together` | `/together/v1` | `chat/completions` | Bearer | only `max_tokens` limits |
-//! | `moonshot` | `/moonshot/v1` | `chat/completions` | Bearer | usage in the choice |
+//! | `deepseek` | `/deepseek` | `chat/completions` | Bearer | only `max_tokens` limits the output |
+//! | `xai` | `/xai/v1` | `chat/completions` | Bearer | models with mandatory reasoning refuse `reasoning_effort`; `completion_tokens` excludes reasoning |
+//! | `mistral` | `/mistral/v1` | `chat/completions` | Bearer | 422 on unknown fields; reasoning is an item of `content` |
+//! | `together` | `/together/v1` | `chat/completions` | Bearer | only `max_tokens` limits the output |
+//! | `moonshot` | `/moonshot/v1` | `chat/completions` | Bearer | usage inside the choice |
 //! | `ollama` | `/ollama/v1` | `chat/completions`, beside it `/ollama/api/chat` and `/ollama/api/tags` | none | a prompt is cut at 4096 tokens or `num_ctx` |
 //! | `lmstudio` | `/lmstudio/v1` | `chat/completions` | none | |
 //! | `vllm` | `/vllm/v1` | `chat/completions` | none | |
 //!
-//! A model is called as its provider calls it: the part of the slug after the slash. Routers and servers of one's own
-//! (Azure, Groq, Together, Ollama, LM Studio, vLLM) have the models of every lab, also under the whole slug. A key in
-//! a URL is refused with 400 by all of them, so that the leak is noticed.
+//! A model has the name that its provider gives it: the part of the slug after the slash. Routers and local servers
+//! (Azure, Groq, Together, Ollama, LM Studio, vLLM) offer the models of every lab, also by their full slug. All of them
+//! refuse a key in the URL with 400, so that the leak is noticed.
 //!
-//! **How a person tries a fault.** A model called `fault-<name>`, such as `fault-server_500` or `fault-server_500(2)`,
-//! plays it in every dialect; at OpenRouter it is called `sim/fault-<name>`. Nobody lists these names.
+//! **Fault models.** A model named `fault-<name>`, such as `fault-server_500` or `fault-server_500(2)`, plays that fault
+//! in every dialect; OpenRouter's is named `sim/fault-<name>`. Model lists omit these names.
 //!
-//! **How it is told what to do.** By [`Simulator::script`], by the request's header `X-Sim-Scenario: <fault>` (see
+//! **Scripts.** Set them with [`Simulator::script`], for one request with the header `X-Sim-Scenario: <fault>` (see
 //! [`Script`]'s `FromStr`), or over HTTP, without a key:
 //!
 //! | route | body | reply |
@@ -58,10 +57,10 @@
 //! | `GET /__sim/stats` | | [`Stats`] |
 //! | `POST /__sim/script` | [`ScriptRequest`] | `{}` |
 //!
-//! **How it is reached.** HTTP/1.1 and HTTP/2 share one port: without TLS a client says by its first bytes which it
-//! speaks (HTTP/2 with prior knowledge), with [`SimulatorConfig::tls`] ALPN decides, and [`SimulatorConfig::http`] may
-//! leave one of them out. Whoever should trust the certificate finds it at [`Simulator::certificate_pem`]. A fault of
-//! the wire is played in the way that comes nearest:
+//! **Connections.** HTTP/1.1 and HTTP/2 share one port. Without TLS, the client's first bytes decide the version (HTTP/2
+//! with prior knowledge); with [`SimulatorConfig::tls`], ALPN decides. [`SimulatorConfig::http`] can exclude either
+//! version. [`Simulator::certificate_pem`] is the certificate to trust. A fault of the connection is played in the nearest
+//! possible way:
 //!
 //! | fault | on HTTP/1.1 | on HTTP/2 |
 //! |---|---|---|
@@ -72,15 +71,14 @@
 //! | `accept_no_reply`, `stall` | silence, the connection open | silence on this stream only |
 //! | `byte_split` | HTTP chunks of one byte | DATA frames of one byte |
 //!
-//! In TLS they are the same: bytes are counted above it, and a connection that closes sends no `close_notify`.
+//! TLS changes nothing: bytes are counted above it, and a closing connection sends no `close_notify`.
 //!
-//! **What always holds.** It listens on loopback only. Money is exact. The same seed gives the same answers, speeds and
-//! ids; only the certificate is another each time. Each log, queue, cache and endless reply has a bound. A client that
-//! hangs up, or gives up a stream, is noticed while the simulator waits.
+//! **Invariants.** The simulator listens on loopback only. Money is exact. The same seed gives the same answers, speeds
+//! and ids; only the certificate changes. Every log, queue, cache and endless reply has a bound. A client that hangs up, or
+//! resets a stream, is noticed while the simulator waits.
 //!
-//! **What it is not.** True tokenizers, routing by price, caching and what routing tells of itself are not simulated.
-//! Four bytes are a token. Bodies and headers follow captures and
-//! documents of August to October 2026 and may drift.
+//! **Not simulated.** Real tokenizers (a token is four bytes), provider routing, price limits, spending limits and caching.
+//! Bodies and headers follow captures and documentation of August to October 2026 and may be outdated.
 
 mod account;
 mod answer;

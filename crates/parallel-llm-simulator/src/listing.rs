@@ -1,4 +1,4 @@
-//! OpenRouter's endpoints that only read: models, key, credits and generations.
+//! OpenRouter's read-only endpoints: models, key, credits and generations.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use crate::ledger::Charge;
 use crate::money::{PICO_PER_USD, Usd};
 use crate::reply::Reply;
 
-/// How long a client may keep the list of models.
+/// How long clients may cache the model list.
 const MODELS_CACHE: &str = "max-age=120";
 
-/// What the account was given to spend. Spending more is not refused: scripts play the refusals.
+/// The account's credits. Spending more is not refused; faults simulate that.
 const CREDITS_PICO_USD: i64 = 1000 * PICO_PER_USD;
 
-/// A request to read something.
+/// A request to a read-only endpoint.
 #[derive(Debug)]
 pub(crate) struct Lookup<'a> {
-    /// Below `/api/v1`.
+    /// The path below `/api/v1`.
     pub(crate) path: &'a str,
-    /// What follows `?`, or nothing.
+    /// The query, or an empty text.
     pub(crate) query: &'a str,
     pub(crate) authorization: Option<&'a str>,
 }
@@ -89,7 +89,7 @@ fn credits(account: &Account) -> Reply {
     ok(&json!({"data": {"total_credits": total_credits, "total_usage": total_usage}}))
 }
 
-/// What a generation cost, once `generation_delay_ms` have passed since its end.
+/// The record of a generation, available `generation_delay_ms` after its end.
 fn generation(account: &Account, query: &str) -> Reply {
     let id = query.split('&').find_map(|pair| pair.strip_prefix("id=")).unwrap_or_default();
     let now_us = account.clock.micros();
@@ -101,7 +101,7 @@ fn generation(account: &Account, query: &str) -> Reply {
     }
 }
 
-/// When a generation was, and how long it took until its head left and from there to its end.
+/// When a generation began, the time until its head left, and the time from there to its end.
 struct Times {
     created_unix_s: u64,
     latency_ms: Option<u64>,

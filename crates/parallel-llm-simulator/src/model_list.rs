@@ -1,4 +1,4 @@
-//! What a dialect sells: which names it knows, and the list of its models in its own shape.
+//! The models of a dialect: lookup by name, and the list in the dialect's shape.
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
@@ -9,22 +9,22 @@ use crate::dialect::{Dialect, List, ModelNames};
 use crate::reply::Reply;
 use crate::script::Script;
 
-/// What a name that plays a fault begins with, at OpenRouter and elsewhere.
+/// Prefix of a model name that plays a fault, at OpenRouter and elsewhere.
 const ROUTER_FAULT: &str = "sim/fault-";
 const FAULT: &str = "fault-";
 
-/// Whom a router's fault is played by: the cheapest model.
+/// The model behind a fault name: the cheapest one.
 const FAULTY_MODEL: &str = "openai/gpt-6-luna";
 
-/// A name that is sold.
+/// A known name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NamedModel<'a> {
     pub(crate) model: &'a Model,
-    /// The scenario that the name itself asks for.
+    /// The scenario in the name itself.
     pub(crate) scenario: Option<&'a str>,
 }
 
-/// What this name stands for.
+/// The model of this name.
 pub(crate) fn find<'a>(catalogue: &'a Catalogue, dialect: &Dialect, name: &'a str) -> Option<NamedModel<'a>> {
     if let Some(scenario) = scenario(dialect, name) {
         let lab_model = models(catalogue, dialect).next();
@@ -48,7 +48,7 @@ fn scenario<'a>(dialect: &Dialect, name: &'a str) -> Option<&'a str> {
     name.strip_prefix(mark).filter(|scenario| scenario.parse::<Script>().is_ok())
 }
 
-/// The models behind a dialect; OpenRouter's routers and aliases are nobody else's.
+/// The models of a dialect; only OpenRouter offers routers and aliases.
 fn models<'a>(catalogue: &'a Catalogue, dialect: &Dialect) -> impl Iterator<Item = &'a Model> {
     let model_names = dialect.model_names;
     let is_sold = move |model: &&Model| match model_names {
@@ -59,7 +59,7 @@ fn models<'a>(catalogue: &'a Catalogue, dialect: &Dialect) -> impl Iterator<Item
     catalogue.models.iter().filter(is_sold)
 }
 
-/// The part of a slug after the lab, without the mark of a free one.
+/// The slug without the lab and without the suffix of free models.
 fn short_name(model: &Model) -> &str {
     let (_, name) = model.id.split_once('/').unwrap_or(("", &model.id));
     name.strip_suffix(":free").unwrap_or(name)
@@ -134,7 +134,7 @@ fn tag(model: &Model) -> Value {
     })
 }
 
-/// `OpenAI: GPT-6 Luna` without the lab.
+/// The display name without the lab, such as `GPT-6 Luna` for `OpenAI: GPT-6 Luna`.
 fn display_name(model: &Model) -> &str {
     let name = model.entry["name"].as_str().unwrap_or_default();
     name.split_once(": ").map_or(name, |(_, name)| name)

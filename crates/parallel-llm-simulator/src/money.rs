@@ -1,6 +1,6 @@
-//! Money as whole pico-dollars (10^-12 USD) in an `i64`, and its two decimal forms.
+//! Money as whole pico-dollars (10^-12 USD) in an `i64`, and its decimal forms.
 //!
-//! Sums are exact; a floating-point number appears only where JSON shows a price.
+//! Sums are exact; floating-point numbers appear only in the JSON of a price.
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -11,8 +11,8 @@ pub const PICO_PER_USD: i64 = 1_000_000_000_000;
 /// Digits after the decimal point that a pico-dollar can hold.
 const DECIMALS: usize = 12;
 
-/// Reads a decimal string of the catalogue (`"0.0000004"`) exactly; `None` if it is negative, finer than a
-/// pico-dollar, too large, or no decimal.
+/// Parses a decimal price (`"0.0000004"`) exactly; `None` if it is negative, finer than a pico-dollar, too large, or
+/// not a decimal.
 pub fn pico_usd(decimal: &str) -> Option<i64> {
     let (whole, fraction) = decimal.split_once('.').unwrap_or((decimal, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -24,13 +24,13 @@ pub fn pico_usd(decimal: &str) -> Option<i64> {
     whole_pico.checked_add(fraction_pico)
 }
 
-/// An amount as JSON shows it: exact, and written as JavaScript writes it, with an exponent below a millionth.
+/// An amount in JSON: exact, and formatted as JavaScript does, with an exponent below a millionth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usd {
     pub(crate) pico: i64,
 }
 
-/// Below this, JavaScript writes numbers with an exponent.
+/// The amount below which JavaScript uses an exponent.
 const EXPONENT_BELOW_PICO: i64 = PICO_PER_USD / 1_000_000;
 
 impl Serialize for Usd {

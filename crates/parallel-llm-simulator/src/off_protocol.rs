@@ -1,4 +1,4 @@
-//! Replies that are no provider's reply at all: pages, redirects, foreign error shapes and silence.
+//! Replies outside every provider's API: HTML pages, redirects, foreign error shapes, late errors.
 
 use std::net::SocketAddr;
 
@@ -7,20 +7,20 @@ use hyper::StatusCode;
 use crate::json::Object;
 use crate::reply::{Reply, Steps};
 
-/// The page of a captive portal.
+/// The login page of a captive portal.
 const LOGIN_PAGE: &str = "<!DOCTYPE html><title>Sign in to the network</title>\
     <form action=\"/login\"><input name=\"user\"><input name=\"password\" type=\"password\"></form>";
 
-/// What the validation library says, as a string inside the JSON.
+/// Issues as the validation library writes them: JSON inside a string.
 const ZOD_ISSUES: &str = r#"[ { "code": "invalid_type", "expected": "string", "received": "number", "path": ["model"], "message": "Expected string, received number" } ]"#;
 
-/// Keep-alive padding of a body that is not ready: any JSON reader skips it.
+/// Keep-alive padding before a JSON body; JSON readers skip white space.
 pub(crate) const PADDING: &[u8] = b"\n         \n";
 
-/// Paddings before the late error, whatever the scale of time: a client has to skip some.
+/// Paddings before the late error, at any time scale: the client has to skip some.
 const LATE_ERROR_PADDINGS: u32 = 3;
 
-/// The page of a proxy that waited too long for this host.
+/// The page of a proxy that timed out waiting for this host.
 pub(crate) fn timeout_page(host: &str) -> Reply {
     let status = StatusCode::from_u16(524).expect("524 has three digits");
     let page = format!(
@@ -34,7 +34,7 @@ pub(crate) fn login_page() -> Reply {
     Reply::whole(StatusCode::OK, "text/html; charset=UTF-8", LOGIN_PAGE.into())
 }
 
-/// Points at the listener that records who follows.
+/// A redirect to the listener that records its visitors.
 pub(crate) fn redirect(target: SocketAddr) -> Reply {
     let reply = Reply::whole(StatusCode::TEMPORARY_REDIRECT, "text/plain", Vec::new());
     reply.header("location", &format!("http://{target}/steal"))
@@ -46,7 +46,7 @@ pub(crate) fn zod(issues: Option<&str>) -> Reply {
     Reply::json(StatusCode::BAD_REQUEST, body.bytes())
 }
 
-/// The status was committed before the failure: padding, then a body that holds only an error.
+/// A failure after the status was sent: padding, then a body that holds only an error.
 pub(crate) fn late_error(generation_id: &str, every_ms: u64, time_scale: f64) -> Reply {
     let mut steps = Steps::new(time_scale);
     for _ in 0..LATE_ERROR_PADDINGS {

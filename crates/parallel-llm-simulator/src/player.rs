@@ -1,7 +1,7 @@
-//! Plays a [`Reply`] on a connection: the one place where replies become bytes, silence and broken wires.
+//! Plays a [`Reply`] on a connection: turns its steps into bytes, pauses and broken connections.
 //!
-//! It knows nothing of models and faults. Whatever it waits for, a client that hangs up is noticed at once: hyper then
-//! drops the body, and with it the exchange.
+//! It knows nothing of models and faults. When the client hangs up, hyper drops the body at once, and the exchange with
+//! it.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -19,7 +19,7 @@ use crate::exchange::Exchange;
 use crate::reply::{Head, Reply, Step};
 use crate::socket::Wire;
 
-/// Plays the reply's head and returns its body to be played.
+/// Waits, sends the head, and returns the body.
 pub(crate) async fn play(
     mut reply: Reply,
     mut exchange: Exchange,
@@ -57,7 +57,7 @@ pub(crate) async fn play(
 #[derive(Debug)]
 pub(crate) struct PlayedBody {
     steps: VecDeque<Step>,
-    /// Bytes of the current step that have not left yet.
+    /// Bytes of the current step that are still to be sent.
     ready: Bytes,
     pause: Option<Pin<Box<Sleep>>>,
     piece_bytes_max: usize,
@@ -66,8 +66,8 @@ pub(crate) struct PlayedBody {
 }
 
 impl PlayedBody {
-    /// The next piece of the current step. The exchange is settled before the last piece leaves, so that a client
-    /// that has seen the end also finds it in the ledger.
+    /// The next piece of the current step. The exchange is settled before the last piece leaves, so that a client that
+    /// has read the end also finds its charge in the ledger.
     fn piece(&mut self) -> Frame<Bytes> {
         let length = self.ready.len().min(self.piece_bytes_max);
         let piece = self.ready.split_to(length);
@@ -85,7 +85,7 @@ impl PlayedBody {
         self.ready.is_empty() && self.steps.is_empty()
     }
 
-    /// Starts the next step. `Some` ends the body's turn.
+    /// Starts the next step. `Some` is the result of this poll.
     fn start(&mut self, step: Step) -> Option<Poll<Option<io::Result<Frame<Bytes>>>>> {
         match step {
             Step::Send { bytes, tokens } => {

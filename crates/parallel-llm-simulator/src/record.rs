@@ -1,6 +1,6 @@
-//! What the simulator was asked: a bounded log of requests and the counts over it.
+//! The bounded log of requests, and counts over it.
 //!
-//! A key is never kept: headers that carry one hold the verdict on it instead.
+//! It never stores a key: headers that carry one hold its verdict instead.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,36 +10,36 @@ use hyper::{Method, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Requests remembered; the oldest is forgotten first.
+/// Most requests kept; the oldest is dropped first.
 const REQUESTS_MAX: usize = 100_000;
 
-/// Bytes of request bodies remembered, for the same reason.
+/// Most bytes of request bodies kept, by the same rule.
 const BODY_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 /// Headers that carry a secret.
 const SECRET_HEADERS: [&str; 6] =
     ["authorization", "proxy-authorization", "api-key", "x-api-key", "x-goog-api-key", "cookie"];
 
-/// One request, as a test wants to see it. Times are microseconds since the simulator's start.
+/// One recorded request. Times are microseconds since the simulator started.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordedRequest {
     /// Counts up from 0.
     pub sequence: u64,
     /// `GET`, `POST`, ….
     pub method: String,
-    /// With its query.
+    /// Path and query.
     pub path: String,
-    /// Of HTTP: `1.1`, `2`, or `1.0`.
+    /// The HTTP version: `1.1`, `2` or `1.0`.
     pub version: String,
-    /// In order, with lower-case names; a header that carries a key holds `ok`, `bad` or `none` instead.
+    /// Headers in order, with lower-case names; those that carry a key hold `ok`, `bad` or `none` instead.
     pub headers: Vec<(String, String)>,
-    /// The body as JSON; `null` if it was none.
+    /// The body as JSON; `null` if it is not JSON.
     pub body: Value,
-    /// The slug that was asked for.
+    /// The requested slug.
     pub model: Option<String>,
-    /// When the head of the request had been read.
+    /// When the head of the request was read.
     pub arrived_us: u64,
-    /// When the head of the reply left.
+    /// When the head of the reply was sent.
     pub first_byte_us: Option<u64>,
     /// When the reply ended or broke off.
     pub last_byte_us: Option<u64>,
@@ -47,14 +47,14 @@ pub struct RecordedRequest {
     pub client_cancelled: bool,
     /// The status that was sent.
     pub status: Option<u16>,
-    /// As in the reply's `id`.
+    /// The `id` of the reply.
     pub generation_id: Option<String>,
     /// The provider named in the reply.
     pub provider: Option<String>,
 }
 
 impl RecordedRequest {
-    /// The first header of this name, in lower case.
+    /// The first header of this lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
     }
@@ -63,13 +63,13 @@ impl RecordedRequest {
 /// Counts since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stats {
-    /// Requests of any kind, the control's own excepted.
+    /// All requests except those to the control routes.
     pub requests: u64,
-    /// Chat requests by the slug asked for; slugs that are not sold count as `unknown`.
+    /// Chat requests by requested slug; unknown slugs count as `unknown`.
     pub per_model: BTreeMap<String, u64>,
-    /// Chat requests being answered now.
+    /// Chat requests in flight.
     pub in_flight: u64,
-    /// Most chat requests ever answered at once.
+    /// The most chat requests in flight at once.
     pub concurrent_high_water: u64,
     /// Connections accepted.
     pub connections: u64,
@@ -77,7 +77,7 @@ pub struct Stats {
     pub client_cancelled: u64,
 }
 
-/// What the log keeps of a request; the body is read as JSON when somebody asks for it.
+/// A log entry; the body is parsed only when the log is read.
 #[derive(Debug)]
 pub(crate) struct LogEntry {
     pub(crate) request: RecordedRequest,
@@ -96,7 +96,7 @@ impl RecordedRequest {
     }
 }
 
-/// The log: a ring of entries, and the counts.
+/// The log: a ring of entries, and counts.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     entries: VecDeque<LogEntry>,
@@ -123,19 +123,19 @@ impl Log {
         self.oldest + self.entries.len() as u64
     }
 
-    /// The entry, unless it was forgotten.
+    /// The entry, unless it was dropped.
     pub(crate) fn entry(&mut self, sequence: u64) -> Option<&mut LogEntry> {
         let index = sequence.checked_sub(self.oldest)?;
         self.entries.get_mut(usize::try_from(index).ok()?)
     }
 
-    /// The request whose reply has this id, the latest one first.
+    /// The latest request whose reply has this id.
     pub(crate) fn find(&self, generation_id: &str) -> Option<&RecordedRequest> {
         let mut requests = self.entries.iter().rev().map(|entry| &entry.request);
         requests.find(|request| request.generation_id.as_deref() == Some(generation_id))
     }
 
-    /// Keeps the request's body, at the price of older ones.
+    /// Stores the body of a request, dropping the oldest entries if bodies take too much memory.
     pub(crate) fn keep_body(&mut self, sequence: u64, body: Bytes) {
         let body_bytes = body.len();
         let Some(entry) = self.entry(sequence) else { return };
@@ -146,13 +146,13 @@ impl Log {
         }
     }
 
-    /// Counts a chat request in.
+    /// Counts a chat request as in flight.
     pub(crate) fn enter(&mut self) {
         self.stats.in_flight += 1;
         self.stats.concurrent_high_water = self.stats.concurrent_high_water.max(self.stats.in_flight);
     }
 
-    /// Counts a chat request out.
+    /// Counts a chat request as finished.
     pub(crate) fn leave(&mut self) {
         self.stats.in_flight -= 1;
     }
@@ -173,14 +173,14 @@ impl Log {
     }
 }
 
-/// The headers with the verdict on it in place of everything secret.
+/// The headers, with every secret replaced by its verdict.
 pub(crate) fn without_secrets(
     headers: &HeaderMap,
     judge: impl Fn(&str) -> &'static str,
 ) -> Vec<(String, String)> {
     let shown = |(name, value): (&HeaderName, &HeaderValue)| {
         let shown = if SECRET_HEADERS.contains(&name.as_str()) {
-            // What is no text is no key of ours.
+            // A value that is not text cannot be an accepted key.
             judge(value.to_str().unwrap_or("\u{0}")).to_owned()
         } else {
             String::from_utf8_lossy(value.as_bytes()).into_owned()

@@ -1,6 +1,6 @@
-//! A reply as a value: the head, then a list of timed steps. Normal answers and faults are both made of this.
+//! A reply as a value: its head and a list of timed steps, for normal answers and faults alike.
 //!
-//! It leaves playing to `player`. Text that nothing separates in time is one step, so that it leaves in one write.
+//! `player` plays it. Bytes without a pause between them form one step, so that they leave in one write.
 
 use std::time::Duration;
 
@@ -10,43 +10,43 @@ use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 
 use crate::ledger::Bill;
 
-/// How long the client gets to read what was sent before the connection breaks. Never scaled: it makes a broken
-/// connection break at the same byte each time.
+/// Time for the client to read before the connection breaks. Never scaled: it makes a connection break at the same byte
+/// every time.
 const SETTLE: Duration = Duration::from_millis(20);
 
-/// Endless faults still pause this long between repetitions when `time_scale` is 0, or they would spin.
+/// Shortest pause between repetitions of an endless fault when `time_scale` is 0; without it the simulator would spin.
 const REPEAT_PAUSE_MIN: Duration = Duration::from_millis(5);
 
-/// More than a day of comments, so that even a forgotten client ends.
+/// Most repetitions: more than a day of comments, so that even a forgotten client's reply ends.
 pub(crate) const REPEATS_MAX: u64 = 200_000;
 
-/// A terabyte of filler, for the same reason.
+/// Most repetitions of a flood: a terabyte of filler.
 const FLOODS_MAX: u64 = 16 * 1024 * 1024;
 
-/// Fillers in a huge text.
+/// Fillers in a huge text, 64 MiB in all.
 const HUGE_TEXT_FILLERS: u64 = 1024;
 
-/// Text that says nothing, in a size that is quick to send.
+/// 64 KiB of meaningless text, large enough to send quickly.
 pub(crate) fn filler() -> Vec<u8> {
     vec![b'x'; 64 * 1024]
 }
 
-/// What the client gets.
+/// A reply.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) head: Head,
-    /// Time before the head leaves.
+    /// Time before the head is sent.
     pub(crate) wait: Duration,
     pub(crate) steps: Vec<Step>,
-    /// Length of the HTTP chunks (DATA frames on HTTP/2) that steps are cut into.
+    /// Longest HTTP chunk (DATA frame on HTTP/2) of the body.
     pub(crate) piece_bytes_max: usize,
     pub(crate) bill: Option<Box<Bill>>,
 }
 
-/// How a reply begins.
+/// The head of a reply.
 #[derive(Debug)]
 pub(crate) enum Head {
-    /// A status line and these headers.
+    /// A status line and headers.
     Status(StatusCode, Vec<(HeaderName, HeaderValue)>),
     /// Nothing, for as long as the client waits.
     Never,
@@ -54,31 +54,31 @@ pub(crate) enum Head {
     Closed,
 }
 
-/// What happens next in a body. After the last step the body ends cleanly.
+/// One step of a body. After the last step the body ends cleanly.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// Bytes that carry this many tokens of the answer.
     Send { bytes: Vec<u8>, tokens: u64 },
-    /// Silence.
+    /// A pause.
     Pause(Duration),
-    /// The same bytes again and again, with silence in between; bounded by `times`.
+    /// The same bytes `times` times, each after a pause.
     Repeat { bytes: Bytes, pause: Duration, times: u64 },
     /// A TCP reset.
     Reset,
     /// The connection closes inside the HTTP chunk that carries these bytes.
     CutInside(Vec<u8>),
-    /// Silence until the client gives up.
+    /// Silence until the client hangs up.
     Hang,
 }
 
 impl Reply {
-    /// A whole body of this type, at once.
+    /// A complete body.
     pub(crate) fn whole(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Self {
         let list = vec![Step::Send { bytes: body, tokens: 0 }];
         Self::steps(status, content_type, Steps { list, time_scale: 0.0 })
     }
 
-    /// A JSON body, at once.
+    /// A complete JSON body.
     pub(crate) fn json(status: StatusCode, body: Vec<u8>) -> Self {
         Self::whole(status, "application/json", body)
     }
@@ -89,7 +89,7 @@ impl Reply {
         Self::begin(Head::Status(status, headers), steps.list)
     }
 
-    /// No body: silence or a closed connection.
+    /// No head and no body: silence or a closed connection.
     pub(crate) fn headless(head: Head) -> Self {
         Self::begin(head, Vec::new())
     }
@@ -98,14 +98,14 @@ impl Reply {
         Self { head, wait: Duration::ZERO, steps, piece_bytes_max: usize::MAX, bill: None }
     }
 
-    /// Puts bytes before and after the body.
+    /// Adds bytes before and after the body.
     pub(crate) fn wrap(&mut self, before: &[u8], after: &[u8]) {
         let send = |bytes: &[u8]| Step::Send { bytes: bytes.to_vec(), tokens: 0 };
         self.steps.insert(0, send(before));
         self.steps.push(send(after));
     }
 
-    /// Adds or replaces a header, if this reply has a head and the value can stand in one.
+    /// Sets a header, if this reply has a head and the value is valid in one.
     #[must_use]
     pub(crate) fn header(mut self, name: &'static str, value: &str) -> Self {
         if let (Head::Status(_, headers), Ok(value)) = (&mut self.head, HeaderValue::from_str(value)) {
@@ -116,7 +116,7 @@ impl Reply {
     }
 }
 
-/// Writes a list of steps; knows the scale of time.
+/// Builds a list of steps; applies the time scale to pauses.
 #[derive(Debug)]
 pub(crate) struct Steps {
     list: Vec<Step>,
@@ -128,7 +128,7 @@ impl Steps {
         Self { list: Vec::new(), time_scale }
     }
 
-    /// Sends bytes, together with those before if nothing lies between.
+    /// Appends bytes, joined to the previous step if that sends bytes too.
     pub(crate) fn send(&mut self, more: &[u8], more_tokens: u64) {
         if let Some(Step::Send { bytes, tokens }) = self.list.last_mut() {
             bytes.extend_from_slice(more);
@@ -138,7 +138,7 @@ impl Steps {
         }
     }
 
-    /// Waits so many scaled milliseconds; nothing at all if that is zero.
+    /// Adds a pause of this many milliseconds before scaling; none if the result is zero.
     pub(crate) fn pause_ms(&mut self, ms: f64) {
         let pause = scaled(ms, self.time_scale);
         if !pause.is_zero() {
@@ -146,13 +146,13 @@ impl Steps {
         }
     }
 
-    /// Repeats bytes as good as for ever, with a pause that is never scaled to nothing.
+    /// Repeats bytes practically forever, with a pause that scaling never removes.
     pub(crate) fn repeat(&mut self, bytes: &[u8], every_ms: f64) {
         let pause = scaled(every_ms, self.time_scale).max(REPEAT_PAUSE_MIN);
         self.list.push(Step::Repeat { bytes: Bytes::copy_from_slice(bytes), pause, times: REPEATS_MAX });
     }
 
-    /// Repeats bytes as good as for ever, as fast as the client reads them.
+    /// Repeats bytes practically forever, as fast as the client reads.
     pub(crate) fn flood(&mut self, bytes: &[u8]) {
         let bytes = Bytes::copy_from_slice(bytes);
         self.list.push(Step::Repeat { bytes, pause: Duration::ZERO, times: FLOODS_MAX });
@@ -179,7 +179,7 @@ impl Steps {
     }
 }
 
-/// Milliseconds of the script as time that really passes.
+/// Milliseconds of a script as real time.
 pub(crate) fn scaled(ms: f64, time_scale: f64) -> Duration {
     Duration::from_micros((ms * time_scale * 1000.0).max(0.0) as u64)
 }

@@ -1,4 +1,4 @@
-//! One request that was admitted meets its script: a refusal, an oddity, or an answer, whole or broken.
+//! Builds the reply to an admitted request from its script: an error, a malformed reply, or an answer.
 
 use hyper::StatusCode;
 
@@ -21,22 +21,21 @@ use crate::stream;
 use crate::timing::Timing;
 use crate::whole;
 
-/// Free requests a day, as `rate_free_day` has it.
+/// Free requests per day in `rate_free_day`.
 const FREE_PER_DAY: u32 = 50;
 
-/// How far ahead the HTTP date of a `Retry-After` lies.
+/// How far ahead the HTTP date in `Retry-After` lies.
 const RETRY_DATE_AHEAD_S: u64 = 2;
 
-/// A `Retry-After` that no deadline can wait for.
+/// A `Retry-After` beyond every deadline.
 const RETRY_FAR_S: &str = "3600";
 
-/// What the account of a captured 402 could still pay.
+/// Tokens that the account could still afford in a captured 402.
 const AFFORDABLE_TOKENS: u64 = 3395;
 
-/// Milliseconds in a day.
 const DAY_MS: u64 = 86_400_000;
 
-/// What a dated model's name ends in.
+/// The suffix of a dated model name.
 const MODEL_DATE: &str = "-20260929";
 
 /// Everything a reply depends on.
@@ -45,22 +44,22 @@ pub(crate) struct ReplyContext<'a> {
     pub(crate) account: &'a Account,
     pub(crate) dialect: &'static Dialect,
     pub(crate) request: &'a ChatRequest,
-    /// The name that was asked for, what that is, and the model that answers.
+    /// The requested name, its catalogue entry, and the model that answers.
     pub(crate) slug: &'a str,
     pub(crate) asked: &'a Model,
     pub(crate) served: &'a Model,
-    /// The key as it was sent.
+    /// The key as sent.
     pub(crate) key: &'a str,
     pub(crate) generation_id: &'a str,
     pub(crate) request_id: &'a str,
-    /// Whether a stream is a list of one, as Gemini's is without `alt=sse`.
+    /// Whether the stream is one JSON list, as Gemini's is without `alt=sse`.
     pub(crate) in_list: bool,
 }
 
 impl ReplyContext<'_> {
-    /// The reply that this script asks for.
-    pub(crate) fn play(&self, script: &ResolvedScript) -> Reply {
-        let reply = script.fault.and_then(|fault| self.instead(fault, &script.behaviour));
+    /// The reply for this script.
+    pub(crate) fn reply(&self, script: &ResolvedScript) -> Reply {
+        let reply = script.fault.and_then(|fault| self.fault_reply(fault, &script.behaviour));
         match (reply, &script.retry_after) {
             (Some(reply), Some(value)) => reply.header("retry-after", value),
             (Some(reply), None) => reply,
@@ -68,17 +67,17 @@ impl ReplyContext<'_> {
         }
     }
 
-    /// The reply of a fault that leaves no answer.
-    fn instead(&self, fault: Fault, behaviour: &Behaviour) -> Option<Reply> {
+    /// The reply to a fault that prevents an answer.
+    fn fault_reply(&self, fault: Fault, behaviour: &Behaviour) -> Option<Reply> {
         if !fault.applies_to(self.dialect.name) {
             let mut error = self.error(ErrorKind::ControlRequest);
             error.details.reason = format!("`{fault}` is no fault of `{}`", self.dialect.name);
             return Some(error_reply(self.dialect, &error));
         }
-        if let Some(blocked) = self.blocked(fault, behaviour) {
+        if let Some(blocked) = self.moderated_reply(fault, behaviour) {
             return Some(blocked);
         }
-        let Some(kind) = kind(fault) else { return self.oddity(fault, behaviour) };
+        let Some(kind) = error_kind(fault) else { return self.off_protocol_reply(fault, behaviour) };
         let reply = error_reply(self.dialect, &self.error(kind));
         let date = || self.account.clock.http_date(RETRY_DATE_AHEAD_S);
         Some(match fault {
@@ -89,8 +88,8 @@ impl ReplyContext<'_> {
         })
     }
 
-    /// Moderation that is an answer and no error.
-    fn blocked(&self, fault: Fault, behaviour: &Behaviour) -> Option<Reply> {
+    /// A moderation that the protocol reports as a reply and not as an error.
+    fn moderated_reply(&self, fault: Fault, behaviour: &Behaviour) -> Option<Reply> {
         if fault != Fault::Moderation {
             return None;
         }
@@ -105,8 +104,8 @@ impl ReplyContext<'_> {
         Some(Reply::whole(StatusCode::OK, protocol::stream_type(self.dialect.protocol), frame))
     }
 
-    /// Faults that are no error object of anybody's.
-    fn oddity(&self, fault: Fault, behaviour: &Behaviour) -> Option<Reply> {
+    /// Faults outside any provider's error format.
+    fn off_protocol_reply(&self, fault: Fault, behaviour: &Behaviour) -> Option<Reply> {
         let time_scale = self.account.config.time_scale;
         let reply = match fault {
             Fault::Cf524Html => off_protocol::timeout_page(self.dialect.host),
@@ -123,13 +122,13 @@ impl ReplyContext<'_> {
         Some(reply)
     }
 
-    /// What is wrong, with everything this request can say about it.
+    /// An error with the details of this request.
     pub(crate) fn error(&self, kind: ErrorKind) -> ApiError {
         ApiError { details: self.details(kind), ..ApiError::new(kind) }
     }
 
     fn details(&self, kind: ErrorKind) -> Box<ErrorDetails> {
-        // A refusal for want of credit names what was asked for even if the request does not.
+        // A credit error names a token count even if the request sets no limit.
         let output = match kind {
             ErrorKind::Credits => self.output_tokens_held(),
             _ => self.output_tokens_max().unwrap_or(0),
@@ -153,18 +152,18 @@ impl ReplyContext<'_> {
         })
     }
 
-    /// The most tokens that were asked for.
+    /// The request's limit on output tokens.
     pub(crate) fn output_tokens_max(&self) -> Option<u64> {
         self.request.output_tokens_max(&self.dialect.limits)
     }
 
-    /// Tokens the account has to be able to pay: what was asked for, or the model's most within a cap.
+    /// Output tokens that the account must be able to pay: the request's limit, or the model's maximum up to a cap.
     pub(crate) fn output_tokens_held(&self) -> u64 {
         const UNSET_MAX: u64 = 65_536;
         self.output_tokens_max().unwrap_or_else(|| self.served.output_tokens_max.min(UNSET_MAX))
     }
 
-    /// Tokens of the prompt that the model sees.
+    /// Prompt tokens after a silent cut to the context length.
     fn prompt_tokens(&self) -> u64 {
         let cut_at = self.dialect.cuts_prompt_at.map(|tokens| self.request.context_tokens.unwrap_or(tokens));
         self.request.prompt_tokens().min(cut_at.unwrap_or(u64::MAX))
@@ -174,7 +173,7 @@ impl ReplyContext<'_> {
         self.dialect.provider.unwrap_or(self.served.provider())
     }
 
-    /// An answer, spoiled by the script's fault if there is one.
+    /// An answer, with the script's fault applied.
     fn answer(&self, script: &ResolvedScript) -> Reply {
         let question = self.request.question();
         let (text, is_synthesis) = self.text(&script.behaviour.answer, &question);
@@ -204,7 +203,7 @@ impl ReplyContext<'_> {
         reply
     }
 
-    /// What the answer says, and whether it fuses candidates.
+    /// The text of the answer, and whether it fuses candidates.
     fn text(&self, answer: &Answer, question: &str) -> (String, bool) {
         match answer {
             Answer::Fixed(text) => (text.clone(), false),
@@ -247,7 +246,7 @@ impl ReplyContext<'_> {
         Framing { crlf: odd || self.dialect.crlf, odd }
     }
 
-    /// What the answer costs; an answer that ends in an error costs nothing.
+    /// The cost of the answer; an answer that ends in an error is free.
     fn bill(&self, draft: &Draft) -> Option<Bill> {
         let failed = matches!(
             draft.breaks,
@@ -269,8 +268,8 @@ impl ReplyContext<'_> {
     }
 }
 
-/// What a fault that refuses says is wrong.
-fn kind(fault: Fault) -> Option<ErrorKind> {
+/// The error of a fault that refuses the request.
+fn error_kind(fault: Fault) -> Option<ErrorKind> {
     Some(match fault {
         Fault::AuthMissing => ErrorKind::KeyMissing,
         Fault::AuthBad => ErrorKind::KeyBad,

@@ -1,4 +1,4 @@
-//! Reads one request, notes it, and chooses who answers it.
+//! Reads a request, records it, and passes it to the endpoint that answers it.
 
 use std::io;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::record::{RecordedRequest, without_secrets};
 use crate::reply::Reply;
 use crate::socket::Wire;
 
-/// Selects a fault for one request, whatever the script says.
+/// The header that selects a fault for one request, whatever the script.
 const SCENARIO_HEADER: &str = "x-sim-scenario";
 
 /// Answers one request. An error closes the connection.
@@ -45,7 +45,7 @@ pub(crate) async fn answer(
     play(reply, exchange, wire).await
 }
 
-/// Notes who came here by following a redirect, and answers politely.
+/// Records a client that followed a redirect, and replies `{}`.
 pub(crate) async fn redirect_target(
     account: Arc<Account>,
     wire: Arc<Wire>,
@@ -59,7 +59,7 @@ pub(crate) async fn redirect_target(
     play(Reply::json(StatusCode::OK, b"{}".to_vec()), Exchange::unlogged(&account), wire).await
 }
 
-/// Who asks, and how it wants to be answered.
+/// The headers of a request, and the scenario they select.
 struct Caller {
     headers: HeaderMap,
     scenario: Option<String>,
@@ -140,7 +140,7 @@ fn recorded(
     }
 }
 
-/// The path and its query; a key in either is replaced by the verdict on it.
+/// The path and query, with every key replaced by its verdict.
 fn without_key(account: &Account, uri: &Uri) -> String {
     let hide = |path: String, key: &String| path.replace(key.as_str(), KeyVerdict::Good.word());
     let hidden = |text: &str| account.config.api_keys.iter().fold(text.to_owned(), hide);

@@ -1,6 +1,6 @@
-//! What a model is told to do: how it behaves when well, and the fault it plays.
+//! Scripts: how a model behaves, and the fault it plays.
 //!
-//! Plain values, readable as JSON; nothing here acts. Latencies are before scaling by `time_scale`.
+//! Plain values, readable as JSON. Latencies are given before scaling by `time_scale`.
 
 use std::str::FromStr;
 
@@ -8,72 +8,70 @@ use serde::{Deserialize, Serialize};
 
 use crate::fault::{Fault, UnknownFault};
 
-/// How a model, or one request, is answered.
+/// How the requests to a model, or one request, are answered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Script {
-    /// How a healthy answer looks; also what a broken answer looks like until it breaks.
-    /// `None` keeps the simulator's own default.
+    /// The behaviour of a healthy answer, and of a broken one until it breaks. `None`: the simulator's default.
     pub behaviour: Option<Behaviour>,
-    /// What goes wrong, if anything.
+    /// The fault, if any.
     pub fault: Option<Fault>,
-    /// Only the first so many requests meet the fault; later ones are answered.
+    /// Only the first so many requests play the fault; later ones are answered.
     pub fail_first: Option<u32>,
-    /// How likely a request meets the fault, from 0 to 1; drawn from the seed for the script's first request, its
-    /// second, and so on. `None`: always.
+    /// The probability of the fault per request, from 0 to 1, drawn from the seed and the number of the request.
+    /// `None`: always.
     pub fail_probability: Option<f64>,
-    /// The `Retry-After` header of a fault that refuses, instead of its own.
+    /// The `Retry-After` header of a refusal, in place of the fault's own.
     pub retry_after: Option<String>,
-    /// How many tokens leave before a stream breaks. Default: [`AFTER_TOKENS`].
+    /// Tokens sent before a stream breaks. `None`: [`AFTER_TOKENS`].
     pub after_tokens: Option<u32>,
 }
 
-/// Tokens sent before a stream breaks, if the script does not say: enough to be a visible partial answer.
+/// Tokens sent before a stream breaks by default: enough for a visible partial answer.
 pub const AFTER_TOKENS: u32 = 12;
 
 impl Script {
-    /// A script that meets this fault on every request.
+    /// A script that plays this fault on every request.
     pub fn fault(fault: Fault) -> Self {
         Self { fault: Some(fault), ..Self::default() }
     }
 
-    /// A script that answers, in this way.
+    /// A script that answers with this behaviour.
     pub fn behaving(behaviour: Behaviour) -> Self {
         Self { behaviour: Some(behaviour), ..Self::default() }
     }
 
-    /// A script that answers with exactly this text.
+    /// A script that answers with this text, at once.
     pub fn answering(text: &str) -> Self {
         Self::behaving(Behaviour { answer: Answer::Fixed(text.to_owned()), ..Behaviour::instant() })
     }
 
-    /// Lets only the first `count` requests fail.
+    /// Limits the fault to the first `count` requests.
     #[must_use]
     pub fn fail_first(self, count: u32) -> Self {
         Self { fail_first: Some(count), ..self }
     }
 
-    /// Lets each request fail with this probability.
+    /// Plays the fault with this probability per request.
     #[must_use]
     pub fn fail_probability(self, probability: f64) -> Self {
         Self { fail_probability: Some(probability), ..self }
     }
 
-    /// Sends this `Retry-After` instead of the fault's own.
+    /// Sends this `Retry-After` in place of the fault's own.
     #[must_use]
     pub fn retry_after(self, value: &str) -> Self {
         Self { retry_after: Some(value.to_owned()), ..self }
     }
 
-    /// Breaks after this many tokens.
+    /// Breaks a stream after this many tokens.
     #[must_use]
     pub fn after_tokens(self, tokens: u32) -> Self {
         Self { after_tokens: Some(tokens), ..self }
     }
 }
 
-/// Reads a scenario as the header `X-Sim-Scenario` has it: a fault's name, or `name(n)` to fail only the first
-/// `n` requests.
+/// Parses a scenario of the header `X-Sim-Scenario`: a fault's name, or `name(n)` to fail only the first `n` requests.
 impl FromStr for Script {
     type Err = UnknownFault;
 
@@ -95,46 +93,45 @@ pub struct Behaviour {
     pub ttft_ms: Latency,
     /// Speed after the first token; 0 sends everything at once.
     pub tokens_per_s: u32,
-    /// Speed when the request asks to fuse candidates; 0 means `tokens_per_s`.
+    /// Speed when the request fuses candidates; 0 means `tokens_per_s`.
     pub synthesis_tokens_per_s: u32,
-    /// What the answer says.
+    /// The text of the answer.
     pub answer: Answer,
-    /// Tokens of reasoning before the answer; they are billed as completion.
+    /// Reasoning tokens before the answer, billed as completion tokens.
     pub reasoning_tokens: u32,
     /// Tokens in one SSE event.
     pub chunk_tokens: u32,
     /// Milliseconds between keep-alive comments (padding in a body that is not streamed) until the first token; 0 sends
     /// none.
     pub comment_every_ms: u64,
-    /// Whether the reply names the model with a date appended.
+    /// Whether the reply appends a date to the model's name.
     pub dated_slug: bool,
 }
 
-/// A latency: `mean ± jitter`, uniform; drawn from the seed.
+/// A latency `mean ± jitter`, uniform, drawn from the seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Latency {
-    /// Milliseconds in the middle of the range.
     pub mean: u64,
     /// Milliseconds to either side, at most `mean`.
     pub jitter: u64,
 }
 
 impl Latency {
-    /// Always so many milliseconds.
+    /// A fixed latency.
     pub fn of(ms: u64) -> Self {
         Self { mean: ms, jitter: 0 }
     }
 }
 
-/// What an answer says.
+/// The text of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// A sensible text on the question, different for each model; fuses candidates when given some.
+    /// A plausible text about the question, different for each model; fuses candidates if the prompt holds some.
     #[default]
     Plausible,
-    /// The question, word for word.
+    /// The question, verbatim.
     Echo,
     /// This text.
     Fixed(String),
@@ -157,7 +154,7 @@ impl Default for Behaviour {
 }
 
 impl Behaviour {
-    /// No latency at all and few, large events: for tests and for measuring something else.
+    /// No latency, and few large events: for tests and for measuring the client.
     pub fn instant() -> Self {
         Self { ttft_ms: Latency::default(), tokens_per_s: 0, chunk_tokens: 16, ..Self::default() }
     }

@@ -1,6 +1,6 @@
-//! Which script is on: by the request's scenario, by model, for all models, or the default behaviour.
+//! Chooses the script of a request: by its scenario, its model, the entry for all models, or the default.
 //!
-//! It counts how often a script was met, for `fail_first` and `fail_probability`. It does not know what a fault does.
+//! It counts the requests of each script for `fail_first` and `fail_probability`. It does not know what a fault does.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,13 @@ use crate::fault::{Fault, UnknownFault};
 use crate::script::{AFTER_TOKENS, Behaviour, Script};
 use crate::seed::Draw;
 
-/// The slug under which a script for every model is kept.
+/// The key of the script for every model.
 pub(crate) const EVERY_MODEL: &str = "*";
 
-/// Scenarios counted for `fail_first`; beyond that their fault is met every time.
+/// Most scenarios counted for `fail_first`; those beyond play their fault every time.
 const SCENARIOS_MAX: usize = 10_000;
 
-/// What one request is to meet: a script with nothing left open.
+/// A script whose choices are made for one request.
 #[derive(Clone, Debug)]
 pub(crate) struct ResolvedScript {
     pub(crate) behaviour: Behaviour,
@@ -24,7 +24,7 @@ pub(crate) struct ResolvedScript {
     pub(crate) after_tokens: u32,
 }
 
-/// All scripts, and how often each was met.
+/// All scripts, with the number of requests that used each.
 #[derive(Debug)]
 pub(crate) struct ScriptTable {
     seed: u64,
@@ -33,7 +33,7 @@ pub(crate) struct ScriptTable {
     scenarios: HashMap<String, u32>,
 }
 
-/// A script and the requests that have met it.
+/// A script and the number of requests that used it.
 #[derive(Debug)]
 struct Running {
     script: Script,
@@ -54,13 +54,13 @@ impl ScriptTable {
         table
     }
 
-    /// Puts a script on for this slug, from its first line.
+    /// Sets the script of this slug and restarts its count.
     pub(crate) fn set(&mut self, slug: &str, script: Script) {
         self.scripts.insert(slug.to_owned(), Running { script, met: 0 });
     }
 
-    /// What a request for `asked`, which `served` answers, is to meet. A scenario wins over scripts; its behaviour is
-    /// still the model's.
+    /// The script for a request that asked for `asked` and is served by `served`. A scenario takes precedence over
+    /// scripts, but the behaviour is still the model's.
     pub(crate) fn resolve(
         &mut self,
         scenario: Option<&str>,
@@ -86,12 +86,12 @@ impl ScriptTable {
     }
 }
 
-/// A number from 0 to 1 for a script's request; the same for the same seed.
+/// A number in [0, 1) for the `met`-th request of a script, drawn from the seed.
 fn chance(seed: u64, slug: &str, met: u32) -> f64 {
     Draw::new(seed, &["fail", slug, &met.to_string()]).fraction()
 }
 
-/// How often this scenario was played for this slug before.
+/// How often this slug has played this scenario before.
 fn count(scenarios: &mut HashMap<String, u32>, scenario: &str, slug: &str) -> u32 {
     let key = format!("{scenario} {slug}");
     if scenarios.len() >= SCENARIOS_MAX && !scenarios.contains_key(&key) {

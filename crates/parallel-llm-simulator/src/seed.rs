@@ -1,8 +1,6 @@
-//! Repeatable choices: the same seed and the same names give the same draws, on every machine.
-//!
-//! It knows nothing of what is chosen.
+//! Repeatable randomness: the same seed and names give the same numbers on every machine.
 
-/// A stream of numbers that follows from a seed and some names.
+/// A stream of numbers derived from a seed and names.
 #[derive(Clone, Debug)]
 pub(crate) struct Draw(u64);
 
@@ -19,7 +17,7 @@ impl Draw {
         Self(u64::from_le_bytes(word))
     }
 
-    /// The next number: SplitMix64, which is enough for choosing words and latencies.
+    /// The next number of SplitMix64, which is good enough for words and latencies.
     pub(crate) fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -28,25 +26,25 @@ impl Draw {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which is not zero.
+    /// A number below `end`, which must not be zero.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.number() % end
     }
 
-    /// A number from 0 up to, but not, 1.
+    /// A number in [0, 1).
     pub(crate) fn fraction(&mut self) -> f64 {
         const STEPS: u64 = 1 << 53;
         self.below(STEPS) as f64 / STEPS as f64
     }
 
-    /// `count` letters and digits, as in a generation's id.
+    /// `count` random letters and digits.
     pub(crate) fn letters(&mut self, count: usize) -> String {
         const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         (0..count).map(|_| char::from(ALPHABET[self.below(62) as usize])).collect()
     }
 }
 
-/// The key a simulator accepts when none was given: well formed, and worth nothing anywhere else.
+/// The key of a simulator that was given none: well formed, and valid nowhere else.
 pub(crate) fn api_key(seed: u64) -> String {
     let hash = blake3::hash(format!("simulator key {seed}").as_bytes());
     format!("sk-or-v1-{}", hash.to_hex())

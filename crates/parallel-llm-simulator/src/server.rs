@@ -1,8 +1,7 @@
-//! Accepts connections and serves HTTP/1.1 and HTTP/2 on each, within bounds, with or without TLS. What is answered is
-//! left to `route`.
+//! Accepts connections and serves HTTP/1.1 and HTTP/2 on them, with or without TLS, within bounds.
 //!
-//! Every connection is a task of the listener's own set, and every HTTP/2 stream one of its connection's, so stopping
-//! the listener ends them all.
+//! `route` decides the replies. Every connection is a task in the listener's task set, and every HTTP/2 stream a task
+//! in its connection's, so that dropping the listener ends them all.
 
 use std::io;
 use std::sync::Arc;
@@ -24,30 +23,30 @@ use crate::config::HttpVersions;
 use crate::route;
 use crate::socket::{Socket, Transport, Wire};
 
-/// Longest head of a request on HTTP/1.1, and on both the most that is written ahead of a slow client.
+/// Longest head of a request on HTTP/1.1, and the most bytes buffered for a slow client on both versions.
 const BUFFER_BYTES_MAX: usize = 256 * 1024;
 
-/// Headers of one request on HTTP/1.1.
+/// Most headers in one request on HTTP/1.1.
 const HEADERS_MAX: usize = 100;
 
-/// Headers of one request on HTTP/2, uncompressed, with the 32 bytes that the protocol adds to each.
+/// Longest header list of one request on HTTP/2, uncompressed, including the protocol's 32 bytes per header.
 const HEADER_LIST_BYTES_MAX: u32 = 64 * 1024;
 
-/// Requests at once on one HTTP/2 connection; a client waits with more, or opens another. Public servers allow from 100
-/// to 256.
+/// Most concurrent requests on one HTTP/2 connection. Public servers allow 100 to 256.
 const STREAMS_MAX: u32 = 256;
 
-/// Streams the client opened and reset before they were looked at; more end the connection, as a flood of resets does.
+/// Most streams that a client may reset before they are accepted; more close the connection, since a flood of resets is
+/// an attack.
 const STREAMS_RESET_MAX: usize = 64;
 
-/// How long a connection may stay silent: before its first request, and on HTTP/1.1 between two. Clients keep idle
-/// connections for about 90 s. On HTTP/2 it is how often the client is asked whether it is still there.
+/// Longest silence on a connection: before its first request and, on HTTP/1.1, between two. Clients keep idle
+/// connections for about 90 s. On HTTP/2 it is the interval between pings.
 const IDLE_MAX: Duration = Duration::from_secs(600);
 
-/// How long a client may take to say on HTTP/2 that it is still there.
+/// Longest wait for the reply to an HTTP/2 ping.
 const PING_MAX: Duration = Duration::from_secs(20);
 
-/// How long a TLS handshake may take.
+/// Longest TLS handshake.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
 
 /// Pause after a failed `accept`: it fails when descriptors run out, and only time helps.
@@ -56,13 +55,13 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// Which of the two listeners this is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Role {
-    /// The pretend OpenRouter.
+    /// The simulated providers.
     Api,
     /// The target of `redirect_307`.
     RedirectTarget,
 }
 
-/// What all connections of one listener share.
+/// The state that all connections of one listener share.
 #[derive(Clone)]
 pub(crate) struct Server {
     pub(crate) account: Arc<Account>,
@@ -73,7 +72,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves until it is dropped.
+    /// Serves until the future is dropped.
     pub(crate) async fn serve(self, listener: TcpListener) {
         let slots = Arc::new(Semaphore::new(self.account.config.connections_max));
         let mut connections = JoinSet::new();
@@ -87,7 +86,7 @@ impl Server {
             let server = self.clone();
             connections.spawn(async move {
                 let _slot = slot;
-                // A connection that breaks is what many scripts ask for; the log says how each request ended.
+                // Many scripts break the connection on purpose; the log records how each request ended.
                 let _ended = server.connection(stream).await;
             });
         }
@@ -105,7 +104,7 @@ impl Server {
         let wire = Arc::new(Wire::new());
         let socket = TokioIo::new(Socket::new(stream, Arc::clone(&wire)));
         let service = service_fn(|request| {
-            wire.speaks(request.version());
+            wire.note_request(request.version());
             let (account, wire, role) = (Arc::clone(&self.account), Arc::clone(&wire), self.role);
             async move {
                 match role {
@@ -117,7 +116,7 @@ impl Server {
         let http = self.builder();
         tokio::select! {
             served = http.serve_connection(socket, service) => served.map_err(io::Error::other),
-            () = wire.over(IDLE_MAX) => Ok(()),
+            () = wire.closed(IDLE_MAX) => Ok(()),
         }
     }
 
@@ -145,7 +144,7 @@ impl Server {
     }
 }
 
-/// Runs the streams of one HTTP/2 connection, at most [`STREAMS_MAX`]; they end with the connection.
+/// The tasks of one HTTP/2 connection's streams, at most [`STREAMS_MAX`]; they end with the connection.
 #[derive(Clone, Debug, Default)]
 struct Streams(Arc<Mutex<JoinSet<()>>>);
 

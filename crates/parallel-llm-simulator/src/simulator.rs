@@ -1,4 +1,4 @@
-//! The handle: starts a simulator, shows what it was asked, changes what it will answer, and stops it.
+//! The handle of a running simulator: start it, read its log, change its scripts, stop it.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -27,8 +27,8 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// Listens, and answers from then on. Fails if the address is not loopback or is taken, or no certificate can be
-    /// made.
+    /// Starts listening and answering. Fails if the address is not loopback, the port is taken, or no certificate can
+    /// be made.
     pub async fn start(config: SimulatorConfig) -> io::Result<Self> {
         if !config.address.ip().is_loopback() {
             let reason = format!("the simulator listens on loopback only, not on `{}`", config.address);
@@ -54,7 +54,7 @@ impl Simulator {
         Ok(Self { address, account, certificate, listeners })
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -65,12 +65,12 @@ impl Simulator {
         format!("{scheme}://{}", self.address)
     }
 
-    /// What a client takes for `https://openrouter.ai/api/v1`.
+    /// The base URL that replaces `https://openrouter.ai/api/v1`.
     pub fn base_url(&self) -> String {
         format!("{}/api/v1", self.origin())
     }
 
-    /// The certificate a client has to trust, in DER; `None` without TLS. It is a new one at each start.
+    /// The certificate a client has to trust, in DER; `None` without TLS. Each start makes a new one.
     pub fn certificate_der(&self) -> Option<&[u8]> {
         self.certificate.as_ref().map(|certificate| certificate.der.as_slice())
     }
@@ -80,33 +80,33 @@ impl Simulator {
         self.certificate.as_ref().map(|certificate| certificate.pem.as_str())
     }
 
-    /// A key that is accepted.
+    /// An accepted key.
     pub fn api_key(&self) -> &str {
         self.account.config.api_keys.first().expect("an account opens with at least one key")
     }
 
-    /// Everything it was asked, oldest first; the control is not in it.
+    /// Every recorded request, oldest first, without those to the control routes.
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.account.log().view()
     }
 
-    /// Who followed the fault `redirect_307`; a good client does not.
+    /// The requests of clients that followed the redirect of `redirect_307`; a correct client sends none.
     pub fn redirect_target_requests(&self) -> Vec<RecordedRequest> {
         self.account.redirect_log().view()
     }
 
-    /// The counts.
     pub fn stats(&self) -> Stats {
         self.account.log().stats.clone()
     }
 
-    /// What was charged.
+    /// The charges so far.
     pub fn ledger(&self) -> LedgerView {
         self.account.ledger().view()
     }
 
-    /// Puts a script on for a slug, from its first line; `"*"` is every slug without one of its own. A script for an
-    /// alias is met by those who ask for the alias; one for a model also by those who reach it through an alias.
+    /// Sets the script of a slug and restarts its count of requests; `"*"` stands for every slug without a script of
+    /// its own. The script of an alias applies to requests for the alias, the script of a model also to requests that
+    /// reach it through an alias.
     pub fn script(&self, model: &str, script: Script) {
         self.account.scripts().set(model, script);
     }
@@ -116,13 +116,12 @@ impl Simulator {
         self.listeners.shutdown().await;
     }
 
-    /// The names of everything it pretends to be, OpenRouter first; [`Self::base_url_of`] takes each.
+    /// The names of all simulated providers, OpenRouter first; [`Self::base_url_of`] takes each.
     pub fn dialects() -> Vec<&'static str> {
         dialect::names()
     }
 
-    /// What a client takes for the base URL of this provider, such as `http://127.0.0.1:8080/anthropic/v1`; `None` if
-    /// nobody has this name.
+    /// The base URL of this provider, such as `http://127.0.0.1:8080/anthropic/v1`; `None` if the name is unknown.
     pub fn base_url_of(&self, dialect_name: &str) -> Option<String> {
         dialect::base_url(&self.origin(), dialect_name)
     }

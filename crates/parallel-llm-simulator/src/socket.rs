@@ -1,7 +1,7 @@
-//! The server's end of one connection, with a wire that can be made to break: by closing it, by a reset, or after a
-//! number of bytes. Beneath it is plain TCP or TLS; bytes are counted above TLS, so that what was let through arrives.
+//! The server's end of a connection, which a reply can close, reset, or cut after a number of bytes.
 //!
-//! Left alone it passes everything through.
+//! Below it is plain TCP or TLS. Bytes are counted above TLS, so that every byte let through arrives. Untouched, it
+//! passes everything on.
 
 use std::future::pending;
 use std::io::{self, IoSlice};
@@ -18,14 +18,14 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 use tokio_rustls::server::TlsStream;
 
-/// What a reply can do to its connection. Shared by the socket and the replies being played on it.
+/// The controls that a reply has over its connection, shared by the socket and the replies played on it.
 #[derive(Debug)]
 pub(crate) struct Wire {
-    /// Bytes that may still be written; `usize::MAX` is no limit.
+    /// Bytes that may still be written; `usize::MAX` means no limit.
     bytes_left: AtomicUsize,
     reset: AtomicBool,
-    /// Whether a request came, and whether others may be under way on the same connection.
-    spoken: AtomicBool,
+    /// Whether a request has arrived, and whether other requests may share the connection.
+    has_request: AtomicBool,
     shared: AtomicBool,
     closing: Notify,
 }
@@ -35,40 +35,40 @@ impl Wire {
         Self {
             bytes_left: AtomicUsize::new(usize::MAX),
             reset: AtomicBool::new(false),
-            spoken: AtomicBool::new(false),
+            has_request: AtomicBool::new(false),
             shared: AtomicBool::new(false),
             closing: Notify::new(),
         }
     }
 
-    /// Notes that a request came in this version of HTTP; all of one connection are of the same.
-    pub(crate) fn speaks(&self, version: Version) {
-        self.spoken.store(true, Ordering::Relaxed);
+    /// Records that a request has arrived; all requests of a connection use the same HTTP version.
+    pub(crate) fn note_request(&self, version: Version) {
+        self.has_request.store(true, Ordering::Relaxed);
         self.shared.store(version == Version::HTTP_2, Ordering::Relaxed);
     }
 
-    /// Lets so many more bytes through, then breaks every write.
+    /// Lets this many more bytes through, then fails every write.
     pub(crate) fn cut_after(&self, bytes: usize) {
         self.bytes_left.store(bytes, Ordering::Relaxed);
     }
 
-    /// Makes the connection end with a TCP reset instead of a FIN. HTTP/2 has a reset of its own, for one reply only.
+    /// Ends the connection with a TCP reset instead of a FIN. HTTP/2 has its own reset, which affects one stream only.
     pub(crate) fn reset_at_end(&self) {
         if !self.shared.load(Ordering::Relaxed) {
             self.reset.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Closes the connection, whatever else is under way on it.
+    /// Closes the connection and every request on it.
     pub(crate) fn close(&self) {
         self.closing.notify_one();
     }
 
-    /// Waits until the connection is to be closed: because a reply says so, or because no request came for so long.
-    pub(crate) async fn over(&self, silence_max: Duration) {
+    /// Waits until a reply closes the connection, or until `silence_max` has passed without a request.
+    pub(crate) async fn closed(&self, silence_max: Duration) {
         let silence = async {
             sleep(silence_max).await;
-            if self.spoken.load(Ordering::Relaxed) {
+            if self.has_request.load(Ordering::Relaxed) {
                 pending::<()>().await;
             }
         };
@@ -90,9 +90,9 @@ impl Wire {
     }
 }
 
-/// What a socket stands on.
+/// The byte stream below a socket.
 pub(crate) trait Transport: AsyncRead + AsyncWrite + Send + Unpin + std::fmt::Debug {
-    /// The connection beneath it all.
+    /// The TCP connection at the bottom.
     fn tcp(&self) -> &TcpStream;
 }
 
@@ -108,7 +108,7 @@ impl Transport for TlsStream<TcpStream> {
     }
 }
 
-/// A socket on such a wire.
+/// A byte stream under the control of its wire.
 #[derive(Debug)]
 pub(crate) struct Socket {
     stream: Box<dyn Transport>,
@@ -174,7 +174,7 @@ impl AsyncWrite for Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         if self.wire.reset.load(Ordering::Relaxed) {
-            // A failure here only means that the peer is gone already.
+            // This fails only if the peer has already closed the connection.
             let _gone = self.stream.tcp().set_zero_linger();
         }
     }

@@ -1,26 +1,27 @@
-//! Frames what is streamed, plainly or with every oddity the format allows: server-sent events, or lines of JSON.
+//! Frames a stream as server-sent events or lines of JSON, plainly or with every legal oddity.
 
-/// How a stream is framed.
+/// The framing of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Framing {
     /// Whether lines end in `\r\n` instead of `\n`.
     pub(crate) crlf: bool,
-    /// Other fields, empty comments, no space behind a colon, and JSON spread over several `data:` lines.
+    /// Whether to use every legal oddity: other fields, empty comments, no space after a colon, JSON split over several
+    /// `data:` lines.
     pub(crate) odd: bool,
 }
 
-/// One thing that is sent.
+/// One frame of a stream.
 #[derive(Clone, Debug)]
 pub(crate) enum Frame {
     /// An event with this data, which holds no line break.
     Event { name: Option<&'static str>, data: Vec<u8> },
-    /// A comment, which a reader has to skip.
+    /// A comment, which readers skip.
     Comment(String),
-    /// A line of its own, as in NDJSON; empty is a blank one.
+    /// A line of NDJSON; may be blank.
     Line(Vec<u8>),
 }
 
-/// What a stream may begin with: a byte order mark, which a reader has to skip.
+/// A byte order mark, which a stream may begin with and readers skip.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 impl Frame {
@@ -29,7 +30,7 @@ impl Frame {
         Self::Event { name: None, data }
     }
 
-    /// The same with its last half missing.
+    /// The frame without the second half of its data.
     pub(crate) fn halved(mut self) -> Self {
         if let Self::Event { data, .. } | Self::Line(data) = &mut self {
             data.truncate(data.len() / 2);
@@ -77,7 +78,7 @@ impl Framing {
         frame
     }
 
-    /// NDJSON knows `\n` and `\r\n`; a blank line before each is the only oddity it allows.
+    /// NDJSON allows one oddity only: blank lines.
     fn json_line(self, line: &[u8]) -> Vec<u8> {
         let newline = self.newline();
         let blank: &[u8] = if self.odd { newline } else { b"" };
@@ -99,8 +100,8 @@ impl Framing {
     }
 }
 
-/// The place behind the first comma between two values, where a line break is white space and the joined lines are
-/// the same JSON. A comma inside a text is none.
+/// The index after the first comma between two JSON values, where a line break is white space. A comma inside a string
+/// does not count.
 fn first_comma(json: &[u8]) -> Option<usize> {
     let (mut in_text, mut escaped) = (false, false);
     json.iter()

@@ -1,4 +1,4 @@
-//! Plays a draft as a stream: sets its pace, and breaks it where the draft says. Its bytes come from `protocol`.
+//! Turns a draft into a timed stream that breaks where its fault requires; `protocol` encodes the bytes.
 
 use hyper::StatusCode;
 
@@ -10,11 +10,11 @@ use crate::request::token_count;
 use crate::sse::{BYTE_ORDER_MARK, Frame, Framing};
 use crate::timing::Timing;
 
-/// Pace of comments and drips that a fault repeats.
+/// Pace of the comments and drips that a fault repeats.
 const COMMENT_EVERY_MS: f64 = 600.0;
 const DRIP_EVERY_MS: f64 = 1000.0;
 
-/// Stands where a huge text goes.
+/// Placeholder for a huge text.
 const HUGE_MARK: &str = "HUGE_TEXT_GOES_HERE";
 
 /// The streamed reply.
@@ -31,7 +31,7 @@ pub(crate) fn reply<'a>(
     reply.header("cache-control", "no-cache")
 }
 
-/// A stream being written.
+/// A stream under construction.
 struct Stream<'a> {
     draft: &'a Draft,
     encoder: Box<dyn Encoder + 'a>,
@@ -68,7 +68,7 @@ impl Stream<'_> {
         self.break_off(fault);
     }
 
-    /// Whatever the dialect sends until the first token.
+    /// Sends keep-alives until the first token is due.
     fn wait(&mut self) {
         let mut wait_ms = self.timing.ttft_ms;
         let every_ms = self.timing.comment_every_ms as f64;
@@ -89,7 +89,7 @@ impl Stream<'_> {
         self.send(frame.as_slice(), 0);
     }
 
-    /// The answer, up to so many tokens.
+    /// Sends the answer, up to this many tokens in all.
     fn deltas(&mut self, tokens_max: u64) {
         let draft = self.draft;
         let mut rest = draft.reasoning.as_str();
@@ -108,7 +108,7 @@ impl Stream<'_> {
         }
     }
 
-    /// The next piece of a text, if there is one and it may still leave.
+    /// The next piece of a text; `None` if the text or the allowed tokens are used up.
     fn piece<'t>(&self, rest: &mut &'t str, tokens_max: u64) -> Option<&'t str> {
         let allowed = tokens_max.saturating_sub(self.tokens).min(self.timing.chunk_tokens);
         let (piece, later) = split_tokens(rest, allowed);
@@ -116,7 +116,7 @@ impl Stream<'_> {
         (!piece.is_empty()).then_some(piece)
     }
 
-    /// Sends a piece and waits as long as its tokens take.
+    /// Sends a piece and pauses for the time its tokens take.
     fn pace(&mut self, frames: &[Frame], bytes: usize) {
         let tokens = token_count(bytes);
         self.send(frames, tokens);
@@ -161,12 +161,12 @@ impl Stream<'_> {
                 let bytes = self.text(&text);
                 self.steps.flood(&bytes);
             }
-            // What remains ends cleanly, without a finish reason and without an end mark.
+            // All other faults end the stream cleanly, without a finish reason and an end mark.
             _ => {}
         }
     }
 
-    /// A piece of text as bytes; what has to come before it is sent first, so that it can be repeated.
+    /// The bytes of one piece of text, to be repeated. Frames that must come before it are sent now.
     fn text(&mut self, text: &str) -> Vec<u8> {
         let mut frames = self.encoder.text(text);
         let last = frames.pop();
@@ -182,7 +182,7 @@ impl Stream<'_> {
     }
 }
 
-/// What stands before and after the mark.
+/// The bytes before and after the placeholder.
 fn around(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mark = HUGE_MARK.as_bytes();
     let at = bytes.windows(mark.len()).position(|window| window == mark).unwrap_or(bytes.len());
@@ -190,7 +190,7 @@ fn around(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (bytes[..at].to_vec(), after.to_vec())
 }
 
-/// Faults that show before the first token.
+/// Whether this fault breaks the stream before the first token.
 fn breaks_at_once(fault: Fault) -> bool {
     matches!(fault, Fault::SseErrorFirst | Fault::CommentsForever | Fault::HugeLine | Fault::Flood)
 }

@@ -1,24 +1,24 @@
-//! The speed of one reply: a behaviour's latencies, drawn once, so that streaming and waiting agree.
+//! The timing of one reply: latencies drawn once, so that streamed and whole replies agree.
 
 use crate::script::Behaviour;
 use crate::seed::Draw;
 
-/// How fast one reply is.
+/// The timing of one reply.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timing {
-    /// Unscaled milliseconds until the first token.
+    /// Milliseconds until the first token, before scaling.
     pub(crate) ttft_ms: f64,
-    /// 0 is at once.
+    /// 0 sends everything at once.
     tokens_per_s: u32,
-    /// 0 is never.
+    /// Interval of keep-alives; 0 sends none.
     pub(crate) comment_every_ms: u64,
-    /// Tokens in one event of a stream, not 0.
+    /// Tokens in one event of a stream, never 0.
     pub(crate) chunk_tokens: u64,
     pub(crate) time_scale: f64,
 }
 
 impl Timing {
-    /// The speed of this behaviour, jittered by the draw.
+    /// Draws the timing of this behaviour.
     pub(crate) fn draw(behaviour: &Behaviour, is_synthesis: bool, time_scale: f64, draw: &mut Draw) -> Self {
         let jitter = behaviour.ttft_ms.jitter.min(behaviour.ttft_ms.mean);
         let ttft_ms = behaviour.ttft_ms.mean - jitter + draw.below(2 * jitter + 1);
@@ -35,7 +35,7 @@ impl Timing {
         }
     }
 
-    /// Unscaled milliseconds that so many tokens take.
+    /// Milliseconds that this many tokens take, before scaling.
     pub(crate) fn ms(&self, tokens: u64) -> f64 {
         if self.tokens_per_s == 0 { 0.0 } else { tokens as f64 * 1000.0 / f64::from(self.tokens_per_s) }
     }

@@ -1,6 +1,6 @@
-//! TLS for the listener: a certificate made at start, worth nothing beyond this simulator, and what ALPN offers.
+//! TLS for the listener: a self-signed certificate made at start, and the protocols of ALPN.
 //!
-//! The certificate signs itself, so a client has to be told to trust it. Its key never leaves memory.
+//! Clients have to be given the certificate to trust it. Its key never leaves memory.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -21,7 +21,7 @@ pub(crate) struct Identity {
     pub(crate) certificate: Certificate,
 }
 
-/// The public half: what a client has to trust.
+/// The public half, which clients have to trust.
 #[derive(Debug)]
 pub(crate) struct Certificate {
     pub(crate) der: Vec<u8>,
@@ -55,7 +55,7 @@ fn config(
     Ok(config)
 }
 
-/// What ALPN offers, the preferred one first.
+/// The protocols ALPN offers, the preferred one first.
 fn protocols(http: HttpVersions) -> &'static [&'static str] {
     match http {
         HttpVersions::Both => &["h2", "http/1.1"],

@@ -1,7 +1,7 @@
-//! Plays a draft as one body, the form without streaming. Its bytes come from `protocol`.
+//! Turns a draft into a single body, the reply without streaming; `protocol` encodes the bytes.
 //!
-//! A fault that is about streams breaks the body in the way that comes nearest: it is cut where the stream would be. An
-//! error in the middle is an ordinary refusal, except where a status of 200 is known to hold one.
+//! A fault of streams breaks the body in the nearest possible way: it is cut where the stream would be. An error in the
+//! middle becomes an ordinary error reply, unless a provider is known to send it with status 200.
 
 use std::time::Duration;
 
@@ -32,14 +32,14 @@ pub(crate) fn reply(draft: &Draft, encoder: &dyn Encoder, timing: &Timing) -> Re
     Reply { wait, ..Reply::steps(StatusCode::OK, "application/json", steps) }
 }
 
-/// Whether an error in the middle of a stream is a refusal here: nobody but OpenRouter commits a status that early.
+/// Whether an error in the middle of a stream is an error reply here: only OpenRouter sends its status that early.
 fn is_refused(draft: &Draft, fault: Fault) -> bool {
     let is_error = matches!(fault, Fault::SseErrorMid | Fault::SseErrorFirst | Fault::SseErrorBare);
     is_error && !draft.dialect.is_openrouter()
 }
 
-/// Waits as long as generating takes. If that is longer than a keep-alive and the dialect pads, the head leaves at once
-/// and white space follows; otherwise the head waits for the time returned.
+/// Adds the time that generating takes. If it is longer than a keep-alive interval and the dialect pads, the head
+/// leaves at once and white space follows; otherwise returns the wait before the head.
 fn pad_while_waiting(draft: &Draft, timing: &Timing, steps: &mut Steps) -> Duration {
     let wait_ms = timing.ttft_ms + timing.ms(draft.completion_tokens());
     let every_ms = timing.comment_every_ms as f64;
@@ -94,7 +94,7 @@ fn break_off(draft: &Draft, encoder: &dyn Encoder, fault: Fault, steps: &mut Ste
     }
 }
 
-/// The body before and after the last quotation mark that a text may stand in front of.
+/// The body before and after the last opening quotation mark of a text value.
 fn around(body: &[u8]) -> (&[u8], &[u8]) {
     let within = br#"":""#;
     let at = body.windows(within.len()).position(|window| window == within);

@@ -1,12 +1,11 @@
-//! The demo's question, and answers to it written by hand: they agree on the core, one knows something the others do
-//! not, one contradicts another, and one is weaker.
+//! The demo's question and its handwritten answers, which agree, add, contradict and fall short.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// A question that every engineer has met, and to which good answers differ.
+/// A question familiar to every engineer, with several good answers.
 pub const QUESTION: &str =
     "Our nightly job sometimes charges a customer twice. How should we make it safe to retry?";
 
@@ -14,19 +13,19 @@ static TEXTS: LazyLock<DemoTexts> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../assets/demo.json")).expect("the embedded texts are well formed")
 });
 
-/// The prepared texts, by the slugs of models.
+/// The handwritten texts, by slug.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DemoTexts {
     /// The five full answers: one is complete, one knows that providers forget keys, one is weaker, one contradicts the
-    /// first, one thinks of the money that was taken already.
+    /// first, one considers the money already taken.
     answers: BTreeMap<String, String>,
-    /// What the smaller models agree on, and what each adds to it.
+    /// The answer that all smaller models share, and the point that each adds.
     core: String,
     points: BTreeMap<String, String>,
 }
 
-/// The prepared answer of this model, if the question is the demo's.
+/// The handwritten answer of this model, if the question is the demo's.
 pub(crate) fn answer(slug: &str, question: &str) -> Option<String> {
     if !question.contains(QUESTION) {
         return None;

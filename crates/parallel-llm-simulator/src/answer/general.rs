@@ -1,6 +1,6 @@
-//! Answers to any question: the question's own words in one of several turns of speech, one for each lab.
+//! Builds answers to any question from its own words and a template of the model's lab.
 //!
-//! The turns agree on a core and differ in what they stress. One of them disagrees, so that there is something to fuse.
+//! The templates agree on a core and differ in emphasis. One of them disagrees, so that there is something to fuse.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use crate::seed::Draw;
 
 use super::words::carries_meaning;
 
-/// Words of the question that are named at once, at most.
+/// Most words of the question in one phrase.
 const PHRASE_WORDS_MAX: usize = 4;
 
 static TEXTS: LazyLock<AnswerTexts> = LazyLock::new(|| {
@@ -20,14 +20,14 @@ static TEXTS: LazyLock<AnswerTexts> = LazyLock::new(|| {
         .expect("the embedded texts are well formed")
 });
 
-/// AnswerTexts with gaps: `{a}` is the subject, `{b}` what else is named, `{own}` the model's own sentence.
+/// Templates: `{a}` is the main phrase of the question, `{b}` another one, `{own}` the model's own sentence.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AnswerTexts {
-    /// A turn of speech for each large lab, and two short ones for all others.
+    /// A template for each large lab, and two short ones for all others.
     turns: BTreeMap<String, String>,
     terse: [String; 2],
-    /// What nobody else says: a sentence for each place in the catalogue.
+    /// Sentences that make models differ, assigned by the index in the catalogue.
     angles: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ fn turn(seed: u64, model: &Model, question: &str) -> &'static str {
     TEXTS.turns.get(lab).unwrap_or_else(terse)
 }
 
-/// What the question names: its longest runs of words that carry meaning, in order.
+/// The phrases of the question, in order: runs of words that carry meaning.
 fn phrases(question: &str) -> Vec<String> {
     let mut phrases = Vec::new();
     let mut run: Vec<&str> = Vec::new();

@@ -1,30 +1,30 @@
-//! Reads the marks of a synthesis prompt: the request and the candidates, each line behind a bar.
+//! Parses a synthesis prompt: the request and the candidates in marked blocks.
 //!
-//! A mark counts only at the start of a line and with the prompt's own nonce. The lines of a candidate stand behind
-//! bars, so a candidate cannot close its own block or open another.
+//! A mark counts only at the start of a line and with the prompt's nonce. Every line of a candidate begins with a bar,
+//! so a candidate can neither close its block nor open another.
 
-/// What a prompt with marks holds.
+/// The content of a prompt with marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Marks {
     pub(crate) nonce: String,
     pub(crate) question: String,
     pub(crate) candidates: Vec<Candidate>,
-    /// What is wanted of them.
+    /// The requested reply format.
     pub(crate) format: ReplyFormat,
 }
 
-/// The form of reply that the words behind the last block ask for.
+/// The reply format that the text after the last block asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyFormat {
-    /// An analysis, then one answer made of all.
+    /// An analysis, then one fused answer.
     Fusion,
-    /// The analysis alone.
+    /// Only the analysis.
     Analysis,
-    /// The candidates in their order, the best first.
+    /// The candidates, best first.
     Ranking,
-    /// What each comes to, in a few words.
+    /// The final answer of each candidate, in a few words.
     Extraction,
-    /// One more answer, in its own words.
+    /// One more answer, without an analysis.
     Answer,
 }
 
@@ -44,14 +44,14 @@ impl ReplyFormat {
     }
 }
 
-/// One answer to be fused.
+/// One answer to fuse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) label: String,
     pub(crate) text: String,
 }
 
-/// The marks of a prompt, if it has any.
+/// Parses the marks of a prompt, if it has any.
 pub(crate) fn read(prompt: &str) -> Option<Marks> {
     let opening = prompt.lines().find_map(|line| line.strip_prefix("<<request ")?.strip_suffix(">>"))?;
     if opening.is_empty() || !opening.bytes().all(|byte| byte.is_ascii_hexdigit()) {

@@ -1,7 +1,7 @@
-//! What a model says: a sensible text on the question, different for each model and the same for the same seed.
+//! Writes the text of an answer: plausible, different for each model, the same for the same seed.
 //!
-//! It leaves cost, speed and form to the draft. `demo` holds answers written by hand, `general` builds answers from the
-//! question's own words, `synthesis` fuses the candidates that a prompt holds.
+//! `demo` holds handwritten answers, `general` builds answers from the words of the question, and `synthesis` fuses the
+//! candidates of a prompt.
 
 mod demo;
 mod general;

@@ -1,49 +1,48 @@
-//! Fuses candidates as a careful model would: keeps the answer that agrees most with the others, adds what only another
-//! one knows, and reports what contradicts it.
+//! Fuses candidates: keeps the one that agrees most, adds unique sentences, reports contradictions.
 //!
-//! It works on words alone, so it can be fooled; it never quotes a candidate that tries to give orders.
+//! It compares words only, so it can be fooled; it never quotes a candidate that gives instructions.
 
 use crate::json::Object;
 
 use super::marks::{Candidate, Marks, ReplyFormat};
 use super::words::{WordSet, is_negated, sentences};
 
-/// Sentences of a candidate that are looked at: each is compared with all others, so long texts would take seconds.
+/// Most sentences compared per candidate; each is compared with all others, so long texts would take seconds.
 const SENTENCES_MAX: usize = 60;
 
-/// Sentences taken over from other candidates.
+/// Most sentences added from other candidates.
 const ADDITIONS_MAX: usize = 2;
 
-/// Sentences of the base reported as claims.
+/// Most sentences of the base reported as claims.
 const CLAIMS_MAX: usize = 6;
 
-/// Contradictions reported.
+/// Most contradictions reported.
 const DISSENT_MAX: usize = 4;
 
-/// Shorter sentences hold no claim.
+/// Fewest words of a sentence that makes a claim.
 const CLAIM_WORDS_MIN: usize = 5;
 
-/// Two sentences with this much in common are about the same thing.
+/// The overlap from which two sentences are about the same subject.
 const SAME_PERCENT: usize = 50;
 
-/// Two sentences that share fewer words than this may share them by chance.
+/// Fewest shared words of two related sentences; fewer may be chance.
 const SAME_WORDS_MIN: usize = 3;
 
-/// A candidate with less than this in common with the base answers something else.
+/// The overlap below which a candidate answers a different question.
 const RELATED_PERCENT: usize = 12;
 
-/// A sentence that shares this many words with the base is on its subject; more would only repeat it.
+/// Shared words that prove a sentence on topic; more would only repeat the base.
 const TIES_ENOUGH: usize = 3;
 
-/// What a text says that wants to command its reader.
+/// Phrases of a text that gives instructions to its reader.
 const ORDERS: [&str; 5] =
     ["ignore previous", "ignore all previous", "disregard the", "ignore the other", "system prompt"];
 
-/// First words of a sentence that cannot stand alone.
+/// First words of a sentence that depends on the one before.
 const LEANING: &[&str] =
     &["also", "and", "but", "finally", "if", "it", "so", "that", "then", "these", "they", "this", "those"];
 
-/// A candidate, taken apart once.
+/// A candidate, split into words and sentences.
 struct ParsedCandidate<'a> {
     label: &'a str,
     text: &'a str,
@@ -58,7 +57,7 @@ struct Sentence<'a> {
     is_negated: bool,
 }
 
-/// The reply in the form that is wished for. There is at least one candidate.
+/// The reply in the requested format. There is at least one candidate.
 pub(crate) fn write(marks: &Marks) -> String {
     let candidates: Vec<ParsedCandidate<'_>> = marks.candidates.iter().map(ParsedCandidate::of).collect();
     let base = base(&candidates);
@@ -88,7 +87,7 @@ fn json(object: Object) -> String {
     String::from_utf8(object.bytes()).expect("JSON is UTF-8")
 }
 
-/// All candidates, the one that shares most with the others first.
+/// All candidates, the one that shares most words with the others first.
 fn ranking(candidates: &[ParsedCandidate<'_>]) -> Object {
     let mut ranked: Vec<&ParsedCandidate<'_>> = candidates.iter().collect();
     ranked.sort_by_key(|candidate| std::cmp::Reverse(rank(candidates, candidate)));
@@ -104,7 +103,7 @@ fn ranking(candidates: &[ParsedCandidate<'_>]) -> Object {
         .with("ranking", &ranked.iter().map(|candidate| candidate.label).collect::<Vec<_>>())
 }
 
-/// What each candidate comes to: its first sentence.
+/// The first sentence of each candidate.
 fn extraction(candidates: &[ParsedCandidate<'_>]) -> Object {
     let answer = |candidate: &ParsedCandidate<'_>| {
         let first = candidate.sentences.first().map_or(candidate.text, |sentence| sentence.text);
@@ -131,7 +130,7 @@ impl<'a> ParsedCandidate<'a> {
         self.sentences.iter().any(|own| own.is_about(claim) && own.is_negated == claim.is_negated)
     }
 
-    /// Whether one sentence here holds most of the claim; `says` is content with a shorter version of it.
+    /// Whether one sentence contains most of the claim's words; for `says`, a shorter version is enough.
     fn covers(&self, claim: &Sentence<'_>) -> bool {
         self.sentences.iter().any(|own| claim.words.covered_percent(&own.words) >= SAME_PERCENT)
     }
@@ -165,7 +164,7 @@ impl<'a> Sentence<'a> {
     }
 }
 
-/// The candidate that shares most words with the others; ties go to the longer, then to the text that sorts first.
+/// The candidate that shares most words with the others; ties go to the longer text, then to the one that sorts first.
 fn base<'v, 'a>(candidates: &'v [ParsedCandidate<'a>]) -> &'v ParsedCandidate<'a> {
     candidates
         .iter()
@@ -178,12 +177,12 @@ fn rank<'a>(
     candidate: &ParsedCandidate<'a>,
 ) -> (bool, usize, usize, std::cmp::Reverse<&'a str>) {
     let agreement: usize = candidates.iter().map(|other| candidate.words.shared(&other.words)).sum();
-    // The words shared with itself are not agreement.
+    // The sum counts the candidate's own words once.
     let shared = agreement - candidate.words.count();
     (!candidate.gives_orders, shared, candidate.text.len(), std::cmp::Reverse(candidate.text))
 }
 
-/// The sentences that only one other candidate has and that say most that is new, at most one from each.
+/// The most valuable unique sentence of each other candidate, best first.
 fn additions<'v, 'a>(
     candidates: &'v [ParsedCandidate<'a>],
     base: &'v ParsedCandidate<'a>,
@@ -199,12 +198,12 @@ fn additions<'v, 'a>(
         })
         .collect();
     best.sort_by_key(|(worth, candidate, _)| (std::cmp::Reverse(*worth), candidate.text));
-    // Two candidates with the same text have the same best sentence.
+    // Candidates with the same text have the same best sentence.
     best.dedup_by_key(|(_, _, sentence)| sentence.text);
     best.into_iter().take(ADDITIONS_MAX).map(|(_, candidate, sentence)| (candidate, sentence)).collect()
 }
 
-/// Whether nobody else says this, the base does not speak against it, and it can be read by itself.
+/// Whether the sentence is unique to its candidate, is not contradicted by the base, and can stand alone.
 fn is_own(
     candidates: &[ParsedCandidate<'_>],
     candidate: &ParsedCandidate<'_>,
@@ -220,8 +219,8 @@ fn is_own(
         && sentence.words.shared(&base.words) >= 2
 }
 
-/// A sentence is worth adding if much of it is new and much of it is tied to what the base says. Repeating the question
-/// is neither.
+/// A sentence is valuable if it has many new words and some in common with the base. Words of the question count as
+/// neither.
 fn worth(sentence: &Sentence<'_>, base: &ParsedCandidate<'_>, question: &WordSet) -> usize {
     let tied = sentence.words.shared(&base.words);
     tied.min(TIES_ENOUGH) * sentence.words.outside([&base.words, question])
@@ -273,7 +272,7 @@ fn claim(sentence: &Sentence<'_>, supported_by: &[&str], candidates: &[ParsedCan
         .with("reason", reason)
 }
 
-/// What other candidates say against the base.
+/// The sentences of other candidates that contradict the base.
 fn dissent(candidates: &[ParsedCandidate<'_>], base: &ParsedCandidate<'_>) -> Vec<Object> {
     let against = candidates.iter().flat_map(|candidate| {
         let denied = |own: &&Sentence<'_>| {
@@ -298,7 +297,7 @@ fn discarded(candidate: &ParsedCandidate<'_>, base: &ParsedCandidate<'_>) -> Opt
     Some(Object::new().with("label", candidate.label).with("reason", reason))
 }
 
-/// Rough, like any model's own word for it.
+/// A rough estimate, as any model's would be.
 fn confidence(candidates: &[ParsedCandidate<'_>], base: &ParsedCandidate<'_>) -> &'static str {
     let others = candidates.iter().filter(|candidate| candidate.label != base.label);
     let overlaps: Vec<usize> = others.map(|candidate| candidate.words.overlap_percent(&base.words)).collect();

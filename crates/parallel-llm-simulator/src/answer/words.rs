@@ -1,8 +1,8 @@
-//! Sentences and the words in them that carry meaning: how the simulator tells what two texts have in common.
+//! Splits texts into sentences and meaningful words, and measures the overlap of two texts.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Words that say nothing about the subject. Short words are left out anyway.
+/// Words without meaning of their own, besides all short ones.
 const EMPTY_WORDS: &str = "\
     about after again all also and any are because been before best both but can could did does each every for from \
     get give had has have her his how into its just like make many may more most much must need not now off once \
@@ -10,13 +10,13 @@ const EMPTY_WORDS: &str = "\
     there these they this those through too use using very want was way were what when where which while who why \
     will with without would yes yet you your";
 
-/// Words that turn a statement into its opposite.
+/// Words that negate a statement.
 const NEGATIONS: &[&str] = &["not", "never", "no", "cannot", "don't", "isn't", "needn't", "won't", "without"];
 
-/// Shorter words carry no meaning, most of the time.
+/// Fewest characters of a meaningful word.
 const WORD_CHARS_MIN: usize = 3;
 
-/// Whether a word says something about the subject.
+/// Whether a word carries meaning.
 pub(crate) fn carries_meaning(word: &str) -> bool {
     let lower = word.to_lowercase();
     word.chars().count() >= WORD_CHARS_MIN && EMPTY_WORDS.split(' ').all(|empty| empty != lower)
@@ -27,7 +27,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|sign: char| !sign.is_alphanumeric() && sign != '\'').filter(|word| !word.is_empty())
 }
 
-/// Whether a sentence denies something.
+/// Whether a sentence contains a negation.
 pub(crate) fn is_negated(sentence: &str) -> bool {
     words(sentence).any(|word| NEGATIONS.contains(&word.to_lowercase().as_str()))
 }
@@ -40,7 +40,7 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     lines.flat_map(|line| line.split_inclusive(". ")).map(str::trim).filter(|sentence| !sentence.is_empty())
 }
 
-/// A set of meaningful words, as sorted hashes: only what two sets share is ever asked.
+/// A set of meaningful words as sorted hashes; only overlaps are ever computed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WordSet(Vec<u64>);
 
@@ -56,30 +56,30 @@ impl WordSet {
         self.0.len()
     }
 
-    /// How many words both have.
+    /// The number of words in both sets.
     pub(crate) fn shared(&self, other: &Self) -> usize {
         self.0.iter().filter(|word| other.0.binary_search(word).is_ok()).count()
     }
 
-    /// How many words none of the others has.
+    /// The number of words in none of the others.
     pub(crate) fn outside(&self, others: [&Self; 2]) -> usize {
         let is_outside = |word: &&u64| others.iter().all(|other| other.0.binary_search(word).is_err());
         self.0.iter().filter(is_outside).count()
     }
 
-    /// The part of these words that `other` has too, in percent.
+    /// The percentage of these words that `other` contains.
     pub(crate) fn covered_percent(&self, other: &Self) -> usize {
         (100 * self.shared(other)).checked_div(self.count()).unwrap_or(0)
     }
 
-    /// The shared part of the smaller set, in percent.
+    /// The percentage of the smaller set that both share.
     pub(crate) fn overlap_percent(&self, other: &Self) -> usize {
         let smaller = self.count().min(other.count());
         (100 * self.shared(other)).checked_div(smaller).unwrap_or(0)
     }
 }
 
-/// Plural and singular count as one word.
+/// Treats plural and singular as one word.
 fn hash(word: &str) -> u64 {
     let lower = word.to_lowercase();
     let stem = lower.trim_end_matches("'s").trim_end_matches('s');

@@ -1,14 +1,14 @@
-//! Where a key may stand, and what is said if it is not there, not known, or where it leaks.
+//! Checks the key of a request: where it may be, whether it is accepted, and whether it leaks.
 
 use hyper::header::HeaderMap;
 
 use super::{Dialect, ErrorKind};
 use crate::account::{Account, KeyVerdict};
 
-/// Query parameters in which a key leaks: into logs of servers and proxies.
+/// Query parameters that leak a key into the logs of servers and proxies.
 pub(crate) const KEY_PARAMETERS: [&str; 4] = ["key", "api_key", "api-key", "access_token"];
 
-/// Whether the caller may come in; the kind of refusal if not.
+/// Checks the key and the version header.
 pub(crate) fn check_key(
     dialect: &Dialect,
     account: &Account,
@@ -32,13 +32,13 @@ pub(crate) fn check_key(
     }
 }
 
-/// The first header that this dialect takes a key from, as it was sent; nothing if there is none.
+/// The first header that may carry this dialect's key, as sent; empty if there is none.
 pub(crate) fn sent_key<'a>(dialect: &Dialect, headers: &'a HeaderMap) -> &'a str {
     let sent = dialect.key_headers.iter().find_map(|name| headers.get(*name)?.to_str().ok());
     sent.unwrap_or_default()
 }
 
-/// The verdict on the first header that this dialect takes a key from.
+/// The verdict on that header. A Bearer key belongs into `authorization` and nowhere else.
 fn verdict(dialect: &Dialect, account: &Account, headers: &HeaderMap) -> KeyVerdict {
     let given = dialect.key_headers.iter().find_map(|name| Some((*name, headers.get(*name)?)));
     let Some((name, value)) = given else { return KeyVerdict::Missing };

@@ -1,4 +1,4 @@
-//! The one place that turns what is wrong into a dialect's own error: its status, its text and its shape.
+//! Turns an API error into the dialect's own reply: its status, text and shape.
 
 use hyper::StatusCode;
 use serde_json::value::RawValue;
@@ -11,10 +11,10 @@ use crate::json::Object;
 use crate::off_protocol;
 use crate::reply::Reply;
 
-/// The account that OpenRouter's errors name.
+/// The user id in OpenRouter's errors.
 pub(crate) const USER_ID: &str = "user_sim";
 
-/// The reply that refuses.
+/// The reply for this error.
 pub(crate) fn error_reply(dialect: &Dialect, cause: &ApiError) -> Reply {
     if dialect.is_openrouter() && matches!(cause.kind, ErrorKind::WrongType | ErrorKind::UnknownField) {
         return off_protocol::zod(Some(&cause.details.reason));
@@ -25,14 +25,14 @@ pub(crate) fn error_reply(dialect: &Dialect, cause: &ApiError) -> Reply {
     text.headers.iter().fold(reply, |reply, (name, value)| reply.header(name, &cause.details.fill(value)))
 }
 
-/// OpenRouter's reply to a request that asks for no answer.
+/// OpenRouter's error reply outside its chat endpoint.
 pub(crate) fn openrouter_error(kind: ErrorKind, reason: &str) -> Reply {
     let mut cause = ApiError::new(kind);
     reason.clone_into(&mut cause.details.reason);
     error_reply(&DIALECTS[0], &cause)
 }
 
-/// A rule's own text, or what the dialect says of such an error.
+/// The rule's own text, or the dialect's text for this kind.
 fn text_of(dialect: &Dialect, cause: &ApiError) -> &'static ErrorText {
     cause.text.unwrap_or_else(|| dialect.error(cause.kind))
 }
@@ -42,7 +42,7 @@ fn text_or_null(text: &str) -> Value {
     if text.is_empty() { Value::Null } else { Value::from(text) }
 }
 
-/// The body of an error, which is also its event inside a stream that has begun.
+/// The body of an error, which is also its event inside a stream.
 pub(crate) fn error_body(dialect: &Dialect, cause: &ApiError) -> Vec<u8> {
     let (text, details) = (text_of(dialect, cause), &cause.details);
     let message = details.fill(&text.message);
@@ -100,12 +100,12 @@ fn enveloped(inner: Object) -> Vec<u8> {
     Object::new().nest("error", inner).bytes()
 }
 
-/// FastAPI lists what is wrong with a body instead of saying it.
+/// Whether the reply is FastAPI's list of validation errors.
 fn lists_validation_errors(dialect: &Dialect, cause: &ApiError) -> bool {
     matches!(dialect.shape, Shape::Mistral | Shape::Vllm) && text_of(dialect, cause).status == 422
 }
 
-/// `{"detail":[{"type","loc","msg","input"}]}`; a type names the fault as the validation library does.
+/// `{"detail":[{"type","loc","msg","input"}]}`, with the validation library's names for types.
 fn validation_errors(cause: &ApiError) -> Vec<u8> {
     let details = &cause.details;
     let entry = |kind: &str, message: &str, at: &[String], input: &Value| {
@@ -129,7 +129,7 @@ fn validation_errors(cause: &ApiError) -> Vec<u8> {
     Object::new().list("detail", list).bytes()
 }
 
-/// Google's error with its details: a hint of when to come back, a field, or why a key is bad.
+/// Google's error with its details: a retry delay, a quota, a field, or the reason a key is invalid.
 fn gemini(text: &ErrorText, message: &str, cause: &ApiError) -> Object {
     let error = Object::new().with("code", &text.status).with("message", message).with("status", &text.kind);
     let kind = |name: &str| format!("type.googleapis.com/google.rpc.{name}");
@@ -154,7 +154,7 @@ fn gemini(text: &ErrorText, message: &str, cause: &ApiError) -> Object {
     error.with("details", &details)
 }
 
-/// What Azure adds when its filter stopped a prompt.
+/// Adds what Azure reports about a prompt that its filter stopped.
 fn azure_filter(inner: Object, kind: ErrorKind) -> Object {
     if kind != ErrorKind::Moderation {
         return inner;

@@ -1,12 +1,12 @@
-//! What can be wrong, and how a provider puts it: a status, a message with gaps, a type and a code.
+//! The kinds of API errors, and their texts: a status, a message with placeholders, a type and a code.
 //!
-//! Whose text is whose stands in `assets/errors.json`; the shape around it is left to `error`.
+//! `assets/errors.json` holds the texts of each provider; `error` adds the shape around them.
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Everything that is refused, by a rule or by a fault.
+/// The kinds of errors, caused by a rule or by a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ErrorKind {
@@ -14,22 +14,22 @@ pub(crate) enum ErrorKind {
     KeyBad,
     /// A key in the query of the URL.
     KeyInQuery,
-    /// No version header.
+    /// The version header is missing.
     VersionMissing,
-    /// The body is no JSON, or empty.
+    /// The body is empty or not JSON.
     BadBody,
-    /// Nothing to answer.
+    /// No messages to answer.
     NoMessages,
     /// A field of the wrong type.
     WrongType,
     UnknownField,
     BadModel,
     NoModel,
-    /// A model that was sold once.
+    /// The model is no longer offered.
     NoEndpoints,
     Context,
     ReasoningMandatory,
-    /// The model does not read images or files.
+    /// The model does not accept this kind of input.
     Modality,
     Credits,
     InFlight,
@@ -40,24 +40,24 @@ pub(crate) enum ErrorKind {
     TooLarge,
     Invalid,
     Rate,
-    /// The same, with a hint of when to come back in the body.
+    /// `Rate` with a retry hint in the body.
     RateHinted,
     RateDay,
     Server,
     BadGateway,
     Unavailable,
     Overloaded,
-    /// The provider quotes what it was sent.
+    /// The provider quotes the key it was sent.
     KeyEcho,
     NotFound,
     /// No generation has this id.
     NoGeneration,
-    /// What was asked of the simulator itself cannot be done.
+    /// A control request or a scenario is invalid.
     ControlRequest,
 }
 
-/// One way to put it. `{model}`, `{field}` and the other gaps of [`ErrorDetails`] are filled in; an empty type, code or
-/// parameter is `null`.
+/// One error text. Placeholders such as `{model}` are filled from [`ErrorDetails`]; an empty type, code or parameter
+/// becomes `null`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ErrorText {
@@ -67,52 +67,52 @@ pub(crate) struct ErrorText {
     pub(crate) kind: String,
     pub(crate) code: String,
     pub(crate) param: String,
-    /// What OpenRouter adds: details with gaps of their own, whose account it is, and headers.
+    /// OpenRouter's additions: metadata with placeholders, whether to name the user, and headers.
     pub(crate) metadata: Option<Box<RawValue>>,
     pub(crate) user: bool,
     pub(crate) headers: Vec<(String, String)>,
 }
 
-/// How much of a prompt is quoted.
+/// Longest quote of a prompt, in characters.
 const QUOTED_CHARS_MAX: usize = 100;
 
-/// What fills the gaps.
+/// The values of the placeholders.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ErrorDetails {
-    /// The model as it was asked for, and the slug that serves it.
+    /// The requested model, and the slug that serves it.
     pub(crate) model: String,
     pub(crate) slug: String,
     pub(crate) provider: String,
-    /// Where the field stands, and what it holds.
+    /// The path of the field, and its value.
     pub(crate) at: Vec<String>,
     pub(crate) value: Value,
-    /// All fields that nobody knows, for those who list them.
+    /// All unknown fields, for providers that list them.
     pub(crate) unknown: Vec<(Vec<String>, Value)>,
-    /// Tokens: what the model holds, what it got, and what was asked for.
+    /// Tokens: the model's context, the prompt, and the requested output.
     pub(crate) context: u64,
     pub(crate) input: u64,
     pub(crate) output: u64,
-    /// The most the model writes, and the most the account can pay.
+    /// The model's limit on output tokens, and the output tokens the account can afford.
     pub(crate) output_max: u64,
     pub(crate) affordable: u64,
-    /// The key as it was sent.
+    /// The key as sent.
     pub(crate) key: String,
     pub(crate) prompt: String,
-    /// Why a body could not be read, or what else was wrong.
+    /// Why the body is invalid, or another reason.
     pub(crate) reason: String,
-    /// Requests that are free, and when they are again.
+    /// Free requests per day, and when the next ones are available.
     pub(crate) limit: u32,
     pub(crate) reset_unix_ms: u64,
     pub(crate) request_id: String,
 }
 
 impl ErrorDetails {
-    /// The text with its gaps filled.
+    /// The text with its placeholders filled.
     pub(super) fn fill(&self, template: &str) -> String {
         self.fill_as(template, |value| value)
     }
 
-    /// The same for JSON whose strings have the gaps.
+    /// The same for JSON with placeholders inside strings.
     pub(super) fn fill_json(&self, template: &str) -> String {
         self.fill_as(template, |value| {
             let quoted = Value::from(value).to_string();
@@ -141,7 +141,7 @@ impl ErrorDetails {
             ("{key}", &|| masked(&self.key)),
             ("{reason}", &|| self.reason.clone()),
         ];
-        // One pass over the template: what fills a gap comes from outside and is never searched for gaps.
+        // One pass over the template: inserted values come from clients and must not be searched for placeholders.
         let mut filled = String::new();
         let mut rest = template;
         while let Some(at) = rest.find('{') {
@@ -160,7 +160,7 @@ impl ErrorDetails {
     }
 }
 
-/// Where a field stands, as Gemini says it: ` at 'generation_config'`, or nothing at the top.
+/// The parent of a field in Gemini's words: ` at 'generation_config'`, or nothing at the top level.
 fn parent(at: &[String]) -> String {
     match at {
         [parents @ .., _] if !parents.is_empty() => format!(" at '{}'", parents.join(".")),
@@ -168,7 +168,7 @@ fn parent(at: &[String]) -> String {
     }
 }
 
-/// A key as providers echo it: its beginning and its end.
+/// A key as providers echo it: its first 8 and last 4 characters.
 fn masked(key: &str) -> String {
     let key = key.strip_prefix("Bearer ").unwrap_or(key);
     let signs: Vec<char> = key.chars().collect();
@@ -181,13 +181,13 @@ fn masked(key: &str) -> String {
     }
 }
 
-/// Something that is wrong with a request, or made to look so.
+/// An API error, caused by a rule or by a fault.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError {
     pub(crate) kind: ErrorKind,
     /// A rule's own text, in place of the provider's usual one.
     pub(crate) text: Option<&'static ErrorText>,
-    /// In a box, since it is large and rare.
+    /// Boxed, because it is large and rare.
     pub(crate) details: Box<ErrorDetails>,
 }
 

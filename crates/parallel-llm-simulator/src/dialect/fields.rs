@@ -1,6 +1,6 @@
-//! Which fields a request may hold, and the check against it; the fields stand in `assets/fields.json`.
+//! Checks the fields of a request against `assets/fields.json`.
 //!
-//! Providers differ most in what they do with a field they do not know: some ignore it, some error_reply the request.
+//! Providers differ most in their treatment of unknown fields: some ignore them, some refuse the request.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,12 +9,12 @@ use super::rule_input::{RuleInput, values};
 use super::rules::{self, Rule};
 use super::{ApiError, ErrorDetails, ErrorKind};
 
-/// The fields of one endpoint.
+/// The fields and rules of one endpoint.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fields {
-    /// Fields by the object they stand in: `""` is the body, `generationConfig` an object in it, and `[]` after a name
-    /// means each item of a list. Objects that are not listed may hold anything.
+    /// Known fields by the object that holds them: `""` is the body, `generationConfig` an object in it, and `[]` after
+    /// a name means each item of a list. Objects that are not listed may hold anything.
     #[serde(default)]
     pub(super) known: Vec<(String, Vec<String>)>,
     pub(super) unknown: Unknown,
@@ -22,17 +22,17 @@ pub(crate) struct Fields {
     pub(super) rules: Vec<Rule>,
 }
 
-/// What is done about a field nobody knows.
+/// The treatment of an unknown field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Unknown {
     Ignored,
     Refused,
-    /// Refused; a name may also be written in `snake_case`.
+    /// Refused; names may also be written in `snake_case`.
     RefusedInEitherCase,
 }
 
-/// Refuses a body with a field that is not known.
+/// Refuses a body with an unknown field.
 pub(crate) fn check_fields(fields: &Fields, body: &Value) -> Result<(), ApiError> {
     if fields.unknown == Unknown::Ignored {
         return Ok(());
@@ -60,7 +60,7 @@ pub(crate) fn check_rules(fields: &'static Fields, input: RuleInput<'_>) -> Resu
     rules::check(&fields.rules, input)
 }
 
-/// `top_p` as `topP`.
+/// Turns `top_p` into `topP`.
 fn camel(name: &str) -> String {
     let mut words = name.split('_');
     let first = words.next().unwrap_or_default().to_owned();

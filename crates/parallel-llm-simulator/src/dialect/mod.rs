@@ -1,7 +1,7 @@
-//! Whom the simulator pretends to be: one row for each endpoint, and everything in which providers differ as values.
+//! The simulated providers: one row per endpoint, with all their differences as values.
 //!
-//! The tables lie in `assets/` and are read by `table`. How an answer is written is left to `protocol`; nothing outside this
-//! folder asks for a provider by its name, OpenRouter excepted.
+//! `table` reads the rows from `assets/`; `protocol` encodes the answers. Outside this folder only OpenRouter is
+//! treated by name.
 
 mod auth;
 mod error;
@@ -20,61 +20,61 @@ pub(crate) use rule_input::RuleInput;
 use serde::Deserialize;
 use table::DIALECTS;
 
-/// One endpoint of one provider. Rows of the same name belong together: a native endpoint and a compatible one.
+/// One endpoint of one provider. A native endpoint and a compatible one share their name.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Dialect {
     /// The name a test uses, such as `anthropic`.
     pub(crate) name: &'static str,
-    /// The real one's host, as a page of its proxy names it.
+    /// The host of the real provider, for the error page of its proxy.
     pub(crate) host: &'static str,
     /// The path of the base URL.
     pub(crate) prefix: &'static str,
-    /// The path of the endpoint; for Gemini's own, what stands before the model.
+    /// The path of the endpoint; for Gemini's native one, the part before the model.
     pub(crate) path: &'static str,
-    /// The path of its list of models, and how that is shaped.
+    /// The path of the model list, and its shape.
     pub(crate) models_path: &'static str,
     pub(crate) list: List,
     pub(crate) protocol: Protocol,
-    /// Headers that may carry the key; none of them means that no key is needed.
+    /// Headers that may carry the key.
     pub(crate) key_headers: Vec<&'static str>,
     pub(crate) needs_key: bool,
-    /// A header without which nothing is answered.
+    /// A header that every request must have.
     pub(crate) version_header: Option<&'static str>,
-    /// The provider's display name, as the log shows it; `None` is the lab of the model.
+    /// The provider's display name in the log; `None` uses the provider of the model's lab.
     pub(crate) provider: Option<&'static str>,
-    /// Whose models are sold.
+    /// The models on offer.
     pub(crate) model_names: ModelNames,
     /// The name of its table in `fields.json`.
     pub(super) fields: &'static str,
-    /// Fields that limit the answer; the first one that is there counts.
+    /// Fields that limit the output tokens; the first one in the request applies.
     pub(crate) limits: Vec<&'static str>,
     pub(crate) shape: Shape,
     /// The name of its table in `errors.json`.
     pub(super) errors: &'static str,
-    /// What comes before the letters of an id.
+    /// The prefix of an id.
     pub(crate) id_prefix: &'static str,
-    /// Headers of every reply; `{id}` is the id of the request.
+    /// Headers of every reply; `{id}` is replaced by the request id.
     pub(crate) headers: Vec<(&'static str, &'static str)>,
     pub(crate) usage: UsageLocation,
     pub(crate) counts: Counts,
     pub(crate) reasoning: ReasoningField,
-    /// Whether the first chunk only says `role` and later ones leave it out.
+    /// Whether the first chunk holds only `role`, and later ones omit it.
     pub(crate) role_first: bool,
-    /// A first chunk without choices, with this field.
+    /// The field of a first chunk without choices.
     pub(crate) preface: Option<&'static str>,
     pub(crate) keep_alive: KeepAlive,
     /// White space before a body that is not streamed.
     pub(crate) padding: Option<String>,
-    /// Whether the tokens asked for count against the context, besides the prompt's.
+    /// Whether the requested output tokens count towards the context, besides the prompt's.
     pub(crate) output_counts: bool,
-    /// Tokens of context after which a prompt is cut without a word.
+    /// Tokens of context beyond which a prompt is silently cut.
     pub(crate) cuts_prompt_at: Option<u64>,
     /// Whether events end in CRLF.
     pub(crate) crlf: bool,
 }
 
-/// How requests and answers are built.
+/// The format of requests and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Protocol {
@@ -84,29 +84,29 @@ pub(crate) enum Protocol {
     Messages,
     /// Gemini's `generateContent` and `streamGenerateContent`.
     Gemini,
-    /// Ollama's `/api/chat`: one JSON object in each line.
+    /// Ollama's `/api/chat`: one JSON object per line.
     Lines,
 }
 
-/// Which models an endpoint answers for, and under which names.
+/// The models of an endpoint, and how they are named.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ModelNames {
     /// Full slugs and aliases.
     Router,
-    /// The names of this lab's models, without the lab.
+    /// This lab's models, named without the lab.
     Lab(&'static str),
-    /// The names of all labs' models, with or without the lab.
+    /// All labs' models, named with or without the lab.
     Any,
 }
 
-/// How a list of models is shaped.
+/// The shape of a model list.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum List {
-    /// OpenRouter's own.
+    /// OpenRouter's.
     Router,
-    /// `{"object":"list","data":[…]}`; the field that holds the length of the context, if there is one.
+    /// `{"object":"list","data":[…]}`, with the name of the field for the context length, if any.
     OpenAi {
         context_field: Option<&'static str>,
     },
@@ -116,21 +116,21 @@ pub(crate) enum List {
     Tags,
 }
 
-/// How an error looks.
+/// The shape of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Shape {
-    /// OpenRouter's, made by `refusal`.
+    /// OpenRouter's: `{"error":{"message","code","metadata"},"user_id"}`.
     Router,
     /// `{"error":{"message","type","param","code"}}`.
     OpenAi,
-    /// `{"error":{"code","message"}}` for what the gateway says, OpenAI's for the rest.
+    /// `{"error":{"code","message"}}` for errors of the gateway, OpenAI's shape for all others.
     Azure,
     /// `{"type":"error","error":{"type","message"},"request_id"}`.
     Anthropic,
     /// `{"error":{"code","message","status","details"}}`.
     Gemini,
-    /// The same in a list.
+    /// Gemini's shape inside a list.
     GeminiList,
     /// `{"code":"…","error":"…"}`.
     Xai,
@@ -144,52 +144,52 @@ pub(crate) enum Shape {
     Bare,
 }
 
-/// Where a stream of `chat/completions` says what it used.
+/// The position of the usage in a stream of `chat/completions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum UsageLocation {
-    /// In a last chunk that repeats the choice with its finish reason: OpenRouter.
+    /// In an additional last chunk that repeats the finish reason: OpenRouter.
     Repeated,
-    /// In a last chunk without choices, if `stream_options.include_usage` asks for it.
+    /// In an additional last chunk without choices, if `stream_options.include_usage` is set.
     OnRequest,
     /// In the chunk with the finish reason.
     WithFinish,
     /// In the choice of the chunk with the finish reason.
     InChoice,
-    /// In `x_groq` of the chunk with the finish reason, and on request in a last one.
+    /// In `x_groq` of the chunk with the finish reason, and on request in an additional chunk.
     XGroq,
 }
 
-/// Which counts `usage` holds besides those everybody has.
+/// The counts in `usage` besides the common ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Counts {
     /// Cost and all details.
     Router,
     Plain,
-    /// Hits and misses of the prompt's cache.
+    /// Cache hits and misses of the prompt.
     DeepSeek,
-    /// Cached tokens at the top.
+    /// Cached tokens at the top level.
     Moonshot,
-    /// The cost in ticks; completion tokens leave reasoning out, as xAI counts them.
+    /// The cost in ticks; xAI's completion tokens exclude reasoning.
     Xai,
 }
 
-/// Where reasoning stands in a message.
+/// The position of reasoning in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ReasoningField {
     /// `reasoning` and `reasoning_details`.
     Router,
-    /// This field.
+    /// The field of this name.
     Named(&'static str),
     /// Parts of the type `thinking` in `content`.
     Parts,
-    /// It is counted and not shown.
+    /// Reasoning is counted but not shown.
     Hidden,
 }
 
-/// What is sent while nothing else is.
+/// The keep-alive of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum KeepAlive {
@@ -197,7 +197,7 @@ pub(crate) enum KeepAlive {
     Comment(&'static str),
     /// Anthropic's `ping`.
     Ping,
-    /// Nothing, unless a fault makes a proxy send empty comments.
+    /// None, unless a fault makes a proxy send empty comments.
     Never,
 }
 
@@ -207,17 +207,17 @@ impl Dialect {
     }
 }
 
-/// What a path asks of a dialect.
+/// The endpoint that a path belongs to.
 #[derive(Debug)]
 pub(crate) enum Route<'a> {
-    /// An answer; Gemini's own endpoint has the model and the method in its path.
+    /// An answer; the rest of the path is Gemini's model and method.
     Chat(&'static Dialect, &'a str),
     Models(&'static Dialect),
-    /// Nothing that this dialect knows.
+    /// A path below the dialect's prefix that it does not serve.
     Unknown(&'static Dialect),
 }
 
-/// The route a path leads to; `None` if no dialect begins like this, or OpenRouter's `listing` has it.
+/// The route of a path; `None` outside all prefixes, and for OpenRouter's paths that `listing` serves.
 pub(crate) fn route(path: &str) -> Option<Route<'_>> {
     let chat = |row: &'static Dialect| {
         let rest = path.strip_prefix(row.path)?;
@@ -235,14 +235,14 @@ pub(crate) fn route(path: &str) -> Option<Route<'_>> {
     inside.max_by_key(|row| row.prefix.len()).map(Route::Unknown)
 }
 
-/// The names of all dialects, each once, OpenRouter first.
+/// The names of all dialects, OpenRouter first.
 pub(crate) fn names() -> Vec<&'static str> {
     let mut names: Vec<&'static str> = DIALECTS.iter().map(|row| row.name).collect();
     names.dedup();
     names
 }
 
-/// The base URL of a dialect at this origin (scheme and authority).
+/// The base URL of a dialect, below this origin (scheme and authority).
 pub(crate) fn base_url(origin: &str, name: &str) -> Option<String> {
     let row = DIALECTS.iter().find(|row| row.name == name)?;
     Some(format!("{origin}{}", row.prefix))

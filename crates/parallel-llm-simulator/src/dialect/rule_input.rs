@@ -1,11 +1,11 @@
-//! What is judged of a request, and where in it a value stands.
+//! The parts of a request that rules look at, and the lookup of values by path.
 
 use hyper::header::HeaderMap;
 use serde_json::Value;
 
 use crate::catalogue::Model;
 
-/// A request, as the rules see it.
+/// A request as rules see it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RuleInput<'a> {
     pub(crate) body: &'a Value,
@@ -15,7 +15,7 @@ pub(crate) struct RuleInput<'a> {
     pub(crate) forbids_reasoning: bool,
 }
 
-/// Every value at a path such as `messages[].role`, with where it stands.
+/// Every value at a path such as `messages[].role`, with its exact path.
 pub(super) fn values<'a>(body: &'a Value, path: &str) -> Vec<(Vec<String>, &'a Value)> {
     let mut found = vec![(Vec::new(), body)];
     for name in path.split('.').filter(|name| !name.is_empty()) {
@@ -34,7 +34,7 @@ pub(super) fn values<'a>(body: &'a Value, path: &str) -> Vec<(Vec<String>, &'a V
     found
 }
 
-/// The items of a list: all of them, or the one with this number.
+/// The items of a list: all of them, or the one at this index.
 fn items<'a>(at: &[String], list: &'a Value, index: &str) -> Vec<(Vec<String>, &'a Value)> {
     let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
     let wanted = |path: &usize| index.is_empty() || index.parse() == Ok(*path);

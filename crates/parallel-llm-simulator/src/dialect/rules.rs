@@ -1,4 +1,4 @@
-//! Rules about single fields: where, when, what is wrong, and what is said. The rules stand in `assets/fields.json`.
+//! The rules about single fields, read from `assets/fields.json`: path, condition, violation and error text.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::{ApiError, ErrorDetails, ErrorKind};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rule {
-    /// Where the field stands, as in the fields of its endpoint.
+    /// The path of the field, as in the fields of its endpoint.
     path: String,
     #[serde(default)]
     when: When,
@@ -19,7 +19,7 @@ pub(super) struct Rule {
     error: ErrorText,
 }
 
-/// For which requests a rule holds.
+/// The requests that a rule applies to.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum When {
@@ -27,9 +27,9 @@ enum When {
     Always,
     /// The model can reason.
     Reasoner,
-    /// The model reasons now: it can, and the request does not switch it off.
+    /// The model can reason, and the request does not switch it off.
     Reasoning,
-    /// The model cannot be kept from reasoning.
+    /// Reasoning cannot be switched off.
     Mandatory,
     /// The model cannot reason.
     NoReasoner,
@@ -37,24 +37,24 @@ enum When {
     Version(String, String),
 }
 
-/// What is wrong about the value.
+/// The violation.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Wrong {
-    /// It is there.
+    /// The field is present.
     Present,
-    /// It is not there.
+    /// The field is missing.
     Missing,
     Above(f64),
-    /// It is this text.
+    /// The value is this text.
     Is(String),
-    /// It is none of these texts.
+    /// The value is none of these texts.
     NoneOf(Vec<String>),
-    /// It is more than the model writes.
+    /// The value exceeds the model's limit on output tokens.
     AboveOutputMax,
 }
 
-/// Refuses a request that breaks a rule: the first rule that is broken.
+/// Returns the error of the first rule that the request violates.
 pub(super) fn check(rules: &'static [Rule], input: RuleInput<'_>) -> Result<(), ApiError> {
     for rule in rules.iter().filter(|rule| rule.when.holds(input)) {
         if let Some((at, value)) = rule.broken(input) {

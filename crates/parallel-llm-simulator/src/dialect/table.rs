@@ -1,12 +1,11 @@
-//! The tables of `assets/`, read once: every endpoint that is spoken, what a request to it may hold, and what its errors
-//! say.
+//! Reads the tables of `assets/`: endpoints, fields and error texts.
 //!
-//! - `dialects.json`: the endpoints. Those of one name stand together, the first of them gives the base URL, and
-//!   OpenRouter's is the first of all. A field that is left out is as in [`Dialect::default`].
-//! - `fields.json`: fields and rules by the name that an endpoint calls them by.
-//! - `errors.json`: errors by provider and kind. A kind that a provider has no error for is said as OpenAI says it, since
-//!   all but three copied their errors from there. They follow the providers' documents and what clients have reported
-//!   of them, and may drift.
+//! - `dialects.json`: the endpoints. Rows of one name are adjacent, the first of them gives the base URL, and
+//!   OpenRouter's row is the first of all. [`Dialect::default`] fills in missing fields.
+//! - `fields.json`: fields and rules, by the name in an endpoint's row.
+//! - `errors.json`: error texts by provider and kind. A provider without a text of its own uses OpenAI's, since all but
+//!   three copied their errors from there. The texts follow the providers' documentation and reports of clients, and
+//!   may be outdated.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -17,7 +16,7 @@ use super::error_text::{ErrorKind, ErrorText};
 use super::fields::Fields;
 use super::{Counts, Dialect, KeepAlive, List, ModelNames, Protocol, ReasoningField, Shape, UsageLocation};
 
-/// Whose errors are said where a provider has none of its own.
+/// The provider whose error texts are the fallback.
 const FALLBACK: &str = "openai";
 
 pub(super) static DIALECTS: LazyLock<Vec<Dialect>> =
@@ -34,7 +33,7 @@ fn read<T: Deserialize<'static>>(text: &'static str) -> T {
 }
 
 impl Default for Dialect {
-    /// What most providers that copied OpenAI have in common.
+    /// The features that most providers took over from OpenAI.
     fn default() -> Self {
         Self {
             name: "",
@@ -70,14 +69,14 @@ impl Default for Dialect {
 }
 
 impl Dialect {
-    /// What a request may hold.
+    /// The fields and rules of the endpoint.
     pub(crate) fn fields(&self) -> &'static Fields {
         &FIELDS[self.fields]
     }
 
-    /// What is said of an error: in this provider's own words, or in those everybody uses who copies OpenAI.
+    /// The text of an error: this provider's, or OpenAI's.
     pub(super) fn error(&self, kind: ErrorKind) -> &'static ErrorText {
-        // Whoever has no words for a hint of its own says the same without the hint.
+        // A provider without a text for a hinted rate limit uses its plain one.
         let plain = if kind == ErrorKind::RateHinted { ErrorKind::Rate } else { kind };
         let places = [self.errors, FALLBACK].map(|provider| &ERRORS[provider]);
         let found = places.iter().find_map(|errors| errors.get(&kind).or_else(|| errors.get(&plain)));

@@ -1,4 +1,4 @@
-//! `chat/completions`, in the dialect of each provider that speaks it.
+//! Encodes `chat/completions` in the dialect of each provider that speaks it.
 
 use serde_json::json;
 
@@ -11,15 +11,15 @@ use crate::ledger::cost_pico;
 use crate::money::Usd;
 use crate::sse::Frame;
 
-/// Pico-dollars in one of xAI's ticks.
+/// Pico-dollars in one tick of xAI's prices.
 const PICO_PER_TICK: i64 = 100;
 
-/// A draft in this form.
+/// A draft encoded as `chat/completions`.
 pub(super) struct Chat<'a> {
     draft: &'a Draft,
     wants_usage: bool,
     opening: Object,
-    /// Whether a chunk has said `role`.
+    /// Whether the chunk that holds `role` has been sent.
     role_sent: bool,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Chat<'a> {
         Self { draft, wants_usage, opening: opening(draft, "chat.completion.chunk"), role_sent: false }
     }
 
-    /// The chunk that says `role` and nothing else, where there is one.
+    /// The first chunk, which holds only `role`, in dialects that send one.
     fn role_chunk(&mut self) -> Option<Frame> {
         if !self.draft.dialect.role_first || std::mem::replace(&mut self.role_sent, true) {
             return None;
@@ -37,14 +37,14 @@ impl<'a> Chat<'a> {
         Some(frame(self.chunk(delta, None)))
     }
 
-    /// A chunk with this delta, after the one that says `role`.
+    /// A chunk with this delta, after the role chunk if that is due.
     fn chunks(&mut self, delta: Object) -> Vec<Frame> {
         let spoken = self.role_chunk();
         let chunk = frame(self.chunk(delta, None));
         spoken.into_iter().chain([chunk]).collect()
     }
 
-    /// A delta of this content; OpenRouter adds the role and content to whatever else it says.
+    /// A delta with this content; OpenRouter repeats role and content in every delta.
     fn delta(&self, content: Option<&str>) -> Object {
         let delta = Object::new();
         let delta = match content {
@@ -74,7 +74,7 @@ impl<'a> Chat<'a> {
         if self.draft.has_unknown_fields && !is_last { chunk.with("usage", &None::<&str>) } else { chunk }
     }
 
-    /// OpenRouter's end: the last chunk once more, with the usage.
+    /// OpenRouter's end: the last chunk is repeated with the usage.
     fn close_repeated(&self) -> Vec<Frame> {
         let draft = self.draft;
         if !draft.has_choice {
@@ -85,7 +85,7 @@ impl<'a> Chat<'a> {
         vec![frame(last.clone()), frame(last.nest("usage", usage))]
     }
 
-    /// The end as everybody else has it: the usage stands where the dialect says.
+    /// The end in all other dialects, with the usage where the dialect has it.
     fn close_plain(&mut self) -> Vec<Frame> {
         let draft = self.draft;
         let mut frames: Vec<Frame> = Vec::new();
@@ -112,7 +112,7 @@ impl<'a> Chat<'a> {
         frames
     }
 
-    /// A chunk without choices.
+    /// The chunk that holds the usage and no choices.
     fn usage_alone(&self) -> Frame {
         let usage = usage(self.draft, self.draft.completion_tokens());
         frame(self.opening.clone().list("choices", []).nest("usage", usage))
@@ -239,7 +239,7 @@ fn opening(draft: &Draft, object: &str) -> Object {
     }
 }
 
-/// The end of a choice: the finish reason, and OpenRouter's second one.
+/// Adds the finish reasons to a choice: OpenAI's and, for OpenRouter, the native one.
 fn finished(draft: &Draft, choice: Object, finish: Option<(&str, &str)>) -> Object {
     let choice = choice.with("finish_reason", &finish.map(|(finish, _)| finish));
     if draft.dialect.is_openrouter() {
@@ -272,13 +272,13 @@ fn whole_choice(draft: &Draft) -> Object {
     finished(draft, choice, Some((draft.finish, &draft.native_finish))).nest("message", message)
 }
 
-/// One of OpenRouter's details of reasoning.
+/// An item of OpenRouter's `reasoning_details`.
 fn detail(text: &str) -> Object {
     let detail = Object::new().with("type", "reasoning.text").with("text", text);
     detail.with("format", "unknown").with("index", &0)
 }
 
-/// Mistral's parts of a content.
+/// An item of Mistral's `content` list.
 fn thinking_part(text: &str) -> Object {
     Object::new().with("type", "thinking").list("thinking", [text_part(text)])
 }
@@ -287,13 +287,13 @@ fn text_part(text: &str) -> Object {
     Object::new().with("type", "text").with("text", text)
 }
 
-/// OpenRouter's error without anything around it, its code a word.
+/// OpenRouter's error without choices, whose code is a string.
 fn bare_error() -> Vec<u8> {
     let error = Object::new().with("message", "Upstream idle timeout exceeded").with("code", "server_error");
     Object::new().nest("error", error).with("user_id", USER_ID).bytes()
 }
 
-/// The `usage` object after so many tokens.
+/// The `usage` object after this many completion tokens.
 fn usage(draft: &Draft, completion_tokens: u64) -> Object {
     let reasoning_tokens = draft.reasoning_tokens().min(completion_tokens);
     let total = draft.prompt_tokens + completion_tokens;

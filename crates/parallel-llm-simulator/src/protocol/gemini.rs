@@ -1,4 +1,4 @@
-//! Gemini's `generateContent`: every chunk is a whole response, with the usage so far.
+//! Encodes Gemini's `generateContent`: every chunk is a whole response with the usage so far.
 
 use serde_json::json;
 
@@ -10,10 +10,10 @@ use crate::json::Object;
 use crate::request::token_count;
 use crate::sse::Frame;
 
-/// A draft in this form.
+/// A draft encoded as `generateContent`.
 pub(super) struct Gemini<'a> {
     draft: &'a Draft,
-    /// Bytes written so far, shown or not.
+    /// Bytes encoded so far, whether shown or not.
     thought_bytes: usize,
     said_bytes: usize,
 }
@@ -23,13 +23,13 @@ impl<'a> Gemini<'a> {
         Self { draft, thought_bytes: 0, said_bytes: 0 }
     }
 
-    /// The same with everything written.
+    /// The state after everything was encoded.
     fn written(draft: &'a Draft) -> Self {
         let said_bytes = draft.text().len() + draft.refusal.as_ref().map_or(0, String::len);
         Self { draft, thought_bytes: draft.reasoning.len(), said_bytes }
     }
 
-    /// A chunk that says this much so far.
+    /// A chunk with the usage so far.
     fn chunk(&self, candidates: Option<Object>) -> Object {
         let chunk = Object::new();
         let chunk = match candidates {
@@ -47,7 +47,7 @@ impl<'a> Gemini<'a> {
         }
     }
 
-    /// Counts of tokens; what a model thought is not in what its candidates say.
+    /// Token counts; thoughts are not part of the candidates' count.
     fn usage(&self) -> Object {
         let (thought_tokens, said_tokens) = (token_count(self.thought_bytes), token_count(self.said_bytes));
         let prompt_tokens = self.draft.prompt_tokens;
@@ -57,7 +57,7 @@ impl<'a> Gemini<'a> {
         if thought_tokens > 0 { usage.with("thoughtsTokenCount", &thought_tokens) } else { usage }
     }
 
-    /// What ends a candidate.
+    /// The finish reason in Gemini's words.
     fn finish_reason(&self) -> &str {
         match (&self.draft.refusal, self.draft.finish) {
             (Some(_), _) => "PROHIBITED_CONTENT",
@@ -68,7 +68,7 @@ impl<'a> Gemini<'a> {
         }
     }
 
-    /// Whether the last candidate comes without content.
+    /// Whether the last candidate has no content.
     fn is_withheld(&self) -> bool {
         self.draft.refusal.is_some() || self.draft.finish == "content_filter"
     }
@@ -144,7 +144,7 @@ fn text(text: &str) -> Object {
     Object::new().with("text", text)
 }
 
-/// A candidate; without parts it holds no content worth the name.
+/// A candidate; without parts it has at most a role as content.
 fn candidate(parts: Option<Vec<Object>>, finish_reason: Option<&str>) -> Object {
     let candidate = Object::new();
     let candidate = match parts {

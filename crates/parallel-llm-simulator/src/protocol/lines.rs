@@ -1,4 +1,4 @@
-//! Ollama's `/api/chat`: one JSON object in each line, the last with `done`.
+//! Encodes Ollama's `/api/chat`: one JSON object per line, the last with `done`.
 
 use super::Encoder;
 use crate::clock::iso_time;
@@ -8,13 +8,13 @@ use crate::fault::Fault;
 use crate::json::Object;
 use crate::sse::Frame;
 
-/// A draft in this form.
+/// A draft encoded for `/api/chat`.
 pub(super) struct Lines<'a> {
     draft: &'a Draft,
     created_at: String,
 }
 
-/// Nanoseconds a token takes, for the durations nobody checks.
+/// Nanoseconds per token in the reported durations.
 const TOKEN_NS: u64 = 8_000_000;
 
 impl<'a> Lines<'a> {

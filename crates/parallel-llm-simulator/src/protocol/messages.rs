@@ -1,4 +1,4 @@
-//! Anthropic's `messages`: named events around blocks of content.
+//! Encodes Anthropic's `messages`: named events around content blocks.
 
 use super::Encoder;
 use crate::dialect::error_body;
@@ -7,10 +7,10 @@ use crate::fault::Fault;
 use crate::json::Object;
 use crate::sse::Frame;
 
-/// A draft in this form.
+/// A draft encoded as `messages`.
 pub(super) struct Messages<'a> {
     draft: &'a Draft,
-    /// Blocks begun, and what the last one holds while it is open.
+    /// Number of blocks begun, and the kind of the open one.
     blocks: u32,
     open: Option<Block>,
 }
@@ -26,7 +26,7 @@ impl<'a> Messages<'a> {
         Self { draft, blocks: 0, open: None }
     }
 
-    /// Begins a block of this kind unless it is open, ending another.
+    /// Begins a block of this kind unless it is open; ends any other first.
     fn begin(&mut self, block: Block) -> Vec<Frame> {
         if self.open == Some(block) {
             return Vec::new();
@@ -46,7 +46,7 @@ impl<'a> Messages<'a> {
         frames
     }
 
-    /// Ends the open block; thinking is signed first.
+    /// Ends the open block; a thinking block is signed first.
     fn end(&mut self) -> Vec<Frame> {
         let Some(block) = self.open.take() else { return Vec::new() };
         let mut frames = Vec::new();
@@ -94,7 +94,7 @@ impl<'a> Messages<'a> {
             .with("output_tokens", &output_tokens)
     }
 
-    /// The blocks of a body.
+    /// The content blocks of a body.
     fn content(&self, part: Option<&str>) -> Vec<Object> {
         let draft = self.draft;
         if !draft.has_choice {
@@ -176,12 +176,12 @@ impl Encoder for Messages<'_> {
     }
 }
 
-/// What is sent while nothing else is.
+/// The keep-alive event.
 pub(super) fn ping() -> Frame {
     event("ping", event_of("ping"))
 }
 
-/// The first field of every event is its name.
+/// Every event's data begins with its name.
 fn event_of(name: &str) -> Object {
     Object::new().with("type", name)
 }
@@ -198,7 +198,7 @@ fn text(text: &str) -> Object {
     Object::new().with("type", "text").with("text", text)
 }
 
-/// Stands for what only Anthropic can check.
+/// A stand-in for the signature that only Anthropic can verify.
 fn signature(draft: &Draft) -> String {
     blake3::hash(draft.reasoning.as_bytes()).to_hex().to_string()
 }

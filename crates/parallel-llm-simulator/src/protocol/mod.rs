@@ -1,6 +1,6 @@
-//! Writes a draft in the form of each protocol: what a stream consists of, and the body without streaming.
+//! Encodes a draft for each protocol: the frames of a stream, and the body without streaming.
 //!
-//! Nothing here waits or breaks; `stream` and `whole` set the pace and break where the draft says.
+//! Nothing here waits or breaks off; `stream` and `whole` do.
 
 mod chat;
 mod gemini;
@@ -12,44 +12,44 @@ use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::sse::Frame;
 
-/// What a protocol makes of a draft, piece by piece.
+/// Encodes a draft in one protocol, piece by piece.
 pub(crate) trait Encoder {
-    /// What comes before the first token, at once.
+    /// The frames before the first token.
     fn open(&mut self) -> Vec<Frame> {
         Vec::new()
     }
 
-    /// A piece of reasoning; nothing if it is not shown.
+    /// A piece of reasoning; no frames if reasoning is hidden.
     fn reasoning(&mut self, piece: &str) -> Vec<Frame>;
 
     /// A piece of the answer.
     fn text(&mut self, piece: &str) -> Vec<Frame>;
 
-    /// The words of a model that refuses.
+    /// The text of a refusal.
     fn refusal(&mut self, words: &str) -> Vec<Frame>;
 
-    /// The reason to stop, what was used, and the end mark.
+    /// The finish reason, the usage and the end mark.
     fn close(&mut self) -> Vec<Frame>;
 
-    /// An error in the middle.
+    /// An error in the middle of a stream.
     fn failure(&mut self, fault: Fault) -> Vec<Frame>;
 
-    /// A piece whose JSON breaks off.
+    /// A frame whose JSON breaks off.
     fn broken(&mut self) -> Frame {
         let last = self.text("This chunk never arrives whole.").pop();
         last.map_or(Frame::Comment(String::new()), Frame::halved)
     }
 
-    /// The body without streaming; `None` is the whole answer, `Some` the first part of one that failed.
+    /// The body without streaming: `None` for the whole answer, `Some` for the first part of one that failed.
     fn whole(&self, part: Option<&str>) -> Vec<u8>;
 
-    /// The body for a prompt that was stopped, where that is no error.
+    /// The body for a moderated prompt, in protocols where that is not an error.
     fn blocked(&self) -> Option<Vec<u8>> {
         None
     }
 }
 
-/// The form of the draft's own protocol. `wants_usage`: the request asks for the usage of a stream.
+/// The encoder of the draft's protocol. `wants_usage`: the request asks for usage in a stream.
 pub(crate) fn encoder(draft: &Draft, wants_usage: bool) -> Box<dyn Encoder + '_> {
     match draft.dialect.protocol {
         Protocol::Chat => Box::new(chat::Chat::new(draft, wants_usage)),
@@ -59,7 +59,7 @@ pub(crate) fn encoder(draft: &Draft, wants_usage: bool) -> Box<dyn Encoder + '_>
     }
 }
 
-/// The type of a streamed body.
+/// The content type of a streamed body.
 pub(crate) fn stream_type(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Lines => "application/x-ndjson",
@@ -67,7 +67,7 @@ pub(crate) fn stream_type(protocol: Protocol) -> &'static str {
     }
 }
 
-/// What a dialect sends while nothing else is; `None` if that is nothing.
+/// The dialect's keep-alive frame, if it sends any.
 pub(crate) fn keep_alive(draft: &Draft) -> Option<Frame> {
     match draft.dialect.keep_alive {
         KeepAlive::Comment(text) => Some(Frame::Comment(text.to_owned())),
@@ -76,7 +76,7 @@ pub(crate) fn keep_alive(draft: &Draft) -> Option<Frame> {
     }
 }
 
-/// What a proxy in between sends, whoever is behind it.
+/// A keep-alive frame as a proxy sends it, for any provider.
 pub(crate) fn proxy_keep_alive(protocol: Protocol) -> Frame {
     match protocol {
         Protocol::Lines => Frame::Line(Vec::new()),

@@ -1,11 +1,11 @@
-//! Turns bodies of the other protocols into a chat request.
+//! Converts request bodies of the other protocols into a chat request.
 
 use serde::Deserialize;
 use serde_json::{Error, Value};
 
 use super::{ChatRequest, Content, Message, Part, Thinking};
 
-/// Anthropic's `messages`: the system prompt stands beside the messages.
+/// Anthropic's `messages`: the system prompt is a field beside the messages.
 pub(super) fn messages(body: &Value) -> Result<ChatRequest, Error> {
     #[derive(Deserialize)]
     struct MessagesBody {
@@ -29,7 +29,7 @@ pub(super) fn messages(body: &Value) -> Result<ChatRequest, Error> {
     })
 }
 
-/// Gemini's `generateContent`: parts are told by the field they have, and both cases of a name are right.
+/// Gemini's `generateContent`: a part's field gives its kind, and field names may be camel or snake case.
 pub(super) fn gemini(body: &Value) -> Result<ChatRequest, Error> {
     #[derive(Deserialize)]
     struct GeminiBody {
@@ -66,7 +66,7 @@ pub(super) fn gemini(body: &Value) -> Result<ChatRequest, Error> {
     })
 }
 
-/// Ollama's `/api/chat`: it streams unless told not to, and images stand beside the text.
+/// Ollama's `/api/chat`: streaming is the default, and images are a field beside the text.
 pub(super) fn lines(body: &Value) -> Result<ChatRequest, Error> {
     #[derive(Deserialize)]
     struct OllamaBody {
@@ -102,7 +102,7 @@ pub(super) fn lines(body: &Value) -> Result<ChatRequest, Error> {
         model: body.model,
         messages: body.messages.map(|lines| lines.into_iter().map(message).collect()),
         stream: body.stream.unwrap_or(true),
-        // A limit below zero is none.
+        // A negative limit means no limit.
         max_tokens: body.options.num_predict.and_then(|tokens| u64::try_from(tokens).ok()),
         thinking: is_off.then(|| Thinking { kind: "disabled".to_owned() }),
         context_tokens: body.options.num_ctx,
@@ -110,7 +110,7 @@ pub(super) fn lines(body: &Value) -> Result<ChatRequest, Error> {
     })
 }
 
-/// What one side said.
+/// One message.
 #[derive(Deserialize)]
 struct Turn {
     #[serde(default)]

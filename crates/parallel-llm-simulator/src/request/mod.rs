@@ -1,7 +1,6 @@
-//! Reads the body of a chat request, whatever the protocol: the fields the simulator acts on, and nothing else.
+//! Parses the body of a chat request in any protocol: only the fields the simulator acts on.
 //!
-//! What else a body may hold is left to `dialect`. What is wrong with a body is said as a value; how that is answered
-//! is left to `dialect` too.
+//! `dialect` checks all other fields and turns a [`BadBody`] into the provider's own error.
 
 mod foreign;
 
@@ -10,7 +9,7 @@ use serde_json::Value;
 
 use crate::dialect::Protocol;
 
-/// A chat request. The field names are those of `chat/completions`; other protocols are turned into it.
+/// A chat request. Field names are those of `chat/completions`; other protocols are converted.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ChatRequest {
     pub(crate) model: Option<String>,
@@ -23,15 +22,15 @@ pub(crate) struct ChatRequest {
     reasoning_effort: Option<String>,
     thinking: Option<Thinking>,
     stream_options: Option<StreamOptions>,
-    /// Whether reasoning is to be shown; only Gemini asks.
+    /// Whether to hide the reasoning; only Gemini asks.
     #[serde(skip)]
     pub(crate) hides_thoughts: bool,
-    /// Tokens of context, where a request can say so.
+    /// Context length in tokens, if the request sets one.
     #[serde(skip)]
     pub(crate) context_tokens: Option<u64>,
 }
 
-/// One message; only its role and its text matter here.
+/// One message: its role and its content.
 #[derive(Debug, Deserialize)]
 struct Message {
     #[serde(default)]
@@ -40,7 +39,7 @@ struct Message {
     content: Content,
 }
 
-/// Text, or parts of which some are text.
+/// Text, or a list of parts.
 #[derive(Debug, Default, Deserialize)]
 #[serde(untagged)]
 enum Content {
@@ -63,7 +62,7 @@ struct Reasoning {
     enabled: Option<bool>,
 }
 
-/// Anthropic's, DeepSeek's and Moonshot's switch.
+/// The reasoning switch of Anthropic, DeepSeek and Moonshot.
 #[derive(Debug, Deserialize)]
 struct Thinking {
     #[serde(rename = "type")]
@@ -76,10 +75,10 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-/// Why a body is no chat request.
+/// Why a body is not a chat request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BadBody {
-    /// No JSON, or nothing in it to answer.
+    /// Invalid JSON, or an empty list of messages.
     Empty,
     /// Neither `prompt` nor `messages`.
     NoMessages,
@@ -88,7 +87,7 @@ pub(crate) enum BadBody {
 }
 
 impl ChatRequest {
-    /// Reads the text of a body of `chat/completions`.
+    /// Parses a body of `chat/completions`.
     pub(crate) fn read(body: &[u8]) -> Result<Self, BadBody> {
         let request: Self = serde_json::from_slice(body).map_err(|error| match error.classify() {
             serde_json::error::Category::Data => BadBody::WrongType(error.to_string()),
@@ -97,7 +96,7 @@ impl ChatRequest {
         request.with_messages()
     }
 
-    /// Reads a body of this protocol that is JSON already.
+    /// Parses a JSON body of this protocol.
     pub(crate) fn of(protocol: Protocol, body: &Value) -> Result<Self, BadBody> {
         let read = match protocol {
             Protocol::Chat => Self::deserialize(body),
@@ -116,19 +115,19 @@ impl ChatRequest {
         }
     }
 
-    /// Tokens of the prompt: the bytes of all text over four, rounded up.
+    /// Prompt tokens: the bytes of all text divided by four, rounded up.
     pub(crate) fn prompt_tokens(&self) -> u64 {
         let bytes: usize = self.messages().iter().map(|message| message.content.bytes()).sum();
         token_count(bytes)
     }
 
-    /// The text of the last message of the user.
+    /// The text of the last user message.
     pub(crate) fn question(&self) -> String {
         let asked = self.messages().iter().rev().find(|message| message.role == "user");
         asked.or(self.messages().last()).map(|message| message.content.text()).unwrap_or_default()
     }
 
-    /// The most tokens the answer may have: the first of these fields that the request has.
+    /// The limit on output tokens: the first of these fields that the request has.
     pub(crate) fn output_tokens_max(&self, fields: &[&str]) -> Option<u64> {
         fields.iter().find_map(|field| match *field {
             "max_completion_tokens" => self.max_completion_tokens,
@@ -147,7 +146,7 @@ impl ChatRequest {
         self.stream_options.as_ref().is_some_and(|options| options.include_usage)
     }
 
-    /// What is in the messages besides text, each in the catalogue's word: `image`, `file`, `audio` or `video`.
+    /// The modalities of the messages besides text, in the catalogue's words: `image`, `file`, `audio` or `video`.
     pub(crate) fn modalities(&self) -> impl Iterator<Item = &'static str> {
         self.messages().iter().flat_map(|message| message.content.parts()).filter_map(Part::modality)
     }
@@ -183,7 +182,7 @@ impl Content {
 }
 
 impl Part {
-    /// `None` for text, and for what nobody has a word for.
+    /// `None` for text and for unknown kinds.
     fn modality(&self) -> Option<&'static str> {
         Some(match self.kind.as_str() {
             "image" | "image_url" | "input_image" => "image",
@@ -195,7 +194,7 @@ impl Part {
     }
 }
 
-/// The simulator's tokenizer: four bytes are a token.
+/// The simulator's tokenizer: one token per four bytes.
 pub(crate) fn token_count(bytes: usize) -> u64 {
     bytes.div_ceil(4) as u64
 }
