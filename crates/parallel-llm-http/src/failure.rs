@@ -9,7 +9,7 @@ use super::status::{self, Fault};
 use parallel_llm_service::report::ErrorReport;
 
 /// Whoever asks over HTTP has no command line, and may be anybody.
-pub const WORDS: Vocabulary = Vocabulary { audience: Audience::Tenant, ..next::PLAIN };
+pub const VOCABULARY: Vocabulary = Vocabulary { audience: Audience::Tenant, ..next::PLAIN };
 
 /// The answer to a request that came to this failure, under the status of its code.
 pub fn response(failure: &Failure) -> Response {
@@ -24,7 +24,7 @@ pub fn refusal(fault: Fault, failure: &Failure) -> Response {
 /// Whoever asks has no command line, and is told when to come again where that is known.
 fn under(status: StatusCode, failure: &Failure) -> Response {
     let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-    let mut response = (status, json, ErrorReport::line(failure, &WORDS)).into_response();
+    let mut response = (status, json, ErrorReport::line(failure, &VOCABULARY)).into_response();
     if let Some(ms) = failure.retry_after_ms {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1000)));
     }

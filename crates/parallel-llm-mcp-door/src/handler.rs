@@ -17,7 +17,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 
 use super::call::Call;
-use super::{completion, outcome, prompts, resources, task, tools, version};
+use super::{completion, prompts, resources, run_result, task, tools, version};
 use parallel_llm_service::{Principal, Services, Shutdown};
 
 /// What a client's model is told about this server. It stands in its context all the time, so it is short.
@@ -272,7 +272,7 @@ async fn guard(
     call: impl Future<Output = Result<CallToolResponse, Failure>>,
 ) -> CallToolResponse {
     let done = unpanicked(call).await.and_then(|done| done);
-    done.unwrap_or_else(|failure| outcome::of_failure(principal, failure).into())
+    done.unwrap_or_else(|failure| run_result::of_failure(principal, failure).into())
 }
 
 /// Makes an answer of whatever becomes of a request that is no call of a tool.

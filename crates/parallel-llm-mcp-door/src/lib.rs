@@ -11,7 +11,6 @@
 //! nothing that was paid for; a panic ends one call and nothing else.
 
 mod address;
-mod agreement;
 mod arguments;
 mod body;
 mod call;
@@ -26,7 +25,6 @@ mod handler;
 mod lifecycle;
 mod line;
 mod outbox;
-mod outcome;
 mod part;
 mod pending;
 mod pipe;
@@ -36,6 +34,7 @@ mod refusal;
 mod request_id;
 mod resources;
 mod result;
+mod run_result;
 mod schema;
 mod sessions;
 pub mod stdio;
@@ -44,8 +43,8 @@ mod task;
 mod tools;
 mod unread;
 mod version;
+pub mod vocabulary;
 mod wire;
-pub mod words;
 
 use rmcp::service::{RoleServer, ServerInitializeError};
 use rmcp::transport::IntoTransport;

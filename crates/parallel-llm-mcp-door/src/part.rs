@@ -10,7 +10,7 @@ use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
 use super::result;
-use super::words;
+use super::vocabulary;
 use parallel_llm_service::attachment;
 use parallel_llm_service::report::next_steps::render_next_steps;
 use parallel_llm_service::{Principal, RunHandle, Services};
@@ -21,7 +21,7 @@ const PAGE_CHARS: usize = 40_000;
 /// The parts, as they are written.
 const PARTS: [&str; 6] = ["`report`", "`answer`", "`answer:1` (a seat)", "`prompt`", "`plan`", "`events`"];
 /// What is said where a text was there and is not any more.
-pub(super) const TEXTS_GONE: &str = "the texts of this run were not kept";
+pub(super) const TEXTS_NOT_KEPT: &str = "the texts of this run were not kept";
 
 /// A piece of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Part {
     /// The text of this part of a run as this principal is told it; the events are with whoever stores them.
     pub(super) fn text(self, principal: &Principal, run: &Run) -> Result<Arc<str>, Failure> {
         let missing = |what: String| Err(Failure::new(Code::Usage, what).with_next(Advice::SeeReportPart));
-        let gone = || Err(Failure::new(Code::Usage, TEXTS_GONE).with_next(Operation::KeepTexts));
+        let gone = || Err(Failure::new(Code::Usage, TEXTS_NOT_KEPT).with_next(Operation::KeepTexts));
         match self {
             Self::Answer => match &run.outcome {
                 Some(Outcome { text: Some(text), .. }) => Ok(Arc::clone(text)),
@@ -83,7 +83,7 @@ impl Part {
             Self::Prompt => Ok(attachment::prompt_text(&run.plan).into()),
             Self::Plan => {
                 let mut plan = attachment::plan_json(&principal.redact_plan(&run.plan));
-                render_next_steps(&mut plan, words::of(principal));
+                render_next_steps(&mut plan, vocabulary::of(principal));
                 Ok(format!("{plan:#}").into())
             }
             Self::Report | Self::Events => missing("this part is no text of the run".to_owned()),
@@ -109,7 +109,7 @@ pub(super) fn lines(principal: &Principal, events: Vec<Recorded>) -> Result<Stri
             return Ok(line);
         }
         let mut event: Value = serde_json::from_str(&line)?;
-        render_next_steps(&mut event, words::of(principal));
+        render_next_steps(&mut event, vocabulary::of(principal));
         Ok::<_, serde_json::Error>(event.to_string())
     };
     let lines = events.into_iter().map(line).collect::<Result<Vec<_>, _>>();

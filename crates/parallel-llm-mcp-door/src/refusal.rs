@@ -10,7 +10,7 @@ use rmcp::model::ErrorCode;
 use serde_json::Value;
 
 use super::line::Refusal;
-use super::words;
+use super::vocabulary;
 use parallel_llm_engine::text::safe;
 use parallel_llm_http::status::Fault;
 use parallel_llm_service::Principal;
@@ -62,7 +62,7 @@ async fn as_object(response: Response) -> Response {
     };
     parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     parts.headers.remove(header::CONTENT_LENGTH);
-    Response::from_parts(parts, Body::from(ErrorReport::line(&failure, words::of(&Principal::Owner))))
+    Response::from_parts(parts, Body::from(ErrorReport::line(&failure, vocabulary::of(&Principal::Owner))))
 }
 
 /// A reply of the protocol whose message is a sentence of some length.

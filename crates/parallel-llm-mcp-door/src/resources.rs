@@ -18,9 +18,9 @@ use super::address::{
     self, Address, JSON, JSON_LINES, MARKDOWN, PART_PRIORITY, PART_TEMPLATE, RUN_PRIORITY, RUN_TEMPLATE,
     annotations, third_party,
 };
-use super::outcome;
 use super::part::{self, Part};
-use super::words;
+use super::run_result;
+use super::vocabulary;
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::report::cost::Cost;
 use parallel_llm_service::report::next_steps::next_step;
@@ -109,7 +109,7 @@ pub(super) async fn read(service: &Services, uri: &str) -> Result<ReadResourceRe
 /// A failure that is not about the address, as this principal is told of it in an error of the protocol.
 pub(super) fn error_of(principal: &Principal, failure: Failure) -> ErrorData {
     let failure = principal.redact(failure);
-    let data = json!({ "code": failure.code, "next": next_step(&failure, words::of(principal)) });
+    let data = json!({ "code": failure.code, "next": next_step(&failure, vocabulary::of(principal)) });
     match failure.code {
         Code::ScopeMissing | Code::TokenRefused => {
             ErrorData::invalid_request(sentence(principal, &failure), Some(data))
@@ -119,7 +119,7 @@ pub(super) fn error_of(principal: &Principal, failure: Failure) -> ErrorData {
 }
 
 fn sentence(principal: &Principal, failure: &Failure) -> String {
-    format!("{}: {}", failure.message, next_step(failure, words::of(principal)))
+    format!("{}: {}", failure.message, next_step(failure, vocabulary::of(principal)))
 }
 
 /// One run of the list.
@@ -170,7 +170,7 @@ impl Cursor {
 
 /// What stands there.
 async fn text(address: &Address, service: &Services, run: &RunHandle) -> Result<String, Failure> {
-    let described = || outcome::of_report(&service.principal, run.report());
+    let described = || run_result::of_report(&service.principal, run.report());
     match address.part {
         None => Ok(first_text(&described().content)),
         Some(Part::Report) => Ok(described().structured_content.unwrap_or_default().to_string()),

@@ -12,7 +12,7 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-use super::{outcome, progress, resources};
+use super::{progress, resources, run_result};
 use parallel_llm_service::{Detached, RunHandle, Services};
 use parallel_llm_settings::clock;
 
@@ -41,7 +41,7 @@ pub(super) async fn get(service: &Services, task_id: &str) -> Result<GetTaskResu
         RunStatus::Running => TaskPayload::Working,
         RunStatus::Cancelled => TaskPayload::Cancelled,
         // Also where it was interrupted: its report says so, and how to go on.
-        _ => completed(&outcome::of_report(&service.principal, handle.wait(None).await)),
+        _ => completed(&run_result::of_report(&service.principal, handle.wait(None).await)),
     };
     let task = seed(&handle, payload.status());
     Ok(GetTaskResult::new(DetailedTask::new(task, payload)))

@@ -17,7 +17,7 @@ use crate::command::{self, Command, CommandContext, Serve};
 use crate::doors;
 use crate::exit;
 use crate::terminal::console::Console;
-use crate::terminal::words;
+use crate::terminal::vocabulary;
 use crate::watchdog;
 use parallel_llm_service::telemetry;
 use parallel_llm_service::{Services, Shutdown, TokenState};
@@ -206,7 +206,7 @@ async fn log_tokenless(service: &Services) {
         Ok(_) => tracing::warn!("no token is in force, so every request is answered 401: {advice}"),
         Err(failure) => tracing::warn!(
             "tokens cannot be looked up, so those who bring one are answered 503: {failure}; {}",
-            words::say(failure.next_steps())
+            vocabulary::describe(failure.next_steps())
         ),
     }
 }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::arguments::{self, Argument, Kind, Values};
 use crate::call::Call;
 use crate::part::{self, Part};
-use crate::{outcome, schema};
+use crate::{run_result, schema};
 use parallel_llm_service::KnownRun;
 use parallel_llm_service::report::Report;
 
@@ -28,7 +28,7 @@ const ARGUMENTS: &[Argument] = &[
     },
     Argument {
         name: "wait_s",
-        kind: Kind::Whole(0, outcome::WAIT_S_MAX),
+        kind: Kind::Whole(0, run_result::WAIT_S_MAX),
         about: "Seconds to wait while running.",
         example: "50",
     },
@@ -73,7 +73,7 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
     let wait = Duration::from_secs(values.whole("wait_s").unwrap_or_default());
     let report = wait_for(call, run_id.trim(), wait).await?;
     if part == Part::Report {
-        return Ok(outcome::of_report(&call.service.principal, report));
+        return Ok(run_result::of_report(&call.service.principal, report));
     }
     let text = match part {
         Part::Events => events(call, &report.run_id).await?.into(),

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::arguments::{self, Argument, Kind, Values};
 use crate::call::Call;
-use crate::outcome::RESULT_BYTES_MAX;
-use crate::words;
+use crate::run_result::RESULT_BYTES_MAX;
+use crate::vocabulary;
 use crate::{result, schema};
 use parallel_llm_service::Overview;
 use parallel_llm_service::report::next_steps::render_next_steps;
@@ -49,7 +49,7 @@ pub(super) fn tool() -> Tool {
 /// Lists them.
 pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
     let search = Values::read(ARGUMENTS, arguments)?.text("search").unwrap_or_default();
-    Ok(render(&call.service.models.overview(search.trim()).await?, words::of(&call.service.principal)))
+    Ok(render(&call.service.models.overview(search.trim()).await?, vocabulary::of(&call.service.principal)))
 }
 
 fn render(list: &Overview, words: &Vocabulary) -> CallToolResult {

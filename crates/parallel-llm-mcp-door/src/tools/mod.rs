@@ -10,8 +10,8 @@ use rmcp::model::{CallToolResponse, CallToolResult, InputRequiredResult, JsonObj
 use serde_json::json;
 
 use super::call::Call;
-use super::outcome;
 use super::progress::Progress;
+use super::run_result;
 use parallel_llm_service::{Begun, Order, RunHandle};
 
 /// Their names, in the order they are listed.
@@ -83,8 +83,8 @@ async fn begin(call: &Call, order: Order) -> Result<Started, Failure> {
 /// The answer of a run that this call pays for, in time.
 async fn answer(call: &Call, handle: &RunHandle, progress: &mut Progress) -> CallToolResult {
     match call.paid_answer(handle, progress).await {
-        Ok(report) => outcome::of_report(&call.service.principal, report),
-        Err(taken_back) => outcome::of_run_failure(&call.service.principal, handle.id(), taken_back),
+        Ok(report) => run_result::of_report(&call.service.principal, report),
+        Err(taken_back) => run_result::of_run_failure(&call.service.principal, handle.id(), taken_back),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::exit;
 use crate::terminal::agreement;
 use crate::terminal::console::Tone;
 use crate::terminal::summary;
-use crate::terminal::words;
+use crate::terminal::vocabulary;
 use parallel_llm_service::attachment::Attachments;
 use parallel_llm_service::report::Report;
 use parallel_llm_service::{Question, RunHandle};
@@ -256,7 +256,7 @@ pub(super) async fn finish(
 ) -> Result<u8, Failure> {
     let mut signals = Signals::new();
     if let Some(note) = handle.note() {
-        context.console.say(&format!("{}; {}", note.message, words::say(note.next_steps())));
+        context.console.say(&format!("{}; {}", note.message, vocabulary::describe(note.next_steps())));
     }
     let mut report = match view::follow(context, handle, ask.view(), ask.leaving(), &mut signals).await {
         Followed::Decided(report) => *report,
@@ -275,7 +275,7 @@ pub(super) async fn finish(
     // A person sees the answer at once; a program is told once, and whole.
     if ask.linger && (ask.json || ask.jsonl) {
         view::close(context, handle, true, &mut signals).await;
-        report = handle.wait(None).await.said(&words::COMMAND_LINE);
+        report = handle.wait(None).await.in_vocabulary(&vocabulary::COMMAND_LINE);
     }
     render(context, ask, handle, &report);
     let run = view::close(context, handle, ask.linger, &mut signals).await;

@@ -11,7 +11,7 @@ use super::models::pretty;
 use super::view::{self, Followed, Leaving, View};
 use crate::exit;
 use crate::terminal::console::{Console, Tone};
-use crate::terminal::words::COMMAND_LINE;
+use crate::terminal::vocabulary::COMMAND_LINE;
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::{Depth, Diagnosis, Finding, Health, Probe, ProbeReport};
 use parallel_llm_settings::private_files;
@@ -64,7 +64,7 @@ pub(super) async fn run(context: &CommandContext<'_>, doctor: &Doctor) -> Result
     if let Some(path) = &doctor.bundle {
         write(path, &pretty(&context.service.doctor.bundle(&diagnosis).await?))?;
     }
-    let diagnosis = diagnosis.said(&COMMAND_LINE);
+    let diagnosis = diagnosis.in_vocabulary(&COMMAND_LINE);
     render(context, doctor, &diagnosis);
     Ok(match diagnosis.state {
         Health::Failed => exit::FAILED,
@@ -184,7 +184,7 @@ fn render(context: &CommandContext<'_>, doctor: &Doctor, diagnosis: &Diagnosis) 
 }
 
 fn line(finding: &Finding) -> String {
-    let next = finding.next.as_ref().map(|next| next.said(&COMMAND_LINE));
+    let next = finding.next.as_ref().map(|next| next.render(&COMMAND_LINE));
     let next = next.map(|next| format!("\n{:26}next: {next}", "")).unwrap_or_default();
     safe::for_terminal(&format!("{:<8} {:<16} {}{next}", finding.state.word(), finding.check, finding.found))
 }

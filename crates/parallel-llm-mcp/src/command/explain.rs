@@ -6,7 +6,7 @@ use parallel_llm_engine::{Code, Failure};
 
 use super::CommandContext;
 use crate::exit;
-use crate::terminal::words;
+use crate::terminal::vocabulary;
 
 /// Tells one code, or all.
 pub(super) fn run(context: &CommandContext<'_>, code: Option<&str>) -> Result<u8, Failure> {
@@ -32,7 +32,7 @@ pub(super) fn page(code: Code) -> String {
     format!(
         "{code}\n\n{}\n\nWorth trying again: {again}\nWhat to do: {}\nExit code: {}",
         code.about(),
-        words::say(code.next()),
+        vocabulary::describe(code.next()),
         exit::of(code)
     )
 }

@@ -5,7 +5,7 @@ use parallel_llm_engine::Code;
 
 use super::{Arguments, CommandContext};
 use crate::exit;
-use crate::terminal::words;
+use crate::terminal::vocabulary;
 use parallel_llm_install::clients;
 use parallel_llm_service::report::Report;
 use parallel_llm_settings::settings;
@@ -68,7 +68,7 @@ fn errors() -> String {
         let row = format!(
             "| `{code}` | {} | {} | {retryable} | {} |\n",
             code.about(),
-            words::say(code.next()),
+            vocabulary::describe(code.next()),
             exit::of(*code)
         );
         page += &row;

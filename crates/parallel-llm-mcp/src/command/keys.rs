@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{CommandContext, hidden, tokens};
 use crate::exit;
-use crate::terminal::words;
+use crate::terminal::vocabulary;
 use parallel_llm_settings::keys::{self, KeptKey, KeyLine, KeySource};
 
 /// Keep the keys of providers, and make tokens that let others ask here
@@ -120,8 +120,10 @@ fn render(line: &KeyLine) -> String {
         KeySource::Variable => format!("variable {}", name(&line.variable)),
         KeySource::Command => format!("command {}", name(&line.program)),
         KeySource::Kept if line.configured => "kept".to_owned(),
-        KeySource::Kept => format!("kept, but there is no such provider: {}", words::say(&line.advice)),
-        KeySource::None if line.needed => format!("none: {}", words::say(&line.advice)),
+        KeySource::Kept => {
+            format!("kept, but there is no such provider: {}", vocabulary::describe(&line.advice))
+        }
+        KeySource::None if line.needed => format!("none: {}", vocabulary::describe(&line.advice)),
         KeySource::None => "none, and none is needed".to_owned(),
     }
 }

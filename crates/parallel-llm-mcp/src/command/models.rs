@@ -8,7 +8,7 @@ use super::CommandContext;
 use crate::exit;
 use crate::terminal::console::Tone;
 use crate::terminal::table::{self, Column};
-use crate::terminal::words::{self, COMMAND_LINE};
+use crate::terminal::vocabulary::{self, COMMAND_LINE};
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::age::age;
 use parallel_llm_service::{
@@ -220,7 +220,7 @@ fn render_lists(context: &CommandContext<'_>, lists: &[ListLine]) {
         context.console.say(&context.console.tone(Tone::Dim, &safe::for_terminal(&line)));
         if let Some(error) = &list.error {
             let why = if is_there { "not newer" } else { "why" };
-            let line = format!("  {why}: {} (next: {})", error.message, words::say(&error.steps));
+            let line = format!("  {why}: {} (next: {})", error.message, vocabulary::describe(&error.steps));
             context.console.say(&context.console.tone(Tone::Warning, &safe::for_terminal(&line)));
         }
     }
@@ -249,7 +249,7 @@ fn render_roll_call(context: &CommandContext<'_>, model_check: &ModelCheck) {
 
 fn present_row(model: &CheckedModel) -> Vec<String> {
     let alias = model.alias_of.as_ref().map(|target| format!("stands for {target}"));
-    let remark = [alias, model.message.clone(), model.next.as_deref().map(words::say)];
+    let remark = [alias, model.message.clone(), model.next.as_deref().map(vocabulary::describe)];
     vec![
         model.standing.word().to_owned(),
         model.id.clone(),

@@ -12,7 +12,7 @@ use crate::terminal::console::Console;
 use crate::terminal::live;
 use crate::terminal::plain;
 use crate::terminal::summary;
-use crate::terminal::words::COMMAND_LINE;
+use crate::terminal::vocabulary::COMMAND_LINE;
 use parallel_llm_service::RunHandle;
 use parallel_llm_service::report::Report;
 use parallel_llm_settings::signals::{Signal, Signals};
@@ -70,7 +70,7 @@ pub(super) async fn follow(
         handle.wait(None).await
     };
     tokio::select! {
-        report = shown => Followed::Decided(Box::new(report.said(&COMMAND_LINE))),
+        report = shown => Followed::Decided(Box::new(report.in_vocabulary(&COMMAND_LINE))),
         signal = signals.next() => {
             leave(context, handle, leaving, signals).await;
             Followed::Stopped(signal)
@@ -113,7 +113,7 @@ async fn leave(context: &CommandContext<'_>, handle: &RunHandle, leaving: Leavin
         handle.abort();
     }
     give_up(context, handle, signals).await;
-    let (run, report) = (handle.snapshot(), handle.report().said(&COMMAND_LINE));
+    let (run, report) = (handle.snapshot(), handle.report().in_vocabulary(&COMMAND_LINE));
     summary::render(&context.console, &run, &report);
 }
 
@@ -212,7 +212,7 @@ fn event_line(handle: &RunHandle, update: &Update) -> Option<Value> {
             "seq": run.seq,
             "elapsed_ms": run.elapsed_ms,
             "event": "snapshot",
-            "report": handle.report_of(run).said(&COMMAND_LINE).to_json(),
+            "report": handle.report_of(run).in_vocabulary(&COMMAND_LINE).to_json(),
         })),
         Update::Begun(_) | Update::Text { .. } => None,
     }

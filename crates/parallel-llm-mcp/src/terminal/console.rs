@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::io::IsTerminal;
 
-use crate::terminal::words::{self, COMMAND_LINE};
+use crate::terminal::vocabulary::{self, COMMAND_LINE};
 use anstyle::{AnsiColor, Style};
 use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use parallel_llm_engine::{Code, Failure};
@@ -200,7 +200,7 @@ impl Console {
         }
         let word = self.tone(Tone::Bad, &format!("error[{}]", failure.code));
         self.insist(&format!("{word}: {}", safe::for_terminal(&failure.message)));
-        self.insist(&format!("  next: {}", safe::for_terminal(&words::say(failure.next_steps()))));
+        self.insist(&format!("  next: {}", safe::for_terminal(&vocabulary::describe(failure.next_steps()))));
     }
 
     /// Writes on stderr, line ends as given: a question that is answered on the same line, or a picture that stays.

@@ -8,5 +8,5 @@ pub mod plain;
 pub mod seat;
 pub mod summary;
 pub mod table;
-pub mod words;
+pub mod vocabulary;
 mod writer;

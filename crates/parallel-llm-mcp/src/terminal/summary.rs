@@ -1,6 +1,6 @@
 //! What stands below an answer: who wrote it, who is missing, what it cost, where the files lie.
 
-use crate::terminal::words;
+use crate::terminal::vocabulary;
 use parallel_llm_engine::run::outcome::Checked;
 use parallel_llm_engine::run::{Run, SkippedCalls};
 use parallel_llm_engine::{Code, Failure, OutcomeKind, RunStatus};
@@ -48,7 +48,7 @@ fn lines(console: &Console, run: &Run, report: &Report) -> Vec<String> {
         let next = seat
             .failure
             .as_ref()
-            .map(|failure| format!(" (next: {})", words::say(failure.next_steps())))
+            .map(|failure| format!(" (next: {})", vocabulary::describe(failure.next_steps())))
             .unwrap_or_default();
         let state = if run.is_decided() { "no longer waited for" } else { "still at it" };
         let reason = described.reason.unwrap_or_else(|| state.to_owned());
@@ -62,7 +62,7 @@ fn lines(console: &Console, run: &Run, report: &Report) -> Vec<String> {
             "warning[{}]: {} (next: {})",
             warning.code,
             warning.message,
-            words::say(warning.next_steps())
+            vocabulary::describe(warning.next_steps())
         );
         lines.push(console.tone(Tone::Warning, &safe::for_terminal(&text)));
     }
@@ -78,7 +78,7 @@ fn lines(console: &Console, run: &Run, report: &Report) -> Vec<String> {
         run.answered(),
         run.seats.len(),
         match report.spent_now_usd {
-            Some(_) => report.cost_told(),
+            Some(_) => report.cost_described(),
             None => Cost::of(run).described(),
         },
         worth(run),

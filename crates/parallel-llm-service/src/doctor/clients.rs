@@ -76,7 +76,7 @@ mod tests {
                     "{} {}; {}",
                     finding.state.word(),
                     finding.found,
-                    finding.next.map(|next| next.said(&next::PLAIN)).unwrap_or_default()
+                    finding.next.map(|next| next.render(&next::PLAIN)).unwrap_or_default()
                 )
             })
         };

@@ -199,7 +199,7 @@ mod tests {
             finding
                 .next
                 .unwrap()
-                .said(&next::PLAIN)
+                .render(&next::PLAIN)
                 .starts_with("`sudo chown -R \"$(id -u)\" '/a b'`, or set")
         );
     }

@@ -275,11 +275,11 @@ async fn aside(look: impl FnOnce() -> Vec<Finding> + Send + 'static) -> Vec<Find
 }
 
 impl Diagnosis {
-    /// The same with what to do in a door's words.
+    /// The same with its remedies in a door's vocabulary.
     #[must_use]
-    pub fn said(mut self, words: &Vocabulary) -> Self {
+    pub fn in_vocabulary(mut self, vocabulary: &Vocabulary) -> Self {
         for finding in &mut self.findings {
-            finding.next = finding.next.take().map(|next| Remedy::Words(next.said(words)));
+            finding.next = finding.next.take().map(|next| Remedy::Text(next.render(vocabulary)));
         }
         self
     }

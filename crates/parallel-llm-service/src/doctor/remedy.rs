@@ -1,42 +1,42 @@
-//! What to do about a finding.
+//! The remedy of a finding.
 
 use parallel_llm_engine::value::next::{self, Advice, Next, Vocabulary};
 use serde::{Serialize, Serializer};
 
-/// What to do about a finding: steps that a door can say in its words, or words that are for this machine alone.
+/// How to fix what a finding reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// Words for whoever sits at this machine.
-    Words(String),
-    /// One of these.
+    /// Text for the user at this machine, the same at every door.
+    Text(String),
+    /// One of these steps, in the vocabulary of a door.
     Steps(Vec<Next>),
 }
 
 impl Remedy {
-    /// The remedy in a door's words.
-    pub fn said(&self, words: &Vocabulary) -> String {
+    /// The remedy in a door's vocabulary.
+    pub fn render(&self, vocabulary: &Vocabulary) -> String {
         match self {
-            Self::Words(text) => text.clone(),
-            Self::Steps(steps) => next::say(steps, words),
+            Self::Text(text) => text.clone(),
+            Self::Steps(steps) => next::say(steps, vocabulary),
         }
     }
 }
 
 impl Serialize for Remedy {
     fn serialize<S: Serializer>(&self, target: S) -> Result<S::Ok, S::Error> {
-        target.serialize_str(&self.said(&next::PLAIN))
+        target.serialize_str(&self.render(&next::PLAIN))
     }
 }
 
 impl From<&str> for Remedy {
-    fn from(words: &str) -> Self {
-        Self::Words(words.to_owned())
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
     }
 }
 
 impl From<String> for Remedy {
-    fn from(words: String) -> Self {
-        Self::Words(words)
+    fn from(text: String) -> Self {
+        Self::Text(text)
     }
 }
 

@@ -306,13 +306,13 @@ pub enum FilesState {
 }
 
 impl Report {
-    /// The same with its next steps in a door's words.
+    /// The same report with its next steps in a door's vocabulary.
     #[must_use]
-    pub fn said(mut self, words: &Vocabulary) -> Self {
+    pub fn in_vocabulary(mut self, vocabulary: &Vocabulary) -> Self {
         let of_seats = self.answers.iter_mut().filter_map(|seat| seat.error.as_mut());
         let of_calls = self.calls.iter_mut().filter_map(|call| call.error.as_mut());
         for error in self.error.iter_mut().chain(&mut self.warnings).chain(of_seats).chain(of_calls) {
-            error.next = next::say(&error.steps, words);
+            error.next = next::say(&error.steps, vocabulary);
         }
         self
     }
@@ -373,7 +373,7 @@ impl Report {
 
     /// What it cost in words, and what of that was spent now, where most of it was before: `$0.00 now, $0.0037 in all since
     /// it was asked on 2026-11-20`.
-    pub fn cost_told(&self) -> String {
+    pub fn cost_described(&self) -> String {
         let described = self.cost().described();
         let Some((spent_usd, asked_at)) = self.spent_now_usd.zip(self.asked_at.as_deref()) else {
             return described;
@@ -525,14 +525,14 @@ impl ErrorReport {
     }
 
     /// A failure as that one JSON object, on one line, so that it also ends a list of events.
-    pub fn line(failure: &Failure, words: &Vocabulary) -> String {
-        Self::of(failure).said(words).envelope().to_string()
+    pub fn line(failure: &Failure, vocabulary: &Vocabulary) -> String {
+        Self::of(failure).in_vocabulary(vocabulary).envelope().to_string()
     }
 
-    /// The same with its next step in a door's words.
+    /// The same error with its next step in a door's vocabulary.
     #[must_use]
-    pub fn said(mut self, words: &Vocabulary) -> Self {
-        self.next = next::say(&self.steps, words);
+    pub fn in_vocabulary(mut self, vocabulary: &Vocabulary) -> Self {
+        self.next = next::say(&self.steps, vocabulary);
         self
     }
 }

@@ -7,7 +7,7 @@ use parallel_llm_engine::{Code, Failure, RunId};
 use super::Moment;
 use crate::command::CommandContext;
 use crate::exit;
-use crate::terminal::words::COMMAND_LINE;
+use crate::terminal::vocabulary::COMMAND_LINE;
 
 /// Make the files of runs anew, or print their reports one a line
 ///
@@ -82,7 +82,7 @@ async fn wanted(context: &CommandContext<'_>, export: &Export) -> Result<Vec<Run
 /// Exports one run, and gives what is told of it: its report or its folder.
 async fn one(context: &CommandContext<'_>, export: &Export, run_id: RunId) -> Result<String, Failure> {
     if export.jsonl {
-        return Ok(context.service.runs.load(run_id).await?.report().said(&COMMAND_LINE).line());
+        return Ok(context.service.runs.load(run_id).await?.report().in_vocabulary(&COMMAND_LINE).line());
     }
     let folder = context.service.runs.export(run_id, export.dir.as_deref()).await?;
     Ok(folder.display().to_string())

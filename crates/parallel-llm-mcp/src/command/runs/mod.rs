@@ -17,7 +17,7 @@ use self::moment::Moment;
 use super::CommandContext;
 use super::continuing;
 use crate::exit;
-use crate::terminal::words;
+use crate::terminal::vocabulary;
 use parallel_llm_service::report::age::age;
 use parallel_llm_service::report::cost::Cost;
 use parallel_llm_service::{RunFilter, RunSummary};
@@ -143,7 +143,7 @@ async fn list(
     }
     let damaged = runs.iter().filter(|run| run.is_damaged).count();
     if damaged > 0 {
-        let next = words::say(Code::Damaged.next());
+        let next = vocabulary::describe(Code::Damaged.next());
         context.console.say(&format!(
             "warning[damaged]: {damaged} of these lines are not what was written (next: {next})"
         ));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::terminal::words;
+use crate::terminal::vocabulary;
 use parallel_llm_engine::Failure;
 use tokio::time::Instant;
 
@@ -115,7 +115,7 @@ fn render(context: &CommandContext<'_>, purging: &Purging) {
 
 fn why_it_stays(error: &ErrorReport) -> String {
     let run_id = error.run_id.as_deref().unwrap_or_default();
-    format!("run {run_id} stays: {} (next: {})", error.message, words::say(&error.steps))
+    format!("run {run_id} stays: {} (next: {})", error.message, vocabulary::describe(&error.steps))
 }
 
 /// What goes, in one line.

@@ -8,7 +8,7 @@ use crate::terminal::agreement;
 use crate::terminal::console::Tone;
 use crate::terminal::plain;
 use crate::terminal::summary;
-use crate::terminal::words::COMMAND_LINE;
+use crate::terminal::vocabulary::COMMAND_LINE;
 use parallel_llm_service::KnownRun;
 
 /// What is said where there was a text.
@@ -38,9 +38,9 @@ pub(super) async fn run(context: &CommandContext<'_>, show: &Show) -> Result<u8,
         return Err(Failure::new(Code::Internal, "a run of another process cannot be live in this one"));
     };
     if show.json {
-        context.console.data(&past.report().said(&COMMAND_LINE).pretty());
+        context.console.data(&past.report().in_vocabulary(&COMMAND_LINE).pretty());
     } else if show.agreement {
-        context.console.page(&agreement::page(&past.report().said(&COMMAND_LINE)));
+        context.console.page(&agreement::page(&past.report().in_vocabulary(&COMMAND_LINE)));
     } else if show.events {
         let mut lines = Vec::with_capacity(past.events.len());
         past.replay(|run, event| lines.push(plain::line(run, event)));
@@ -48,7 +48,7 @@ pub(super) async fn run(context: &CommandContext<'_>, show: &Show) -> Result<u8,
     } else if let Some(number) = show.seat {
         return show_seat(context, &past.run, number);
     } else {
-        let report = past.report().said(&COMMAND_LINE);
+        let report = past.report().in_vocabulary(&COMMAND_LINE);
         match &report.answer {
             Some(answer) => context.console.data(answer),
             None => context.console.say(&context.console.tone(Tone::Warning, &why_no_answer(&past.run))),

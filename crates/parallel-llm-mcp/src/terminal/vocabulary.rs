@@ -6,7 +6,7 @@ use parallel_llm_engine::value::next::{self, Argument, Audience, Limit, Next, Op
 pub const COMMAND_LINE: Vocabulary = Vocabulary { operation, argument, limit, audience: Audience::Owner };
 
 /// A choice of steps in the words of the command line.
-pub fn say(steps: &[Next]) -> String {
+pub fn describe(steps: &[Next]) -> String {
     next::say(steps, &COMMAND_LINE)
 }
 
@@ -194,9 +194,9 @@ mod tests {
     fn a_door_without_a_command_line_names_no_flag_and_no_command() {
         let tenant = tenant();
         let doors = [
-            ("tools, for the owner", *parallel_llm_mcp_door::words::of(&Principal::Owner)),
-            ("tools, for others", *parallel_llm_mcp_door::words::of(&tenant)),
-            ("HTTP", parallel_llm_http::failure::WORDS),
+            ("tools, for the owner", *parallel_llm_mcp_door::vocabulary::of(&Principal::Owner)),
+            ("tools, for others", *parallel_llm_mcp_door::vocabulary::of(&tenant)),
+            ("HTTP", parallel_llm_http::failure::VOCABULARY),
         ];
         for (door, words) in doors {
             for steps in every_choice() {
@@ -212,7 +212,8 @@ mod tests {
         const OWNERS: [&str; 6] =
             ["/home", "data folder", "`chmod", "[providers", "your own file", "permissions"];
         let tenant = tenant();
-        for words in [*parallel_llm_mcp_door::words::of(&tenant), parallel_llm_http::failure::WORDS] {
+        for words in [*parallel_llm_mcp_door::vocabulary::of(&tenant), parallel_llm_http::failure::VOCABULARY]
+        {
             for steps in every_choice() {
                 let said = next::say(&steps, &words);
                 let described = OWNERS.into_iter().find(|word| said.contains(word));
@@ -227,7 +228,7 @@ mod tests {
     #[test]
     fn the_command_line_has_a_name_for_everything() {
         for steps in every_choice() {
-            let said = say(&steps);
+            let said = describe(&steps);
             assert!(!said.is_empty() && !said.ends_with(['.', ' ']), "{said:?}");
             assert!(next::say(&steps, &PLAIN).len() > 4);
         }
