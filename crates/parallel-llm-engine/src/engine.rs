@@ -50,7 +50,7 @@ impl Engine {
         Self { caller, journal, checker: None, retries: Arc::default(), text_budget }
     }
 
-    /// The same that checks answers this way, where a recipe wants them checked.
+    /// The same that checks answers this way, where a strategy wants them checked.
     #[must_use]
     pub fn with_checker(self, checker: Option<Arc<dyn Checker>>) -> Self {
         Self { checker, ..self }

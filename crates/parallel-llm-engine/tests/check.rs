@@ -436,7 +436,7 @@ async fn paid_answers_are_checked_by_another_part_of_their_run() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_but_the_panel_is_planned_and_paid() {
-    let plan = |recipe| staged(&cast(), &exam(&[])).asks(TASK, recipe).planned();
+    let plan = |strategy| staged(&cast(), &exam(&[])).asks(TASK, strategy).planned();
     let (checked, listed) = (plan(RECIPE), plan("panel"));
     assert_eq!((checked.steps.len(), checked.worst_case), (0, listed.worst_case));
     assert!(plan("best-of-n").worst_case > checked.worst_case);
@@ -456,7 +456,7 @@ async fn what_is_stored_has_no_words_of_the_check() {
 
 #[test]
 fn the_same_question_under_another_check_is_another_question() {
-    let hash = |recipe: &str, checker: Option<&str>| {
+    let hash = |strategy: &str, checker: Option<&str>| {
         let defaults = Defaults {
             panel: vec!["ada".to_owned(), "bob".to_owned()],
             checker: checker.map(str::to_owned),
@@ -465,7 +465,7 @@ fn the_same_question_under_another_check_is_another_question() {
         let catalogue = Catalogue::new(["ada", "bob"].map(info).into(), true);
         let terms =
             Terms { defaults: &defaults, providers: &providers(), catalogues: &catalogues(catalogue) };
-        let request = RunRequest { strategy: Some(recipe.to_owned()), ..RunRequest::prompt(TASK) };
+        let request = RunRequest { strategy: Some(strategy.to_owned()), ..RunRequest::prompt(TASK) };
         RunPlan::resolve(request, &terms, identity(1)).expect("it is sound").plan_hash
     };
     assert_ne!(hash(RECIPE, Some("one")), hash(RECIPE, Some("other")));

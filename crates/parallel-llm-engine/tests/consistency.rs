@@ -180,12 +180,12 @@ async fn answers_that_say_the_same_are_not_compared() {
 
 #[tokio::test(start_paused = true)]
 async fn it_costs_a_call_more_than_the_panel() {
-    for (seats, recipe, calls) in
+    for (seats, strategy, calls) in
         [(3, "consistency", 4), (4, "consistency", 5), (4, "consistency@orders=2", 6)]
     {
-        let told = staged(&cast()[..seats], judges(10, MERIT), recipe).run().await;
-        assert_eq!(told.asked.len(), calls, "{recipe}");
-        assert_eq!(told.planned_calls(), calls, "{recipe}");
+        let told = staged(&cast()[..seats], judges(10, MERIT), strategy).run().await;
+        assert_eq!(told.asked.len(), calls, "{strategy}");
+        assert_eq!(told.planned_calls(), calls, "{strategy}");
         always::costs_what_was_asked(&told);
     }
 }
@@ -194,8 +194,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn neither_names_nor_arrival_decide(cast in any_cast(TEXTS), two in any::<bool>()) {
-        let recipe = if two { "consistency@orders=2" } else { "consistency" };
-        let told = in_paused_time(staged(&cast, judges(10, MERIT), recipe).run());
+        let strategy = if two { "consistency@orders=2" } else { "consistency" };
+        let told = in_paused_time(staged(&cast, judges(10, MERIT), strategy).run());
         prop_assert_eq!(told.text(), TEXTS[2]);
     }
 }
@@ -204,7 +204,7 @@ fn cast() -> Cast {
     ["ada", "bob", "cyd", "dan"].into_iter().zip(TEXTS).map(|(name, text)| (name, 10, *text)).collect()
 }
 
-fn staged(cast: &[(&'static str, u64, &'static str)], judge: Reply, recipe: &str) -> Scene {
+fn staged(cast: &[(&'static str, u64, &'static str)], judge: Reply, strategy: &str) -> Scene {
     let panel = cast.iter().map(|(name, ms, text)| (*name, says(*ms, text)));
-    scene(panel.chain([("fuser", judge)])).asks(WHY, recipe)
+    scene(panel.chain([("fuser", judge)])).asks(WHY, strategy)
 }

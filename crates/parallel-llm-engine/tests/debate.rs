@@ -14,9 +14,9 @@ use crate::script::{Reply, after, fails, failure, hangs, prompt, says};
 const HOW_MANY: &str = "How many legs has a spider?";
 
 /// Three seats that say so, round after round.
-fn three(recipe: &str, texts: [&'static [&'static str]; 3]) -> Scene {
+fn three(strategy: &str, texts: [&'static [&'static str]; 3]) -> Scene {
     let panel = ["ada", "bob", "cyd"].into_iter().zip([10, 20, 30]).zip(texts);
-    scene(panel.map(|((name, ms), texts)| (name, speaks(ms, texts)))).asks(HOW_MANY, recipe)
+    scene(panel.map(|((name, ms), texts)| (name, speaks(ms, texts)))).asks(HOW_MANY, strategy)
 }
 
 /// What is told of each round.
@@ -171,20 +171,20 @@ async fn a_seat_sees_its_own_answer_apart_from_the_others() {
 async fn calls_money_and_rounds_are_those_of_the_table() {
     let names = ["ada", "bob", "cyd", "dan", "eve"];
     // Published: 7.7 and 14.6 for the panel and one round of revision.
-    for (recipe, seats, calls, cost, moments) in [
+    for (strategy, seats, calls, cost, moments) in [
         ("debate", 3, 6, "7.7", 2),
         ("debate", 5, 10, "14.6", 2),
         ("debate@rounds=2", 3, 9, "12.4", 3),
         ("debate@rounds=3", 5, 20, "33.8", 4),
     ] {
         let panel = names.iter().take(seats).map(|name| (*name, says(10, name)));
-        let told = scene(panel).asks("Who are you?", recipe).run().await;
+        let told = scene(panel).asks("Who are you?", strategy).run().await;
         let ms = told.run.decided_ms.expect("it is decided");
-        assert_eq!((told.asked.len(), ms), (calls, moments * 10), "{recipe} of {seats}");
-        assert_eq!(money(&told), cost, "{recipe} of {seats}");
+        assert_eq!((told.asked.len(), ms), (calls, moments * 10), "{strategy} of {seats}");
+        assert_eq!(money(&told), cost, "{strategy} of {seats}");
         costs_what_was_asked(&told);
         let plan = &told.plan;
-        assert_eq!(plan.called(&plan.seats, &plan.synthesizers, &plan.steps).len(), calls, "{recipe}");
+        assert_eq!(plan.called(&plan.seats, &plan.synthesizers, &plan.steps).len(), calls, "{strategy}");
     }
 }
 

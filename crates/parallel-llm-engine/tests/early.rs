@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parallel_llm_engine::call::hub::{Hub, Update};
 use parallel_llm_engine::plan::RunPlan;
-use parallel_llm_engine::request::recipe::Recipe;
+use parallel_llm_engine::request::strategy::StrategyChoice;
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::Recorded;
 use parallel_llm_engine::{CallerSlot, Code, PicoUsd, Reopening, Run, SeatNumber, StepNumber};
@@ -373,8 +373,8 @@ async fn whoever_takes_the_run_up_pays_for_no_text_twice() {
 
 #[tokio::test(start_paused = true)]
 async fn each_that_may_be_paid_for_is_planned() {
-    let planned = |recipe: &str| three_and(1, [("fuser", hangs())]).asks(QUESTION, recipe).planned();
-    let worst = |recipe: &str| planned(recipe).worst_case;
+    let planned = |strategy: &str| three_and(1, [("fuser", hangs())]).asks(QUESTION, strategy).planned();
+    let worst = |strategy: &str| planned(strategy).worst_case;
     let late = planned("synthesize@early=2");
     assert_eq!(late.steps.len(), 1);
     let step = late.worst_request(CallerSlot::Step(late.steps[0].number)).expect("the price is known");
@@ -389,7 +389,7 @@ async fn each_that_may_be_paid_for_is_planned() {
 #[test]
 fn what_cannot_be_early_is_said() {
     let told = |text: &str| {
-        let told = Recipe::parse(text).map(|recipe| recipe.to_string());
+        let told = StrategyChoice::parse(text).map(|strategy| strategy.to_string());
         told.unwrap_or_else(|failure| format!("{}; {}", failure.message, failure.next_step()))
     };
     insta::assert_snapshot!(told("synthesize@early=2,mode=free"), @"synthesize@early=2,mode=free");
@@ -398,8 +398,8 @@ fn what_cannot_be_early_is_said() {
     insta::assert_snapshot!(told("synthesize@first=3,early=2"), @"`early` cannot go with `first`: it is to be as many or more: a text of fewer would spare those that are not asked yet; leave one of them out");
     insta::assert_snapshot!(told("cascade@paranoid=on,top_k=2"), @"`paranoid=on` cannot go with `top_k=2`: texts are compared without each of three answers or more; leave one of them out");
     insta::assert_snapshot!(told("self-moa@paranoid=on,samples=2"), @"`paranoid=on` cannot go with `samples=2`: texts are compared without each of three answers or more; leave one of them out");
-    insta::assert_snapshot!(told("synthesize@early=1"), @"the knob `early` cannot be `1`; give a whole number from 2 to 63");
-    insta::assert_snapshot!(told("vote@early=2"), @"the strategy `vote` has no knob `early`; choose one of: first, weights, extractor, min_share");
+    insta::assert_snapshot!(told("synthesize@early=1"), @"the option `early` cannot be `1`; give a whole number from 2 to 63");
+    insta::assert_snapshot!(told("vote@early=2"), @"the strategy `vote` has no option `early`; choose one of: first, weights, extractor, min_share");
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,8 +9,8 @@ use parallel_llm_engine::plan::{DayLimit, RunPlan, Timers};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::catalogue::Inputs;
 use parallel_llm_engine::request::persona_prompt::{Brief, Stance};
-use parallel_llm_engine::request::recipe::{Knobs, Strategy, Switch};
 use parallel_llm_engine::request::routing::{DataCollection, Session};
+use parallel_llm_engine::request::strategy::{Strategy, StrategyOptions, Switch};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::run::outcome::{Judging, Round, Shortened, Verdict, Worth};
@@ -76,7 +76,7 @@ fn plan() -> RunPlan {
         strategy: Strategy::Synthesize,
         steps: Vec::new(),
         chosen_because: None,
-        knobs: Knobs::default(),
+        strategy_options: StrategyOptions::default(),
         timers: Timers { first_text_ms: 1, idle_ms: 2, content_ms: 3, call_ms: 4, run_ms: 5 },
         retries_max: 2,
         wait: Wait::Stragglers { share_percent: 60, after_ms: 45_000 },
@@ -255,7 +255,7 @@ fn events_of_a_run_that_goes_on() -> Vec<Recorded> {
         strategy: Strategy::Synthesize,
         steps: Vec::new(),
         chosen_because: None,
-        knobs: Knobs::default(),
+        strategy_options: StrategyOptions::default(),
         budget: PicoUsd::from_usd(3),
         limits: Vec::new(),
         warnings: Vec::new(),
@@ -334,9 +334,9 @@ fn events_of_a_run_with_layers() -> Vec<Recorded> {
     let key = StepKey { role: StepRole::Proposer, by: CallerSlot::Seat(SeatNumber(2)), round: 3 };
     let step = Step { number: StepNumber(9), key, input_tokens_max: 9_000, is_spare: false };
     let revised = StepKey { role: StepRole::Reviser, ..key };
-    let reopening = |strategy, knobs, key| Reopening {
+    let reopening = |strategy, strategy_options, key| Reopening {
         strategy,
-        knobs,
+        strategy_options,
         steps: vec![Step { key, ..step }],
         ..Reopening::resume(&plan(), Vec::new())
     };
@@ -358,9 +358,21 @@ fn events_of_a_run_with_layers() -> Vec<Recorded> {
         ..Outcome::new(OutcomeKind::Selected, "most")
     };
     let events = [
-        reopened(reopening(Strategy::Moa, Knobs { layers: Some(3), ..Knobs::default() }, key)),
-        reopened(reopening(Strategy::SelfMoa, Knobs { samples: Some(16), ..Knobs::default() }, key)),
-        reopened(reopening(Strategy::Debate, Knobs { rounds: Some(2), ..Knobs::default() }, revised)),
+        reopened(reopening(
+            Strategy::Moa,
+            StrategyOptions { layers: Some(3), ..StrategyOptions::default() },
+            key,
+        )),
+        reopened(reopening(
+            Strategy::SelfMoa,
+            StrategyOptions { samples: Some(16), ..StrategyOptions::default() },
+            key,
+        )),
+        reopened(reopening(
+            Strategy::Debate,
+            StrategyOptions { rounds: Some(2), ..StrategyOptions::default() },
+            revised,
+        )),
         Event::Decided { outcome: Box::new(outcome) },
     ];
     let record = |(index, event)| Recorded { seq: index as u64 + 1, elapsed_ms: index as u64 * 10, event };
@@ -533,11 +545,12 @@ fn what_a_reader_was_not_shown_is_read() {
     let (two, unshown) = (SeatNumber(2), r#""unshown":[2]"#);
     let outcome = Outcome { unshown: vec![two], ..Outcome::new(OutcomeKind::Fused, "") };
     let round = Round { unshown: vec![two], ..Round::default() };
-    let knobs = Knobs { top_k: Some(3), show_votes: Some(Switch::On), ..Knobs::default() };
+    let strategy_options =
+        StrategyOptions { top_k: Some(3), show_votes: Some(Switch::On), ..StrategyOptions::default() };
     let json = |value: serde_json::Result<String>| value.expect("it is JSON");
     assert!(json(serde_json::to_string(&outcome)).contains(unshown));
     assert!(json(serde_json::to_string(&round)).contains(unshown));
-    assert_eq!(json(serde_json::to_string(&knobs)), r#"{"top_k":3,"show_votes":"on"}"#);
+    assert_eq!(json(serde_json::to_string(&strategy_options)), r#"{"top_k":3,"show_votes":"on"}"#);
     let again = serde_json::from_str::<Outcome>(&json(serde_json::to_string(&outcome)));
     assert_eq!(again.expect("it is read"), outcome);
     assert!(!json(serde_json::to_string(&Round::default())).contains("unshown"));

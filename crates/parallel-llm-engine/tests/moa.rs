@@ -21,9 +21,9 @@ const CYD: &[&str] =
     &["Short waves scatter.", "Short waves scatter in air.", "Short waves scatter most in air."];
 
 /// Three seats that speak so, and this chain.
-fn three_and(recipe: &str, chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+fn three_and(strategy: &str, chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
     let panel = [("ada", speaks(10, ADA)), ("bob", speaks(20, BOB)), ("cyd", speaks(30, CYD))];
-    scene(panel.into_iter().chain(chain)).asks(WHY, recipe)
+    scene(panel.into_iter().chain(chain)).asks(WHY, strategy)
 }
 
 fn fuser() -> [(&'static str, Reply); 1] {
@@ -121,7 +121,7 @@ async fn a_layer_reads_the_one_before_and_no_names() {
 #[tokio::test(start_paused = true)]
 async fn calls_money_and_rounds_are_those_of_the_table() {
     let names = ["ada", "bob", "cyd", "dan", "eve"];
-    // The recipe, the seats; calls, calls of one seat in money, rounds. Published: 4.7 and 7 for one layer, 14 and 26 for
+    // The strategy, the seats; calls, calls of one seat in money, rounds. Published: 4.7 and 7 for one layer, 14 and 26 for
     // three.
     let table = [
         ("synthesize", 3, 4, "4.7", 2),
@@ -131,15 +131,15 @@ async fn calls_money_and_rounds_are_those_of_the_table() {
         ("moa@layers=3", 3, 10, "14.1", 4),
         ("moa@layers=3", 5, 16, "26.2", 4),
     ];
-    for (recipe, seats, calls, cost, rounds) in table {
+    for (strategy, seats, calls, cost, rounds) in table {
         let panel = names.iter().take(seats).map(|name| (*name, says(10, name)));
-        let told = scene(panel.chain([("fuser", fuses(10, "ada", "All."))])).asks(WHY, recipe).run().await;
+        let told = scene(panel.chain([("fuser", fuses(10, "ada", "All."))])).asks(WHY, strategy).run().await;
         let ms = told.run.decided_ms.expect("it is decided");
-        assert_eq!((told.asked.len(), ms), (calls, rounds * 10), "{recipe} of {seats}");
-        assert_eq!(money(&told), cost, "{recipe} of {seats}");
+        assert_eq!((told.asked.len(), ms), (calls, rounds * 10), "{strategy} of {seats}");
+        assert_eq!(money(&told), cost, "{strategy} of {seats}");
         costs_what_was_asked(&told);
         let plan = &told.plan;
-        assert_eq!(plan.called(&plan.seats, &plan.synthesizers, &plan.steps).len(), calls, "{recipe}");
+        assert_eq!(plan.called(&plan.seats, &plan.synthesizers, &plan.steps).len(), calls, "{strategy}");
     }
 }
 
@@ -341,18 +341,18 @@ async fn what_a_seat_that_failed_would_have_been_asked_again_is_not_called_spare
 
 #[tokio::test(start_paused = true)]
 async fn a_seat_answers_again_as_whoever_it_is_asked_to_be_and_ranks_as_itself() {
-    for (recipe, asked_again) in [("moa", "step 1"), ("debate", "step 1"), ("council", "nobody")] {
+    for (strategy, asked_again) in [("moa", "step 1"), ("debate", "step 1"), ("council", "nobody")] {
         let sailing = |plan: &mut RunPlan| plan.seats[0].brief = Some(brief("sailor", "You sail."));
-        let told = three_and(recipe, fuser()).plan(sailing).run().await;
+        let told = three_and(strategy, fuser()).plan(sailing).run().await;
         let told: Vec<(String, Vec<Message>)> =
             sent(&told).into_iter().map(|(slot, messages)| (slot.to_string(), messages)).collect();
-        assert!(told.len() > 5, "{recipe}");
+        assert!(told.len() > 5, "{strategy}");
         for (slot, messages) in told {
             let text = messages[0].texts().next().unwrap_or_default();
             let is_sailor = slot == "seat 1" || slot == asked_again;
-            assert_eq!(text.starts_with("You sail."), is_sailor, "{recipe}, {slot}: {text}");
+            assert_eq!(text.starts_with("You sail."), is_sailor, "{strategy}, {slot}: {text}");
             let count = if is_sailor || !slot.starts_with("seat") { 2 } else { 1 };
-            assert_eq!(messages.len(), count, "{recipe}, {slot}");
+            assert_eq!(messages.len(), count, "{strategy}, {slot}");
         }
     }
 }

@@ -449,17 +449,17 @@ fn what_a_seat_is_told_is_paid_for() {
     assert_eq!(wordy.worst_case.minus(plain.worst_case), PicoUsd(1_001_000_000));
     assert_eq!(wordy.input_bytes(), plain.input_bytes());
     // Who is asked again is told it again, and nobody else.
-    let steps = |reference, recipe: &str| {
-        let strategy = Some(recipe.to_owned());
+    let steps = |reference, strategy: &str| {
+        let strategy = Some(strategy.to_owned());
         let request = RunRequest { strategy, ..models(&["vendor/small", reference]) };
         let plan = resolve_with(request, &settings, true).expect("it is sound");
         plan.steps.iter().map(|step| step.input_tokens_max).collect::<Vec<_>>()
     };
-    for (recipe, further) in [("moa", [0, 1_001]), ("debate", [0, 1_001]), ("best-of-n", [0, 0])] {
-        let plain = steps("vendor/small", recipe);
-        let wordy = steps("vendor/small@persona=wordy", recipe);
+    for (strategy, further) in [("moa", [0, 1_001]), ("debate", [0, 1_001]), ("best-of-n", [0, 0])] {
+        let plain = steps("vendor/small", strategy);
+        let wordy = steps("vendor/small@persona=wordy", strategy);
         let more: Vec<u64> = wordy.iter().zip(&plain).map(|(wordy, plain)| wordy - plain).collect();
-        assert_eq!(more[..2], further, "{recipe}");
+        assert_eq!(more[..2], further, "{strategy}");
     }
     // It takes room in the context as the question does.
     let narrow = ModelInfo { context_tokens: Some(2_500), ..info("vendor/narrow") };

@@ -4,8 +4,8 @@ use crate::scene::{Scene, scene};
 use crate::script::{Reply, after, fails, failure, hangs, says};
 use parallel_llm_engine::Code;
 
-fn panel(recipe: &str, replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
-    scene(replies).asks("How do tides work?", recipe)
+fn panel(strategy: &str, replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+    scene(replies).asks("How do tides work?", strategy)
 }
 
 #[tokio::test(start_paused = true)]

@@ -14,7 +14,7 @@ use parallel_llm_engine::port::{Caller, Checker, Journal, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::persona::Personas;
 use parallel_llm_engine::request::persona_prompt::Brief;
-use parallel_llm_engine::request::recipe::Strategy;
+use parallel_llm_engine::request::strategy::Strategy;
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::value::retry::Retry;
@@ -197,8 +197,8 @@ impl Scene {
     }
 
     /// Another question, and how its answers become one text. What was changed of the plan before is forgotten.
-    pub(crate) fn asks(self, question: &str, recipe: &str) -> Self {
-        self.requests(RunRequest { strategy: Some(recipe.to_owned()), ..RunRequest::prompt(question) })
+    pub(crate) fn asks(self, question: &str, strategy: &str) -> Self {
+        self.requests(RunRequest { strategy: Some(strategy.to_owned()), ..RunRequest::prompt(question) })
     }
 
     /// Another request. What was changed of the plan before is forgotten.

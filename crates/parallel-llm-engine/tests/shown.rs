@@ -21,9 +21,9 @@ const SPIDERS: [(&str, &str); 5] = [
     ("eve", "8 legs"),
 ];
 
-fn spiders(recipe: &str) -> Scene {
+fn spiders(strategy: &str) -> Scene {
     let panel = SPIDERS.into_iter().zip(1..).map(|((name, text), nth)| (name, says(10 * nth, text)));
-    scene(panel.chain([("fuser", fuses(10, "8 legs", "8 legs."))])).asks(HOW_MANY, recipe)
+    scene(panel.chain([("fuser", fuses(10, "8 legs", "8 legs."))])).asks(HOW_MANY, strategy)
 }
 
 /// Whose answers the first synthesizer or judge was shown, by their texts.
@@ -73,18 +73,18 @@ async fn the_strongest_is_always_shown() {
 
 #[tokio::test(start_paused = true)]
 async fn an_open_question_goes_by_words_and_few_answers_are_all_shown() {
-    let sky = |recipe: &str| {
+    let sky = |strategy: &str| {
         let told = scene([
             ("ada", says(10, "The air scatters blue light.")),
             ("bob", says(20, "Bananas grow in the sun.")),
             ("cyd", says(30, "The air scatters blue light most.")),
             ("fuser", fuses(10, "The air", "The air scatters blue light.")),
         ]);
-        told.asks(WHY, recipe).run()
+        told.asks(WHY, strategy).run()
     };
     assert_eq!(outcome(&sky("synthesize@top_k=2").await).unshown, seats(&[2]));
-    for recipe in ["synthesize", "synthesize@top_k=3", "synthesize@top_k=63"] {
-        assert_eq!(outcome(&sky(recipe).await).unshown, seats(&[]), "{recipe}");
+    for strategy in ["synthesize", "synthesize@top_k=3", "synthesize@top_k=63"] {
+        assert_eq!(outcome(&sky(strategy).await).unshown, seats(&[]), "{strategy}");
     }
 }
 
@@ -104,9 +104,9 @@ async fn the_order_of_arrival_leaves_no_trace() {
 
 #[tokio::test(start_paused = true)]
 async fn a_judge_is_shown_them_and_only_they_can_be_chosen() {
-    let told = |recipe: &str| {
+    let told = |strategy: &str| {
         let panel = SPIDERS.into_iter().zip(1..).map(|((name, text), nth)| (name, says(10 * nth, text)));
-        scene(panel.chain([("fuser", judges(10, &["It has 6.", "A spider"]))])).asks(HOW_MANY, recipe).run()
+        scene(panel.chain([("fuser", judges(10, &["It has 6.", "A spider"]))])).asks(HOW_MANY, strategy).run()
     };
     assert_eq!(outcome(&told("consistency").await).base_seat, Some(SeatNumber(1)));
     let told = told("consistency@top_k=3").await;
@@ -152,11 +152,13 @@ fn reads(plan: &RunPlan) -> Vec<u64> {
 #[tokio::test(start_paused = true)]
 async fn the_worst_case_is_that_of_the_longest_that_may_be_shown() {
     // Caps of 1,000 tokens, but for two.
-    let plan = |recipe: &str| {
+    let plan = |strategy: &str| {
         let panel = ["ada", "bob@max_tokens=5000", "cyd", "dan@max_tokens=3000", "eve"];
         let models = Some(panel.map(str::to_owned).to_vec());
-        let strategy = Some(recipe.to_owned());
-        spiders(recipe).requests(RunRequest { models, strategy, ..RunRequest::prompt(HOW_MANY) }).planned()
+        let named = Some(strategy.to_owned());
+        spiders(strategy)
+            .requests(RunRequest { models, strategy: named, ..RunRequest::prompt(HOW_MANY) })
+            .planned()
     };
     let asked = 2 * tokens_in(HOW_MANY.len() as u64);
     let fuser = parallel_llm_engine::CallerSlot::Synthesizer(SeatNumber(1));
@@ -177,25 +179,25 @@ async fn the_worst_case_is_that_of_the_longest_that_may_be_shown() {
 #[tokio::test(start_paused = true)]
 async fn no_more_of_an_answer_is_shown_than_is_wanted_and_that_is_told() {
     let long = "The moon pulls the sea. ".repeat(100);
-    for recipe in ["synthesize", "best-of-n", "tournament", "council", "cascade", "self-moa"] {
-        let capped = format!("{recipe}@shown_tokens_max=200");
-        let told = |recipe: &str| {
+    for strategy in ["synthesize", "best-of-n", "tournament", "council", "cascade", "self-moa"] {
+        let capped = format!("{strategy}@shown_tokens_max=200");
+        let told = |strategy: &str| {
             let panel = [("ada", says(10, &long)), ("ada", says(20, "The sun pulls, too."))];
             let bob = [("bob", says(30, "Wind."))];
             scene(panel.into_iter().chain(bob).chain([("fuser", fuses(10, "The sun", "Both."))]))
-                .asks("How do tides work?", recipe)
+                .asks("How do tides work?", strategy)
                 .run()
         };
-        let (told, whole) = (told(&capped).await, told(recipe).await);
+        let (told, whole) = (told(&capped).await, told(strategy).await);
         let cuts: Vec<_> = outcome(&told).shortened.iter().map(|cut| (cut.seat.0, cut.to_chars)).collect();
-        assert!(cuts.iter().all(|cut| *cut == (1, 600)), "{recipe}: {cuts:?}");
+        assert!(cuts.iter().all(|cut| *cut == (1, 600)), "{strategy}: {cuts:?}");
         let readers = |told: &Told| {
             let asked = told.asked.iter().map(|asked| prompt(&asked.call));
             asked.filter(|prompt| prompt.contains("<<candidate ")).collect::<Vec<_>>()
         };
         let is_cut = |prompt: &String| prompt.contains("[shortened here to fit]");
-        assert!(readers(&told).iter().any(is_cut) && !readers(&whole).iter().any(is_cut), "{recipe}");
-        assert!(readers(&told).iter().all(|prompt| !prompt.contains(&long)), "{recipe}");
+        assert!(readers(&told).iter().any(is_cut) && !readers(&whole).iter().any(is_cut), "{strategy}");
+        assert!(readers(&told).iter().all(|prompt| !prompt.contains(&long)), "{strategy}");
     }
 }
 
@@ -206,8 +208,8 @@ fn votes(prompt: &str) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn the_synthesizer_is_told_how_many_come_to_the_same_only_where_that_is_wanted() {
-    let sent = async |recipe: &str| {
-        let told = spiders(recipe).run().await;
+    let sent = async |strategy: &str| {
+        let told = spiders(strategy).run().await;
         let asked = told.asked.iter().filter(|asked| asked.call.model.model == "fuser");
         asked.map(|asked| prompt(&asked.call)).collect::<Vec<_>>()
     };
@@ -284,11 +286,11 @@ async fn no_count_tells_of_an_answer_that_is_left_out_or_cannot_be_compared() {
     assert!(votes(&prompt(&open.asked[2].call)).is_empty(), "an open question has no counts");
 }
 
-/// Whom this recipe asks for JSON, where all models that are named can be held to it: as many calls as are asked in words
+/// Whom this strategy asks for JSON, where all models that are named can be held to it: as many calls as are asked in words
 /// for one JSON object and nothing else, and no other.
-async fn held_to_json(recipe: &str, able: bool) -> Vec<(String, usize)> {
+async fn held_to_json(strategy: &str, able: bool) -> Vec<(String, usize)> {
     let panel = ["ada", "bob", "cyd"].map(|name| (name, says(10, name)));
-    let scene = scene(panel.into_iter().chain([("fuser", says(10, "?"))])).asks("Why?", recipe);
+    let scene = scene(panel.into_iter().chain([("fuser", says(10, "?"))])).asks("Why?", strategy);
     let scene = scene.plan(|plan| {
         let all = plan.seats.iter_mut().chain(&mut plan.synthesizers);
         all.for_each(|seat| seat.json_mode = able);
@@ -298,7 +300,7 @@ async fn held_to_json(recipe: &str, able: bool) -> Vec<(String, usize)> {
         let texts = asked.call.messages.iter().flat_map(Message::texts);
         let is_asked =
             texts.into_iter().any(|text| text.contains("Reply with one JSON object and nothing else"));
-        assert_eq!(asked.call.json, able && is_asked, "{recipe}: {:?}", asked.call.attempt);
+        assert_eq!(asked.call.json, able && is_asked, "{strategy}: {:?}", asked.call.attempt);
         *held.entry(asked.call.model.model).or_default() += usize::from(asked.call.json);
     }
     held.into_iter().filter(|(_, count)| *count > 0).collect()
@@ -306,7 +308,7 @@ async fn held_to_json(recipe: &str, able: bool) -> Vec<(String, usize)> {
 
 #[tokio::test(start_paused = true)]
 async fn who_is_to_reply_with_json_is_held_to_it_where_its_model_can_be() {
-    for (recipe, by, count) in [
+    for (strategy, by, count) in [
         ("best-of-n", "fuser", 2),
         ("consistency", "fuser", 1),
         ("tournament@orders=1", "fuser", 1),
@@ -314,11 +316,11 @@ async fn who_is_to_reply_with_json_is_held_to_it_where_its_model_can_be() {
         ("vote@extractor=llm", "fuser", 1),
         ("synthesize@analysis=separate", "fuser", 1),
     ] {
-        let held = held_to_json(recipe, true).await;
-        assert!(held.iter().any(|(name, times)| name == by && *times >= count), "{recipe}: {held:?}");
-        assert!(held_to_json(recipe, false).await.is_empty());
+        let held = held_to_json(strategy, true).await;
+        assert!(held.iter().any(|(name, times)| name == by && *times >= count), "{strategy}: {held:?}");
+        assert!(held_to_json(strategy, false).await.is_empty());
     }
-    for recipe in ["synthesize", "vote", "moa", "debate", "synthesize@paranoid=on"] {
-        assert!(held_to_json(recipe, true).await.is_empty(), "{recipe}");
+    for strategy in ["synthesize", "vote", "moa", "debate", "synthesize@paranoid=on"] {
+        assert!(held_to_json(strategy, true).await.is_empty(), "{strategy}");
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
-use parallel_llm_engine::request::recipe::Strategy;
+use parallel_llm_engine::request::strategy::Strategy;
 use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::run::event::{Event, Recorded};
 use parallel_llm_engine::value::retry::Retry;

@@ -425,9 +425,9 @@ async fn answers_that_say_the_same_are_not_fused() {
       2 bob answered, 1 request 20 ms, $0.0010
     ");
     // Who does not want that says so; an open question is fused unless the words are the same, too.
-    let is_fused = async |question: &str, recipe: &str| {
+    let is_fused = async |question: &str, strategy: &str| {
         agreed()
-            .asks(question, recipe)
+            .asks(question, strategy)
             .run()
             .await
             .asked
@@ -563,7 +563,8 @@ async fn an_analysis_made_before_a_crash_is_not_paid_again() {
 
 #[tokio::test(start_paused = true)]
 async fn the_worst_case_of_a_writer_holds_the_analysis() {
-    let plan = |recipe: &str| two_and([("fuser", says(1, "x"))]).asks("How do tides work?", recipe).planned();
+    let plan =
+        |strategy: &str| two_and([("fuser", says(1, "x"))]).asks("How do tides work?", strategy).planned();
     let (inline, separate) = (plan("synthesize"), plan("synthesize@analysis=separate"));
     let slot = parallel_llm_engine::CallerSlot::Synthesizer(SeatNumber(1));
     let analysis = parallel_llm_engine::PicoUsd(1_000_000).times(1_000);

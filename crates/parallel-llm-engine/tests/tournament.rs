@@ -20,12 +20,12 @@ const TEXTS: &[&str] = &[
 ];
 /// The one closest to all others.
 const CLOSEST: &str = TEXTS[1];
-const RECIPES: [&str; 4] =
+const STRATEGIES: [&str; 4] =
     ["tournament", "tournament@format=league", "tournament@orders=1", "tournament@format=league,orders=1"];
 
 /// So many answers, and these judges in the order of their chain.
-fn panel_and(seats: usize, recipe: &str, chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
-    staged(&cast()[..seats], recipe, chain)
+fn panel_and(seats: usize, strategy: &str, chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+    staged(&cast()[..seats], strategy, chain)
 }
 
 fn cast() -> Cast {
@@ -35,11 +35,11 @@ fn cast() -> Cast {
 
 fn staged(
     cast: &[(&'static str, u64, &'static str)],
-    recipe: &str,
+    strategy: &str,
     chain: impl IntoIterator<Item = (&'static str, Reply)>,
 ) -> Scene {
     let panel = cast.iter().map(|(name, ms, text)| (*name, says(*ms, text)));
-    scene(panel.chain(chain)).asks(WHY, recipe)
+    scene(panel.chain(chain)).asks(WHY, strategy)
 }
 
 /// Puts first whatever is shown first.
@@ -342,13 +342,13 @@ async fn answers_that_all_say_the_same_are_not_judged() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
-    for (seats, recipe) in [(4, "tournament"), (3, "tournament@format=league")] {
+    for (seats, strategy) in [(4, "tournament"), (3, "tournament@format=league")] {
         // The second order takes longer, so that there are commits between them.
         let scene = || {
             let slow = || judges(25, MERIT);
             panel_and(
                 seats,
-                recipe,
+                strategy,
                 [("fuser-1", judges(10, MERIT)), ("fuser-1", slow()), ("fuser-2", slow())],
             )
         };
@@ -461,7 +461,7 @@ async fn an_answer_too_long_for_the_judge_is_shown_in_part_and_that_is_said() {
 
 #[tokio::test(start_paused = true)]
 async fn it_costs_as_many_calls_as_matches_and_orders() {
-    for (seats, recipe, calls) in [
+    for (seats, strategy, calls) in [
         (3, "tournament", 3 + 4),
         (5, "tournament", 5 + 8),
         (5, "tournament@orders=1", 5 + 4),
@@ -469,8 +469,8 @@ async fn it_costs_as_many_calls_as_matches_and_orders() {
         (5, "tournament@format=league", 5 + 20),
         (5, "tournament@format=league,orders=1", 5 + 10),
     ] {
-        let told = panel_and(seats, recipe, [("fuser", judges(10, MERIT))]).run().await;
-        assert_eq!((told.asked.len(), told.planned_calls()), (calls, calls), "{recipe}");
+        let told = panel_and(seats, strategy, [("fuser", judges(10, MERIT))]).run().await;
+        assert_eq!((told.asked.len(), told.planned_calls()), (calls, calls), "{strategy}");
         always::costs_what_was_asked(&told);
     }
 }
@@ -512,10 +512,10 @@ fn who_comes_first_in_one_order_is_spread() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn neither_names_nor_arrival_nor_the_draw_decide(cast in any_cast(TEXTS), recipe in 0..RECIPES.len()) {
-        let told = in_paused_time(staged(&cast, RECIPES[recipe], [("fuser", judges(10, MERIT))]).run());
-        prop_assert_eq!(told.text(), TEXTS[2], "{}", RECIPES[recipe]);
-        let told = in_paused_time(staged(&cast, RECIPES[recipe % 2], [("fuser", first())]).run());
-        prop_assert_eq!(told.text(), CLOSEST, "{}", RECIPES[recipe % 2]);
+    fn neither_names_nor_arrival_nor_the_draw_decide(cast in any_cast(TEXTS), strategy in 0..STRATEGIES.len()) {
+        let told = in_paused_time(staged(&cast, STRATEGIES[strategy], [("fuser", judges(10, MERIT))]).run());
+        prop_assert_eq!(told.text(), TEXTS[2], "{}", STRATEGIES[strategy]);
+        let told = in_paused_time(staged(&cast, STRATEGIES[strategy % 2], [("fuser", first())]).run());
+        prop_assert_eq!(told.text(), CLOSEST, "{}", STRATEGIES[strategy % 2]);
     }
 }

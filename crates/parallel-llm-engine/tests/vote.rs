@@ -186,8 +186,8 @@ async fn without_the_share_that_is_asked_for_nothing_wins() {
     assert_eq!(told_of, [(Code::NoMajority, expected)]);
     assert_eq!(outcome.agreement.as_ref().map(|told| (told.equal, told.of)), Some((2, 3)));
     // Where nobody agrees with anybody, each answer has its own vote.
-    let none = |question: &str, recipe: &str| {
-        told(panel(&["the moon", "the sun", "the wind"]).asks(question, recipe))
+    let none = |question: &str, strategy: &str| {
+        told(panel(&["the moon", "the sun", "the wind"]).asks(question, strategy))
     };
     insta::assert_snapshot!(none("How do tides work?", "vote@min_share=34").await, @"verbatim by ada from 1: `the moon`; because answers to an open question cannot be counted; `min_share` asks for 34 %; this is the answer closest to the others, word for word");
     insta::assert_snapshot!(none("How do tides work?", "vote@min_share=33").await, @"selected by ada from 1: `the moon`; because answers to an open question cannot be counted; this is the one closest to the others");
@@ -332,8 +332,8 @@ fn what_is_set_is_stored_as_it_is_written() {
 
 #[tokio::test(start_paused = true)]
 async fn what_reading_may_cost_is_in_the_plan() {
-    let plan = |recipe: &str| {
-        essays_and([("fuser-1", says(1, "")), ("fuser-2", says(1, ""))]).asks(WHO, recipe).planned()
+    let plan = |strategy: &str| {
+        essays_and([("fuser-1", says(1, "")), ("fuser-2", says(1, ""))]).asks(WHO, strategy).planned()
     };
     let (with, without) = (plan("vote@extractor=llm"), plan("vote"));
     let steps: Vec<_> =

@@ -560,7 +560,7 @@ fn paranoid_is_short_for_a_knob_of_the_strategy_that_holds() {
     assert_eq!(asked, [0; 5], "nothing is asked");
     assert_eq!(output.code, Some(2));
     let told = output.told();
-    assert!(told.contains("the strategy `vote` has no knob `paranoid`"), "{told}");
+    assert!(told.contains("the strategy `vote` has no option `paranoid`"), "{told}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const MODELS: [&str; 3] = ["openai/gpt-6.1-sol", "x-ai/grok-4.7", "mistralai/mistral-large-4-0"];
 const ANSWERS: [&str; 3] = ["sort(list)", "list.sort()", "sorted(list) # $(touch hacked) `touch hacked`"];
 const TASK: &str = "Write a function that sorts a list.";
-const RECIPE: &str = "best-of-n@by=check";
+const STRATEGY: &str = "best-of-n@by=check";
 
 /// Three models whose answers differ.
 fn stage() -> Stage {
@@ -82,12 +82,12 @@ fn a_check_is_named_by_flag_setting_or_variable() {
     };
     let flag = "'my checks/check.sh' sorted";
     let lines = [
-        come(&["--strategy", RECIPE], &[]),
+        come(&["--strategy", STRATEGY], &[]),
         come(&["--strategy", "auto"], &[]),
         come(&["--check", flag], &[]),
         come(&["--check", flag, "--strategy", "auto"], &[]),
         come(&["--check", flag, "--strategy", "best-of-n@by=judge"], &[]),
-        come(&["--strategy", RECIPE], &[("check_command", "~/'my checks'/check.sh 'sort('")]),
+        come(&["--strategy", STRATEGY], &[("check_command", "~/'my checks'/check.sh 'sort('")]),
     ];
     insta::assert_snapshot!(lines.join("\n"), @r#"
     "complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 1 3:false
@@ -174,7 +174,7 @@ fn without_a_check_nothing_is_asked_for_money() {
         format!("{:?} {}", output.code, output.told())
     };
     let lines = [
-        told(&["--strategy", RECIPE]),
+        told(&["--strategy", STRATEGY]),
         told(&["--strategy", "best-of-n@by=check,first=2"]),
         told(&["--check", "./check.sh", "--strategy", "vote"]),
         told(&["--check", "./gone.sh"]),
@@ -199,7 +199,7 @@ fn without_a_check_nothing_is_asked_for_money() {
     Some(2) exit 2
     --- stdout
     --- stderr
-    error[usage]: the strategy `vote` has no knob `by`
+    error[usage]: the strategy `vote` has no option `by`
       next: choose one of: first, weights, extractor, min_share
 
     Some(2) exit 2
@@ -261,7 +261,7 @@ fn paid_answers_are_checked_without_paying_again() {
     let stage = stage_with("check.sh", "grep -q list.sort");
     asking(&stage, &["--strategy", "vote"]).run();
     let paid = stage.chats().len();
-    let call = stage.call(["runs", "replay", "@", "--strategy", RECIPE, "--json"]);
+    let call = stage.call(["runs", "replay", "@", "--strategy", STRATEGY, "--json"]);
     assert_eq!(call.run().code, Some(2), "there is no check command");
     let unused =
         stage.call(["runs", "replay", "@", "--strategy", "best-of-n", "--check", "./check.sh"]).run();
@@ -272,7 +272,7 @@ fn paid_answers_are_checked_without_paying_again() {
     error[usage]: `best-of-n` checks nothing, so `--check` would do nothing
       next: name a strategy that checks answers with `--strategy best-of-n@by=check`
     ");
-    let call = stage.call(["runs", "replay", "@", "--strategy", RECIPE, "--json"]);
+    let call = stage.call(["runs", "replay", "@", "--strategy", STRATEGY, "--json"]);
     let report = call.args(["--check", "./check.sh"]).run().json();
     insta::assert_snapshot!(come(&report), @r#""complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 3:false"#);
     assert_eq!(stage.chats().len(), paid);
@@ -282,7 +282,7 @@ fn paid_answers_are_checked_without_paying_again() {
 fn the_users_own_client_may_have_answers_checked() {
     let stage = stage_with("check.sh", "grep -q list.sort");
     let path = stage.home().join("check.sh").display().to_string();
-    let question = json!({"prompt": TASK, "models": MODELS, "strategy": RECIPE});
+    let question = json!({"prompt": TASK, "models": MODELS, "strategy": STRATEGY});
     let mut client = Client::new(&stage, &[("PARALLEL_LLM_CHECK_COMMAND", &path)]);
     let result = client.call("process_prompt", question.clone());
     insta::assert_snapshot!(come(told(&result)), @r#""complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 3:false"#);

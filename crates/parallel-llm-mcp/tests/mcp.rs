@@ -572,7 +572,11 @@ fn a_vote_is_asked_for_by_name_and_its_knobs_are_checked() {
     assert_eq!(stage.chats().len(), 3, "nobody fuses");
     let refused = call("synthesize@gates=off");
     assert_eq!(told(&refused)["code"], "usage", "{refused}");
-    assert!(text(&refused).contains("has no knob `gates` (next: choose one of: gate"), "{}", text(&refused));
+    assert!(
+        text(&refused).contains("has no option `gates` (next: choose one of: gate"),
+        "{}",
+        text(&refused)
+    );
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 
 use crate::request::panel::SeatNumber;
-use crate::request::recipe::Extractor;
+use crate::request::strategy::Extractor;
 use crate::text::shingles;
 use crate::text::short_answer::{Form, Value};
 

@@ -9,7 +9,7 @@ use crate::request::panel::SeatNumber;
 
 /// How many seats of the panel are asked at once.
 pub(crate) fn first(plan: &RunPlan) -> usize {
-    plan.recipe().first(plan.seats.len())
+    plan.strategy_choice().first(plan.seats.len())
 }
 
 /// How many of those held back are asked next, where it is not settled.
@@ -19,7 +19,7 @@ pub(crate) fn next(plan: &RunPlan, held_back: usize) -> usize {
 
 /// When the next are asked although those before them are still at it, in milliseconds from the start of the part.
 pub(crate) fn hedge_ms(plan: &RunPlan, asked: usize) -> Option<u64> {
-    Some(u64::from(plan.knobs.hedge_after_ms?).saturating_mul(asked as u64))
+    Some(u64::from(plan.strategy_options.hedge_after_ms?).saturating_mul(asked as u64))
 }
 
 /// Whether these answers settle it, so that nobody else is asked: there is one where one is enough, elsewhere all say the same.
@@ -31,6 +31,6 @@ pub(crate) fn is_settled<'a>(
     if plan.strategy.needs_one() {
         return answers.next().is_some();
     }
-    Agreement::by(plan.knobs.extractor(), &plan.question(), answers)
+    Agreement::by(plan.strategy_options.extractor(), &plan.question(), answers)
         .is_some_and(|agreement| agreement.is_unanimous())
 }

@@ -21,8 +21,8 @@ use crate::request::file_names::FileNames;
 use crate::request::panel::{ModelRef, PanelEntry, ProviderId, SEATS_MAX, Seat, SeatNumber};
 use crate::request::persona::{self, Persona, Personas};
 use crate::request::persona_prompt::Brief;
-use crate::request::recipe::{Chosen, Knobs, Recipe, Strategy};
 use crate::request::routing::Routing;
+use crate::request::strategy::{ResolvedStrategy, Strategy, StrategyChoice, StrategyOptions};
 use crate::request::wait::Wait;
 use crate::request::{Effort, Message, RunRequest, StoreMode};
 use crate::value::answer::Failure;
@@ -167,9 +167,9 @@ pub struct RunPlan {
     pub synthesizers: Vec<Seat>,
     /// How answers become one text.
     pub strategy: Strategy,
-    /// What was set about that.
-    #[serde(default, skip_serializing_if = "Knobs::is_default")]
-    pub knobs: Knobs,
+    /// The options of the strategy. Stored under their first name.
+    #[serde(rename = "knobs", default, skip_serializing_if = "StrategyOptions::is_default")]
+    pub strategy_options: StrategyOptions,
     /// Why it is this one, where nobody named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen_because: Option<String>,
@@ -234,12 +234,12 @@ impl RunPlan {
         timers.run_ms = request.deadline_ms.unwrap_or(timers.run_ms);
         let question = question(&request.messages);
         let text = request.strategy.as_deref().unwrap_or(&defaults.strategy);
-        let Chosen { recipe, why } = Chosen::of(text, &question, defaults.checker.is_some())?;
-        recipe.check_seats(&seats)?;
-        let plan_hash = hash(&request, terms, recipe);
-        let Recipe { strategy, knobs } = recipe;
+        let resolved = ResolvedStrategy::of(text, &question, defaults.checker.is_some())?;
+        resolved.choice.check_seats(&seats)?;
+        let plan_hash = hash(&request, terms, resolved.choice);
+        let StrategyChoice { strategy, options } = resolved.choice;
         let seats =
-            if strategy.samples_one_model() { samples::of(seats, knobs, &mut warnings) } else { seats };
+            if strategy.samples_one_model() { samples::of(seats, options, &mut warnings) } else { seats };
         let mut plan = Self {
             version: VERSION,
             run_id: identity.run_id,
@@ -249,12 +249,12 @@ impl RunPlan {
             seats,
             synthesizers,
             strategy,
-            knobs,
-            chosen_because: why.map(str::to_owned),
+            strategy_options: options,
+            chosen_because: resolved.why.map(str::to_owned),
             steps: Vec::new(),
             timers,
             retries_max: defaults.retries_max,
-            wait: recipe.wait(defaults.wait.under_wall(request.client_wall_ms)),
+            wait: resolved.choice.wait(defaults.wait.under_wall(request.client_wall_ms)),
             budget: request.budget.unwrap_or(defaults.budget),
             worst_case: PicoUsd::ZERO,
             store: request.store.unwrap_or(defaults.store),
@@ -267,15 +267,15 @@ impl RunPlan {
             limits: defaults.limits.clone(),
             warnings,
         };
-        plan.steps = step::planned(recipe, &plan.seats, &plan.synthesizers, plan.input_bytes());
+        plan.steps = step::planned(resolved.choice, &plan.seats, &plan.synthesizers, plan.input_bytes());
         step::number_on(&mut plan.steps, 0)?;
         plan.worst_case = plan.worst_case_of(&plan.seats, &plan.synthesizers, &plan.steps);
         Ok(plan)
     }
 
-    /// How answers become one text, and what was set about it.
-    pub const fn recipe(&self) -> Recipe {
-        Recipe { strategy: self.strategy, knobs: self.knobs }
+    /// The strategy and its options.
+    pub const fn strategy_choice(&self) -> StrategyChoice {
+        StrategyChoice { strategy: self.strategy, options: self.strategy_options }
     }
 
     /// The text of the last message: what is asked now.
@@ -308,7 +308,7 @@ fn question(messages: &[Message]) -> String {
 
 /// What is asked, without who asks and under which name, how long the asker's client waits, and what is not for a request
 /// to say: timers, retries, the limits of a day.
-fn hash(request: &RunRequest, terms: &Terms<'_>, recipe: Recipe) -> String {
+fn hash(request: &RunRequest, terms: &Terms<'_>, choice: StrategyChoice) -> String {
     let defaults = terms.defaults;
     // Taken apart whole, so that whoever adds a field decides whether it is asked.
     let RunRequest {
@@ -341,7 +341,7 @@ fn hash(request: &RunRequest, terms: &Terms<'_>, recipe: Recipe) -> String {
     let asked = (messages, who, how, within, kept);
     // A persona is named in a reference, and its words may change while the name stays.
     let personas = personas_of(who.0, terms);
-    let checker = defaults.checker.as_ref().filter(|_| recipe.knobs.is_checked());
+    let checker = defaults.checker.as_ref().filter(|_| choice.options.is_checked());
     let json = match (checker, personas.is_empty()) {
         (None, true) => serde_json::to_vec(&asked),
         (None, false) => serde_json::to_vec(&(asked, personas)),

@@ -1,14 +1,14 @@
 //! The panel of a strategy that asks one model several times. Pure.
 
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
-use crate::request::recipe::Knobs;
+use crate::request::strategy::StrategyOptions;
 use crate::value::code::Code;
 use crate::value::next::Advice;
 use crate::value::warning::Warning;
 
 /// The seats of one model. A panel that is one already stands, unless another number of samples is set. Of another, the
 /// strongest seat, else the first, is held so many times, and a warning says whom that leaves out.
-pub(super) fn of(panel: Vec<Seat>, knobs: Knobs, warnings: &mut Vec<Warning>) -> Vec<Seat> {
+pub(super) fn of(panel: Vec<Seat>, options: StrategyOptions, warnings: &mut Vec<Warning>) -> Vec<Seat> {
     let chosen = panel.iter().find(|seat| seat.strongest).or_else(|| panel.first());
     let Some(chosen) = chosen.cloned() else { return panel };
     let mut left_out: Vec<&ModelRef> = Vec::new();
@@ -18,10 +18,10 @@ pub(super) fn of(panel: Vec<Seat>, knobs: Knobs, warnings: &mut Vec<Warning>) ->
         }
     }
     let is_one_model = left_out.is_empty() && panel.len() > 1;
-    if is_one_model && knobs.samples.is_none() {
+    if is_one_model && options.samples.is_none() {
         return panel;
     }
-    let count = usize::from(knobs.samples());
+    let count = usize::from(options.samples());
     if !left_out.is_empty() {
         warnings.push(warning(&chosen.model, &left_out, count));
     }

@@ -70,9 +70,13 @@ impl RunPlan {
             // One answer alone is not fused.
             CallerSlot::Synthesizer(_) if self.seats.len() < 2 => return seat.price.map(|_| PicoUsd::ZERO),
             CallerSlot::Synthesizer(_) => {
-                let answers = longest(self.knobs, &self.seats, self.knobs.shown_max(self.seats.len()));
+                let answers = longest(
+                    self.strategy_options,
+                    &self.seats,
+                    self.strategy_options.shown_max(self.seats.len()),
+                );
                 // An analysis made beforehand has the same cap as the text.
-                let analysis = if self.knobs.is_analysis_separate() { seat.max_tokens } else { 0 };
+                let analysis = if self.strategy_options.is_analysis_separate() { seat.max_tokens } else { 0 };
                 2 * tokens_in(self.input_bytes()) + answers + u64::from(analysis)
             }
             CallerSlot::Step(number) => self.steps.get(number.index())?.input_tokens_max,

@@ -1,7 +1,7 @@
 //! The calls a strategy may make beyond the panel and the synthesizers: a judge's verdict, a reviewer's ranking, a
 //! proposal that has read the others.
 //!
-//! Pure. Which there may be is known before anything is paid, from the recipe and the places alone: so they are part of
+//! Pure. Which there may be is known before anything is paid, from the strategy, the seats and the synthesizers alone: so they are part of
 //! the plan, of its worst case and of what is held against limits, and a run that is resumed finds what it has paid for.
 
 use std::cmp::Reverse;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::caller_slot::{CallerSlot, StepNumber};
 use crate::request::panel::{Seat, SeatNumber};
-use crate::request::recipe::{CONTROLLED_MIN, Calls, Extractor, Format, Knobs, Recipe};
+use crate::request::strategy::{CONTROLLED_MIN, Calls, Extractor, Format, StrategyChoice, StrategyOptions};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::usage::tokens_in;
@@ -123,52 +123,61 @@ pub struct Step {
     pub is_spare: bool,
 }
 
-/// The steps that this recipe may make with these places, numbered from 1. `prompt_bytes` is what every seat is sent.
-pub(crate) fn planned(recipe: Recipe, seats: &[Seat], chain: &[Seat], prompt_bytes: u64) -> Vec<Step> {
-    let knobs = recipe.knobs;
-    let (shown_max, prompt_tokens) = (knobs.shown_max(seats.len()), tokens_in(prompt_bytes));
-    let mut planner = StepPlanner { seats, chain, knobs, shown_max, prompt_tokens, steps: Vec::new() };
+/// The steps this strategy may make with these seats and synthesizers, numbered from 1. `prompt_bytes` is what every seat is sent.
+pub(crate) fn planned(
+    choice: StrategyChoice,
+    seats: &[Seat],
+    chain: &[Seat],
+    prompt_bytes: u64,
+) -> Vec<Step> {
+    let options = choice.options;
+    let (shown_max, prompt_tokens) = (options.shown_max(seats.len()), tokens_in(prompt_bytes));
+    let mut planner = StepPlanner { seats, chain, options, shown_max, prompt_tokens, steps: Vec::new() };
     // With one answer there is nothing to judge, to rank or to read.
     if seats.len() < 2 {
         return planner.steps;
     }
-    match recipe.strategy.calls() {
+    match choice.strategy.calls() {
         Calls::None => {}
         // The user's own check takes the judge's place.
-        Calls::Verdict if knobs.is_checked() => {}
-        Calls::Verdict => planner.judged(recipe.orders(), longest(knobs, seats, shown_max)),
+        Calls::Verdict if options.is_checked() => {}
+        Calls::Verdict => planner.judged(choice.orders(), longest(options, seats, shown_max)),
         Calls::Matches => {
             let count = u16::try_from(seats.len()).unwrap_or(u16::MAX);
-            let matches = match knobs.format.unwrap_or_default() {
+            let matches = match options.format.unwrap_or_default() {
                 Format::Knockout => count - 1,
                 Format::League => (count - 1).saturating_mul(count) / 2,
             };
-            planner.judged(matches.saturating_mul(recipe.orders()), longest(knobs, seats, 2));
+            planner.judged(matches.saturating_mul(choice.orders()), longest(options, seats, 2));
         }
         Calls::Reviews => planner.reviewed(),
         // The panel is the first layer.
-        Calls::Layers => planner.asked_again(StepRole::Proposer, 2..=u16::from(knobs.layers())),
-        Calls::Revisions => planner.asked_again(StepRole::Reviser, 1..=u16::from(knobs.rounds())),
+        Calls::Layers => planner.asked_again(StepRole::Proposer, 2..=u16::from(options.layers())),
+        Calls::Revisions => planner.asked_again(StepRole::Reviser, 1..=u16::from(options.rounds())),
     }
-    if knobs.extractor() == Extractor::Llm {
+    if options.extractor() == Extractor::Llm {
         planner.read_once(StepRole::Extractor);
     }
-    // Whichever strategy has these knobs ends in a text that a synthesizer writes.
-    if knobs.is_analysis_separate() {
+    // Every strategy that has these options ends in a text that a synthesizer writes.
+    if options.is_analysis_separate() {
         planner.read_once(StepRole::Analyst);
     }
-    if knobs.is_paranoid() {
+    if options.is_paranoid() {
         planner.controlled();
     }
-    if let Some(early) = knobs.early {
+    if let Some(early) = options.early {
         planner.drafted(seats.len().saturating_sub(early.into()));
     }
     planner.steps
 }
 
 /// The longest so many answers of these seats at their caps, as they are shown, in tokens.
-pub(crate) fn longest<'a>(knobs: Knobs, seats: impl IntoIterator<Item = &'a Seat>, count: usize) -> u64 {
-    let mut caps: Vec<u64> = seats.into_iter().map(|seat| knobs.shown_tokens(seat.max_tokens)).collect();
+pub(crate) fn longest<'a>(
+    options: StrategyOptions,
+    seats: impl IntoIterator<Item = &'a Seat>,
+    count: usize,
+) -> u64 {
+    let mut caps: Vec<u64> = seats.into_iter().map(|seat| options.shown_tokens(seat.max_tokens)).collect();
     caps.sort_unstable_by_key(|cap| Reverse(*cap));
     caps.iter().take(count).sum()
 }
@@ -189,7 +198,7 @@ pub(crate) fn number_on(steps: &mut [Step], before: usize) -> Result<(), Failure
 struct StepPlanner<'a> {
     seats: &'a [Seat],
     chain: &'a [Seat],
-    knobs: Knobs,
+    options: StrategyOptions,
     /// How many answers a reader is shown.
     shown_max: usize,
     prompt_tokens: u64,
@@ -212,7 +221,7 @@ impl StepPlanner<'_> {
         for round in rounds {
             for seat in self.seats {
                 let key = StepKey { role, by: CallerSlot::Seat(seat.number), round };
-                let read = longest(self.knobs, self.seats, self.shown_max) + tokens_in(seat.brief_bytes());
+                let read = longest(self.options, self.seats, self.shown_max) + tokens_in(seat.brief_bytes());
                 self.push(key, read, false);
             }
         }
@@ -222,7 +231,7 @@ impl StepPlanner<'_> {
     fn read_once(&mut self, role: StepRole) {
         for (index, by) in self.chain.iter().enumerate() {
             let key = StepKey { role, by: CallerSlot::Synthesizer(by.number), round: 1 };
-            self.push(key, longest(self.knobs, self.seats, self.shown_max), index > 0);
+            self.push(key, longest(self.options, self.seats, self.shown_max), index > 0);
         }
     }
 
@@ -239,7 +248,7 @@ impl StepPlanner<'_> {
         for (index, by) in self.chain.iter().enumerate() {
             for seat in self.seats {
                 let others = self.seats.iter().filter(|other| other.number != seat.number);
-                let read = longest(self.knobs, others, self.shown_max - 1);
+                let read = longest(self.options, others, self.shown_max - 1);
                 let key = StepKey::control(by.number, seat.number);
                 self.push(key, read, index > 0 || !counted.contains(&seat.number));
             }
@@ -252,7 +261,7 @@ impl StepPlanner<'_> {
         let rounds = u16::try_from(late).unwrap_or(u16::MAX).min(DRAFTS_MAX);
         for round in 1..=rounds {
             let key = StepKey::draft(by.number, round);
-            self.push(key, longest(self.knobs, self.seats, self.shown_max), false);
+            self.push(key, longest(self.options, self.seats, self.shown_max), false);
         }
     }
 
@@ -265,7 +274,7 @@ impl StepPlanner<'_> {
         for seat in self.seats {
             let key = StepKey { role: StepRole::Reviewer, by: CallerSlot::Seat(seat.number), round: 1 };
             let others = self.seats.iter().filter(|other| other.number != seat.number);
-            self.push(key, longest(self.knobs, others, self.seats.len()), false);
+            self.push(key, longest(self.options, others, self.seats.len()), false);
         }
     }
 

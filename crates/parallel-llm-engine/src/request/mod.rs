@@ -5,8 +5,8 @@ pub mod file_names;
 pub mod panel;
 pub mod persona;
 pub mod persona_prompt;
-pub mod recipe;
 pub mod routing;
+pub mod strategy;
 pub mod wait;
 
 use std::sync::Arc;

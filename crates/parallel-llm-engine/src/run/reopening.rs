@@ -11,7 +11,7 @@ use crate::plan::step::{self, Step};
 use crate::plan::{self, DayLimit, RunPlan, Terms};
 use crate::request::RunRequest;
 use crate::request::panel::{SEATS_MAX, Seat, SeatNumber};
-use crate::request::recipe::{Chosen, Knobs, Recipe, Strategy};
+use crate::request::strategy::{ResolvedStrategy, Strategy, StrategyChoice, StrategyOptions};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
@@ -49,9 +49,9 @@ pub struct Reopening {
     pub steps: Vec<Step>,
     /// How answers become one text.
     pub strategy: Strategy,
-    /// What was set about that.
-    #[serde(default, skip_serializing_if = "Knobs::is_default")]
-    pub knobs: Knobs,
+    /// The options of the strategy. Stored under their first name.
+    #[serde(rename = "knobs", default, skip_serializing_if = "StrategyOptions::is_default")]
+    pub strategy_options: StrategyOptions,
     /// Why it is this one, where nobody named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen_because: Option<String>,
@@ -74,7 +74,7 @@ impl Reopening {
             synthesizers: Vec::new(),
             steps: Vec::new(),
             strategy: plan.strategy,
-            knobs: plan.knobs,
+            strategy_options: plan.strategy_options,
             chosen_because: plan.chosen_because.clone(),
             budget: plan.budget,
             limits: Vec::new(),
@@ -94,7 +94,7 @@ impl Reopening {
     pub fn asks_as(&self, plan: &RunPlan) -> bool {
         let models = |chain: &[Seat]| chain.iter().map(|seat| seat.model.clone()).collect::<Vec<_>>();
         self.seats.is_empty()
-            && (self.strategy, &self.knobs) == (plan.strategy, &plan.knobs)
+            && (self.strategy, &self.strategy_options) == (plan.strategy, &plan.strategy_options)
             && (self.synthesizers.is_empty() || models(&self.synthesizers) == models(&plan.synthesizers))
     }
 
@@ -113,15 +113,16 @@ impl Reopening {
         number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
         let has_checker = terms.defaults.checker.is_some();
         let chosen = request.strategy.as_deref();
-        let chosen = chosen.map(|text| Chosen::of(text, &plan.question(), has_checker)).transpose()?;
-        let Chosen { recipe: Recipe { strategy, knobs }, why } =
-            chosen.unwrap_or_else(|| Chosen { recipe: plan.recipe(), why: None });
+        let chosen =
+            chosen.map(|text| ResolvedStrategy::of(text, &plan.question(), has_checker)).transpose()?;
+        let ResolvedStrategy { choice: StrategyChoice { strategy, options }, why } =
+            chosen.unwrap_or_else(|| ResolvedStrategy { choice: plan.strategy_choice(), why: None });
         let chosen_because = why.map(str::to_owned);
         let reopening = Self {
             seats,
             synthesizers,
             strategy,
-            knobs,
+            strategy_options: options,
             chosen_because,
             warnings,
             ..Self::resume(plan, ask)
@@ -137,9 +138,9 @@ impl Reopening {
         Ok(self)
     }
 
-    /// How answers become one text in this part, and what was set about it.
-    pub const fn recipe(&self) -> Recipe {
-        Recipe { strategy: self.strategy, knobs: self.knobs }
+    /// The strategy of this part and its options.
+    pub const fn strategy_choice(&self) -> StrategyChoice {
+        StrategyChoice { strategy: self.strategy, options: self.strategy_options }
     }
 
     /// The plan with what this part adds to it.
@@ -151,7 +152,7 @@ impl Reopening {
             synthesizers: with(&plan.synthesizers, &self.synthesizers),
             steps: [plan.steps.as_slice(), &self.steps].concat(),
             strategy: self.strategy,
-            knobs: self.knobs,
+            strategy_options: self.strategy_options,
             chosen_because: self.chosen_because.clone(),
             budget: self.budget,
             limits: self.limits.clone(),
@@ -188,12 +189,12 @@ impl Reopening {
 
     /// The steps of a part that makes another text.
     fn with_steps(mut self, plan: &RunPlan) -> Result<Self, Failure> {
-        let recipe = self.recipe();
+        let choice = self.strategy_choice();
         let seats = [plan.seats.as_slice(), &self.seats].concat();
-        recipe.check_seats(&seats)?;
-        // Whoever makes another text has waited for the first.
-        let recipe = Recipe { knobs: Knobs { early: None, ..recipe.knobs }, ..recipe };
-        self.steps = step::planned(recipe, &seats, &self.synthesizers, plan.input_bytes());
+        choice.check_seats(&seats)?;
+        // The user has read the first text by now, so an early draft of the next gains nothing.
+        let choice = StrategyChoice { options: StrategyOptions { early: None, ..choice.options }, ..choice };
+        self.steps = step::planned(choice, &seats, &self.synthesizers, plan.input_bytes());
         step::number_on(&mut self.steps, plan.steps.len())?;
         Ok(self)
     }

@@ -94,7 +94,7 @@ fn flag_links(context: &RunContext, usable: &[Usable], outcome: &mut Outcome) {
     }
     let flagged: BTreeSet<String> = strange.union(&suspect).cloned().collect();
     // An answer that stands as it is stays as it is.
-    let is_defused = context.plan.knobs.is_paranoid() && outcome.kind == OutcomeKind::Fused;
+    let is_defused = context.plan.strategy_options.is_paranoid() && outcome.kind == OutcomeKind::Fused;
     if is_defused && let Some(by) = outcome.by.clone() {
         *outcome = std::mem::replace(outcome, Outcome::new(OutcomeKind::None, ""))
             .with_text(links::defused(&text, &flagged).into(), by);

@@ -13,7 +13,7 @@ use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::{check, selection};
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
-    if context.plan.knobs.is_checked() {
+    if context.plan.strategy_options.is_checked() {
         return check::choose(context, answers.usable).await;
     }
     selection::first_of(context, Task::Judge, answers).await

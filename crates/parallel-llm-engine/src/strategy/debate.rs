@@ -21,7 +21,7 @@ pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> O
     if let [only] = answers.usable {
         return verbatim(context, only, "only one answer came, so there was nothing to debate");
     }
-    let rounds = 1..=u16::from(context.plan.knobs.rounds());
+    let rounds = 1..=u16::from(context.plan.strategy_options.rounds());
     let after_rounds = match rounds::ask(context, answers, REVISING, rounds).await {
         Ok(after_rounds) => after_rounds,
         Err(failure) => return Outcome::none(failure),

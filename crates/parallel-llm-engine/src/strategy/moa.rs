@@ -24,7 +24,7 @@ pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> O
     }
     let began_ms = context.deadline.elapsed_ms();
     // The panel is the first layer.
-    let layers = 2..=u16::from(context.plan.knobs.layers());
+    let layers = 2..=u16::from(context.plan.strategy_options.layers());
     let after_rounds = match rounds::ask(context, answers, PROPOSING, layers).await {
         Ok(after_rounds) => after_rounds,
         Err(failure) => return Outcome::none(failure),

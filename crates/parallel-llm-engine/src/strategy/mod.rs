@@ -23,7 +23,7 @@ mod vote;
 use std::sync::Arc;
 
 use crate::call::run_context::RunContext;
-use crate::request::recipe::Strategy;
+use crate::request::strategy::Strategy;
 use crate::run::outcome::Outcome;
 
 pub(crate) use parts::answers::{Answers, agreement};
@@ -42,7 +42,7 @@ macro_rules! strategies {
             Synthesize = "synthesize" in synthesize,
                 Traits {
                     fuses: true,
-                    knobs: &[Gate, First, Early, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
+                    option_names: &[Gate, First, Early, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
                     ..Traits::PLAIN
                 },
                 prompts {
@@ -59,7 +59,7 @@ macro_rules! strategies {
                 }
             /// The answer that most others agree with is taken as it is.
             Vote = "vote" in vote,
-                Traits { knobs: &[First, Weights, Extractor, MinShare], ..Traits::PLAIN },
+                Traits { option_names: &[First, Weights, Extractor, MinShare], ..Traits::PLAIN },
                 prompts {
                     /// Say what each comes to.
                     Extract = "vote",
@@ -68,7 +68,7 @@ macro_rules! strategies {
             BestOfN = "best-of-n" in best_of_n,
                 Traits {
                     calls: Calls::Verdict,
-                    knobs: &[By, Orders, Gate, First, ShownTokensMax],
+                    option_names: &[By, Orders, Gate, First, ShownTokensMax],
                     ..Traits::PLAIN
                 },
                 prompts {
@@ -80,13 +80,13 @@ macro_rules! strategies {
                 Traits {
                     fuses: true,
                     first: Some(FIRST_OF_CASCADE),
-                    knobs: &[First, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
+                    option_names: &[First, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
                     ..Traits::PLAIN
                 },
                 prompts {}
             /// The answer that comes first is taken as it is.
             Race = "race" in race,
-                Traits { needs_one: true, knobs: &[HedgeAfterMs], ..Traits::PLAIN },
+                Traits { needs_one: true, option_names: &[HedgeAfterMs], ..Traits::PLAIN },
                 prompts {}
             /// All answers, side by side.
             Panel = "panel" in panel,
@@ -97,7 +97,7 @@ macro_rules! strategies {
                 Traits {
                     orders: 1,
                     calls: Calls::Verdict,
-                    knobs: &[Orders, Gate, First, TopK, ShownTokensMax],
+                    option_names: &[Orders, Gate, First, TopK, ShownTokensMax],
                     ..Traits::PLAIN
                 },
                 prompts {
@@ -108,7 +108,7 @@ macro_rules! strategies {
             Tournament = "tournament" in tournament,
                 Traits {
                     calls: Calls::Matches,
-                    knobs: &[Format, Orders, Gate, First, ShownTokensMax],
+                    option_names: &[Format, Orders, Gate, First, ShownTokensMax],
                     ..Traits::PLAIN
                 },
                 prompts {
@@ -120,7 +120,7 @@ macro_rules! strategies {
                 Traits {
                     fuses: true,
                     calls: Calls::Reviews,
-                    knobs: &[Gate, First, ShownTokensMax],
+                    option_names: &[Gate, First, ShownTokensMax],
                     ..Traits::PLAIN
                 },
                 prompts {
@@ -134,7 +134,7 @@ macro_rules! strategies {
                 Traits {
                     fuses: true,
                     calls: Calls::Layers,
-                    knobs: &[Layers, Gate, First, Mode, Analysis, TopK, ShowVotes],
+                    option_names: &[Layers, Gate, First, Mode, Analysis, TopK, ShowVotes],
                     ..Traits::PLAIN
                 },
                 prompts {
@@ -146,7 +146,7 @@ macro_rules! strategies {
                 Traits {
                     fuses: true,
                     samples_one_model: true,
-                    knobs: &[Samples, Gate, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
+                    option_names: &[Samples, Gate, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
                     ..Traits::PLAIN
                 },
                 prompts {}
@@ -154,7 +154,7 @@ macro_rules! strategies {
             Debate = "debate" in debate,
                 Traits {
                     calls: Calls::Revisions,
-                    knobs: &[Rounds, Gate, First],
+                    option_names: &[Rounds, Gate, First],
                     ..Traits::PLAIN
                 },
                 prompts {

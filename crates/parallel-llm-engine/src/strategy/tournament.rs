@@ -12,7 +12,7 @@ use crate::panel::gather::Usable;
 use crate::plan::seed::SeededRandom;
 use crate::prompt::Task;
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
-use crate::request::recipe::Format;
+use crate::request::strategy::Format;
 use crate::run::outcome::{Judging, Outcome, Shortened};
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::best::best_first;
@@ -39,7 +39,7 @@ pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> O
         return outcome;
     }
     let mut tournament = Tournament::new(context, answers);
-    let won = match context.plan.knobs.format.unwrap_or_default() {
+    let won = match context.plan.strategy_options.format.unwrap_or_default() {
         Format::Knockout => tournament.knockout().await,
         Format::League => tournament.league().await,
     };
@@ -107,7 +107,7 @@ impl<'a> Tournament<'a> {
             closest: best_first(usable, &strongest(context)),
             agreement,
             texts: usable.iter().map(|one| (one.seat, shingles::exact(&one.answer.text))).collect(),
-            orders: context.plan.recipe().orders(),
+            orders: context.plan.strategy_choice().orders(),
             chain: context.hub.look(|run| run.chain().to_vec()),
             matches: 0,
             wanted: 0,

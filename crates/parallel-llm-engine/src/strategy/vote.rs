@@ -7,14 +7,14 @@
 use std::sync::Arc;
 
 use crate::call::run_context::RunContext;
-use crate::request::recipe::Extractor;
+use crate::request::strategy::Extractor;
 use crate::run::outcome::Outcome;
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::gate::is_gated;
 use crate::strategy::parts::{counting, extraction};
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
-    let is_read = context.plan.knobs.extractor() == Extractor::Llm && answers.usable.len() > 1;
+    let is_read = context.plan.strategy_options.extractor() == Extractor::Llm && answers.usable.len() > 1;
     if is_read && !is_gated(context, answers.agreement) {
         return extraction::vote(context, answers).await;
     }

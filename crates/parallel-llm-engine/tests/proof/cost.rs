@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use parallel_llm_engine::port::Call;
-use parallel_llm_engine::request::recipe::Strategy;
+use parallel_llm_engine::request::strategy::Strategy;
 use parallel_llm_engine::{Code, PicoUsd};
 
 use crate::proof::draw::Draw;

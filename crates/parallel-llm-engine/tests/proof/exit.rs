@@ -107,9 +107,9 @@ async fn where_all_say_the_same_nobody_reads_them() {
         let question = Item::draw(&Panel::alike(2 + round % 5, 0.5, Dials::independent(options)), draw);
         let item = Item::written(question.question, vec![said; question.said.len()], draw);
         assert!(item.written.iter().all(|written| matches!(written, Written::Text(_))));
-        for recipe in ["synthesize", "best-of-n"] {
-            let told = item.scene(recipe, vec![("fuser", writes("no".to_owned()))], draw).run().await;
-            assert_eq!(told.asked.len(), item.said.len(), "{recipe}: {:?}", item.written);
+        for strategy in ["synthesize", "best-of-n"] {
+            let told = item.scene(strategy, vec![("fuser", writes("no".to_owned()))], draw).run().await;
+            assert_eq!(told.asked.len(), item.said.len(), "{strategy}: {:?}", item.written);
             assert_eq!(outcome(&told).kind, OutcomeKind::Selected);
             assert_eq!(item.chosen(outcome(&told)), Some(said));
         }

@@ -63,7 +63,7 @@ async fn where_nobody_can_fuse_the_closest_answer_stands_and_is_called_so() {
         let mut essays: Vec<String> = (0..3 + round % 4).map(|_| essay(draw)).collect();
         let Some(best) = closest(&essays).cloned() else { continue };
         compared += 1;
-        let recipe = ["synthesize", "best-of-n"][round % 2];
+        let strategy = ["synthesize", "best-of-n"][round % 2];
         for _ in 0..2 {
             draw.shuffle(&mut essays);
             let mut names = NAMES;
@@ -77,7 +77,7 @@ async fn where_nobody_can_fuse_the_closest_answer_stands_and_is_called_so() {
                 .collect();
             let seed = draw.below(1 << 30) as u64;
             let told = scene(names.into_iter().zip(seats).chain(chain))
-                .asks("How do tides work?", recipe)
+                .asks("How do tides work?", strategy)
                 .plan(|plan| plan.seed = seed)
                 .run()
                 .await;

@@ -58,13 +58,13 @@ fn judges(rank: impl Fn(&mut Vec<(String, String)>) + Send + Sync + 'static) -> 
 }
 
 /// The answer that a judge's panel comes to.
-async fn judged(essays: &[String], judge: Reply, recipe: &str, draw: &mut Draw) -> String {
+async fn judged(essays: &[String], judge: Reply, strategy: &str, draw: &mut Draw) -> String {
     let mut names = NAMES;
     draw.shuffle(&mut names);
     let replies = essays.iter().map(|essay| says(1 + draw.below(100) as u64, essay));
     let replies: Vec<_> = names.into_iter().zip(replies).chain([("fuser", judge)]).collect();
     let seed = draw.below(1 << 30) as u64;
-    let scene = scene(replies).asks("How do tides work?", recipe).plan(|plan| plan.seed = seed);
+    let scene = scene(replies).asks("How do tides work?", strategy).plan(|plan| plan.seed = seed);
     outcome(&scene.run().await).text.as_deref().expect("a judge decides").to_owned()
 }
 
@@ -93,7 +93,7 @@ fn hasty() -> Reply {
 }
 
 /// How often an answer stands where it is shown first and where it is shown last, of two.
-async fn by_place(recipe: &str) -> [(usize, usize); 2] {
+async fn by_place(strategy: &str) -> [(usize, usize); 2] {
     let draw = &mut Draw::new(52);
     let mut places = [(0, 0); 2];
     for _ in 0..items() {
@@ -106,7 +106,7 @@ async fn by_place(recipe: &str) -> [(usize, usize); 2] {
         let replies = names.into_iter().zip(essays.iter().map(|essay| says(10, essay)));
         let seed = draw.below(1 << 30) as u64;
         let scene = scene(replies.chain([("fuser", hasty())]).collect::<Vec<_>>());
-        let told = scene.asks("How do tides work?", recipe).plan(|plan| plan.seed = seed).run().await;
+        let told = scene.asks("How do tides work?", strategy).plan(|plan| plan.seed = seed).run().await;
         let sitting = told.asked.iter().find(|asked| asked.call.model.model == "fuser");
         let shown = candidates(&sitting.expect("a judge is asked").call);
         let place = usize::from(shown[0].1 != essays[0]);

@@ -65,9 +65,9 @@ fn reply(reading: u64) -> Reply {
 }
 
 /// Calls, rounds, and the cost as a multiple of one call.
-async fn told(recipe: &str, seats: usize, reading: u64) -> (usize, u64, f64) {
+async fn told(strategy: &str, seats: usize, reading: u64) -> (usize, u64, f64) {
     let names = NAMES[..seats].iter().copied().chain(["fuser"]);
-    let scene = scene(names.map(|name| (name, reply(reading)))).asks("Which design?", recipe);
+    let scene = scene(names.map(|name| (name, reply(reading)))).asks("Which design?", strategy);
     let told = scene
         .plan(|plan| {
             for seat in plan.seats.iter_mut().chain(&mut plan.synthesizers) {
@@ -81,15 +81,15 @@ async fn told(recipe: &str, seats: usize, reading: u64) -> (usize, u64, f64) {
     (told.asked.len(), rounds, told.run.cost().0 as f64 / one.0 as f64)
 }
 
-/// A line for each recipe: calls, rounds and multiple with three seats, then with five; and what was published.
-async fn check(recipe: &str, reading: u64, published: Option<[f64; 2]>) -> String {
-    let mut line = format!("{recipe}:");
+/// A line for each strategy: calls, rounds and multiple with three seats, then with five; and what was published.
+async fn check(strategy: &str, reading: u64, published: Option<[f64; 2]>) -> String {
+    let mut line = format!("{strategy}:");
     for (index, seats) in [3, 5].into_iter().enumerate() {
-        let (calls, rounds, multiple) = told(recipe, seats, reading).await;
+        let (calls, rounds, multiple) = told(strategy, seats, reading).await;
         line.push_str(&format!(" {calls} calls, {rounds} rounds, {multiple:.2};"));
         if let Some(published) = published {
             let off = (multiple - published[index]).abs();
-            assert!(off <= TOLERANCE, "{recipe} of {seats}: {multiple:.3} is not {}", published[index]);
+            assert!(off <= TOLERANCE, "{strategy} of {seats}: {multiple:.3} is not {}", published[index]);
         }
     }
     line
@@ -98,7 +98,7 @@ async fn check(recipe: &str, reading: u64, published: Option<[f64; 2]>) -> Strin
 #[tokio::test(start_paused = true)]
 async fn a_strategy_costs_the_multiple_that_was_published_of_its_method() {
     let mut lines = Vec::new();
-    for (recipe, reading, published) in [
+    for (strategy, reading, published) in [
         ("vote", 0, [3.0, 5.0]),
         ("consistency", RANKING, [3.85, 6.2]),
         ("best-of-n@orders=1", RANKING, [3.85, 6.2]),
@@ -106,7 +106,7 @@ async fn a_strategy_costs_the_multiple_that_was_published_of_its_method() {
         ("synthesize", 0, [4.7, 7.0]),
         ("debate", ANSWER, [7.7, 14.6]),
     ] {
-        lines.push(check(recipe, reading, Some(published)).await);
+        lines.push(check(strategy, reading, Some(published)).await);
     }
     insta::assert_snapshot!(lines.join("\n"), @"
     vote: 3 calls, 1 rounds, 3.00; 5 calls, 1 rounds, 5.00;
@@ -122,8 +122,8 @@ async fn a_strategy_costs_the_multiple_that_was_published_of_its_method() {
 #[tokio::test(start_paused = true)]
 async fn layers_cost_what_was_published() {
     let mut lines = Vec::new();
-    for recipe in ["moa", "moa@layers=3"] {
-        lines.push(check(recipe, ANSWER, None).await);
+    for strategy in ["moa", "moa@layers=3"] {
+        lines.push(check(strategy, ANSWER, None).await);
     }
     insta::assert_snapshot!(lines.join("\n"), @"
     moa: 7 calls, 3 rounds, 9.37; 11 calls, 3 rounds, 16.63;
@@ -138,10 +138,10 @@ async fn layers_cost_what_was_published() {
 #[tokio::test(start_paused = true)]
 async fn where_the_design_is_another_so_is_the_multiple() {
     let mut lines = Vec::new();
-    for (recipe, reading) in
+    for (strategy, reading) in
         [("best-of-n", RANKING), ("tournament", PAIR), ("council", REVIEW), ("synthesize@paranoid=on", 0)]
     {
-        lines.push(check(recipe, reading, None).await);
+        lines.push(check(strategy, reading, None).await);
     }
     insta::assert_snapshot!(lines.join("\n"), @"
     best-of-n: 5 calls, 2 rounds, 4.70; 7 calls, 2 rounds, 7.40;

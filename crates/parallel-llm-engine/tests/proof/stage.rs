@@ -57,10 +57,10 @@ impl Item {
     }
 
     /// The scene in which the panel alone is asked, besides others with these replies.
-    pub(super) fn scene(&self, recipe: &str, others: Vec<(&'static str, Reply)>, draw: &mut Draw) -> Scene {
+    pub(super) fn scene(&self, strategy: &str, others: Vec<(&'static str, Reply)>, draw: &mut Draw) -> Scene {
         let replies = self.replies(draw).into_iter().chain(others);
         let request = RunRequest {
-            strategy: Some(recipe.to_owned()),
+            strategy: Some(strategy.to_owned()),
             ..RunRequest::prompt(self.question.text.as_str())
         };
         scene(replies).requests(request)

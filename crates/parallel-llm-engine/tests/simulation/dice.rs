@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use parallel_llm_engine::plan::{RunPlan, Timers};
-use parallel_llm_engine::request::recipe::{Chosen, Strategy};
+use parallel_llm_engine::request::strategy::{ResolvedStrategy, Strategy};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Failure, Finish, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus};
 
@@ -17,7 +17,7 @@ const CHAIN: [&str; 3] = ["fuser-1", "fuser-2", "fuser-3"];
 const MORE: [&str; 2] = ["ivy", "joe"];
 const OTHERS: [&str; 2] = ["fuser-4", "fuser-5"];
 /// How answers become one text.
-const RECIPES: [&str; 22] = [
+const STRATEGIES: [&str; 22] = [
     "synthesize",
     "synthesize",
     "synthesize@gate=off",
@@ -46,9 +46,9 @@ const SMALL_BUDGET: PicoUsd = PicoUsd(25_000_000_000);
 /// Seats of a run to which no more are added.
 const SEATS_MANY: usize = 10;
 
-/// Every strategy as it is, so that a new one is drawn without being named here, and those recipes that there are.
-fn recipes() -> Vec<&'static str> {
-    let named = RECIPES.into_iter().filter(|recipe| Chosen::check(recipe).is_ok());
+/// Every strategy as it is, so that a new one is drawn without being named here, and those variants that there are.
+fn strategies() -> Vec<&'static str> {
+    let named = STRATEGIES.into_iter().filter(|strategy| ResolvedStrategy::check(strategy).is_ok());
     Strategy::ALL.iter().map(|strategy| strategy.name()).chain(named).collect()
 }
 
@@ -95,8 +95,8 @@ impl Dice {
         let budget =
             self.pick(&[PicoUsd::from_usd(3), PicoUsd::from_usd(3), PicoUsd::from_usd(3), SMALL_BUDGET]);
         let strongest = self.once_in(4);
-        let recipe = self.pick(&recipes());
-        let planned = scene(names.map(|name| (*name, after(0)))).asks(QUESTION, recipe);
+        let strategy = self.pick(&strategies());
+        let planned = scene(names.map(|name| (*name, after(0)))).asks(QUESTION, strategy);
         let planned = planned.wait(wait).plan(|plan| {
             plan.seed = seed;
             plan.timers = timers;

@@ -235,13 +235,14 @@ impl Book {
         self.begin(asked.collect());
     }
 
-    /// Seats are spared that were held back: never asked, and only by a recipe that asks some first.
+    /// Seats are spared that were held back: never asked, and only by a strategy that asks some first.
     fn spare(&mut self, seats: &[SeatNumber]) {
         // A race asks one after the other, and a cascade three where nothing is set.
-        let knobs = self.plan.knobs;
-        let usual = if knobs.hedge_after_ms.is_some() { 1 } else { 3 };
-        let is_first = self.plan.strategy.name() == "cascade" || knobs.hedge_after_ms.is_some();
-        let first = knobs.first.or(is_first.then_some(usual)).expect("the recipe asks some first");
+        let strategy_options = self.plan.strategy_options;
+        let usual = if strategy_options.hedge_after_ms.is_some() { 1 } else { 3 };
+        let is_first = self.plan.strategy.name() == "cascade" || strategy_options.hedge_after_ms.is_some();
+        let first =
+            strategy_options.first.or(is_first.then_some(usual)).expect("the strategy asks some first");
         assert!(!self.decided && !self.closed, "seats are spared before the answer");
         for seat in seats {
             let account = self.accounts.entry(CallerSlot::Seat(*seat)).or_default();

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use parallel_llm_engine::request::recipe::AUTO;
+use parallel_llm_engine::request::strategy::AUTO;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest, RunStatus};
@@ -48,13 +48,13 @@ pub struct Ask {
     /// A named panel of the settings: quick, default, budget, max or your own
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
-    /// How answers become one text: `synthesize`, `vote`, `auto` or another, with knobs as in `vote@first=2`
+    /// How answers become one text: `synthesize`, `vote`, `auto` or another, with options as in `vote@first=2`
     #[arg(long, value_name = "STRATEGY")]
     pub strategy: Option<String>,
     /// Run this command on each answer, which it reads on stdin, and take one that it passes by ending with 0
     #[arg(long, value_name = "COMMAND")]
     pub check: Option<String>,
-    /// Also make the text without each of the answers, so that none of them decides alone; short for the knob `paranoid=on`
+    /// Also make the text without each of the answers, so that none of them decides alone; short for the option `paranoid=on`
     #[arg(long)]
     pub paranoid: bool,
     /// Instructions that stand above the question
@@ -141,11 +141,11 @@ impl Ask {
     fn set_check(&mut self) {
         if self.check.is_some() {
             let named = self.strategy.take().filter(|named| named != AUTO);
-            self.strategy = Some(with_knob(named.as_deref().unwrap_or("best-of-n"), "by=check"));
+            self.strategy = Some(with_option(named.as_deref().unwrap_or("best-of-n"), "by=check"));
         }
     }
 
-    /// Sets the knob that `--paranoid` is short for, of whichever strategy holds. One that has none refuses it.
+    /// Sets the option that `--paranoid` is short for. A strategy without it refuses the flag.
     fn set_paranoid(&mut self, settings: &Settings) -> Result<(), Failure> {
         if !self.paranoid {
             return Ok(());
@@ -153,7 +153,7 @@ impl Ask {
         let preset = self.preset.as_deref().map(|name| settings.preset(name)).transpose()?;
         let of_preset = preset.and_then(|preset| preset.strategy.as_ref());
         let strategy = self.strategy.as_ref().or(of_preset).unwrap_or(&settings.strategy);
-        self.strategy = Some(with_knob(strategy, "paranoid=on"));
+        self.strategy = Some(with_option(strategy, "paranoid=on"));
         Ok(())
     }
 
@@ -207,10 +207,10 @@ impl Ask {
     }
 }
 
-/// A strategy as it is written, with one more knob.
-fn with_knob(strategy: &str, knob: &str) -> String {
+/// A strategy as people write it, with one more option.
+fn with_option(strategy: &str, option: &str) -> String {
     let sign = if strategy.contains('@') { ',' } else { '@' };
-    format!("{strategy}{sign}{knob}")
+    format!("{strategy}{sign}{option}")
 }
 
 /// An amount of money as it is typed.

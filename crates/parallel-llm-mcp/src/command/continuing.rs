@@ -113,7 +113,7 @@ pub struct Synthesize {
 pub struct Replay {
     #[arg(help = RUN_HELP)]
     pub run: String,
-    /// How answers become one text: `synthesize`, `vote`, `auto` or another, with knobs as in `vote@first=2`
+    /// How answers become one text: `synthesize`, `vote`, `auto` or another, with options as in `vote@first=2`
     #[arg(long, value_name = "STRATEGY")]
     pub strategy: String,
     #[command(flatten)]

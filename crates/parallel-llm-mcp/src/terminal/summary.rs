@@ -157,7 +157,7 @@ fn offer(run: &Run) -> Option<String> {
                 "the answers are kept: `parallel-llm-mcp runs replay {id} --strategy synthesize` makes one text of them"
             )
         }
-        _ if run.plan.knobs.is_checked() => {
+        _ if run.plan.strategy_options.is_checked() => {
             format!(
                 "the answers are kept: `parallel-llm-mcp runs synthesize {id} --check COMMAND` checks them again"
             )

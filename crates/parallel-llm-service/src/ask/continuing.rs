@@ -88,7 +88,7 @@ impl Asking {
             KnownRun::Past(past) => (past.run, false),
         };
         let mut reopening = self.part(&run, &continuation).await?;
-        self.planner.check_checker(reopening.recipe())?;
+        self.planner.check_checker(reopening.strategy_choice())?;
         if is_open {
             return Err(still_running(&run));
         }

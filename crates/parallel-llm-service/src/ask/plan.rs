@@ -83,7 +83,7 @@ impl Planner {
         })?;
         let typed = Typed::of(&request);
         let mut plan = RunPlan::draft(request, &terms, identity)?;
-        self.check_checker(plan.recipe())?;
+        self.check_checker(plan.strategy_choice())?;
         fitness::check_inputs(providers, &plan, typed)?;
         fitness::check_keys(providers, &typed.places(&plan), &plan.seats.iter().collect::<Vec<_>>()).await?;
         check_memory(&plan)?;

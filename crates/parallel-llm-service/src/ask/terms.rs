@@ -1,7 +1,7 @@
 //! What holds for a question where it says nothing, and what its principal may not have at all.
 
 use parallel_llm_engine::plan::{DayLimit, Defaults};
-use parallel_llm_engine::request::recipe::Recipe;
+use parallel_llm_engine::request::strategy::StrategyChoice;
 use parallel_llm_engine::value::next::{Advice, Argument, Next};
 use parallel_llm_engine::{Code, Failure};
 
@@ -20,14 +20,14 @@ impl Planner {
         self.checks && self.principal == Principal::Owner
     }
 
-    /// Refuses a recipe by which answers are checked where there is no check command, or where it is not the principal's.
-    pub(super) fn check_checker(&self, recipe: Recipe) -> Result<(), Failure> {
+    /// Refuses a strategy that runs the check command if there is none, or if the principal may not run it.
+    pub(super) fn check_checker(&self, strategy: StrategyChoice) -> Result<(), Failure> {
         let check = self.settings().check.as_ref();
-        if !recipe.knobs.is_checked() {
+        if !strategy.options.is_checked() {
             return match check.filter(|check| check.is_asked_for) {
                 Some(_) => Err(Failure::new(
                     Code::Usage,
-                    format!("`{recipe}` checks nothing, so `--check` would do nothing"),
+                    format!("`{strategy}` checks nothing, so `--check` would do nothing"),
                 )
                 .with_next(Next::Give(Argument::Strategy))),
                 None => Ok(()),
@@ -35,11 +35,11 @@ impl Planner {
         }
         if !self.may_check() {
             let message =
-                format!("`{recipe}` runs the owner's check command, which is run for nobody over HTTP");
+                format!("`{strategy}` runs the owner's check command, which is run for nobody over HTTP");
             return Err(Failure::new(Code::ScopeMissing, message).with_next(Advice::NameAnotherStrategy));
         }
         let none = || {
-            let message = format!("`{recipe}` needs a check command, and none is set");
+            let message = format!("`{strategy}` needs a check command, and none is set");
             Failure::new(Code::CheckUnavailable, message)
         };
         check.ok_or_else(none)?.check()

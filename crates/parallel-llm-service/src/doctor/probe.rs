@@ -4,7 +4,7 @@
 //! in the ledger and in the history, where only its metadata are kept.
 
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::request::recipe::Strategy;
+use parallel_llm_engine::request::strategy::Strategy;
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest, plan::budget};
 use serde::Serialize;

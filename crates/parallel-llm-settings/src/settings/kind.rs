@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::panel::{PanelEntry, ProviderId, SEATS_MAX, UNSAID};
-use parallel_llm_engine::request::recipe::{Chosen, Strategy};
+use parallel_llm_engine::request::strategy::{ResolvedStrategy, Strategy};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::value::code::Code;
 use parallel_llm_engine::value::next::Advice;
@@ -42,7 +42,7 @@ pub(super) enum Kind {
     Words,
     /// One word in a provider's language.
     Word,
-    /// A strategy, with its knobs.
+    /// A strategy, with its options.
     Strategy,
     /// When to stop waiting.
     Wait,
@@ -121,7 +121,7 @@ impl Kind {
             Self::Command => return command::of_text(name, text).map(Value::Command),
             Self::Word => read_word(text).map(Value::Word),
             Self::Wait => wait::read(text).map(|rule| Value::Wait(rule, text.to_owned())),
-            Self::Strategy => Chosen::check(text).ok().map(|()| Value::Word(text.to_owned())),
+            Self::Strategy => ResolvedStrategy::check(text).ok().map(|()| Value::Word(text.to_owned())),
             Self::Choice(_) => {
                 self.words().into_iter().find(|word| *word == text).map(|word| Value::Word(word.to_owned()))
             }
@@ -235,7 +235,7 @@ impl fmt::Display for Kind {
             Self::Usd => out.write_str("an amount in US dollars such as `3` or `0.50`"),
             Self::Models => out.write_str("a list of models, each `[provider:]model[*N][@key=value,...]`"),
             Self::Strategy => {
-                write!(out, "`{}`, each with its knobs behind `@`", self.words().join("` or `"))
+                write!(out, "`{}`, each with its options behind `@`", self.words().join("` or `"))
             }
             Self::Choice(_) | Self::Store | Self::Switch { .. } => {
                 write!(out, "one of `{}`", self.words().join("`, `"))

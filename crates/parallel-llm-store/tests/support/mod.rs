@@ -9,7 +9,7 @@ use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::panel::ProviderId;
 use parallel_llm_engine::request::persona_prompt::Brief;
-use parallel_llm_engine::request::recipe::Knobs;
+use parallel_llm_engine::request::strategy::StrategyOptions;
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::run::outcome::{Shortened, Worth};
@@ -97,7 +97,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         seats: vec![Seat { brief, ..a_seat(1, "lab/one") }, a_seat(2, "lab/two")],
         synthesizers: vec![a_seat(1, "lab/three")],
         strategy: serde_json::from_value("synthesize".into()).unwrap(),
-        knobs: Knobs::default(),
+        strategy_options: StrategyOptions::default(),
         steps: Vec::new(),
         chosen_because: None,
         timers: Timers::default(),

@@ -17,7 +17,7 @@ pub(crate) struct Answers<'a> {
 /// Which of the answers say the same, with what they say as far as the words of the run are kept.
 pub(crate) fn agreement(context: &RunContext, usable: &[Usable]) -> Option<Agreement> {
     let answers = usable.iter().map(|one| (one.seat, &*one.answer.text));
-    Agreement::by(context.plan.knobs.extractor(), &context.plan.question(), answers)
+    Agreement::by(context.plan.strategy_options.extractor(), &context.plan.question(), answers)
         .map(|agreement| kept(context, agreement))
 }
 

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use crate::agreement::{Agreement, Cluster};
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
-use crate::request::recipe::{Extractor, Weights};
+use crate::request::strategy::{Extractor, Weights};
 use crate::run::outcome::Outcome;
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::best::best;
@@ -28,12 +28,12 @@ pub(crate) fn counted(context: &RunContext, Answers { usable, agreement }: Answe
     if let [only] = usable {
         return verbatim(context, only, "only one answer came, so there was nothing to vote on");
     }
-    let weights = context.plan.knobs.weights.unwrap_or_default();
+    let weights = context.plan.strategy_options.weights.unwrap_or_default();
     let counts = |agreement: &&Agreement| {
         agreement.equal > 1 || weights == Weights::LogOdds && !agreement.clusters.is_empty()
     };
     let Some(agreement) = agreement.filter(counts) else {
-        let why = match (agreement, context.plan.knobs.extractor()) {
+        let why = match (agreement, context.plan.strategy_options.extractor()) {
             (Some(none), Extractor::Json(at)) if none.equal == 0 => {
                 format!("no answer has a value at `{at}`")
             }
@@ -96,7 +96,7 @@ fn without_majority(
     most: usize,
     none: Option<&str>,
 ) -> Option<Outcome> {
-    let (least_percent, of) = (usize::from(context.plan.knobs.min_share?), usable.len());
+    let (least_percent, of) = (usize::from(context.plan.strategy_options.min_share?), usable.len());
     // Rounded down, so that what is told is below the least wherever the share is.
     let percent = most * 100 / of;
     if percent >= least_percent {
@@ -120,7 +120,7 @@ fn count(cluster: &Cluster) -> i64 {
 /// it is as many as were given, so that each of them may be wrong: the fewest that are possible, which overrates no seat. A
 /// value in JSON is none of the options, and a model may read something else, too.
 fn others(context: &RunContext, agreement: &Agreement) -> usize {
-    let is_json = matches!(context.plan.knobs.extractor(), Extractor::Json(_));
+    let is_json = matches!(context.plan.strategy_options.extractor(), Extractor::Json(_));
     let listed = match Form::of(&context.plan.question()).filter(|_| !is_json) {
         Some(Form::Choice(options)) => options.len() - 1,
         Some(Form::Truth { .. }) => 1,

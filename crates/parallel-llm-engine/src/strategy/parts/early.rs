@@ -147,7 +147,7 @@ impl<'a> Early<'a> {
     /// `None` where nobody wants it, or where the run has had its chance: whoever wants another text of it does not want it
     /// sooner, and what became of a draft of a process that is gone is known or was paid for in vain.
     fn of(context: &'a Arc<RunContext>) -> Option<Self> {
-        let from = context.plan.knobs.early?.into();
+        let from = context.plan.strategy_options.early?.into();
         let by = context.hub.look(|run| {
             let is_fresh = run.outcome.is_none() && run.drafts().all(|view| view.attempts == 0);
             run.chain().first().filter(|_| is_fresh).map(|by| by.number)

@@ -82,7 +82,7 @@ async fn fuse(context: &Arc<RunContext>, by: Seat, usable: &[Usable]) -> Result<
         std::iter::once(first.call(context)).chain(controls.iter().map(|control| control.call(context)));
     let mut gave = call::all(context, calls.collect()).await.into_iter();
     let whole = first.finish(context, &by, usable, gave.next().expect("one call, one end")).await;
-    if !context.plan.knobs.is_paranoid() {
+    if !context.plan.strategy_options.is_paranoid() {
         return whole.map(|draft| fused(context, SYNTHESIZER, &by.model, draft, usable));
     }
     if let Some(cancelled) = whole.as_ref().err().filter(|failure| failure.code == Code::Cancelled) {

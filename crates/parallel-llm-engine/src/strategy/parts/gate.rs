@@ -2,7 +2,7 @@
 
 use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
-use crate::request::recipe::Gate;
+use crate::request::strategy::Gate;
 use crate::run::outcome::Outcome;
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::best::best;
@@ -10,7 +10,7 @@ use crate::strategy::parts::verbatim::{selected, strongest};
 
 /// Whether nobody is asked to read the answers because all say the same. Who asks for another text of them wants one.
 pub(crate) fn is_gated(context: &RunContext, agreement: Option<&Agreement>) -> bool {
-    let is_on = context.plan.knobs.gate.unwrap_or_default() == Gate::Unanimous
+    let is_on = context.plan.strategy_options.gate.unwrap_or_default() == Gate::Unanimous
         && !context.hub.look(|run| run.rewrites);
     is_on && agreement.is_some_and(Agreement::is_unanimous)
 }

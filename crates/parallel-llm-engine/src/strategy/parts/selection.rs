@@ -83,7 +83,7 @@ struct Judged {
 }
 
 async fn judged(context: &Arc<RunContext>, judge: &Seat, task: Task, shown: &[Usable]) -> Judged {
-    let question = Question::only(context.plan.recipe().orders());
+    let question = Question::only(context.plan.strategy_choice().orders());
     let calls: Vec<JudgeCall> = judge::calls(context, judge, question, task, shown).collect();
     let mut judged =
         Judged { verdicts: Vec::new(), suspected: Vec::new(), shortened: Vec::new(), failures: Vec::new() };

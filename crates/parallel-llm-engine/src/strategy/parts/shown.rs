@@ -124,7 +124,8 @@ impl Shown {
     /// among those shown: what is left out on purpose has no say.
     #[must_use]
     pub(crate) fn counted(mut self, context: &RunContext, usable: &[Usable]) -> Self {
-        let agreement = context.plan.knobs.shows_votes().then(|| agreement(context, usable)).flatten();
+        let agreement =
+            context.plan.strategy_options.shows_votes().then(|| agreement(context, usable)).flatten();
         for candidate in &mut self.candidates {
             let same = agreement.as_ref().map_or(0, |agreement| agreement.count_of(candidate.seat));
             candidate.votes = (same > 0).then(|| Votes { same: same - 1, of: usable.len() - 1 });
@@ -208,7 +209,7 @@ fn shorten(
     let room = prompt::ContextWindow {
         context_tokens: context_tokens.saturating_sub(tokens_in(beside_bytes)),
         output_tokens: reader.max_tokens,
-        candidate_tokens: context.plan.knobs.shown_tokens_max,
+        candidate_tokens: context.plan.strategy_options.shown_tokens_max,
     };
     let cut = prompt::fit(task, candidates, &context.plan.messages, room);
     let shown =
@@ -227,7 +228,7 @@ pub(crate) struct Limited {
 /// As many answers as a reader is to be shown: those closest to all. The strongest seat's is always among them, because
 /// leaving it out costs most.
 pub(crate) fn limited(context: &RunContext, Answers { usable, agreement }: Answers<'_>) -> Limited {
-    let most = context.plan.knobs.shown_max(usable.len());
+    let most = context.plan.strategy_options.shown_max(usable.len());
     let shown = closest(usable, most, &strongest(context), agreement);
     let is_shown = |seat: &SeatNumber| shown.iter().any(|one| one.seat == *seat);
     let unshown = usable.iter().map(|one| one.seat).filter(|seat| !is_shown(seat)).collect();

@@ -9,7 +9,7 @@ use crate::plan::step::{StepKey, StepRole};
 use crate::prompt::reply::{self, Reveal};
 use crate::prompt::{Candidate, Task};
 use crate::request::panel::{Seat, SeatNumber};
-use crate::request::recipe::Mode;
+use crate::request::strategy::Mode;
 use crate::run::outcome::{Reading, Shortened};
 use crate::strategy::parts::call::{self, PlannedCall, Rests};
 use crate::strategy::parts::shown::{Assignment, Shown};
@@ -52,7 +52,7 @@ impl FusionCall {
     pub(crate) fn first(context: &RunContext, by: &Seat, usable: &[Usable]) -> Self {
         let own = CallerSlot::Synthesizer(by.number);
         let key = StepKey { role: StepRole::Analyst, by: own, round: 1 };
-        let step = Some(key).filter(|_| context.plan.knobs.is_analysis_separate());
+        let step = Some(key).filter(|_| context.plan.strategy_options.is_analysis_separate());
         match step.and_then(|key| context.plan.step(key)) {
             Some(step) => {
                 let slot = CallerSlot::Step(step.number);
@@ -80,7 +80,7 @@ impl FusionCall {
             CallerSlot::Synthesizer(_) => true,
             slot => context.plan.role_of(slot) == Some(StepRole::Draft),
         };
-        let is_shown = is_last && !context.plan.knobs.is_paranoid();
+        let is_shown = is_last && !context.plan.strategy_options.is_paranoid();
         let reveal = if is_shown { Reveal::answer(&self.shown.nonce) } else { Reveal::nothing() };
         PlannedCall { slot: self.slot, messages: self.shown.messages(context), reveal, rests: Rests::Nothing }
     }
@@ -126,8 +126,11 @@ impl FusionCall {
         let analysis = reply::Analysis { base: analysis.base.filter(|_| is_anchored(context)), ..analysis };
         let slot = CallerSlot::Synthesizer(by.number);
         let shown = shown(context, slot, task, usable, analysis.rendered(&self.shown.names()));
-        let reveal =
-            if context.plan.knobs.is_paranoid() { Reveal::nothing() } else { Reveal::text(&shown.nonce) };
+        let reveal = if context.plan.strategy_options.is_paranoid() {
+            Reveal::nothing()
+        } else {
+            Reveal::text(&shown.nonce)
+        };
         let call = PlannedCall { slot, messages: shown.messages(context), reveal, rests: Rests::Nothing };
         let answer = call::make(context, call).await?;
         let text = reply::written(&answer.text, &shown.codes(context));
@@ -198,7 +201,7 @@ pub(crate) fn sum(costs: impl IntoIterator<Item = Option<PicoUsd>>) -> Option<Pi
 
 /// Whether a text starts from one of the answers.
 pub(crate) fn is_anchored(context: &RunContext) -> bool {
-    context.plan.knobs.mode.unwrap_or_default() == Mode::Anchored
+    context.plan.strategy_options.mode.unwrap_or_default() == Mode::Anchored
 }
 
 fn unreadable() -> Failure {

@@ -15,7 +15,7 @@ use crate::panel::gather::Usable;
 use crate::plan::caller_slot::{CallerSlot, StepNumber};
 use crate::plan::step::StepKey;
 use crate::request::panel::{Seat, SeatNumber};
-use crate::request::recipe::CONTROLLED_MIN;
+use crate::request::strategy::CONTROLLED_MIN;
 use crate::strategy::parts::best::{SAME, overlap};
 use crate::strategy::parts::call::PlannedCall;
 use crate::text::shingles;
@@ -58,7 +58,7 @@ impl Control {
 /// The texts this synthesizer is to make beside that of all answers, one for each of them; none where nobody asked for it, or
 /// where too few came.
 pub(crate) fn controls(context: &RunContext, by: &Seat, usable: &[Usable]) -> Vec<Control> {
-    if !context.plan.knobs.is_paranoid() || usable.len() < CONTROLLED_MIN {
+    if !context.plan.strategy_options.is_paranoid() || usable.len() < CONTROLLED_MIN {
         return Vec::new();
     }
     let control = |one: &Usable| {

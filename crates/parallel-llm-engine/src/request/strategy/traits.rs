@@ -1,38 +1,39 @@
-//! What is known of each strategy before it runs: its name, what can be set about it, and which calls it may make. The rows
-//! themselves are one table, at the top of [`crate::strategy`].
+//! The fixed traits of each strategy: its name, its options and the calls it may make.
+//!
+//! The table of strategies stands at the top of [`crate::strategy`].
 
 use serde::{Deserialize, Serialize};
 
-use super::knob::Knob;
+use super::options::OptionName;
 use super::{AUTO, unknown};
 use crate::request::panel::Seat;
 use crate::value::answer::Failure;
 
-/// How many of a cascade are asked before it is known whether the others are: a trio is the smallest panel whose agreement
-/// says much (facts of fusing, finding 9: right in 95 to 98 % of the cases).
+/// How many seats a cascade asks before it decides whether to ask the others. Three is the smallest panel whose agreement
+/// says much: unanimous trios are right in 95 to 98 % of the cases (facts of fusing, finding 9).
 const FIRST_OF_CASCADE: u8 = 3;
 
-/// What the engine knows of a strategy before it runs.
+/// The traits of a strategy that do not depend on the run.
 struct Traits {
     /// Whether it asks the synthesizers for a text.
     fuses: bool,
-    /// Whether one answer is enough for it, whichever comes first.
+    /// Whether the first answer is enough, whoever gives it.
     needs_one: bool,
-    /// Whether its panel is one model, asked several times.
+    /// Whether its panel is one model that is asked several times.
     samples_one_model: bool,
-    /// How many seats are asked before it is known whether the others are, where nothing is set; `None` for all of them.
+    /// The default of the option `first`: how many seats are asked first. `None` means all of them.
     first: Option<u8>,
-    /// In how many orders a judge is shown the answers, where nothing is set. What an answer comes to is seen from any place in
-    /// the list; which of two is nicer is not.
+    /// The default of the option `orders`: in how many orders a judge is shown the answers. One order is enough to read the
+    /// value of an answer; a preference between two depends on their positions.
     orders: u8,
-    /// The calls it may make beside the panel and the synthesizers.
+    /// The calls it may make besides the panel and the synthesizers.
     calls: Calls,
-    /// What can be set about it, in the order in which it is written.
-    knobs: &'static [Knob],
+    /// Its options, in the order in which they are written.
+    option_names: &'static [OptionName],
 }
 
 impl Traits {
-    /// A strategy that chooses among the answers of the whole panel, and about which nothing can be set.
+    /// A strategy without options that chooses among the answers of the whole panel.
     const PLAIN: Self = Self {
         fuses: false,
         needs_one: false,
@@ -40,14 +41,17 @@ impl Traits {
         first: None,
         orders: 2,
         calls: Calls::None,
-        knobs: &[],
+        option_names: &[],
     };
 }
 
-/// The calls a strategy may make beside the panel and the synthesizers; [`crate::plan::step`] counts them. What comes with
-/// a knob, such as an analysis, comes whatever the strategy.
+/// The calls a strategy may make besides the panel and the synthesizers; [`crate::plan::step`] counts them. The calls of an
+/// option, such as an analysis, are not among them: they do not depend on the strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code, reason = "a kind of calls may be there before or after the only strategy that makes them")]
+#[allow(
+    dead_code,
+    reason = "a variant may exist before the first strategy that makes such calls, or after the last"
+)]
 pub(crate) enum Calls {
     /// None.
     None,
@@ -85,9 +89,9 @@ macro_rules! define {
                 match self { $( Self::$strategy => $name, )* }
             }
 
-            #[allow(clippy::enum_glob_use, reason = "a row of the table names its knobs by their names alone")]
+            #[allow(clippy::enum_glob_use, reason = "a row of the table writes the names of its options without a prefix")]
             const fn traits(self) -> Traits {
-                use Knob::*;
+                use OptionName::*;
 
                 match self { $( Self::$strategy => $traits, )* }
             }
@@ -98,42 +102,42 @@ macro_rules! define {
 strategies!(define);
 
 impl Strategy {
-    /// Those of a chain of synthesizers whom it may ask for a text: all or none.
+    /// The synthesizers of `chain` it may ask for a text: all or none.
     pub const fn fusers(self, chain: &[Seat]) -> &[Seat] {
         if self.traits().fuses { chain } else { &[] }
     }
 
-    /// Whether one answer is enough for it, whichever comes first: the others are then not missed.
+    /// Whether the first answer is enough, whoever gives it.
     pub(crate) const fn needs_one(self) -> bool {
         self.traits().needs_one
     }
 
-    /// Whether its panel is one model, asked several times.
+    /// Whether its panel is one model that is asked several times.
     pub(crate) const fn samples_one_model(self) -> bool {
         self.traits().samples_one_model
     }
 
-    /// The calls it may make beside the panel and the synthesizers.
+    /// The calls it may make besides the panel and the synthesizers.
     pub(crate) const fn calls(self) -> Calls {
         self.traits().calls
     }
 
-    /// How many seats are asked first where nothing is set; `None` for all of them.
+    /// The default of the option `first`; `None` means all seats.
     pub(super) const fn first(self) -> Option<u8> {
         self.traits().first
     }
 
-    /// In how many orders a judge is shown the answers, where nothing is set.
+    /// The default of the option `orders`.
     pub(super) const fn orders(self) -> u8 {
         self.traits().orders
     }
 
-    /// What can be set about it.
-    pub(super) const fn knobs(self) -> &'static [Knob] {
-        self.traits().knobs
+    /// The names of its options.
+    pub(super) const fn option_names(self) -> &'static [OptionName] {
+        self.traits().option_names
     }
 
-    /// What may stand where a strategy is named.
+    /// The names of all strategies, and `auto`.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Self::ALL.iter().map(|strategy| strategy.name()).chain([AUTO])
     }

@@ -1,10 +1,10 @@
-//! How answers become one text, as people write it: a strategy and what is set about it, `synthesize@gate=off`.
+//! A strategy and its options as people write them, `synthesize@gate=off`.
 //!
-//! Parsing is total: whatever is wrong is said with what may stand there, before anything is paid.
+//! Every wrong text is refused before anything is paid, and the error names the accepted values.
 
 mod extractor;
-mod knob;
-mod strategy;
+mod options;
+mod traits;
 
 use std::fmt;
 
@@ -14,18 +14,18 @@ use crate::text::short_answer::Form;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::next::{Advice, Next};
-pub(crate) use knob::CONTROLLED_MIN;
-use knob::Knob;
-pub(crate) use strategy::Calls;
+pub(crate) use options::CONTROLLED_MIN;
+use options::OptionName;
+pub(crate) use traits::Calls;
 
 pub use extractor::Extractor;
-pub use knob::{AnalysisCall, By, Format, Gate, Knobs, Mode, Switch, Weights};
-pub use strategy::Strategy;
+pub use options::{AnalysisCall, By, Format, Gate, Mode, StrategyOptions, Switch, Weights};
+pub use traits::Strategy;
 
-/// Stands for the strategy that suits the question.
+/// Chooses the strategy by the question.
 pub const AUTO: &str = "auto";
-/// How many are asked first where the question has one short right answer. Over published per-item outputs, asking two and
-/// three more only where they differ lost nothing against asking five (facts of fusing, finding 10).
+/// How many seats are asked first when the question has one short right answer. On published per-item outputs, asking two,
+/// and three more only when they differ, lost nothing against asking five (facts of fusing, finding 10).
 const FIRST_OF_CLOSED: u8 = 2;
 const WHY_CLOSED: &str = "the question has one short right answer, so two are asked first, the others only where these differ, \
      and nobody fuses where all agree";
@@ -34,71 +34,71 @@ const WHY_CHECKED: &str =
 const WHY_OPEN: &str =
     "the question is an open one, so all are asked and a synthesizer patches the best answer";
 
-/// A strategy with its knobs.
+/// A strategy with its options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recipe {
+pub struct StrategyChoice {
     /// The strategy.
     pub strategy: Strategy,
-    /// What is set about it.
-    pub knobs: Knobs,
+    /// Its options.
+    pub options: StrategyOptions,
 }
 
-/// A recipe for one question, and where nobody named it, why it is this one.
+/// The strategy for one question, and the reason for it when the user named none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chosen {
-    /// The recipe.
-    pub recipe: Recipe,
-    /// Why, in one sentence; `None` where it was named.
+pub struct ResolvedStrategy {
+    /// The strategy and its options.
+    pub choice: StrategyChoice,
+    /// The reason in one sentence; `None` if the user named the strategy.
     pub why: Option<&'static str>,
 }
 
-impl Chosen {
-    /// What this text means for a question: the recipe it names, or with `auto` one by the kind of the question and by whether
-    /// answers can be checked.
+impl ResolvedStrategy {
+    /// Reads the strategy that `text` names. `auto` depends on the kind of the question and on whether answers can be checked.
     pub fn of(text: &str, question: &str, has_checker: bool) -> Result<Self, Failure> {
         if text != AUTO {
-            return Ok(Self { recipe: Recipe::parse(text)?, why: None });
+            return Ok(Self { choice: StrategyChoice::parse(text)?, why: None });
         }
         let is_closed = Form::of(question).is_some();
         // A check is for what can be run. Short answers are compared with each other for nothing.
         if has_checker && !is_closed {
-            let knobs = Knobs { by: Some(By::Check), ..Knobs::default() };
-            let recipe = Recipe { strategy: Strategy::BestOfN, knobs };
-            return Ok(Self { recipe, why: Some(WHY_CHECKED) });
+            let options = StrategyOptions { by: Some(By::Check), ..StrategyOptions::default() };
+            let choice = StrategyChoice { strategy: Strategy::BestOfN, options };
+            return Ok(Self { choice, why: Some(WHY_CHECKED) });
         }
         let (first, why) = if is_closed { (Some(FIRST_OF_CLOSED), WHY_CLOSED) } else { (None, WHY_OPEN) };
-        let knobs = Knobs { first, ..Knobs::default() };
-        Ok(Self { recipe: Recipe { strategy: Strategy::Synthesize, knobs }, why: Some(why) })
+        let options = StrategyOptions { first, ..StrategyOptions::default() };
+        Ok(Self { choice: StrategyChoice { strategy: Strategy::Synthesize, options }, why: Some(why) })
     }
 
-    /// Says what is wrong with a text for whatever question.
+    /// Refuses a text that is wrong whatever the question is.
     pub fn check(text: &str) -> Result<(), Failure> {
         Self::of(text, "", false).map(drop)
     }
 }
 
-impl Recipe {
-    /// Reads `strategy[@knob=value,...]`.
+impl StrategyChoice {
+    /// Reads `strategy[@option=value,...]`.
     pub fn parse(text: &str) -> Result<Self, Failure> {
         let (name, pairs) = text.split_once('@').map_or((text, None), |(name, pairs)| (name, Some(pairs)));
         let strategy = Strategy::by_name(name)?;
-        let mut knobs = Knobs::default();
+        let mut options = StrategyOptions::default();
         for pair in pairs.into_iter().flat_map(|pairs| pairs.split(',')) {
             let (word, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let known = strategy.knobs();
-            let knob = Knob::by_name(word).filter(|knob| known.contains(knob)).ok_or_else(|| {
-                let message = format!("the strategy `{name}` has no knob `{word}`");
-                unknown(message, known.iter().map(|knob| knob.name()))
-            })?;
-            knobs.set(knob, value)?;
+            let known = strategy.option_names();
+            let option =
+                OptionName::by_name(word).filter(|option| known.contains(option)).ok_or_else(|| {
+                    let message = format!("the strategy `{name}` has no option `{word}`");
+                    unknown(message, known.iter().map(|option| option.name()))
+                })?;
+            options.set(option, value)?;
         }
-        knobs.check()?;
-        Ok(Self { strategy, knobs })
+        options.check()?;
+        Ok(Self { strategy, options })
     }
 
-    /// Fails where it needs to know something of these seats that nobody has said.
+    /// Fails if an option needs the accuracy of every seat and one lacks it.
     pub(crate) fn check_seats(self, seats: &[Seat]) -> Result<(), Failure> {
-        let needs_accuracy = self.knobs.weights == Some(Weights::LogOdds);
+        let needs_accuracy = self.options.weights == Some(Weights::LogOdds);
         let unrated = seats.iter().find(|seat| needs_accuracy && seat.accuracy.is_none());
         unrated.map_or(Ok(()), |seat| {
             let message =
@@ -107,34 +107,32 @@ impl Recipe {
             Err(Failure::new(Code::Usage, message).with_next(next))
         })
     }
-}
 
-impl Recipe {
-    /// How many of so many seats are asked at once; the others wait for what those come to.
+    /// How many of `seats` are asked at once. The others are asked only if the first answers do not settle the question.
     pub(crate) fn first(self, seats: usize) -> usize {
-        match self.knobs.first.or(self.strategy.first()) {
+        match self.options.first.or(self.strategy.first()) {
             Some(first) => usize::from(first),
-            None if self.knobs.hedge_after_ms.is_some() => 1,
+            None if self.options.hedge_after_ms.is_some() => 1,
             None => seats,
         }
     }
 
-    /// In how many orders a judge is shown the answers. In one alone, the place in the list may decide.
+    /// In how many orders a judge is shown the answers. With a single order, the position in the list may decide.
     pub(crate) fn orders(self) -> u16 {
-        self.knobs.orders.unwrap_or(self.strategy.orders()).into()
+        self.options.orders.unwrap_or(self.strategy.orders()).into()
     }
 
-    /// The rule that says when to stop waiting, where `wait` is the one that was set.
+    /// The rule that says when to stop waiting. `wait` is the rule of the settings.
     pub(crate) const fn wait(self, wait: Wait) -> Wait {
         if self.strategy.needs_one() { Wait::First } else { wait }
     }
 }
 
-impl fmt::Display for Recipe {
+impl fmt::Display for StrategyChoice {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.strategy.name())?;
-        let set = self.strategy.knobs().iter();
-        let set = set.filter_map(|knob| Some((knob.name(), self.knobs.shown(*knob)?)));
+        let names = self.strategy.option_names().iter();
+        let set = names.filter_map(|option| Some((option.name(), self.options.written(*option)?)));
         for ((name, value), sign) in set.zip(std::iter::once('@').chain(std::iter::repeat(','))) {
             write!(out, "{sign}{name}={value}")?;
         }
@@ -156,13 +154,13 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: Result<&str, &str>) {
-        let told = Recipe::parse(text).map(|recipe| recipe.to_string());
+        let told = StrategyChoice::parse(text).map(|choice| choice.to_string());
         let told = told.map_err(|failure| format!("{}; {}", failure.message, failure.next_step()));
         assert_eq!(told.as_deref().map_err(String::as_str), expected, "{text}");
     }
 
     #[test]
-    fn a_recipe_is_a_strategy_and_its_knobs() {
+    fn a_strategy_is_written_with_its_options() {
         check("synthesize", Ok("synthesize"));
         check("synthesize@gate=unanimous", Ok("synthesize"));
         check("synthesize@first=2,gate=off", Ok("synthesize@gate=off,first=2"));
@@ -202,23 +200,23 @@ mod tests {
     fn every_strategy_has_one_name() {
         for strategy in Strategy::ALL {
             assert_eq!(serde_json::to_value(strategy).unwrap(), strategy.name());
-            assert_eq!(Recipe::parse(strategy.name()).unwrap().strategy, *strategy);
+            assert_eq!(StrategyChoice::parse(strategy.name()).unwrap().strategy, *strategy);
         }
     }
 
     #[test]
     fn who_does_not_choose_has_it_chosen_by_the_question() {
         let told = |question, has_checker| {
-            let chosen = Chosen::of("auto", question, has_checker).unwrap();
-            (chosen.recipe.to_string(), chosen.why)
+            let chosen = ResolvedStrategy::of("auto", question, has_checker).unwrap();
+            (chosen.choice.to_string(), chosen.why)
         };
         let (closed, open) = ("How many legs has a spider?", "How do tides work?");
         assert_eq!(told(closed, false), ("synthesize@first=2".to_owned(), Some(WHY_CLOSED)));
         assert_eq!(told(open, false), ("synthesize".to_owned(), Some(WHY_OPEN)));
         assert_eq!(told(closed, true), ("synthesize@first=2".to_owned(), Some(WHY_CLOSED)));
         assert_eq!(told(open, true), ("best-of-n@by=check".to_owned(), Some(WHY_CHECKED)));
-        assert_eq!(Chosen::of("vote", "How many?", true).unwrap().why, None);
-        assert_eq!(Chosen::check("auto@first=2").unwrap_err().code, Code::Usage);
+        assert_eq!(ResolvedStrategy::of("vote", "How many?", true).unwrap().why, None);
+        assert_eq!(ResolvedStrategy::check("auto@first=2").unwrap_err().code, Code::Usage);
     }
 
     #[test]
@@ -229,52 +227,61 @@ mod tests {
         check(
             "vote@gate=off",
             Err(
-                "the strategy `vote` has no knob `gate`; choose one of: first, weights, extractor, min_share",
+                "the strategy `vote` has no option `gate`; choose one of: first, weights, extractor, min_share",
             ),
         );
         check(
             "vote@",
-            Err("the strategy `vote` has no knob ``; choose one of: first, weights, extractor, min_share"),
+            Err("the strategy `vote` has no option ``; choose one of: first, weights, extractor, min_share"),
         );
         check(
             "vote@paranoid=on",
             Err(
-                "the strategy `vote` has no knob `paranoid`; choose one of: first, weights, extractor, min_share",
+                "the strategy `vote` has no option `paranoid`; choose one of: first, weights, extractor, min_share",
             ),
         );
-        check("synthesize@mode=bold", Err("the knob `mode` cannot be `bold`; choose one of: anchored, free"));
+        check(
+            "synthesize@mode=bold",
+            Err("the option `mode` cannot be `bold`; choose one of: anchored, free"),
+        );
         check(
             "vote@by=check",
-            Err("the strategy `vote` has no knob `by`; choose one of: first, weights, extractor, min_share"),
+            Err(
+                "the strategy `vote` has no option `by`; choose one of: first, weights, extractor, min_share",
+            ),
         );
-        check("best-of-n@by=me", Err("the knob `by` cannot be `me`; choose one of: judge, check"));
-        for (knob, word) in [("first", "2"), ("orders", "2"), ("gate", "off"), ("shown_tokens_max", "900")] {
+        check("best-of-n@by=me", Err("the option `by` cannot be `me`; choose one of: judge, check"));
+        for (option, word) in [("first", "2"), ("orders", "2"), ("gate", "off"), ("shown_tokens_max", "900")]
+        {
             let refusal = format!(
-                "`{knob}` cannot go with `by=check`: a check reads every answer, whole and once, whatever they agree in; \
+                "`{option}` cannot go with `by=check`: a check reads every answer, whole and once, whatever they agree in; \
                  leave one of them out"
             );
-            check(&format!("best-of-n@{knob}={word},by=check"), Err(&refusal));
+            check(&format!("best-of-n@{option}={word},by=check"), Err(&refusal));
         }
-        check("synthesize@gate", Err("the knob `gate` cannot be ``; choose one of: unanimous, off"));
-        check("vote@first=1", Err("the knob `first` cannot be `1`; give a whole number from 2 to 63"));
-        check("moa@layers=4", Err("the knob `layers` cannot be `4`; give a whole number from 2 to 3"));
+        check("synthesize@gate", Err("the option `gate` cannot be ``; choose one of: unanimous, off"));
+        check("vote@first=1", Err("the option `first` cannot be `1`; give a whole number from 2 to 63"));
+        check("moa@layers=4", Err("the option `layers` cannot be `4`; give a whole number from 2 to 3"));
         check(
             "self-moa@samples=1",
-            Err("the knob `samples` cannot be `1`; give a whole number from 2 to 16"),
+            Err("the option `samples` cannot be `1`; give a whole number from 2 to 16"),
         );
-        check("debate@rounds=0", Err("the knob `rounds` cannot be `0`; give a whole number from 1 to 3"));
+        check("debate@rounds=0", Err("the option `rounds` cannot be `0`; give a whole number from 1 to 3"));
         check(
             "council@shown_tokens_max=199",
-            Err("the knob `shown_tokens_max` cannot be `199`; give a whole number from 200 to 1000000"),
+            Err("the option `shown_tokens_max` cannot be `199`; give a whole number from 200 to 1000000"),
         );
-        check("consistency@top_k=1", Err("the knob `top_k` cannot be `1`; give a whole number from 2 to 63"));
+        check(
+            "consistency@top_k=1",
+            Err("the option `top_k` cannot be `1`; give a whole number from 2 to 63"),
+        );
         check(
             "vote@min_share=0",
-            Err("the knob `min_share` cannot be `0`; give a whole number from 1 to 100"),
+            Err("the option `min_share` cannot be `0`; give a whole number from 1 to 100"),
         );
         check(
             "vote@extractor=regex",
-            Err("the knob `extractor` cannot be `regex`; choose one of: auto, json:/pointer, llm"),
+            Err("the option `extractor` cannot be `regex`; choose one of: auto, json:/pointer, llm"),
         );
         let written = "write a JSON pointer such as `json:/answer/value`, a comma in it as `%2C`";
         for (wrong, why) in [
@@ -282,9 +289,9 @@ mod tests {
             ("json:/a~2", "behind `~` stands `0` or `1`"),
             ("json:/%f", "behind `%` stand two hexadecimal digits of a UTF-8 text"),
         ] {
-            let told = format!("the knob `extractor` cannot be `{wrong}`: {why}; {written}");
+            let told = format!("the option `extractor` cannot be `{wrong}`: {why}; {written}");
             check(&format!("vote@extractor={wrong}"), Err(&told));
         }
-        check("vote@first=two", Err("the knob `first` cannot be `two`; give a whole number from 2 to 63"));
+        check("vote@first=two", Err("the option `first` cannot be `two`; give a whole number from 2 to 63"));
     }
 }

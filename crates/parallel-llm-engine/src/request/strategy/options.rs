@@ -1,4 +1,4 @@
-//! What can be set about strategies. A knob has one name and one meaning whichever strategy has it.
+//! The options of strategies. An option has the same name and meaning in every strategy that has it.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::next::{Advice, Next};
 
-/// Enums of the words a knob takes, the first being its default.
+/// Defines enums of the words an option takes; the first is the default.
 macro_rules! words {
     ($( $(#[$doc:meta])* $name:ident { $( $(#[$about:meta])* $variant:ident = $word:literal, )* } )*) => { $(
         $(#[$doc])*
@@ -88,24 +88,24 @@ words! {
 /// Of two answers each one decides where the other is left out; of three, two are left to compare.
 pub(crate) const CONTROLLED_MIN: usize = 3;
 
-/// The things that can be set, each with its name. One list, so that nothing can be true of all but one.
-macro_rules! knobs {
-    ($( $knob:ident = $name:literal, )*) => {
-        /// A thing that can be set.
+/// Defines the options with their names in one list, so that no match can miss one.
+macro_rules! options {
+    ($( $option:ident = $name:literal, )*) => {
+        /// The name of an option.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(super) enum Knob { $( $knob, )* }
+        pub(super) enum OptionName { $( $option, )* }
 
-        impl Knob {
-            const ALL: &[Self] = &[$( Self::$knob, )*];
+        impl OptionName {
+            const ALL: &[Self] = &[$( Self::$option, )*];
 
             pub(super) const fn name(self) -> &'static str {
-                match self { $( Self::$knob => $name, )* }
+                match self { $( Self::$option => $name, )* }
             }
         }
     };
 }
 
-knobs! {
+options! {
     Gate = "gate",
     First = "first",
     By = "by",
@@ -127,19 +127,19 @@ knobs! {
     ShowVotes = "show_votes",
 }
 
-impl Knob {
+impl OptionName {
     pub(super) fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|knob| knob.name() == name)
+        Self::ALL.iter().copied().find(|option| option.name() == name)
     }
 }
 
-/// What is set about a strategy; `None` where its default holds. Each strategy has some of these.
+/// The options of a strategy. `None` means the default. Each strategy has some of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Knobs {
-    /// When a synthesizer is not asked.
+pub struct StrategyOptions {
+    /// When no synthesizer is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
-    /// How many seats are asked first, the others being asked only where these do not settle it.
+    /// How many seats are asked first. The others are asked only if these do not settle the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<u8>,
     /// Who says which answer is best.
@@ -195,7 +195,7 @@ pub struct Knobs {
     pub show_votes: Option<Switch>,
 }
 
-impl Knobs {
+impl StrategyOptions {
     /// Whether nothing is set.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
@@ -251,40 +251,42 @@ impl Knobs {
         self.analysis == Some(AnalysisCall::Separate)
     }
 
-    /// Sets a knob to what a person wrote. A word that is the default sets nothing.
-    pub(super) fn set(&mut self, knob: Knob, value: &str) -> Result<(), Failure> {
-        match knob {
-            Knob::Gate => self.gate = word(knob, value, Gate::ALL)?,
+    /// Sets an option to the value a person wrote. The word of the default sets nothing.
+    pub(super) fn set(&mut self, option: OptionName, value: &str) -> Result<(), Failure> {
+        match option {
+            OptionName::Gate => self.gate = word(option, value, Gate::ALL)?,
             // One answer agrees with nobody, and a panel has 64 seats at most.
-            Knob::First => self.first = Some(count(knob, value, 2..=63)?),
-            Knob::By => self.by = word(knob, value, By::ALL)?,
-            Knob::Orders => self.orders = Some(count(knob, value, 1..=2)?),
+            OptionName::First => self.first = Some(count(option, value, 2..=63)?),
+            OptionName::By => self.by = word(option, value, By::ALL)?,
+            OptionName::Orders => self.orders = Some(count(option, value, 1..=2)?),
             // Longer than that, most calls have ended.
-            Knob::HedgeAfterMs => self.hedge_after_ms = Some(count(knob, value, 1..=600_000)?),
-            Knob::Format => self.format = word(knob, value, Format::ALL)?,
+            OptionName::HedgeAfterMs => self.hedge_after_ms = Some(count(option, value, 1..=600_000)?),
+            OptionName::Format => self.format = word(option, value, Format::ALL)?,
             // Each costs as much as the panel and more. Three is what has been published.
-            Knob::Layers => self.layers = Some(count(knob, value, 2..=3)?),
+            OptionName::Layers => self.layers = Some(count(option, value, 2..=3)?),
             // One sample has nothing to be fused with, and all are read at once by the synthesizer.
-            Knob::Samples => self.samples = Some(count(knob, value, 2..=16)?),
-            Knob::Rounds => self.rounds = Some(count(knob, value, 1..=3)?),
-            Knob::Weights => self.weights = word(knob, value, Weights::ALL)?,
-            Knob::Extractor => self.extractor = extractor(knob, value)?,
-            Knob::MinShare => self.min_share = Some(count(knob, value, 1..=100)?),
-            Knob::Mode => self.mode = word(knob, value, Mode::ALL)?,
-            Knob::Analysis => self.analysis = word(knob, value, AnalysisCall::ALL)?,
-            Knob::Paranoid => self.paranoid = word(knob, value, Switch::ALL)?,
+            OptionName::Samples => self.samples = Some(count(option, value, 2..=16)?),
+            OptionName::Rounds => self.rounds = Some(count(option, value, 1..=3)?),
+            OptionName::Weights => self.weights = word(option, value, Weights::ALL)?,
+            OptionName::Extractor => self.extractor = extractor(option, value)?,
+            OptionName::MinShare => self.min_share = Some(count(option, value, 1..=100)?),
+            OptionName::Mode => self.mode = word(option, value, Mode::ALL)?,
+            OptionName::Analysis => self.analysis = word(option, value, AnalysisCall::ALL)?,
+            OptionName::Paranoid => self.paranoid = word(option, value, Switch::ALL)?,
             // One answer is not fused, and a panel has 64 seats at most.
-            Knob::Early => self.early = Some(count(knob, value, 2..=63)?),
+            OptionName::Early => self.early = Some(count(option, value, 2..=63)?),
             // One answer alone is not fused, and a panel has 64 seats at most.
-            Knob::TopK => self.top_k = Some(count(knob, value, 2..=63)?),
+            OptionName::TopK => self.top_k = Some(count(option, value, 2..=63)?),
             // Less would not be an answer any more, and no model reads more.
-            Knob::ShownTokensMax => self.shown_tokens_max = Some(count(knob, value, 200..=1_000_000)?),
-            Knob::ShowVotes => self.show_votes = word(knob, value, Switch::ALL)?,
+            OptionName::ShownTokensMax => {
+                self.shown_tokens_max = Some(count(option, value, 200..=1_000_000)?)
+            }
+            OptionName::ShowVotes => self.show_votes = word(option, value, Switch::ALL)?,
         }
         Ok(())
     }
 
-    /// Fails where what is set does not go together.
+    /// Fails if two options exclude each other.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let (is_early, reads_once) = (self.early.is_some(), self.extractor() == Extractor::Llm);
         let is_compared = |count: Option<u8>| count.is_none_or(|count| usize::from(count) >= CONTROLLED_MIN);
@@ -296,7 +298,7 @@ impl Knobs {
                 self.early.zip(self.first).is_some_and(|(early, first)| early < first),
                 "early",
                 "first",
-                "it is to be as many or more: a text of fewer would spare those that are not asked yet",
+                "it must be as large or larger: a text of fewer answers would skip the seats that are not asked yet",
             ),
             (
                 is_early && self.is_paranoid(),
@@ -317,12 +319,12 @@ impl Knobs {
                 "what the first answers come to is read only once all have come",
             ),
         ];
-        let of_judges = [Knob::Orders, Knob::Gate, Knob::First, Knob::ShownTokensMax];
-        let beside_check = of_judges.into_iter().map(|knob| {
-            let is_set = self.is_checked() && self.shown(knob).is_some();
+        let of_judges = [OptionName::Orders, OptionName::Gate, OptionName::First, OptionName::ShownTokensMax];
+        let beside_check = of_judges.into_iter().map(|option| {
+            let is_set = self.is_checked() && self.written(option).is_some();
             (
                 is_set,
-                knob.name(),
+                option.name(),
                 "by=check",
                 "a check reads every answer, whole and once, whatever they agree in",
             )
@@ -333,63 +335,63 @@ impl Knobs {
         Err(Failure::new(Code::Usage, message).with_next(Advice::ShortenOptions))
     }
 
-    /// What it is set to, as it is written.
-    pub(super) fn shown(self, knob: Knob) -> Option<String> {
-        match knob {
-            Knob::Gate => self.gate.and_then(|gate| written(gate, Gate::ALL)),
-            Knob::First => self.first.map(|count| count.to_string()),
-            Knob::By => self.by.and_then(|by| written(by, By::ALL)),
-            Knob::Orders => self.orders.map(|count| count.to_string()),
-            Knob::HedgeAfterMs => self.hedge_after_ms.map(|ms| ms.to_string()),
-            Knob::Format => self.format.and_then(|format| written(format, Format::ALL)),
-            Knob::Layers => self.layers.map(|count| count.to_string()),
-            Knob::Samples => self.samples.map(|count| count.to_string()),
-            Knob::Rounds => self.rounds.map(|count| count.to_string()),
-            Knob::Weights => self.weights.and_then(|weights| written(weights, Weights::ALL)),
-            Knob::Extractor => self.extractor.map(|extractor| extractor.to_string()),
-            Knob::MinShare => self.min_share.map(|percent| percent.to_string()),
-            Knob::Mode => self.mode.and_then(|mode| written(mode, Mode::ALL)),
-            Knob::Analysis => self.analysis.and_then(|analysis| written(analysis, AnalysisCall::ALL)),
-            Knob::Paranoid => self.paranoid.and_then(|paranoid| written(paranoid, Switch::ALL)),
-            Knob::Early => self.early.map(|count| count.to_string()),
-            Knob::TopK => self.top_k.map(|count| count.to_string()),
-            Knob::ShownTokensMax => self.shown_tokens_max.map(|tokens| tokens.to_string()),
-            Knob::ShowVotes => self.show_votes.and_then(|votes| written(votes, Switch::ALL)),
+    /// The value of an option as people write it; `None` if it is not set.
+    pub(super) fn written(self, option: OptionName) -> Option<String> {
+        match option {
+            OptionName::Gate => self.gate.and_then(|gate| written(gate, Gate::ALL)),
+            OptionName::First => self.first.map(|count| count.to_string()),
+            OptionName::By => self.by.and_then(|by| written(by, By::ALL)),
+            OptionName::Orders => self.orders.map(|count| count.to_string()),
+            OptionName::HedgeAfterMs => self.hedge_after_ms.map(|ms| ms.to_string()),
+            OptionName::Format => self.format.and_then(|format| written(format, Format::ALL)),
+            OptionName::Layers => self.layers.map(|count| count.to_string()),
+            OptionName::Samples => self.samples.map(|count| count.to_string()),
+            OptionName::Rounds => self.rounds.map(|count| count.to_string()),
+            OptionName::Weights => self.weights.and_then(|weights| written(weights, Weights::ALL)),
+            OptionName::Extractor => self.extractor.map(|extractor| extractor.to_string()),
+            OptionName::MinShare => self.min_share.map(|percent| percent.to_string()),
+            OptionName::Mode => self.mode.and_then(|mode| written(mode, Mode::ALL)),
+            OptionName::Analysis => self.analysis.and_then(|analysis| written(analysis, AnalysisCall::ALL)),
+            OptionName::Paranoid => self.paranoid.and_then(|paranoid| written(paranoid, Switch::ALL)),
+            OptionName::Early => self.early.map(|count| count.to_string()),
+            OptionName::TopK => self.top_k.map(|count| count.to_string()),
+            OptionName::ShownTokensMax => self.shown_tokens_max.map(|tokens| tokens.to_string()),
+            OptionName::ShowVotes => self.show_votes.and_then(|votes| written(votes, Switch::ALL)),
         }
     }
 }
 
 fn word<T: Copy + PartialEq + Default>(
-    knob: Knob,
+    option: OptionName,
     value: &str,
     all: &[(&'static str, T)],
 ) -> Result<Option<T>, Failure> {
     let known = all.iter().find(|(word, _)| *word == value).map(|(_, known)| *known);
     let known = known.ok_or_else(|| {
-        let message = format!("the knob `{}` cannot be `{value}`", knob.name());
+        let message = format!("the option `{}` cannot be `{value}`", option.name());
         unknown(message, all.iter().map(|(word, _)| *word))
     })?;
     Ok(Some(known).filter(|known| *known != T::default()))
 }
 
-fn extractor(knob: Knob, value: &str) -> Result<Option<Extractor>, Failure> {
+fn extractor(option: OptionName, value: &str) -> Result<Option<Extractor>, Failure> {
     let read = Extractor::parse(value).ok_or_else(|| {
-        let message = format!("the knob `{}` cannot be `{value}`", knob.name());
+        let message = format!("the option `{}` cannot be `{value}`", option.name());
         unknown(message, Extractor::FORMS.into_iter())
     })?;
     let read = read.map_err(|wrong| {
-        let message = format!("the knob `{}` cannot be `{value}`: {wrong}", knob.name());
+        let message = format!("the option `{}` cannot be `{value}`: {wrong}", option.name());
         Failure::new(Code::Usage, message).with_next(Advice::WriteJsonPointer)
     })?;
     Ok(Some(read).filter(|read| *read != Extractor::default()))
 }
 
-fn count<T>(knob: Knob, value: &str, range: RangeInclusive<T>) -> Result<T, Failure>
+fn count<T>(option: OptionName, value: &str, range: RangeInclusive<T>) -> Result<T, Failure>
 where
     T: FromStr + PartialOrd + Copy + Into<u64>,
 {
     value.parse().ok().filter(|count| range.contains(count)).ok_or_else(|| {
-        let message = format!("the knob `{}` cannot be `{value}`", knob.name());
+        let message = format!("the option `{}` cannot be `{value}`", option.name());
         let next = Next::WholeNumber { from: (*range.start()).into(), to: (*range.end()).into() };
         Failure::new(Code::Usage, message).with_next(next)
     })
