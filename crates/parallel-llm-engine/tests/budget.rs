@@ -3,7 +3,7 @@
 use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::{Code, PicoUsd};
 
-use crate::scene::{brief, scene};
+use crate::scene::{persona_prompt, scene};
 use crate::script::{after, fails, failure, fuses, says};
 
 /// The worst case of one call in every scene: a thousand tokens written and seven read.
@@ -128,7 +128,7 @@ async fn a_synthesizer_the_budget_does_not_hold_leaves_the_best_answer() {
 async fn what_a_seat_is_told_besides_is_held_too() {
     // Three thousand letters are a thousand tokens more than the one purse of a call holds.
     let told = scene([("ada", says(10, "one")), ("bob", says(10, "two"))])
-        .plan(|plan| plan.seats[1].brief = Some(brief("critic", &"x".repeat(3_000))))
+        .plan(|plan| plan.seats[1].persona_prompt = Some(persona_prompt("critic", &"x".repeat(3_000))))
         .plan(|plan| plan.budget = WORST_CALL.times(2));
     insta::assert_snapshot!(told.run().await.end(), @"
     partial decided at 10, closed at 10

@@ -8,7 +8,7 @@ use parallel_llm_engine::plan::step::{Step, StepKey, StepRole};
 use parallel_llm_engine::plan::{DayLimit, RunPlan, Timers};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::catalogue::Inputs;
-use parallel_llm_engine::request::persona_prompt::{Brief, Stance};
+use parallel_llm_engine::request::persona_prompt::{PersonaPrompt, Stance};
 use parallel_llm_engine::request::routing::{DataCollection, Session};
 use parallel_llm_engine::request::strategy::{Strategy, StrategyOptions, Switch};
 use parallel_llm_engine::request::wait::Wait;
@@ -27,7 +27,7 @@ use serde::de::DeserializeOwned;
 const PLAN: &str = include_str!("fixtures/plan_v1.json");
 const PLAN_WITH_FILES: &str = include_str!("fixtures/plan_v1_files.json");
 const PLAN_WITH_LIMITS: &str = include_str!("fixtures/plan_v1_limits.json");
-const PLAN_WITH_BRIEFS: &str = include_str!("fixtures/plan_v1_briefs.json");
+const PLAN_WITH_PERSONA_PROMPTS: &str = include_str!("fixtures/plan_v1_briefs.json");
 const PLAN_WITH_FILE_NAMES: &str = include_str!("fixtures/plan_v1_file_names.json");
 const EVENTS: &str = include_str!("fixtures/events_v1.json");
 const EVENTS_REOPENED: &str = include_str!("fixtures/events_v1_reopened.json");
@@ -52,7 +52,7 @@ fn seat(number: u8, name: &str) -> Seat {
         effort: None,
         inputs: None,
         json_mode: false,
-        brief: None,
+        persona_prompt: None,
     }
 }
 
@@ -144,10 +144,14 @@ fn plan_with_limits() -> RunPlan {
 }
 
 /// A plan whose seats are told something beside the question.
-fn plan_with_briefs() -> RunPlan {
+fn plan_with_persona_prompts() -> RunPlan {
     let stance = Stance::by_word("against");
-    let whole = Brief { persona: Some("critic".to_owned()), stance, system: Some("Find the flaw.".into()) };
-    let told = |number, brief: Brief| Seat { brief: Some(Arc::new(brief)), ..seat(number, "vendor/one") };
+    let whole =
+        PersonaPrompt { persona: Some("critic".to_owned()), stance, system: Some("Find the flaw.".into()) };
+    let told = |number, persona_prompt: PersonaPrompt| Seat {
+        persona_prompt: Some(Arc::new(persona_prompt)),
+        ..seat(number, "vendor/one")
+    };
     RunPlan { seats: vec![told(1, whole.clone()), told(2, whole.without_text())], ..plan() }
 }
 
@@ -417,10 +421,16 @@ fn a_plan_with_its_asker_and_limits_is_read() {
 }
 
 #[test]
-fn a_plan_with_briefs_is_read() {
-    assert_eq!(serde_json::from_str::<RunPlan>(PLAN_WITH_BRIEFS).expect("it is read"), plan_with_briefs());
-    let text = serde_json::to_value(plan_with_briefs()).expect("a plan is JSON");
-    assert_eq!(text, serde_json::from_str::<serde_json::Value>(PLAN_WITH_BRIEFS).expect("it is JSON"));
+fn a_plan_with_persona_prompts_is_read() {
+    assert_eq!(
+        serde_json::from_str::<RunPlan>(PLAN_WITH_PERSONA_PROMPTS).expect("it is read"),
+        plan_with_persona_prompts()
+    );
+    let text = serde_json::to_value(plan_with_persona_prompts()).expect("a plan is JSON");
+    assert_eq!(
+        text,
+        serde_json::from_str::<serde_json::Value>(PLAN_WITH_PERSONA_PROMPTS).expect("it is JSON")
+    );
 }
 
 #[test]

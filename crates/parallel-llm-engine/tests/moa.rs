@@ -8,7 +8,7 @@ use parallel_llm_engine::{Attachment, Code, Message, Part, Reopening, Role, Run,
 use crate::rounds::{
     costs_what_was_asked, markers, money, nonce_of, pays_nothing_twice, prompt_of, sent, speaks,
 };
-use crate::scene::{Scene, Told, brief, scene};
+use crate::scene::{Scene, Told, persona_prompt, scene};
 use crate::script::{COST, Reply, after, fails, failure, fuses, hangs, prompt, says};
 
 const WHY: &str = "Why is the sky blue?";
@@ -342,7 +342,8 @@ async fn what_a_seat_that_failed_would_have_been_asked_again_is_not_called_spare
 #[tokio::test(start_paused = true)]
 async fn a_seat_answers_again_as_whoever_it_is_asked_to_be_and_ranks_as_itself() {
     for (strategy, asked_again) in [("moa", "step 1"), ("debate", "step 1"), ("council", "nobody")] {
-        let sailing = |plan: &mut RunPlan| plan.seats[0].brief = Some(brief("sailor", "You sail."));
+        let sailing =
+            |plan: &mut RunPlan| plan.seats[0].persona_prompt = Some(persona_prompt("sailor", "You sail."));
         let told = three_and(strategy, fuser()).plan(sailing).run().await;
         let told: Vec<(String, Vec<Message>)> =
             sent(&told).into_iter().map(|(slot, messages)| (slot.to_string(), messages)).collect();

@@ -381,10 +381,15 @@ fn cast(reference: &str) -> String {
         Err(refusal) => return refusal,
     };
     let seat = &plan.seats[0];
-    let brief = seat.brief.as_ref().map(|brief| format!(" as {brief}")).unwrap_or_default();
+    let persona_prompt =
+        seat.persona_prompt.as_ref().map(|prompt| format!(" as {prompt}")).unwrap_or_default();
     let effort = seat.effort.map(|effort| format!(" {}", effort.word())).unwrap_or_default();
     let said: Vec<String> = seat.sent(&plan.messages).iter().map(spoken).collect();
-    format!("{}{effort}{brief} < {}", shown(&plan).split(" → ").next().unwrap_or_default(), said.join(" | "))
+    format!(
+        "{}{effort}{persona_prompt} < {}",
+        shown(&plan).split(" → ").next().unwrap_or_default(),
+        said.join(" | ")
+    )
 }
 
 fn spoken(message: &Message) -> String {
@@ -479,7 +484,7 @@ fn what_a_seat_is_told_is_paid_for() {
     // And without its words it is the same seat.
     let bare = wordy.without_texts();
     assert!(bare.messages.is_empty() && !format!("{bare:?}").contains("xxx"));
-    assert_eq!(bare.seats[0].brief.as_ref().map(ToString::to_string).as_deref(), Some("wordy"));
+    assert_eq!(bare.seats[0].persona_prompt.as_ref().map(ToString::to_string).as_deref(), Some("wordy"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::event::Event;
 use parallel_llm_engine::{Code, Recorded, SeatNumber, SeatStatus};
 
-use crate::scene::{Scene, Told, brief, scene};
+use crate::scene::{Scene, Told, persona_prompt, scene};
 use crate::script::{Reply, after, fails, failure, form, fuses, hangs, prompt, says};
 
 fn usual() -> Scene {
@@ -206,7 +206,9 @@ async fn what_a_synthesizer_wrote_is_used() {
 
 #[tokio::test(start_paused = true)]
 async fn a_seat_asked_again_is_told_the_same() {
-    let cast = || usual().plan(|plan| plan.seats[1].brief = Some(brief("critic", "Find the flaw.")));
+    let cast = || {
+        usual().plan(|plan| plan.seats[1].persona_prompt = Some(persona_prompt("critic", "Find the flaw.")))
+    };
     let first = cast().run().await;
     // Its first try failed; the process ends before the second.
     let failed = |event: &Event| matches!(event, Event::Failed { .. });

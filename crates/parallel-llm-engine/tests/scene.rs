@@ -13,7 +13,7 @@ use parallel_llm_engine::port::memory::MemoryJournal;
 use parallel_llm_engine::port::{Caller, Checker, Journal, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::persona::Personas;
-use parallel_llm_engine::request::persona_prompt::Brief;
+use parallel_llm_engine::request::persona_prompt::PersonaPrompt;
 use parallel_llm_engine::request::strategy::Strategy;
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
@@ -93,7 +93,7 @@ pub(crate) fn seat(number: u8, model: &str) -> Seat {
         effort: None,
         inputs: None,
         json_mode: false,
-        brief: None,
+        persona_prompt: None,
     }
 }
 
@@ -121,8 +121,8 @@ pub(crate) fn any_cast(texts: &'static [&'static str]) -> impl proptest::strateg
 }
 
 /// A persona's name and its words, as a seat has them.
-pub(crate) fn brief(persona: &str, system: &str) -> Arc<Brief> {
-    Arc::new(Brief { persona: Some(persona.to_owned()), stance: None, system: Some(system.into()) })
+pub(crate) fn persona_prompt(persona: &str, system: &str) -> Arc<PersonaPrompt> {
+    Arc::new(PersonaPrompt { persona: Some(persona.to_owned()), stance: None, system: Some(system.into()) })
 }
 
 /// A run to be.

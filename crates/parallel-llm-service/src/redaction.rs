@@ -161,7 +161,7 @@ impl Principal {
         if *self == Self::Owner {
             return Cow::Borrowed(plan);
         }
-        let mut plan = plan.without_briefs();
+        let mut plan = plan.without_persona_prompts();
         plan.warnings.iter_mut().for_each(redact_warning);
         Cow::Owned(plan)
     }

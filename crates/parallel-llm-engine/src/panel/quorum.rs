@@ -133,7 +133,7 @@ mod tests {
                 effort: None,
                 inputs: None,
                 json_mode: false,
-                brief: None,
+                persona_prompt: None,
             })
             .collect()
     }

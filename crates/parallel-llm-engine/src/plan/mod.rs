@@ -20,7 +20,7 @@ use crate::request::catalogue::{Catalogue, ModelInfo};
 use crate::request::file_names::FileNames;
 use crate::request::panel::{ModelRef, PanelEntry, ProviderId, SEATS_MAX, Seat, SeatNumber};
 use crate::request::persona::{self, Persona, Personas};
-use crate::request::persona_prompt::Brief;
+use crate::request::persona_prompt::PersonaPrompt;
 use crate::request::routing::Routing;
 use crate::request::strategy::{ResolvedStrategy, Strategy, StrategyChoice, StrategyOptions};
 use crate::request::wait::Wait;
@@ -288,16 +288,16 @@ impl RunPlan {
         self.messages.iter().map(Message::weight_bytes).sum()
     }
 
-    /// The same without what was asked, and without the words that seats are told beside it. A persona's words are the
-    /// user's, not the asker's, but they are a prompt like any: where prompts are not kept, neither are they.
+    /// A copy without the question and the persona prompts. A persona prompt comes from the settings, not from whoever asks,
+    /// but it is a prompt: if prompts are not kept, neither is it.
     #[must_use]
     pub fn without_texts(&self) -> Self {
-        Self { messages: Arc::default(), ..self.without_briefs() }
+        Self { messages: Arc::default(), ..self.without_persona_prompts() }
     }
 
-    /// The same without the words that seats are told beside the question.
+    /// A copy without the persona prompts.
     #[must_use]
-    pub fn without_briefs(&self) -> Self {
+    pub fn without_persona_prompts(&self) -> Self {
         Self { seats: self.seats.iter().map(Seat::without_text).collect(), ..self.clone() }
     }
 }
@@ -397,8 +397,8 @@ impl Choice {
     }
 
     /// The same for a seat that is told this besides.
-    fn with(self, brief: Option<&Arc<Brief>>) -> Self {
-        let system = brief.and_then(|brief| brief.system.as_ref());
+    fn with(self, persona_prompt: Option<&Arc<PersonaPrompt>>) -> Self {
+        let system = persona_prompt.and_then(|prompt| prompt.system.as_ref());
         let besides = system.map_or(0, |system| tokens_in(system.len() as u64));
         Self { input_tokens: self.input_tokens.saturating_add(besides), ..self }
     }
@@ -429,8 +429,8 @@ fn resolve_panel(
     let mut seats = Vec::new();
     for reference in references {
         let mut entry = parse(reference, terms)?;
-        let brief = persona::assume(&mut entry, &terms.defaults.personas)?;
-        let choice = choice.with(brief.as_ref());
+        let persona_prompt = persona::assume(&mut entry, &terms.defaults.personas)?;
+        let choice = choice.with(persona_prompt.as_ref());
         if let Err(unknown) = known(&entry.model, terms) {
             // A dead model from the settings fails its own seat; one typed in this call is refused.
             if typed {
@@ -440,7 +440,8 @@ fn resolve_panel(
         }
         check_fit(&entry, terms, &choice, warnings);
         for _ in 0..entry.count {
-            let seat = Seat { brief: brief.clone(), ..seat(&entry, seats.len(), terms, &choice) };
+            let seat =
+                Seat { persona_prompt: persona_prompt.clone(), ..seat(&entry, seats.len(), terms, &choice) };
             match seat.check_inputs(&request.messages) {
                 Err(unsupported) if typed => return Err(unsupported),
                 _ => seats.push(seat),
@@ -576,6 +577,6 @@ fn seat(entry: &PanelEntry, index: usize, terms: &Terms<'_>, choice: &Choice) ->
         context_tokens,
         inputs: info.and_then(|info| info.inputs),
         json_mode: info.is_some_and(|info| info.json_mode),
-        brief: None,
+        persona_prompt: None,
     }
 }

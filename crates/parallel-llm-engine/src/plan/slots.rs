@@ -66,7 +66,9 @@ impl RunPlan {
     pub fn worst_request(&self, slot: CallerSlot) -> Option<PicoUsd> {
         let seat = self.seat_at(slot)?;
         let read = match slot {
-            CallerSlot::Seat(_) => return budget::worst_call(seat, self.input_bytes() + seat.brief_bytes()),
+            CallerSlot::Seat(_) => {
+                return budget::worst_call(seat, self.input_bytes() + seat.persona_prompt_bytes());
+            }
             // One answer alone is not fused.
             CallerSlot::Synthesizer(_) if self.seats.len() < 2 => return seat.price.map(|_| PicoUsd::ZERO),
             CallerSlot::Synthesizer(_) => {

@@ -221,7 +221,8 @@ impl StepPlanner<'_> {
         for round in rounds {
             for seat in self.seats {
                 let key = StepKey { role, by: CallerSlot::Seat(seat.number), round };
-                let read = longest(self.options, self.seats, self.shown_max) + tokens_in(seat.brief_bytes());
+                let read = longest(self.options, self.seats, self.shown_max)
+                    + tokens_in(seat.persona_prompt_bytes());
                 self.push(key, read, false);
             }
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::request::catalogue::{Inputs, Price};
-use crate::request::persona_prompt::{self, Brief, Stance};
+use crate::request::persona_prompt::{self, PersonaPrompt, Stance};
 use crate::request::{Effort, Message, Part, Role};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
@@ -170,15 +170,14 @@ pub struct Seat {
     /// Whether the model can be held to replying with JSON, as far as the catalogue says.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub json_mode: bool,
-    /// What it is told beside the question, where it is told anything.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub brief: Option<Arc<Brief>>,
+    /// Its persona and stance, if it has any. Stored under its first name.
+    #[serde(rename = "brief", default, skip_serializing_if = "Option::is_none")]
+    pub persona_prompt: Option<Arc<PersonaPrompt>>,
 }
 
 impl Seat {
-    /// What it is sent of a conversation. Its own system message comes first: who it is, before what is wanted of it, so
-    /// that the caller's own instructions have the last word. Where the conversation begins with some, both are one
-    /// message: many servers take no second one.
+    /// The conversation as this seat gets it: behind the seat's own system message, so that the caller's instructions have
+    /// the last word. A system message of the conversation is joined to it, because many servers take only one.
     pub fn sent(&self, messages: &Arc<[Message]>) -> Arc<[Message]> {
         let Some(own) = self.system() else { return Arc::clone(messages) };
         let (parts, rest) = match messages.split_first() {
@@ -199,20 +198,20 @@ impl Seat {
         [first].into_iter().chain(rest.iter().cloned()).collect()
     }
 
-    /// The most that it is sent beside the conversation, in bytes of text.
-    pub fn brief_bytes(&self) -> u64 {
+    /// The size of its own system message, in bytes of text.
+    pub fn persona_prompt_bytes(&self) -> u64 {
         self.system().map_or(0, |own| (own.len() + BETWEEN.len()) as u64)
     }
 
     fn system(&self) -> Option<&str> {
-        self.brief.as_ref().and_then(|brief| brief.system.as_deref())
+        self.persona_prompt.as_ref().and_then(|prompt| prompt.system.as_deref())
     }
 
-    /// The same without the words it is told beside the question.
+    /// A copy without its system message.
     #[must_use]
     pub fn without_text(&self) -> Self {
-        let brief = self.brief.as_ref().map(|brief| Arc::new(brief.without_text()));
-        Self { brief, ..self.clone() }
+        let persona_prompt = self.persona_prompt.as_ref().map(|prompt| Arc::new(prompt.without_text()));
+        Self { persona_prompt, ..self.clone() }
     }
 
     /// Fails where a message holds a file that the model is known not to take.

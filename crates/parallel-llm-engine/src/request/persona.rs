@@ -1,8 +1,7 @@
-//! Personas: who a seat is asked to be, written once in the settings and named in model references.
+//! Personas of the settings, and how a seat that names one takes on its options and its prompt.
 //!
-//! What always holds: an unknown name is refused before anything is paid, what stands at a seat wins over its persona,
-//! and a persona holds for every answer of its seat: neither its name nor its words enter the prompt of whoever fuses, judges or
-//! ranks.
+//! Invariants: an unknown name is refused before anything is paid; an option of the seat wins over one of its persona; a
+//! persona applies to every answer of its seat. Neither its name nor its text enters the prompt of a synthesizer or judge.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,33 +9,36 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::request::panel::{PanelEntry, SeatOptions};
-use crate::request::persona_prompt::Brief;
+use crate::request::persona_prompt::PersonaPrompt;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::nearest;
 use crate::value::next::{Advice, Next};
 
-/// Asks a seat to argue from a stance, which is a sentence of the user's own.
+/// The prompt that asks a seat to argue from a stance.
 const STANCE: &str = include_str!("../../prompts/persona/stance.md");
 
-/// The longest system message of a persona in characters: two pages, which every seat that has it reads with every
-/// question, and which the limit of the prompt does not count.
+/// The longest system message of a persona in characters, about two pages. Every seat with the persona reads it with every
+/// question, and the limit of the prompt does not count it.
 pub const SYSTEM_CHARS_MAX: usize = 8_000;
 
-/// Who a seat is asked to be.
+/// A role for seats: a system message and options.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Persona {
     /// Its own system message.
     pub system: Option<Arc<str>>,
-    /// What holds for its seats, its stance among it. It names no persona in turn.
+    /// The options of its seats, including the stance. They name no further persona.
     pub options: SeatOptions,
 }
 
 /// Personas by their names.
 pub type Personas = BTreeMap<String, Persona>;
 
-/// Lays the persona that an entry names under the entry's own options, and says what its seats are told.
-pub(crate) fn assume(entry: &mut PanelEntry, personas: &Personas) -> Result<Option<Arc<Brief>>, Failure> {
+/// Fills the options an entry leaves open from the persona it names, and returns the persona prompt of its seats.
+pub(crate) fn assume(
+    entry: &mut PanelEntry,
+    personas: &Personas,
+) -> Result<Option<Arc<PersonaPrompt>>, Failure> {
     let name = entry.options.persona.clone();
     let persona = name.as_deref().map(|name| find(name, personas)).transpose()?;
     if let Some(persona) = persona {
@@ -46,23 +48,23 @@ pub(crate) fn assume(entry: &mut PanelEntry, personas: &Personas) -> Result<Opti
     if name.is_none() && stance.is_none() {
         return Ok(None);
     }
-    let words = persona.and_then(|persona| persona.system.as_deref()).map(str::to_owned);
-    let words: Vec<String> =
-        words.into_iter().chain(stance.map(|stance| arguing(stance.sentence()))).collect();
-    let system = (!words.is_empty()).then(|| words.join("\n\n").into());
-    Ok(Some(Arc::new(Brief {
+    let system = persona.and_then(|persona| persona.system.as_deref()).map(str::to_owned);
+    let texts: Vec<String> =
+        system.into_iter().chain(stance.map(|stance| stance_prompt(stance.sentence()))).collect();
+    let system = (!texts.is_empty()).then(|| texts.join("\n\n").into());
+    Ok(Some(Arc::new(PersonaPrompt {
         stance: stance.filter(|stance| stance.word().is_some()).cloned(),
         persona: name,
         system,
     })))
 }
 
-/// What a seat is told that is to argue from this stance.
-fn arguing(stance: &str) -> String {
+/// The prompt for this stance.
+fn stance_prompt(stance: &str) -> String {
     STANCE.trim_end().replace("{{stance}}", stance)
 }
 
-/// Refuses what is a seat's alone where an entry is no seat of the panel.
+/// Refuses a persona or stance on an entry that is a synthesizer.
 pub fn refuse(entry: &PanelEntry) -> Result<(), Failure> {
     let SeatOptions { persona, stance, .. } = &entry.options;
     if persona.is_none() && stance.is_none() {
@@ -73,7 +75,7 @@ pub fn refuse(entry: &PanelEntry) -> Result<(), Failure> {
     Err(Failure::new(Code::ModelInvalid, message).with_next(Advice::NamePersonaAtSeat))
 }
 
-/// The persona of this name, or what may have been meant.
+/// The persona of this name. The error suggests the nearest name.
 pub fn find<'a>(name: &str, personas: &'a Personas) -> Result<&'a Persona, Failure> {
     personas.get(name).ok_or_else(|| {
         let names: Vec<&str> = personas.keys().map(String::as_str).collect();

@@ -1,13 +1,13 @@
-//! What a seat is told beside the question: its own system message, and under which name.
+//! The persona prompt of a seat: its own system message, persona name and stance.
 //!
-//! Its words come from the user's settings, never from a model or a project's file; see [`crate::request::persona`].
+//! Its text comes from the user's settings, never from a model or a project's file; see [`crate::request::persona`].
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The longest name of a persona in bytes: as long as that of a provider. It is typed by hand and shown in lists.
+/// The longest name of a persona in bytes, the same as for a provider. People type it and lists show it.
 pub const NAME_BYTES_MAX: usize = 40;
 /// The longest stance in characters: a sentence.
 pub const STANCE_CHARS_MAX: usize = 300;
@@ -18,13 +18,13 @@ pub fn is_name(text: &str) -> bool {
     (1..=NAME_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_letter)
 }
 
-/// What a seat is asked to argue from: a sentence, or one of two words.
+/// The position a seat argues from: a sentence, or the word `for` or `against`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Stance(Arc<str>);
 
 impl Stance {
-    /// The words that stand for a sentence, with it.
+    /// The words that stand for a sentence, each with its sentence.
     const WORDS: [(&str, &str); 2] = [
         ("for", "you are for what the question proposes."),
         ("against", "you are against what the question proposes."),
@@ -47,7 +47,7 @@ impl Stance {
         Self::WORDS.iter().map(|(word, _)| *word).find(|word| **word == *self.0)
     }
 
-    /// What is to be argued from, in a sentence.
+    /// The stance as a sentence.
     pub fn sentence(&self) -> &str {
         Self::WORDS.iter().find(|(word, _)| **word == *self.0).map_or(&*self.0, |(_, sentence)| sentence)
     }
@@ -60,30 +60,30 @@ impl fmt::Display for Stance {
     }
 }
 
-/// What a seat is told beside the question.
+/// The persona prompt of a seat.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Brief {
-    /// The name of its persona, where it has one.
+pub struct PersonaPrompt {
+    /// The name of its persona, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persona: Option<String>,
-    /// Its stance, where that is `for` or `against`. One in words of its own stands in `system` alone.
+    /// Its stance, if that is `for` or `against`. A stance in other words stands in `system` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stance: Option<Stance>,
-    /// Its own system message. `None` where it has none, and where texts are not kept.
+    /// Its own system message. `None` if it has none or texts are not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<Arc<str>>,
 }
 
-impl Brief {
-    /// The same without its words.
+impl PersonaPrompt {
+    /// A copy without the system message.
     #[must_use]
     pub fn without_text(&self) -> Self {
         Self { system: None, ..self.clone() }
     }
 }
 
-impl fmt::Display for Brief {
-    /// Under which name, for people: `critic`, `for`, or `critic, against`.
+impl fmt::Display for PersonaPrompt {
+    /// The names shown to people: `critic`, `for`, or `critic, against`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = [self.persona.as_deref(), self.stance.as_ref().and_then(Stance::word)];
         out.write_str(&names.into_iter().flatten().collect::<Vec<_>>().join(", "))

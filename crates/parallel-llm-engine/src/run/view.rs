@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::caller_slot::CallerSlot;
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
-use crate::request::persona_prompt::Brief;
+use crate::request::persona_prompt::PersonaPrompt;
 use crate::run::event::{Attempt, Event};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
@@ -66,8 +66,8 @@ pub struct SeatView {
     pub slot: CallerSlot,
     /// Which model.
     pub model: ModelRef,
-    /// What it is told beside the question, where it is told anything.
-    pub brief: Option<Arc<Brief>>,
+    /// Its persona and stance, if it has any.
+    pub persona_prompt: Option<Arc<PersonaPrompt>>,
     /// How it stands.
     pub status: SeatStatus,
     /// Whether its answer came too late to be considered for the run's.
@@ -126,7 +126,7 @@ impl SeatView {
         Self {
             slot,
             model,
-            brief: None,
+            persona_prompt: None,
             status: SeatStatus::Waiting,
             late: false,
             answer: None,
@@ -152,13 +152,16 @@ impl SeatView {
     }
 
     pub(super) fn of_seat(seat: &Seat) -> Self {
-        Self { brief: seat.brief.clone(), ..Self::new(CallerSlot::Seat(seat.number), seat.model.clone()) }
+        Self {
+            persona_prompt: seat.persona_prompt.clone(),
+            ..Self::new(CallerSlot::Seat(seat.number), seat.model.clone())
+        }
     }
 
     /// Its model, and in brackets who it is asked to be.
     pub fn who(&self) -> String {
-        match &self.brief {
-            Some(brief) => format!("{} ({brief})", self.model),
+        match &self.persona_prompt {
+            Some(persona_prompt) => format!("{} ({persona_prompt})", self.model),
             None => self.model.to_string(),
         }
     }

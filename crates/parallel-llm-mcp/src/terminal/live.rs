@@ -21,7 +21,7 @@ const DRAW_EVERY: Duration = Duration::from_millis(100);
 /// The widest column for a model's name.
 const MODEL_CHARS: usize = 32;
 /// How much of that tells who a seat is asked to be.
-const BRIEF_CHARS: usize = 12;
+const PERSONA_CHARS: usize = 12;
 /// The longest word for how a seat stands.
 const WORD_CHARS: usize = 9;
 
@@ -100,10 +100,11 @@ fn line(console: &Console, task: Option<&str>, seat: &SeatView, now_ms: u64) -> 
 /// apart by who they are asked to be.
 fn named(task: Option<&str>, seat: &SeatView) -> String {
     let task = task.map(|task| format!("{task}: ")).unwrap_or_default();
-    let brief = seat.brief.as_ref().map(|brief| safe::excerpt(&brief.to_string(), BRIEF_CHARS));
-    let brief = brief.map(|brief| format!(" ({brief})")).unwrap_or_default();
-    let room = MODEL_CHARS - brief.chars().count();
-    safe::excerpt(&format!("{task}{}", seat.model), room) + &brief
+    let persona =
+        seat.persona_prompt.as_ref().map(|prompt| safe::excerpt(&prompt.to_string(), PERSONA_CHARS));
+    let persona = persona.map(|persona| format!(" ({persona})")).unwrap_or_default();
+    let room = MODEL_CHARS - persona.chars().count();
+    safe::excerpt(&format!("{task}{}", seat.model), room) + &persona
 }
 
 /// The newest words of a text on its way.

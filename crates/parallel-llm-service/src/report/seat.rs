@@ -71,15 +71,15 @@ pub struct UsageReport {
 
 impl SeatReport {
     pub(super) fn of(seat: &SeatView, number: u8) -> Self {
-        let (answer, brief) = (seat.answer.as_ref(), seat.brief.as_deref());
+        let (answer, persona_prompt) = (seat.answer.as_ref(), seat.persona_prompt.as_deref());
         let text = text_of(seat);
         let stored_bytes = answer.map_or(0, |answer| answer.text_bytes);
         Self {
             seat: number,
             model: seat.model.to_string(),
             provider: seat.model.provider.0.clone(),
-            persona: brief.and_then(|brief| brief.persona.clone()),
-            stance: brief.and_then(|brief| brief.stance.as_ref()).map(ToString::to_string),
+            persona: persona_prompt.and_then(|prompt| prompt.persona.clone()),
+            stance: persona_prompt.and_then(|prompt| prompt.stance.as_ref()).map(ToString::to_string),
             served_model: answer.and_then(|answer| answer.served_model.clone()),
             status: seat.status.as_str().to_owned(),
             late: seat.late,

@@ -8,7 +8,7 @@ use parallel_llm_engine::plan::{DayLimit, Timers};
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::panel::ProviderId;
-use parallel_llm_engine::request::persona_prompt::Brief;
+use parallel_llm_engine::request::persona_prompt::PersonaPrompt;
 use parallel_llm_engine::request::strategy::StrategyOptions;
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::Attempt;
@@ -75,14 +75,15 @@ pub(crate) fn a_seat(number: u8, name: &str) -> Seat {
         effort: None,
         inputs: None,
         json_mode: false,
-        brief: None,
+        persona_prompt: None,
     }
 }
 
 pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
     let question = format!("What does the {CANARY}\n   sing,   and {}", "why? ".repeat(60));
     let system = Some(format!("Be the {CANARY}.").into());
-    let brief = Some(Arc::new(Brief { persona: Some("bird".to_owned()), stance: None, system }));
+    let persona_prompt =
+        Some(Arc::new(PersonaPrompt { persona: Some("bird".to_owned()), stance: None, system }));
     Arc::new(RunPlan {
         version: 1,
         run_id: run_id(number),
@@ -94,7 +95,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
             Message::text(Role::User, question),
         ]
         .into(),
-        seats: vec![Seat { brief, ..a_seat(1, "lab/one") }, a_seat(2, "lab/two")],
+        seats: vec![Seat { persona_prompt, ..a_seat(1, "lab/one") }, a_seat(2, "lab/two")],
         synthesizers: vec![a_seat(1, "lab/three")],
         strategy: serde_json::from_value("synthesize".into()).unwrap(),
         strategy_options: StrategyOptions::default(),

@@ -105,7 +105,7 @@ impl Shown {
             .map(|(index, one)| candidate(index, one))
             .collect();
         let reader = context.plan.seat_at(slot).expect("a strategy calls slots of its plan only");
-        let beside_bytes = if task.answers() { reader.brief_bytes() } else { analysis.len() as u64 };
+        let beside_bytes = if task.answers() { reader.persona_prompt_bytes() } else { analysis.len() as u64 };
         let shortened = shorten(context, reader, task, beside_bytes, &mut candidates);
         let own = (!own.is_empty()).then(|| candidates.pop()).flatten();
         Self { reader: slot, task, nonce, candidates, own, shortened, analysis }
