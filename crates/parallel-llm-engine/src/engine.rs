@@ -90,9 +90,9 @@ impl Engine {
     }
 
     fn context(&self, hub: Arc<Hub>, stop: Stop, lease: Lease, plan: Arc<RunPlan>) -> RunContext {
-        let deadline = Deadline::starting_now(&plan.timers, hub.look(|run| run.elapsed_ms));
+        let deadline = Deadline::starting_now(&plan.timers, hub.with_run(|run| run.elapsed_ms));
         let turn = self.text_budget.enter();
-        turn.add(hub.look(Run::text_bytes));
+        turn.add(hub.with_run(Run::text_bytes));
         hub.hold(turn.held());
         RunContext {
             caller: Arc::clone(&self.caller),
@@ -139,7 +139,7 @@ impl Underway {
     pub async fn finish(self) {
         let Self { context, panel, before } = self;
         tokio::join!(answer(&context, panel), reconcile::look_up(&context, &before));
-        let cost = context.hub.look(Run::cost);
+        let cost = context.hub.with_run(Run::cost);
         let _ = context.log.append(Event::Closed { cost }).await;
     }
 }
@@ -153,11 +153,11 @@ async fn answer(context: &Arc<RunContext>, mut panel: Panel) {
             let usable = strategy::considered(context, &panel.usable);
             let deciding = async {
                 // The same answers again would be paid for and say the same.
-                if context.hub.look(|run| run.has_text_of(usable.iter().map(|one| one.seat))) {
+                if context.hub.with_run(|run| run.has_text_of(usable.iter().map(|one| one.seat))) {
                     let failure = Failure::new(Code::AllFailed, "no further answer came");
                     return decide(context, Outcome::none(failure));
                 }
-                // Whose time is up, or who is given up, sends nothing more and needs no text_budget.
+                // Whose time is up, or who is given up, sends nothing more and needs no turn.
                 tokio::select! {
                     biased;
                     () = context.turn.comes() => {}

@@ -20,7 +20,7 @@ async fn the_dear_ones_are_not_asked_where_the_cheap_ones_agree() {
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `8`
     20 answered 2 `8 legs`
-    30 answered 3 `It has 8.` | 30 spared 4 5 | 30 decided selected
+    30 answered 3 `It has 8.` | 30 skipped 4 5 | 30 decided selected
     30 closed $0.0030
     complete decided at 30, closed at 30
       selected by ada from 1: `8`

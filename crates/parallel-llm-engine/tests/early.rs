@@ -395,7 +395,7 @@ fn what_cannot_be_early_is_said() {
     insta::assert_snapshot!(told("synthesize@early=2,mode=free"), @"synthesize@early=2,mode=free");
     insta::assert_snapshot!(told("synthesize@early=2,paranoid=on"), @"`early` cannot go with `paranoid=on`: of several texts none can be shown early; leave one of them out");
     insta::assert_snapshot!(told("synthesize@analysis=separate,early=2"), @"`early` cannot go with `analysis=separate`: what is written after an analysis cannot be shown early; leave one of them out");
-    insta::assert_snapshot!(told("synthesize@first=3,early=2"), @"`early` cannot go with `first`: it is to be as many or more: a text of fewer would spare those that are not asked yet; leave one of them out");
+    insta::assert_snapshot!(told("synthesize@first=3,early=2"), @"`early` cannot go with `first`: it must not be smaller, because a text of fewer answers skips seats that are not asked yet; leave one of them out");
     insta::assert_snapshot!(told("cascade@paranoid=on,top_k=2"), @"`paranoid=on` cannot go with `top_k=2`: texts are compared without each of three answers or more; leave one of them out");
     insta::assert_snapshot!(told("self-moa@paranoid=on,samples=2"), @"`paranoid=on` cannot go with `samples=2`: texts are compared without each of three answers or more; leave one of them out");
     insta::assert_snapshot!(told("synthesize@early=1"), @"the option `early` cannot be `1`; give a whole number from 2 to 63");

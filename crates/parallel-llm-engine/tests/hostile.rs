@@ -287,7 +287,11 @@ async fn seats_of_the_readers_own_vendor_are_told() {
         let told = scene.beside([("vendor/fuser", reply)]).run().await;
         told.run.outcome.map(|outcome| outcome.same_vendor).unwrap_or_default()
     };
-    for (strategy, kin) in [("synthesize", vec![1, 3]), ("best-of-n", vec![1, 3]), ("vote", vec![])] {
-        assert_eq!(told(strategy).await, kin.into_iter().map(SeatNumber).collect::<Vec<_>>(), "{strategy}");
+    for (strategy, same_vendor) in [("synthesize", vec![1, 3]), ("best-of-n", vec![1, 3]), ("vote", vec![])] {
+        assert_eq!(
+            told(strategy).await,
+            same_vendor.into_iter().map(SeatNumber).collect::<Vec<_>>(),
+            "{strategy}"
+        );
     }
 }

@@ -164,7 +164,7 @@ async fn who_only_waits_is_woken_at_each_stage() {
             let began = Instant::now();
             hub.reached(Stage::Running).await;
             hub.reached(Stage::Decided).await;
-            let decided = (began.elapsed().as_millis(), hub.look(|run| run.outcome.is_some()));
+            let decided = (began.elapsed().as_millis(), hub.with_run(|run| run.outcome.is_some()));
             hub.reached(Stage::Closed).await;
             (decided, began.elapsed().as_millis())
         })

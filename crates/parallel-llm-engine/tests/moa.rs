@@ -318,11 +318,11 @@ async fn a_layer_that_agrees_is_the_last() {
       step 3 cyd answered, 1 request 30 ms, $0.0010 proposing
     ");
     insta::assert_snapshot!(rounds(&told).join("\n"), @"Round { round: 2, answered: [(1), (2), (3)], changed: [(2)], followed: [(2)], untold: [], equal: 3, of: 3, unshown: [] }");
-    let spared = told.run.skipped().expect("a layer and a synthesizer");
+    let skipped = told.run.skipped().expect("a layer and a synthesizer");
     let calls = told.plan.steps[3..].iter().map(|step| CallerSlot::Step(step.number));
     let calls = calls.chain([CallerSlot::Synthesizer(SeatNumber(1))]);
     let cost_max = calls.filter_map(|slot| told.plan.worst_request(slot)).sum();
-    assert_eq!((spared.calls, spared.cost_max), (4, cost_max));
+    assert_eq!((skipped.calls, skipped.cost_max), (4, cost_max));
     let told = scene(panel()).asks(HOW_MANY, "moa@layers=3,gate=off").run().await;
     assert_eq!((told.asked.len(), told.run.skipped().is_none()), (10, true));
 }
@@ -336,7 +336,7 @@ async fn what_a_seat_that_failed_would_have_been_asked_again_is_not_called_spare
         ("fuser", hangs()),
     ]);
     let told = told.asks(HOW_MANY, "moa").run().await;
-    assert_eq!(told.run.skipped().map(|spared| spared.calls), Some(3), "two of layer 2 and a synthesizer");
+    assert_eq!(told.run.skipped().map(|skipped| skipped.calls), Some(3), "two of layer 2 and a synthesizer");
 }
 
 #[tokio::test(start_paused = true)]

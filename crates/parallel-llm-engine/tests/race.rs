@@ -43,7 +43,7 @@ async fn the_next_is_asked_only_where_the_one_before_takes_too_long() {
     0 started | 0 sent 1
     100 sent 2
     200 sent 3
-    250 answered 1 `The moon.` | 250 spared 4 | 250 decided selected
+    250 answered 1 `The moon.` | 250 skipped 4 | 250 decided selected
     250 cancelled 2
     250 cancelled 3
     250 closed $0.0010
@@ -70,7 +70,7 @@ async fn the_next_is_asked_at_once_where_the_one_before_fails() {
     insta::assert_snapshot!(told.run().await.story(), @"
     0 started | 0 sent 1
     5 failed 1 auth, never again | 5 sent 2
-    55 answered 2 `The moon.` | 55 spared 3 | 55 decided selected
+    55 answered 2 `The moon.` | 55 skipped 3 | 55 decided selected
     55 closed $0.0010
     complete decided at 55, closed at 55
       selected by bob from 2: `The moon.`

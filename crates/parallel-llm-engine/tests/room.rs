@@ -214,7 +214,7 @@ async fn all_runs_together_hold_the_bound_and_one_run_more() {
     let measuring = async {
         let mut most = 0;
         while hubs.iter().any(|hub| hub.strong_count() > 0) {
-            let held = hubs.iter().filter_map(Weak::upgrade).map(|hub| hub.look(text)).sum();
+            let held = hubs.iter().filter_map(Weak::upgrade).map(|hub| hub.with_run(text)).sum();
             most = most.max(held);
             sleep(Duration::from_millis(1)).await;
         }

@@ -357,7 +357,7 @@ impl Scene {
             commit_ms: self.commit_ms,
             breaks_at: self.breaks_at,
             tried: Mutex::default(),
-            plan: hub.look(|run| Arc::clone(&run.plan)),
+            plan: hub.with_run(|run| Arc::clone(&run.plan)),
             hub: OnceLock::from(Arc::clone(&hub)),
         };
         let engine = Engine::new(Arc::new(Line(Arc::clone(&models))), Arc::new(disk));

@@ -35,7 +35,7 @@ pub(crate) fn short(event: &Event) -> String {
         Event::Cancelled { .. } => "cancelled",
         Event::Reopened { .. } => "reopened",
         Event::Reconciled { .. } => "reconciled",
-        Event::Skipped { .. } => "spared",
+        Event::Skipped { .. } => "skipped",
         Event::Decided { .. } => "decided",
         Event::Closed { .. } => "closed",
     };

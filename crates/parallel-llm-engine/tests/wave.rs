@@ -1,4 +1,4 @@
-//! Early exit: who is asked first, what those must come to for the others to be spared, and that holding seats back never
+//! Early exit: who is asked first, what those must come to for the others to be skipped, and that holding seats back never
 //! costs an answer.
 
 use parallel_llm_engine::Code;
@@ -23,7 +23,7 @@ async fn two_that_agree_spare_the_others() {
     insta::assert_snapshot!(told.run().await.story(), @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `8`
-    20 answered 2 `8 legs` | 20 spared 3 4 | 20 decided selected
+    20 answered 2 `8 legs` | 20 skipped 3 4 | 20 decided selected
     20 closed $0.0020
     complete decided at 20, closed at 20
       selected by ada from 1: `8`

@@ -118,7 +118,7 @@ async fn parts(service: &Services, run_id: Option<&str>, value: &str) -> Vec<Str
         Some(run_id) => service.runs.watch(run_id).await.ok(),
         None => None,
     };
-    let seats = run.map_or(1, |run| run.look(|run| run.seats.len()));
+    let seats = run.map_or(1, |run| run.with_run(|run| run.seats.len()));
     let of_seats = (1..=seats).map(|seat| format!("answer:{seat}"));
     let parts = PARTS.into_iter().map(str::to_owned).chain(of_seats);
     parts.filter(|part| part.starts_with(value)).collect()

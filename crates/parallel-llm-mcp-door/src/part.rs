@@ -93,7 +93,7 @@ impl Part {
 
 /// The events of a run as far as they are durable, one on each line.
 pub(super) async fn events(service: &Services, run: &RunHandle) -> Result<String, Failure> {
-    if run.look(|run| run.plan.store) == StoreMode::None {
+    if run.with_run(|run| run.plan.store) == StoreMode::None {
         let message = "the events of this run are not kept: its `store` is `none`";
         return Err(Failure::new(Code::RunNotFound, message)
             .with_next([Next::Use(Operation::KeepTexts), Next::Use(Operation::KeepFacts)]));

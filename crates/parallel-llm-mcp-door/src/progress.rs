@@ -82,7 +82,7 @@ impl Progress {
     async fn report(&mut self, handle: &RunHandle) {
         let age_ms = handle.age_ms();
         // Not from a copy of the run: the texts on their way may be long.
-        let (done, total, message) = handle.look(|run| {
+        let (done, total, message) = handle.with_run(|run| {
             let done = run.seats.iter().filter(|seat| seat.status.is_final()).count();
             (done as f64, run.seats.len() as f64 + 1.0, line(run, age_ms))
         });

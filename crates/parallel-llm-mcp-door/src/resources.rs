@@ -100,7 +100,7 @@ pub(super) async fn read(service: &Services, uri: &str) -> Result<ReadResourceRe
     };
     let run = service.runs.watch(&address.run_id.to_string()).await.map_err(described)?;
     let text = text(&address, service, &run).await.map_err(described)?;
-    let (status, is_closed) = run.look(|run| (run.status.as_str(), run.closed));
+    let (status, is_closed) = run.with_run(|run| (run.status.as_str(), run.closed));
     let contents = contents(&address, uri, text, status);
     let ttl_ms = if is_closed { CLOSED_TTL_MS } else { RUNNING_TTL_MS };
     Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(ttl_ms).with_cache_scope(CacheScope::Private))
@@ -175,7 +175,7 @@ async fn text(address: &Address, service: &Services, run: &RunHandle) -> Result<
         None => Ok(first_text(&described().content)),
         Some(Part::Report) => Ok(described().structured_content.unwrap_or_default().to_string()),
         Some(Part::Events) => part::events(service, run).await,
-        Some(part) => Ok(run.look(|run: &Run| part.text(&service.principal, run))?.to_string()),
+        Some(part) => Ok(run.with_run(|run: &Run| part.text(&service.principal, run))?.to_string()),
     }
 }
 

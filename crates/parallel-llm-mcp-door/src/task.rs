@@ -22,7 +22,7 @@ const POLL_EVERY_MS: u64 = 2_000;
 /// The answer to a call whose run goes on; `None` where the call has to wait for it: because it is over already, or because
 /// its texts are kept nowhere.
 pub(super) fn create(detached: &Detached, handle: &RunHandle) -> Option<CreateTaskResult> {
-    if handle.look(|run| run.is_decided() || run.plan.store != StoreMode::Full) {
+    if handle.with_run(|run| run.is_decided() || run.plan.store != StoreMode::Full) {
         return None;
     }
     detached.keep(handle);
@@ -37,7 +37,7 @@ pub(super) fn create(detached: &Detached, handle: &RunHandle) -> Option<CreateTa
 /// `tasks/get`: how a task is, and the result of its call once there is one.
 pub(super) async fn get(service: &Services, task_id: &str) -> Result<GetTaskResult, ErrorData> {
     let handle = find(service, task_id).await?;
-    let payload = match handle.look(|run| run.status) {
+    let payload = match handle.with_run(|run| run.status) {
         RunStatus::Running => TaskPayload::Working,
         RunStatus::Cancelled => TaskPayload::Cancelled,
         // Also where it was interrupted: its report says so, and how to go on.
@@ -81,7 +81,7 @@ fn unknown() -> ErrorData {
 /// What is told of a task in any state. Its times are the run's own; what comes after its end is not told of any more.
 fn seed(handle: &RunHandle, status: TaskStatus) -> Task {
     let age_ms = handle.age_ms();
-    let (message, newest_ms) = handle.look(|run| {
+    let (message, newest_ms) = handle.with_run(|run| {
         let newest_ms = run.decided_ms.unwrap_or(run.elapsed_ms);
         (progress::line(run, if status.is_terminal() { newest_ms } else { age_ms }), newest_ms)
     });

@@ -113,7 +113,7 @@ impl Tenant {
         let over = ask(&service, request(QUICK, "How heavy is gold?")).await.unwrap();
         over.wait_closed().await;
         let under_way = ask(&service, request(HANGING, "How heavy is gold?")).await.unwrap();
-        let plan = over.look(|run| run.plan.clone());
+        let plan = over.with_run(|run| run.plan.clone());
         let interrupted = interrupted(&house.database(), &plan).await;
         Self { name, service, over: over.id().to_string(), under_way, interrupted }
     }
@@ -244,7 +244,7 @@ async fn the_runs_of_others_are_word_for_word_as_if_there_were_none() {
     for tenant in &tenants {
         // Nothing that was tried has touched them.
         assert!(
-            tenant.under_way.look(|run| run.status == RunStatus::Running && !run.closed),
+            tenant.under_way.with_run(|run| run.status == RunStatus::Running && !run.closed),
             "{}",
             tenant.name
         );
@@ -318,7 +318,7 @@ async fn the_same_question_of_two_askers_is_two_runs() {
         let first = ask(service, request(HANGING, "Why?")).await.unwrap();
         let again = ask(service, request(HANGING, "Why?")).await.unwrap();
         assert_eq!((first.id(), again.note().is_some()), (again.id(), true));
-        assert_eq!(first.look(|run| run.plan.asked_by.clone()).as_deref(), service.principal.name());
+        assert_eq!(first.with_run(|run| run.plan.asked_by.clone()).as_deref(), service.principal.name());
         ids.insert(first.id());
     }
     assert_eq!(ids.len(), 3);
@@ -343,7 +343,7 @@ async fn the_same_question_of_two_askers_is_two_runs() {
     // A holder cannot ask in another's name.
     let posing = RunRequest { asked_by: Some("anna".to_owned()), ..request(QUICK, "Who?") };
     let posed = ask(&b, posing).await.unwrap();
-    assert_eq!(posed.look(|run| run.plan.asked_by.clone()).as_deref(), Some("bert"));
+    assert_eq!(posed.with_run(|run| run.plan.asked_by.clone()).as_deref(), Some("bert"));
     house.owner.close(Duration::ZERO).await;
 }
 
@@ -385,7 +385,7 @@ async fn a_holder_goes_on_with_its_own_runs_and_gives_up_its_own() {
     };
     looked_at.cancel();
     reader.runs.watch(&seen.id().to_string()).await.unwrap().abort();
-    assert!(!looked_at.is_here() && seen.look(|run| !run.closed));
+    assert!(!looked_at.is_here() && seen.with_run(|run| !run.closed));
     seen.cancel();
     assert_eq!(seen.wait_closed().await.status, "cancelled");
     house.owner.close(Duration::ZERO).await;
@@ -734,7 +734,7 @@ async fn a_holder_is_warned_of_a_broken_calibration_table_and_not_told_where_it_
     std::fs::create_dir_all(data_dir).unwrap();
     std::fs::write(data_dir.join("calibration.json"), "{").unwrap();
     let handle = ask(&house.holder(wish("anna")).await, request(QUICK, "Why?")).await.unwrap();
-    let (report, plan) = (handle.wait_closed().await, handle.look(|run| run.plan.clone()));
+    let (report, plan) = (handle.wait_closed().await, handle.with_run(|run| run.plan.clone()));
     let told = |principal: &Principal| {
         let plan = serde_json::to_string(&*principal.redact_plan(&plan)).unwrap();
         [principal.redact_report(report.clone()).line(), plan]

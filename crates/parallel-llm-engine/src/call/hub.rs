@@ -102,7 +102,7 @@ impl Hub {
     pub fn relay(&self, events: Vec<Recorded>, texts: Vec<(CallerSlot, String)>) {
         self.record(events, None);
         for (slot, text) in texts {
-            let so_far = self.look(|run| run.view(slot).map_or(0, |seat| seat.partial.len()));
+            let so_far = self.with_run(|run| run.view(slot).map_or(0, |seat| seat.partial.len()));
             // A text that does not go on from the one shown belongs to another try; the next event tells.
             if let Some(piece) = text.get(so_far..).filter(|piece| !piece.is_empty()) {
                 self.text(slot, piece);
@@ -137,7 +137,7 @@ impl Hub {
         // A text may come after the event that ends its place, and after a snapshot that has it already.
         let is_awaited = |slot: CallerSlot, offset: Option<usize>| {
             let is_next = |seat: &SeatView| offset.is_none_or(|offset| offset == seat.partial.len());
-            self.look(|run| run.view(slot).is_some_and(|seat| !seat.status.is_final() && is_next(seat)))
+            self.with_run(|run| run.view(slot).is_some_and(|seat| !seat.status.is_final() && is_next(seat)))
         };
         match update {
             Update::Event(recorded) => self.record(vec![Recorded::clone(&recorded)], None),
@@ -155,9 +155,9 @@ impl Hub {
         self.lock().clone()
     }
 
-    /// Looks at the run without copying it. The closure must be short: the run waits for it.
-    pub fn look<T>(&self, look: impl FnOnce(&Run) -> T) -> T {
-        look(&self.lock())
+    /// Reads the run without copying it. The closure must be short: it holds the lock the run needs for its next event.
+    pub fn with_run<T>(&self, read: impl FnOnce(&Run) -> T) -> T {
+        read(&self.lock())
     }
 
     /// How old a run under way is now, in milliseconds from its start on the clock of its events.

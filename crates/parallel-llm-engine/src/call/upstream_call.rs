@@ -93,7 +93,7 @@ impl UpstreamCall {
         reveal: Reveal,
     ) -> Self {
         let told = |view: &SeatView| (view.attempts, view.without.clone());
-        let (before, without) = context.hub.look(|run| run.view(slot).map(told)).unwrap_or_default();
+        let (before, without) = context.hub.with_run(|run| run.view(slot).map(told)).unwrap_or_default();
         Self {
             context: Arc::clone(context),
             slot,

@@ -317,7 +317,7 @@ impl Panel {
     }
 
     fn given_before(&self, seat: SeatNumber) -> Option<Usable> {
-        self.context.hub.look(|run| run.seat(seat).and_then(|view| earlier(seat, view)))
+        self.context.hub.with_run(|run| run.seat(seat).and_then(|view| earlier(seat, view)))
     }
 }
 

@@ -224,31 +224,16 @@ mod tests {
         let names: Vec<&str> = Strategy::names().collect();
         let known = format!("there is no strategy `fuse`; choose one of: {}", names.join(", "));
         check("fuse", Err(&known));
-        check(
-            "vote@gate=off",
-            Err(
-                "the strategy `vote` has no option `gate`; choose one of: first, weights, extractor, min_share",
-            ),
-        );
-        check(
-            "vote@",
-            Err("the strategy `vote` has no option ``; choose one of: first, weights, extractor, min_share"),
-        );
-        check(
-            "vote@paranoid=on",
-            Err(
-                "the strategy `vote` has no option `paranoid`; choose one of: first, weights, extractor, min_share",
-            ),
-        );
+        let of_vote = "first, weights, extractor, min_share";
+        for (written, name) in
+            [("gate=off", "gate"), ("", ""), ("paranoid=on", "paranoid"), ("by=check", "by")]
+        {
+            let message = format!("the strategy `vote` has no option `{name}`; choose one of: {of_vote}");
+            check(&format!("vote@{written}"), Err(&message));
+        }
         check(
             "synthesize@mode=bold",
             Err("the option `mode` cannot be `bold`; choose one of: anchored, free"),
-        );
-        check(
-            "vote@by=check",
-            Err(
-                "the strategy `vote` has no option `by`; choose one of: first, weights, extractor, min_share",
-            ),
         );
         check("best-of-n@by=me", Err("the option `by` cannot be `me`; choose one of: judge, check"));
         for (option, word) in [("first", "2"), ("orders", "2"), ("gate", "off"), ("shown_tokens_max", "900")]

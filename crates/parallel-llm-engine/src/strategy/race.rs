@@ -14,7 +14,7 @@ pub(super) fn decide(context: &RunContext, answers: Answers<'_>) -> Ready<Outcom
 }
 
 fn outcome(context: &RunContext, usable: &[Usable]) -> Outcome {
-    let ended_ms = |one: &Usable| context.hub.look(|run| run.ended_ms(one.seat)).unwrap_or(u64::MAX);
+    let ended_ms = |one: &Usable| context.hub.with_run(|run| run.ended_ms(one.seat)).unwrap_or(u64::MAX);
     // Whole answers before cut ones; of those that came in the same moment the first of the panel.
     let first = usable.iter().max_by_key(|one| (!one.cut, Reverse((ended_ms(one), one.seat))));
     let first = first.expect("there is at least one answer");

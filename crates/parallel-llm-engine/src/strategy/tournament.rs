@@ -108,7 +108,7 @@ impl<'a> Tournament<'a> {
             agreement,
             texts: usable.iter().map(|one| (one.seat, shingles::exact(&one.answer.text))).collect(),
             orders: context.plan.strategy_choice().orders(),
-            chain: context.hub.look(|run| run.chain().to_vec()),
+            chain: context.hub.with_run(|run| run.chain().to_vec()),
             matches: 0,
             wanted: 0,
             unjudged: 0,

@@ -172,7 +172,7 @@ struct Account {
     answered: bool,
     /// It has given something that no outcome tells of yet.
     untold: bool,
-    is_spared: bool,
+    is_skipped: bool,
     sent: u32,
     /// In this part.
     sent_now: u32,
@@ -235,7 +235,7 @@ impl Book {
         self.begin(asked.collect());
     }
 
-    /// Seats are spared that were held back: never asked, and only by a strategy that asks some first.
+    /// Seats are skipped that were held back: never asked, and only by a strategy that asks some first.
     fn spare(&mut self, seats: &[SeatNumber]) {
         // A race asks one after the other, and a cascade three where nothing is set.
         let strategy_options = self.plan.strategy_options;
@@ -243,12 +243,12 @@ impl Book {
         let is_first = self.plan.strategy.name() == "cascade" || strategy_options.hedge_after_ms.is_some();
         let first =
             strategy_options.first.or(is_first.then_some(usual)).expect("the strategy asks some first");
-        assert!(!self.decided && !self.closed, "seats are spared before the answer");
+        assert!(!self.decided && !self.closed, "seats are skipped before the answer");
         for seat in seats {
             let account = self.accounts.entry(CallerSlot::Seat(*seat)).or_default();
-            assert!(account.is_asked && account.sent == 0, "seat {seat} is spared and was asked");
+            assert!(account.is_asked && account.sent == 0, "seat {seat} is skipped and was asked");
             assert!(seat.index() >= usize::from(first), "seat {seat} is one of the first {first}");
-            (account.is_asked, account.is_spared) = (false, true);
+            (account.is_asked, account.is_skipped) = (false, true);
         }
     }
 
@@ -264,7 +264,7 @@ impl Book {
         for seat in asked {
             let account = self.accounts.entry(CallerSlot::Seat(seat)).or_default();
             account.is_asked = !account.answered;
-            account.is_spared = false;
+            account.is_skipped = false;
         }
     }
 
@@ -311,7 +311,7 @@ impl Book {
         assert!(!account.answered, "{slot} has an answer and is asked again");
         let is_seat = matches!(slot, CallerSlot::Seat(_));
         assert!(is_seat || !account.untold, "{slot} was paid for this outcome and is asked again");
-        assert!(!account.is_spared, "{slot} is spared and sent");
+        assert!(!account.is_skipped, "{slot} is skipped and sent");
         assert!(account.lost.is_none() || is_named, "{slot} may have been paid and is asked again unnamed");
         assert!(account.open.is_none() && number == account.sent + 1, "{slot} sends one after the other");
         assert!(account.is_asked || !matches!(slot, CallerSlot::Seat(_)), "{slot} is sent and was not asked");
@@ -383,7 +383,7 @@ impl Book {
                 account.unpriced == 0 || view.cost_is_estimate,
                 "{slot} tells that its cost is not whole"
             );
-            assert_eq!(view.is_unneeded(), account.is_spared, "{slot} is spared or not");
+            assert_eq!(view.is_unneeded(), account.is_skipped, "{slot} is skipped or not");
             let is_unknown = view.status == SeatStatus::Unknown;
             assert_eq!(is_unknown, account.lost.is_some(), "{slot} is {}", view.status.as_str());
             assert!(view.status.is_final() || !matches!(slot, CallerSlot::Seat(_)), "{slot} is in an end");

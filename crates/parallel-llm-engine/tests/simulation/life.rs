@@ -182,11 +182,11 @@ async fn whole(part: &Part, hub: &Arc<Hub>, disk: &Arc<Disk>, models: &Arc<Model
         }
         End::Closed
     };
-    let longest = hub.look(|run| Duration::from_millis(run.plan.timers.run_ms)) + GRACE;
+    let longest = hub.with_run(|run| Duration::from_millis(run.plan.timers.run_ms)) + GRACE;
     let (end, ()) = tokio::join!(timeout(longest, working), stopping);
     let end = end.expect("a run ends within its time");
     if matches!(end, End::Closed) {
-        assert!(hub.look(|run| run.closed && run.is_decided()), "a run that ends is decided and closed");
+        assert!(hub.with_run(|run| run.closed && run.is_decided()), "a run that ends is decided and closed");
     }
     end
 }

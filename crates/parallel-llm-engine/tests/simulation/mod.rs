@@ -67,7 +67,7 @@ const LEAST: &[(&str, usize)] = &[
     ("a seat: refused", 10),
     ("a seat: cancelled", 300),
     ("a seat: skipped", 590),
-    ("a seat: spared", 7),
+    ("a seat: unneeded", 7),
     ("a seat: unknown", 290),
     ("a step: answered", 60),
     ("a step: cut", 14),
@@ -156,7 +156,7 @@ impl Story {
         self.meet(format!("an outcome: {:?}", outcome.kind));
         self.meet(format!("an end: {}", run.status.as_str()));
         for view in &run.seats {
-            let status = if view.is_unneeded() { "spared" } else { view.status.as_str() };
+            let status = if view.is_unneeded() { "unneeded" } else { view.status.as_str() };
             self.meet(format!("a seat: {status}"));
         }
         for view in run.steps.iter().filter(|view| view.attempts > 0) {

@@ -86,7 +86,7 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
 /// The run's report, as soon as it has an answer or the caller has waited as long as it wished.
 async fn wait_for(call: &Call, run_id: &str, wait: Duration) -> Result<Report, Failure> {
     let handle = call.service.runs.watch(run_id).await?;
-    if handle.look(|run| run.status != RunStatus::Running) {
+    if handle.with_run(|run| run.status != RunStatus::Running) {
         // At once, because a run that is over is told even to a client that has just left.
         return Ok(handle.wait(None).await);
     }

@@ -123,7 +123,7 @@ async fn give_up(context: &CommandContext<'_>, handle: &RunHandle, signals: &mut
     handle.cancel();
     let closed = async {
         if tokio::time::timeout(AT_ONCE, handle.wait_closed()).await.is_err() {
-            let open = handle.look(|run| run.awaited().count());
+            let open = handle.with_run(|run| run.awaited().count());
             let limit_s = context.service.settings.drain_ms / 1000;
             let answers = if open == 1 { "an answer that is" } else { "answers that are" };
             if open > 0 {
@@ -169,7 +169,7 @@ async fn leave_behind(context: &CommandContext<'_>, handle: &RunHandle, signals:
     if tokio::time::timeout(CLOSING, handle.closed()).await.is_ok() {
         return;
     }
-    let late = handle.look(|run| run.awaited().count());
+    let late = handle.with_run(|run| run.awaited().count());
     if late > 0 {
         let answers = if late == 1 { "a late answer is" } else { "late answers are" };
         context

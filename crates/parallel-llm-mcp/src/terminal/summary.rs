@@ -71,7 +71,7 @@ fn lines(console: &Console, run: &Run, report: &Report) -> Vec<String> {
     lines.extend(checked(run));
     let confidence = report.confidence.iter().filter(|confidence| confidence.is_calibrated());
     lines.extend(confidence.map(|confidence| safe::for_terminal(&confidence.described())));
-    lines.extend(spared(run));
+    lines.extend(skipped(run));
     lines.extend(offer(run));
     lines.push(format!(
         "{} of {} answered · {}{} · {} · run {}",
@@ -130,7 +130,7 @@ fn checked(run: &Run) -> Option<String> {
 }
 
 /// Says what was not paid for because it was not needed.
-fn spared(run: &Run) -> Option<String> {
+fn skipped(run: &Run) -> Option<String> {
     let SkippedCalls { calls, cost_max } = run.skipped()?;
     let were = if calls == 1 { "call was" } else { "calls were" };
     Some(format!("{calls} {were} not needed, which might have cost {cost_max}"))

@@ -81,7 +81,7 @@ impl Asking {
         self.planner.principal.check_wishes(&continuation.wishes(), self.planner.settings().budget)?;
         let is_resume = matches!(continuation, Continuation::Resume { .. });
         let (run, is_open) = match self.history.seek(name).await? {
-            KnownRun::Live(handle) if is_resume && handle.is_wanted() && handle.look(is_undecided) => {
+            KnownRun::Live(handle) if is_resume && handle.is_wanted() && handle.with_run(is_undecided) => {
                 return Ok(Quote::new(self, Resolved::Join(handle)));
             }
             KnownRun::Live(handle) => self.ended(&handle).await?,
@@ -153,7 +153,7 @@ impl Asking {
     /// A run of this process that has its answer, and whether it is still under way.
     async fn ended(&self, handle: &RunHandle) -> Result<(Run, bool), Failure> {
         // Its answer may have been told a moment ago, and its end not yet; and one that was given up is about to end.
-        if handle.look(Run::is_decided) || !handle.is_wanted() {
+        if handle.with_run(Run::is_decided) || !handle.is_wanted() {
             let _ = timeout(CLOSING_MAX, handle.closed()).await;
         }
         Ok(if handle.is_closed() { (self.durable(handle).await?, false) } else { (handle.snapshot(), true) })
@@ -161,7 +161,7 @@ impl Asking {
 
     /// A run that is over here as far as it can be continued: what is shown of it may not all be written.
     async fn durable(&self, handle: &RunHandle) -> Result<Run, Failure> {
-        if handle.look(|run| run.plan.store) != StoreMode::Full {
+        if handle.with_run(|run| run.plan.store) != StoreMode::Full {
             return Ok(handle.snapshot());
         }
         let mut run = self.history.read(handle.id()).await?.run;

@@ -36,7 +36,7 @@ impl Detached {
     pub async fn give_up(&self, name: &str) -> Result<(), Failure> {
         self.history.principal.check(Scope::Ask)?;
         let handle = self.history.watch(name).await?;
-        if handle.look(|run| run.is_decided() || run.status != RunStatus::Running) {
+        if handle.with_run(|run| run.is_decided() || run.status != RunStatus::Running) {
             return Ok(());
         }
         // Also where another process does it: this one is not to continue it.

@@ -38,7 +38,7 @@ impl Asking {
         let why = match self.history.seek(&id.to_string()).await? {
             KnownRun::Live(handle) => match handle.join() {
                 Some(joined) => return Ok(joined.with_note(asked_before(id))),
-                None if handle.look(|run| run.plan.store) == StoreMode::Full => {
+                None if handle.with_run(|run| run.plan.store) == StoreMode::Full => {
                     let handle = self.join(self.history.read(id).await?, anew.budget).await?;
                     return Ok(handle.with_note(going_on(id, RunStatus::Cancelled)));
                 }

@@ -67,7 +67,7 @@ impl Hold {
 
     /// Whether there is nothing to give up any more.
     pub fn is_over(&self) -> bool {
-        self.hub.upgrade().is_none_or(|hub| hub.look(|run| run.closed))
+        self.hub.upgrade().is_none_or(|hub| hub.with_run(|run| run.closed))
     }
 
     /// As [`RunHandle::cancel`].
@@ -145,7 +145,7 @@ impl RunHandle {
     }
 
     fn new(hub: Arc<Hub>, calibration: Arc<Calibration>, interest: Interest) -> Self {
-        let (id, interest) = (hub.look(|run| run.plan.run_id), Arc::new(interest));
+        let (id, interest) = (hub.with_run(|run| run.plan.run_id), Arc::new(interest));
         let (files, beginning) = (FilesWatch::off(), Arc::default());
         Self { id, hub, calibration, files, interest, beginning, note: None, cost_before: None, tasks: None }
     }
@@ -171,7 +171,7 @@ impl RunHandle {
     /// The hold of another principal on the same run; `None` where all have given it up, so that no answer is to come of it.
     pub(crate) fn join(&self) -> Option<Self> {
         let wanted_by = self.interest.wanted_by.clone();
-        let has_answer = self.look(|run| run.is_decided() && run.status != RunStatus::Cancelled);
+        let has_answer = self.with_run(|run| run.is_decided() && run.status != RunStatus::Cancelled);
         if let Some(count) = &wanted_by {
             // In one step, so that nobody joins what somebody gives up at the same moment.
             let one_more = |count: usize| (count > 0 || has_answer).then_some(count + 1);
@@ -219,12 +219,12 @@ impl RunHandle {
     /// Whether this process alone knows what came of the run.
     pub fn is_unstored(&self) -> bool {
         let of_heir = self.interest.heir.get().is_some_and(Self::is_unstored);
-        of_heir || self.hub.is_unstored() || self.hub.look(|run| run.plan.store != StoreMode::Full)
+        of_heir || self.hub.is_unstored() || self.hub.with_run(|run| run.plan.store != StoreMode::Full)
     }
 
     /// Whether nothing more will happen.
     pub fn is_closed(&self) -> bool {
-        self.hub.look(|run| run.closed)
+        self.hub.with_run(|run| run.closed)
     }
 
     /// How old a run under way is now, in milliseconds from its start on the clock of its events.
@@ -252,9 +252,9 @@ impl RunHandle {
         self.hub.snapshot()
     }
 
-    /// Looks at the run without copying it.
-    pub fn look<T>(&self, look: impl FnOnce(&Run) -> T) -> T {
-        self.hub.look(look)
+    /// Reads the run without copying it.
+    pub fn with_run<T>(&self, read: impl FnOnce(&Run) -> T) -> T {
+        self.hub.with_run(read)
     }
 
     /// Waits for the run's answer, or until this moment; the run goes on either way. Its files are waited for, too, but
@@ -305,13 +305,13 @@ impl RunHandle {
     }
 
     fn report_with(&self, files: FilesReport) -> Report {
-        let mut report = self.look(|run| Report::of(run, files, &self.calibration));
-        if self.look(|run| run.status == RunStatus::Running) {
+        let mut report = self.with_run(|run| Report::of(run, files, &self.calibration));
+        if self.with_run(|run| run.status == RunStatus::Running) {
             // Its newest event may be long ago.
             report.elapsed_ms = self.age_ms();
         }
         if let Some(before) = self.cost_before {
-            report.spent_now_usd = Some(self.look(|run| run.cost().minus(before)).as_usd());
+            report.spent_now_usd = Some(self.with_run(|run| run.cost().minus(before)).as_usd());
             report.asked_at = Some(clock::stamp(self.id.unix_ms()));
         }
         report.warnings.extend(self.note.as_ref().map(ErrorReport::of_warning));

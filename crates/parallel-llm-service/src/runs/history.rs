@@ -70,7 +70,7 @@ impl History {
 
     /// The same for a use case that may do more than read.
     pub(crate) async fn seek(&self, name: &str) -> Result<KnownRun, Failure> {
-        let is_visible = |handle: &RunHandle| handle.look(|run| self.principal.may_see(&run.plan));
+        let is_visible = |handle: &RunHandle| handle.with_run(|run| self.principal.may_see(&run.plan));
         let live = |id| self.live.made().and_then(|runs| runs.find(id)).filter(is_visible);
         if let Some(handle) = name.parse().ok().and_then(live) {
             return Ok(KnownRun::Live(handle));

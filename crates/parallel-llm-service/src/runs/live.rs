@@ -133,7 +133,7 @@ impl Runs {
 
     /// Notes that a run begins. Two calls may want to continue the same one at the same moment.
     fn claim(&self, hub: Arc<Hub>) -> Result<Claim, Failure> {
-        let id = hub.look(|run| run.plan.run_id);
+        let id = hub.with_run(|run| run.plan.run_id);
         let mut live = self.live();
         // One that is over may not have been let go of yet.
         let is_taken = |live: &Live| !live.handle.as_ref().is_some_and(RunHandle::is_closed);
@@ -245,7 +245,7 @@ impl Runs {
 /// Lets go of a run that is remembered nowhere else, for one more of the same kind: the oldest of its principal, else of any
 /// holder of a token, else of the owner; but a holder never takes a place of the owner's.
 fn make_room(unstored: &mut VecDeque<RunHandle>, newest: &RunHandle) -> bool {
-    let principal = |handle: &RunHandle| handle.look(|run| run.plan.asked_by.clone());
+    let principal = |handle: &RunHandle| handle.with_run(|run| run.plan.asked_by.clone());
     let of_newest = principal(newest);
     let oldest = |is_meant: &dyn Fn(&Option<String>) -> bool| {
         unstored.iter().position(|handle| is_meant(&principal(handle)))

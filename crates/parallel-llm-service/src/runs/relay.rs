@@ -47,13 +47,13 @@ impl Relay {
 
     /// Whether nothing more will happen.
     pub(crate) fn is_closed(&self) -> bool {
-        self.hub.look(|run| run.closed)
+        self.hub.with_run(|run| run.closed)
     }
 
     /// The next look; `None` where the store cannot be read just now.
     pub(crate) async fn next(&self) -> Option<Seen> {
         tokio::time::sleep(LOOK_EVERY).await;
-        let seq = self.hub.look(|run| run.seq);
+        let seq = self.hub.with_run(|run| run.seq);
         let look = self.store.get().await.ok()?.follow(self.id, seq).await.ok()?;
         Some(look.map_or(Seen::Nothing, |look| Seen::Look(Box::new(look))))
     }

@@ -279,7 +279,7 @@ impl StrategyOptions {
             OptionName::TopK => self.top_k = Some(count(option, value, 2..=63)?),
             // Less would not be an answer any more, and no model reads more.
             OptionName::ShownTokensMax => {
-                self.shown_tokens_max = Some(count(option, value, 200..=1_000_000)?)
+                self.shown_tokens_max = Some(count(option, value, 200..=1_000_000)?);
             }
             OptionName::ShowVotes => self.show_votes = word(option, value, Switch::ALL)?,
         }
@@ -298,7 +298,7 @@ impl StrategyOptions {
                 self.early.zip(self.first).is_some_and(|(early, first)| early < first),
                 "early",
                 "first",
-                "it must be as large or larger: a text of fewer answers would skip the seats that are not asked yet",
+                "it must not be smaller, because a text of fewer answers skips seats that are not asked yet",
             ),
             (
                 is_early && self.is_paranoid(),

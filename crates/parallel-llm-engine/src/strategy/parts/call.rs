@@ -140,11 +140,11 @@ async fn finish(context: &RunContext, begun: Begun, open: &AtomicUsize) -> Resul
 
 /// What the run has of each of these calls already; `None` where it is to be made.
 fn recorded(context: &RunContext, calls: &[PlannedCall]) -> Vec<Option<Result<Answer, Failure>>> {
-    let sent = context.hub.look(Sent::of);
+    let sent = context.hub.with_run(Sent::of);
     let passed = |call: &PlannedCall| sent.has_passed(context, call).then(|| Err(passed()));
-    context
-        .hub
-        .look(|run| calls.iter().map(|call| given_before(run, call.slot).or_else(|| passed(call))).collect())
+    context.hub.with_run(|run| {
+        calls.iter().map(|call| given_before(run, call.slot).or_else(|| passed(call))).collect()
+    })
 }
 
 /// What the run has of a call that may not be made again: a text was paid, and of a request nobody has heard the end of
@@ -196,7 +196,7 @@ impl Sent {
 
 /// What these calls have cost for the text that is made now, as far as known; `None` where it is not known of one.
 pub(crate) fn cost(context: &RunContext, slots: impl IntoIterator<Item = CallerSlot>) -> Option<PicoUsd> {
-    context.hub.look(|run| {
+    context.hub.with_run(|run| {
         let views = slots.into_iter().filter_map(|slot| run.view(slot));
         views.map(SeatView::unreported_cost).sum()
     })

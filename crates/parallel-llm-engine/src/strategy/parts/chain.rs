@@ -49,7 +49,7 @@ where
     Working: Future<Output = Result<Given, Failure>>,
 {
     let mut warnings = Vec::new();
-    for synthesizer in context.hub.look(|run| run.chain().to_vec()) {
+    for synthesizer in context.hub.with_run(|run| run.chain().to_vec()) {
         let model = synthesizer.model.clone();
         match work(synthesizer).await {
             Err(failure) if failure.code != Code::Cancelled => {

@@ -16,7 +16,7 @@ pub(crate) fn considered(context: &RunContext, usable: &[Usable]) -> Vec<Usable>
         run.ended_ms(one.seat).is_some_and(|ended_ms| ended_ms <= began_ms)
     };
     let early = early::text_of(context);
-    let mut considered: Vec<Usable> = context.hub.look(|run| {
+    let mut considered: Vec<Usable> = context.hub.with_run(|run| {
         let is_text = |view: &&SeatView| context.plan.role_of(view.slot) != Some(StepRole::Draft);
         let began_ms = run.called().filter(has_given).filter(is_text).filter_map(|view| view.sent_ms).min();
         let was_there = |one: &&Usable| began_ms.is_none_or(|began_ms| was_there(run, one, began_ms));

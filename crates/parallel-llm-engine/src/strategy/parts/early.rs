@@ -61,7 +61,7 @@ pub(crate) async fn gather(context: &Arc<RunContext>, panel: &mut Panel) -> Gath
 
 /// The call that has begun a text early, where it came to its end with one and no outcome tells of it yet.
 pub(crate) fn text_of(context: &RunContext) -> Option<SeatView> {
-    let given: Vec<SeatView> = context.hub.look(|run| {
+    let given: Vec<SeatView> = context.hub.with_run(|run| {
         let given = |view: &&SeatView| view.status == SeatStatus::Answered && !view.is_reported;
         run.drafts().filter(given).cloned().collect()
     });
@@ -81,7 +81,7 @@ pub(crate) fn outcome(context: &RunContext, answers: Answers<'_>) -> Option<Outc
         let is_over = matches!(other.status, SeatStatus::Cancelled) || !other.status.is_final();
         other.slot != view.slot && other.attempts > 0 && is_over
     };
-    let (given_up, ended_ms) = context.hub.look(|run| {
+    let (given_up, ended_ms) = context.hub.with_run(|run| {
         let ended_ms = run.plan.seats.iter().filter_map(|seat| run.ended_ms(seat.number)).max();
         (run.drafts().filter(is_given_up).count(), ended_ms)
     });
@@ -101,14 +101,14 @@ pub(crate) fn outcome(context: &RunContext, answers: Answers<'_>) -> Option<Outc
 
 /// What the texts begun early have cost for the text that is made now; `None` where nobody knows.
 pub(crate) fn cost(context: &RunContext) -> Option<PicoUsd> {
-    context.hub.look(|run| run.drafts().map(SeatView::unreported_cost).sum())
+    context.hub.with_run(|run| run.drafts().map(SeatView::unreported_cost).sum())
 }
 
 /// What is to be known of texts begun early that came to nothing by themselves.
 pub(crate) fn warnings(context: &RunContext) -> Vec<Warning> {
     use SeatStatus::{Answered, Cut, Failed, Refused, Unknown};
     let ended: Vec<SeatView> =
-        context.hub.look(|run| run.drafts().filter(|view| !view.is_reported).cloned().collect());
+        context.hub.with_run(|run| run.drafts().filter(|view| !view.is_reported).cloned().collect());
     let failure = |view: SeatView| match view.status {
         Cut | Failed | Refused | Unknown => view.failure,
         Answered => view
@@ -148,7 +148,7 @@ impl<'a> Early<'a> {
     /// sooner, and what became of a draft of a process that is gone is known or was paid for in vain.
     fn of(context: &'a Arc<RunContext>) -> Option<Self> {
         let from = context.plan.strategy_options.early?.into();
-        let by = context.hub.look(|run| {
+        let by = context.hub.with_run(|run| {
             let is_fresh = run.outcome.is_none() && run.drafts().all(|view| view.attempts == 0);
             run.chain().first().filter(|_| is_fresh).map(|by| by.number)
         })?;

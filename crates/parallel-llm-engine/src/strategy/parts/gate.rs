@@ -11,7 +11,7 @@ use crate::strategy::parts::verbatim::{selected, strongest};
 /// Whether nobody is asked to read the answers because all say the same. Who asks for another text of them wants one.
 pub(crate) fn is_gated(context: &RunContext, agreement: Option<&Agreement>) -> bool {
     let is_on = context.plan.strategy_options.gate.unwrap_or_default() == Gate::Unanimous
-        && !context.hub.look(|run| run.rewrites);
+        && !context.hub.with_run(|run| run.rewrites);
     is_on && agreement.is_some_and(Agreement::is_unanimous)
 }
 
