@@ -1,4 +1,4 @@
-//! `cargo xtask codegen`: the pages and schemas of `docs/` that the program writes about itself.
+//! `cargo xtask codegen`: the pages and schemas of `docs/` that are written by the program, and the map of its files.
 //!
 //! The program says what it knows (`parallel-llm-mcp generate <what>`, a hidden command); this file knows only where each
 //! answer belongs. `--check` writes nothing and fails where a page on disk is not what the program says.
@@ -7,13 +7,22 @@ use std::path::Path;
 
 use crate::failure::Failure;
 use crate::program::Program;
+use crate::tidy::map;
 use crate::{built, repository, say};
 
-/// A generated file: what the program is asked for, and where the answer lies.
+/// A generated file: where its text comes from, and where it lies.
 struct Page {
-    what: &'static str,
+    source: Source,
     path: &'static str,
     part: Part,
+}
+
+/// Who writes a page.
+enum Source {
+    /// The program, asked for this.
+    Program(&'static str),
+    /// The files of the repository.
+    Map,
 }
 
 /// How much of a file is generated.
@@ -27,20 +36,21 @@ enum Part {
 }
 
 const PAGES: &[Page] = &[
-    Page { what: "configuration", path: "docs/configuration.md", part: Part::Whole },
-    Page { what: "cli", path: "docs/cli.md", part: Part::Whole },
-    Page { what: "errors", path: "docs/errors.md", part: Part::Whole },
-    Page { what: "report-schema", path: "docs/report.schema.json", part: Part::Whole },
+    Page { source: Source::Program("configuration"), path: "docs/configuration.md", part: Part::Whole },
+    Page { source: Source::Program("cli"), path: "docs/cli.md", part: Part::Whole },
+    Page { source: Source::Program("errors"), path: "docs/errors.md", part: Part::Whole },
+    Page { source: Source::Program("report-schema"), path: "docs/report.schema.json", part: Part::Whole },
     Page {
-        what: "clients",
+        source: Source::Program("clients"),
         path: "docs/mcp.md",
         part: Part::Between(
             "<!-- Generated from the program, up to the end of clients. -->",
             "<!-- The end of clients. -->",
         ),
     },
-    Page { what: "mcp-config", path: "examples/mcp_config.json", part: Part::Whole },
-    Page { what: "mcp-config", path: "README.md", part: Part::Block("```json") },
+    Page { source: Source::Program("mcp-config"), path: "examples/mcp_config.json", part: Part::Whole },
+    Page { source: Source::Program("mcp-config"), path: "README.md", part: Part::Block("```json") },
+    Page { source: Source::Map, path: "docs/reference/map.md", part: Part::Whole },
 ];
 
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
@@ -62,7 +72,7 @@ pub(crate) fn check(binary: &Path) -> Result<(), Failure> {
     let mut stale = Vec::new();
     for page in PAGES {
         let written = on_disk(page);
-        let fresh = page.part.laid_into(&written, &generate(binary, page.what)?, page.path)?;
+        let fresh = page.part.laid_into(&written, &page.source.text(binary)?, page.path)?;
         if let Some(line) = first_difference(&written, &fresh) {
             stale.push(format!("{}:{line}", page.path));
         }
@@ -75,7 +85,7 @@ pub(crate) fn check(binary: &Path) -> Result<(), Failure> {
 
 fn write(binary: &Path) -> Result<(), Failure> {
     for page in PAGES {
-        let fresh = page.part.laid_into(&on_disk(page), &generate(binary, page.what)?, page.path)?;
+        let fresh = page.part.laid_into(&on_disk(page), &page.source.text(binary)?, page.path)?;
         let path = repository::root().join(page.path);
         let folder = path.parent().unwrap_or(repository::root());
         std::fs::create_dir_all(folder)
@@ -103,6 +113,15 @@ impl Part {
         let start = written.find(&format!("{open}\n")).ok_or_else(missing)? + open.len() + 1;
         let end = written[start..].find(&format!("\n{close}\n")).ok_or_else(missing)? + start + 1;
         Ok(format!("{}{gap}{fresh}{gap}{}", &written[..start], &written[end..]))
+    }
+}
+
+impl Source {
+    fn text(&self, binary: &Path) -> Result<String, Failure> {
+        match self {
+            Self::Program(what) => generate(binary, what),
+            Self::Map => map::page(repository::root()),
+        }
     }
 }
 

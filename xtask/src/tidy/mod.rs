@@ -18,6 +18,7 @@ mod layers;
 mod lengths;
 mod links;
 mod lock;
+pub(crate) mod map;
 mod marks;
 pub(crate) mod measure;
 mod migrations;
