@@ -17,10 +17,11 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         _ => return Err(Failure::new("`bench` takes only `--quick`")),
     };
     // Apart: built together, the program would get the features of what is only measured with it.
-    Program::cargo("build --release --locked -p parallel-llm-mcp").run()?;
+    Program::cargo("build --profile dist --locked -p parallel-llm-mcp --features jemalloc").run()?;
     Program::cargo("build --release --locked -p parallel-llm-bench").run()?;
-    let program = built::binary("release")?;
-    let harness = program.with_file_name(format!("bench-harness{}", std::env::consts::EXE_SUFFIX));
+    let program = built::binary("dist")?;
+    let harness =
+        built::binary("release")?.with_file_name(format!("bench-harness{}", std::env::consts::EXE_SUFFIX));
     let scratch = built::target()?.join("bench");
     let harness = Program::new(harness).arguments(["--program"]).arguments([&program]);
     let harness = harness.arguments(["--scratch"]).arguments([&scratch]).deadline(DEADLINE);

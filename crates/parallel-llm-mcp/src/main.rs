@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use parallel_llm_mcp::{app, program};
-use tikv_jemallocator::Jemalloc;
 
-/// The system's keeps what a burst of long answers took for as long as the program runs.
+/// Gives memory back after a burst of long answers; the system's allocator keeps most of it.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
-static ALLOCATOR: Jemalloc = Jemalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     program::run(app::wire)

@@ -118,9 +118,9 @@ fn what_it_holds_does_not_grow_with_what_it_has_done() {
     }
 }
 
-/// The most of the disk that a run of [`SPEAKERS`] takes, in bytes. It was 18,300 when this was written, and 35,600 before
-/// texts were compressed.
-const RUN_BYTES_MAX: u64 = 20_000;
+/// The most of the disk that a run of [`SPEAKERS`] takes, in bytes. It is 18,300 to 20,000, by how many events go into one
+/// commit on a busy machine and how far the index of words is merged; it was 35,600 before texts were compressed.
+const RUN_BYTES_MAX: u64 = 22_000;
 
 /// Five who answer with 1 kB each.
 const SPEAKERS: [&str; 5] = [

@@ -21,7 +21,7 @@ pub(super) fn shipped(state: &mut State) -> Result<Verdict, Failure> {
     if !state.long {
         return Ok(Verdict::Skipped("it takes minutes: `cargo xtask ci --long` builds it".to_owned()));
     }
-    Program::cargo("build --profile dist --locked -p parallel-llm-mcp").run()?;
+    Program::cargo("build --profile dist --locked -p parallel-llm-mcp --features jemalloc").run()?;
     let binary = built::binary("dist")?;
     let bytes = std::fs::metadata(&binary)
         .map_err(|error| Failure::new(format!("cannot weigh `{}`: {error}", binary.display())))?
