@@ -424,6 +424,15 @@ fn answers_that_all_say_the_same_are_not_fused() {
     );
 }
 
+#[test]
+fn seats_that_are_not_needed_are_named_on_the_way() {
+    let (output, asked) = count(["8", "It has 8 legs.", "8"], &["--strategy", "cascade@first=2"]);
+    assert_eq!(asked, [1, 1, 0, 0, 0], "two agree");
+    let line = output.stderr.lines().find(|line| line.contains("not asked")).expect("it is said");
+    let (_, what) = line.split_once("] ").expect("after the moment");
+    assert_eq!(what, "not asked, because the others are enough: seat 3");
+}
+
 /// Personas, and a preset that casts two seats of one model and leaves the third as it is.
 const CAST: &str = "\
 [personas.critic]

@@ -184,7 +184,15 @@ impl Principal {
                     outcome.reason.clone_from(&failure.message);
                 }
             }
-            _ => {}
+            // What a model wrote or a call cost is the asker's own.
+            Event::Started { .. }
+            | Event::Sent { .. }
+            | Event::Accepted { .. }
+            | Event::Answered { .. }
+            | Event::Cancelled { .. }
+            | Event::Skipped { .. }
+            | Event::Reconciled { .. }
+            | Event::Closed { .. } => {}
         }
         recorded
     }

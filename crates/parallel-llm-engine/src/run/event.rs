@@ -236,6 +236,24 @@ impl Event {
         }
     }
 
+    /// Whether a further part of the run begins.
+    pub const fn reopens(&self) -> bool {
+        match self {
+            Self::Reopened { .. } => true,
+            Self::Started { .. }
+            | Self::Skipped { .. }
+            | Self::Decided { .. }
+            | Self::Closed { .. }
+            | Self::Sent { .. }
+            | Self::Accepted { .. }
+            | Self::Answered { .. }
+            | Self::Cut { .. }
+            | Self::Failed { .. }
+            | Self::Cancelled { .. }
+            | Self::Reconciled { .. } => false,
+        }
+    }
+
     /// What the event says of the cost of its request, as far as that is known.
     pub fn cost(&self) -> Option<PicoUsd> {
         match self {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use parallel_llm_engine::call::hub::{Update, Watch};
 use parallel_llm_engine::request::panel::Seat;
+use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::run::{Run, RunStatus, SeatView};
 use parallel_llm_engine::value::retry::Retry;
-use parallel_llm_engine::{Event, Recorded};
+use parallel_llm_engine::{CallerSlot, Event, Recorded};
 
 use super::console::Console;
 use super::live;
@@ -72,19 +73,53 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
             let unpriced = unpriced(asked);
             format!("run {id} goes on: {count} of {seats} seats are asked, at most {reserved}{unpriced}")
         }
+        Event::Skipped { seats } => {
+            let seats: Vec<String> = seats.iter().map(|seat| CallerSlot::Seat(*seat).to_string()).collect();
+            format!("not asked, because the others are enough: {}", seats.join(", "))
+        }
         Event::Decided { outcome } => format!("decided: {}", outcome.reason),
         Event::Closed { .. } => {
             let cost = Cost::of(run);
             format!("closed: {}{}", cost.described(), if cost.known.is_some() { " in all" } else { "" })
         }
-        event => {
-            let attempt = event.attempt();
-            let who = attempt.map(|attempt| attempt.slot.to_string()).unwrap_or_default();
-            let model = attempt.and_then(|attempt| run.view(attempt.slot)).map(SeatView::who);
-            format!("{who} {}: {}", model.unwrap_or_default(), described(event))
+        Event::Sent { attempt } if attempt.number > 1 => {
+            of_call(run, *attempt, &format!("asked again (try {})", attempt.number))
+        }
+        Event::Sent { attempt } => of_call(run, *attempt, "asked"),
+        Event::Accepted { attempt, generation_id } => {
+            of_call(run, *attempt, &format!("accepted as {}", safe::for_terminal(generation_id)))
+        }
+        Event::Answered { attempt, answer } => {
+            let tokens =
+                answer.usage.output_tokens.map(|tokens| format!(", {tokens} tokens")).unwrap_or_default();
+            let cost = answer.cost.map(|cost| format!(", {cost}")).unwrap_or_default();
+            of_call(run, *attempt, &format!("answered, {} bytes{tokens}{cost}", answer.text_bytes))
+        }
+        Event::Cut { attempt, answer, failure } => {
+            let why = safe::for_terminal(&failure.message);
+            of_call(run, *attempt, &format!("cut after {} bytes: {why}", answer.text_bytes))
+        }
+        Event::Failed { attempt, failure, retry, .. } => {
+            let next = match retry {
+                Retry::Never => String::new(),
+                Retry::After { ms } => format!("; trying again in {}", seconds(*ms)),
+                Retry::Without { field } => format!("; trying again without `{field}`"),
+            };
+            let why = safe::for_terminal(&failure.message);
+            of_call(run, *attempt, &format!("failed [{}]: {why}{next}", failure.code))
+        }
+        Event::Cancelled { attempt, .. } => of_call(run, *attempt, "cancelled"),
+        Event::Reconciled { attempt, cost, .. } => {
+            of_call(run, *attempt, &format!("had cost {cost}, its provider says"))
         }
     };
     format!("{} {what}", moment(recorded.elapsed_ms))
+}
+
+/// What happened to one request, after whose it is.
+fn of_call(run: &Run, attempt: Attempt, what: &str) -> String {
+    let model = run.view(attempt.slot).map(SeatView::who).unwrap_or_default();
+    format!("{} {model}: {what}", attempt.slot)
 }
 
 /// What the most that these may cost leaves out.
@@ -93,37 +128,5 @@ fn unpriced<'a>(seats: impl IntoIterator<Item = &'a Seat>) -> String {
         0 => String::new(),
         1 => " and what one model without a known price costs".to_owned(),
         count => format!(" and what {count} models without a known price cost"),
-    }
-}
-
-fn described(event: &Event) -> String {
-    match event {
-        Event::Sent { attempt } if attempt.number > 1 => format!("asked again (try {})", attempt.number),
-        Event::Sent { .. } => "asked".to_owned(),
-        Event::Answered { answer, .. } => {
-            let tokens =
-                answer.usage.output_tokens.map(|tokens| format!(", {tokens} tokens")).unwrap_or_default();
-            let cost = answer.cost.map(|cost| format!(", {cost}")).unwrap_or_default();
-            format!("answered, {} bytes{tokens}{cost}", answer.text_bytes)
-        }
-        Event::Cut { answer, failure, .. } => {
-            format!("cut after {} bytes: {}", answer.text_bytes, safe::for_terminal(&failure.message))
-        }
-        Event::Failed { failure, retry, .. } => {
-            let next = match retry {
-                Retry::Never => String::new(),
-                Retry::After { ms } => format!("; trying again in {}", seconds(*ms)),
-                Retry::Without { field } => format!("; trying again without `{field}`"),
-            };
-            format!("failed [{}]: {}{next}", failure.code, safe::for_terminal(&failure.message))
-        }
-        Event::Cancelled { .. } => "cancelled".to_owned(),
-        Event::Accepted { generation_id, .. } => format!("accepted as {}", safe::for_terminal(generation_id)),
-        Event::Reconciled { cost, .. } => format!("had cost {cost}, its provider says"),
-        Event::Started { .. }
-        | Event::Skipped { .. }
-        | Event::Reopened { .. }
-        | Event::Decided { .. }
-        | Event::Closed { .. } => String::new(),
     }
 }

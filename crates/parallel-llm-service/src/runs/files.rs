@@ -343,7 +343,14 @@ async fn wait_for_text(events: &mut Watch) {
                 Event::Answered { .. } | Event::Cut { .. } | Event::Decided { .. } | Event::Closed { .. } => {
                     return;
                 }
-                _ => {}
+                Event::Started { .. }
+                | Event::Sent { .. }
+                | Event::Accepted { .. }
+                | Event::Failed { .. }
+                | Event::Cancelled { .. }
+                | Event::Skipped { .. }
+                | Event::Reopened { .. }
+                | Event::Reconciled { .. } => {}
             },
             Update::Snapshot(_) => return,
             Update::Begun(_) | Update::Text { .. } => {}

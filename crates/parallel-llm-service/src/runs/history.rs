@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::run::calibration::Calibration;
-use parallel_llm_engine::{Code, Event, Failure, Recorded, RunId, RunPlan, RunStatus};
+use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunPlan, RunStatus};
 use parallel_llm_store::{RunFilter, RunSummary, Store};
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -189,7 +189,7 @@ impl PastRun {
     /// From the start to now, for a run under way. One that has stood still does not tell for how long, so there it is
     /// the time of its newest event.
     fn elapsed_ms(&self) -> u64 {
-        let has_stood = self.events.iter().any(|recorded| matches!(recorded.event, Event::Reopened { .. }));
+        let has_stood = self.events.iter().any(|recorded| recorded.event.reopens());
         let began_ms = u64::try_from(self.created_at_ms).ok().filter(|_| !has_stood);
         let since_ms = began_ms.map_or(0, |began_ms| clock::unix_ms().saturating_sub(began_ms));
         self.run.elapsed_ms.max(since_ms)

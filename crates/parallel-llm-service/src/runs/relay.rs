@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parallel_llm_engine::RunId;
 use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::{Event, Recorded, RunId};
 use parallel_llm_store::{RunProgress, Store};
 
 use crate::lazy::Lazy;
@@ -69,6 +69,6 @@ impl Relay {
 
 /// Whether a run is further than this look at it, or was continued since the look before.
 pub(crate) fn is_past(look: &RunProgress, run: &Run) -> bool {
-    let reopened = |recorded: &Recorded| matches!(recorded.event, Event::Reopened { .. });
-    look.events.last().is_some_and(|last| last.seq < run.seq) || look.events.iter().any(reopened)
+    look.events.last().is_some_and(|last| last.seq < run.seq)
+        || look.events.iter().any(|recorded| recorded.event.reopens())
 }
