@@ -23,21 +23,21 @@ impl Journal for Store {
             return ready(Err(Failure::new(Code::Internal, message))).boxed();
         }
         let lease = Lease { run_id: plan.run_id, epoch: EPOCH_FIRST, next_seq: 1 };
-        ready(self.writer().open(NewRun::of(plan)).map(|()| lease)).boxed()
+        ready(self.shared.writer.runs.open(NewRun::of(plan)).map(|()| lease)).boxed()
     }
 
     fn reopen(&self, run_id: RunId, seq: u64) -> BoxFuture<'static, Result<Lease, Failure>> {
         let store = self.clone();
-        async move { store.writer().take_over(run_id, Some(seq)).await }.boxed()
+        async move { store.shared.writer.take_over(run_id, Some(seq)).await }.boxed()
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
         let store = self.clone();
-        async move { store.writer().append(lease, events).await }.boxed()
+        async move { store.shared.writer.append(lease, events).await }.boxed()
     }
 
     fn notice(&self, run_id: RunId) -> Option<Warning> {
-        self.writer().notice(run_id)
+        self.shared.writer.runs.notice(run_id)
     }
 
     fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
@@ -52,6 +52,6 @@ impl Journal for Store {
         text: String,
     ) -> BoxFuture<'static, Result<(), Failure>> {
         let store = self.clone();
-        async move { store.writer().checkpoint(lease, attempt, text).await }.boxed()
+        async move { store.shared.writer.checkpoint(lease, attempt, text).await }.boxed()
     }
 }

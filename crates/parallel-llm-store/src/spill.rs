@@ -23,10 +23,12 @@ use crate::row::event_batch::{EventBatch, text_of};
 /// The first line of a file: what it is, the version of its format, and the BLAKE3 of what follows.
 const MAGIC: &str = "parallel-llm-spill";
 const VERSION: &str = "1";
-/// The ending of a file that waits, and of those that are kept because they cannot be taken in.
+/// The ending of a file that waits to be imported.
 const WAITING: &str = "spill";
-const ASIDE: &str = "aside";
-const DAMAGED: &str = "damaged";
+/// The ending of a file that is older than the database.
+pub(crate) const ASIDE: &str = "aside";
+/// The ending of a damaged file.
+pub(crate) const DAMAGED: &str = "damaged";
 /// Files in one folder. A run spills a handful, so these are some hundred runs; a database that is away for longer is
 /// not worth more payments.
 const FILES_MAX: usize = 4_096;
@@ -157,18 +159,9 @@ pub(crate) fn run_of(path: &Path) -> Option<RunId> {
     path.file_name()?.to_str()?.split_once('-')?.0.parse().ok()
 }
 
-/// Sets a file aside that is older than what the database has.
-pub(crate) fn set_aside(path: &Path) {
-    rename(path, ASIDE);
-}
-
-/// Sets a file aside that is not what was written.
-pub(crate) fn set_damaged_aside(path: &Path) {
-    rename(path, DAMAGED);
-}
-
-/// One that cannot be renamed is met, and reported, again.
-fn rename(path: &Path, ending: &str) {
+/// Renames a file that cannot be imported; `ending` is [`ASIDE`] or [`DAMAGED`].
+pub(crate) fn set_aside(path: &Path, ending: &str) {
+    // If the rename fails, the next import finds the file again.
     let _ = fs::rename(path, path.with_extension(ending));
 }
 

@@ -14,14 +14,11 @@ use crate::costs::{CostLine, CostQuery};
 use crate::database::Database;
 use crate::inspection::{DatabaseState, Soundness, Thoroughness};
 use crate::purge::Purged;
-use crate::reading;
-use crate::row::seat_fact::SeatFact;
-use crate::runs::{RunFilter, RunSummary, Whose};
+use crate::runs::Whose;
 use crate::search::matches::Matches;
 use crate::search::query::SearchQuery;
 use crate::search::search;
-use crate::spill::{Spill, SpillState, Spills};
-use crate::stored_run::{RunProgress, StoredRun};
+use crate::spill::{SpillState, Spills};
 use crate::tokens::{self, NewToken, StoredToken, Token};
 use crate::writer::{Writer, limits, repeats};
 
@@ -40,8 +37,6 @@ const PAUSE_MAX: Duration = Duration::from_millis(250);
 /// How often, and how long apart, the write-ahead log is tried to be emptied while others read: five seconds.
 const CLEAR_TRIES: usize = 100;
 const CLEAR_PAUSE: Duration = Duration::from_millis(50);
-/// How long files that wait are read. They are a few, of a few kilobytes each.
-const SPILL_READ_MAX: Duration = Duration::from_secs(5);
 /// How long a search lets the index catch up before it searches what there is: some megabytes of texts, and no longer than
 /// people wait without wondering.
 const CATCH_UP_MAX: Duration = Duration::from_secs(1);
@@ -67,14 +62,14 @@ impl StoreConfig {
 /// What is remembered of runs. Cheap to clone; all clones are the same store.
 #[derive(Clone, Debug)]
 pub struct Store {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    database: Database,
-    writer: Writer,
-    spills: Spills,
+pub(crate) struct Shared {
+    pub(crate) database: Database,
+    pub(crate) writer: Writer,
+    pub(crate) spills: Spills,
 }
 
 impl Store {
@@ -94,27 +89,6 @@ impl Store {
         Ok(Self { shared: Arc::new(Shared { database, writer, spills }) })
     }
 
-    /// Runs, newest first.
-    pub async fn list(&self, whose: Whose<'_>, filter: RunFilter) -> Result<Vec<RunSummary>, Failure> {
-        reading::list(&self.shared.database, whose, filter).await
-    }
-
-    /// A whole run, texts included as far as they are kept; `None` where there is no such run.
-    pub async fn load(&self, whose: Whose<'_>, run_id: RunId) -> Result<Option<StoredRun>, Failure> {
-        let spills = self.spilled(run_id).await;
-        let stored = reading::load(&self.shared.database, whose, run_id).await?;
-        Ok(stored.map(|mut stored| {
-            stored.add(spills);
-            stored
-        }))
-    }
-
-    /// The one run whose id begins like this, in either case; `@` is the newest. Fails with `run_not_found` where
-    /// there is none and with `usage` where there are several.
-    pub async fn find_prefix(&self, whose: Whose<'_>, prefix: &str) -> Result<RunId, Failure> {
-        reading::find(&self.shared.database, whose, prefix).await
-    }
-
     /// The newest run that asked the same, for the same caller, and has an answer that is kept, not settled longer ago
     /// than `within_ms`. `plan_hash` is [`parallel_llm_engine::RunPlan::plan_hash`].
     pub async fn find_same(
@@ -131,25 +105,9 @@ impl Store {
         limits::check_call(&self.shared.database, plan, slot).await
     }
 
-    /// What has happened in a run after its event of this number, whoever does it, and the texts on their way; `None`
-    /// where there is no such run. Made to be called a few times a second.
-    pub async fn follow(&self, run_id: RunId, after_seq: u64) -> Result<Option<RunProgress>, Failure> {
-        reading::follow(&self.shared.database, run_id, after_seq).await
-    }
-
     /// What was spent, added up: the most expensive first, or the newest day.
     pub async fn costs(&self, whose: Whose<'_>, query: CostQuery) -> Result<Vec<CostLine>, Failure> {
         Ok(self.shared.database.connection().await?.reader().costs(whose.name(), query).await?)
-    }
-
-    /// What became of the seats of runs that were decided at `since_ms` (milliseconds since 1970) or later, the newest
-    /// first; at most 100,000.
-    pub async fn seat_facts(
-        &self,
-        whose: Whose<'_>,
-        since_ms: Option<i64>,
-    ) -> Result<Vec<SeatFact>, Failure> {
-        reading::seat_facts(&self.shared.database, whose, since_ms).await
     }
 
     /// The runs in whose question, or in one of whose answers, each of these words begins a word; newest first, up to
@@ -161,17 +119,6 @@ impl Store {
         let catch_up = async { while in_turn(self.shared.writer.index()).await.unwrap_or(false) {} };
         let _ = tokio::time::timeout(CATCH_UP_MAX, catch_up).await;
         search(&self.shared.database, whose, &query, limit).await
-    }
-
-    /// The runs that began before this moment (milliseconds since 1970) and are not under way, oldest first: those
-    /// that [`Store::purge`] would take away.
-    pub async fn purgeable(&self, before_ms: i64) -> Result<Vec<RunId>, Failure> {
-        reading::purgeable(&self.shared.database, before_ms).await
-    }
-
-    /// Whether nobody is at this run any more: it has ended, was left unfinished, or is not there.
-    pub async fn is_over(&self, run_id: RunId) -> Result<bool, Failure> {
-        reading::is_over(&self.shared.database, run_id).await
     }
 
     /// Takes these runs away, step by step, so that nobody who writes a run waits for it. A run under way stays. Where it
@@ -247,14 +194,6 @@ impl Store {
         }
     }
 
-    /// What waits of a run in files, read before the database is: what is taken in meanwhile is seen there.
-    async fn spilled(&self, run_id: RunId) -> Vec<Spill> {
-        let spills = self.shared.spills.clone();
-        let read = tokio::task::spawn_blocking(move || spills.of_run(run_id));
-        // A folder that does not answer hides nothing that was in the database.
-        tokio::time::timeout(SPILL_READ_MAX, read).await.ok().and_then(Result::ok).unwrap_or_default()
-    }
-
     /// The files that wait to be taken in, and those that were set aside.
     pub fn spills(&self) -> SpillState {
         self.shared.spills.state()
@@ -297,10 +236,6 @@ impl Store {
     pub async fn close(&self) {
         self.shared.database.close().await;
         self.shared.writer.close().await;
-    }
-
-    pub(crate) fn writer(&self) -> &Writer {
-        &self.shared.writer
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
-use super::lock::OpenLock;
+use super::lock::FileLock;
 use super::{Database, copy};
 use crate::backup::{BackedUp, Restored};
 use crate::clock;
@@ -107,7 +107,7 @@ async fn put_in_place(path: &Path, from: &Path, copied: &Path) -> Result<(u64, O
     }
     let runs = copy::count_runs(copied).await?;
     // Held until the end: whoever opens the database now waits.
-    let _lock = OpenLock::acquire(&file::beside(path, ".lock")).await?;
+    let _lock = FileLock::wait_to_open(&file::beside(path, ".lock")).await?;
     let before = if path.exists() {
         file::check_unused(path).map_err(|cause| in_use(path, &cause))?;
         copy::bring_log_home(path).await;

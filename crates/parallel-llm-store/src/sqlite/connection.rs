@@ -19,33 +19,21 @@ pub(crate) struct Reader<'c> {
 
 /// A connection for single reads, each of what stands there then.
 #[derive(Debug)]
-pub(crate) struct ReadConnection {
-    connection: PoolConnection<Sqlite>,
-}
+pub(crate) struct ReadConnection(pub(super) PoolConnection<Sqlite>);
 
 impl ReadConnection {
-    pub(super) fn of(connection: PoolConnection<Sqlite>) -> Self {
-        Self { connection }
-    }
-
     pub(crate) fn reader(&mut self) -> Reader<'_> {
-        Reader { connection: &mut self.connection }
+        Reader { connection: &mut self.0 }
     }
 }
 
 /// The database as it was at one moment. It keeps nobody from writing.
 #[derive(Debug)]
-pub(crate) struct Snapshot {
-    transaction: sqlx::Transaction<'static, Sqlite>,
-}
+pub(crate) struct Snapshot(pub(super) sqlx::Transaction<'static, Sqlite>);
 
 impl Snapshot {
-    pub(super) fn of(transaction: sqlx::Transaction<'static, Sqlite>) -> Self {
-        Self { transaction }
-    }
-
     pub(crate) fn reader(&mut self) -> Reader<'_> {
-        Reader { connection: &mut self.transaction }
+        Reader { connection: &mut self.0 }
     }
 }
 

@@ -20,49 +20,40 @@ const WAIT: Duration = Duration::from_secs(20);
 /// Between two looks at the lock: short beside the opening it waits for.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The right to open the database; given back when dropped.
+/// An exclusive lock on a file beside the database, released on drop.
 #[derive(Debug)]
-pub(crate) struct OpenLock {
+pub(crate) struct FileLock {
     /// Held for its lock.
     _file: File,
 }
 
-impl OpenLock {
-    /// Waits for the right to open the database whose lock file this is.
-    pub(crate) async fn acquire(path: &Path) -> Result<Self, Failure> {
+impl FileLock {
+    /// Waits for the exclusive right to open the database of this lock file.
+    pub(crate) async fn wait_to_open(path: &Path) -> Result<Self, Failure> {
         let file = file::open_private(path).map_err(|cause| fault::file(path, &cause))?;
         try_lock_of_range(&file).map_err(|cause| fault::lockless(path, &cause))?;
-        tokio::time::timeout(WAIT, hold(file, path)).await.unwrap_or_else(|_| Err(taken(path)))
+        let wait = async {
+            loop {
+                match file.try_lock() {
+                    Ok(()) => return Ok(()),
+                    Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
+                    Err(TryLockError::Error(cause)) => return Err(fault::lockless(path, &cause)),
+                }
+            }
+        };
+        tokio::time::timeout(WAIT, wait).await.unwrap_or_else(|_| Err(taken(path)))?;
+        Ok(Self { _file: file })
     }
-}
 
-/// The right to purge; given back when dropped. One process at a time: words that one marks while another writes the index
-/// anew would be taken for written over.
-#[derive(Debug)]
-pub(crate) struct PurgeLock {
-    /// Held for its lock.
-    _file: File,
-}
-
-impl PurgeLock {
-    /// Takes the right whose lock file this is. Fails with `busy` where another process has it.
-    pub(crate) fn acquire(path: &Path) -> Result<Self, Failure> {
+    /// Takes the exclusive right to purge. Fails with `busy` if another process has it: it would take words that one
+    /// process marks while another rewrites the index for overwritten ones.
+    pub(crate) fn purge(path: &Path) -> Result<Self, Failure> {
         let file = file::open_private(path).map_err(|cause| fault::file(path, &cause))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::WouldBlock) => Err(Failure::new(Code::Busy, "another process is purging runs")
                 .with_next(Advice::SayAgainAfterIt)),
             Err(TryLockError::Error(cause)) => Err(fault::lockless(path, &cause)),
-        }
-    }
-}
-
-async fn hold(file: File, path: &Path) -> Result<OpenLock, Failure> {
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(OpenLock { _file: file }),
-            Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
-            Err(TryLockError::Error(cause)) => return Err(fault::lockless(path, &cause)),
         }
     }
 }

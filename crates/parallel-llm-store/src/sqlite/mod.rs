@@ -35,7 +35,7 @@ use crate::file;
 
 use connection::{ReadConnection, Snapshot};
 pub(crate) use connection::{Reader, Transaction, WriteConnection};
-use lock::{OpenLock, PurgeLock};
+use lock::FileLock;
 
 /// Says in the file's header that it is ours: "PLLM".
 const APPLICATION_ID: i64 = 0x504c_4c4d;
@@ -86,7 +86,7 @@ impl Database {
     pub(crate) async fn open(path: &Path, wait: Duration) -> Result<Opened, Failure> {
         let path = std::path::absolute(path).map_err(|cause| fault::file(path, &cause))?;
         file::make_folder_of(&path).map_err(|cause| fault::file(&path, &cause))?;
-        let lock = OpenLock::acquire(&file::beside(&path, ".lock")).await?;
+        let lock = FileLock::wait_to_open(&file::beside(&path, ".lock")).await?;
         file::make_private(&path).map_err(|cause| fault::file(&path, &cause))?;
         let wait = wait.min(WRITE_WAIT_MAX);
         let options = writing(options(&path), wait);
@@ -103,17 +103,17 @@ impl Database {
 
     /// A connection for single reads.
     pub(crate) async fn connection(&self) -> Result<ReadConnection, DatabaseError> {
-        Ok(ReadConnection::of(self.readers.acquire().await?))
+        Ok(ReadConnection(self.readers.acquire().await?))
     }
 
     /// The database as it is now, for reads that have to fit together.
     pub(crate) async fn snapshot(&self) -> Result<Snapshot, DatabaseError> {
-        Ok(Snapshot::of(self.readers.begin().await?))
+        Ok(Snapshot(self.readers.begin().await?))
     }
 
     /// Takes the right to purge. Fails with `busy` where another process has it.
-    pub(crate) fn lock_purge(&self) -> Result<PurgeLock, Failure> {
-        PurgeLock::acquire(&file::beside(&self.path, ".purge.lock"))
+    pub(crate) fn lock_purge(&self) -> Result<FileLock, Failure> {
+        FileLock::purge(&file::beside(&self.path, ".purge.lock"))
     }
 
     /// Lets go of the connections that read. To be done before the writer's: only the last one out, if it may write, can

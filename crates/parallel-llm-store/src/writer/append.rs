@@ -6,10 +6,10 @@ use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
 
 use super::cached_run::CachedRun;
-use super::lease::{EPOCH_FIRST, overtaken};
+use super::lease::overtaken;
 use super::{limits, repeats};
 use crate::database::Transaction;
-use crate::fault::{self, DatabaseError};
+use crate::fault::DatabaseError;
 use crate::ledger::{self, LedgerChanges, Reservations};
 use crate::row::changes::Changes;
 use crate::row::count;
@@ -41,16 +41,6 @@ pub(super) async fn admit(
     let limits = batch.reopening().map_or(&plan.limits, |reopening| &reopening.limits);
     let admission = limits::check_run(&mut reader, plan, limits, &demanded, stamp.now_ms).await?;
     Ok(admission.map(|()| Some(demanded)))
-}
-
-/// Writes a new run's row. Refuses one that is there already.
-pub(super) async fn begin(
-    transaction: &mut Transaction,
-    new: &NewRun,
-    stamp: &Stamp,
-) -> Result<Admission<()>, DatabaseError> {
-    let exists = || fault::refused(format!("the run {} exists already", new.plan.run_id));
-    Ok(transaction.insert_run(new, EPOCH_FIRST, stamp).await?.then_some(()).ok_or_else(exists))
 }
 
 /// Writes events, and what follows from them; `demanded` is what [`admit`] gave. Refused, and nothing of it written, where

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Failure, RunId};
+use parking_lot::Mutex;
 
 use crate::fault;
 use crate::row::new_run::{NewRun, keeps_texts};
@@ -33,7 +33,7 @@ impl LocalRuns {
     pub(crate) fn open(&self, new: NewRun) -> Result<(), Failure> {
         let run_id = new.plan.run_id;
         self.note_texts(run_id, keeps_texts(&new.plan));
-        let mut runs = self.lock();
+        let mut runs = self.0.lock();
         if runs.opened.contains_key(&run_id) {
             return Err(fault::refused(format!("the run {run_id} is open already")));
         }
@@ -47,22 +47,22 @@ impl LocalRuns {
 
     /// The plan of a run that has not been written yet.
     pub(super) fn opened(&self, run_id: RunId) -> Option<Arc<NewRun>> {
-        self.lock().opened.get(&run_id).map(Arc::clone)
+        self.0.lock().opened.get(&run_id).map(Arc::clone)
     }
 
     /// Lets go of the plan of a run that has been written, or never will be.
     pub(super) fn begun(&self, run_id: RunId) {
-        self.lock().opened.remove(&run_id);
+        self.0.lock().opened.remove(&run_id);
     }
 
     /// Whether the texts of this run are stored.
     pub(crate) fn keeps_texts(&self, run_id: RunId) -> bool {
-        !self.lock().without_texts.contains(&run_id)
+        !self.0.lock().without_texts.contains(&run_id)
     }
 
     /// Remembers whether the texts of a run of this process are stored.
     pub(super) fn note_texts(&self, run_id: RunId, keeps_texts: bool) {
-        let mut runs = self.lock();
+        let mut runs = self.0.lock();
         if keeps_texts {
             runs.without_texts.remove(&run_id);
             return;
@@ -75,24 +75,20 @@ impl LocalRuns {
 
     /// Nothing more of this run is written.
     pub(super) fn closed(&self, run_id: RunId) {
-        self.lock().without_texts.remove(&run_id);
+        self.0.lock().without_texts.remove(&run_id);
     }
 
     /// What whoever reads this run is to know of how it is kept.
     pub(crate) fn notice(&self, run_id: RunId) -> Option<Warning> {
-        self.lock().notices.get(&run_id).cloned()
+        self.0.lock().notices.get(&run_id).cloned()
     }
 
     /// Notes that. The first reason is the one that counts: what follows is held back by it.
     pub(super) fn put_notice(&self, run_id: RunId, notice: Warning) {
-        let mut runs = self.lock();
+        let mut runs = self.0.lock();
         if runs.notices.len() >= RUNS_MAX {
             runs.notices.pop_first();
         }
         runs.notices.entry(run_id).or_insert(notice);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Runs> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -17,7 +17,6 @@ use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
-use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, Recorded, RunId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -28,7 +27,6 @@ use crate::database::Opened;
 use crate::fault;
 use crate::purge::PurgeStep;
 use crate::row::event_batch::EventBatch;
-use crate::row::new_run::NewRun;
 use crate::spill::Spills;
 use crate::tokens::{NewToken, Token};
 
@@ -42,7 +40,8 @@ const QUEUE_MAX: usize = 256;
 /// The way to the writer.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    runs: Arc<LocalRuns>,
+    /// The runs of this process.
+    pub(crate) runs: Arc<LocalRuns>,
     queue: mpsc::Sender<Job>,
     commits: Arc<AtomicU64>,
     /// How long a write waits for those of other processes.
@@ -62,11 +61,6 @@ impl Writer {
         tracker.spawn(task.run(jobs, stop.clone()));
         tracker.close();
         Self { runs, queue, commits, wait, stop, task: tracker }
-    }
-
-    /// Keeps the plan of a new run until its first events are written.
-    pub(crate) fn open(&self, new: NewRun) -> Result<(), Failure> {
-        self.runs.open(new)
     }
 
     /// Writes events, whole or not at all.
@@ -133,11 +127,6 @@ impl Writer {
     pub(crate) async fn take_in(&self) {
         // What cannot be taken in is tried again, and read from its file until then.
         drop(self.ask(Work::TakeIn).await);
-    }
-
-    /// What whoever reads this run of this process is to know of how it is kept.
-    pub(crate) fn notice(&self, run_id: RunId) -> Option<Warning> {
-        self.runs.notice(run_id)
     }
 
     /// Makes a token.

@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::cached_run::CachedRun;
 use super::job::{Admission, Done, Job, Work};
+use super::lease::EPOCH_FIRST;
 use super::local_runs::{LocalRuns, RUNS_MAX};
 use super::{append, lease, purging};
 use crate::clock;
@@ -371,9 +372,9 @@ impl WriterTask {
             }
         };
         if let Some(new) = &new
-            && let Err(refusal) = append::begin(transaction, new, stamp).await?
+            && !transaction.insert_run(new, EPOCH_FIRST, stamp).await?
         {
-            return Ok(Err(refusal));
+            return Ok(Err(fault::refused(format!("the run {} exists already", lease.run_id))));
         }
         let admission = append::append(transaction, &mut cached, batch, demanded, stamp).await?;
         self.is_behind |= batch.closes();

@@ -95,8 +95,8 @@ impl WriterTask {
             }
             match self.take_file_in(&path).await {
                 Ok(Fate::Taken) => drop(std::fs::remove_file(&path)),
-                Ok(Fate::Aside) => spill::set_aside(&path),
-                Ok(Fate::Damaged) => spill::set_damaged_aside(&path),
+                Ok(Fate::Aside) => spill::set_aside(&path, spill::ASIDE),
+                Ok(Fate::Damaged) => spill::set_aside(&path, spill::DAMAGED),
                 Ok(Fate::Waits) => left.extend(of),
                 Err(cause) if cause.is_locked() => {
                     self.spills_wait = true;
