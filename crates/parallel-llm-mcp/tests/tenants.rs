@@ -280,7 +280,7 @@ async fn lists_searches_and_sums_hold_ones_own_runs_only() {
         assert_eq!(&ids.iter().map(ToString::to_string).collect::<BTreeSet<_>>(), visible, "{name}");
         let left = service.runs.interrupted_since(0).await.unwrap();
         assert_eq!(left.len(), visible.len() / 3, "{name}");
-        let found = service.runs.search("heavy gold", 99).await.unwrap().found;
+        let found = service.runs.search("heavy gold", 99).await.unwrap().hits;
         let found: BTreeSet<String> = found.iter().map(|found| found.run_id.to_string()).collect();
         assert_eq!(&found, visible, "{name}");
         let costs = service.statistics.costs(CostBy::Model, None).await.unwrap();

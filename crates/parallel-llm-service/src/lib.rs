@@ -29,7 +29,7 @@ pub use models::{
     Catalogues, CheckedModel, Fetch, FoundModels, KeyUse, ListLine, LocalServer, ModelCheck, ModelLine,
     ModelQuery, ModelSort, ModelState, Models, Overview,
 };
-pub use parallel_llm_store::{CostBy, Found, FoundIn, Matches, RunFilter, RunSummary, Soundness};
+pub use parallel_llm_store::{CostBy, HitSource, Integrity, RunFilter, RunSummary, SearchHit, SearchResults};
 pub use ports::{CheckKey, FetchCredit, FetchTime, OPENROUTER, OpenCircuits};
 pub use redaction::redacted;
 pub use runs::{

@@ -9,7 +9,7 @@ use std::time::Duration;
 use parallel_llm_engine::call::hub::{Update, Watch};
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, RunStatus};
-use parallel_llm_store::{RunFilter, Store, Whose};
+use parallel_llm_store::{RunFilter, RunScope, Store};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -141,9 +141,9 @@ pub async fn log_interrupted(store: &Store) {
     }
     let filter =
         RunFilter { limit: INTERRUPTED_MAX, status: Some(RunStatus::Interrupted), ..RunFilter::default() };
-    for run in store.list(Whose::All, filter).await.unwrap_or_default() {
+    for run in store.list(RunScope::All, filter).await.unwrap_or_default() {
         let (run_id, answered, seats) = (run.run_id, run.answered, run.seats);
-        let Ok(Some(stored)) = store.load(Whose::All, run_id).await else { continue };
+        let Ok(Some(stored)) = store.load(RunScope::All, run_id).await else { continue };
         let how = match stored.run().resuming() {
             Some(command) => format!("{command} finishes it"),
             None => "its texts were not kept, so it cannot be gone on with".to_owned(),

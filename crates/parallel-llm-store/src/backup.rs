@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// A backup that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BackedUp {
+pub struct Backup {
     /// The file, in full.
     pub path: PathBuf,
     /// How many runs are in it.

@@ -9,10 +9,10 @@
 //! |---|---|
 //! | [`Database`] | `open` `connection` `snapshot` `lock_purge` `state` `check` `back_up` `close`, and [`restore`] |
 //! | [`Reader`] | reads of runs, events, texts, calls, seats, tokens and the index of words |
-//! | [`WriteConnection`] | `begin` `commit` `reader` `extend_leases` `bring_log_home` `empty_log` `check_in_place` `close` |
+//! | [`WriteConnection`] | `begin` `commit` `reader` `extend_leases` `checkpoint_wal` `truncate_wal` `check_in_place` `close` |
 //! | [`Transaction`] | `insert_run` `advance_run` `apply` `take_over` `release_run` `insert_piece`; words, tokens, purging |
 //!
-//! Everything fails with a [`DatabaseError`](crate::fault::DatabaseError), of which only the kind of trouble is looked at.
+//! Everything fails with a [`DatabaseError`](crate::error::DatabaseError), of which only the kind of trouble is looked at.
 
 pub use crate::sqlite::backup::restore;
 pub(crate) use crate::sqlite::{Database, Opened, Reader, Transaction, WriteConnection};

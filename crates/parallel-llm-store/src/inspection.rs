@@ -30,29 +30,29 @@ impl DatabaseState {
 
 /// How much of the database is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Thoroughness {
+pub enum CheckDepth {
     /// Every page, but not whether each index has what its table has.
     Quick,
     /// Everything, and whether each text and each row is what was written.
-    Whole,
+    Full,
 }
 
 /// What came of looking whether the database is whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Soundness {
+pub enum Integrity {
     /// It is.
-    Sound,
+    Intact,
     /// It is not.
-    Damaged(Damages),
+    Damaged(DamageReport),
     /// Nothing was found as far as was looked; there was no time for all of it.
     Unfinished,
 }
 
 /// What is wrong with a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Damages {
-    /// The first troubles, those of its pages in the words of what reads them.
-    pub troubles: Vec<String>,
+pub struct DamageReport {
+    /// The first problems, those of its pages in the words of what reads them.
+    pub problems: Vec<String>,
     /// The runs of which something is not what was written, oldest first; at most 1,000. None where only pages were looked at.
     pub runs: Vec<RunId>,
 }

@@ -1,5 +1,5 @@
 //! What a run's events mean for the ledger: which requests were made, how they ended, and what money is reserved for those
-//! to come. Pure: what is written of it are the rows of [`LedgerChanges`].
+//! to come. Pure: what is written of it are the rows of [`LedgerRows`].
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(crate) type Reservations = BTreeMap<CallerSlot, Reservation>;
 
 /// What an append writes into the ledger, in this order.
 #[derive(Debug, Default)]
-pub(crate) struct LedgerChanges {
+pub(crate) struct LedgerRows {
     /// Whether a further part begins: nobody will hear of requests of the part before, and nothing is reserved for it.
     pub(crate) settles: bool,
     pub(crate) sent: Vec<SentCall>,
@@ -64,42 +64,49 @@ struct Ending<'a> {
     outcome: &'static str,
     code: Option<Code>,
     answer: Option<&'a Answer>,
-    then: Then,
+    reservation: ReservationChange,
 }
 
 /// What the end of a request leaves of its reservation.
-enum Then {
+enum ReservationChange {
     /// What it was: nothing, since the request left.
-    Unchanged,
+    None,
     /// Nothing: no further request of its place follows.
-    Released,
+    Release,
     /// Another request of its place follows.
-    Reserved,
+    Renew,
 }
 
 impl<'a> Effect<'a> {
     fn of(event: &'a Event) -> Self {
-        let end = |attempt: &Attempt, outcome, then| Ending {
+        let end = |attempt: &Attempt, outcome, reservation| Ending {
             attempt: *attempt,
             outcome,
             code: None,
             answer: event.answer(),
-            then,
+            reservation,
         };
         match event {
             Event::Started { .. } => Self::Begins,
             Event::Reopened { reopening, .. } => Self::Continues(reopening),
             Event::Sent { attempt } => Self::Leaves(*attempt),
             Event::Accepted { attempt, generation_id } => Self::Named(*attempt, generation_id),
-            Event::Answered { attempt, .. } => Self::Ends(end(attempt, "answered", Then::Unchanged)),
-            Event::Cut { attempt, failure, .. } => {
-                Self::Ends(Ending { code: Some(failure.code), ..end(attempt, "cut", Then::Unchanged) })
-            }
+            Event::Answered { attempt, .. } => Self::Ends(end(attempt, "answered", ReservationChange::None)),
+            Event::Cut { attempt, failure, .. } => Self::Ends(Ending {
+                code: Some(failure.code),
+                ..end(attempt, "cut", ReservationChange::None)
+            }),
             Event::Failed { attempt, failure, retry, .. } => {
-                let then = if *retry == Retry::Never { Then::Released } else { Then::Reserved };
-                Self::Ends(Ending { code: Some(failure.code), ..end(attempt, "failed", then) })
+                let reservation = if *retry == Retry::Never {
+                    ReservationChange::Release
+                } else {
+                    ReservationChange::Renew
+                };
+                Self::Ends(Ending { code: Some(failure.code), ..end(attempt, "failed", reservation) })
             }
-            Event::Cancelled { attempt, .. } => Self::Ends(end(attempt, "cancelled", Then::Released)),
+            Event::Cancelled { attempt, .. } => {
+                Self::Ends(end(attempt, "cancelled", ReservationChange::Release))
+            }
             Event::Reconciled { attempt, cost, usage } => {
                 Self::Reconciles(*attempt, CallSpend::of(Some(*cost), false, usage))
             }
@@ -135,7 +142,7 @@ pub(crate) fn reservation(plan: &RunPlan, slot: CallerSlot) -> Option<Reservatio
     Some(Reservation { provider: plan.seat_at(slot)?.model.provider.clone(), amount })
 }
 
-impl LedgerChanges {
+impl LedgerRows {
     /// What these events write. The run has taken them in already; `demanded` is what is to be reserved for the part of it
     /// that they begin.
     pub(crate) fn of(run: &Run, batch: &EventBatch, demanded: Option<Reservations>, now_ms: i64) -> Self {
@@ -160,10 +167,10 @@ impl LedgerChanges {
                     }
                 }
                 Effect::Ends(ending) => {
-                    match ending.then {
-                        Then::Unchanged => {}
-                        Then::Released => drop(reserved.insert(ending.attempt.slot, None)),
-                        Then::Reserved => {
+                    match ending.reservation {
+                        ReservationChange::None => {}
+                        ReservationChange::Release => drop(reserved.insert(ending.attempt.slot, None)),
+                        ReservationChange::Renew => {
                             let slot = ending.attempt.slot;
                             reserved.insert(slot, reservation(&run.plan, slot));
                         }

@@ -11,7 +11,7 @@ use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunStatus};
 
 use crate::clock;
 use crate::database::Reader;
-use crate::fault;
+use crate::error;
 use crate::row::count;
 use crate::row::damage::{self, CheckedText, DamagedParts};
 use crate::row::event_batch::text_of;
@@ -19,7 +19,7 @@ use crate::row::filter::RunPage;
 use crate::row::new_run::keeps_texts;
 use crate::row::run_row::ListedRun;
 use crate::row::seat_fact::{SeatFact, StoredFact};
-use crate::runs::{LIST_MAX, RunFilter, RunSummary, Whose};
+use crate::runs::{LIST_MAX, RunFilter, RunScope, RunSummary};
 use crate::spill::Spill;
 use crate::store::Store;
 use crate::stored_run::{Checkpoint, RunProgress, StoredRun};
@@ -35,7 +35,7 @@ const FACTS_MAX: i64 = 100_000;
 
 impl Store {
     /// Runs, newest first.
-    pub async fn list(&self, whose: Whose<'_>, filter: RunFilter) -> Result<Vec<RunSummary>, Failure> {
+    pub async fn list(&self, whose: RunScope<'_>, filter: RunFilter) -> Result<Vec<RunSummary>, Failure> {
         let limit = filter.limit.min(LIST_MAX);
         // Whether a run is interrupted is not in its row, so a page of rows may give less than a page of runs.
         let (status, rows) = match filter.status {
@@ -63,7 +63,7 @@ impl Store {
     }
 
     /// A whole run, texts included as far as they are kept; `None` where there is no such run.
-    pub async fn load(&self, whose: Whose<'_>, run_id: RunId) -> Result<Option<StoredRun>, Failure> {
+    pub async fn load(&self, whose: RunScope<'_>, run_id: RunId) -> Result<Option<StoredRun>, Failure> {
         // Read before the database: what another process imports meanwhile is then found there.
         let spills = self.spilled(run_id).await;
         let mut snapshot = self.shared.database.snapshot().await?;
@@ -82,7 +82,7 @@ impl Store {
         let mut plan = record.plan()?;
         let last_seq = count(record.stored.row.last_seq);
         let mut events = events(&mut reader, run_id, last_seq, &mut damaged).await?;
-        put_texts_back(&mut reader, run_id, &mut events, keeps_texts(&plan), &mut damaged).await?;
+        restore_texts(&mut reader, run_id, &mut events, keeps_texts(&plan), &mut damaged).await?;
         let checkpoints = checkpoints(&mut reader, run_id).await?;
         if let Some(warning) = damaged.warning() {
             Arc::make_mut(&mut plan).warnings.push(warning);
@@ -92,7 +92,7 @@ impl Store {
             events,
             created_at_ms: record.stored.row.created_at_ms,
             checkpoints,
-            interrupted: record.tenure.is_interrupted(clock::now_ms()),
+            interrupted: record.ownership.is_interrupted(clock::now_ms()),
             epoch: record.epoch,
         };
         stored.add(spills);
@@ -101,7 +101,7 @@ impl Store {
 
     /// The one run whose id begins like this, in either case; `@` is the newest. Fails with `run_not_found` where
     /// there is none and with `usage` where there are several.
-    pub async fn find_prefix(&self, whose: Whose<'_>, prefix: &str) -> Result<RunId, Failure> {
+    pub async fn find_prefix(&self, whose: RunScope<'_>, prefix: &str) -> Result<RunId, Failure> {
         let is_newest = prefix == NEWEST;
         let start = if is_newest { String::new() } else { prefix.to_ascii_uppercase() };
         let found =
@@ -128,7 +128,7 @@ impl Store {
     pub async fn follow(&self, run_id: RunId, after_seq: u64) -> Result<Option<RunProgress>, Failure> {
         let mut snapshot = self.shared.database.snapshot().await?;
         let mut reader = snapshot.reader();
-        let Some(tenure) = reader.tenure(run_id).await? else { return Ok(None) };
+        let Some(ownership) = reader.ownership(run_id).await? else { return Ok(None) };
         let id = run_id.to_string();
         let mut events = Vec::new();
         for row in reader.events(run_id, after_seq).await? {
@@ -136,18 +136,18 @@ impl Store {
             // Each text by itself: there are few new ones, and those before may be many.
             if let Some(hash) = text_of(&recorded.event).map(|text| text.hash.to_owned()) {
                 let text = CheckedText::of(reader.text(run_id, &hash).await?, &hash, false);
-                damage::put_text_back(&mut recorded.event, text);
+                damage::restore_text(&mut recorded.event, text);
             }
             events.push(recorded);
         }
         let checkpoints = checkpoints(&mut reader, run_id).await?;
-        Ok(Some(RunProgress { events, checkpoints, interrupted: tenure.is_interrupted(clock::now_ms()) }))
+        Ok(Some(RunProgress { events, checkpoints, interrupted: ownership.is_interrupted(clock::now_ms()) }))
     }
 
     /// Whether nobody is at this run any more: it has ended, was left unfinished, or is not there.
     pub async fn is_over(&self, run_id: RunId) -> Result<bool, Failure> {
-        let tenure = self.shared.database.connection().await?.reader().tenure(run_id).await?;
-        Ok(tenure.is_none_or(|tenure| tenure.is_over(clock::now_ms())))
+        let ownership = self.shared.database.connection().await?.reader().ownership(run_id).await?;
+        Ok(ownership.is_none_or(|ownership| ownership.is_over(clock::now_ms())))
     }
 
     /// The runs that began before this moment (milliseconds since 1970) and are not under way, oldest first: those
@@ -163,7 +163,7 @@ impl Store {
     /// first; at most 100,000.
     pub async fn seat_facts(
         &self,
-        whose: Whose<'_>,
+        whose: RunScope<'_>,
         since_ms: Option<i64>,
     ) -> Result<Vec<SeatFact>, Failure> {
         let since_ms = since_ms.unwrap_or(i64::MIN);
@@ -183,7 +183,7 @@ impl Store {
 
 fn summary(listed: ListedRun, now_ms: i64) -> Result<RunSummary, Failure> {
     let mut run = listed.stored.summary(listed.cost_lacks_calls)?;
-    if run.status == RunStatus::Running && listed.tenure.is_interrupted(now_ms) {
+    if run.status == RunStatus::Running && listed.ownership.is_interrupted(now_ms) {
         run.status = RunStatus::Interrupted;
     }
     Ok(run)
@@ -214,7 +214,7 @@ async fn events(
 }
 
 /// Puts the texts of all events of a run back. `keeps_texts` says whether they must be there.
-async fn put_texts_back(
+async fn restore_texts(
     reader: &mut Reader<'_>,
     run_id: RunId,
     events: &mut [Recorded],
@@ -226,7 +226,7 @@ async fn put_texts_back(
         let Some(carried) = text_of(&recorded.event) else { continue };
         let found = texts.get(carried.hash).map(Arc::clone);
         let text = CheckedText::of(found, carried.hash, keeps_texts && !carried.is_empty);
-        if let Some(part) = damage::put_text_back(&mut recorded.event, text) {
+        if let Some(part) = damage::restore_text(&mut recorded.event, text) {
             damaged.add(part);
         }
     }
@@ -238,7 +238,7 @@ async fn checkpoints(reader: &mut Reader<'_>, run_id: RunId) -> Result<Vec<Check
     let mut checkpoints: Vec<Checkpoint> = Vec::new();
     for piece in reader.pieces(run_id).await? {
         let slot =
-            serde_json::from_str(&piece.slot).map_err(|cause| fault::unreadable("a checkpoint", &cause))?;
+            serde_json::from_str(&piece.slot).map_err(|cause| error::unreadable("a checkpoint", &cause))?;
         let attempt = Attempt { slot, number: piece.attempt };
         if checkpoints.last().is_none_or(|last| last.attempt != attempt) {
             checkpoints.push(Checkpoint { attempt, text: String::new(), at_ms: piece.at_ms });

@@ -26,14 +26,14 @@ impl Default for RunFilter {
 
 /// Whose runs are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose<'a> {
+pub enum RunScope<'a> {
     /// Everybody's.
     All,
     /// Those of the principal of this name: to it, no other run exists.
     Principal(&'a str),
 }
 
-impl<'a> Whose<'a> {
+impl<'a> RunScope<'a> {
     /// The principal's name, where only one is meant.
     pub const fn name(self) -> Option<&'a str> {
         match self {

@@ -35,7 +35,7 @@ const FILES_MAX: usize = 4_096;
 /// Bytes in one folder.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// The folders, in the order in which they are tried.
+/// The folders, in the order in which they are attempted.
 #[derive(Clone, Debug)]
 pub(crate) struct Spills {
     folders: Arc<[PathBuf]>,
@@ -230,7 +230,7 @@ fn batch(events: Vec<SpilledEvent>, texts: &[Arc<str>]) -> Result<EventBatch, se
         let hash = text_of(&event).map(|text| text.hash.to_owned());
         let named = |hash: &str| texts.iter().find(|text| checksum::is_of_hash(text, hash));
         if let Some(text) = hash.as_deref().and_then(named) {
-            damage::put_text_back(&mut event, CheckedText::Whole(Arc::clone(text)));
+            damage::restore_text(&mut event, CheckedText::Whole(Arc::clone(text)));
         }
         Ok(Recorded { seq: spilled.seq, elapsed_ms: spilled.elapsed_ms, event })
     };

@@ -8,15 +8,15 @@ use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::{CallerSlot, Failure, RunId, RunPlan};
 use tokio::time::Instant;
 
-use crate::backup::BackedUp;
+use crate::backup::Backup;
 use crate::clock;
 use crate::costs::{CostLine, CostQuery};
 use crate::database::Database;
-use crate::inspection::{DatabaseState, Soundness, Thoroughness};
+use crate::inspection::{CheckDepth, DatabaseState, Integrity};
 use crate::purge::Purged;
-use crate::runs::Whose;
-use crate::search::matches::Matches;
+use crate::runs::RunScope;
 use crate::search::query::SearchQuery;
+use crate::search::results::SearchResults;
 use crate::search::search;
 use crate::spill::{SpillState, Spills};
 use crate::tokens::{self, NewToken, StoredToken, Token};
@@ -34,7 +34,7 @@ const STEPS_MAX: usize = 5_000_000;
 /// database's lock looks for it again every hundred milliseconds.
 const PAUSE_FACTOR: u32 = 2;
 const PAUSE_MAX: Duration = Duration::from_millis(250);
-/// How often, and how long apart, the write-ahead log is tried to be emptied while others read: five seconds.
+/// How often, and how long apart, the write-ahead log is attempted to be emptied while others read: five seconds.
 const CLEAR_TRIES: usize = 100;
 const CLEAR_PAUSE: Duration = Duration::from_millis(50);
 /// How long a search lets the index catch up before it searches what there is: some megabytes of texts, and no longer than
@@ -48,7 +48,7 @@ pub struct StoreConfig {
     pub path: PathBuf,
     /// How long a write waits for those of other processes before it fails.
     pub wait: Duration,
-    /// Where answers are kept that neither the database nor its own folder takes, in the order in which they are tried.
+    /// Where answers are kept that neither the database nor its own folder takes, in the order in which they are attempted.
     pub spill_folders: Vec<PathBuf>,
 }
 
@@ -84,7 +84,7 @@ impl Store {
         let spills = Spills::of(database.path(), &config.spill_folders);
         let writer = Writer::start(opened, spills.clone(), config.wait);
         if spills.is_waiting() {
-            writer.take_in().await;
+            writer.import_spills().await;
         }
         Ok(Self { shared: Arc::new(Shared { database, writer, spills }) })
     }
@@ -106,14 +106,19 @@ impl Store {
     }
 
     /// What was spent, added up: the most expensive first, or the newest day.
-    pub async fn costs(&self, whose: Whose<'_>, query: CostQuery) -> Result<Vec<CostLine>, Failure> {
+    pub async fn costs(&self, whose: RunScope<'_>, query: CostQuery) -> Result<Vec<CostLine>, Failure> {
         Ok(self.shared.database.connection().await?.reader().costs(whose.name(), query).await?)
     }
 
     /// The runs in whose question, or in one of whose answers, each of these words begins a word; newest first, up to
     /// 500. Case and accents do not matter. Only runs whose texts are kept are searched, and of those the ones that are in
     /// the index, which has a second to catch up. Fails with `usage` where there is no word to look for.
-    pub async fn search(&self, whose: Whose<'_>, words: &str, limit: usize) -> Result<Matches, Failure> {
+    pub async fn search(
+        &self,
+        whose: RunScope<'_>,
+        words: &str,
+        limit: usize,
+    ) -> Result<SearchResults, Failure> {
         let query = SearchQuery::of(words)?;
         // Whatever keeps the index from catching up, what is in it can be searched, and what is not is counted.
         let catch_up = async { while in_turn(self.shared.writer.index()).await.unwrap_or(false) {} };
@@ -155,7 +160,7 @@ impl Store {
             }
         }
         for _ in 0..CLEAR_TRIES {
-            if self.shared.writer.empty_log().await? {
+            if self.shared.writer.truncate_wal().await? {
                 return Ok(true);
             }
             tokio::time::sleep(CLEAR_PAUSE).await;
@@ -205,13 +210,13 @@ impl Store {
     }
 
     /// Whether the database is whole, as far as can be seen within this time. Nobody else waits for it.
-    pub async fn check(&self, thoroughness: Thoroughness, within: Duration) -> Result<Soundness, Failure> {
-        Ok(self.shared.database.check(thoroughness, within).await?)
+    pub async fn check(&self, depth: CheckDepth, within: Duration) -> Result<Integrity, Failure> {
+        Ok(self.shared.database.check(depth, within).await?)
     }
 
     /// Writes the database as it stands now to a new file, for its owner's eyes only, whole or not at all. Nobody else waits
     /// for it. What waits in files beside the database is not in it ([`Store::spills`]).
-    pub async fn back_up(&self, to: &Path) -> Result<BackedUp, Failure> {
+    pub async fn back_up(&self, to: &Path) -> Result<Backup, Failure> {
         self.shared.database.back_up(to).await
     }
 

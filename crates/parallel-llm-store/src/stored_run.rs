@@ -6,7 +6,7 @@ use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, Run, RunPlan};
 
-use crate::row::event_batch::Change;
+use crate::row::event_batch::RunEffect;
 use crate::spill::Spill;
 
 /// The newest text of a reply that was on its way and did not end.
@@ -51,7 +51,7 @@ impl StoredRun {
             }
         }
         let added = &self.events[before..];
-        let ends = |event: &Event, checkpoint: &Checkpoint| matches!(Change::of(event), Change::Ends(it) if it == checkpoint.attempt);
+        let ends = |event: &Event, checkpoint: &Checkpoint| matches!(RunEffect::of(event), RunEffect::Ends(it) if it == checkpoint.attempt);
         let is_over =
             |checkpoint: &Checkpoint| added.iter().any(|recorded| ends(&recorded.event, checkpoint));
         self.checkpoints.retain(|checkpoint| !is_over(checkpoint));

@@ -3,7 +3,7 @@
 
 use parallel_llm_engine::{Failure, PicoUsd};
 
-use crate::fault;
+use crate::error;
 use crate::row::checksum::Checksum;
 
 /// The most tokens there may be, revoked ones included: a new one for every day of twenty-seven years.
@@ -86,8 +86,8 @@ impl StoredToken {
 
     /// The token. Fails where it is damaged: it lets nobody in, because what it allows may be more than it was made for.
     pub(crate) fn checked(self) -> Result<Token, Failure> {
-        let is_sound = self.expected().holds(self.checksum);
-        let damaged = || fault::unreadable("a token", &"it does not match its checksum");
+        let is_sound = self.expected().matches(self.checksum);
+        let damaged = || error::unreadable("a token", &"it does not match its checksum");
         is_sound.then_some(self.token).ok_or_else(damaged)
     }
 

@@ -11,7 +11,7 @@ use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, Failure, RunId, SeatStatus};
 use parallel_llm_store::{
-    CostBy, CostQuery, RunFilter, Soundness, Store, StoreConfig, StoredRun, Thoroughness, Whose,
+    CheckDepth, CostBy, CostQuery, Integrity, RunFilter, RunScope, Store, StoreConfig, StoredRun,
 };
 use sqlx::AssertSqlSafe;
 
@@ -24,7 +24,7 @@ async fn execute(fixture: &Fixture, sql: &str) {
 }
 
 async fn loaded(store: &Store, number: u64) -> StoredRun {
-    store.load(Whose::All, run_id(number)).await.unwrap().unwrap()
+    store.load(RunScope::All, run_id(number)).await.unwrap().unwrap()
 }
 
 /// What whoever reads the run is told of it.
@@ -33,8 +33,8 @@ fn warnings(stored: &StoredRun) -> Vec<(Code, String)> {
 }
 
 async fn troubles(store: &Store) -> Vec<String> {
-    match store.check(Thoroughness::Whole, LONG).await.unwrap() {
-        Soundness::Damaged(damages) => damages.troubles,
+    match store.check(CheckDepth::Full, LONG).await.unwrap() {
+        Integrity::Damaged(damages) => damages.problems,
         other => panic!("{other:?}"),
     }
 }
@@ -123,7 +123,7 @@ async fn a_damaged_cost_status_or_plan_is_told() {
         execute(&fixture, &format!("{sql}'{}'", run_id(number))).await;
         assert_eq!(warnings(&loaded(store, number).await).len(), 1);
     }
-    let listed = store.list(Whose::All, RunFilter::default()).await.unwrap();
+    let listed = store.list(RunScope::All, RunFilter::default()).await.unwrap();
     assert_eq!(listed.iter().map(|run| run.is_damaged).collect::<Vec<_>>(), [false, true, true]);
     assert_eq!(store.take_over(run_id(1)).await.unwrap_err().code, Code::Damaged);
     execute(&fixture, "UPDATE calls SET cost_pico_usd = 7 WHERE outcome = 'answered'").await;
@@ -138,22 +138,22 @@ async fn a_damaged_cost_status_or_plan_is_told() {
 async fn shown(path: &Path, runs: &[RunId]) -> Result<String, Failure> {
     let store = Store::open(StoreConfig::new(path)).await?;
     let shown = async {
-        let listed = store.list(Whose::All, RunFilter::default()).await?;
+        let listed = store.list(RunScope::All, RunFilter::default()).await?;
         let mut shown = format!("{listed:?}");
         for run_id in runs {
-            let stored = store.load(Whose::All, *run_id).await?;
+            let stored = store.load(RunScope::All, *run_id).await?;
             shown += &format!("{stored:?}");
         }
-        let costs = store.costs(Whose::All, CostQuery { by: CostBy::Model, since_ms: None }).await?;
-        let facts = store.seat_facts(Whose::All, None).await?;
+        let costs = store.costs(RunScope::All, CostQuery { by: CostBy::Model, since_ms: None }).await?;
+        let facts = store.seat_facts(RunScope::All, None).await?;
         Ok(format!("{shown}{costs:?}{facts:?}"))
     };
     let shown: Result<String, Failure> = shown.await;
     let is_told = |shown: &str| shown.contains("code: Damaged") || shown.contains("is_damaged: true");
-    let soundness = store.check(Thoroughness::Whole, LONG).await;
+    let soundness = store.check(CheckDepth::Full, LONG).await;
     store.close().await;
     match (shown, soundness) {
-        (Ok(shown), Ok(Soundness::Sound)) if !is_told(&shown) => Ok(shown),
+        (Ok(shown), Ok(Integrity::Intact)) if !is_told(&shown) => Ok(shown),
         (shown, soundness) => Err(Failure::new(Code::Damaged, format!("{shown:?}, {soundness:?}"))),
     }
 }

@@ -16,7 +16,7 @@ use parallel_llm_engine::{
     Answer, Code, Event, Failure, OutcomeKind, PicoUsd, ProviderId, Reopening, RunPlan, RunStatus,
     SeatNumber, SeatStatus, Usage,
 };
-use parallel_llm_store::{CostBy, CostLine, CostQuery, RunFilter, SeatFact, Store, Whose};
+use parallel_llm_store::{CostBy, CostLine, CostQuery, RunFilter, RunScope, SeatFact, Store};
 
 const HALF_USD: PicoUsd = PicoUsd(500_000_000_000);
 
@@ -115,7 +115,7 @@ async fn costs_are_added_up_and_outlive_their_runs() {
     let unknown = "UPDATE calls SET cost_pico_usd = NULL WHERE model = 'lab/two' AND run_id = ?";
     sqlx::query(unknown).bind(run_id(2).to_string()).execute(&mut stranger).await.unwrap();
     store.purge(&[run_id(3)]).await.unwrap();
-    let costs = async |by, since_ms| store.costs(Whose::All, CostQuery { by, since_ms }).await.unwrap();
+    let costs = async |by, since_ms| store.costs(RunScope::All, CostQuery { by, since_ms }).await.unwrap();
     let line = |name: &str, runs, cost| CostLine {
         name: name.into(),
         runs,
@@ -302,7 +302,7 @@ async fn going_on_with_a_run_is_limited_too_and_a_refusal_changes_nothing() {
     // What was the limit then is of no account.
     let old = dear(changed(plan(1, StoreMode::Full), |plan| plan.limits = vec![limit(None, 1)]));
     write(store, Arc::clone(&old), simple("one answer")).await;
-    let before = store.list(Whose::All, RunFilter::default()).await.unwrap();
+    let before = store.list(RunScope::All, RunFilter::default()).await.unwrap();
     let new = |number| support::a_seat(number, "lab/four");
     let priced = |number| parallel_llm_engine::Seat { price: old.seats[0].price, ..new(number) };
     let reopening = |seat, usd| {
@@ -315,13 +315,13 @@ async fn going_on_with_a_run_is_limited_too_and_a_refusal_changes_nothing() {
     let too_much = reopening(priced(3), 1);
     let refused = store.append(lease, recorded(lease.next_seq, vec![too_much])).await.unwrap_err();
     assert!(refused.message.starts_with("the run may cost up to $1.50"), "{}", refused.message);
-    assert_eq!(store.list(Whose::All, RunFilter::default()).await.unwrap(), before);
-    assert!(!store.load(Whose::All, run_id(1)).await.unwrap().unwrap().interrupted);
+    assert_eq!(store.list(RunScope::All, RunFilter::default()).await.unwrap(), before);
+    assert!(!store.load(RunScope::All, run_id(1)).await.unwrap().unwrap().interrupted);
 
     let lease = store.take_over(run_id(1)).await.unwrap();
     let enough = vec![reopening(new(3), 9), sent(seat(2, 2)), sent(seat(3, 1))];
     store.append(lease, recorded(lease.next_seq, enough)).await.unwrap();
-    let run = store.list(Whose::All, RunFilter::default()).await.unwrap().pop().unwrap();
+    let run = store.list(RunScope::All, RunFilter::default()).await.unwrap().pop().unwrap();
     assert_eq!((run.seats, run.status, run.closed_at_ms), (3, RunStatus::Running, None));
     let rows = calls(&fixture).await;
     assert_eq!(
@@ -350,7 +350,7 @@ async fn what_became_of_seats_is_written_when_a_run_is_decided_and_again_when_it
         Event::Decided { outcome: Box::new(fused) },
     ];
     store.append(lease, recorded(1, decided)).await.unwrap();
-    let facts = store.seat_facts(Whose::All, None).await.unwrap();
+    let facts = store.seat_facts(RunScope::All, None).await.unwrap();
     let first = SeatFact {
         run_id: run_id(1),
         seat: SeatNumber(1),
@@ -388,10 +388,13 @@ async fn what_became_of_seats_is_written_when_a_run_is_decided_and_again_when_it
         elapsed_ms: Some(30),
         ..waiting
     };
-    assert_eq!(store.seat_facts(Whose::All, None).await.unwrap(), [first.clone(), late.clone()]);
+    assert_eq!(store.seat_facts(RunScope::All, None).await.unwrap(), [first.clone(), late.clone()]);
     store.purge(&[run_id(1)]).await.unwrap();
-    assert_eq!(store.seat_facts(Whose::All, Some(first.decided_at_ms)).await.unwrap(), [first.clone(), late]);
-    assert_eq!(store.seat_facts(Whose::All, Some(first.decided_at_ms + 1)).await.unwrap(), []);
+    assert_eq!(
+        store.seat_facts(RunScope::All, Some(first.decided_at_ms)).await.unwrap(),
+        [first.clone(), late]
+    );
+    assert_eq!(store.seat_facts(RunScope::All, Some(first.decided_at_ms + 1)).await.unwrap(), []);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use crate::support::{
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, PicoUsd, Recorded, Reopening, RunId, RunStatus};
-use parallel_llm_store::{RunFilter, Store, Whose};
+use parallel_llm_store::{RunFilter, RunScope, Store};
 use sqlx::SqliteConnection;
 
 /// No row of the runs changes any more.
@@ -29,7 +29,7 @@ async fn execute(stranger: &mut SqliteConnection, sql: &'static str) {
 
 /// How the runs stand, newest first.
 async fn stands(store: &Store) -> Vec<(RunId, RunStatus)> {
-    let runs = store.list(Whose::All, RunFilter::default()).await.unwrap();
+    let runs = store.list(RunScope::All, RunFilter::default()).await.unwrap();
     runs.iter().map(|run| (run.run_id, run.status)).collect()
 }
 
@@ -120,7 +120,7 @@ async fn a_run_that_could_not_be_gone_on_with_is_over_as_before() {
     let fixture = fixture().await;
     let store = &fixture.store;
     write(store, plan(1, StoreMode::Full), simple("one answer")).await;
-    let before = store.list(Whose::All, RunFilter::default()).await.unwrap();
+    let before = store.list(RunScope::All, RunFilter::default()).await.unwrap();
     let lease = store.take_over(run_id(1)).await.unwrap();
     let mut stranger = fixture.stranger().await;
     execute(&mut stranger, BREAK).await;
@@ -130,5 +130,5 @@ async fn a_run_that_could_not_be_gone_on_with_is_over_as_before() {
     assert_eq!(refused.unwrap_err().code, Code::Storage);
     execute(&mut stranger, MEND).await;
     beat(store, 1).await;
-    assert_eq!(store.list(Whose::All, RunFilter::default()).await.unwrap(), before);
+    assert_eq!(store.list(RunScope::All, RunFilter::default()).await.unwrap(), before);
 }

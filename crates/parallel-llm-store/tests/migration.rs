@@ -6,7 +6,7 @@ use crate::support;
 use crate::support::{CANARY, OpenRun as _, bytes_of, connect, holds, run_id, write};
 use parallel_llm_engine::{Run, RunStatus};
 use parallel_llm_store::{
-    CostBy, CostQuery, FoundIn, RunFilter, Soundness, Store, StoreConfig, StoredRun, Thoroughness, Whose,
+    CheckDepth, CostBy, CostQuery, HitSource, Integrity, RunFilter, RunScope, Store, StoreConfig, StoredRun,
 };
 
 /// Written by the program of version 1, and only its times and its owner made plain.
@@ -40,14 +40,14 @@ async fn migrated_from_2(path: &Path) -> Store {
 }
 
 async fn loaded(store: &Store, number: u64) -> StoredRun {
-    store.load(Whose::All, run_id(number)).await.unwrap().unwrap()
+    store.load(RunScope::All, run_id(number)).await.unwrap().unwrap()
 }
 
 #[tokio::test]
 async fn runs_of_version_1_are_read_whole() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder.path().join("runs.db")).await;
-    let listed = store.list(Whose::All, RunFilter::default()).await.unwrap();
+    let listed = store.list(RunScope::All, RunFilter::default()).await.unwrap();
     let stand: Vec<_> = listed.iter().map(|run| run.status.as_str()).collect();
     assert_eq!(stand, ["cancelled", "failed", "interrupted", "complete", "complete"]);
     assert_eq!(listed[4].question_excerpt.as_deref(), Some("Warum singt der Zaunkönig?"));
@@ -75,7 +75,7 @@ async fn the_ledger_and_the_facts_of_version_1_are_those_that_its_events_give_to
         write(&new, plan, events).await;
     }
     let facts = async |store: &Store| {
-        let mut facts = store.seat_facts(Whose::All, None).await.unwrap();
+        let mut facts = store.seat_facts(RunScope::All, None).await.unwrap();
         facts.sort_by_key(|fact| (fact.run_id, fact.seat));
         for fact in &mut facts {
             fact.decided_at_ms = 0;
@@ -97,7 +97,7 @@ async fn the_ledger_and_the_facts_of_version_1_are_those_that_its_events_give_to
         rows.push(calls);
     }
     assert_eq!((rows[0].len(), &rows[0]), (13, &rows[1]));
-    let days = old.costs(Whose::All, CostQuery { by: CostBy::Day, since_ms: None }).await.unwrap();
+    let days = old.costs(RunScope::All, CostQuery { by: CostBy::Day, since_ms: None }).await.unwrap();
     assert_eq!((days.len(), &*days[0].name, days[0].calls), (1, "2026-01-01", 13));
 }
 
@@ -105,12 +105,12 @@ async fn the_ledger_and_the_facts_of_version_1_are_those_that_its_events_give_to
 async fn runs_of_version_1_are_searched_found_again_gone_on_with_and_purged() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder.path().join("runs.db")).await;
-    let found = store.search(Whose::All, "zaunkönig", 9).await.unwrap().found;
+    let found = store.search(RunScope::All, "zaunkönig", 9).await.unwrap().hits;
     let numbers: Vec<_> = found.iter().map(|found| found.run_id).collect();
     assert_eq!(numbers, [run_id(5), run_id(4), run_id(3), run_id(1)], "all that keep their texts");
     assert_eq!(
-        store.search(Whose::All, "late words", 9).await.unwrap().found[0].place,
-        FoundIn::Seat(parallel_llm_engine::SeatNumber(2))
+        store.search(RunScope::All, "late words", 9).await.unwrap().hits[0].source,
+        HitSource::Seat(parallel_llm_engine::SeatNumber(2))
     );
     // Their hashes were of the plan, and not of what was asked: they are found by nothing that is asked now.
     let hash = "9829838ca3e58cacfbbb4d8201bada758668079c068cfc36ebb84ced036b9ba0";
@@ -121,7 +121,7 @@ async fn runs_of_version_1_are_searched_found_again_gone_on_with_and_purged() {
     let purged = store.purge(&all).await.unwrap();
     assert_eq!(purged.under_way, [run_id(3)], "which is ours now");
     assert_eq!(store.reclaim().await, Ok(true));
-    assert_eq!(store.search(Whose::All, "late words", 9).await.unwrap().found, []);
+    assert_eq!(store.search(RunScope::All, "late words", 9).await.unwrap().hits, []);
     assert!(!holds(&bytes_of(folder.path()), "late words"));
     let again = store.open_run(support::plan(1, parallel_llm_engine::request::StoreMode::Full)).await;
     assert_eq!(again.run_id, run_id(1));
@@ -139,11 +139,11 @@ async fn costs_and_facts_of_version_2_become_those_of_whoever_asked() {
         let runs = store.list(whose, RunFilter::default()).await.unwrap().len();
         (runs, calls, store.seat_facts(whose, None).await.unwrap().len())
     };
-    assert_eq!(of(Whose::All).await, (5, 13, 8));
-    assert_eq!(of(Whose::Principal("somebody")).await, (2, 6, 2), "an interrupted run has no facts yet");
-    assert_eq!(of(Whose::Principal("nobody")).await, (0, 0, 0));
+    assert_eq!(of(RunScope::All).await, (5, 13, 8));
+    assert_eq!(of(RunScope::Principal("somebody")).await, (2, 6, 2), "an interrupted run has no facts yet");
+    assert_eq!(of(RunScope::Principal("nobody")).await, (0, 0, 0));
     assert_eq!(
-        store.load(Whose::Principal("somebody"), run_id(2)).await.unwrap().map(|run| run.created_at_ms),
+        store.load(RunScope::Principal("somebody"), run_id(2)).await.unwrap().map(|run| run.created_at_ms),
         None
     );
     assert_eq!(store.list_tokens().await.unwrap(), []);
@@ -165,7 +165,7 @@ async fn rows_of_version_3_have_no_checksums_and_are_read_as_before() {
     let store = Store::open(StoreConfig::new(&path)).await.unwrap();
     let tokens = store.list_tokens().await.unwrap();
     assert_eq!((&*tokens[0].name, tokens[0].requests_per_minute), ("somebody", Some(30)));
-    let listed = store.list(Whose::All, RunFilter::default()).await.unwrap();
+    let listed = store.list(RunScope::All, RunFilter::default()).await.unwrap();
     assert!(listed.iter().all(|run| !run.is_damaged));
     let third = loaded(&store, 3).await;
     assert_eq!((third.run().warnings().len(), &*third.checkpoints[0].text), (0, "half a thought"));
@@ -173,9 +173,9 @@ async fn rows_of_version_3_have_no_checksums_and_are_read_as_before() {
     let lease = store.take_over(run_id(3)).await.unwrap();
     let events = support::recorded(lease.next_seq, vec![support::closed()]);
     parallel_llm_engine::port::Journal::append(&store, lease, events).await.unwrap();
-    assert!(!store.list(Whose::All, RunFilter::default()).await.unwrap()[2].is_damaged);
-    let soundness = store.check(Thoroughness::Whole, std::time::Duration::from_secs(60)).await;
-    assert_eq!(soundness, Ok(Soundness::Sound));
+    assert!(!store.list(RunScope::All, RunFilter::default()).await.unwrap()[2].is_damaged);
+    let soundness = store.check(CheckDepth::Full, std::time::Duration::from_secs(60)).await;
+    assert_eq!(soundness, Ok(Integrity::Intact));
 }
 
 #[tokio::test]
@@ -190,6 +190,6 @@ async fn a_run_that_a_program_of_version_4_goes_on_to_write_is_read_too() {
     sqlx::raw_sql(sql).execute(&mut connect(&path).await).await.unwrap();
     let after = loaded(&store, 1).await;
     assert_eq!((&after.plan, after.events), (&before.plan, before.events));
-    assert_eq!(store.search(Whose::All, "late words", 9).await.unwrap().found.len(), 1);
+    assert_eq!(store.search(RunScope::All, "late words", 9).await.unwrap().hits.len(), 1);
     assert_eq!(store.purge(&[run_id(1)]).await.unwrap().runs, [run_id(1)]);
 }

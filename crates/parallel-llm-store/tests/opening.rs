@@ -8,7 +8,7 @@ use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_store::{RunFilter, Soundness, Store, StoreConfig, Thoroughness, Whose};
+use parallel_llm_store::{CheckDepth, Integrity, RunFilter, RunScope, Store, StoreConfig};
 use tokio::task::JoinSet;
 
 /// Opens a file that cannot be a store, and gives the refusal.
@@ -33,7 +33,7 @@ async fn sixty_first_openings_at_once_all_succeed() {
     tasks.join_all().await;
     let store = Store::open(StoreConfig::new(folder.path().join("fresh/folder/runs.db"))).await.unwrap();
     assert_eq!(
-        store.list(Whose::All, RunFilter { limit: 99, ..RunFilter::default() }).await.unwrap().len(),
+        store.list(RunScope::All, RunFilter { limit: 99, ..RunFilter::default() }).await.unwrap().len(),
         60
     );
 }
@@ -186,9 +186,13 @@ async fn a_database_that_stays_locked_fails_the_append_and_then_works_again() {
              (code: 5) database is locked"
         )
     );
-    assert_eq!(store.list(Whose::All, RunFilter::default()).await.unwrap().len(), 1, "readers do not wait");
+    assert_eq!(
+        store.list(RunScope::All, RunFilter::default()).await.unwrap().len(),
+        1,
+        "readers do not wait"
+    );
     sqlx::raw_sql("ROLLBACK").execute(&mut stranger).await.unwrap();
-    assert_eq!(store.load(Whose::All, lease.run_id).await.unwrap().unwrap().events, every_kind());
+    assert_eq!(store.load(RunScope::All, lease.run_id).await.unwrap().unwrap().events, every_kind());
     write(&store, plan(3, StoreMode::Full), every_kind()).await;
 }
 
@@ -206,7 +210,7 @@ async fn a_damaged_page_is_told_and_not_written_over() {
     bytes[start..start + 4096].fill(0xa5);
     std::fs::write(fixture.path(), &bytes).unwrap();
     let store = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
-    let failure = store.list(Whose::All, RunFilter::default()).await.unwrap_err();
+    let failure = store.list(RunScope::All, RunFilter::default()).await.unwrap_err();
     assert!(failure.message.contains("it is damaged"), "{failure}");
     let lease = store.open_run(plan(99, StoreMode::Full)).await;
     let failure = store.append(lease, every_kind()).await.unwrap_err();
@@ -223,18 +227,18 @@ async fn a_database_is_looked_through_as_far_as_there_is_time() {
     let state = fixture.store.state().await.unwrap();
     assert_eq!((state.format, state.runs_total()), (5, 1));
     assert!(state.bytes > 4096 && state.log_bytes > 0 && state.version.starts_with("SQLite 3."), "{state:?}");
-    for thoroughness in [Thoroughness::Quick, Thoroughness::Whole] {
-        assert_eq!(fixture.store.check(thoroughness, LONG).await, Ok(Soundness::Sound));
+    for thoroughness in [CheckDepth::Quick, CheckDepth::Full] {
+        assert_eq!(fixture.store.check(thoroughness, LONG).await, Ok(Integrity::Intact));
     }
     // Enough of anything that a look at it takes longer than no time.
     let mut stranger = connect(&fixture.path()).await;
     let sql = "PRAGMA foreign_keys = OFF; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) \
                INSERT INTO texts (run_id, hash, body) SELECT 'x', i, 'text' FROM n";
     sqlx::raw_sql(sql).execute(&mut stranger).await.unwrap();
-    let in_no_time = fixture.store.check(Thoroughness::Whole, Duration::ZERO).await;
-    assert_eq!(in_no_time, Ok(Soundness::Unfinished));
+    let in_no_time = fixture.store.check(CheckDepth::Full, Duration::ZERO).await;
+    assert_eq!(in_no_time, Ok(Integrity::Unfinished));
     // Readers and the writer have not noticed.
     write(&fixture.store, plan(2, StoreMode::Full), every_kind()).await;
     assert_eq!(fixture.store.state().await.unwrap().runs_total(), 2);
-    assert_eq!(fixture.store.check(Thoroughness::Quick, LONG).await, Ok(Soundness::Sound));
+    assert_eq!(fixture.store.check(CheckDepth::Quick, LONG).await, Ok(Integrity::Intact));
 }

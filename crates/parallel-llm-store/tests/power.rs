@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::support::{CANARY, Fixture, OpenRun as _, connect, plan, run_id, simple};
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_store::{Soundness, Store, StoreConfig, Thoroughness, Whose};
+use parallel_llm_store::{CheckDepth, Integrity, RunScope, Store, StoreConfig};
 
 const RUNS: u64 = 6;
 /// Cuts of each kind: each opens a database, some twenty milliseconds.
@@ -67,13 +67,13 @@ async fn assert_whole(database: &[u8], log: &[u8], runs: usize, told: &str) {
     let store =
         Store::open(StoreConfig::new(&path)).await.unwrap_or_else(|failure| panic!("{told}: {failure}"));
     for number in 1..=runs as u64 {
-        let stored = store.load(Whose::All, run_id(number)).await.unwrap();
+        let stored = store.load(RunScope::All, run_id(number)).await.unwrap();
         let run = stored.unwrap_or_else(|| panic!("{told}: run {number} is gone")).run();
         let expected = format!("{CANARY} {}", text(number));
         assert!(run.closed && run.seats[0].text() == Some(&expected), "{told}: run {number} is not whole");
     }
-    let sound = store.check(Thoroughness::Whole, LONG).await;
-    assert_eq!(sound, Ok(Soundness::Sound), "{told}");
+    let sound = store.check(CheckDepth::Full, LONG).await;
+    assert_eq!(sound, Ok(Integrity::Intact), "{told}");
     store.close().await;
 }
 

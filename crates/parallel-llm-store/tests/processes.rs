@@ -17,7 +17,7 @@ use crate::support::{OpenRun as _, connect, every_kind, plan, run_id};
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure, RunStatus};
-use parallel_llm_store::{RunFilter, Store, StoreConfig, Whose};
+use parallel_llm_store::{RunFilter, RunScope, Store, StoreConfig};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinSet;
@@ -158,13 +158,13 @@ async fn hear(mut command: Command, kill_after: Option<Duration>) -> Heard {
 async fn check(path: &Path, heard: &Heard) {
     let store = Store::open(StoreConfig::new(path)).await.unwrap();
     for (run, seq) in &heard.acks {
-        let stored = store.load(Whose::All, run_id(*run)).await.unwrap().unwrap();
+        let stored = store.load(RunScope::All, run_id(*run)).await.unwrap().unwrap();
         assert!(stored.events.len() >= *seq, "run {run}: {} of {seq} events", stored.events.len());
         assert_eq!(stored.events, every_kind()[..stored.events.len()]);
         assert_eq!(stored.interrupted, stored.events.len() < every_kind().len());
     }
     let running = RunFilter { status: Some(RunStatus::Running), ..RunFilter::default() };
-    assert_eq!(store.list(Whose::All, running).await.unwrap(), []);
+    assert_eq!(store.list(RunScope::All, running).await.unwrap(), []);
     store.close().await;
     let sql = "PRAGMA integrity_check";
     let verdict: String = sqlx::query_scalar(sql).fetch_one(&mut connect(path).await).await.unwrap();

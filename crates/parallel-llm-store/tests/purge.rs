@@ -11,7 +11,7 @@ use crate::support::{
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, RunId};
-use parallel_llm_store::{Purged, RunFilter, Soundness, Store, StoreConfig, Thoroughness, Whose};
+use parallel_llm_store::{CheckDepth, Integrity, Purged, RunFilter, RunScope, Store, StoreConfig};
 use tokio::task::JoinSet;
 
 /// Words of this run only, some kilobytes of them.
@@ -25,7 +25,7 @@ async fn filled(runs: u64) -> Fixture {
     for number in 1..=runs {
         write(&fixture.store, plan(number, StoreMode::Full), simple(&words(number))).await;
     }
-    while fixture.store.search(Whose::All, "falke", 1).await.unwrap().unindexed > 0 {}
+    while fixture.store.search(RunScope::All, "falke", 1).await.unwrap().unindexed > 0 {}
     fixture
 }
 
@@ -62,11 +62,11 @@ async fn runs_are_written_while_others_are_purged() {
     };
     assert_eq!(purged, Purged { runs: ids(1..=150), under_way: Vec::new() });
     assert_eq!((cleared, other.spills().waiting.len()), (Ok(true), 0));
-    let listed = other.list(Whose::All, RunFilter { limit: 500, ..RunFilter::default() }).await.unwrap();
+    let listed = other.list(RunScope::All, RunFilter { limit: 500, ..RunFilter::default() }).await.unwrap();
     assert_eq!(listed.len() as u64, written.min(500), "all that was written is there");
     assert!(fixture.store.commits() > 40, "many small steps, and no large one: {}", fixture.store.commits());
-    let sound = fixture.store.check(Thoroughness::Whole, Duration::from_secs(60)).await;
-    assert_eq!(sound, Ok(Soundness::Sound));
+    let sound = fixture.store.check(CheckDepth::Full, Duration::from_secs(60)).await;
+    assert_eq!(sound, Ok(Integrity::Intact));
 }
 
 #[tokio::test]
@@ -78,13 +78,13 @@ async fn a_purge_that_was_given_up_is_gone_on_with() {
     assert!(tokio::time::timeout(Duration::from_millis(40), purge).await.is_err(), "it is given up half-way");
     fixture.store.close().await;
     let store = Store::open(StoreConfig::new(&path)).await.unwrap();
-    let left = store.list(Whose::All, RunFilter { limit: 500, ..RunFilter::default() }).await.unwrap();
+    let left = store.list(RunScope::All, RunFilter { limit: 500, ..RunFilter::default() }).await.unwrap();
     assert!(!left.is_empty() && left.len() <= 80, "{}", left.len());
     for run in &left {
-        let stored = store.load(Whose::All, run.run_id).await.unwrap().unwrap();
+        let stored = store.load(RunScope::All, run.run_id).await.unwrap().unwrap();
         assert!(stored.run().seats[0].text().is_some(), "a run is there whole, or gone");
     }
-    assert_eq!(store.check(Thoroughness::Whole, Duration::from_secs(60)).await, Ok(Soundness::Sound));
+    assert_eq!(store.check(CheckDepth::Full, Duration::from_secs(60)).await, Ok(Integrity::Intact));
     assert_eq!(store.purge(&doomed).await.unwrap().runs.len(), left.len());
     // Given up before the words are overwritten; the next purge does it, though it has nothing else to do.
     store.close().await;
@@ -106,7 +106,7 @@ async fn the_words_of_a_long_run_go_in_several_steps() {
     }
     events.push(closed());
     store.append(lease, recorded(4, events)).await.unwrap();
-    while store.search(Whose::All, "falke1", 1).await.unwrap().unindexed > 0 {}
+    while store.search(RunScope::All, "falke1", 1).await.unwrap().unindexed > 0 {}
     let before = store.commits();
     assert_eq!(store.purge(&[run_id(1)]).await.unwrap().runs, [run_id(1)]);
     assert!(store.commits() - before >= 6, "{}", store.commits() - before);
@@ -123,7 +123,7 @@ async fn the_file_shrinks_by_what_was_purged() {
     let after = std::fs::metadata(fixture.path()).unwrap().len();
     assert!(after < before * 2 / 5, "{before} to {after} bytes");
     assert_eq!(number(&fixture.path(), "PRAGMA freelist_count").await, 0);
-    assert_eq!(fixture.store.search(Whose::All, "falke115x7", 9).await.unwrap().found.len(), 1);
+    assert_eq!(fixture.store.search(RunScope::All, "falke115x7", 9).await.unwrap().hits.len(), 1);
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn a_file_that_cannot_shrink_uses_its_space_again() {
     for number in 1..=40 {
         write(&store, plan(number, StoreMode::Full), simple(&words(number))).await;
     }
-    while store.search(Whose::All, "falke", 1).await.unwrap().unindexed > 0 {}
+    while store.search(RunScope::All, "falke", 1).await.unwrap().unindexed > 0 {}
     store.purge(&ids(1..=40)).await.unwrap();
     assert_eq!(store.reclaim().await, Ok(true));
     let free = number(&path, "PRAGMA freelist_count").await;

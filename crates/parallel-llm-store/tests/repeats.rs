@@ -10,7 +10,7 @@ use crate::support::{
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, PicoUsd, Reopening, RunId, RunPlan};
-use parallel_llm_store::{RunFilter, Store, StoreConfig, Whose};
+use parallel_llm_store::{RunFilter, RunScope, Store, StoreConfig};
 
 /// Asked by this caller under this key.
 fn keyed(plan: Arc<RunPlan>, asked_by: Option<&str>, key: &str) -> Arc<RunPlan> {
@@ -153,7 +153,7 @@ async fn of_two_at_once_one_is_begun() {
         begin(&other, keyed(same_question(2), None, "k")),
     );
     let refusals: Vec<_> = [one, two].into_iter().filter_map(Result::err).collect();
-    let winner = fixture.store.list(Whose::All, RunFilter::default()).await.unwrap();
+    let winner = fixture.store.list(RunScope::All, RunFilter::default()).await.unwrap();
     assert_eq!((winner.len(), refusals), (1, vec![(Code::Repeated, Some(winner[0].run_id))]));
 }
 
@@ -170,8 +170,8 @@ async fn a_refused_run_leaves_nothing_behind() {
     assert_eq!(store.append(gap, recorded(2, vec![started()])).await.unwrap_err().code, Code::Internal);
     assert_eq!(store.append(gap, first.clone()).await.unwrap_err().code, Code::Storage);
     assert!(
-        store.load(Whose::All, run_id(2)).await.unwrap().is_none()
-            && store.load(Whose::All, run_id(3)).await.unwrap().is_none()
+        store.load(RunScope::All, run_id(2)).await.unwrap().is_none()
+            && store.load(RunScope::All, run_id(3)).await.unwrap().is_none()
     );
     assert_eq!(store.take_over(run_id(2)).await.unwrap_err().code, Code::RunNotFound);
     let rows = "SELECT COUNT(DISTINCT run_id) FROM (SELECT run_id FROM runs UNION ALL SELECT run_id FROM calls \

@@ -12,7 +12,9 @@ use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Code, Event, Message, Outcome, OutcomeKind, Role, RunId, RunPlan, SeatNumber};
-use parallel_llm_store::{CostBy, CostQuery, FoundIn, Matches, Purged, RunFilter, Store, StoreConfig, Whose};
+use parallel_llm_store::{
+    CostBy, CostQuery, HitSource, Purged, RunFilter, RunScope, SearchResults, Store, StoreConfig,
+};
 
 fn asking(number: u64, question: &str) -> Arc<RunPlan> {
     changed(plan(number, StoreMode::Full), |plan| {
@@ -26,10 +28,10 @@ fn asking(number: u64, question: &str) -> Arc<RunPlan> {
 
 /// What is found, as `number place: excerpt`.
 async fn find(store: &Store, words: &str) -> Vec<String> {
-    let found = store.search(Whose::All, words, 99).await.unwrap().found;
-    let line = |found: &parallel_llm_store::Found| {
+    let found = store.search(RunScope::All, words, 99).await.unwrap().hits;
+    let line = |found: &parallel_llm_store::SearchHit| {
         let number = found.run_id.unix_ms() - run_id(0).unix_ms();
-        format!("{number} {:?}: {}", found.place, found.excerpt)
+        format!("{number} {:?}: {}", found.source, found.excerpt)
     };
     found.iter().map(line).collect()
 }
@@ -80,12 +82,12 @@ async fn words_are_found_in_questions_answers_and_seats() {
     assert_eq!(find(store, "opper").await, [""; 0]);
     assert_eq!(find(store, "copper gold").await, [""; 0], "all words stand in one text");
     assert_eq!(find(store, "secretly").await, [""; 0], "what stands above the question is not the question");
-    assert_eq!(store.search(Whose::All, "kupfer", 1).await.unwrap().found.len(), 1);
-    assert_eq!(store.search(Whose::All, "kupfer", 0).await, Ok(Matches::default()));
-    let found = store.search(Whose::All, "gold", 9).await.unwrap().found;
-    let listed = store.list(Whose::All, RunFilter::default()).await.unwrap();
+    assert_eq!(store.search(RunScope::All, "kupfer", 1).await.unwrap().hits.len(), 1);
+    assert_eq!(store.search(RunScope::All, "kupfer", 0).await, Ok(SearchResults::default()));
+    let found = store.search(RunScope::All, "gold", 9).await.unwrap().hits;
+    let listed = store.list(RunScope::All, RunFilter::default()).await.unwrap();
     assert_eq!((found[0].run_id, found[0].created_at_ms), (run_id(1), listed[1].created_at_ms));
-    assert_eq!(found[0].place, FoundIn::Answer);
+    assert_eq!(found[0].source, HitSource::Answer);
 }
 
 #[tokio::test]
@@ -128,7 +130,7 @@ async fn strange_words_are_only_words() {
         "+he",
         "near",
     ] {
-        let found = store.search(Whose::All, words, 9).await.map(|matches| matches.found);
+        let found = store.search(RunScope::All, words, 9).await.map(|matches| matches.hits);
         match words {
             "\"" => assert_eq!(found.unwrap_err().code, Code::Usage),
             "said\n\thim" | "he; DROP TABLE runs" => assert_eq!(found, Ok(Vec::new()), "{words}"),
@@ -136,10 +138,10 @@ async fn strange_words_are_only_words() {
         }
     }
     for empty in ["", " \n", "???", "🎵", "\u{0}"] {
-        assert_eq!(store.search(Whose::All, empty, 9).await.unwrap_err().code, Code::Usage, "{empty}");
+        assert_eq!(store.search(RunScope::All, empty, 9).await.unwrap_err().code, Code::Usage, "{empty}");
     }
-    assert_eq!(store.search(Whose::All, &"he ".repeat(64), 9).await.unwrap_err().code, Code::Usage);
-    assert_eq!(store.search(Whose::All, &"he ".repeat(63), 9).await.unwrap().found.len(), 1);
+    assert_eq!(store.search(RunScope::All, &"he ".repeat(64), 9).await.unwrap_err().code, Code::Usage);
+    assert_eq!(store.search(RunScope::All, &"he ".repeat(63), 9).await.unwrap().hits.len(), 1);
 }
 
 #[tokio::test]
@@ -218,10 +220,10 @@ async fn metadata_leaves_no_word_in_the_index_nor_the_ledger() {
     write(store, plan(1, StoreMode::Metadata), every_kind()).await;
     assert_eq!(find(store, "canary").await, [""; 0]);
     assert_eq!(
-        store.costs(Whose::All, CostQuery { by: CostBy::Day, since_ms: None }).await.unwrap()[0].calls,
+        store.costs(RunScope::All, CostQuery { by: CostBy::Day, since_ms: None }).await.unwrap()[0].calls,
         4
     );
-    assert_eq!(store.seat_facts(Whose::All, None).await.unwrap().len(), 2);
+    assert_eq!(store.seat_facts(RunScope::All, None).await.unwrap().len(), 2);
     store.close().await;
     let bytes = bytes_of(fixture.path().parent().unwrap());
     assert!(!holds(&bytes, CANARY) && !holds(&bytes, "7f3a"));
@@ -274,7 +276,7 @@ async fn a_purge_leaves_no_byte_of_a_text_in_any_file() {
     };
     let before = bytes_of(&folder);
     assert!(holds(&before, "quarzfalke") && held(&before) == compressed.len() && !compressed.is_empty());
-    let costs = store.costs(Whose::All, CostQuery { by: CostBy::Model, since_ms: None }).await.unwrap();
+    let costs = store.costs(RunScope::All, CostQuery { by: CostBy::Model, since_ms: None }).await.unwrap();
     let before_ms = i64::try_from(run_id(RUNS + 1).unix_ms()).unwrap();
     let due = store.purgeable(before_ms).await.unwrap();
     assert_eq!(due, (1..=RUNS).map(run_id).collect::<Vec<_>>());
@@ -286,12 +288,12 @@ async fn a_purge_leaves_no_byte_of_a_text_in_any_file() {
     assert_eq!(std::fs::metadata(folder.join("runs.db-wal")).unwrap().len(), 0);
     assert_eq!(find(store, "quarzfalke").await, [""; 0]);
     assert_eq!(find(store, "amselstern").await.len(), 1);
-    assert!(store.load(Whose::All, run_id(1)).await.unwrap().is_none());
+    assert!(store.load(RunScope::All, run_id(1)).await.unwrap().is_none());
     assert_eq!(
-        store.costs(Whose::All, CostQuery { by: CostBy::Model, since_ms: None }).await.unwrap(),
+        store.costs(RunScope::All, CostQuery { by: CostBy::Model, since_ms: None }).await.unwrap(),
         costs
     );
-    assert_eq!(store.seat_facts(Whose::All, None).await.unwrap().len(), 2 * (RUNS as usize + 1));
+    assert_eq!(store.seat_facts(RunScope::All, None).await.unwrap().len(), 2 * (RUNS as usize + 1));
     let mut stranger = fixture.stranger().await;
     check_index(&mut stranger, 2).await;
     let verdict: String =
@@ -324,7 +326,7 @@ async fn what_is_under_way_is_not_purged() {
     let answered = vec![answered(seat(1, 1), "still here"), closed()];
     assert_eq!(store.append(lease, recorded(3, answered)).await, Ok(()));
     assert_eq!(store.purge(&[]).await, Ok(Purged::default()));
-    assert_eq!(store.list(Whose::All, RunFilter::default()).await.unwrap().len(), 1);
+    assert_eq!(store.list(RunScope::All, RunFilter::default()).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -356,14 +358,14 @@ async fn what_is_not_indexed_yet_is_counted_and_the_rest_is_searched() {
     .await;
     sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut stranger).await.unwrap();
     let begun = tokio::time::Instant::now();
-    let matches = store.search(Whose::All, "copper", 9).await.unwrap();
+    let matches = store.search(RunScope::All, "copper", 9).await.unwrap();
     assert!(begun.elapsed() < Duration::from_secs(9), "a search does not wait for the index");
-    assert_eq!((matches.found.len(), matches.unindexed), (1, 1));
-    let others = store.search(Whose::Principal("ben"), "copper", 9).await.unwrap();
-    assert_eq!(others, Matches::default(), "nobody is told how many runs others have");
+    assert_eq!((matches.hits.len(), matches.unindexed), (1, 1));
+    let others = store.search(RunScope::Principal("ben"), "copper", 9).await.unwrap();
+    assert_eq!(others, SearchResults::default(), "nobody is told how many runs others have");
     sqlx::raw_sql("COMMIT").execute(&mut stranger).await.unwrap();
-    let matches = store.search(Whose::All, "copper", 9).await.unwrap();
-    assert_eq!((matches.found.len(), matches.unindexed), (2, 0));
+    let matches = store.search(RunScope::All, "copper", 9).await.unwrap();
+    assert_eq!((matches.hits.len(), matches.unindexed), (2, 0));
 }
 
 #[tokio::test]

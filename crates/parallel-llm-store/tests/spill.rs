@@ -16,7 +16,7 @@ use crate::support::{
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Recorded, RunStatus};
-use parallel_llm_store::{RunFilter, SpillState, Store, StoreConfig, StoredRun, Whose};
+use parallel_llm_store::{RunFilter, RunScope, SpillState, Store, StoreConfig, StoredRun};
 use sqlx::{AssertSqlSafe, SqliteConnection};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -81,7 +81,7 @@ async fn go_on(store: &Store, lease: Lease) {
 }
 
 async fn loaded(store: &Store) -> StoredRun {
-    store.load(Whose::All, run_id(1)).await.unwrap().unwrap()
+    store.load(RunScope::All, run_id(1)).await.unwrap().unwrap()
 }
 
 fn is_warned(stored: &StoredRun) -> bool {
@@ -103,7 +103,7 @@ async fn assert_taken_in(data: &Data, store: &Store, expected: &[Recorded]) {
     let stored = loaded(store).await;
     assert_eq!((&*stored.events, is_warned(&stored), counts(store)), (expected, false, [0; 3]));
     assert_eq!(in_database(&data.path()).await.len(), expected.len());
-    let listed = store.list(Whose::All, RunFilter::default()).await.unwrap();
+    let listed = store.list(RunScope::All, RunFilter::default()).await.unwrap();
     assert_eq!((listed[0].status, listed[0].is_damaged), (RunStatus::Partial, false));
 }
 

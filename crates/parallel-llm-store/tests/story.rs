@@ -9,7 +9,7 @@ use crate::support::{
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, PicoUsd, RunStatus};
-use parallel_llm_store::{Checkpoint, RunFilter, RunSummary, Store, StoreConfig, Whose};
+use parallel_llm_store::{Checkpoint, RunFilter, RunScope, RunSummary, Store, StoreConfig};
 
 #[tokio::test]
 async fn every_kind_of_event_comes_back_with_its_text() {
@@ -21,10 +21,10 @@ async fn every_kind_of_event_comes_back_with_its_text() {
     }
     fixture.store.close().await;
     let store = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
-    let stored = store.load(Whose::All, plan.run_id).await.unwrap().unwrap();
+    let stored = store.load(RunScope::All, plan.run_id).await.unwrap().unwrap();
     assert_eq!((stored.plan, stored.events, stored.interrupted), (plan, events, false));
     assert_eq!(stored.checkpoints, []);
-    assert!(store.load(Whose::All, run_id(2)).await.unwrap().is_none());
+    assert!(store.load(RunScope::All, run_id(2)).await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -41,10 +41,10 @@ async fn metadata_keeps_no_text_in_any_file() {
         fixture.store.append(lease, rest).await.unwrap();
         if mode == StoreMode::Metadata {
             assert!(!holds(&bytes_of(fixture.path().parent().unwrap()), CANARY));
-            let stored = fixture.store.load(Whose::All, run_id(number)).await.unwrap().unwrap();
+            let stored = fixture.store.load(RunScope::All, run_id(number)).await.unwrap().unwrap();
             assert_eq!(stored.events, without_texts(every_kind()));
             assert_eq!(stored.plan.messages.len(), 0);
-            let listed = fixture.store.list(Whose::All, RunFilter::default()).await.unwrap();
+            let listed = fixture.store.list(RunScope::All, RunFilter::default()).await.unwrap();
             assert_eq!(listed[0].question_excerpt, None);
         }
     }
@@ -63,7 +63,7 @@ async fn a_run_that_is_not_to_be_stored_is_refused() {
 async fn the_list_shows_the_fold() {
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
-    let mut listed = fixture.store.list(Whose::All, RunFilter::default()).await.unwrap();
+    let mut listed = fixture.store.list(RunScope::All, RunFilter::default()).await.unwrap();
     let run = listed.pop().unwrap();
     assert!(listed.is_empty() && run.created_at_ms > 1_700_000_000_000);
     assert_eq!((run.decided_at_ms, run.closed_at_ms), (Some(run.created_at_ms), Some(run.created_at_ms)));
@@ -95,7 +95,7 @@ async fn the_list_is_read_page_by_page() {
         write(&fixture.store, plan(number, StoreMode::Full), events).await;
     }
     let list = async |limit, before, status| {
-        let runs = fixture.store.list(Whose::All, RunFilter { limit, before, status }).await.unwrap();
+        let runs = fixture.store.list(RunScope::All, RunFilter { limit, before, status }).await.unwrap();
         runs.iter().map(|run| run.run_id.unix_ms() - run_id(0).unix_ms()).collect::<Vec<u64>>()
     };
     assert_eq!(list(3, None, None).await, [7, 6, 5]);
@@ -112,7 +112,7 @@ async fn the_list_is_read_page_by_page() {
 async fn a_run_is_found_by_the_beginning_of_its_id() {
     let fixture = Fixture::new().await;
     let find = async |prefix: &str| {
-        fixture.store.find_prefix(Whose::All, prefix).await.map_err(|failure| failure.code)
+        fixture.store.find_prefix(RunScope::All, prefix).await.map_err(|failure| failure.code)
     };
     assert_eq!(find("@").await, Err(Code::RunNotFound));
     write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
@@ -136,7 +136,7 @@ async fn a_checkpoint_is_replaced_and_ends_with_its_request() {
     for (attempt, text) in [(seat(1, 1), "a"), (synthesizer(1), "x"), (seat(1, 1), "ab")] {
         fixture.store.checkpoint(lease, attempt, text.into()).await.unwrap();
     }
-    let kept = async || fixture.store.load(Whose::All, run_id(1)).await.unwrap().unwrap().checkpoints;
+    let kept = async || fixture.store.load(RunScope::All, run_id(1)).await.unwrap().unwrap().checkpoints;
     let texts = |kept: &[Checkpoint]| {
         kept.iter().map(|kept| format!("{}: {}", kept.attempt.slot, kept.text)).collect::<Vec<_>>()
     };
@@ -199,7 +199,7 @@ async fn appends_that_meet_share_a_commit() {
     assert!(fixture.store.commits() <= 20, "{} commits for {RUNS} appends", fixture.store.commits());
     for number in 1..=RUNS {
         assert_eq!(
-            fixture.store.load(Whose::All, run_id(number)).await.unwrap().unwrap().events,
+            fixture.store.load(RunScope::All, run_id(number)).await.unwrap().unwrap().events,
             every_kind()
         );
     }
@@ -223,7 +223,7 @@ async fn whoever_was_overtaken_writes_nothing() {
     let message = format!("the run {} has been taken over, or is closed: nothing was written", run_id(1));
     assert_eq!((refused.code, refused.message, refused.retryable), (Code::Storage, message, false));
     assert_eq!((saved.unwrap_err().code, beside, written), (Code::Storage, Ok(()), Ok(())));
-    let stored = fixture.store.load(Whose::All, run_id(1)).await.unwrap().unwrap();
+    let stored = fixture.store.load(RunScope::All, run_id(1)).await.unwrap().unwrap();
     assert_eq!(stored.events[1..], sent(2));
     assert_eq!(stored.checkpoints, []);
 }
@@ -238,7 +238,7 @@ async fn who_knows_less_than_there_is_takes_nothing_over() {
     let closed = recorded(3, vec![Event::Closed { cost: PicoUsd::ZERO }]);
     assert_eq!(fixture.store.append(lease, closed).await, Ok(()), "whoever had the run has it still");
     assert_eq!(fixture.store.reopen(run_id(1), 2).await.unwrap_err().code, Code::Busy);
-    let listed = fixture.store.list(Whose::All, RunFilter::default()).await.unwrap();
+    let listed = fixture.store.list(RunScope::All, RunFilter::default()).await.unwrap();
     assert!(listed[0].closed_at_ms.is_some(), "a refusal leaves a closed run closed");
     assert_eq!(fixture.store.reopen(run_id(1), 3).await.unwrap().next_seq, 4);
 }
@@ -256,7 +256,7 @@ async fn a_run_taken_over_by_another_store_is_lost_to_this_one() {
         fixture.store.append(old, recorded(3, vec![started()])).await.unwrap_err().code,
         Code::Storage
     );
-    assert_eq!(other.load(Whose::All, run_id(1)).await.unwrap().unwrap().events.len(), 2);
+    assert_eq!(other.load(RunScope::All, run_id(1)).await.unwrap().unwrap().events.len(), 2);
 }
 
 #[tokio::test]
@@ -271,7 +271,7 @@ async fn events_that_do_not_follow_are_refused() {
     assert_eq!(fixture.store.append(unopened, every_kind()).await.unwrap_err().code, Code::Storage);
     let twice = fixture.store.open_run(plan(1, StoreMode::Full)).await;
     assert!(fixture.store.append(twice, every_kind()).await.unwrap_err().message.ends_with("exists already"));
-    assert_eq!(fixture.store.load(Whose::All, run_id(1)).await.unwrap().unwrap().events.len(), 1);
+    assert_eq!(fixture.store.load(RunScope::All, run_id(1)).await.unwrap().unwrap().events.len(), 1);
     assert_eq!(fixture.store.append(lease, recorded(2, vec![started()])).await, Ok(()));
 }
 
@@ -280,8 +280,8 @@ async fn a_run_whose_process_fell_silent_is_interrupted() {
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
     let stands = async || {
-        let status = fixture.store.list(Whose::All, RunFilter::default()).await.unwrap()[0].status;
-        (status, fixture.store.load(Whose::All, run_id(1)).await.unwrap().unwrap().interrupted)
+        let status = fixture.store.list(RunScope::All, RunFilter::default()).await.unwrap()[0].status;
+        (status, fixture.store.load(RunScope::All, run_id(1)).await.unwrap().unwrap().interrupted)
     };
     assert_eq!(stands().await, (RunStatus::Running, false));
     let mut stranger = fixture.stranger().await;
@@ -329,7 +329,10 @@ async fn a_closed_store_says_so() {
     fixture.store.close().await;
     let refused = fixture.store.append(lease, every_kind()).await.unwrap_err();
     assert_eq!((refused.code, &*refused.message), (Code::Storage, "the run database has been closed"));
-    assert_eq!(fixture.store.list(Whose::All, RunFilter::default()).await.unwrap_err().code, Code::Storage);
+    assert_eq!(
+        fixture.store.list(RunScope::All, RunFilter::default()).await.unwrap_err().code,
+        Code::Storage
+    );
     let left = std::fs::read_dir(fixture.path().parent().unwrap()).unwrap().count();
     assert_eq!(left, 2, "only the database and its lock file stay");
 }

@@ -10,7 +10,7 @@ use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, Failure, PicoUsd, Reopening, RunPlan, RunStatus};
-use parallel_llm_store::{CostBy, CostQuery, NewToken, RunFilter, Store, StoreConfig, Token, Whose};
+use parallel_llm_store::{CostBy, CostQuery, NewToken, RunFilter, RunScope, Store, StoreConfig, Token};
 
 fn new(name: &str, hash: u8) -> NewToken {
     NewToken {
@@ -123,10 +123,10 @@ async fn to_an_asker_no_other_run_exists() {
 
     let all = [1, 2, 3, 4, 5];
     for (whose, own) in [
-        (Whose::All, &all[..]),
-        (Whose::Principal("a"), &[1, 4]),
-        (Whose::Principal("b"), &[2, 5]),
-        (Whose::Principal(""), &[]),
+        (RunScope::All, &all[..]),
+        (RunScope::Principal("a"), &[1, 4]),
+        (RunScope::Principal("b"), &[2, 5]),
+        (RunScope::Principal(""), &[]),
     ] {
         let ids: Vec<_> = own.iter().rev().map(|number| run_id(*number)).collect();
         let listed = async |filter| -> Vec<_> {
@@ -141,7 +141,7 @@ async fn to_an_asker_no_other_run_exists() {
             ids.iter().copied().filter(|id| *id < run_id(4)).collect::<Vec<_>>()
         );
 
-        let found = store.search(whose, "gold", 9).await.unwrap().found;
+        let found = store.search(whose, "gold", 9).await.unwrap().hits;
         let found: Vec<_> = found.iter().map(|found| found.run_id).collect();
         assert_eq!(found, ids.iter().copied().filter(|id| *id != run_id(5)).collect::<Vec<_>>(), "{whose:?}");
         let newest = store.find_prefix(whose, "@").await;
@@ -162,10 +162,10 @@ async fn to_an_asker_no_other_run_exists() {
     store.purge(&[run_id(1), run_id(2), run_id(3), run_id(4)]).await.unwrap();
     for (who, runs) in [("a", 2), ("b", 2), ("c", 0)] {
         let query = CostQuery { by: CostBy::Provider, since_ms: None };
-        let costs = store.costs(Whose::Principal(who), query).await.unwrap();
+        let costs = store.costs(RunScope::Principal(who), query).await.unwrap();
         assert_eq!(costs.first().map_or(0, |line| line.runs), runs, "{who}");
     }
-    assert_eq!(store.seat_facts(Whose::Principal("a"), None).await.unwrap().len(), 4);
+    assert_eq!(store.seat_facts(RunScope::Principal("a"), None).await.unwrap().len(), 4);
 }
 
 #[tokio::test]

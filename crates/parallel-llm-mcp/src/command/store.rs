@@ -9,7 +9,7 @@ use super::CommandContext;
 use crate::exit;
 use crate::terminal::console::Tone;
 use parallel_llm_engine::text::safe;
-use parallel_llm_service::{Soundness, StoreCheck, size};
+use parallel_llm_service::{Integrity, StoreCheck, size};
 
 /// The version of the shape of the JSON.
 const SCHEMA: u32 = 1;
@@ -100,18 +100,18 @@ async fn check(context: &CommandContext<'_>, check: &Check) -> Result<u8, Failur
         render(context, &looked, check.read_data);
     }
     Ok(match looked.soundness {
-        Soundness::Damaged(_) => exit::STORAGE,
+        Integrity::Damaged(_) => exit::STORAGE,
         _ if !looked.spills.damaged.is_empty() => exit::STORAGE,
-        Soundness::Unfinished => exit::PARTIAL,
-        Soundness::Sound => exit::ANSWER,
+        Integrity::Unfinished => exit::PARTIAL,
+        Integrity::Intact => exit::ANSWER,
     })
 }
 
 fn checked(looked: &StoreCheck, read_data: bool) -> Value {
     let (state, troubles, damaged) = match &looked.soundness {
-        Soundness::Sound => ("sound", Vec::new(), Vec::new()),
-        Soundness::Unfinished => ("unfinished", Vec::new(), Vec::new()),
-        Soundness::Damaged(damages) => ("damaged", damages.troubles.clone(), damages.runs.clone()),
+        Integrity::Intact => ("sound", Vec::new(), Vec::new()),
+        Integrity::Unfinished => ("unfinished", Vec::new(), Vec::new()),
+        Integrity::Damaged(damages) => ("damaged", damages.problems.clone(), damages.runs.clone()),
     };
     json!({
         "schema": SCHEMA,
@@ -131,17 +131,17 @@ fn render(context: &CommandContext<'_>, looked: &StoreCheck, read_data: bool) {
     let warn =
         |line: &str| context.console.say(&context.console.tone(Tone::Warning, &safe::for_terminal(line)));
     match &looked.soundness {
-        Soundness::Sound if read_data => context.console.say(&format!("{extent}: all is as it was written")),
-        Soundness::Sound => {
+        Integrity::Intact if read_data => context.console.say(&format!("{extent}: all is as it was written")),
+        Integrity::Intact => {
             context
                 .console
                 .say(&format!("{extent}: its pages are whole; `--read-data` compares every text and row"));
         }
-        Soundness::Unfinished => warn(&format!("{extent}: nothing is wrong with what was read in an hour")),
-        Soundness::Damaged(damages) => {
+        Integrity::Unfinished => warn(&format!("{extent}: nothing is wrong with what was read in an hour")),
+        Integrity::Damaged(damages) => {
             warn(&format!("{extent}: it is damaged"));
-            for trouble in &damages.troubles {
-                warn(&format!("- {}", trouble.replace('\n', " ")));
+            for problem in &damages.problems {
+                warn(&format!("- {}", problem.replace('\n', " ")));
             }
             name(context, &damages.runs);
             context.console.say(

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest};
-use parallel_llm_store::Whose;
+use parallel_llm_store::RunScope;
 
 /// Who asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,8 +83,8 @@ impl Principal {
     }
 
     /// Whose runs exist for it.
-    pub(crate) fn whose(&self) -> Whose<'_> {
-        self.name().map_or(Whose::All, Whose::Principal)
+    pub(crate) fn whose(&self) -> RunScope<'_> {
+        self.name().map_or(RunScope::All, RunScope::Principal)
     }
 
     /// What its own runs may cost in a day, where that has a limit.

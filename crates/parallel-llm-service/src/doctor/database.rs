@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use parallel_llm_engine::{Failure, RunStatus};
-use parallel_llm_store::{DatabaseState, RunFilter, Soundness, SpillState, Thoroughness};
+use parallel_llm_store::{CheckDepth, DatabaseState, Integrity, RunFilter, SpillState};
 
 use super::system::size;
 use super::{Depth, Doctor, Finding, Health};
@@ -32,8 +32,8 @@ async fn examine(doctor: &Doctor, depth: Depth) -> Result<Vec<Finding>, Failure>
     let mut findings =
         vec![Finding::ok("it opens, and is of this program's version"), extent(&state), log(state.log_bytes)];
     let (thoroughness, within) = match depth {
-        Depth::Quick => (Thoroughness::Quick, QUICK_MAX),
-        Depth::Deep => (Thoroughness::Whole, WHOLE_MAX),
+        Depth::Quick => (CheckDepth::Quick, QUICK_MAX),
+        Depth::Deep => (CheckDepth::Full, WHOLE_MAX),
     };
     findings.extend(state.has_purged_words.then(unpurged));
     findings.push(whole(store.check(thoroughness, within).await?, within));
@@ -65,15 +65,15 @@ fn unpurged() -> Finding {
     Finding::warning(found, "`runs purge --older-than 2000-01-01 --yes` removes no run and overwrites them")
 }
 
-fn whole(soundness: Soundness, within: Duration) -> Finding {
+fn whole(soundness: Integrity, within: Duration) -> Finding {
     match soundness {
-        Soundness::Sound => Finding::ok("it is whole"),
-        Soundness::Damaged(damages) => Finding::failed(
-            format!("it is damaged: {}", damages.troubles.join("; ").replace('\n', " ")),
+        Integrity::Intact => Finding::ok("it is whole"),
+        Integrity::Damaged(damages) => Finding::failed(
+            format!("it is damaged: {}", damages.problems.join("; ").replace('\n', " ")),
             "make a copy of the data folder, see which runs with `store check --read-data`, then restore a backup with \
              `store restore`, or what can be read of it with `sqlite3 runs.db .recover`",
         ),
-        Soundness::Unfinished => {
+        Integrity::Unfinished => {
             let found =
                 format!("nothing is wrong with what could be read of it in {} ms", within.as_millis());
             Finding::of(Health::Ok, found, Some("`doctor --deep` reads all of it".into()))
@@ -131,7 +131,7 @@ async fn interrupted(doctor: &Doctor) -> Result<Option<Finding>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use parallel_llm_store::Damages;
+    use parallel_llm_store::DamageReport;
 
     use super::*;
 
@@ -141,12 +141,12 @@ mod tests {
             let finding = whole(soundness, QUICK_MAX);
             format!("{} {}", finding.state.word(), finding.found)
         };
-        assert_eq!(described(Soundness::Sound), "ok it is whole");
+        assert_eq!(described(Integrity::Intact), "ok it is whole");
         let unfinished = "ok nothing is wrong with what could be read of it in 1200 ms";
-        assert_eq!(described(Soundness::Unfinished), unfinished);
-        let troubles = vec!["*** in database main ***\nTree 5".to_owned(), "row 7".to_owned()];
+        assert_eq!(described(Integrity::Unfinished), unfinished);
+        let problems = vec!["*** in database main ***\nTree 5".to_owned(), "row 7".to_owned()];
         let damaged = "failed it is damaged: *** in database main *** Tree 5; row 7";
-        assert_eq!(described(Soundness::Damaged(Damages { troubles, runs: Vec::new() })), damaged);
+        assert_eq!(described(Integrity::Damaged(DamageReport { problems, runs: Vec::new() })), damaged);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_store::{BackedUp, Restored, Soundness, SpillState, Store, Thoroughness};
+use parallel_llm_store::{Backup, CheckDepth, Integrity, Restored, SpillState, Store};
 
 use crate::access::Principal;
 use crate::lazy::Lazy;
@@ -23,7 +23,7 @@ pub struct StoreCheck {
     /// Its size in bytes.
     pub bytes: u64,
     /// Whether it is whole.
-    pub soundness: Soundness,
+    pub soundness: Integrity,
     /// Files that wait to be taken in, and those that were set aside.
     pub spills: SpillState,
 }
@@ -42,7 +42,7 @@ impl Database {
         self.check_there()?;
         let store = self.store.get().await?;
         let state = store.state().await?;
-        let thoroughness = if reads_data { Thoroughness::Whole } else { Thoroughness::Quick };
+        let thoroughness = if reads_data { CheckDepth::Full } else { CheckDepth::Quick };
         Ok(StoreCheck {
             runs: state.runs_total(),
             bytes: state.bytes,
@@ -52,7 +52,7 @@ impl Database {
     }
 
     /// Writes a backup of the database to this new file; and how many files wait that are not in it.
-    pub async fn back_up(&self, to: &Path) -> Result<(BackedUp, usize), Failure> {
+    pub async fn back_up(&self, to: &Path) -> Result<(Backup, usize), Failure> {
         self.check_there()?;
         let store = self.store.get().await?;
         let backed_up = store.back_up(to).await?;

@@ -7,7 +7,7 @@ use parallel_llm_engine::{PicoUsd, Usage};
 use super::checksum::Checksum;
 use super::event_row::slot_json;
 use super::integer;
-use super::owner::Tenure;
+use super::ownership::Ownership;
 
 /// Which call a row is about.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ pub(crate) struct ProviderSpend {
 /// What is reserved at one provider for the runs of one process.
 #[derive(Clone, Debug)]
 pub(crate) struct ReservedSum {
-    pub(crate) tenure: Tenure,
+    pub(crate) ownership: Ownership,
     pub(crate) provider: String,
     pub(crate) amount: PicoUsd,
 }

@@ -48,7 +48,7 @@ impl Checksum {
     }
 
     /// Whether a row is as it was written. One of an older version has nothing to compare it with.
-    pub(crate) fn holds(self, stored: Option<i64>) -> bool {
+    pub(crate) fn matches(self, stored: Option<i64>) -> bool {
         stored.is_none_or(|stored| stored == self.finish())
     }
 }
@@ -78,7 +78,7 @@ mod tests {
         for (place, sum) in sums.iter().enumerate() {
             assert!(!sums[..place].contains(sum), "{place}");
         }
-        assert!(Checksum::of("row").holds(None), "an older version wrote no checksum");
-        assert!(!Checksum::of("row").holds(Some(0)));
+        assert!(Checksum::of("row").matches(None), "an older version wrote no checksum");
+        assert!(!Checksum::of("row").matches(Some(0)));
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn failure(what: &str) -> Failure {
 
 /// Puts a stored text back where it came from. An answer whose text is damaged becomes a failure of its seat, and a
 /// damaged outcome has no text; the part is named.
-pub(crate) fn put_text_back(event: &mut Event, text: CheckedText) -> Option<String> {
+pub(crate) fn restore_text(event: &mut Event, text: CheckedText) -> Option<String> {
     let text = match text {
         CheckedText::NotKept => return None,
         CheckedText::Whole(text) => Some(text),

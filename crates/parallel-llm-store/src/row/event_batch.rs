@@ -35,12 +35,12 @@ impl EventBatch {
 
     /// Whether the run's answer is settled by these.
     pub(crate) fn decides(&self) -> bool {
-        self.changes().any(|change| matches!(change, Change::Decides))
+        self.changes().any(|change| matches!(change, RunEffect::Decides))
     }
 
     /// Whether the run is closed by these.
     pub(crate) fn closes(&self) -> bool {
-        self.changes().any(|change| matches!(change, Change::Closes))
+        self.changes().any(|change| matches!(change, RunEffect::Closes))
     }
 
     /// Whether these follow others.
@@ -51,7 +51,7 @@ impl EventBatch {
     /// The further part of the run that begins with these, if one does.
     pub(crate) fn reopening(&self) -> Option<&Reopening> {
         self.changes().find_map(|change| match change {
-            Change::Reopens(reopening) => Some(reopening),
+            RunEffect::Reopens(reopening) => Some(reopening),
             _ => None,
         })
     }
@@ -59,7 +59,7 @@ impl EventBatch {
     /// The requests that these end.
     pub(crate) fn ended(&self) -> impl Iterator<Item = Attempt> {
         self.changes().filter_map(|change| match change {
-            Change::Ends(attempt) => Some(attempt),
+            RunEffect::Ends(attempt) => Some(attempt),
             _ => None,
         })
     }
@@ -75,14 +75,14 @@ impl EventBatch {
         self.events.last().map_or(0, |last| last.seq)
     }
 
-    fn changes(&self) -> impl Iterator<Item = Change<'_>> {
-        self.events.iter().map(|recorded| Change::of(&recorded.event))
+    fn changes(&self) -> impl Iterator<Item = RunEffect<'_>> {
+        self.events.iter().map(|recorded| RunEffect::of(&recorded.event))
     }
 }
 
 /// What an event does to its run, as far as its row and what lies beside it are concerned.
 #[derive(Debug)]
-pub(crate) enum Change<'a> {
+pub(crate) enum RunEffect<'a> {
     /// It is one more event.
     None,
     /// It is the last one of the request it is about: a text on its way is no longer needed.
@@ -95,7 +95,7 @@ pub(crate) enum Change<'a> {
     Closes,
 }
 
-impl<'a> Change<'a> {
+impl<'a> RunEffect<'a> {
     pub(crate) fn of(event: &'a Event) -> Self {
         match event {
             Event::Answered { attempt, .. }

@@ -5,7 +5,7 @@ use parallel_llm_engine::{CallerSlot, Failure, Recorded};
 use super::checksum::Checksum;
 use super::{count, damage, integer};
 
-use crate::fault;
+use crate::error;
 
 /// An event of a run.
 #[derive(Clone, Debug)]
@@ -35,11 +35,11 @@ impl EventRow {
 
     /// The event. Fails with `damaged` where it is not what was written.
     pub(crate) fn recorded(&self, run_id: &str) -> Result<Recorded, Failure> {
-        if !self.expected(run_id).holds(self.checksum) {
+        if !self.expected(run_id).matches(self.checksum) {
             return Err(damage::failure(&format!("event {}", self.seq)));
         }
         let event =
-            serde_json::from_str(&self.body).map_err(|cause| fault::unreadable("an event", &cause))?;
+            serde_json::from_str(&self.body).map_err(|cause| error::unreadable("an event", &cause))?;
         Ok(Recorded { seq: count(self.seq), elapsed_ms: count(self.elapsed_ms), event })
     }
 
@@ -73,7 +73,7 @@ impl PieceRow {
 
     /// Whether the piece is as it was written for this run.
     pub(crate) fn is_sound(&self, run_id: &str) -> bool {
-        self.expected(run_id).holds(self.checksum)
+        self.expected(run_id).matches(self.checksum)
     }
 
     fn expected(&self, run_id: &str) -> Checksum {

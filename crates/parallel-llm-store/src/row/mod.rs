@@ -1,8 +1,8 @@
 //! What the database holds, whichever database it is: plain rows, how their texts are compressed, and the checksums they
 //! are compared with when they are read.
 
+pub(crate) mod append_rows;
 pub(crate) mod call_row;
-pub(crate) mod changes;
 pub(crate) mod checksum;
 pub(crate) mod compressed;
 pub(crate) mod damage;
@@ -10,7 +10,7 @@ pub(crate) mod event_batch;
 pub(crate) mod event_row;
 pub(crate) mod filter;
 pub(crate) mod new_run;
-pub(crate) mod owner;
+pub(crate) mod ownership;
 pub(crate) mod run_row;
 pub(crate) mod seat_fact;
 pub(crate) mod text_row;

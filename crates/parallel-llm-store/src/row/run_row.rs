@@ -7,9 +7,9 @@ use parallel_llm_engine::{Failure, PicoUsd, Run, RunId, RunPlan};
 use serde_json::Value;
 
 use super::checksum::Checksum;
-use super::owner::Tenure;
+use super::ownership::Ownership;
 use super::{count, integer};
-use crate::fault;
+use crate::error;
 use crate::runs::RunSummary;
 
 /// The columns of a run that follow from its events, and of its beginning.
@@ -41,7 +41,7 @@ pub(crate) struct StoredRow {
 /// A run as it was read: its row, its plan, and whose turn it is to write it.
 #[derive(Debug)]
 pub(crate) struct RunRecord {
-    pub(crate) tenure: Tenure,
+    pub(crate) ownership: Ownership,
     pub(crate) epoch: u64,
     pub(crate) plan_json: String,
     pub(crate) plan_checksum: Option<i64>,
@@ -51,7 +51,7 @@ pub(crate) struct RunRecord {
 /// A line of the list of runs, as it was read.
 #[derive(Debug)]
 pub(crate) struct ListedRun {
-    pub(crate) tenure: Tenure,
+    pub(crate) ownership: Ownership,
     pub(crate) stored: StoredRow,
     /// Whether the cost of a call is not known, or not yet.
     pub(crate) cost_lacks_calls: bool,
@@ -74,7 +74,7 @@ pub(crate) struct KeyedRun {
 /// A run of the same question that has not come to its end.
 #[derive(Debug)]
 pub(crate) struct SimilarRun {
-    pub(crate) tenure: Tenure,
+    pub(crate) ownership: Ownership,
     pub(crate) run_id: RunId,
     pub(crate) status: String,
     pub(crate) created_at_ms: i64,
@@ -136,14 +136,14 @@ impl RunRow {
 impl StoredRow {
     /// Whether the row is as it was written.
     pub(crate) fn is_sound(&self) -> bool {
-        self.row.checksum().holds(self.checksum)
+        self.row.checksum().matches(self.checksum)
     }
 
     /// The line of the list.
     pub(crate) fn summary(self, cost_lacks_calls: bool) -> Result<RunSummary, Failure> {
         let is_damaged = !self.is_sound();
         let row = self.row;
-        let unreadable = |cause: &dyn std::fmt::Display| fault::unreadable("a run", cause);
+        let unreadable = |cause: &dyn std::fmt::Display| error::unreadable("a run", cause);
         Ok(RunSummary {
             run_id: row.run_id.parse::<RunId>().map_err(|cause| unreadable(&cause))?,
             status: serde_json::from_value(Value::String(row.status)).map_err(|cause| unreadable(&cause))?,
@@ -167,12 +167,12 @@ impl RunRecord {
     pub(crate) fn plan(&self) -> Result<Arc<RunPlan>, Failure> {
         serde_json::from_str(&self.plan_json)
             .map(Arc::new)
-            .map_err(|cause| fault::unreadable("a plan", &cause))
+            .map_err(|cause| error::unreadable("a plan", &cause))
     }
 
     /// Whether the plan is as it was written.
     pub(crate) fn is_plan_sound(&self) -> bool {
-        plan_checksum(&self.stored.row.run_id, &self.plan_json).holds(self.plan_checksum)
+        plan_checksum(&self.stored.row.run_id, &self.plan_json).matches(self.plan_checksum)
     }
 }
 

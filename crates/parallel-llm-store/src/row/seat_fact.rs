@@ -52,7 +52,7 @@ pub(crate) struct StoredFact {
 impl StoredFact {
     /// Whether the fact is as it was written.
     pub(crate) fn is_sound(&self) -> bool {
-        self.fact.checksum(self.asked_by.as_deref()).holds(self.checksum)
+        self.fact.checksum(self.asked_by.as_deref()).matches(self.checksum)
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct IndexedText {
 
 /// Which runs to index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Behind {
+pub(crate) enum IndexScope {
     /// All, because somebody searches.
     All,
     /// Those that are over: nothing more is to come of them.

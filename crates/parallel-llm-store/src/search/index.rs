@@ -3,11 +3,11 @@
 //! What always holds: only runs that keep their texts are in it, and the words of a text are the same each time, because a
 //! text never changes.
 
-use super::passage::searched;
+use super::passage::searchable_text;
 use super::word;
 use crate::database::{Reader, Transaction};
-use crate::fault::DatabaseError;
-use crate::row::text_row::{Behind, IndexedText};
+use crate::error::DatabaseError;
+use crate::row::text_row::{IndexScope, IndexedText};
 
 /// Bytes of text that are indexed in one transaction: some twenty milliseconds that others may have to wait.
 pub(crate) const INDEX_BYTES: usize = 128 * 1024;
@@ -22,7 +22,7 @@ pub(crate) struct TakenOut {
 }
 
 /// Indexes what is missing, as far as one transaction goes, and says whether there may be more.
-pub(crate) async fn fill(transaction: &mut Transaction, behind: Behind) -> Result<bool, DatabaseError> {
+pub(crate) async fn fill(transaction: &mut Transaction, behind: IndexScope) -> Result<bool, DatabaseError> {
     let mut bytes_left = INDEX_BYTES;
     while bytes_left > 0 {
         let Some(run_id) = transaction.reader().unindexed_run(behind).await? else { return Ok(false) };
@@ -81,5 +81,5 @@ pub(crate) async fn take_out(
 
 async fn indexed_text(reader: &mut Reader<'_>, text_id: i64) -> Result<IndexedText, DatabaseError> {
     let stored = reader.text_of_id(text_id, None).await?;
-    Ok(IndexedText { text_id, line: word::line(&searched(&stored.hash, stored.text)) })
+    Ok(IndexedText { text_id, line: word::line(&searchable_text(&stored.hash, stored.text)) })
 }

@@ -6,7 +6,7 @@ use parallel_llm_engine::{Message, Role, RunPlan};
 pub(crate) const PLAN_HASH: &str = "";
 
 /// What of a text is searched: of a plan its question, of any other all.
-pub(crate) fn searched(hash: &str, text: String) -> String {
+pub(crate) fn searchable_text(hash: &str, text: String) -> String {
     if hash != PLAN_HASH {
         return text;
     }

@@ -39,7 +39,7 @@ impl SearchQuery {
     }
 
     /// Whether a text has all of the phrases.
-    pub(crate) fn stands_in(&self, text: &str) -> bool {
+    pub(crate) fn matches(&self, text: &str) -> bool {
         self.phrases.iter().all(|phrase| follow_each_other(phrase, text))
     }
 
@@ -86,7 +86,7 @@ mod tests {
             ("a", "nothing", false),
         ] {
             assert_eq!(
-                SearchQuery::of(typed).map(|query| query.stands_in(text)),
+                SearchQuery::of(typed).map(|query| query.matches(text)),
                 Ok(stands),
                 "{typed} in {text}"
             );

@@ -13,21 +13,21 @@ use parallel_llm_engine::{Code, Failure};
 
 use super::lock::FileLock;
 use super::{Database, copy};
-use crate::backup::{BackedUp, Restored};
+use crate::backup::{Backup, Restored};
 use crate::clock;
-use crate::fault;
+use crate::error;
 use crate::file;
-use crate::inspection::{Damages, Soundness};
+use crate::inspection::{DamageReport, Integrity};
 use crate::spill::Spills;
 
 /// How long it may take to copy a database, and to read one through: some hundred gigabytes.
 const TIME_MAX: Duration = Duration::from_secs(3_600);
-/// Names that are tried for what is kept of an earlier database: one a second, and some to spare.
+/// Names that are attempted for what is kept of an earlier database: one a second, and some to spare.
 const NAMES_MAX: u32 = 100;
 
 impl Database {
     /// Writes a backup to this new file. Whoever writes the database meanwhile does not wait for it.
-    pub(crate) async fn back_up(&self, to: &Path) -> Result<BackedUp, Failure> {
+    pub(crate) async fn back_up(&self, to: &Path) -> Result<Backup, Failure> {
         let path = std::path::absolute(to).map_err(|cause| unwritable(to, &cause))?;
         if path.symlink_metadata().is_ok() {
             return Err(taken(&path));
@@ -42,7 +42,7 @@ impl Database {
     }
 }
 
-async fn write(database: &Database, part: &Path, path: &Path) -> Result<BackedUp, Failure> {
+async fn write(database: &Database, part: &Path, path: &Path) -> Result<Backup, Failure> {
     file::create_private(part).map_err(|cause| unwritable(path, &cause))?;
     copy::write(&database.readers, part, TIME_MAX).await?;
     let runs = copy::count_runs(part).await?;
@@ -56,7 +56,7 @@ async fn write(database: &Database, part: &Path, path: &Path) -> Result<BackedUp
         io::ErrorKind::AlreadyExists => taken(path),
         _ => unwritable(path, &cause),
     })?;
-    Ok(BackedUp { path: path.to_owned(), runs, bytes })
+    Ok(Backup { path: path.to_owned(), runs, bytes })
 }
 
 /// Puts a backup in the place of the database at `path`, which nobody may have open, this process neither. The backup is
@@ -66,9 +66,9 @@ async fn write(database: &Database, part: &Path, path: &Path) -> Result<BackedUp
 /// Fails with `usage` where `from` is no backup, with `damaged` where it is not what was written, and with `busy` while
 /// another process has the database open; nothing is changed then.
 pub async fn restore(path: &Path, spill_folders: &[PathBuf], from: &Path) -> Result<Restored, Failure> {
-    let path = std::path::absolute(path).map_err(|cause| fault::file(path, &cause))?;
+    let path = std::path::absolute(path).map_err(|cause| error::file(path, &cause))?;
     check_source(&path, from)?;
-    file::make_folder_of(&path).map_err(|cause| fault::file(&path, &cause))?;
+    file::make_folder_of(&path).map_err(|cause| error::file(&path, &cause))?;
     let copied = file::beside(&path, &format!(".{}.restoring", std::process::id()));
     let restored = put_in_place(&path, from, &copied).await;
     for ending in ["", "-wal", "-shm", "-journal"] {
@@ -93,16 +93,16 @@ fn check_source(path: &Path, from: &Path) -> Result<(), Failure> {
         }
         Ok(_) => return Ok(()),
     };
-    Err(fault::no_backup(from, &why))
+    Err(error::no_backup(from, &why))
 }
 
 async fn put_in_place(path: &Path, from: &Path, copied: &Path) -> Result<(u64, Option<PathBuf>), Failure> {
     take_copy(from, copied).await?;
     match copy::check(copied, from, TIME_MAX).await? {
-        Soundness::Sound => {}
-        Soundness::Damaged(damages) => return Err(damaged(from, &damages)),
-        Soundness::Unfinished => {
-            return Err(fault::no_backup(from, "it could not be read through in an hour"));
+        Integrity::Intact => {}
+        Integrity::Damaged(damages) => return Err(damaged(from, &damages)),
+        Integrity::Unfinished => {
+            return Err(error::no_backup(from, "it could not be read through in an hour"));
         }
     }
     let runs = copy::count_runs(copied).await?;
@@ -110,15 +110,15 @@ async fn put_in_place(path: &Path, from: &Path, copied: &Path) -> Result<(u64, O
     let _lock = FileLock::wait_to_open(&file::beside(path, ".lock")).await?;
     let before = if path.exists() {
         file::check_unused(path).map_err(|cause| in_use(path, &cause))?;
-        copy::bring_log_home(path).await;
-        Some(set_aside(path).map_err(|cause| fault::file(path, &cause))?)
+        copy::checkpoint_wal(path).await;
+        Some(set_aside(path).map_err(|cause| error::file(path, &cause))?)
     } else {
         None
     };
     let place = fs::rename(copied, path).and_then(|()| file::sync_folder_of(path));
     place.map_err(|cause| {
         put_back(before.as_deref(), path);
-        fault::file(path, &cause)
+        error::file(path, &cause)
     })?;
     Ok((runs, before))
 }
@@ -132,7 +132,7 @@ async fn take_copy(from: &Path, copied: &Path) -> Result<(), Failure> {
         target.sync_all()
     };
     let taken = tokio::task::spawn_blocking(take).await.unwrap_or_else(|error| Err(io::Error::other(error)));
-    taken.map_err(|cause| fault::file(copied, &cause))
+    taken.map_err(|cause| error::file(copied, &cause))
 }
 
 /// Keeps the database that stands there under another name, with its log where that could not be brought home, and says
@@ -177,15 +177,15 @@ fn unwritable(path: &Path, cause: &io::Error) -> Failure {
     Failure::new(Code::OutputUnwritable, message).with_next(Advice::NameWritableFile)
 }
 
-fn damaged(from: &Path, damages: &Damages) -> Failure {
-    let first = damages.troubles.first().map_or("", String::as_str).replace('\n', " ");
+fn damaged(from: &Path, damages: &DamageReport) -> Failure {
+    let first = damages.problems.first().map_or("", String::as_str).replace('\n', " ");
     let message = format!("the backup `{}` is damaged, and nothing was changed: {first}", from.display());
     Failure::new(Code::Damaged, message).with_next(Advice::RestoreAnotherBackup)
 }
 
 fn in_use(path: &Path, cause: &io::Error) -> Failure {
     if cause.kind() != io::ErrorKind::WouldBlock {
-        return fault::file(path, cause);
+        return error::file(path, cause);
     }
     let message = format!("another process has `{}` open, and nothing was changed", path.display());
     Failure::new(Code::Busy, message).with_next(Advice::EndOtherPrograms)

@@ -8,7 +8,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, Sqlite};
 
-use crate::fault::{self, DatabaseError};
+use crate::error::{self, DatabaseError};
 use crate::file::{self, Identity};
 
 /// Reads within a snapshot or a transaction.
@@ -92,7 +92,7 @@ impl WriteConnection {
 
     /// Moves what is in the write-ahead log into the database, as far as no reader is in the way. To be done between
     /// transactions, so that nobody's commit waits for it.
-    pub(crate) async fn bring_log_home(&mut self, wait: Duration) {
+    pub(crate) async fn checkpoint_wal(&mut self, wait: Duration) {
         let Ok(mut connection) = self.take(wait).await else { return };
         // What stays in the log is as safe there.
         if sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await.is_ok() {
@@ -102,7 +102,7 @@ impl WriteConnection {
 
     /// Empties the write-ahead log; `false` where a reader is in the way. It waits for nobody, because everybody would wait
     /// for it.
-    pub(crate) async fn empty_log(&mut self) -> bool {
+    pub(crate) async fn truncate_wal(&mut self) -> bool {
         let Ok(mut connection) = self.take(Duration::ZERO).await else { return false };
         let emptied = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut connection).await;
         self.put_back(connection);
@@ -117,7 +117,7 @@ impl WriteConnection {
             Ok(now) if self.identity.is_none_or(|then| then == now) => Ok(()),
             // Where nothing can be said of the file, the database itself says what is wrong.
             Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => Ok(()),
-            _ => Err(fault::replaced(path)),
+            _ => Err(error::replaced(path)),
         }
     }
 

@@ -12,7 +12,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::connection::Reader;
 use super::row::{event, event_columns, piece, piece_columns, plan_column, run_columns, run_row};
 use super::seats::{self, facts_columns};
-use crate::inspection::Damages;
+use crate::inspection::DamageReport;
 use crate::row::call_row::{CallEnd, CallKey, CallSpend, SentCall};
 use crate::row::checksum;
 use crate::row::compressed::decompressed;
@@ -20,65 +20,65 @@ use crate::row::integer;
 use crate::row::run_row::plan_checksum;
 
 /// Troubles that are named. More say the same.
-const TROUBLES_MAX: usize = 10;
+const PROBLEMS_MAX: usize = 10;
 /// Damaged runs that are looked for. With more, the database is restored, and no run is looked at by itself.
 const RUNS_MAX: usize = 1_000;
 
 /// What is looked through: its rows, each beginning with its run, and whether one of them is as it was written.
-struct Part {
+struct Check {
     /// What a row of it is called.
     name: &'static str,
     sql: &'static str,
     is_sound: fn(&SqliteRow) -> Result<bool, sqlx::Error>,
 }
 
-const PARTS: [Part; 7] = [
-    Part {
+const CHECKS: [Check; 7] = [
+    Check {
         name: "the row",
         sql: concat!("SELECT ", run_columns!(), " FROM runs"),
         is_sound: |row| Ok(run_row(row, 0)?.is_sound()),
     },
-    Part {
+    Check {
         name: "the plan",
         sql: concat!("SELECT run_id, ", plan_column!(), ", plan_checksum FROM runs"),
         is_sound: |row| {
             let plan_json = decompressed(row.try_get(1)?);
-            Ok(plan_checksum(row.try_get(0)?, &plan_json).holds(row.try_get(2)?)
+            Ok(plan_checksum(row.try_get(0)?, &plan_json).matches(row.try_get(2)?)
                 && serde_json::from_str::<RunPlan>(&plan_json).is_ok())
         },
     },
-    Part {
+    Check {
         name: "an event",
         sql: concat!("SELECT run_id, ", event_columns!(), " FROM events"),
         is_sound: |row| Ok(event(row, 1)?.recorded(row.try_get(0)?).is_ok()),
     },
-    Part {
+    Check {
         name: "a text",
         sql: "SELECT run_id, hash, body FROM texts WHERE hash <> ''",
         is_sound: |row| Ok(checksum::is_of_hash(&decompressed(row.try_get(2)?), row.try_get(1)?)),
     },
-    Part {
+    Check {
         name: "a text on its way",
         sql: concat!("SELECT run_id, ", piece_columns!(), " FROM pieces"),
         is_sound: |row| Ok(piece(row, 1)?.is_sound(row.try_get(0)?)),
     },
-    Part {
+    Check {
         name: "the cost of a call",
         sql: "SELECT run_id, place, attempt, provider, model, sent_at_ms, asked_by, worst_pico_usd, sent_checksum, \
               ended_at_ms, outcome, code, end_checksum, cost_pico_usd, cost_is_estimate, input_tokens, output_tokens, \
               reasoning_tokens, cached_tokens, spend_checksum FROM calls",
         is_sound: is_sound_call,
     },
-    Part {
+    Check {
         name: "what became of a seat",
         sql: concat!("SELECT ", facts_columns!(), " FROM seats"),
         is_sound: |row| Ok(seats::fact(row)?.is_sound()),
     },
 ];
 
-/// One trouble.
+/// One problem.
 pub(super) struct Finding {
-    pub(super) trouble: String,
+    pub(super) problem: String,
     /// The run it is about, where it is about one. Damaged itself, it may be no id.
     pub(super) run_id: Option<String>,
 }
@@ -86,14 +86,14 @@ pub(super) struct Finding {
 /// What is found, as it comes up.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    troubles: Vec<String>,
+    problems: Vec<String>,
     runs: BTreeSet<RunId>,
 }
 
 impl Findings {
     pub(super) fn add(&mut self, finding: Finding) {
-        if self.troubles.len() < TROUBLES_MAX {
-            self.troubles.push(finding.trouble);
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(finding.problem);
         }
         self.runs.extend(finding.run_id.and_then(|id| id.parse::<RunId>().ok()));
     }
@@ -103,26 +103,26 @@ impl Findings {
     }
 
     /// What is to be reported; `None` where nothing was found.
-    pub(super) fn damages(self) -> Option<Damages> {
+    pub(super) fn damages(self) -> Option<DamageReport> {
         let runs = self.runs.into_iter().collect();
-        (!self.troubles.is_empty()).then_some(Damages { troubles: self.troubles, runs })
+        (!self.problems.is_empty()).then_some(DamageReport { problems: self.problems, runs })
     }
 }
 
-/// Adds the troubles there are, until there are enough of them.
+/// Adds the problems there are, until there are enough of them.
 pub(super) async fn check(
     connection: &mut SqliteConnection,
     findings: &mut Findings,
 ) -> Result<(), sqlx::Error> {
-    for part in &PARTS {
-        let mut rows = sqlx::query(AssertSqlSafe(part.sql)).fetch(&mut *connection);
+    for check in &CHECKS {
+        let mut rows = sqlx::query(AssertSqlSafe(check.sql)).fetch(&mut *connection);
         while let Some(row) = rows.try_next().await? {
             // A value of another type than was written is as damaged as another value.
-            if !(part.is_sound)(&row).unwrap_or(false) {
+            if !(check.is_sound)(&row).unwrap_or(false) {
                 let run_id: Option<String> = row.try_get(0).ok();
                 let run = run_id.as_deref().unwrap_or("?");
-                let trouble = format!("{} of the run {run} is not what was written", part.name);
-                findings.add(Finding { trouble, run_id });
+                let problem = format!("{} of the run {run} is not what was written", check.name);
+                findings.add(Finding { problem, run_id });
             }
             if findings.is_full() {
                 return Ok(());
@@ -134,12 +134,12 @@ pub(super) async fn check(
     let missing: Vec<String> =
         sqlx::query_scalar(sql).bind(integer(RUNS_MAX as u64)).fetch_all(&mut *connection).await?;
     for run_id in missing {
-        let trouble = format!("an event of the run {run_id} is missing");
-        findings.add(Finding { trouble, run_id: Some(run_id) });
+        let problem = format!("an event of the run {run_id} is missing");
+        findings.add(Finding { problem, run_id: Some(run_id) });
     }
     let tokens = Reader { connection }.tokens().await;
     if !tokens.is_ok_and(|tokens| tokens.into_iter().all(|token| token.checked().is_ok())) {
-        findings.add(Finding { trouble: "a token is not what was written".to_owned(), run_id: None });
+        findings.add(Finding { problem: "a token is not what was written".to_owned(), run_id: None });
     }
     Ok(())
 }
@@ -171,11 +171,11 @@ fn is_sound_call(row: &SqliteRow) -> Result<bool, sqlx::Error> {
     let has_no_end =
         ["sent", "unknown"].contains(&&*end.outcome) && end.ended_at_ms.is_none() && end.code.is_none();
     let is_end_sound =
-        if end_checksum.is_none() && is_new { has_no_end } else { end.checksum(&key).holds(end_checksum) };
+        if end_checksum.is_none() && is_new { has_no_end } else { end.checksum(&key).matches(end_checksum) };
     let is_spend_sound = if spend_checksum.is_none() && is_new {
         spend == CallSpend::default()
     } else {
-        spend.checksum(&key).holds(spend_checksum)
+        spend.checksum(&key).matches(spend_checksum)
     };
-    Ok(sent.checksum().holds(sent_checksum) && is_end_sound && is_spend_sound)
+    Ok(sent.checksum().matches(sent_checksum) && is_end_sound && is_spend_sound)
 }

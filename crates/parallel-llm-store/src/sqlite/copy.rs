@@ -7,10 +7,10 @@ use parallel_llm_engine::{Code, Failure};
 use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use sqlx::{ConnectOptions as _, Connection as _};
 
-use super::error::{INTERRUPTED, NO_DATABASE, code};
+use super::result_code::{INTERRUPTED, NO_DATABASE, code};
 use super::{APPLICATION_ID, Header, MIGRATIONS, inspect, migrate, options, unopened, writing};
-use crate::fault::{self, DatabaseError};
-use crate::inspection::{Soundness, Thoroughness};
+use crate::error::{self, DatabaseError};
+use crate::inspection::{CheckDepth, Integrity};
 use crate::row::count;
 
 /// How long a database that nobody else has open is waited for.
@@ -58,7 +58,7 @@ pub(super) async fn count_runs(path: &Path) -> Result<u64, Failure> {
 }
 
 /// Brings a copy of `named` up to date, and reads it through. Failures call it by that name.
-pub(super) async fn check(path: &Path, named: &Path, within: Duration) -> Result<Soundness, Failure> {
+pub(super) async fn check(path: &Path, named: &Path, within: Duration) -> Result<Integrity, Failure> {
     let mut connection = writing(options(path), WAIT).connect().await.map_err(unusable(named))?;
     let checked = checked(&mut connection, named, within).await;
     drop(connection.close().await);
@@ -69,16 +69,16 @@ async fn checked(
     connection: &mut SqliteConnection,
     named: &Path,
     within: Duration,
-) -> Result<Soundness, Failure> {
+) -> Result<Integrity, Failure> {
     let header = Header::read(connection).await.map_err(unusable(named))?;
     match header.application_id {
-        _ if header.is_new => return Err(fault::no_backup(named, "it is empty")),
+        _ if header.is_new => return Err(error::no_backup(named, "it is empty")),
         APPLICATION_ID => header.check(named)?,
-        _ => return Err(fault::no_backup(named, "it is a database of another program")),
+        _ => return Err(error::no_backup(named, "it is a database of another program")),
     }
     // One whose pages do not fit together is not to be changed: only reported.
-    let pages = inspect::check(connection, Thoroughness::Quick, within).await?;
-    if pages != Soundness::Sound {
+    let pages = inspect::check(connection, CheckDepth::Quick, within).await?;
+    if pages != Integrity::Intact {
         return Ok(pages);
     }
     if header.user_version < MIGRATIONS.len() {
@@ -87,19 +87,19 @@ async fn checked(
     // In one file again, whatever it was copied from.
     let sql = "PRAGMA journal_mode = DELETE";
     sqlx::query(sql).persistent(false).execute(&mut *connection).await.map_err(unopened(named))?;
-    Ok(inspect::check(connection, Thoroughness::Whole, within).await?)
+    Ok(inspect::check(connection, CheckDepth::Full, within).await?)
 }
 
 /// Says why a file cannot be read.
 fn unusable(named: &Path) -> impl Fn(sqlx::Error) -> Failure {
     move |cause| match code(&cause) {
-        Some(NO_DATABASE) => fault::no_backup(named, "it is not a database"),
+        Some(NO_DATABASE) => error::no_backup(named, "it is not a database"),
         _ => unopened(named)(cause),
     }
 }
 
 /// Moves what is in the write-ahead log of a database that nobody has open into its file, where both can be read.
-pub(super) async fn bring_log_home(path: &Path) {
+pub(super) async fn checkpoint_wal(path: &Path) {
     if let Ok(mut connection) = options(path).busy_timeout(WAIT).connect().await {
         // What is too damaged for it keeps its log beside it.
         let _ = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await;

@@ -11,9 +11,9 @@ use sqlx::sqlite::SqliteRow;
 use super::connection::{Reader, Transaction};
 use super::row::{event, event_columns, piece, piece_columns};
 use super::{Batch, ROWS_MAX, ledger, seats};
-use crate::fault::DatabaseError;
-use crate::ledger::LedgerChanges;
-use crate::row::changes::Changes;
+use crate::error::DatabaseError;
+use crate::ledger::LedgerRows;
+use crate::row::append_rows::AppendRows;
 use crate::row::compressed::decompressed;
 use crate::row::event_row::{EventRow, PieceRow, slot_json};
 use crate::row::integer;
@@ -108,8 +108,8 @@ impl Transaction {
     /// Writes the rows of an append.
     pub(crate) async fn apply(
         &mut self,
-        changes: &Changes<'_>,
-        money: &LedgerChanges,
+        changes: &AppendRows<'_>,
+        money: &LedgerRows,
     ) -> Result<(), DatabaseError> {
         // Together, because a way to SQLite's thread and back costs more than most of the statements.
         let mut batch = Batch::default();
@@ -123,7 +123,7 @@ impl Transaction {
     }
 }
 
-fn insert_events(batch: &mut Batch, changes: &Changes<'_>) {
+fn insert_events(batch: &mut Batch, changes: &AppendRows<'_>) {
     for rows in changes.events.chunks(ROWS_MAX) {
         batch.push("INSERT INTO events (run_id, seq, elapsed_ms, at_ms, body, checksum) ");
         batch.push_values(rows, |mut columns, row| {
@@ -135,7 +135,7 @@ fn insert_events(batch: &mut Batch, changes: &Changes<'_>) {
 }
 
 /// A text is kept once per run, however often it is carried.
-fn insert_texts(batch: &mut Batch, changes: &Changes<'_>) {
+fn insert_texts(batch: &mut Batch, changes: &AppendRows<'_>) {
     let texts: Vec<_> = changes.texts.into_iter().flatten().collect();
     for texts in texts.chunks(ROWS_MAX) {
         batch.push("INSERT INTO texts (run_id, hash, body) ");
@@ -146,7 +146,7 @@ fn insert_texts(batch: &mut Batch, changes: &Changes<'_>) {
     }
 }
 
-fn forget_pieces(batch: &mut Batch, changes: &Changes<'_>) {
+fn forget_pieces(batch: &mut Batch, changes: &AppendRows<'_>) {
     if changes.is_closed {
         batch.push("DELETE FROM pieces WHERE run_id = ").push_bind(&*changes.run_id).push("; ");
         return;

@@ -12,10 +12,10 @@ use tokio::time::Instant;
 
 use super::Database;
 use super::contents::{self, Finding, Findings};
-use super::error::{CORRUPT, INTERRUPTED, code};
-use crate::fault::DatabaseError;
+use super::result_code::{CORRUPT, INTERRUPTED, code};
+use crate::error::DatabaseError;
 use crate::file;
-use crate::inspection::{DatabaseState, Soundness, Thoroughness};
+use crate::inspection::{CheckDepth, DatabaseState, Integrity};
 use crate::row::count;
 
 /// Steps of SQLite's machine between two looks at the clock: well under a millisecond.
@@ -46,14 +46,14 @@ impl Database {
     /// that is given up would leave one of those that read in the middle of it.
     pub(crate) async fn check(
         &self,
-        thoroughness: Thoroughness,
+        depth: CheckDepth,
         within: Duration,
-    ) -> Result<Soundness, DatabaseError> {
+    ) -> Result<Integrity, DatabaseError> {
         let mut connection = self.readers.connect_options().connect().await?;
-        let soundness = check(&mut connection, thoroughness, within).await;
+        let integrity = check(&mut connection, depth, within).await;
         // What cannot be closed is dropped.
         drop(connection.close().await);
-        soundness
+        integrity
     }
 }
 
@@ -76,43 +76,43 @@ pub(super) async fn limit_time(
 /// As [`Database::check`], on this connection, on which nothing else is done within that time.
 pub(super) async fn check(
     connection: &mut SqliteConnection,
-    thoroughness: Thoroughness,
+    depth: CheckDepth,
     within: Duration,
-) -> Result<Soundness, DatabaseError> {
+) -> Result<Integrity, DatabaseError> {
     limit_time(connection, within).await?;
     let mut findings = Findings::default();
-    let looked = match look(connection, thoroughness, &mut findings).await {
+    let result = match collect_findings(connection, depth, &mut findings).await {
         Err(cause) if code(&cause) == Some(CORRUPT) => {
-            findings.add(Finding { trouble: cause.to_string(), run_id: None });
+            findings.add(Finding { problem: cause.to_string(), run_id: None });
             Ok(())
         }
-        looked => looked,
+        result => result,
     };
-    match (looked, findings.damages()) {
-        (_, Some(damages)) => Ok(Soundness::Damaged(damages)),
-        (Ok(()), None) => Ok(Soundness::Sound),
-        (Err(cause), None) if code(&cause) == Some(INTERRUPTED) => Ok(Soundness::Unfinished),
+    match (result, findings.damages()) {
+        (_, Some(damages)) => Ok(Integrity::Damaged(damages)),
+        (Ok(()), None) => Ok(Integrity::Intact),
+        (Err(cause), None) if code(&cause) == Some(INTERRUPTED) => Ok(Integrity::Unfinished),
         (Err(cause), None) => Err(cause.into()),
     }
 }
 
 /// Adds what is wrong: of the pages, then of what the rows hold as far as they can still be read.
-async fn look(
+async fn collect_findings(
     connection: &mut SqliteConnection,
-    thoroughness: Thoroughness,
+    depth: CheckDepth,
     findings: &mut Findings,
 ) -> Result<(), sqlx::Error> {
-    // Ten troubles say as much as a hundred.
-    let sql = match thoroughness {
-        Thoroughness::Quick => "PRAGMA quick_check(10)",
-        Thoroughness::Whole => "PRAGMA integrity_check(10)",
+    // Ten problems say as much as a hundred.
+    let sql = match depth {
+        CheckDepth::Quick => "PRAGMA quick_check(10)",
+        CheckDepth::Full => "PRAGMA integrity_check(10)",
     };
     let lines: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut *connection).await?;
-    for trouble in lines.into_iter().filter(|line| line != "ok") {
-        findings.add(Finding { trouble, run_id: None });
+    for problem in lines.into_iter().filter(|line| line != "ok") {
+        findings.add(Finding { problem, run_id: None });
     }
-    match thoroughness {
-        Thoroughness::Quick => Ok(()),
-        Thoroughness::Whole => contents::check(connection, findings).await,
+    match depth {
+        CheckDepth::Quick => Ok(()),
+        CheckDepth::Full => contents::check(connection, findings).await,
     }
 }

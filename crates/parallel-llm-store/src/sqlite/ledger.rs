@@ -5,11 +5,11 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::connection::Reader;
-use super::row::{self, tenure};
+use super::row::{self, ownership};
 use super::{Batch, ROWS_MAX};
 use crate::costs::{CostBy, CostLine, CostQuery};
-use crate::fault::DatabaseError;
-use crate::ledger::LedgerChanges;
+use crate::error::DatabaseError;
+use crate::ledger::LedgerRows;
 use crate::row::call_row::{HeardCall, ProviderSpend, ReconciledCall, ReservedSum, SentCall};
 use crate::row::count;
 use crate::row::event_row::slot_json;
@@ -67,7 +67,7 @@ impl Reader<'_> {
         let mut reserved = Vec::new();
         for found in query.fetch_all(&mut *self.connection).await? {
             reserved.push(ReservedSum {
-                tenure: tenure(&found, 0)?,
+                ownership: ownership(&found, 0)?,
                 provider: found.try_get(3)?,
                 amount: row::sum(&found, 4)?,
             });
@@ -104,7 +104,7 @@ impl Reader<'_> {
 }
 
 /// Writes what an append changes in the ledger.
-pub(super) fn write(batch: &mut Batch, run_id: &str, changes: &LedgerChanges) {
+pub(super) fn write(batch: &mut Batch, run_id: &str, changes: &LedgerRows) {
     if changes.settles {
         settle(batch, run_id);
     }
@@ -195,7 +195,7 @@ fn update_reconciled(batch: &mut Batch, call: &ReconciledCall) {
     batch.push(" AND attempt = ").push_bind(key.attempt).push("; ");
 }
 
-fn reserve(batch: &mut Batch, run_id: &str, changes: &LedgerChanges) {
+fn reserve(batch: &mut Batch, run_id: &str, changes: &LedgerRows) {
     if !changes.released.is_empty() {
         batch.push("DELETE FROM holds WHERE run_id = ").push_bind(run_id).push(" AND place IN (");
         let mut slots = batch.separated(", ");

@@ -12,7 +12,7 @@ use std::time::Duration;
 use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 use parallel_llm_engine::{Code, Failure};
 
-use crate::fault;
+use crate::error;
 use crate::file;
 
 /// How long to wait for the others. An opening takes milliseconds, so even a crowd of hundreds is through.
@@ -30,14 +30,14 @@ pub(crate) struct FileLock {
 impl FileLock {
     /// Waits for the exclusive right to open the database of this lock file.
     pub(crate) async fn wait_to_open(path: &Path) -> Result<Self, Failure> {
-        let file = file::open_private(path).map_err(|cause| fault::file(path, &cause))?;
-        try_lock_of_range(&file).map_err(|cause| fault::lockless(path, &cause))?;
+        let file = file::open_private(path).map_err(|cause| error::file(path, &cause))?;
+        try_lock_of_range(&file).map_err(|cause| error::lockless(path, &cause))?;
         let wait = async {
             loop {
                 match file.try_lock() {
                     Ok(()) => return Ok(()),
                     Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
-                    Err(TryLockError::Error(cause)) => return Err(fault::lockless(path, &cause)),
+                    Err(TryLockError::Error(cause)) => return Err(error::lockless(path, &cause)),
                 }
             }
         };
@@ -48,12 +48,12 @@ impl FileLock {
     /// Takes the exclusive right to purge. Fails with `busy` if another process has it: it would take words that one
     /// process marks while another rewrites the index for overwritten ones.
     pub(crate) fn purge(path: &Path) -> Result<Self, Failure> {
-        let file = file::open_private(path).map_err(|cause| fault::file(path, &cause))?;
+        let file = file::open_private(path).map_err(|cause| error::file(path, &cause))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::WouldBlock) => Err(Failure::new(Code::Busy, "another process is purging runs")
                 .with_next(Advice::SayAgainAfterIt)),
-            Err(TryLockError::Error(cause)) => Err(fault::lockless(path, &cause)),
+            Err(TryLockError::Error(cause)) => Err(error::lockless(path, &cause)),
         }
     }
 }

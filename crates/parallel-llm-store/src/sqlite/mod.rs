@@ -8,12 +8,12 @@ pub(crate) mod backup;
 mod connection;
 mod contents;
 mod copy;
-mod error;
 mod events;
 mod inspect;
 mod ledger;
 mod lock;
 mod purge;
+mod result_code;
 mod row;
 mod runs;
 mod search;
@@ -30,7 +30,7 @@ use sqlx::sqlite::{
 };
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, QueryBuilder, Row as _};
 
-use crate::fault::{self, DatabaseError};
+use crate::error::{self, DatabaseError};
 use crate::file;
 
 use connection::{ReadConnection, Snapshot};
@@ -57,7 +57,7 @@ const WRITE_WAIT_MAX: Duration = Duration::from_secs(3_600);
 const READERS_MAX: u32 = 4;
 /// Pages in the write-ahead log at which SQLite itself brings them home, within a commit. Eight times its default:
 /// the writer does it earlier, when nobody waits.
-const LOG_PAGES_MAX: &str = "8000";
+const WAL_PAGES_MAX: &str = "8000";
 /// Rows that one statement writes. A panel of twenty begins in fewer; each number of rows is a statement of its own
 /// to prepare, and those at hand are bounded.
 const ROWS_MAX: usize = 32;
@@ -84,10 +84,10 @@ pub(crate) struct Opened {
 impl Database {
     /// Opens the database of this path, made where there is none. `wait` is how long opening waits for other processes.
     pub(crate) async fn open(path: &Path, wait: Duration) -> Result<Opened, Failure> {
-        let path = std::path::absolute(path).map_err(|cause| fault::file(path, &cause))?;
-        file::make_folder_of(&path).map_err(|cause| fault::file(&path, &cause))?;
+        let path = std::path::absolute(path).map_err(|cause| error::file(path, &cause))?;
+        file::make_folder_of(&path).map_err(|cause| error::file(&path, &cause))?;
         let lock = FileLock::wait_to_open(&file::beside(&path, ".lock")).await?;
-        file::make_private(&path).map_err(|cause| fault::file(&path, &cause))?;
+        file::make_private(&path).map_err(|cause| error::file(&path, &cause))?;
         let wait = wait.min(WRITE_WAIT_MAX);
         let options = writing(options(&path), wait);
         let connection = prepare(&options, &path).await?;
@@ -145,7 +145,7 @@ async fn prepare(options: &SqliteConnectOptions, path: &Path) -> Result<SqliteCo
     if header.user_version < MIGRATIONS.len() {
         migrate(&mut connection, header.user_version).await.map_err(unopened(path))?;
     }
-    log_ahead(&mut connection, path).await?;
+    enable_wal(&mut connection, path).await?;
     Ok(connection)
 }
 
@@ -160,7 +160,7 @@ fn writing(options: SqliteConnectOptions, wait: Duration) -> SqliteConnectOption
         .foreign_keys(true)
         // What is deleted is overwritten, so that a purge leaves nothing of what came and went before it either.
         .pragma("secure_delete", "ON")
-        .pragma("wal_autocheckpoint", LOG_PAGES_MAX)
+        .pragma("wal_autocheckpoint", WAL_PAGES_MAX)
 }
 
 /// Nobody is waited for here: the connections are made when they are first needed, and kept.
@@ -203,11 +203,11 @@ impl Header {
         if !is_sound(&self.sqlite_version) {
             let message =
                 format!("this program was built with SQLite {}, which can damage data", self.sqlite_version);
-            return Err(fault::refused(message).with_next(Advice::UseNewerSqlite));
+            return Err(error::refused(message).with_next(Advice::UseNewerSqlite));
         }
         if !self.is_new && self.application_id != APPLICATION_ID {
             let message = format!("`{path}` is a database of another program, and was not changed");
-            return Err(fault::refused(message)
+            return Err(error::refused(message)
                 .with_next([Next::Do(Advice::MoveDatabaseAway), Next::Do(Advice::SetDataFolder)]));
         }
         let (theirs, ours) = (self.user_version, MIGRATIONS.len());
@@ -215,7 +215,7 @@ impl Header {
             let message = format!(
                 "a newer version of this program wrote `{path}`: its format is {theirs}, this one knows up to {ours}"
             );
-            return Err(fault::refused(message).with_next(Advice::UseNewerProgram));
+            return Err(error::refused(message).with_next(Advice::UseNewerProgram));
         }
         Ok(())
     }
@@ -240,7 +240,7 @@ async fn migrate(connection: &mut SqliteConnection, from: usize) -> Result<(), s
 }
 
 /// Turns on write-ahead logging, so that readers and the writer never wait for each other. The file remembers it.
-async fn log_ahead(connection: &mut SqliteConnection, path: &Path) -> Result<(), Failure> {
+async fn enable_wal(connection: &mut SqliteConnection, path: &Path) -> Result<(), Failure> {
     let sql = "PRAGMA journal_mode = WAL";
     let mode: String =
         sqlx::query_scalar(sql).persistent(false).fetch_one(connection).await.map_err(unopened(path))?;

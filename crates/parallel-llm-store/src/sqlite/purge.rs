@@ -11,9 +11,9 @@ use sqlx::AssertSqlSafe;
 use tokio::time::Instant;
 
 use super::connection::{Reader, Transaction};
-use super::row::{run_id, tenure, tenure_columns};
+use super::row::{ownership, ownership_columns, run_id};
 use super::{Batch, ledger};
-use crate::fault::DatabaseError;
+use crate::error::DatabaseError;
 use crate::purge::ReclaimStep;
 
 /// Bytes of a page, as SQLite has it where nobody says.
@@ -31,11 +31,11 @@ impl Reader<'_> {
         now_ms: i64,
     ) -> Result<Vec<RunId>, DatabaseError> {
         let sql =
-            concat!("SELECT ", tenure_columns!(), ", run_id FROM runs WHERE run_id < ? ORDER BY run_id");
+            concat!("SELECT ", ownership_columns!(), ", run_id FROM runs WHERE run_id < ? ORDER BY run_id");
         let mut rows = sqlx::query(sql).bind(before.to_string()).fetch(&mut *self.connection);
         let mut runs = Vec::new();
         while let Some(row) = rows.try_next().await? {
-            if tenure(&row, 0)?.is_over(now_ms) {
+            if ownership(&row, 0)?.is_over(now_ms) {
                 runs.push(run_id(&row, 3)?);
             }
         }

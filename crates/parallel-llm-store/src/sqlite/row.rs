@@ -10,7 +10,7 @@ use sqlx::{Row as _, Sqlite};
 
 use crate::row::compressed::TextBody;
 use crate::row::event_row::{EventRow, PieceRow};
-use crate::row::owner::Tenure;
+use crate::row::ownership::Ownership;
 use crate::row::run_row::{RunRow, StoredRow};
 
 /// The plan of a row of `runs`, compressed: among the run's texts, or in the row itself where an older version wrote it.
@@ -21,13 +21,13 @@ macro_rules! plan_column {
 }
 pub(super) use plan_column;
 
-/// The columns that [`tenure`] reads.
-macro_rules! tenure_columns {
+/// The columns that [`ownership`] reads.
+macro_rules! ownership_columns {
     () => {
         "owner, lease_until_ms, closed_at_ms IS NOT NULL"
     };
 }
-pub(super) use tenure_columns;
+pub(super) use ownership_columns;
 
 /// The columns that [`run_row`] reads.
 macro_rules! run_columns {
@@ -57,9 +57,9 @@ macro_rules! piece_columns {
 }
 pub(super) use piece_columns;
 
-/// Reads [`tenure_columns`] from this column on.
-pub(super) fn tenure(row: &SqliteRow, first: usize) -> Result<Tenure, sqlx::Error> {
-    Ok(Tenure {
+/// Reads [`ownership_columns`] from this column on.
+pub(super) fn ownership(row: &SqliteRow, first: usize) -> Result<Ownership, sqlx::Error> {
+    Ok(Ownership {
         owner: row.try_get(first)?,
         lease_until_ms: row.try_get(first + 1)?,
         is_closed: row.try_get(first + 2)?,

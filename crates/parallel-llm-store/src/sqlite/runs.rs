@@ -6,12 +6,12 @@ use parallel_llm_engine::{RunId, RunPlan};
 use sqlx::Row as _;
 
 use super::connection::{Reader, Transaction, WriteConnection};
-use super::row::{RUN_COLUMNS, plan_column, run_columns, run_id, run_row, tenure, tenure_columns};
-use crate::fault::DatabaseError;
+use super::row::{RUN_COLUMNS, ownership, ownership_columns, plan_column, run_columns, run_id, run_row};
+use crate::error::DatabaseError;
 use crate::row::compressed::decompressed;
 use crate::row::filter::{RunPage, SameQuestion};
 use crate::row::new_run::{NewRun, keeps_texts, mode_name};
-use crate::row::owner::{Stamp, Tenure};
+use crate::row::ownership::{Ownership, Stamp};
 use crate::row::run_row::{
     KeyedRun, ListedRun, RunMoment, RunRecord, RunRow, SimilarRun, StoredRow, plan_checksum,
 };
@@ -24,7 +24,7 @@ macro_rules! page {
     ($status:literal, $whose:literal) => {
         concat!(
             "SELECT ",
-            tenure_columns!(),
+            ownership_columns!(),
             ", ",
             run_columns!(),
             ", EXISTS (SELECT 1 FROM calls WHERE calls.run_id = runs.run_id AND calls.cost_pico_usd IS NULL) ",
@@ -64,7 +64,7 @@ impl Reader<'_> {
         let mut listed = Vec::new();
         for row in query.fetch_all(&mut *self.connection).await? {
             listed.push(ListedRun {
-                tenure: tenure(&row, 0)?,
+                ownership: ownership(&row, 0)?,
                 stored: run_row(&row, 3)?,
                 cost_lacks_calls: row.try_get(3 + RUN_COLUMNS)?,
             });
@@ -91,7 +91,7 @@ impl Reader<'_> {
     pub(crate) async fn run(&mut self, run_id: RunId) -> Result<Option<RunRecord>, DatabaseError> {
         let sql = concat!(
             "SELECT ",
-            tenure_columns!(),
+            ownership_columns!(),
             ", epoch, ",
             plan_column!(),
             ", plan_checksum, ",
@@ -101,7 +101,7 @@ impl Reader<'_> {
         let found = sqlx::query(sql).bind(run_id.to_string()).fetch_optional(&mut *self.connection).await?;
         let Some(row) = found else { return Ok(None) };
         Ok(Some(RunRecord {
-            tenure: tenure(&row, 0)?,
+            ownership: ownership(&row, 0)?,
             epoch: count(row.try_get(3)?),
             plan_json: decompressed(row.try_get(4)?),
             plan_checksum: row.try_get(5)?,
@@ -117,10 +117,10 @@ impl Reader<'_> {
     }
 
     /// Who does a run.
-    pub(crate) async fn tenure(&mut self, run_id: RunId) -> Result<Option<Tenure>, DatabaseError> {
-        let sql = concat!("SELECT ", tenure_columns!(), " FROM runs WHERE run_id = ?");
+    pub(crate) async fn ownership(&mut self, run_id: RunId) -> Result<Option<Ownership>, DatabaseError> {
+        let sql = concat!("SELECT ", ownership_columns!(), " FROM runs WHERE run_id = ?");
         let found = sqlx::query(sql).bind(run_id.to_string()).fetch_optional(&mut *self.connection).await?;
-        Ok(found.as_ref().map(|row| tenure(row, 0)).transpose()?)
+        Ok(found.as_ref().map(|row| ownership(row, 0)).transpose()?)
     }
 
     /// Whose turn it is to write a run.
@@ -149,7 +149,7 @@ impl Reader<'_> {
     ) -> Result<Vec<SimilarRun>, DatabaseError> {
         let sql = concat!(
             "SELECT ",
-            tenure_columns!(),
+            ownership_columns!(),
             ", run_id, status, created_at_ms, ",
             // A run that has its answer, and began later, says that the question was asked anew on purpose.
             "store_mode = 'full' AND NOT EXISTS (SELECT 1 FROM runs AS newer WHERE newer.plan_hash = ?1 ",
@@ -173,7 +173,7 @@ impl Reader<'_> {
         let mut runs = Vec::new();
         for row in rows {
             runs.push(SimilarRun {
-                tenure: tenure(&row, 0)?,
+                ownership: ownership(&row, 0)?,
                 run_id: run_id(&row, 3)?,
                 status: row.try_get(4)?,
                 created_at_ms: row.try_get(5)?,

@@ -7,10 +7,10 @@ use sqlx::Row as _;
 use futures_util::TryStreamExt as _;
 
 use super::connection::{Reader, Transaction};
-use crate::fault::DatabaseError;
+use crate::error::DatabaseError;
 use crate::row::compressed::{decompressed, decompressed_to};
 use crate::row::count;
-use crate::row::text_row::{Behind, IndexedText, Passage, TextRow};
+use crate::row::text_row::{IndexScope, IndexedText, Passage, TextRow};
 
 /// Pages of the index that are written anew between two looks at the clock: some three milliseconds.
 const MERGE_PAGES: i64 = 8;
@@ -26,9 +26,12 @@ macro_rules! unindexed {
 
 impl Reader<'_> {
     /// The oldest run whose texts are not all in the index.
-    pub(crate) async fn unindexed_run(&mut self, behind: Behind) -> Result<Option<String>, DatabaseError> {
+    pub(crate) async fn unindexed_run(
+        &mut self,
+        behind: IndexScope,
+    ) -> Result<Option<String>, DatabaseError> {
         let sql = concat!("SELECT run_id FROM runs WHERE ", unindexed!(), " ORDER BY run_id LIMIT 1");
-        let query = sqlx::query_scalar(sql).bind(behind == Behind::All);
+        let query = sqlx::query_scalar(sql).bind(behind == IndexScope::All);
         Ok(query.fetch_optional(&mut *self.connection).await?)
     }
 

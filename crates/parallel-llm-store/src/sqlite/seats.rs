@@ -7,8 +7,8 @@ use sqlx::sqlite::SqliteRow;
 use super::connection::Reader;
 use super::row;
 use super::{Batch, ROWS_MAX};
-use crate::fault::DatabaseError;
-use crate::row::changes::Changes;
+use crate::error::DatabaseError;
+use crate::row::append_rows::AppendRows;
 use crate::row::seat_fact::{SeatFact, StoredFact, kind_name};
 use crate::row::{count, integer};
 
@@ -53,7 +53,7 @@ impl Reader<'_> {
 }
 
 /// Writes what became of a run's seats, in place of what was known before.
-pub(super) fn write(batch: &mut Batch, changes: &Changes<'_>) {
+pub(super) fn write(batch: &mut Batch, changes: &AppendRows<'_>) {
     for facts in changes.seats.chunks(ROWS_MAX) {
         batch.push(
             "INSERT OR REPLACE INTO seats (run_id, seat, provider, model, status, late, considered, is_base, drawn_from, \

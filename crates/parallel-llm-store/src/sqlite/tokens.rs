@@ -5,7 +5,7 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use super::connection::{Reader, Transaction};
-use crate::fault::DatabaseError;
+use crate::error::DatabaseError;
 use crate::tokens::{StoredToken, Token, scopes_json};
 
 /// All columns, as [`stored`] reads them.

@@ -9,14 +9,14 @@ use super::cached_run::CachedRun;
 use super::lease::overtaken;
 use super::{limits, repeats};
 use crate::database::Transaction;
-use crate::fault::DatabaseError;
-use crate::ledger::{self, LedgerChanges, Reservations};
-use crate::row::changes::Changes;
+use crate::error::DatabaseError;
+use crate::ledger::{self, LedgerRows, Reservations};
+use crate::row::append_rows::AppendRows;
 use crate::row::count;
 use crate::row::event_batch::EventBatch;
 use crate::row::event_row::{PieceRow, slot_json};
 use crate::row::new_run::NewRun;
-use crate::row::owner::Stamp;
+use crate::row::ownership::Stamp;
 use crate::row::run_row::RunMoment;
 use crate::writer::job::Admission;
 
@@ -57,8 +57,8 @@ pub(super) async fn append(
     if !transaction.advance_run(&cached.row, before, stamp).await? {
         return Ok(Err(overtaken(cached.run.plan.run_id)));
     }
-    let money = LedgerChanges::of(&cached.run, batch, demanded, stamp.now_ms);
-    let changes = Changes::of(&cached.run, batch, cached.row.decided_at_ms, stamp.now_ms);
+    let money = LedgerRows::of(&cached.run, batch, demanded, stamp.now_ms);
+    let changes = AppendRows::of(&cached.run, batch, cached.row.decided_at_ms, stamp.now_ms);
     transaction.apply(&changes, &money).await?;
     Ok(Ok(()))
 }

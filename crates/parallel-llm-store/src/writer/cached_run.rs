@@ -7,7 +7,7 @@ use parallel_llm_engine::{Code, Failure, Recorded, Run, RunId};
 
 use super::lease::{EPOCH_FIRST, overtaken};
 use crate::database::Reader;
-use crate::fault::{self, DatabaseError};
+use crate::error::{self, DatabaseError};
 use crate::row::damage;
 use crate::row::event_batch::EventBatch;
 use crate::row::new_run::NewRun;
@@ -36,7 +36,7 @@ impl CachedRun {
         run_id: RunId,
     ) -> Result<Admission<Self>, DatabaseError> {
         let Some(record) = reader.run(run_id).await? else {
-            return Ok(Err(fault::refused(format!("the run {run_id} was not opened, or too long ago"))));
+            return Ok(Err(error::refused(format!("the run {run_id} was not opened, or too long ago"))));
         };
         if !record.stored.is_sound() || !record.is_plan_sound() {
             return Ok(Err(damage::failure(&format!("the run {run_id}")).with_run(run_id)));

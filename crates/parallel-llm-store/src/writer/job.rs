@@ -32,9 +32,9 @@ pub(crate) enum Work {
     /// Overwrite what is left of purged runs and give free pages back, as far as one step goes. The first step begins anew.
     Reclaim { is_first: bool },
     /// Empty the write-ahead log, after the transaction.
-    EmptyLog,
+    TruncateWal,
     /// Take in what was spilled, which is done before any other work.
-    TakeIn,
+    ImportSpills,
     /// Make a token.
     CreateToken(NewToken),
     /// Revoke the token of this number.
@@ -45,7 +45,7 @@ pub(crate) enum Work {
 
 impl Work {
     /// The right to a run that is lost if this fails: the engine writes no more of it then.
-    pub(super) fn at_stake(&self) -> Option<Lease> {
+    pub(super) fn lease_at_risk(&self) -> Option<Lease> {
         match self {
             // Of one that has not begun there is nothing to lose.
             Self::Append { lease, batch } => batch.continues().then_some(*lease),
@@ -74,7 +74,7 @@ impl Work {
     }
 
     /// Whether it is worth waiting for. A text on its way and the like are not.
-    pub(super) const fn is_patient(&self) -> bool {
+    pub(super) const fn can_wait(&self) -> bool {
         !matches!(self, Self::Checkpoint { .. } | Self::NoteTokenUse(_) | Self::Release(_) | Self::Index)
     }
 
@@ -112,7 +112,7 @@ pub(crate) enum Done {
     /// How far the overwriting has come.
     Reclaimed(ReclaimStep),
     /// Whether the log is empty.
-    LogEmptied(bool),
+    WalTruncated(bool),
     /// The token as it is now, where there is one.
     Token(Option<Token>),
 }

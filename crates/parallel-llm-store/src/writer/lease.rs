@@ -5,12 +5,12 @@ use parallel_llm_engine::value::next::{Advice, Operation};
 use parallel_llm_engine::{Code, Event, Failure, RunId};
 
 use crate::database::Transaction;
-use crate::fault::{self, DatabaseError};
+use crate::error::{self, DatabaseError};
 use crate::row::count;
 use crate::row::damage;
-use crate::row::event_batch::Change;
+use crate::row::event_batch::RunEffect;
 use crate::row::new_run::keeps_texts;
-use crate::row::owner::Stamp;
+use crate::row::ownership::Stamp;
 use crate::row::run_row::RunRecord;
 use crate::writer::job::{Admission, TakenOver};
 
@@ -28,11 +28,11 @@ pub(super) async fn take_over(
     let Some(record) = transaction.reader().run(run_id).await? else {
         return Ok(Err(Failure::new(Code::RunNotFound, format!("there is no run {run_id}"))));
     };
-    let RunRecord { tenure, stored, .. } = &record;
+    let RunRecord { ownership, stored, .. } = &record;
     if !stored.is_sound() {
         return Ok(Err(damage::failure(&format!("the run {run_id}")).with_run(run_id)));
     }
-    if !tenure.is_closed && tenure.owner != stamp.owner && !tenure.is_interrupted(stamp.now_ms) {
+    if !ownership.is_closed && ownership.owner != stamp.owner && !ownership.is_interrupted(stamp.now_ms) {
         let message = format!("another process is still doing the run {run_id}");
         return Ok(Err(Failure::new(Code::Busy, message).with_next(Advice::WaitForItsEnd)));
     }
@@ -58,7 +58,7 @@ pub(super) async fn release(transaction: &mut Transaction, lease: Lease) -> Resu
     let newest = transaction.reader().events(lease.run_id, last_seq.saturating_sub(1)).await?;
     stored.row.closed_at_ms = newest.last().and_then(|row| {
         let event: Event = serde_json::from_str(&row.body).ok()?;
-        matches!(Change::of(&event), Change::Closes).then_some(row.at_ms)
+        matches!(RunEffect::of(&event), RunEffect::Closes).then_some(row.at_ms)
     });
     if is_sound {
         // A row that was damaged keeps its old checksum, and so stays damaged.
@@ -69,6 +69,6 @@ pub(super) async fn release(transaction: &mut Transaction, lease: Lease) -> Resu
 
 /// Somebody else may write this run now.
 pub(super) fn overtaken(run_id: RunId) -> Failure {
-    fault::refused(format!("the run {run_id} has been taken over, or is closed: nothing was written"))
+    error::refused(format!("the run {run_id} has been taken over, or is closed: nothing was written"))
         .with_next(Operation::ShowRun)
 }

@@ -15,7 +15,7 @@ use parallel_llm_engine::{CallerSlot, Code, Failure, PicoUsd, RunId, RunPlan};
 
 use crate::clock;
 use crate::database::{Database, Reader};
-use crate::fault::DatabaseError;
+use crate::error::DatabaseError;
 use crate::ledger::{self, Reservations};
 use crate::writer::job::Admission;
 
@@ -24,7 +24,7 @@ const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
 /// Money of one provider, or of all.
 #[derive(Clone, Copy, Debug, Default)]
-struct Taken {
+struct DayUse {
     /// What requests are known to have cost.
     spent: PicoUsd,
     /// The most that those can have cost whose cost nobody knows.
@@ -33,7 +33,7 @@ struct Taken {
     open: PicoUsd,
 }
 
-impl Taken {
+impl DayUse {
     fn plus(self, other: Self) -> Self {
         Self {
             spent: self.spent.plus(other.spent),
@@ -78,10 +78,10 @@ pub(super) async fn check_run(
 ) -> Result<Admission<()>, DatabaseError> {
     let demand = Demand { plan, what: "run", reservations, now_ms };
     // Several limits may be about the same runs.
-    let mut taken_by: BTreeMap<Option<&str>, BTreeMap<String, Taken>> = BTreeMap::new();
+    let mut use_by: BTreeMap<Option<&str>, BTreeMap<String, DayUse>> = BTreeMap::new();
     for limit in limits {
         let asked_by = limit.asked_by.as_deref();
-        let taken = match taken_by.entry(asked_by) {
+        let taken = match use_by.entry(asked_by) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(room) => room.insert(taken(reader, plan.run_id, asked_by, now_ms).await?),
         };
@@ -112,10 +112,10 @@ pub(crate) async fn check_call(database: &Database, plan: &RunPlan, slot: Caller
 
 impl Demand<'_> {
     /// Why this limit, of which so much is taken, does not hold what is demanded.
-    fn refusal(&self, limit: &DayLimit, taken: &BTreeMap<String, Taken>) -> Option<Failure> {
+    fn refusal(&self, limit: &DayLimit, taken: &BTreeMap<String, DayUse>) -> Option<Failure> {
         let counts = |provider: &str| limit.provider.as_ref().is_none_or(|wanted| wanted.0 == provider);
         let counted = taken.iter().filter(|(provider, _)| counts(provider));
-        let total = counted.fold(Taken::default(), |total, (_, taken)| total.plus(*taken));
+        let total = counted.fold(DayUse::default(), |total, (_, taken)| total.plus(*taken));
         let reservations = self.reservations.values().filter(|reservation| counts(&reservation.provider.0));
         let wanted: PicoUsd = reservations.map(|reservation| reservation.amount).sum();
         if total.most().plus(wanted) <= limit.usd {
@@ -153,10 +153,10 @@ async fn taken(
     run_id: RunId,
     asked_by: Option<&str>,
     now_ms: i64,
-) -> Result<BTreeMap<String, Taken>, DatabaseError> {
+) -> Result<BTreeMap<String, DayUse>, DatabaseError> {
     let mut taken = spent(reader, asked_by, now_ms).await?;
     for reserved in reader.reserved(run_id, asked_by, now_ms).await? {
-        if !reserved.tenure.is_interrupted(now_ms) {
+        if !reserved.ownership.is_interrupted(now_ms) {
             let entry = taken.entry(reserved.provider).or_default();
             entry.open = entry.open.plus(reserved.amount);
         }
@@ -169,10 +169,10 @@ async fn spent(
     reader: &mut Reader<'_>,
     asked_by: Option<&str>,
     now_ms: i64,
-) -> Result<BTreeMap<String, Taken>, DatabaseError> {
+) -> Result<BTreeMap<String, DayUse>, DatabaseError> {
     let midnight_ms = now_ms - now_ms.rem_euclid(DAY_MS);
     let spent = reader.spent(asked_by, midnight_ms).await?.into_iter().map(|spent| {
-        let taken = Taken { spent: spent.known, unknown_max: spent.unknown_max, open: spent.under_way_max };
+        let taken = DayUse { spent: spent.known, unknown_max: spent.unknown_max, open: spent.under_way_max };
         (spent.provider, taken)
     });
     Ok(spent.collect())

@@ -7,7 +7,7 @@ use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Failure, RunId};
 use parking_lot::Mutex;
 
-use crate::fault;
+use crate::error;
 use crate::row::new_run::{NewRun, keeps_texts};
 
 /// Runs that are remembered for each purpose: more than can be under way. Where there are more, the oldest makes room.
@@ -35,7 +35,7 @@ impl LocalRuns {
         self.note_texts(run_id, keeps_texts(&new.plan));
         let mut runs = self.0.lock();
         if runs.opened.contains_key(&run_id) {
-            return Err(fault::refused(format!("the run {run_id} is open already")));
+            return Err(error::refused(format!("the run {run_id} is open already")));
         }
         if runs.opened.len() >= RUNS_MAX {
             // Nothing has been sent for it, so nothing is lost.

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::database::Opened;
-use crate::fault;
+use crate::error;
 use crate::purge::PurgeStep;
 use crate::row::event_batch::EventBatch;
 use crate::spill::Spills;
@@ -94,7 +94,7 @@ impl Writer {
     /// Puts some texts into the index of words, whosever they are, and says whether there is more to do.
     pub(crate) async fn index(&self) -> Result<bool, Failure> {
         match self.ask(Work::Index).await? {
-            Done::Indexed(is_behind) => Ok(is_behind),
+            Done::Indexed(index_is_behind) => Ok(index_is_behind),
             other => Err(mistaken(&other)),
         }
     }
@@ -116,17 +116,17 @@ impl Writer {
     }
 
     /// Empties the write-ahead log; `false` where a reader is in the way.
-    pub(crate) async fn empty_log(&self) -> Result<bool, Failure> {
-        match self.ask(Work::EmptyLog).await? {
-            Done::LogEmptied(is_empty) => Ok(is_empty),
+    pub(crate) async fn truncate_wal(&self) -> Result<bool, Failure> {
+        match self.ask(Work::TruncateWal).await? {
+            Done::WalTruncated(is_empty) => Ok(is_empty),
             other => Err(mistaken(&other)),
         }
     }
 
     /// Takes in what was spilled, as far as the database takes it now.
-    pub(crate) async fn take_in(&self) {
-        // What cannot be taken in is tried again, and read from its file until then.
-        drop(self.ask(Work::TakeIn).await);
+    pub(crate) async fn import_spills(&self) {
+        // What cannot be taken in is attempted again, and read from its file until then.
+        drop(self.ask(Work::ImportSpills).await);
     }
 
     /// Makes a token.
@@ -156,8 +156,8 @@ impl Writer {
     async fn ask(&self, work: Work) -> Result<Done, Failure> {
         let (reply, answer) = oneshot::channel();
         let deadline = Instant::now() + self.wait;
-        self.queue.send(Job { work, reply, deadline }).await.map_err(|_| fault::closed())?;
-        answer.await.map_err(|_| fault::closed())?
+        self.queue.send(Job { work, reply, deadline }).await.map_err(|_| error::closed())?;
+        answer.await.map_err(|_| error::closed())?
     }
 
     /// Transactions committed so far.

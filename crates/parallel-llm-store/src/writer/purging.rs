@@ -7,7 +7,7 @@ use parallel_llm_engine::RunId;
 use tokio::time::Instant;
 
 use crate::database::Transaction;
-use crate::fault::DatabaseError;
+use crate::error::DatabaseError;
 use crate::purge::PurgeStep;
 use crate::search::index;
 
@@ -34,9 +34,9 @@ pub(super) async fn purge(
         if step.done > 0 && (words_bytes >= STEP_BYTES || Instant::now() >= until) {
             break;
         }
-        match transaction.reader().tenure(*run_id).await? {
+        match transaction.reader().ownership(*run_id).await? {
             None => {}
-            Some(tenure) if !tenure.is_over(now_ms) => step.purged.under_way.push(*run_id),
+            Some(ownership) if !ownership.is_over(now_ms) => step.purged.under_way.push(*run_id),
             Some(_) => {
                 let id = run_id.to_string();
                 // Before the texts go: they say which words to take out.

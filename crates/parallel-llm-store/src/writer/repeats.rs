@@ -5,7 +5,7 @@ use parallel_llm_engine::{Code, Event, Failure, RunId, RunPlan, RunStatus};
 
 use crate::clock;
 use crate::database::{Database, Reader};
-use crate::fault::DatabaseError;
+use crate::error::DatabaseError;
 use crate::row::filter::SameQuestion;
 use crate::writer::job::Admission;
 
@@ -63,7 +63,7 @@ async fn check_unfinished(
     for similar in reader.unfinished_runs(&question, plan.run_id).await? {
         let run_id = similar.run_id;
         let is_running = similar.status == RunStatus::Running.as_str();
-        let message = if is_running && !similar.tenure.is_over(now_ms) {
+        let message = if is_running && !similar.ownership.is_over(now_ms) {
             if similar.created_at_ms < now_ms - REPEAT_MS {
                 continue;
             }

@@ -31,10 +31,10 @@ use super::local_runs::{LocalRuns, RUNS_MAX};
 use super::{append, lease, purging};
 use crate::clock;
 use crate::database::{Database, Opened, Transaction, WriteConnection};
-use crate::fault::{self, DatabaseError};
+use crate::error::{self, DatabaseError};
 use crate::row::event_batch::EventBatch;
-use crate::row::owner::{Owner, Stamp};
-use crate::row::text_row::Behind;
+use crate::row::ownership::{Owner, Stamp};
+use crate::row::text_row::IndexScope;
 use crate::search::index::{self, INDEX_BYTES};
 use crate::spill::Spills;
 use crate::tokens::{self, NewToken, StoredToken, Token};
@@ -43,14 +43,14 @@ use crate::tokens::{self, NewToken, StoredToken, Token};
 const JOBS_MAX: usize = 256;
 /// How long one transaction waits for those of other processes. Answers that were paid for are spilled after it; what
 /// cannot be spilled waits again and again, until its own deadline.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(10);
 /// The same while something is spilled already: the database is known to be locked, and runs wait for each of their
 /// steps.
-const PATIENCE_SPILLED: Duration = Duration::from_millis(500);
+const LOCK_WAIT_SPILLED_MAX: Duration = Duration::from_millis(500);
 /// Between two tries for those that wait longer: a lock may be refused at once.
 const STALL_PAUSE: Duration = Duration::from_millis(50);
-/// How often what was spilled is tried to be taken in.
-const TAKE_IN_EVERY: Duration = Duration::from_secs(2);
+/// How often what was spilled is attempted to be taken in.
+const IMPORT_INTERVAL: Duration = Duration::from_secs(2);
 /// Without a word for so long, the owner of a run is taken for gone. Four heartbeats: a busy disk delays some.
 const LEASE_MS: i64 = 60_000;
 /// How often leases are extended.
@@ -64,7 +64,7 @@ const IDLE: Duration = Duration::from_millis(50);
 /// comes next.
 const INDEX_LAST_MAX: usize = 2;
 /// Bytes written before the write-ahead log is brought home: a thousand pages.
-const LOG_BYTES: usize = 4 << 20;
+const WAL_BYTES_MAX: usize = 4 << 20;
 
 /// The task and what it holds.
 #[derive(Debug)]
@@ -73,9 +73,9 @@ pub(super) struct WriterTask {
     database: Database,
     connection: WriteConnection,
     /// How long a transaction waits for those of other processes while nothing is spilled.
-    patience: Duration,
+    lock_wait: Duration,
     /// Whether there may be closed runs whose texts are not in the index of words.
-    is_behind: bool,
+    index_is_behind: bool,
     /// Runs being written. Those that are not here are read again when they are next written.
     cached: BTreeMap<RunId, CachedRun>,
     /// Runs whose events could not be written, to be released.
@@ -93,14 +93,14 @@ pub(super) struct WriterTask {
     owner: String,
     pub(super) commits: Arc<AtomicU64>,
     /// Bytes written since the write-ahead log was last brought home.
-    logged_bytes: usize,
+    wal_bytes: usize,
 }
 
-/// What became of a piece of work that was tried.
-enum Tried {
+/// What became of a piece of work that was attempted.
+enum Attempted {
     /// It was done, or refused.
     Answered(Admission<Done>),
-    /// Other processes have the database; it may be tried again.
+    /// Other processes have the database; it may be attempted again.
     Locked(Failure),
     /// The database cannot do it.
     Failed(Failure),
@@ -112,9 +112,9 @@ impl WriterTask {
         Self {
             database: opened.database,
             connection: opened.connection,
-            patience: wait.min(PATIENCE),
+            lock_wait: wait.min(LOCK_WAIT_MAX),
             // Another process may have left something.
-            is_behind: true,
+            index_is_behind: true,
             spills_wait: spills.is_waiting(),
             cached: BTreeMap::new(),
             lost: Vec::new(),
@@ -125,7 +125,7 @@ impl WriterTask {
             local: Arc::default(),
             owner: Owner::current().to_string(),
             commits: Arc::default(),
-            logged_bytes: 0,
+            wal_bytes: 0,
         }
     }
 
@@ -143,20 +143,20 @@ impl WriterTask {
                     _ => self.work(std::mem::take(&mut jobs)).await,
                 },
                 () = tokio::time::sleep(STALL_PAUSE), if !self.stalled.is_empty() => self.work(Vec::new()).await,
-                () = tokio::time::sleep(TAKE_IN_EVERY), if self.spills_wait => drop(self.take_in().await),
-                () = tokio::time::sleep(IDLE), if self.is_behind && !self.spills_wait => self.index_some().await,
+                () = tokio::time::sleep(IMPORT_INTERVAL), if self.spills_wait => drop(self.import_spills().await),
+                () = tokio::time::sleep(IDLE), if self.index_is_behind && !self.spills_wait => self.index_some().await,
             }
         }
         if self.spills_wait {
             // What is not taken in now is by whoever comes next.
-            self.take_in().await;
+            self.import_spills().await;
         }
         for _ in 0..INDEX_LAST_MAX {
-            if self.is_behind && !self.spills_wait {
+            if self.index_is_behind && !self.spills_wait {
                 self.index_some().await;
             }
         }
-        self.bring_log_home().await;
+        self.checkpoint_wal().await;
         self.connection.close().await;
     }
 
@@ -164,18 +164,20 @@ impl WriterTask {
     async fn work(&mut self, jobs: Vec<Job>) {
         let jobs: Vec<Job> = self.stalled.drain(..).chain(jobs).collect();
         let works: Vec<&Work> = jobs.iter().map(|job| &job.work).collect();
-        let tried = self.write(&works).await;
-        for (job, tried) in jobs.into_iter().zip(tried) {
-            let answer = match tried {
-                Tried::Locked(_) if job.work.is_patient() && Instant::now() < job.deadline => {
+        let attempted = self.write(&works).await;
+        for (job, attempted) in jobs.into_iter().zip(attempted) {
+            let answer = match attempted {
+                Attempted::Locked(_) if job.work.can_wait() && Instant::now() < job.deadline => {
                     self.stalled.push(job);
                     continue;
                 }
                 // Only between transactions, so it is done now.
-                Tried::Answered(Ok(Done::LogEmptied(_))) => Ok(Done::LogEmptied(self.empty_log().await)),
-                Tried::Answered(answer) => answer,
-                Tried::Locked(failure) | Tried::Failed(failure) => {
-                    self.lost.extend(job.work.at_stake());
+                Attempted::Answered(Ok(Done::WalTruncated(_))) => {
+                    Ok(Done::WalTruncated(self.truncate_wal().await))
+                }
+                Attempted::Answered(answer) => answer,
+                Attempted::Locked(failure) | Attempted::Failed(failure) => {
+                    self.lost.extend(job.work.lease_at_risk());
                     self.lost.truncate(LOST_MAX);
                     Err(failure)
                 }
@@ -186,22 +188,22 @@ impl WriterTask {
             // The caller may have gone; its work is done all the same.
             drop(job.reply.send(answer));
         }
-        if self.logged_bytes >= LOG_BYTES {
-            self.bring_log_home().await;
+        if self.wal_bytes >= WAL_BYTES_MAX {
+            self.checkpoint_wal().await;
         }
     }
 
     /// Does all of it in one transaction. Where that fails for another reason than a lock, each is done by itself, so that
     /// a defect in one of them costs its neighbours nothing.
-    async fn write(&mut self, works: &[&Work]) -> Vec<Tried> {
+    async fn write(&mut self, works: &[&Work]) -> Vec<Attempted> {
         if let Err(failure) = self.connection.check_in_place() {
-            return self.keep_what_can_be(works, &failure, Tried::Failed).await;
+            return self.spill_or(works, &failure, Attempted::Failed).await;
         }
         // Events in files come before whatever follows them, and before a run is given to this process, which would fold the
         // run without them.
         let takes_over = works.iter().any(|work| matches!(work, Work::TakeOver { .. }));
-        if (self.spills_wait || takes_over) && !self.take_in().await {
-            return self.keep_what_can_be(works, &fault::locked(), Tried::Locked).await;
+        if (self.spills_wait || takes_over) && !self.import_spills().await {
+            return self.spill_or(works, &error::locked(), Attempted::Locked).await;
         }
         self.release_lost().await;
         // What follows events that wait in a file waits there too.
@@ -211,11 +213,11 @@ impl WriterTask {
             None
         } else {
             match self.transact(works).await {
-                Ok(answers) => return answers.into_iter().map(Tried::Answered).collect(),
+                Ok(answers) => return answers.into_iter().map(Attempted::Answered).collect(),
                 Err(cause) => Some(cause),
             }
         };
-        let mut tried = Vec::with_capacity(works.len());
+        let mut attempted = Vec::with_capacity(works.len());
         for work in works {
             let is_held_back = work.appended().is_some_and(|id| self.spilled.contains(&id));
             // A lock that was waited for in vain once is not waited for again by each of them.
@@ -224,36 +226,36 @@ impl WriterTask {
             if !is_held_back && !is_locked && !is_alone {
                 match self.transact(&[*work]).await {
                     Ok(answer) => {
-                        tried.extend(answer.into_iter().map(Tried::Answered));
+                        attempted.extend(answer.into_iter().map(Attempted::Answered));
                         continue;
                     }
                     Err(newer) => cause = Some(newer),
                 }
             }
-            let failure = cause.as_ref().map_or_else(fault::held_back, DatabaseError::unwritten);
+            let failure = cause.as_ref().map_or_else(error::held_back, DatabaseError::unwritten);
             let is_locked = cause.as_ref().is_some_and(DatabaseError::is_locked);
-            tried.push(match self.keep(work, &failure).await {
-                Some(answer) => Tried::Answered(answer),
-                None if is_locked => Tried::Locked(failure),
-                None => Tried::Failed(failure),
+            attempted.push(match self.keep(work, &failure).await {
+                Some(answer) => Attempted::Answered(answer),
+                None if is_locked => Attempted::Locked(failure),
+                None => Attempted::Failed(failure),
             });
         }
-        tried
+        attempted
     }
 
     /// Where the database takes nothing at all: what can be spilled is, and this becomes of the others.
-    async fn keep_what_can_be(
+    async fn spill_or(
         &mut self,
         works: &[&Work],
         failure: &Failure,
-        otherwise: fn(Failure) -> Tried,
-    ) -> Vec<Tried> {
-        let mut tried = Vec::with_capacity(works.len());
+        otherwise: fn(Failure) -> Attempted,
+    ) -> Vec<Attempted> {
+        let mut attempted = Vec::with_capacity(works.len());
         for work in works {
             let kept = self.keep(work, failure).await;
-            tried.push(kept.map_or_else(|| otherwise(failure.clone()), Tried::Answered));
+            attempted.push(kept.map_or_else(|| otherwise(failure.clone()), Attempted::Answered));
         }
-        tried
+        attempted
     }
 
     async fn transact(&mut self, works: &[&Work]) -> Result<Vec<Admission<Done>>, DatabaseError> {
@@ -279,7 +281,7 @@ impl WriterTask {
         // A crash before this leaves nothing of it, and nobody has been answered; after it, everything.
         self.connection.commit(transaction).await?;
         self.commits.fetch_add(1, Ordering::Relaxed);
-        self.logged_bytes += works.iter().map(|work| work.bytes()).sum::<usize>();
+        self.wal_bytes += works.iter().map(|work| work.bytes()).sum::<usize>();
         self.has_open = true;
         Ok(answers)
     }
@@ -295,7 +297,7 @@ impl WriterTask {
             Work::Checkpoint { lease, .. } if !self.local.keeps_texts(lease.run_id) => Ok(Ok(Done::Written)),
             Work::Checkpoint { lease, attempt, text } => {
                 let kept = append::checkpoint(transaction, *lease, *attempt, text, stamp.now_ms).await?;
-                self.logged_bytes += kept.as_ref().copied().unwrap_or_default();
+                self.wal_bytes += kept.as_ref().copied().unwrap_or_default();
                 Ok(kept.map(|_| Done::Written))
             }
             Work::TakeOver { run_id, seq } => {
@@ -309,21 +311,21 @@ impl WriterTask {
                 Ok(Ok(Done::Written))
             }
             Work::Index => {
-                self.logged_bytes += INDEX_BYTES;
-                Ok(Ok(Done::Indexed(index::fill(transaction, Behind::All).await?)))
+                self.wal_bytes += INDEX_BYTES;
+                Ok(Ok(Done::Indexed(index::fill(transaction, IndexScope::All).await?)))
             }
             Work::Purge(runs) => {
                 let step = purging::purge(transaction, runs, stamp.now_ms).await?;
-                self.logged_bytes += step.bytes;
+                self.wal_bytes += step.bytes;
                 Ok(Ok(Done::Purged(step)))
             }
             Work::Reclaim { is_first } => {
                 let step = transaction.reclaim(*is_first, purging::STEP_TIME).await?;
-                self.logged_bytes += step.bytes;
+                self.wal_bytes += step.bytes;
                 Ok(Ok(Done::Reclaimed(step)))
             }
-            Work::EmptyLog => Ok(Ok(Done::LogEmptied(false))),
-            Work::TakeIn => Ok(Ok(Done::Written)),
+            Work::TruncateWal => Ok(Ok(Done::WalTruncated(false))),
+            Work::ImportSpills => Ok(Ok(Done::Written)),
             Work::CreateToken(new) => {
                 Ok(create_token(transaction, new, stamp.now_ms).await?.map(|token| Done::Token(Some(token))))
             }
@@ -374,10 +376,10 @@ impl WriterTask {
         if let Some(new) = &new
             && !transaction.insert_run(new, EPOCH_FIRST, stamp).await?
         {
-            return Ok(Err(fault::refused(format!("the run {} exists already", lease.run_id))));
+            return Ok(Err(error::refused(format!("the run {} exists already", lease.run_id))));
         }
         let admission = append::append(transaction, &mut cached, batch, demanded, stamp).await?;
-        self.is_behind |= batch.closes();
+        self.index_is_behind |= batch.closes();
         if batch.closes() {
             self.local.closed(lease.run_id);
         } else if admission.is_ok() {
@@ -400,7 +402,7 @@ impl WriterTask {
         if self.lost.is_empty() {
             return;
         }
-        // Where it fails it is tried again with the next beat, and before the next work.
+        // Where it fails it is attempted again with the next beat, and before the next work.
         if self.transact(&[&Work::Release(self.lost.clone())]).await.is_ok() {
             self.lost.clear();
         }
@@ -409,7 +411,7 @@ impl WriterTask {
     /// Shows other processes which runs this one is still at. One that has none leaves the database alone.
     async fn beat(&mut self) {
         if self.spills_wait || self.spills.is_waiting() {
-            self.take_in().await;
+            self.import_spills().await;
         }
         self.release_lost().await;
         if !self.has_open {
@@ -424,10 +426,10 @@ impl WriterTask {
 
     /// Puts texts of closed runs into the index of words, as many as one transaction takes.
     async fn index_some(&mut self) {
-        // Where it fails it is tried again after the next run, and before the next search.
-        self.is_behind = self.try_index().await.unwrap_or(false);
-        if self.logged_bytes >= LOG_BYTES {
-            self.bring_log_home().await;
+        // Where it fails it is attempted again after the next run, and before the next search.
+        self.index_is_behind = self.try_index().await.unwrap_or(false);
+        if self.wal_bytes >= WAL_BYTES_MAX {
+            self.checkpoint_wal().await;
         }
     }
 
@@ -435,26 +437,26 @@ impl WriterTask {
         // Looked up first outside a transaction, which would keep other processes from writing. Not from the database's own
         // readers: they are gone already while the writer closes.
         let wait = self.wait();
-        if self.connection.reader(wait).await?.unindexed_run(Behind::Closed).await?.is_none() {
+        if self.connection.reader(wait).await?.unindexed_run(IndexScope::Closed).await?.is_none() {
             return Ok(false);
         }
         let mut transaction = self.begin().await?;
-        let has_more = index::fill(&mut transaction, Behind::Closed).await?;
+        let has_more = index::fill(&mut transaction, IndexScope::Closed).await?;
         self.connection.commit(transaction).await?;
-        self.logged_bytes += INDEX_BYTES;
+        self.wal_bytes += INDEX_BYTES;
         Ok(has_more)
     }
 
     /// Empties the write-ahead log, unless a reader is in the way.
-    async fn empty_log(&mut self) -> bool {
+    async fn truncate_wal(&mut self) -> bool {
         // What is brought home before keeps nobody from writing; the emptying does.
-        self.bring_log_home().await;
-        self.connection.empty_log().await
+        self.checkpoint_wal().await;
+        self.connection.truncate_wal().await
     }
 
-    async fn bring_log_home(&mut self) {
-        self.logged_bytes = 0;
-        self.connection.bring_log_home(self.wait()).await;
+    async fn checkpoint_wal(&mut self) {
+        self.wal_bytes = 0;
+        self.connection.checkpoint_wal(self.wait()).await;
     }
 
     async fn begin(&mut self) -> Result<Transaction, DatabaseError> {
@@ -463,7 +465,7 @@ impl WriterTask {
 
     /// How long a transaction waits for those of other processes now.
     fn wait(&self) -> Duration {
-        if self.spills_wait { self.patience.min(PATIENCE_SPILLED) } else { self.patience }
+        if self.spills_wait { self.lock_wait.min(LOCK_WAIT_SPILLED_MAX) } else { self.lock_wait }
     }
 
     fn stamp(&self) -> Stamp {
@@ -481,7 +483,7 @@ async fn create_token(
     let tokens_max = tokens::TOKENS_MAX;
     if transaction.reader().count_tokens().await? >= tokens_max {
         let message = format!("there are {tokens_max} tokens already, revoked ones included");
-        return Ok(Err(fault::refused(message).with_next(Advice::UseOneOfThem)));
+        return Ok(Err(error::refused(message).with_next(Advice::UseOneOfThem)));
     }
     let Some(created) = transaction.insert_token(&StoredToken::of(new, now_ms)).await? else {
         let message = format!("there is a token `{}` already, or there was one", new.name);

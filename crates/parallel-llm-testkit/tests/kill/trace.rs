@@ -6,7 +6,7 @@ use std::path::Path;
 use parallel_llm_engine::request::panel::SeatNumber;
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{Answer, CallerSlot, Event, Outcome, PicoUsd, Recorded, RunId, RunStatus};
-use parallel_llm_store::{RunFilter, Store, StoreConfig, Whose};
+use parallel_llm_store::{RunFilter, RunScope, Store, StoreConfig};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
 
@@ -108,13 +108,13 @@ async fn read(path: &Path) -> Option<Trace> {
     let sound: String = check.await.expect("the check runs");
     assert_eq!(sound, "ok", "the database is sound");
     let store = Store::open(StoreConfig::new(path)).await.unwrap();
-    let runs = store.list(Whose::All, RunFilter::default()).await.unwrap();
+    let runs = store.list(RunScope::All, RunFilter::default()).await.unwrap();
     assert!(runs.len() <= 1, "one question became {} runs", runs.len());
     let trace = match runs.first() {
         None => None,
         Some(run) => {
             let stored =
-                store.load(Whose::All, run.run_id).await.unwrap().expect("a run that is listed is there");
+                store.load(RunScope::All, run.run_id).await.unwrap().expect("a run that is listed is there");
             let gapless = stored.events.iter().zip(1..).all(|(recorded, seq)| recorded.seq == seq);
             assert!(gapless && !stored.events.is_empty(), "a run is its events, without a gap");
             Some(Trace { run_id: run.run_id, status: run.status, cost: run.cost, events: stored.events })

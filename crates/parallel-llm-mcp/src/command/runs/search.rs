@@ -9,7 +9,7 @@ use crate::exit;
 use crate::terminal::console::Tone;
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::age::age;
-use parallel_llm_service::{Found, FoundIn, Matches};
+use parallel_llm_service::{HitSource, SearchHit, SearchResults};
 use parallel_llm_settings::clock;
 
 /// The version of the shape of the JSON.
@@ -41,17 +41,17 @@ pub struct Search {
 /// Does the command.
 pub(super) async fn run(context: &CommandContext<'_>, search: &Search) -> Result<u8, Failure> {
     let asked = search.words.join(" ");
-    let Matches { found, unindexed, is_cut } = context.service.runs.search(&asked, search.limit).await?;
+    let SearchResults { hits, unindexed, is_cut } = context.service.runs.search(&asked, search.limit).await?;
     if search.json {
-        let found: Vec<Value> = found.iter().map(json).collect();
+        let found: Vec<Value> = hits.iter().map(json).collect();
         let object =
             json!({"schema": SCHEMA, "words": asked, "found": found, "unindexed": unindexed, "cut": is_cut});
         context.console.data(&format!("{object:#}"));
-    } else if !found.is_empty() {
-        let lines: Vec<String> = found.iter().map(|found| line(context, found)).collect();
+    } else if !hits.is_empty() {
+        let lines: Vec<String> = hits.iter().map(|hit| line(context, hit)).collect();
         context.console.page(&lines.join("\n"));
     }
-    if found.is_empty() {
+    if hits.is_empty() {
         context.console.say("no run whose texts are kept has all of these words in one text");
     }
     if unindexed > 0 {
@@ -67,37 +67,37 @@ pub(super) async fn run(context: &CommandContext<'_>, search: &Search) -> Result
     Ok(exit::ANSWER)
 }
 
-fn json(found: &Found) -> Value {
-    let (place, number) = words(found.place);
+fn json(hit: &SearchHit) -> Value {
+    let (place, number) = words(hit.source);
     json!({
-        "run_id": found.run_id,
-        "created_at_ms": found.created_at_ms,
+        "run_id": hit.run_id,
+        "created_at_ms": hit.created_at_ms,
         "place": place,
         "number": number,
-        "excerpt": found.excerpt,
+        "excerpt": hit.excerpt,
     })
 }
 
-fn line(context: &CommandContext<'_>, found: &Found) -> String {
+fn line(context: &CommandContext<'_>, hit: &SearchHit) -> String {
     let room = context.console.columns().saturating_sub(COLUMNS_BEFORE).max(EXCERPT_CHARS_MIN);
-    let (place, number) = words(found.place);
-    let ago = clock::unix_ms().saturating_sub(u64::try_from(found.created_at_ms).unwrap_or(0));
+    let (place, number) = words(hit.source);
+    let ago = clock::unix_ms().saturating_sub(u64::try_from(hit.created_at_ms).unwrap_or(0));
     format!(
         "{}  {:>7} ago  {:<14}  {}",
-        found.run_id,
+        hit.run_id,
         age(ago),
         number.map_or_else(|| place.to_owned(), |number| format!("{place} {number}")),
-        safe::excerpt(&found.excerpt, room)
+        safe::excerpt(&hit.excerpt, room)
     )
 }
 
 /// Where it was found: the word for the place, and which of them.
-fn words(place: FoundIn) -> (&'static str, Option<u16>) {
-    match place {
-        FoundIn::Question => ("question", None),
-        FoundIn::Answer => ("answer", None),
-        FoundIn::Seat(number) => ("seat", Some(number.0.into())),
-        FoundIn::Synthesizer(number) => ("synthesizer", Some(number.0.into())),
-        FoundIn::Step(number) => ("step", Some(number.0)),
+fn words(source: HitSource) -> (&'static str, Option<u16>) {
+    match source {
+        HitSource::Question => ("question", None),
+        HitSource::Answer => ("answer", None),
+        HitSource::Seat(number) => ("seat", Some(number.0.into())),
+        HitSource::Synthesizer(number) => ("synthesizer", Some(number.0.into())),
+        HitSource::Step(number) => ("step", Some(number.0)),
     }
 }

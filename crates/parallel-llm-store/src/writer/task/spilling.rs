@@ -9,7 +9,7 @@ use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure};
 
 use super::WriterTask;
-use crate::fault::DatabaseError;
+use crate::error::DatabaseError;
 use crate::row::event_batch::EventBatch;
 use crate::spill::{self, Spill, Unreadable};
 use crate::writer::append;
@@ -23,11 +23,11 @@ const FILE_WAIT: Duration = Duration::from_secs(10);
 const EPOCH_WAIT: Duration = Duration::from_secs(2);
 
 /// What becomes of a file.
-enum Fate {
+enum ImportResult {
     /// Its events are in the database.
-    Taken,
+    Imported,
     /// Its events do not follow what is there: the run was continued without them, or is gone.
-    Aside,
+    SetAside,
     /// It is not what was written.
     Damaged,
     /// It cannot be said now.
@@ -37,7 +37,7 @@ enum Fate {
 impl WriterTask {
     /// Keeps what the database did not take, if it is of that kind; `None` where it is not, or no folder takes it.
     pub(super) async fn keep(&mut self, work: &Work, failure: &Failure) -> Option<Admission<Done>> {
-        if matches!(work, Work::TakeIn) {
+        if matches!(work, Work::ImportSpills) {
             return Some(Ok(Done::Written));
         }
         let (lease, batch) = work.spillable()?;
@@ -78,7 +78,7 @@ impl WriterTask {
 
     /// Takes in what was spilled, by this process or by one that is gone, each file in a transaction of its own; `false`
     /// where other processes have the database.
-    pub(super) async fn take_in(&mut self) -> bool {
+    pub(super) async fn import_spills(&mut self) -> bool {
         let spills = self.spills.clone();
         let Some(state) = off_thread(move || spills.state()).await else { return true };
         // Nothing is taken into a database that nobody will find.
@@ -93,11 +93,11 @@ impl WriterTask {
             if of.is_some_and(|run_id| left.contains(&run_id)) {
                 continue;
             }
-            match self.take_file_in(&path).await {
-                Ok(Fate::Taken) => drop(std::fs::remove_file(&path)),
-                Ok(Fate::Aside) => spill::set_aside(&path, spill::ASIDE),
-                Ok(Fate::Damaged) => spill::set_aside(&path, spill::DAMAGED),
-                Ok(Fate::Waits) => left.extend(of),
+            match self.import_file(&path).await {
+                Ok(ImportResult::Imported) => drop(std::fs::remove_file(&path)),
+                Ok(ImportResult::SetAside) => spill::set_aside(&path, spill::ASIDE),
+                Ok(ImportResult::Damaged) => spill::set_aside(&path, spill::DAMAGED),
+                Ok(ImportResult::Waits) => left.extend(of),
                 Err(cause) if cause.is_locked() => {
                     self.spills_wait = true;
                     return false;
@@ -113,36 +113,36 @@ impl WriterTask {
         true
     }
 
-    async fn take_file_in(&mut self, path: &Path) -> Result<Fate, DatabaseError> {
+    async fn import_file(&mut self, path: &Path) -> Result<ImportResult, DatabaseError> {
         let own = path.to_owned();
         match off_thread(move || Spill::read(&own)).await {
-            Some(Ok(spill)) => self.take_spill_in(&spill).await,
-            Some(Err(Unreadable::Gone)) => Ok(Fate::Taken),
-            Some(Err(Unreadable::Damaged)) => Ok(Fate::Damaged),
-            Some(Err(Unreadable::NotNow)) | None => Ok(Fate::Waits),
+            Some(Ok(spill)) => self.import_spill(&spill).await,
+            Some(Err(Unreadable::Gone)) => Ok(ImportResult::Imported),
+            Some(Err(Unreadable::Damaged)) => Ok(ImportResult::Damaged),
+            Some(Err(Unreadable::NotNow)) | None => Ok(ImportResult::Waits),
         }
     }
 
     /// Writes the events of a file, where they follow what is there. Those that are there already came from this file, or
     /// from the process that wrote it: a run has one writer in each epoch.
-    async fn take_spill_in(&mut self, spill: &Spill) -> Result<Fate, DatabaseError> {
+    async fn import_spill(&mut self, spill: &Spill) -> Result<ImportResult, DatabaseError> {
         let run_id = spill.lease.run_id;
         self.cached.remove(&run_id);
         let mut transaction = self.begin().await?;
         let fate = match CachedRun::read(&mut transaction.reader(), run_id).await? {
-            Err(failure) if failure.code == Code::Damaged => Fate::Waits,
-            Err(_) => Fate::Aside,
-            Ok(cached) if cached.epoch != spill.lease.epoch => Fate::Aside,
-            Ok(cached) if cached.run.seq >= spill.batch.last_seq() => Fate::Taken,
-            Ok(cached) if !spill.batch.follows(cached.run.seq) => Fate::Aside,
+            Err(failure) if failure.code == Code::Damaged => ImportResult::Waits,
+            Err(_) => ImportResult::SetAside,
+            Ok(cached) if cached.epoch != spill.lease.epoch => ImportResult::SetAside,
+            Ok(cached) if cached.run.seq >= spill.batch.last_seq() => ImportResult::Imported,
+            Ok(cached) if !spill.batch.follows(cached.run.seq) => ImportResult::SetAside,
             Ok(mut cached) => {
                 let mut stamp = self.stamp();
                 // It happened when it was spilled.
                 stamp.now_ms = spill.at_ms;
-                self.is_behind |= spill.batch.closes();
+                self.index_is_behind |= spill.batch.closes();
                 match append::append(&mut transaction, &mut cached, &spill.batch, None, &stamp).await? {
-                    Ok(()) => Fate::Taken,
-                    Err(_) => Fate::Aside,
+                    Ok(()) => ImportResult::Imported,
+                    Err(_) => ImportResult::SetAside,
                 }
             }
         };

@@ -11,7 +11,7 @@ use parallel_llm_engine::{Code, Failure};
 
 /// What kind of trouble the database or the disk has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum DatabaseErrorKind {
     /// Another connection has the database: the one trouble that is worth waiting for.
     Locked,
     Full,
@@ -34,7 +34,7 @@ struct Description {
     passes: bool,
 }
 
-impl Trouble {
+impl DatabaseErrorKind {
     const fn description(self) -> Description {
         match self {
             Self::Locked => Description {
@@ -108,7 +108,7 @@ impl Trouble {
 /// The database did not do what it was asked. What it was asked is known to whoever asked.
 #[derive(Debug)]
 pub(crate) struct DatabaseError {
-    pub(crate) trouble: Trouble,
+    pub(crate) kind: DatabaseErrorKind,
     /// In the database's own words.
     pub(crate) cause: Box<dyn std::error::Error + Send + Sync>,
 }
@@ -116,12 +116,12 @@ pub(crate) struct DatabaseError {
 impl DatabaseError {
     /// Whether another connection has the database.
     pub(crate) fn is_locked(&self) -> bool {
-        self.trouble == Trouble::Locked
+        self.kind == DatabaseErrorKind::Locked
     }
 
     /// As the end of a sentence that begins with `subject`.
     pub(crate) fn failure(&self, subject: &str) -> Failure {
-        self.trouble.failure(subject, &self.cause)
+        self.kind.failure(subject, &self.cause)
     }
 
     /// The database did not take what was to be written.
@@ -139,12 +139,13 @@ impl From<DatabaseError> for Failure {
 
 /// Another process has had the database for a while.
 pub(crate) fn locked() -> Failure {
-    Trouble::Locked.failure("cannot write to the run database", &"it has been locked for a while")
+    DatabaseErrorKind::Locked.failure("cannot write to the run database", &"it has been locked for a while")
 }
 
 /// What follows something that waits in a file cannot be written before it.
 pub(crate) fn held_back() -> Failure {
-    Trouble::Other.failure("cannot write to the run database", &"earlier events of the run are not in it yet")
+    DatabaseErrorKind::Other
+        .failure("cannot write to the run database", &"earlier events of the run are not in it yet")
 }
 
 /// Another file, or none, is where the database was when it was opened.
@@ -158,17 +159,17 @@ pub(crate) fn replaced(path: &Path) -> Failure {
 
 /// A file or folder of the store could not be made or opened.
 pub(crate) fn file(path: &Path, cause: &io::Error) -> Failure {
-    Trouble::of_io(cause).failure(&format!("the run database needs `{}`", path.display()), cause)
+    DatabaseErrorKind::of_io(cause).failure(&format!("the run database needs `{}`", path.display()), cause)
 }
 
 /// No lock can be taken on a file of the store.
 pub(crate) fn lockless(path: &Path, cause: &io::Error) -> Failure {
-    Trouble::Lockless.failure(&format!("the run database cannot use `{}`", path.display()), cause)
+    DatabaseErrorKind::Lockless.failure(&format!("the run database cannot use `{}`", path.display()), cause)
 }
 
 /// What is stored cannot be understood; `what` says which part of it.
 pub(crate) fn unreadable(what: &str, cause: &dyn std::fmt::Display) -> Failure {
-    Trouble::Damaged.failure(&format!("the run database holds {what} that cannot be read"), cause)
+    DatabaseErrorKind::Damaged.failure(&format!("the run database holds {what} that cannot be read"), cause)
 }
 
 /// This file cannot be put in the place of the database.
@@ -196,7 +197,10 @@ mod tests {
     fn a_file_system_without_locks_is_no_other_process() {
         let failure = lockless(Path::new("/data/runs.db.lock"), &io::Error::from_raw_os_error(37));
         assert!(failure.message.contains("its file system refuses locks"), "{failure}");
-        assert_eq!((failure.retryable, failure.next_steps()), (false, Trouble::Lockless.description().next));
+        assert_eq!(
+            (failure.retryable, failure.next_steps()),
+            (false, DatabaseErrorKind::Lockless.description().next)
+        );
     }
 
     #[test]
@@ -208,6 +212,6 @@ mod tests {
             "the run database needs `/data/runs.db`: the disk is full: no storage space"
         );
         assert_eq!((failure.code, failure.retryable), (Code::Storage, true));
-        assert_eq!(failure.next_steps(), Trouble::Full.description().next);
+        assert_eq!(failure.next_steps(), DatabaseErrorKind::Full.description().next);
     }
 }

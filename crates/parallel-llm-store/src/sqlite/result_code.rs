@@ -1,6 +1,6 @@
 //! What SQLite's errors mean: above, only kinds of trouble are distinguished.
 
-use crate::fault::{DatabaseError, Trouble};
+use crate::error::{DatabaseError, DatabaseErrorKind};
 
 /// SQLite's result codes (sqlite.org/rescode.html), in the lower eight bits.
 pub(super) const INTERRUPTED: i32 = 9;
@@ -9,14 +9,14 @@ pub(super) const NO_DATABASE: i32 = 26;
 
 impl From<sqlx::Error> for DatabaseError {
     fn from(cause: sqlx::Error) -> Self {
-        let trouble = match &cause {
-            sqlx::Error::Io(cause) => Trouble::of_io(cause),
-            sqlx::Error::PoolTimedOut => Trouble::Crowded,
-            sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. } => Trouble::Damaged,
-            sqlx::Error::Database(_) => code(&cause).map_or(Trouble::Other, trouble_of),
-            _ => Trouble::Other,
+        let kind = match &cause {
+            sqlx::Error::Io(cause) => DatabaseErrorKind::of_io(cause),
+            sqlx::Error::PoolTimedOut => DatabaseErrorKind::Crowded,
+            sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. } => DatabaseErrorKind::Damaged,
+            sqlx::Error::Database(_) => code(&cause).map_or(DatabaseErrorKind::Other, kind_of),
+            _ => DatabaseErrorKind::Other,
         };
-        Self { trouble, cause: cause.into() }
+        Self { kind, cause: cause.into() }
     }
 }
 
@@ -26,17 +26,17 @@ pub(super) fn code(cause: &sqlx::Error) -> Option<i32> {
     Some(code & 0xff)
 }
 
-fn trouble_of(code: i32) -> Trouble {
+fn kind_of(code: i32) -> DatabaseErrorKind {
     match code & 0xff {
         // BUSY is another process, LOCKED another connection of this one.
-        5 | 6 => Trouble::Locked,
-        8 => Trouble::ReadOnly,
-        10 => Trouble::Disk,
-        CORRUPT => Trouble::Damaged,
-        13 => Trouble::Full,
-        14 => Trouble::Unreachable,
-        NO_DATABASE => Trouble::Foreign,
-        _ => Trouble::Other,
+        5 | 6 => DatabaseErrorKind::Locked,
+        8 => DatabaseErrorKind::ReadOnly,
+        10 => DatabaseErrorKind::Disk,
+        CORRUPT => DatabaseErrorKind::Damaged,
+        13 => DatabaseErrorKind::Full,
+        14 => DatabaseErrorKind::Unreachable,
+        NO_DATABASE => DatabaseErrorKind::Foreign,
+        _ => DatabaseErrorKind::Other,
     }
 }
 
@@ -46,10 +46,10 @@ mod tests {
 
     #[test]
     fn codes_become_plain_words() {
-        use Trouble::{Damaged, Disk, Foreign, Full, Locked, Other, ReadOnly, Unreachable};
-        let troubles = [5, 261, 6, 8, 1032, 10, 778, 11, 13, 14, 26, 19].map(trouble_of);
+        use DatabaseErrorKind::{Damaged, Disk, Foreign, Full, Locked, Other, ReadOnly, Unreachable};
+        let kinds = [5, 261, 6, 8, 1032, 10, 778, 11, 13, 14, 26, 19].map(kind_of);
         assert_eq!(
-            troubles,
+            kinds,
             [
                 Locked,
                 Locked,

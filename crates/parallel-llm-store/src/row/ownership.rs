@@ -83,13 +83,13 @@ pub(crate) struct Stamp {
 
 /// Who does a run, and until when that holds without another word.
 #[derive(Clone, Debug)]
-pub(crate) struct Tenure {
+pub(crate) struct Ownership {
     pub(crate) owner: String,
     pub(crate) lease_until_ms: i64,
     pub(crate) is_closed: bool,
 }
 
-impl Tenure {
+impl Ownership {
     /// Whether the run was left unfinished: at once where its process ran on this machine and is gone, after the
     /// lease where nobody here can see the process. One that is seen alive here only slept.
     pub(crate) fn is_interrupted(&self, now_ms: i64) -> bool {

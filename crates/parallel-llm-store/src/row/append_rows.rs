@@ -13,7 +13,7 @@ use super::seat_fact::{SeatFact, facts};
 
 /// The rows of one append.
 #[derive(Debug)]
-pub(crate) struct Changes<'a> {
+pub(crate) struct AppendRows<'a> {
     pub(crate) run_id: String,
     pub(crate) events: Vec<EventRow>,
     /// By their hash; `None` where the run keeps no texts.
@@ -27,7 +27,7 @@ pub(crate) struct Changes<'a> {
     pub(crate) is_closed: bool,
 }
 
-impl<'a> Changes<'a> {
+impl<'a> AppendRows<'a> {
     /// What these events write at this moment. The run has taken them in already; `decided_at_ms` is when its newest answer
     /// was settled.
     pub(crate) fn of(run: &'a Run, batch: &'a EventBatch, decided_at_ms: Option<i64>, now_ms: i64) -> Self {
