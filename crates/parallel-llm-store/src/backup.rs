@@ -1,28 +1,28 @@
-//! Backups: what was written, and what was put in the place of the database.
+//! The results of making and restoring a backup.
 
 use std::path::PathBuf;
 
-/// A backup that was made.
+/// A finished backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backup {
-    /// The file, in full.
+    /// The absolute path of the file.
     pub path: PathBuf,
-    /// How many runs are in it.
+    /// The number of runs in it.
     pub runs: u64,
     /// Its size in bytes.
     pub bytes: u64,
 }
 
-/// A backup that stands in the place of the database.
+/// A backup that has replaced the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// The database, in full.
+    /// The absolute path of the database.
     pub path: PathBuf,
-    /// How many runs are in it.
+    /// The number of runs in it.
     pub runs: u64,
-    /// Where the database is that stood there before, where there was one.
+    /// Where the previous database is now, if there was one.
     pub before: Option<PathBuf>,
-    /// Files with answers that the earlier database had not taken in. They are taken into this one where it has their runs,
-    /// else set aside.
+    /// Spill files that the previous database had not imported. They are imported into this one if it has their runs,
+    /// and set aside otherwise.
     pub waiting: usize,
 }

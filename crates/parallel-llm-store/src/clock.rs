@@ -1,5 +1,6 @@
-//! The store's clock: wall time, for people and for leases between processes. Durations inside a run are the
-//! engine's and never come from here.
+//! Wall time, for timestamps and for leases between processes.
+//!
+//! Durations inside a run are measured by the engine.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

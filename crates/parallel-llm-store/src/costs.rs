@@ -1,8 +1,8 @@
-//! What was spent, added up by model, day, provider or principal.
+//! Costs added up by model, day, provider or principal.
 
 use parallel_llm_engine::PicoUsd;
 
-/// What a line of costs is about.
+/// The grouping of costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CostBy {
     /// Each model of each provider.
@@ -18,35 +18,34 @@ pub enum CostBy {
 /// Which costs to add up, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct CostQuery {
-    /// What a line is about.
+    /// The grouping.
     pub by: CostBy,
-    /// Only requests that left at this moment or later, in milliseconds since 1970.
+    /// Only requests sent at this time or later, in milliseconds since 1970.
     pub since_ms: Option<i64>,
 }
 
-/// What was spent on one model, on one day, at one provider or by one principal. Requests of runs that were purged are
-/// counted too.
+/// The cost of one model, day, provider or principal. Requests of purged runs count too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CostLine {
-    /// The model as a reference is written, the day as `YYYY-MM-DD`, the provider's id, or the principal's name, which is
-    /// empty for the owner.
+    /// The model reference, the day as `YYYY-MM-DD`, the provider's id, or the principal's name, which is empty for the
+    /// owner.
     pub name: String,
-    /// Runs that had a request here.
+    /// Runs with a request in this group.
     pub runs: u64,
     /// Requests sent.
     pub calls: u64,
-    /// Those that failed.
+    /// Requests that failed.
     pub failed: u64,
-    /// What they cost as far as known.
+    /// The known cost.
     pub cost: PicoUsd,
-    /// Those whose cost nobody knows, or not yet.
+    /// Requests whose cost is unknown, for good or for now.
     pub calls_of_unknown_cost: u64,
-    /// The most that those can have cost, as far as prices are known.
+    /// The most that those requests can have cost, as far as prices are known.
     pub unknown_cost_max: PicoUsd,
-    /// Those whose cost was computed from prices.
+    /// Requests whose cost was computed from prices.
     pub calls_of_estimated_cost: u64,
-    /// Tokens sent, as far as providers counted them.
+    /// Input tokens that providers reported.
     pub input_tokens: u64,
-    /// Tokens received, as far as providers counted them.
+    /// Output tokens that providers reported.
     pub output_tokens: u64,
 }

@@ -1,6 +1,6 @@
-//! What went wrong with the disk or the database, in plain words with what to do next.
+//! Errors of the disk and the database, in plain words with next steps.
 //!
-//! We branch on codes, never on text; the cause's own words are kept behind ours.
+//! Callers branch on codes, never on text; the original message is appended.
 
 use std::fmt;
 use std::io;
@@ -9,10 +9,10 @@ use std::path::Path;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 
-/// What kind of trouble the database or the disk has.
+/// The kinds of database and disk errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DatabaseErrorKind {
-    /// Another connection has the database: the one trouble that is worth waiting for.
+    /// Another connection holds a lock: the only error worth waiting for.
     Locked,
     Full,
     ReadOnly,
@@ -25,12 +25,12 @@ pub(crate) enum DatabaseErrorKind {
     Other,
 }
 
-/// What is said of a trouble.
+/// The text for a kind of error.
 struct Description {
     words: &'static str,
     /// What to do about it.
     next: &'static [Next],
-    /// Whether the same may work later.
+    /// Whether a later attempt may succeed.
     passes: bool,
 }
 
@@ -90,7 +90,7 @@ impl DatabaseErrorKind {
         Failure::new(Code::Storage, message).with_next(next.to_vec()).with_retryable(passes)
     }
 
-    /// The trouble that the file system reports.
+    /// The kind of a file system error.
     pub(crate) fn of_io(cause: &io::Error) -> Self {
         match cause.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
@@ -105,50 +105,50 @@ impl DatabaseErrorKind {
     }
 }
 
-/// The database did not do what it was asked. What it was asked is known to whoever asked.
+/// A failed database operation. The caller adds what it was doing.
 #[derive(Debug)]
 pub(crate) struct DatabaseError {
     pub(crate) kind: DatabaseErrorKind,
-    /// In the database's own words.
+    /// The original error.
     pub(crate) cause: Box<dyn std::error::Error + Send + Sync>,
 }
 
 impl DatabaseError {
-    /// Whether another connection has the database.
+    /// Whether another connection holds a lock.
     pub(crate) fn is_locked(&self) -> bool {
         self.kind == DatabaseErrorKind::Locked
     }
 
-    /// As the end of a sentence that begins with `subject`.
+    /// The failure whose message begins with `subject`.
     pub(crate) fn failure(&self, subject: &str) -> Failure {
         self.kind.failure(subject, &self.cause)
     }
 
-    /// The database did not take what was to be written.
+    /// The failure of a write.
     pub(crate) fn unwritten(&self) -> Failure {
         self.failure("cannot write to the run database")
     }
 }
 
-/// Where nothing is written, it could not be read.
+/// Outside of writes, the failed operation is a read.
 impl From<DatabaseError> for Failure {
     fn from(error: DatabaseError) -> Self {
         error.failure("cannot read the run database")
     }
 }
 
-/// Another process has had the database for a while.
+/// Another process has held the lock for too long.
 pub(crate) fn locked() -> Failure {
     DatabaseErrorKind::Locked.failure("cannot write to the run database", &"it has been locked for a while")
 }
 
-/// What follows something that waits in a file cannot be written before it.
+/// Earlier events of the run wait in a file and have to be imported first.
 pub(crate) fn held_back() -> Failure {
     DatabaseErrorKind::Other
         .failure("cannot write to the run database", &"earlier events of the run are not in it yet")
 }
 
-/// Another file, or none, is where the database was when it was opened.
+/// The database file was removed or replaced after it was opened.
 pub(crate) fn replaced(path: &Path) -> Failure {
     let message = format!(
         "`{}` was removed or replaced while this program had it open: what is written now would be lost",
@@ -157,34 +157,34 @@ pub(crate) fn replaced(path: &Path) -> Failure {
     refused(message).with_next([Next::Do(Advice::RestartProgram), Next::Do(Advice::RestoreFileFirst)])
 }
 
-/// A file or folder of the store could not be made or opened.
+/// A file or folder of the store cannot be created or opened.
 pub(crate) fn file(path: &Path, cause: &io::Error) -> Failure {
     DatabaseErrorKind::of_io(cause).failure(&format!("the run database needs `{}`", path.display()), cause)
 }
 
-/// No lock can be taken on a file of the store.
+/// A file of the store cannot be locked.
 pub(crate) fn lockless(path: &Path, cause: &io::Error) -> Failure {
     DatabaseErrorKind::Lockless.failure(&format!("the run database cannot use `{}`", path.display()), cause)
 }
 
-/// What is stored cannot be understood; `what` says which part of it.
+/// Stored data cannot be parsed; `what` names it.
 pub(crate) fn unreadable(what: &str, cause: &dyn std::fmt::Display) -> Failure {
     DatabaseErrorKind::Damaged.failure(&format!("the run database holds {what} that cannot be read"), cause)
 }
 
-/// This file cannot be put in the place of the database.
+/// This file cannot replace the database.
 pub(crate) fn no_backup(from: &Path, why: &str) -> Failure {
     let message =
         format!("`{}` is no backup that can be restored, and nothing was changed: {why}", from.display());
     Failure::new(Code::Usage, message).with_next(Advice::NameBackup)
 }
 
-/// The store will not do it, for a reason of its own.
+/// The store refuses a request, and a retry would not help.
 pub(crate) fn refused(message: impl AsRef<str>) -> Failure {
     Failure::new(Code::Storage, message).with_retryable(false)
 }
 
-/// The store was closed before, or while, it was asked.
+/// The store is closed.
 pub(crate) fn closed() -> Failure {
     refused("the run database has been closed").with_next(Advice::RestartProgram)
 }

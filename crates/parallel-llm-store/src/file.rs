@@ -1,14 +1,14 @@
-//! Files and folders of the store, for their owner's eyes only: folders 0700, files 0600, whatever the umask.
+//! The store's files and folders, readable only by their owner: folders 0700, files 0600, at any umask.
 //!
-//! What is there already keeps the mode its owner gave it. A link or a pipe in the place of a file is refused: what it
-//! leads to is not ours to change, and a pipe that nobody reads would hold its opener for ever.
+//! Existing files keep their mode. A link or a pipe in place of a file is refused: the target of a link is not ours to
+//! change, and opening a pipe without a reader would block forever.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Makes the folder of this path where it is missing.
+/// Creates the folder of this path if it is missing.
 pub(crate) fn make_folder_of(path: &Path) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     if folder.is_dir() {
@@ -22,8 +22,8 @@ pub(crate) fn make_folder_of(path: &Path) -> io::Result<()> {
     set_mode(folder, 0o700)
 }
 
-/// Makes an empty file where there is none. One that is there is not even opened: closing it would take away the
-/// locks that this process holds on it.
+/// Creates an empty file if it is missing. An existing file is not even opened: closing it would release the locks that
+/// this process holds on it.
 pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     match private(OpenOptions::new().write(true).create_new(true)).open(path) {
         Ok(_) => set_mode(path, 0o600),
@@ -32,32 +32,32 @@ pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens a file for writing, made where there is none.
+/// Opens a file for writing; creates it if it is missing.
 pub(crate) fn open_private(path: &Path) -> io::Result<File> {
     check_plain(path)?;
     private(OpenOptions::new().write(true).create(true).truncate(false)).open(path)
 }
 
-/// Which file it is, whatever it is called: its device and its number there.
+/// The identity of a file whatever its name: device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity(u64, u64);
 
-/// Which file stands at this path.
+/// The identity of the file at this path.
 #[cfg(unix)]
 pub(crate) fn identity(path: &Path) -> io::Result<Identity> {
     use std::os::unix::fs::MetadataExt as _;
     std::fs::metadata(path).map(|metadata| Identity(metadata.dev(), metadata.ino()))
 }
 
-/// Where files have no numbers, one that is open cannot be replaced either.
+/// Without inodes, an open file cannot be replaced either.
 #[cfg(not(unix))]
 pub(crate) fn identity(path: &Path) -> io::Result<Identity> {
     std::fs::metadata(path).map(|_| Identity(0, 0))
 }
 
-/// Makes a new file for writing, in place of one that a process left which is gone.
+/// Creates a new file for writing; replaces one left behind by a process that ended.
 pub(crate) fn create_private(path: &Path) -> io::Result<File> {
-    // Opening what is there could follow a link; taking it away follows none.
+    // Opening an existing file could follow a link; removing it cannot.
     match std::fs::remove_file(path) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
         _ => {}
@@ -65,12 +65,12 @@ pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     private(OpenOptions::new().write(true).create_new(true)).open(path)
 }
 
-/// Gives a finished file its name, in place of none: fails with `AlreadyExists` where there is something of that name.
+/// Gives a finished file its final name. Fails with `AlreadyExists` if that name is taken.
 pub(crate) fn place_new(part: &Path, path: &Path) -> io::Result<()> {
     match std::fs::hard_link(part, path) {
         Ok(()) => std::fs::remove_file(part)?,
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => return Err(cause),
-        // Where a file has one name only, nobody keeps another from taking the name between these two.
+        // Without hard links, another process can take the name between this check and the rename.
         Err(_) if path.symlink_metadata().is_ok() => return Err(io::ErrorKind::AlreadyExists.into()),
         Err(_) => std::fs::rename(part, path)?,
     }
@@ -82,8 +82,8 @@ pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
     File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()
 }
 
-/// Refuses a file on which another process holds a lock. This process must not have it open, because closing the file here
-/// would take its own locks away.
+/// Fails if another process holds a lock on this file. This process must not have it open: closing the file here would
+/// release its own locks.
 #[cfg(unix)]
 pub(crate) fn check_unused(path: &Path) -> io::Result<()> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
@@ -91,14 +91,14 @@ pub(crate) fn check_unused(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Where files that are open cannot be replaced, trying to do so says it.
+/// Where open files cannot be replaced, the attempt itself fails.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "the same shape as where there are such locks")]
 pub(crate) fn check_unused(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Refuses what is there and is no plain file.
+/// Fails if something other than a plain file is there.
 fn check_plain(path: &Path) -> io::Result<()> {
     match path.symlink_metadata() {
         Ok(metadata) if !metadata.is_file() => {
@@ -108,7 +108,7 @@ fn check_plain(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The file beside a database whose name ends in this.
+/// The path of the file beside a database whose name has this suffix.
 pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);

@@ -1,58 +1,58 @@
-//! How the database stands: what it is, how large, and whether it is whole.
+//! The state of the database: version, size, contents, integrity.
 
 use std::collections::BTreeMap;
 
 use parallel_llm_engine::RunId;
 
-/// What the database is, and how much is in it.
+/// The version, size and contents of the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseState {
-    /// The name and version of what reads and writes it.
+    /// The name and version of the database engine.
     pub version: String,
-    /// The version of its format.
+    /// The version of the schema.
     pub format: u32,
     /// Its size in bytes, without the write-ahead log.
     pub bytes: u64,
     /// The size of the write-ahead log in bytes.
     pub log_bytes: u64,
-    /// Whether a purge was given up before the words of its runs were overwritten in the index.
+    /// Whether an unfinished purge left words in the index that are not overwritten yet.
     pub has_purged_words: bool,
-    /// How many runs there are, by the word of their status. One that a process left unfinished is counted as `running`.
+    /// The number of runs by status. An interrupted run counts as `running`.
     pub runs: BTreeMap<String, u64>,
 }
 
 impl DatabaseState {
-    /// How many runs there are in all.
+    /// The number of all runs.
     pub fn runs_total(&self) -> u64 {
         self.runs.values().sum()
     }
 }
 
-/// How much of the database is looked at.
+/// The depth of an integrity check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckDepth {
-    /// Every page, but not whether each index has what its table has.
+    /// All pages, without comparing indexes with their tables.
     Quick,
-    /// Everything, and whether each text and each row is what was written.
+    /// Pages and indexes, and every text and row against its checksum.
     Full,
 }
 
-/// What came of looking whether the database is whole.
+/// The result of an integrity check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Integrity {
-    /// It is.
+    /// No damage was found.
     Intact,
-    /// It is not.
+    /// Damage was found.
     Damaged(DamageReport),
-    /// Nothing was found as far as was looked; there was no time for all of it.
+    /// No damage was found before the time ran out.
     Unfinished,
 }
 
-/// What is wrong with a database.
+/// The damage of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DamageReport {
-    /// The first problems, those of its pages in the words of what reads them.
+    /// The first problems; problems of pages in the database's words.
     pub problems: Vec<String>,
-    /// The runs of which something is not what was written, oldest first; at most 1,000. None where only pages were looked at.
+    /// The runs with damaged data, oldest first; at most 1,000. Empty if only pages were checked.
     pub runs: Vec<RunId>,
 }

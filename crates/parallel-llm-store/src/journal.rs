@@ -1,6 +1,6 @@
-//! The engine's journal: how a run's events become durable.
+//! Implements the engine's journal: makes a run's events durable.
 //!
-//! A run that is not to be stored is refused here; the service gives it to the journal in memory.
+//! It refuses a run that is not to be stored; the service gives such a run to the in-memory journal.
 
 use std::sync::Arc;
 

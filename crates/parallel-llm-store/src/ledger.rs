@@ -1,5 +1,6 @@
-//! What a run's events mean for the ledger: which requests were made, how they ended, and what money is reserved for those
-//! to come. Pure: what is written of it are the rows of [`LedgerRows`].
+//! Derives ledger entries from a run's events: requests, their outcomes, and reservations for later ones.
+//!
+//! Pure code: it returns the rows to write as [`LedgerRows`].
 
 use std::collections::BTreeMap;
 
@@ -13,48 +14,49 @@ use parallel_llm_engine::{
 use crate::row::call_row::{CallEnd, CallKey, CallSpend, HeardCall, ReconciledCall, SentCall};
 use crate::row::event_batch::EventBatch;
 
-/// The outcome of a request that has left and not ended.
+/// The outcome of a request in flight.
 const UNDER_WAY: &str = "sent";
 
-/// Money for a request that may still leave.
+/// Money reserved for a request that has not been sent yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reservation {
     pub(crate) provider: ProviderId,
     pub(crate) amount: PicoUsd,
 }
 
-/// What is reserved, by whose request it is for.
+/// Reservations by the slot whose request they cover.
 pub(crate) type Reservations = BTreeMap<CallerSlot, Reservation>;
 
-/// What an append writes into the ledger, in this order.
+/// The changes that an append makes to the ledger, in this order.
 #[derive(Debug, Default)]
 pub(crate) struct LedgerRows {
-    /// Whether a further part begins: nobody will hear of requests of the part before, and nothing is reserved for it.
+    /// Whether a further part of the run begins: open requests of the earlier part become unknown, and its reservations
+    /// end.
     pub(crate) settles: bool,
     pub(crate) sent: Vec<SentCall>,
     pub(crate) heard: Vec<HeardCall>,
     pub(crate) reconciled: Vec<ReconciledCall>,
-    /// Whether nobody will hear of requests that are still under way.
+    /// Whether requests still in flight become unknown.
     pub(crate) loses_track: bool,
-    /// Whether nothing is reserved any more.
+    /// Whether all reservations end.
     pub(crate) releases_all: bool,
     pub(crate) released: Vec<CallerSlot>,
     pub(crate) reserved: Reservations,
 }
 
-/// What an event means for requests and money. A new kind of event is asked about here.
+/// The effect of an event on requests and money. Every kind of event must be handled here.
 enum Effect<'a> {
     None,
     /// The run begins.
     Begins,
     /// A further part of the run begins.
     Continues(&'a Reopening),
-    /// A request leaves: from here on the ledger has it, and nothing is reserved for it.
+    /// A request is sent: the ledger counts it from now on, and its reservation ends.
     Leaves(Attempt),
-    /// The provider has named the request.
+    /// The provider has assigned an id to the request.
     Named(Attempt, &'a str),
     Ends(Ending<'a>),
-    /// The provider reports what a request cost.
+    /// The provider reports the cost of an earlier request.
     Reconciles(Attempt, CallSpend),
 }
 
@@ -67,13 +69,13 @@ struct Ending<'a> {
     reservation: ReservationChange,
 }
 
-/// What the end of a request leaves of its reservation.
+/// The effect of a request's end on its slot's reservation.
 enum ReservationChange {
-    /// What it was: nothing, since the request left.
+    /// The reservation has already ended when the request was sent.
     None,
-    /// Nothing: no further request of its place follows.
+    /// No further request of this slot follows.
     Release,
-    /// Another request of its place follows.
+    /// Another request of this slot follows.
     Renew,
 }
 
@@ -115,8 +117,8 @@ impl<'a> Effect<'a> {
     }
 }
 
-/// What these events demand before they are let in: the worst case of the part of the run they begin. `run` is the run
-/// before them. `None` where they begin nothing.
+/// The reservations needed before these events may be written: the worst case of the part of the run that they begin.
+/// `run` is the run before them. `None` if they begin nothing.
 pub(crate) fn demanded(run: &Run, events: &[Recorded]) -> Option<Reservations> {
     events.iter().find_map(|recorded| match Effect::of(&recorded.event) {
         Effect::Begins => {
@@ -131,24 +133,24 @@ pub(crate) fn demanded(run: &Run, events: &[Recorded]) -> Option<Reservations> {
     })
 }
 
-/// What calls of these places can cost. For a place whose price is unknown nothing is reserved.
+/// The worst-case cost of calls of these slots; slots with unknown prices are left out.
 fn reservations(plan: &RunPlan, slots: Vec<CallerSlot>) -> Reservations {
     slots.into_iter().filter_map(|slot| Some((slot, reservation(plan, slot)?))).collect()
 }
 
-/// What one request of this place can cost, where that is known and anything.
+/// The worst-case cost of one request of this slot, if it is known and not zero.
 pub(crate) fn reservation(plan: &RunPlan, slot: CallerSlot) -> Option<Reservation> {
     let amount = plan.worst_request(slot).filter(|amount| *amount > PicoUsd::ZERO)?;
     Some(Reservation { provider: plan.seat_at(slot)?.model.provider.clone(), amount })
 }
 
 impl LedgerRows {
-    /// What these events write. The run has taken them in already; `demanded` is what is to be reserved for the part of it
+    /// The rows for these events. `run` already includes them; `demanded` are the reservations of the part of the run
     /// that they begin.
     pub(crate) fn of(run: &Run, batch: &EventBatch, demanded: Option<Reservations>, now_ms: i64) -> Self {
         let run_id = run.plan.run_id.to_string();
         let mut changes = Self { settles: batch.reopening().is_some(), ..Self::default() };
-        // Nothing is reserved yet of a part that begins here, so there is nothing to give back.
+        // A part that begins here has no earlier reservations to release.
         let begins = demanded.is_some();
         let mut reserved: BTreeMap<CallerSlot, Option<Reservation>> =
             demanded.into_iter().flatten().map(|(slot, it)| (slot, Some(it))).collect();
@@ -177,7 +179,8 @@ impl LedgerRows {
                     }
                     let attempt = ending.attempt;
                     let call = heard.entry(attempt).or_insert_with(|| HeardCall::nothing(&run_id, attempt));
-                    // A request ends once: what is said of it later, because a further try was refused, changes nothing.
+                    // Only the first end counts: a later event about the same request only says that a retry was
+                    // refused.
                     if !call.is_over() {
                         call.end(&ending, recorded.event.cost(), now_ms);
                     }
@@ -217,7 +220,7 @@ fn sent(plan: &RunPlan, run_id: &str, attempt: Attempt, now_ms: i64) -> Option<S
 }
 
 impl HeardCall {
-    /// Nothing was heard of this request yet.
+    /// An entry for a request about which nothing is known yet.
     fn nothing(run_id: &str, attempt: Attempt) -> Self {
         Self {
             key: CallKey::of(run_id, attempt),

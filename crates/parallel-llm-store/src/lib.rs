@@ -1,13 +1,15 @@
-//! What is remembered: the plans, events and texts of runs, in a database on this machine.
+//! Stores the plans, events and texts of runs in a database on this machine.
 //!
 //! [`Store`] is the engine's [`Journal`](parallel_llm_engine::port::Journal) and the history that the doors read. The
-//! meaning of events is the engine's: the store keeps them, folds them with the engine's own fold for its list of runs, and
-//! gives them back.
+//! engine defines what events mean: the store writes them, folds them with the engine's own fold for the list of runs,
+//! and returns them.
 //!
-//! What always holds: an acknowledged append is on the disk, in the database or in a file beside it, whatever happens to the
-//! process; an append is written whole or not at all; a process that was overtaken writes nothing more; the same question is
-//! not begun twice, and no day's limit is exceeded, however many processes there are; a run of which only the metadata is
-//! kept leaves no word of its prompt or its answers in any file, and neither does a purged run.
+//! Invariants:
+//! - An acknowledged append is on disk, in the database or in a file beside it, whatever happens to the process.
+//! - An append is written whole or not at all.
+//! - A process whose run was taken over writes nothing more to it.
+//! - No question is started twice and no daily limit is exceeded, however many processes there are.
+//! - Neither a purged run nor one stored as metadata leaves a word of its prompt or answers in any file.
 #![warn(missing_docs)]
 
 mod backup;

@@ -1,32 +1,31 @@
-//! Taking runs away for good.
+//! The results of purging runs.
 
 use parallel_llm_engine::RunId;
 
-/// What was purged.
+/// The result of a purge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Purged {
-    /// Runs that are gone, with their questions, answers and events. What they cost, and what became of their seats,
-    /// is still known.
+    /// Removed runs, with their questions, answers and events. Their costs and seat facts remain.
     pub runs: Vec<RunId>,
-    /// Runs that were named and are still under way: they stay.
+    /// Runs that stayed because they are still running.
     pub under_way: Vec<RunId>,
 }
 
-/// What one step of a purge came to.
+/// The result of one step of a purge.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PurgeStep {
     pub(crate) purged: Purged,
-    /// How many of the runs it was given it is done with.
+    /// The number of given runs that need no further step.
     pub(crate) done: usize,
-    /// About how much it wrote, in bytes.
+    /// Approximate bytes written.
     pub(crate) bytes: usize,
 }
 
-/// What one step of [`crate::Store::reclaim`] came to.
+/// The result of one step of [`crate::Store::reclaim`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReclaimStep {
     /// Whether there is more to do.
     pub(crate) has_more: bool,
-    /// About how much it wrote, in bytes.
+    /// Approximate bytes written.
     pub(crate) bytes: usize,
 }

@@ -1,5 +1,6 @@
-//! Reading: the list of runs, and whole runs with their texts put back. Nothing here waits for the writer, and a run is read
-//! as it was at one moment.
+//! Reads runs: the list, and whole runs with their texts.
+//!
+//! Nothing here waits for the writer, and each read sees one consistent snapshot.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,20 +25,20 @@ use crate::spill::Spill;
 use crate::store::Store;
 use crate::stored_run::{Checkpoint, RunProgress, StoredRun};
 
-/// Damaged events that are named. More say the same.
+/// Damaged events named in the warning; more say the same.
 const DAMAGED_MAX: usize = 10;
-/// How long files that wait are read. They are a few, of a few kilobytes each.
+/// How long reading spill files may take. There are few, of a few kilobytes each.
 const SPILL_READ_MAX: Duration = Duration::from_secs(5);
-/// Stands for the newest run where a prefix of an id is asked for.
+/// The prefix that stands for the newest run.
 const NEWEST: &str = "@";
-/// The most facts of seats that are given at once: those of some twenty thousand runs, in about as many megabytes.
+/// The most seat facts returned at once: those of about twenty thousand runs, about twenty megabytes.
 const FACTS_MAX: i64 = 100_000;
 
 impl Store {
-    /// Runs, newest first.
+    /// Lists runs, newest first.
     pub async fn list(&self, whose: RunScope<'_>, filter: RunFilter) -> Result<Vec<RunSummary>, Failure> {
         let limit = filter.limit.min(LIST_MAX);
-        // Whether a run is interrupted is not in its row, so a page of rows may give less than a page of runs.
+        // A row does not say whether its run was interrupted, so a page of rows may yield fewer runs than asked for.
         let (status, rows) = match filter.status {
             Some(RunStatus::Running | RunStatus::Interrupted) => (Some(RunStatus::Running), LIST_MAX),
             status => (status, limit),
@@ -62,9 +63,10 @@ impl Store {
         Ok(found)
     }
 
-    /// A whole run, texts included as far as they are kept; `None` where there is no such run.
+    /// A whole run, with its texts if they are stored; `None` if there is no such run. Damaged parts become warnings of
+    /// its plan.
     pub async fn load(&self, whose: RunScope<'_>, run_id: RunId) -> Result<Option<StoredRun>, Failure> {
-        // Read before the database: what another process imports meanwhile is then found there.
+        // Read before the database: a file that another process imports meanwhile is then found there.
         let spills = self.spilled(run_id).await;
         let mut snapshot = self.shared.database.snapshot().await?;
         let mut reader = snapshot.reader();
@@ -99,8 +101,8 @@ impl Store {
         Ok(Some(stored))
     }
 
-    /// The one run whose id begins like this, in either case; `@` is the newest. Fails with `run_not_found` where
-    /// there is none and with `usage` where there are several.
+    /// The only run whose id begins with this prefix, in any case; `@` is the newest run. Fails with `run_not_found` if
+    /// there is none and with `usage` if there are several.
     pub async fn find_prefix(&self, whose: RunScope<'_>, prefix: &str) -> Result<RunId, Failure> {
         let is_newest = prefix == NEWEST;
         let start = if is_newest { String::new() } else { prefix.to_ascii_uppercase() };
@@ -123,8 +125,8 @@ impl Store {
         }
     }
 
-    /// What has happened in a run after its event of this number, whoever does it, and the texts on their way; `None`
-    /// where there is no such run. Made to be called a few times a second.
+    /// The events of a run after `after_seq` and its partial texts, whoever runs it; `None` if there is no such run.
+    /// Cheap enough to be called several times a second.
     pub async fn follow(&self, run_id: RunId, after_seq: u64) -> Result<Option<RunProgress>, Failure> {
         let mut snapshot = self.shared.database.snapshot().await?;
         let mut reader = snapshot.reader();
@@ -133,7 +135,7 @@ impl Store {
         let mut events = Vec::new();
         for row in reader.events(run_id, after_seq).await? {
             let mut recorded = row.recorded(&id)?;
-            // Each text by itself: there are few new ones, and those before may be many.
+            // One text at a time: few are new, while the older ones may be many.
             if let Some(hash) = text_of(&recorded.event).map(|text| text.hash.to_owned()) {
                 let text = CheckedText::of(reader.text(run_id, &hash).await?, &hash, false);
                 damage::restore_text(&mut recorded.event, text);
@@ -144,22 +146,22 @@ impl Store {
         Ok(Some(RunProgress { events, checkpoints, interrupted: ownership.is_interrupted(clock::now_ms()) }))
     }
 
-    /// Whether nobody is at this run any more: it has ended, was left unfinished, or is not there.
+    /// Whether nobody runs this run any more: it is closed, was interrupted, or does not exist.
     pub async fn is_over(&self, run_id: RunId) -> Result<bool, Failure> {
         let ownership = self.shared.database.connection().await?.reader().ownership(run_id).await?;
         Ok(ownership.is_none_or(|ownership| ownership.is_over(clock::now_ms())))
     }
 
-    /// The runs that began before this moment (milliseconds since 1970) and are not under way, oldest first: those
-    /// that [`Store::purge`] would take away.
+    /// The runs that began before this time (milliseconds since 1970) and are not running, oldest first: those that
+    /// [`Store::purge`] would remove.
     pub async fn purgeable(&self, before_ms: i64) -> Result<Vec<RunId>, Failure> {
-        // A run's age is in its name.
+        // A run's id begins with its start time.
         let before = RunId::from_parts(u64::try_from(before_ms).unwrap_or_default(), 0);
         let mut connection = self.shared.database.connection().await?;
         Ok(connection.reader().runs_over_before(before, clock::now_ms()).await?)
     }
 
-    /// What became of the seats of runs that were decided at `since_ms` (milliseconds since 1970) or later, the newest
+    /// What became of the seats of runs that were decided at `since_ms` (milliseconds since 1970) or later, newest
     /// first; at most 100,000.
     pub async fn seat_facts(
         &self,
@@ -172,11 +174,11 @@ impl Store {
         Ok(facts.into_iter().filter(StoredFact::is_sound).map(|stored| stored.fact).collect())
     }
 
-    /// What waits of a run in files, read before the database is: what is taken in meanwhile is seen there.
+    /// The spilled events of a run.
     async fn spilled(&self, run_id: RunId) -> Vec<Spill> {
         let spills = self.shared.spills.clone();
         let read = tokio::task::spawn_blocking(move || spills.of_run(run_id));
-        // A folder that does not answer hides nothing that was in the database.
+        // A folder that does not respond must not hide what the database has.
         tokio::time::timeout(SPILL_READ_MAX, read).await.ok().and_then(Result::ok).unwrap_or_default()
     }
 }
@@ -189,7 +191,7 @@ fn summary(listed: ListedRun, now_ms: i64) -> Result<RunSummary, Failure> {
     Ok(run)
 }
 
-/// The events of a run that are as they were written; the others are left out and noted.
+/// The undamaged events of a run; the others are recorded in `damaged`.
 async fn events(
     reader: &mut Reader<'_>,
     run_id: RunId,
@@ -201,7 +203,7 @@ async fn events(
     for row in reader.events(run_id, 0).await? {
         match row.recorded(&id) {
             Ok(recorded) => events.push(recorded),
-            // Noted below, with those that are not there at all.
+            // Recorded below, together with missing events.
             Err(failure) if failure.code == Code::Damaged => {}
             Err(failure) => return Err(failure),
         }
@@ -213,7 +215,7 @@ async fn events(
     Ok(events)
 }
 
-/// Puts the texts of all events of a run back. `keeps_texts` says whether they must be there.
+/// Restores the texts of all events of a run. `keeps_texts`: missing texts count as damage.
 async fn restore_texts(
     reader: &mut Reader<'_>,
     run_id: RunId,
@@ -243,7 +245,7 @@ async fn checkpoints(reader: &mut Reader<'_>, run_id: RunId) -> Result<Vec<Check
         if checkpoints.last().is_none_or(|last| last.attempt != attempt) {
             checkpoints.push(Checkpoint { attempt, text: String::new(), at_ms: piece.at_ms });
         }
-        // A piece that is damaged, or does not follow the one before, ends the text: what comes after it follows nothing.
+        // A damaged piece, or a gap, ends the text: later pieces cannot be joined to it.
         if let Some(last) = checkpoints.last_mut()
             && piece.is_sound(&id)
             && last.text.len() as u64 == count(piece.start)

@@ -1,20 +1,20 @@
-//! The list of runs: what is asked for, and a line of it.
+//! The list of runs: its filter, its scope and its lines.
 
 use parallel_llm_engine::{PicoUsd, RunId, RunStatus};
 
-/// The most runs one page of the list holds.
+/// The most runs on one page of the list.
 pub(crate) const LIST_MAX: usize = 500;
-/// Runs on a page where nobody says otherwise: a screen or two.
+/// Runs on a page by default: a screen or two.
 const LIST_DEFAULT: usize = 50;
 
 /// Which runs to list.
 #[derive(Clone, Copy, Debug)]
 pub struct RunFilter {
-    /// The most runs to give, up to 500.
+    /// The most runs to return, up to 500.
     pub limit: usize,
-    /// Only runs older than this one: the last of the page before.
+    /// Only runs older than this one: the last run of the previous page.
     pub before: Option<RunId>,
-    /// Only runs that stand like this.
+    /// Only runs with this status.
     pub status: Option<RunStatus>,
 }
 
@@ -24,17 +24,17 @@ impl Default for RunFilter {
     }
 }
 
-/// Whose runs are meant.
+/// The principals whose runs are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunScope<'a> {
-    /// Everybody's.
+    /// All principals.
     All,
-    /// Those of the principal of this name: to it, no other run exists.
+    /// The principal of this name, for whom no other run exists.
     Principal(&'a str),
 }
 
 impl<'a> RunScope<'a> {
-    /// The principal's name, where only one is meant.
+    /// The principal's name; `None` for all.
     pub const fn name(self) -> Option<&'a str> {
         match self {
             Self::All => None,
@@ -46,32 +46,32 @@ impl<'a> RunScope<'a> {
 /// One line of the list of runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSummary {
-    /// Which run.
+    /// The run's id.
     pub run_id: RunId,
-    /// How it stands.
+    /// Its current status.
     pub status: RunStatus,
-    /// The beginning of the question on one line; `None` where only metadata is kept.
+    /// The beginning of the question on one line; `None` if only metadata is stored.
     pub question_excerpt: Option<String>,
-    /// What it was asked by; `None` for the owner's own.
+    /// The principal that asked; `None` for the owner.
     pub asked_by: Option<String>,
-    /// The name of the strategy.
+    /// The strategy's name.
     pub strategy: String,
-    /// Seats on the panel.
+    /// The number of seats on the panel.
     pub seats: u64,
-    /// Seats that answered in full.
+    /// The number of seats with a complete answer.
     pub answered: u64,
-    /// What it cost as far as known.
+    /// The known cost.
     pub cost: PicoUsd,
     /// Whether a part of the cost is unknown or computed from prices.
     pub cost_is_estimate: bool,
-    /// Whether a call is missing in the cost, because nobody knows what it cost, or not yet.
+    /// Whether the cost of a call is missing, for good or for now.
     pub cost_lacks_calls: bool,
-    /// When it was first written, in milliseconds since 1970.
+    /// When the run was first written, in milliseconds since 1970.
     pub created_at_ms: i64,
     /// When its answer was settled.
     pub decided_at_ms: Option<i64>,
-    /// When nothing more was to come.
+    /// When the run was closed.
     pub closed_at_ms: Option<i64>,
-    /// Whether something in this line is not what was written.
+    /// Whether this line does not match its checksum.
     pub is_damaged: bool,
 }

@@ -1,10 +1,10 @@
-//! Events that the database did not take, each append in a file of its own, until the database takes them after all.
+//! Files for events that the database did not accept, one per append, until they are imported.
 //!
-//! A file is written whole or not at all: a temporary file, flushed, renamed, and its folder flushed. It names its run,
-//! its epoch and its events, so that it can be taken in once and never over anything newer. What cannot be taken in is
-//! set aside under another ending, never deleted.
+//! A file is written whole or not at all: a temporary file is flushed and renamed, and its folder is flushed. It names
+//! its run, epoch and events, so that it is imported once and never over newer events. A file that cannot be imported
+//! is renamed, never deleted.
 //!
-//! Here are only the files. When they are written and taken in is the writer's business (`writer/task.rs`).
+//! This module only handles the files; `writer/task.rs` decides when to write and import them.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -20,66 +20,66 @@ use crate::row::checksum;
 use crate::row::damage::{self, CheckedText};
 use crate::row::event_batch::{EventBatch, text_of};
 
-/// The first line of a file: what it is, the version of its format, and the BLAKE3 of what follows.
+/// The first line of a file holds this word, the format version, and the BLAKE3 hash of the rest.
 const MAGIC: &str = "parallel-llm-spill";
 const VERSION: &str = "1";
-/// The ending of a file that waits to be imported.
+/// The extension of a file that waits to be imported.
 const WAITING: &str = "spill";
-/// The ending of a file that is older than the database.
+/// The extension of a file that is older than the database.
 pub(crate) const ASIDE: &str = "aside";
-/// The ending of a damaged file.
+/// The extension of a damaged file.
 pub(crate) const DAMAGED: &str = "damaged";
-/// Files in one folder. A run spills a handful, so these are some hundred runs; a database that is away for longer is
-/// not worth more payments.
+/// Most files in one folder. A run spills a handful, so these are some hundred runs; with the database unavailable for
+/// longer, more should not be paid for.
 const FILES_MAX: usize = 4_096;
-/// Bytes in one folder.
+/// Most bytes in one folder.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// The folders, in the order in which they are attempted.
+/// The spill folders in the order they are tried.
 #[derive(Clone, Debug)]
 pub(crate) struct Spills {
     folders: Arc<[PathBuf]>,
 }
 
-/// What waits to be taken in, and what was set aside.
+/// The spill files, by their state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpillState {
-    /// Files that wait to be taken in.
+    /// Files waiting to be imported.
     pub waiting: Vec<PathBuf>,
-    /// Files that are older than what the database has: their run was continued without them, or is gone.
+    /// Files older than the database: their run was continued without them, or no longer exists.
     pub aside: Vec<PathBuf>,
-    /// Files that are not what was written.
+    /// Damaged files.
     pub damaged: Vec<PathBuf>,
 }
 
-/// One append that was spilled.
+/// One spilled append.
 #[derive(Debug)]
 pub(crate) struct Spill {
     pub(crate) lease: Lease,
     pub(crate) batch: EventBatch,
-    /// When it happened, in milliseconds since 1970.
+    /// When it was spilled, in milliseconds since 1970.
     pub(crate) at_ms: i64,
 }
 
-/// Why a file is no spill.
+/// Why a file cannot be read.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
-    /// It is gone: another process has taken it in.
+    /// Another process has imported it.
     Gone,
-    /// It is not what was written.
+    /// Its content does not match its hash.
     Damaged,
-    /// A newer program wrote it, or it could not be read now.
+    /// A newer version wrote it, or it cannot be read now.
     NotNow,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Body {
     run_id: RunId,
     epoch: u64,
     at_ms: i64,
     events: Vec<SpilledEvent>,
-    /// The texts of the events, where the run keeps them. They are known again by their hash.
+    /// The texts of the events, if the run stores texts; matched by hash.
     texts: Vec<Arc<str>>,
 }
 
@@ -87,19 +87,19 @@ struct Body {
 struct SpilledEvent {
     seq: u64,
     elapsed_ms: u64,
-    /// JSON, as the database would have it.
+    /// JSON, as in the database.
     body: String,
 }
 
 impl Spills {
-    /// Beside this database, else in these folders, which other databases may use too.
+    /// A folder beside this database, then these folders, which other databases may share.
     pub(crate) fn of(database: &Path, others: &[PathBuf]) -> Self {
         let name = blake3::hash(database.as_os_str().as_encoded_bytes()).to_hex();
         let others = others.iter().map(|folder| folder.join(format!("spill-{}", &name[..16])));
         Self { folders: std::iter::once(file::beside(database, ".spill")).chain(others).collect() }
     }
 
-    /// Keeps this in the first folder that takes it, and says which file that is.
+    /// Writes a file to the first folder that accepts it, and returns its path.
     pub(crate) fn write(&self, content: &Content) -> io::Result<PathBuf> {
         let mut trouble = io::Error::from(io::ErrorKind::NotFound);
         for folder in &*self.folders {
@@ -116,7 +116,7 @@ impl Spills {
         !self.state().waiting.is_empty()
     }
 
-    /// The files there are, by what is to become of them; those that wait in the order in which they were written.
+    /// All files by state, the waiting ones in the order they were written.
     pub(crate) fn state(&self) -> SpillState {
         let mut state = SpillState::default();
         let files = self.folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
@@ -128,33 +128,33 @@ impl Spills {
                 _ => {}
             }
         }
-        // By name, whatever the folder: a run may have spilled into several, and its events are in their order then.
+        // Sorted by name across folders: a run may have spilled into several, and its events must stay in order.
         for paths in [&mut state.waiting, &mut state.aside, &mut state.damaged] {
             paths.sort_by(|one, other| one.file_name().cmp(&other.file_name()));
         }
         state
     }
 
-    /// What waits of a run, in order. What cannot be read is left to whoever takes it in.
+    /// The readable waiting files of a run, in order; the import reports the others.
     pub(crate) fn of_run(&self, run_id: RunId) -> Vec<Spill> {
         let waiting = self.state().waiting.into_iter();
         let of_run = waiting.filter(|path| run_of(path) == Some(run_id));
         of_run.filter_map(|path| Spill::read(&path).ok()).collect()
     }
 
-    /// Deletes what there is of runs that were purged: no word of theirs is to be left.
+    /// Deletes all files of purged runs, so that no word of theirs remains.
     pub(crate) fn forget(&self, runs: &[RunId]) {
         let SpillState { waiting, aside, damaged } = self.state();
         for path in waiting.into_iter().chain(aside).chain(damaged) {
             if run_of(&path).is_some_and(|run_id| runs.contains(&run_id)) {
-                // The doctor reports one that stays.
+                // A file that cannot be deleted is reported by the doctor.
                 let _ = fs::remove_file(path);
             }
         }
     }
 }
 
-/// The run that a file is about, as its name says.
+/// The run in the name of a file.
 pub(crate) fn run_of(path: &Path) -> Option<RunId> {
     path.file_name()?.to_str()?.split_once('-')?.0.parse().ok()
 }
@@ -190,7 +190,7 @@ impl Spill {
     }
 }
 
-/// A file about to be written.
+/// A file to be written.
 #[derive(Debug)]
 pub(crate) struct Content {
     name: String,
@@ -198,10 +198,10 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// Of these events. Their texts are left out where the run keeps none.
+    /// The file for these events, without texts if the run stores none.
     pub(crate) fn of(lease: Lease, batch: &EventBatch, keeps_texts: bool, at_ms: i64) -> Self {
         let first_seq = batch.events.first().map_or(0, |first| first.seq);
-        // Names sort as the events happened.
+        // Names sort in the order of events.
         let name = format!("{}-{:08}-{first_seq:08}.{WAITING}", lease.run_id, lease.epoch);
         let events = batch.events.iter().zip(&batch.bodies).map(|(recorded, body)| SpilledEvent {
             seq: recorded.seq,
@@ -223,7 +223,7 @@ impl Content {
     }
 }
 
-/// The events of a file, their texts put back.
+/// The events of a file, with their texts.
 fn batch(events: Vec<SpilledEvent>, texts: &[Arc<str>]) -> Result<EventBatch, serde_json::Error> {
     let recorded = |spilled: SpilledEvent| -> Result<Recorded, serde_json::Error> {
         let mut event: Event = serde_json::from_str(&spilled.body)?;
@@ -234,11 +234,11 @@ fn batch(events: Vec<SpilledEvent>, texts: &[Arc<str>]) -> Result<EventBatch, se
         }
         Ok(Recorded { seq: spilled.seq, elapsed_ms: spilled.elapsed_ms, event })
     };
-    // A file without texts is one of a run that keeps none, and its events carry none either.
+    // A file without texts belongs to a run that stores none, and its events carry none.
     Ok(EventBatch::of(events.into_iter().map(recorded).collect::<Result<_, _>>()?, true))
 }
 
-/// Writes a file whole, so that it is there after a power cut, or not at all.
+/// Writes a file durably, whole or not at all.
 fn write_in(folder: &Path, name: &str, content: &str) -> io::Result<PathBuf> {
     let path = folder.join(name);
     file::make_folder_of(&path)?;
@@ -252,7 +252,7 @@ fn write_in(folder: &Path, name: &str, content: &str) -> io::Result<PathBuf> {
         file.write_all(content.as_bytes())?;
         file.sync_all()?;
         fs::rename(&temporary, &path)?;
-        // The name is as much worth as the content.
+        // The new name must be durable as well as the content.
         File::open(folder)?.sync_all()
     };
     write().inspect_err(|_| drop(fs::remove_file(&temporary)))?;
@@ -271,7 +271,7 @@ fn check_room(folder: &Path, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// For whoever reads the run: a part of it is not in the database yet.
+/// The notice for readers of the run that a part of it is not in the database yet.
 pub(crate) fn notice(path: &Path, cause: &Failure) -> Failure {
     let folder = path.parent().unwrap_or(path).display();
     Failure::new(Code::Spilled, format!("it is in `{folder}`, because this failed: {}", cause.message))

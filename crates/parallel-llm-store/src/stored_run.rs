@@ -1,4 +1,4 @@
-//! A run as it was stored, and what is new in one that another process does.
+//! A run as stored, and the progress of a run in another process.
 
 use std::sync::Arc;
 
@@ -9,37 +9,37 @@ use parallel_llm_engine::{Code, Event, Failure, Recorded, Run, RunPlan};
 use crate::row::event_batch::RunEffect;
 use crate::spill::Spill;
 
-/// The newest text of a reply that was on its way and did not end.
+/// The newest partial text of an unfinished reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Whose text, and of which try.
+    /// The call and attempt it belongs to.
     pub attempt: Attempt,
     /// The text so far.
     pub text: String,
-    /// When it was kept, in milliseconds since 1970.
+    /// When it was written, in milliseconds since 1970.
     pub at_ms: i64,
 }
 
-/// A run as it was stored, texts put back where they are kept.
+/// A run as stored, with its texts if they are stored.
 #[derive(Clone, Debug)]
 pub struct StoredRun {
-    /// What was planned; without messages where only metadata is kept.
+    /// The plan; without messages if only metadata is stored.
     pub plan: Arc<RunPlan>,
-    /// What happened, in order.
+    /// The events in order.
     pub events: Vec<Recorded>,
-    /// When it was first written, in milliseconds since 1970.
+    /// When the run was first written, in milliseconds since 1970.
     pub created_at_ms: i64,
-    /// Texts of replies that have not ended.
+    /// Partial texts of unfinished replies.
     pub checkpoints: Vec<Checkpoint>,
-    /// Whether the process that did the run ended, or fell silent, before the run did.
+    /// Whether the owner's process ended, or stopped extending its lease, before the run was closed.
     pub interrupted: bool,
-    /// Whose turn it is to write it.
+    /// The current epoch of the run's lease.
     pub(crate) epoch: u64,
 }
 
 impl StoredRun {
-    /// Adds what the database did not take and waits in files: they are as true as what it has. Checkpoints of requests that
-    /// have ended there say nothing any more.
+    /// Adds events from spill files, which are as valid as those in the database, and drops the checkpoints of requests
+    /// that end in them.
     pub(crate) fn add(&mut self, spills: Vec<Spill>) {
         let mut newest = self.events.last().map_or(0, |recorded| recorded.seq);
         let before = self.events.len();
@@ -63,7 +63,7 @@ impl StoredRun {
         }
     }
 
-    /// The run as the store knows it: its events, the texts that were on their way, and whether it was left.
+    /// The run folded from its events, with partial texts, and marked if it was interrupted.
     pub fn run(&self) -> Run {
         let mut run = Run::fold(Arc::clone(&self.plan), &self.events);
         for checkpoint in &self.checkpoints {
@@ -78,13 +78,13 @@ impl StoredRun {
     }
 }
 
-/// What is new in a run that another process may be doing.
+/// New events and partial texts of a run that may be running in another process.
 #[derive(Clone, Debug)]
 pub struct RunProgress {
-    /// What has happened since, in order, texts put back where they are kept.
+    /// The new events in order, with their texts if they are stored.
     pub events: Vec<Recorded>,
-    /// Texts of replies that have not ended, as they stand now.
+    /// The current partial texts of unfinished replies.
     pub checkpoints: Vec<Checkpoint>,
-    /// Whether the process that did the run ended, or fell silent, before the run did.
+    /// Whether the owner's process ended, or stopped extending its lease, before the run was closed.
     pub interrupted: bool,
 }

@@ -1,66 +1,65 @@
-//! Tokens that let others ask over the network: what is known of each. Never the token itself: its hash is enough to
-//! know it again.
+//! Access tokens for callers over the network. Only the hash of a token is stored, never the token itself.
 
 use parallel_llm_engine::{Failure, PicoUsd};
 
 use crate::error;
 use crate::row::checksum::Checksum;
 
-/// The most tokens there may be, revoked ones included: a new one for every day of twenty-seven years.
+/// The most tokens, revoked ones included: one per day for twenty-seven years.
 pub(crate) const TOKENS_MAX: i64 = 10_000;
-/// How long the moment of the last use stands before it is written anew. A client that asks all day costs a write a minute.
+/// How long a recorded last use stays valid, so that a busy client costs one write a minute.
 pub(crate) const USED_MS: i64 = 60 * 1_000;
 
-/// A token about to be made.
+/// A token to be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewToken {
-    /// The name that runs asked with it carry. No two tokens ever have the same.
+    /// The name that its runs carry, unique among all tokens ever created.
     pub name: String,
-    /// What the token is known again by: 32 bytes that nobody can compute who has not the token.
+    /// The hash that identifies the token, from which it cannot be computed.
     pub hash: [u8; 32],
-    /// Its last four characters, for people.
+    /// Its last four characters, for display.
     pub last_four: String,
-    /// What it allows, in the service's words.
+    /// The allowed scopes, in the service's words.
     pub scopes: Vec<String>,
-    /// The most that runs asked with it may cost in a day (UTC); no limit of its own where `None`.
+    /// The most that its runs may cost per day (UTC); `None`: no limit of its own.
     pub budget_day: Option<PicoUsd>,
-    /// How many requests it allows in a minute; no limit where `None`.
+    /// Requests allowed per minute; `None`: no limit.
     pub requests_per_minute: Option<u32>,
-    /// When it is over, in milliseconds since 1970; never where `None`.
+    /// When it expires, in milliseconds since 1970; `None`: never.
     pub expires_at_ms: Option<i64>,
 }
 
-/// A token that was made, in force or not.
+/// A stored token, valid or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Its number: 1 for the first.
+    /// Its number; the first token has 1.
     pub token_id: i64,
-    /// The name that runs asked with it carry.
+    /// The name that its runs carry.
     pub name: String,
     /// Its last four characters.
     pub last_four: String,
-    /// What it allows, in the service's words.
+    /// The allowed scopes, in the service's words.
     pub scopes: Vec<String>,
-    /// The most that runs asked with it may cost in a day (UTC).
+    /// The most that its runs may cost per day (UTC).
     pub budget_day: Option<PicoUsd>,
-    /// How many requests it allows in a minute.
+    /// Requests allowed per minute.
     pub requests_per_minute: Option<u32>,
-    /// When it was made, in milliseconds since 1970.
+    /// When it was created, in milliseconds since 1970.
     pub created_at_ms: i64,
-    /// When it is over.
+    /// When it expires.
     pub expires_at_ms: Option<i64>,
-    /// When it was revoked, where it was.
+    /// When it was revoked, if it was.
     pub revoked_at_ms: Option<i64>,
-    /// When it was last let in, to the minute.
+    /// When it was last used, to the minute.
     pub last_used_at_ms: Option<i64>,
 }
 
-/// A token as it was read.
+/// A token as read from the database.
 #[derive(Debug)]
 pub(crate) struct StoredToken {
     pub(crate) token: Token,
     pub(crate) hash: Vec<u8>,
-    /// Of what never changes of it; `None` where an older version wrote it.
+    /// The checksum of its immutable columns; `None` if an older version wrote it.
     pub(crate) checksum: Option<i64>,
 }
 
@@ -84,7 +83,7 @@ impl StoredToken {
         stored
     }
 
-    /// The token. Fails where it is damaged: it lets nobody in, because what it allows may be more than it was made for.
+    /// The token. Fails if it is damaged: it must admit nobody, since it may allow more than it was created for.
     pub(crate) fn checked(self) -> Result<Token, Failure> {
         let is_sound = self.expected().matches(self.checksum);
         let damaged = || error::unreadable("a token", &"it does not match its checksum");
@@ -102,18 +101,18 @@ impl StoredToken {
     }
 }
 
-/// The scopes as a column holds them.
+/// The scopes as stored in their column.
 pub(crate) fn scopes_json(scopes: &[String]) -> String {
     serde_json::to_string(scopes).expect("words are plain data")
 }
 
 impl Token {
-    /// Whether it lets its holder in at this moment, in milliseconds since 1970.
+    /// Whether it is valid at this time, in milliseconds since 1970.
     pub fn is_in_force(&self, now_ms: i64) -> bool {
         self.revoked_at_ms.is_none() && !self.is_expired(now_ms)
     }
 
-    /// Whether its time is over at this moment, in milliseconds since 1970.
+    /// Whether it has expired at this time, in milliseconds since 1970.
     pub fn is_expired(&self, now_ms: i64) -> bool {
         self.expires_at_ms.is_some_and(|end_ms| end_ms <= now_ms)
     }

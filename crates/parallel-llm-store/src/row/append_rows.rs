@@ -1,4 +1,4 @@
-//! What one append writes besides the row of its run, as plain rows: one statement after another for the database.
+//! The rows that one append writes, besides the row of its run.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,19 @@ use super::seat_fact::{SeatFact, facts};
 pub(crate) struct AppendRows<'a> {
     pub(crate) run_id: String,
     pub(crate) events: Vec<EventRow>,
-    /// By their hash; `None` where the run keeps no texts.
+    /// Texts by hash; `None` if the run stores none.
     pub(crate) texts: Option<&'a BTreeMap<String, TextBody>>,
-    /// What became of the run's seats, in place of what was known before.
+    /// The run's seat facts, which replace earlier ones.
     pub(crate) seats: Vec<SeatFact>,
     pub(crate) asked_by: Option<&'a str>,
-    /// Requests whose texts on their way are not needed any more.
+    /// Requests whose partial texts are no longer needed.
     pub(crate) ended: Vec<Attempt>,
-    /// Whether none of the run's texts on their way is needed any more.
+    /// Whether no partial text of the run is needed any more.
     pub(crate) is_closed: bool,
 }
 
 impl<'a> AppendRows<'a> {
-    /// What these events write at this moment. The run has taken them in already; `decided_at_ms` is when its newest answer
+    /// The rows for these events, written now. `run` already includes them; `decided_at_ms` is when its newest answer
     /// was settled.
     pub(crate) fn of(run: &'a Run, batch: &'a EventBatch, decided_at_ms: Option<i64>, now_ms: i64) -> Self {
         let run_id = run.plan.run_id.to_string();

@@ -1,5 +1,6 @@
-//! A row of the ledger: what one request was, how it ended and what it cost. The columns become known at different
-//! moments, so each group has a checksum of its own.
+//! A ledger row: one request, its end and its cost.
+//!
+//! Its columns become known at different times, so each group has a checksum of its own.
 
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{PicoUsd, Usage};
@@ -9,16 +10,16 @@ use super::event_row::slot_json;
 use super::integer;
 use super::ownership::Ownership;
 
-/// Which call a row is about.
+/// The key of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct CallKey {
     pub(crate) run_id: String,
-    /// Whose call it is, in JSON.
+    /// The caller's slot in JSON.
     pub(crate) slot: String,
     pub(crate) attempt: u32,
 }
 
-/// What is known when the request leaves.
+/// The columns known when the request is sent.
 #[derive(Clone, Debug)]
 pub(crate) struct SentCall {
     pub(crate) key: CallKey,
@@ -26,7 +27,7 @@ pub(crate) struct SentCall {
     pub(crate) model: String,
     pub(crate) sent_at_ms: i64,
     pub(crate) asked_by: Option<String>,
-    /// The most it can cost; `None` where the price is unknown.
+    /// The most it can cost; `None` if the price is unknown.
     pub(crate) worst_pico_usd: Option<i64>,
 }
 
@@ -49,7 +50,7 @@ pub(crate) struct CallSpend {
     pub(crate) cached_tokens: Option<i64>,
 }
 
-/// What was heard of a request that had left.
+/// The news about a request in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct HeardCall {
     pub(crate) key: CallKey,
@@ -58,26 +59,26 @@ pub(crate) struct HeardCall {
     pub(crate) generation_id: Option<String>,
 }
 
-/// What a request cost, as its provider reported it later.
+/// The cost of a request that its provider reported later.
 #[derive(Clone, Debug)]
 pub(crate) struct ReconciledCall {
     pub(crate) key: CallKey,
     pub(crate) spend: CallSpend,
 }
 
-/// What requests to one provider have cost, or can cost.
+/// Known and possible costs of requests to one provider.
 #[derive(Clone, Debug)]
 pub(crate) struct ProviderSpend {
     pub(crate) provider: String,
-    /// What those that are over are known to have cost.
+    /// The known cost of ended requests.
     pub(crate) known: PicoUsd,
-    /// The most that the others of those can have cost.
+    /// The most that the other ended requests can have cost.
     pub(crate) unknown_max: PicoUsd,
-    /// The most that those under way can cost.
+    /// The most that requests in flight can cost.
     pub(crate) under_way_max: PicoUsd,
 }
 
-/// What is reserved at one provider for the runs of one process.
+/// The reservations of one process's runs at one provider.
 #[derive(Clone, Debug)]
 pub(crate) struct ReservedSum {
     pub(crate) ownership: Ownership,
@@ -90,7 +91,7 @@ impl CallKey {
         Self { run_id: run_id.to_owned(), slot: slot_json(attempt.slot), attempt: attempt.number }
     }
 
-    /// The beginning of the checksum of a group of columns.
+    /// The start of the checksum of a column group.
     fn checksum(&self, group: &str) -> Checksum {
         let sum = Checksum::of(group).text(Some(&self.run_id)).text(Some(&self.slot));
         sum.number(Some(self.attempt.into()))

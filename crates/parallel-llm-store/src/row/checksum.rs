@@ -1,21 +1,21 @@
-//! Checksums of rows: what a row is compared with when it is read, so that a flipped bit is reported and not believed.
+//! Checksums of rows, verified on reading, so that a flipped bit is reported.
 //!
-//! A disk may give back something else than was written, and the database has no checksums of its own. Eight bytes are enough
-//! for chance; nobody is kept from changing a row on purpose. Texts need none: they stand under their BLAKE3.
+//! Disks can return corrupt data, and the database has no checksums of its own. Eight bytes protect against chance, not
+//! against intent. Texts need none: they are stored under their BLAKE3 hash.
 
 use blake3::Hasher;
 
-/// Stand before each value, so that no two rows feed the same bytes.
+/// Prefixes of values, so that different rows never hash the same bytes.
 const NULL: u8 = 0;
 const NUMBER: u8 = 1;
 const TEXT: u8 = 2;
 
-/// The checksum of a row in the making: its values one after the other.
+/// A checksum in progress.
 #[derive(Debug)]
 pub(crate) struct Checksum(Hasher);
 
 impl Checksum {
-    /// Of a row, or a group of columns, of this name.
+    /// Starts the checksum of a row or a column group of this name.
     pub(crate) fn of(name: &str) -> Self {
         Self(Hasher::new()).text(Some(name))
     }
@@ -40,20 +40,20 @@ impl Checksum {
         self
     }
 
-    /// As a column holds it.
+    /// The checksum as stored in its column.
     pub(crate) fn finish(self) -> i64 {
         let mut bytes = [0; 8];
         self.0.finalize_xof().fill(&mut bytes);
         i64::from_le_bytes(bytes)
     }
 
-    /// Whether a row is as it was written. One of an older version has nothing to compare it with.
+    /// Whether a row matches its stored checksum; rows of older versions have none and always match.
     pub(crate) fn matches(self, stored: Option<i64>) -> bool {
         stored.is_none_or(|stored| stored == self.finish())
     }
 }
 
-/// Whether a text is the one of this hash.
+/// Whether a text has this hash.
 pub(crate) fn is_of_hash(text: &str, hash: &str) -> bool {
     blake3::hash(text.as_bytes()).to_hex().as_str() == hash
 }

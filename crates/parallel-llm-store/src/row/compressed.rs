@@ -1,8 +1,7 @@
-//! Texts as the database holds them: compressed where that makes them smaller.
+//! Compresses stored texts if that makes them smaller.
 //!
-//! A compressed text begins with the four bytes that begin every frame of zstd (RFC 8878), which no UTF-8 does; so a
-//! text itself shows how it is held, and those of older versions are read as they are. Its hash or checksum shows whether
-//! it is what was written.
+//! A compressed text begins with zstd's four magic bytes (RFC 8878), which are not valid UTF-8, so plain texts of older
+//! versions are recognized and read unchanged. The hash or checksum shows damage.
 
 use std::cell::RefCell;
 use std::io::Read as _;
@@ -10,23 +9,23 @@ use std::sync::Arc;
 
 use zstd::bulk::Compressor;
 
-/// What every compressed text begins with.
+/// The first bytes of every compressed text.
 const FRAME_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
-/// zstd's quickest: the levels after it take a third longer for a hundredth less.
+/// zstd's fastest level: higher ones take a third longer to save a hundredth.
 const LEVEL: i32 = 1;
-/// Shorter texts hardly become smaller, and can be read by anybody who looks.
+/// Shorter texts barely become smaller, and plain ones are easier to inspect.
 const COMPRESSED_MIN: usize = 128;
-/// Longer texts are compressed with memory of their own, which goes when they are done.
+/// Longer texts are compressed with temporary memory, which is freed afterwards.
 const KEPT_MEMORY_MAX: usize = 64 * 1024;
-/// The most that is read of a text: a damaged frame may claim any length. As much as a column holds.
+/// Most bytes read of a text, as much as a column holds: a damaged frame may claim any length.
 const TEXT_MAX: u64 = 1_000_000_000;
 
 thread_local! {
-    /// Making one takes three times as long as compressing a usual answer.
+    /// Creating a compressor takes three times as long as compressing a typical answer.
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// A text on its way into a column.
+/// A text to be stored.
 #[derive(Clone, Debug)]
 pub(crate) enum TextBody {
     Plain(Arc<str>),
@@ -42,7 +41,7 @@ impl TextBody {
         }
     }
 
-    /// Bytes of it.
+    /// Stored length in bytes.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Plain(text) => text.len(),
@@ -51,7 +50,7 @@ impl TextBody {
     }
 }
 
-/// `None` where there is no memory for it: the text is then kept as it is.
+/// `None` without memory for it; the text then stays plain.
 fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
     if bytes.len() > KEPT_MEMORY_MAX {
         return zstd::bulk::compress(bytes, LEVEL).ok();
@@ -64,16 +63,16 @@ fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// The text in a column, or as much as can be read of it.
+/// The text of a column, or the readable part of a damaged one.
 pub(crate) fn decompressed(column: &[u8]) -> String {
     decompressed_to(column, TEXT_MAX)
 }
 
-/// The first so many bytes of the text in a column; a character that is cut is not given.
+/// The first bytes of a column's text, up to a complete character.
 pub(crate) fn decompressed_to(column: &[u8], bytes_max: u64) -> String {
     let mut bytes = Vec::new();
     if column.starts_with(&FRAME_MAGIC) {
-        // What a damaged frame gives before it breaks off is not the text of any hash.
+        // Partial output of a damaged frame matches no hash, so the damage is noticed.
         let _ = zstd::stream::read::Decoder::with_buffer(column)
             .and_then(|decoder| decoder.take(bytes_max).read_to_end(&mut bytes));
     } else {

@@ -1,6 +1,7 @@
-//! What was stored and is not what was written: it is reported to whoever reads it, and never taken for an answer.
+//! Handles damaged data: reports it and never uses it as an answer.
 //!
-//! A damaged answer is a seat without one, so that nothing fuses, counts or exports it; the rest of its run is shown.
+//! A damaged answer leaves its seat without one, so that nothing fuses, counts or exports it; the rest of its run is
+//! shown.
 
 use std::sync::Arc;
 
@@ -10,19 +11,19 @@ use parallel_llm_engine::{Code, Event, Failure};
 
 use super::checksum;
 
-/// A stored text, looked for by its hash.
+/// A stored text, looked up by its hash.
 #[derive(Clone, Debug)]
 pub(crate) enum CheckedText {
-    /// It is what was written.
+    /// The text matches its hash.
     Whole(Arc<str>),
-    /// It was never stored.
+    /// The text was never stored.
     NotKept,
-    /// It is something else, or gone.
+    /// The text is missing or does not match its hash.
     Damaged,
 }
 
 impl CheckedText {
-    /// The text that was found under this hash. `is_kept` says whether it must be there.
+    /// Verifies a text found under this hash. `is_kept`: a missing text counts as damage.
     pub(crate) fn of(found: Option<Arc<str>>, hash: &str, is_kept: bool) -> Self {
         match found {
             Some(text) if checksum::is_of_hash(&text, hash) => Self::Whole(text),
@@ -32,30 +33,30 @@ impl CheckedText {
     }
 }
 
-/// What of a run is damaged.
+/// The damaged parts of a run.
 #[derive(Debug, Default)]
 pub(crate) struct DamagedParts(Vec<String>);
 
 impl DamagedParts {
-    /// Notes a damaged part, such as ``event 7``.
+    /// Adds a damaged part, such as ``event 7``.
     pub(crate) fn add(&mut self, what: String) {
         self.0.push(what);
     }
 
-    /// One warning for all of it.
+    /// One warning for all parts.
     pub(crate) fn warning(&self) -> Option<Warning> {
         (!self.0.is_empty())
             .then(|| Warning::of("something stored is not what was written", &failure(&self.0.join(", "))))
     }
 }
 
-/// A part of a run is damaged.
+/// The failure for a damaged part.
 pub(crate) fn failure(what: &str) -> Failure {
     Failure::new(Code::Damaged, format!("{what} does not match its checksum in the run database"))
 }
 
-/// Puts a stored text back where it came from. An answer whose text is damaged becomes a failure of its seat, and a
-/// damaged outcome has no text; the part is named.
+/// Puts a stored text back into its event. An answer with a damaged text becomes a failure of its seat, and an outcome
+/// loses its text; returns the name of the damaged part.
 pub(crate) fn restore_text(event: &mut Event, text: CheckedText) -> Option<String> {
     let text = match text {
         CheckedText::NotKept => return None,
@@ -87,7 +88,7 @@ pub(crate) fn restore_text(event: &mut Event, text: CheckedText) -> Option<Strin
             };
             Some(part)
         }
-        // These carry no text: see `text_of`.
+        // These carry no text; see `text_of`.
         Event::Started { .. }
         | Event::Sent { .. }
         | Event::Accepted { .. }

@@ -1,8 +1,7 @@
-//! The events of one append, written out by whoever appends them, so that the writer only writes; and what the store has to
-//! know of each kind of event.
+//! The events of one append, serialized by the caller, and the store's knowledge about kinds of events.
 //!
-//! The compiler asks about a new kind of event here twice, which text it carries and what it does to its run; in `damage.rs`,
-//! where its text goes back; and in `ledger.rs`, what it means for money. Nothing else in the store distinguishes kinds.
+//! A new kind of event has to be handled in three files, enforced by exhaustive matches: here for its text and its
+//! effect on the run, in `damage.rs` for restoring its text, and in `ledger.rs` for its effect on money.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,12 +17,12 @@ pub(crate) struct EventBatch {
     pub(crate) events: Vec<Recorded>,
     /// The JSON of each event.
     pub(crate) bodies: Vec<String>,
-    /// The texts they carry, by their hash; none where the run keeps none.
+    /// Their texts by hash; empty if the run stores none.
     pub(crate) texts: BTreeMap<String, TextBody>,
 }
 
 impl EventBatch {
-    /// `keeps_texts` says whether their texts are going to be stored: only those are compressed.
+    /// Serializes events, and compresses their texts if `keeps_texts`.
     pub(crate) fn of(events: Vec<Recorded>, keeps_texts: bool) -> Self {
         let body = |recorded: &Recorded| serde_json::to_string(&recorded.event);
         let bodies =
@@ -33,22 +32,22 @@ impl EventBatch {
         Self { bodies: bodies.collect(), texts: texts.collect(), events }
     }
 
-    /// Whether the run's answer is settled by these.
+    /// Whether they settle the run's answer.
     pub(crate) fn decides(&self) -> bool {
         self.changes().any(|change| matches!(change, RunEffect::Decides))
     }
 
-    /// Whether the run is closed by these.
+    /// Whether they close the run.
     pub(crate) fn closes(&self) -> bool {
         self.changes().any(|change| matches!(change, RunEffect::Closes))
     }
 
-    /// Whether these follow others.
+    /// Whether they follow earlier events.
     pub(crate) fn continues(&self) -> bool {
         self.events.first().is_some_and(|first| first.seq > 1)
     }
 
-    /// The further part of the run that begins with these, if one does.
+    /// The further part of the run that they begin, if any.
     pub(crate) fn reopening(&self) -> Option<&Reopening> {
         self.changes().find_map(|change| match change {
             RunEffect::Reopens(reopening) => Some(reopening),
@@ -56,7 +55,7 @@ impl EventBatch {
         })
     }
 
-    /// The requests that these end.
+    /// The requests that they end.
     pub(crate) fn ended(&self) -> impl Iterator<Item = Attempt> {
         self.changes().filter_map(|change| match change {
             RunEffect::Ends(attempt) => Some(attempt),
@@ -64,13 +63,13 @@ impl EventBatch {
         })
     }
 
-    /// Whether these follow the event of this number without a gap.
+    /// Whether they follow the event of this number without a gap.
     pub(crate) fn follows(&self, seq: u64) -> bool {
         !self.events.is_empty()
             && self.events.iter().zip(seq + 1..).all(|(recorded, next)| recorded.seq == next)
     }
 
-    /// The number of the last event; 0 where there is none.
+    /// The number of the last event; 0 if there is none.
     pub(crate) fn last_seq(&self) -> u64 {
         self.events.last().map_or(0, |last| last.seq)
     }
@@ -80,18 +79,18 @@ impl EventBatch {
     }
 }
 
-/// What an event does to its run, as far as its row and what lies beside it are concerned.
+/// The effect of an event on its run's row and related rows.
 #[derive(Debug)]
 pub(crate) enum RunEffect<'a> {
-    /// It is one more event.
+    /// No further effect.
     None,
-    /// It is the last one of the request it is about: a text on its way is no longer needed.
+    /// It ends a request, whose partial text is no longer needed.
     Ends(Attempt),
     /// It begins a further part of the run.
     Reopens(&'a Reopening),
-    /// The answer is settled.
+    /// It settles the answer.
     Decides,
-    /// Nothing more is to come.
+    /// It closes the run.
     Closes,
 }
 
@@ -114,18 +113,18 @@ impl<'a> RunEffect<'a> {
     }
 }
 
-/// The text an event is about, which is stored apart from it.
+/// The text of an event, which is stored separately.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventText<'a> {
     pub(crate) hash: &'a str,
-    /// `None` where the event was read from a store that kept no texts.
+    /// `None` if the event was read from a store without texts.
     pub(crate) text: Option<&'a Arc<str>>,
-    /// An empty text says nothing, and need not be stored.
+    /// Whether the text is empty and need not be stored.
     pub(crate) is_empty: bool,
 }
 
-/// The text an event is about, where it is about one. What carries a text is stored, searched, purged and left out of runs
-/// without texts by this alone.
+/// The text of an event, if it has one. Storing, searching, purging and omitting texts all depend on this function
+/// alone.
 pub(crate) fn text_of(event: &Event) -> Option<EventText<'_>> {
     let answer = match event {
         Event::Decided { outcome } => {
@@ -143,7 +142,7 @@ pub(crate) fn text_of(event: &Event) -> Option<EventText<'_>> {
         | Event::Reconciled { .. }
         | Event::Closed { .. } => return None,
     };
-    // An answer read from a store that kept no texts has a hash, and a text that is not the one it names.
+    // An answer read without its text still has the hash and the length of the original.
     let is_whole = answer.text.len() as u64 == answer.text_bytes;
     Some(EventText {
         hash: &answer.text_hash,

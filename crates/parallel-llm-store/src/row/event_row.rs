@@ -1,4 +1,4 @@
-//! An event, and a piece of a text on its way, as the database holds them.
+//! The rows of events and of partial texts.
 
 use parallel_llm_engine::{CallerSlot, Failure, Recorded};
 
@@ -15,12 +15,12 @@ pub(crate) struct EventRow {
     pub(crate) at_ms: i64,
     /// The event in JSON, without its text.
     pub(crate) body: String,
-    /// `None` where an older version wrote it.
+    /// `None` if an older version wrote it.
     pub(crate) checksum: Option<i64>,
 }
 
 impl EventRow {
-    /// The row of an event of this run that is about to be written.
+    /// The row for an event of this run.
     pub(crate) fn of(run_id: &str, recorded: &Recorded, body: &str, at_ms: i64) -> Self {
         let mut row = Self {
             seq: integer(recorded.seq),
@@ -33,7 +33,7 @@ impl EventRow {
         row
     }
 
-    /// The event. Fails with `damaged` where it is not what was written.
+    /// The event. Fails with `damaged` if it does not match its checksum.
     pub(crate) fn recorded(&self, run_id: &str) -> Result<Recorded, Failure> {
         if !self.expected(run_id).matches(self.checksum) {
             return Err(damage::failure(&format!("event {}", self.seq)));
@@ -49,29 +49,29 @@ impl EventRow {
     }
 }
 
-/// A piece of a text on its way. A long text is kept piece by piece: the whole of it each second would be gigabytes in
-/// the database's log.
+/// A piece of a partial text. Long texts are stored in pieces: rewriting the whole text every second would put
+/// gigabytes into the write-ahead log.
 #[derive(Clone, Debug)]
 pub(crate) struct PieceRow {
-    /// Whose call it is, in JSON.
+    /// The caller's slot in JSON.
     pub(crate) slot: String,
     pub(crate) attempt: u32,
-    /// Bytes of the text before it.
+    /// Offset in the text, in bytes.
     pub(crate) start: i64,
     pub(crate) text: String,
     pub(crate) at_ms: i64,
-    /// `None` where an older version wrote it.
+    /// `None` if an older version wrote it.
     pub(crate) checksum: Option<i64>,
 }
 
 impl PieceRow {
-    /// With its checksum, as a piece of this run.
+    /// Adds its checksum as a piece of this run.
     pub(crate) fn sealed(mut self, run_id: &str) -> Self {
         self.checksum = Some(self.expected(run_id).finish());
         self
     }
 
-    /// Whether the piece is as it was written for this run.
+    /// Whether it matches its checksum as a piece of this run.
     pub(crate) fn is_sound(&self, run_id: &str) -> bool {
         self.expected(run_id).matches(self.checksum)
     }
@@ -82,7 +82,7 @@ impl PieceRow {
     }
 }
 
-/// A place as a column holds it.
+/// A slot as stored in its column.
 pub(crate) fn slot_json(slot: CallerSlot) -> String {
     serde_json::to_string(&slot).expect("a caller slot is plain data")
 }

@@ -1,4 +1,4 @@
-//! Which rows are asked for.
+//! Queries for runs.
 
 use parallel_llm_engine::RunId;
 
@@ -7,20 +7,20 @@ use parallel_llm_engine::RunId;
 pub(crate) struct RunPage<'a> {
     /// Only runs older than this one.
     pub(crate) before: Option<RunId>,
-    /// Only rows of this status. Whether a run is interrupted is not in its row.
+    /// Only rows with this status; a row does not say whether its run was interrupted.
     pub(crate) status: Option<&'static str>,
-    /// Only runs asked by this name.
+    /// Only runs of this principal.
     pub(crate) asked_by: Option<&'a str>,
     pub(crate) rows: usize,
 }
 
-/// Runs in which the same was asked for the same caller.
+/// The runs of one question and one caller.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SameQuestion<'a> {
     pub(crate) plan_hash: &'a str,
     /// `None` for the owner's own runs.
     pub(crate) asked_by: Option<&'a str>,
-    /// Since when, in milliseconds since 1970.
+    /// The earliest time, in milliseconds since 1970.
     pub(crate) since_ms: i64,
     pub(crate) runs_max: i64,
 }

@@ -1,5 +1,4 @@
-//! What the database holds, whichever database it is: plain rows, how their texts are compressed, and the checksums they
-//! are compared with when they are read.
+//! The store's plain rows, independent of the database, with compression and checksums.
 
 pub(crate) mod append_rows;
 pub(crate) mod call_row;
@@ -15,12 +14,12 @@ pub(crate) mod run_row;
 pub(crate) mod seat_fact;
 pub(crate) mod text_row;
 
-/// Columns of numbers have a sign; nothing we count comes near the end of them.
+/// Converts a count to a signed column; no count comes near the limit.
 pub(crate) fn integer(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// What [`integer`] wrote.
+/// Converts a column of [`integer`] back.
 pub(crate) fn count(integer: i64) -> u64 {
     u64::try_from(integer).unwrap_or_default()
 }

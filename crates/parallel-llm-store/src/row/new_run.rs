@@ -1,4 +1,4 @@
-//! A run that is about to begin, and what of it is stored at all.
+//! A run about to begin, and what is stored of it.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use parallel_llm_engine::{Message, RunPlan};
 
 use super::compressed::TextBody;
 
-/// How much of a question the list shows, in characters: a line of a wide terminal, and some to spare.
+/// Longest excerpt of a question in the list, in characters: more than a line of a wide terminal.
 const EXCERPT_CHARS_MAX: usize = 200;
 
-/// A new run, before anything has happened in it.
+/// A run without events.
 #[derive(Debug)]
 pub(crate) struct NewRun {
     pub(crate) plan: Arc<RunPlan>,
-    /// The plan as it is stored: without any text of a prompt where only metadata is kept.
+    /// The plan as stored; without texts if only metadata is stored.
     pub(crate) plan_json: Arc<str>,
     pub(crate) plan_body: TextBody,
     pub(crate) question_excerpt: Option<String>,
@@ -33,12 +33,12 @@ impl NewRun {
     }
 }
 
-/// Whether the run's prompt and answers are stored, and not only what is said about them.
+/// Whether the run's prompt and answers are stored, or only metadata.
 pub(crate) fn keeps_texts(plan: &RunPlan) -> bool {
     plan.store == StoreMode::Full
 }
 
-/// How much is stored, as a column says it.
+/// The store mode as its column has it.
 pub(crate) const fn mode_name(mode: StoreMode) -> &'static str {
     match mode {
         StoreMode::Full => "full",

@@ -1,22 +1,22 @@
-//! Which process does a run, named so that another process can see whether it is still there.
+//! The process that owns a run, named so that other processes can see whether it is alive.
 //!
-//! A process id alone is given again after a while, and means nothing on another machine or in another
-//! container. So an owner is a machine (its boot, and the name space its process ids live in), a process id and
-//! the moment that process started. Where the system does not say, the lease alone decides.
+//! A process id alone is reused, and means nothing on another machine or in another container. So an owner consists of
+//! a machine (its boot id and process id name space), a process id, and the start time of the process. On systems that
+//! do not tell these, only the lease decides.
 
 use std::fmt;
 use std::fs;
 
-/// Stands for a part that the system does not say.
+/// The placeholder for an unknown part.
 const UNKNOWN: &str = "-";
 
-/// A process, named for all time.
+/// A process with a unique name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
-    /// The boot of the machine and the name space of its process ids.
+    /// The boot id of the machine and the name space of its process ids.
     machine: Option<String>,
     pid: u32,
-    /// When the process started, in clock ticks since the boot.
+    /// The start of the process, in clock ticks since boot.
     started: Option<u64>,
 }
 
@@ -27,7 +27,7 @@ impl Owner {
         Self { machine: machine(), pid, started: started(pid) }
     }
 
-    /// Reads what [`fmt::Display`] wrote; `None` for anything else, which is then somebody unknown.
+    /// Parses the output of [`fmt::Display`]; `None` for anything else, which means an unknown owner.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('/');
         let (machine, pid, started) = (parts.next()?, parts.next()?, parts.next()?);
@@ -35,7 +35,7 @@ impl Owner {
         Some(Self { machine, pid: pid.parse().ok()?, started: started.parse().ok() })
     }
 
-    /// Whether the process is there; `None` where that cannot be seen from here.
+    /// Whether the process is alive; `None` if that cannot be determined from here.
     pub(crate) fn is_alive(&self) -> Option<bool> {
         let here = self.machine.is_some() && self.machine == machine();
         (here && self.started.is_some()).then(|| started(self.pid) == self.started)
@@ -52,7 +52,7 @@ impl fmt::Display for Owner {
     }
 }
 
-/// Names this boot of this machine, and the name space in which process ids are given.
+/// The boot id of this machine and its process id name space.
 fn machine() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let space = fs::read_link("/proc/self/ns/pid").ok()?;
@@ -60,20 +60,19 @@ fn machine() -> Option<String> {
     Some(format!("{}.{number}", boot.trim()))
 }
 
-/// When a process of this machine started, in clock ticks since the boot; `None` where there is no such process
-/// any more.
+/// The start of a local process, in clock ticks since boot; `None` if it does not exist any more.
 fn started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the program's name in parentheses, and may itself hold both of them and spaces.
+    // The second field is the program's name in parentheses, which may itself contain parentheses and spaces.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
-    // A zombie has ended; only its parent has not looked yet.
+    // A zombie has ended; only its parent has not collected it yet.
     let ended = matches!(state, "Z" | "X" | "x");
-    // The start is field 22; the state was field 3, so 18 lie between.
+    // The start time is field 22; field 3 has been read, so 18 fields lie between.
     fields.nth(18)?.parse().ok().filter(|_| !ended)
 }
 
-/// Who writes, and when: the same for everything in one transaction.
+/// The owner and time of a write, the same for a whole transaction.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamp {
     pub(crate) owner: String,
@@ -81,7 +80,7 @@ pub(crate) struct Stamp {
     pub(crate) lease_until_ms: i64,
 }
 
-/// Who does a run, and until when that holds without another word.
+/// The owner of a run, and the end of its lease.
 #[derive(Clone, Debug)]
 pub(crate) struct Ownership {
     pub(crate) owner: String,
@@ -90,14 +89,14 @@ pub(crate) struct Ownership {
 }
 
 impl Ownership {
-    /// Whether the run was left unfinished: at once where its process ran on this machine and is gone, after the
-    /// lease where nobody here can see the process. One that is seen alive here only slept.
+    /// Whether the owner stopped before the run was closed. A local owner is known to be gone at once; for others the
+    /// lease decides. A local owner that is alive keeps an expired lease, because it was only suspended.
     pub(crate) fn is_interrupted(&self, now_ms: i64) -> bool {
         let is_alive = Owner::parse(&self.owner).and_then(|owner| owner.is_alive());
         !self.is_closed && is_alive.map_or(self.lease_until_ms < now_ms, |is_alive| !is_alive)
     }
 
-    /// Whether nobody is at the run any more.
+    /// Whether nobody runs the run any more.
     pub(crate) fn is_over(&self, now_ms: i64) -> bool {
         self.is_closed || self.is_interrupted(now_ms)
     }

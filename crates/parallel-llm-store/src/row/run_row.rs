@@ -1,5 +1,6 @@
-//! What the list shows of a run: the engine's own fold of its events, cut down to columns, so that the list and the run
-//! cannot disagree.
+//! A run's line in the list: the engine's fold of its events as columns.
+//!
+//! Using the engine's fold keeps list and run from disagreeing.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use super::{count, integer};
 use crate::error;
 use crate::runs::RunSummary;
 
-/// The columns of a run that follow from its events, and of its beginning.
+/// The columns that follow from the run's plan and events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RunRow {
     pub(crate) run_id: String,
@@ -30,15 +31,15 @@ pub(crate) struct RunRow {
     pub(crate) last_seq: i64,
 }
 
-/// A run's row as it was read.
+/// A row as read from the database.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredRow {
     pub(crate) row: RunRow,
-    /// Its stored checksum; `None` where an older version wrote it.
+    /// `None` if an older version wrote it.
     pub(crate) checksum: Option<i64>,
 }
 
-/// A run as it was read: its row, its plan, and whose turn it is to write it.
+/// A run as read from the database: its owner, epoch, plan and row.
 #[derive(Debug)]
 pub(crate) struct RunRecord {
     pub(crate) ownership: Ownership,
@@ -48,42 +49,42 @@ pub(crate) struct RunRecord {
     pub(crate) stored: StoredRow,
 }
 
-/// A line of the list of runs, as it was read.
+/// A line of the list as read from the database.
 #[derive(Debug)]
 pub(crate) struct ListedRun {
     pub(crate) ownership: Ownership,
     pub(crate) stored: StoredRow,
-    /// Whether the cost of a call is not known, or not yet.
+    /// Whether the cost of a call is missing, for good or for now.
     pub(crate) cost_lacks_calls: bool,
 }
 
-/// A point of a run: whose turn it was to write it, and its newest event then.
+/// The epoch and newest event of a run at some time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunMoment {
     pub(crate) epoch: u64,
     pub(crate) seq: u64,
 }
 
-/// A run that was asked under an idempotency key.
+/// A run with an idempotency key.
 #[derive(Debug)]
 pub(crate) struct KeyedRun {
     pub(crate) run_id: RunId,
     pub(crate) plan_hash: String,
 }
 
-/// A run of the same question that has not come to its end.
+/// An unfinished run of the same question.
 #[derive(Debug)]
 pub(crate) struct SimilarRun {
     pub(crate) ownership: Ownership,
     pub(crate) run_id: RunId,
     pub(crate) status: String,
     pub(crate) created_at_ms: i64,
-    /// Whether its texts are kept, and no later run of the question has an answer.
+    /// Whether its texts are stored, and no later run of the question has an answer.
     pub(crate) is_of_use: bool,
 }
 
 impl RunRow {
-    /// The row of a run nothing has happened in.
+    /// The row of a run without events.
     pub(crate) fn new(run: &Run, question_excerpt: Option<String>, now_ms: i64) -> Self {
         let mut row = Self {
             run_id: run.plan.run_id.to_string(),
@@ -104,7 +105,7 @@ impl RunRow {
         row
     }
 
-    /// Brings the columns to where the run is now.
+    /// Updates the columns from the run.
     pub(crate) fn follow(&mut self, run: &Run) {
         run.status.as_str().clone_into(&mut self.status);
         run.plan.strategy.name().clone_into(&mut self.strategy);
@@ -134,12 +135,12 @@ impl RunRow {
 }
 
 impl StoredRow {
-    /// Whether the row is as it was written.
+    /// Whether the row matches its checksum.
     pub(crate) fn is_sound(&self) -> bool {
         self.row.checksum().matches(self.checksum)
     }
 
-    /// The line of the list.
+    /// The public form of the line.
     pub(crate) fn summary(self, cost_lacks_calls: bool) -> Result<RunSummary, Failure> {
         let is_damaged = !self.is_sound();
         let row = self.row;
@@ -170,7 +171,7 @@ impl RunRecord {
             .map_err(|cause| error::unreadable("a plan", &cause))
     }
 
-    /// Whether the plan is as it was written.
+    /// Whether the plan matches its checksum.
     pub(crate) fn is_plan_sound(&self) -> bool {
         plan_checksum(&self.stored.row.run_id, &self.plan_json).matches(self.plan_checksum)
     }

@@ -1,4 +1,4 @@
-//! What became of the seats of decided runs: what a panel can be judged by.
+//! What became of the seats of decided runs, for judging panels.
 
 use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::{CallerSlot, ModelRef, OutcomeKind, PicoUsd, Run, RunId, SeatNumber, SeatStatus};
@@ -6,58 +6,59 @@ use parallel_llm_engine::{CallerSlot, ModelRef, OutcomeKind, PicoUsd, Run, RunId
 use super::checksum::Checksum;
 use super::integer;
 
-/// What became of one seat of one run. It holds no text, so it is kept for runs of which only the metadata is stored,
-/// and stays when its run is purged.
+/// What became of one seat of one run. It holds no text, so it is stored for runs with metadata only, and survives the
+/// purge of its run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeatFact {
-    /// Of which run.
+    /// The run.
     pub run_id: RunId,
-    /// Which seat.
+    /// The seat.
     pub seat: SeatNumber,
-    /// Which model held it.
+    /// Its model.
     pub model: ModelRef,
-    /// How it stood at the run's newest answer, or when the run was closed.
+    /// Its status when the run's newest answer was settled, or when the run was closed.
     pub status: SeatStatus,
     /// Whether its answer came too late to be considered.
     pub late: bool,
-    /// Whether its answer was there to choose from.
+    /// Whether its answer was considered.
     pub considered: bool,
     /// Whether the outcome is its answer, or started from it.
     pub is_base: bool,
-    /// Whether the outcome has wording of its answer that the base's has not.
+    /// Whether the outcome uses wording of its answer that the base does not have.
     pub drawn_from: bool,
-    /// Whether its answer was the only one considered.
+    /// Whether only its answer was considered.
     pub alone: bool,
-    /// The cost of all its requests as far as known.
+    /// The known cost of all its requests.
     pub cost: Option<PicoUsd>,
     /// From its first request to its end, in milliseconds.
     pub elapsed_ms: Option<u64>,
     /// When the run's newest answer was settled, in milliseconds since 1970.
     pub decided_at_ms: i64,
-    /// How the run's text came about.
+    /// The kind of the run's outcome.
     pub outcome: OutcomeKind,
-    /// How much of the run's text is not the base's: 0 the same, 1 nothing in common; only where something was fused.
+    /// The part of the outcome that differs from the base, from 0 (identical) to 1 (nothing in common); only for fused
+    /// outcomes.
     pub edit_ratio: Option<f64>,
 }
 
-/// A fact as it was read.
+/// A fact as read from the database.
 #[derive(Debug)]
 pub(crate) struct StoredFact {
     pub(crate) fact: SeatFact,
     pub(crate) asked_by: Option<String>,
-    /// `None` where an older version wrote it.
+    /// `None` if an older version wrote it.
     pub(crate) checksum: Option<i64>,
 }
 
 impl StoredFact {
-    /// Whether the fact is as it was written.
+    /// Whether the fact matches its checksum.
     pub(crate) fn is_sound(&self) -> bool {
         self.fact.checksum(self.asked_by.as_deref()).matches(self.checksum)
     }
 }
 
 impl SeatFact {
-    /// The checksum of a fact, but for its moment, which stands in the run's row.
+    /// The checksum of a fact without its time, which the run's row has.
     pub(crate) fn checksum(&self, asked_by: Option<&str>) -> Checksum {
         let flags = [self.late, self.considered, self.is_base, self.drawn_from, self.alone];
         let sum = Checksum::of("seats").text(Some(&self.run_id.to_string())).number(Some(self.seat.0.into()));
@@ -71,7 +72,7 @@ impl SeatFact {
     }
 }
 
-/// How a text came about, as a column says it: the word it has in JSON.
+/// The kind of an outcome as stored in its column: its name in JSON.
 pub(crate) const fn kind_name(kind: OutcomeKind) -> &'static str {
     match kind {
         OutcomeKind::Fused => "fused",
@@ -82,7 +83,7 @@ pub(crate) const fn kind_name(kind: OutcomeKind) -> &'static str {
     }
 }
 
-/// What is known of the seats of a run whose newest answer was settled at this moment; nothing of one without an answer.
+/// The seat facts of a run whose newest answer was settled at this time; empty without an answer.
 pub(crate) fn facts(run: &Run, decided_at_ms: i64) -> Vec<SeatFact> {
     let Some(outcome) = &run.outcome else { return Vec::new() };
     let fact = |view: &SeatView| {

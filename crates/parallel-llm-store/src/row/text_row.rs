@@ -1,20 +1,20 @@
-//! A text as the database holds it, and its words in the index.
+//! Stored texts and their words in the index.
 
-/// A text of a run; of the plan the hash is empty.
+/// A text of a run; the hash of its plan is empty.
 #[derive(Debug)]
 pub(crate) struct TextRow {
     pub(crate) hash: String,
     pub(crate) text: String,
 }
 
-/// A text in which words were found.
+/// A text that contains the searched words.
 #[derive(Debug)]
 pub(crate) struct Passage {
     pub(crate) text_id: i64,
     pub(crate) run_id: String,
     pub(crate) hash: String,
     pub(crate) created_at_ms: i64,
-    /// The text itself, where the query needs it.
+    /// The text itself, if the query needs it.
     pub(crate) text: Option<String>,
 }
 
@@ -22,15 +22,15 @@ pub(crate) struct Passage {
 #[derive(Debug)]
 pub(crate) struct IndexedText {
     pub(crate) text_id: i64,
-    /// A space between any two.
+    /// The words, separated by spaces.
     pub(crate) line: String,
 }
 
 /// Which runs to index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IndexScope {
-    /// All, because somebody searches.
+    /// All runs, for a search.
     All,
-    /// Those that are over: nothing more is to come of them.
+    /// Only closed runs, which get no more texts.
     Closed,
 }

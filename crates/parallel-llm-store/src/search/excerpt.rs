@@ -1,24 +1,23 @@
-//! The part of a text in which the words of a search stand, on one line.
+//! Picks the part of a text around the words of a search, on one line.
 //!
-//! A text is read once, and no more of it than [`TEXT_BYTES_MAX`]: weighing every hit against every other would take the
-//! time of a text full of hits squared.
+//! A text is read once, up to [`TEXT_BYTES_MAX`]: comparing every hit with every other would take quadratic time.
 
 use super::query::SearchQuery;
 
-/// How much of a text is looked at. A longer one is shown from its beginning where the words stand beyond.
+/// Most bytes of a text examined. If the words come later, the excerpt is the beginning.
 pub(crate) const TEXT_BYTES_MAX: usize = 4 << 20;
-/// Words of an excerpt, the found ones included: two lines of a terminal.
+/// Words of an excerpt, including the hits: two lines of a terminal.
 const EXCERPT_WORDS: usize = 24;
-/// Words shown before the first that was found.
+/// Words before the first hit.
 const WORDS_BEFORE: usize = 8;
 
-/// A word of a text that is one of the query's, by its place among the others; a bit for each word it is.
+/// The position of a word that matches words of the query, and a bit for each of those.
 struct Hit {
     word: usize,
     which: u64,
 }
 
-/// The words of the text around the first place with most of the query's; its beginning where there is none.
+/// The excerpt with most of the query's words; the beginning of the text if it has none.
 pub(crate) fn excerpt(text: &str, query: &SearchQuery) -> String {
     let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
     let hits: Vec<Hit> = text
@@ -43,7 +42,7 @@ pub(crate) fn excerpt(text: &str, query: &SearchQuery) -> String {
     excerpt
 }
 
-/// The first word after which most of the query's follow at once.
+/// The position after which most of the query's words follow within one excerpt.
 fn best(hits: &[Hit]) -> usize {
     let (mut best, mut most) = (0, 0);
     for (number, hit) in hits.iter().enumerate() {

@@ -1,7 +1,6 @@
-//! Filling the index of words, when the writer has nothing better to do, and emptying it of purged runs.
+//! Fills the index of words while the writer is idle, and removes purged runs from it.
 //!
-//! What always holds: only runs that keep their texts are in it, and the words of a text are the same each time, because a
-//! text never changes.
+//! Invariants: only runs with stored texts are indexed. The words of a text never change, since the text does not.
 
 use super::passage::searchable_text;
 use super::word;
@@ -9,19 +8,19 @@ use crate::database::{Reader, Transaction};
 use crate::error::DatabaseError;
 use crate::row::text_row::{IndexScope, IndexedText};
 
-/// Bytes of text that are indexed in one transaction: some twenty milliseconds that others may have to wait.
+/// Most bytes of text indexed in one transaction, which blocks others for about twenty milliseconds.
 pub(crate) const INDEX_BYTES: usize = 128 * 1024;
-/// What a run counts for besides its texts, so that a transaction has at most so many.
+/// Bytes that a run counts besides its texts, to limit the number of runs in a transaction.
 const RUN_BYTES: usize = 1_024;
 
-/// How far a run was taken out of the index.
+/// The progress of removing a run from the index.
 pub(crate) struct TakenOut {
     pub(crate) is_whole: bool,
-    /// Bytes of words that were taken out.
+    /// Bytes of words removed.
     pub(crate) bytes: usize,
 }
 
-/// Indexes what is missing, as far as one transaction goes, and says whether there may be more.
+/// Indexes missing texts in one transaction, and returns whether there may be more.
 pub(crate) async fn fill(transaction: &mut Transaction, behind: IndexScope) -> Result<bool, DatabaseError> {
     let mut bytes_left = INDEX_BYTES;
     while bytes_left > 0 {
@@ -31,7 +30,7 @@ pub(crate) async fn fill(transaction: &mut Transaction, behind: IndexScope) -> R
     Ok(true)
 }
 
-/// Indexes a run's texts, or as many as there are bytes left for, and gives what is left then.
+/// Indexes a run's texts within the remaining bytes, and returns how many remain.
 async fn fill_run(
     transaction: &mut Transaction,
     run_id: &str,
@@ -53,8 +52,8 @@ async fn fill_run(
     Ok(bytes_left)
 }
 
-/// Takes a run out of the index, or as much of it as there are bytes for, and one text at least. Its texts must still be
-/// there: they say what to take out.
+/// Removes a run's words from the index within this many bytes, but at least one text. Needs the texts, which determine
+/// the words to remove.
 pub(crate) async fn take_out(
     transaction: &mut Transaction,
     run_id: &str,

@@ -1,4 +1,4 @@
-//! Searching by words: finding the runs whose texts have them, and what is shown of each.
+//! Searches stored texts by words and picks what to show of each run.
 
 mod excerpt;
 pub(crate) mod index;
@@ -24,20 +24,20 @@ use passage::{PLAN_HASH, searchable_text};
 use query::SearchQuery;
 use results::{HitSource, SearchHit, SearchResults};
 
-/// Texts of one run that are looked at for the best of them: more than a full panel with its synthesizers has.
+/// Most texts examined per run: more than a full panel with its synthesizers has.
 const TEXTS_MAX: usize = 512;
-/// How long a search may take. Only words that have to follow each other, and hardly ever do, take more than a moment.
+/// Longest search. Only adjacent words that rarely occur together take more than a moment.
 const SEARCH_TIME: Duration = Duration::from_secs(10);
 
 /// The passages of a search, by run.
 #[derive(Default)]
 struct Passages {
     runs: BTreeMap<String, Vec<Passage>>,
-    /// The time was up before all were looked at.
+    /// Whether the time was up before all passages were examined.
     is_cut: bool,
 }
 
-/// The runs in which all words stand in one text, newest first, as far as they are indexed.
+/// The indexed runs with all words in one text, newest first.
 pub(crate) async fn search(
     database: &Database,
     whose: RunScope<'_>,
@@ -56,7 +56,7 @@ pub(crate) async fn search(
     Ok(SearchResults { hits, unindexed, is_cut: passages.is_cut })
 }
 
-/// The passages that match, by run: those of the newest runs first, as they come from the index.
+/// The matching passages by run, those of the newest runs first, as the index returns them.
 async fn matching(
     reader: &mut Reader<'_>,
     whose: RunScope<'_>,
@@ -84,7 +84,7 @@ async fn matching(
     Ok(passages)
 }
 
-/// The best of a run's passages.
+/// The best passage of a run.
 async fn best(
     reader: &mut Reader<'_>,
     passages: Vec<Passage>,
@@ -99,14 +99,14 @@ async fn best(
         Some((source, passage))
     });
     let Some((source, passage)) = located.min_by_key(|(source, _)| *source) else { return Ok(None) };
-    // A plan is read whole, because its question may stand anywhere in it.
+    // A plan is read whole, since its question may be anywhere in it.
     let bytes_max = (source != HitSource::Question).then_some(TEXT_BYTES_MAX);
     let stored = reader.text_of_id(passage.text_id, bytes_max).await?;
     let excerpt = excerpt(&searchable_text(&stored.hash, stored.text), query);
     Ok(Some(SearchHit { run_id, created_at_ms: passage.created_at_ms, source, excerpt }))
 }
 
-/// Whose each text of a run is, by its hash. The same words of two are the first one's.
+/// The source of each text of a run by hash. Identical texts count for the first source.
 async fn sources(reader: &mut Reader<'_>, run_id: RunId) -> Result<BTreeMap<String, HitSource>, Failure> {
     let mut sources = BTreeMap::from([(PLAN_HASH.to_owned(), HitSource::Question)]);
     for row in reader.events(run_id, 0).await? {

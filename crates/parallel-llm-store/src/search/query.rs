@@ -1,22 +1,22 @@
-//! A search query: what a person looks for, as words.
+//! Parses a search query into words.
 
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
 use super::word::words;
 
-/// The most words one search may have. A long sentence has fewer; each costs a look-up, and each has a bit.
+/// Most words in a query, more than a long sentence has. Each word costs a look-up and a bit.
 const WORDS_MAX: usize = 64;
 
-/// The words that are looked for. Each stands for all that begin with it.
+/// The words to search for; each matches all words that begin with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SearchQuery {
-    /// Words that follow each other where more than one was typed without a space, as in `a-b`. All but the last are whole.
+    /// Each phrase holds adjacent words, such as those of `a-b`. All but its last word match only whole words.
     phrases: Vec<Vec<String>>,
 }
 
 impl SearchQuery {
-    /// The words in what a person typed. Everything a person can type is taken as words.
+    /// Parses what a person typed. All input is valid.
     pub(crate) fn of(typed: &str) -> Result<Self, Failure> {
         let typed = typed.split(|at: char| at.is_whitespace() || at.is_control());
         let phrases = typed.map(|typed| words(typed).map(Into::into).collect::<Vec<String>>());
@@ -33,17 +33,17 @@ impl SearchQuery {
         self.phrases.iter().flatten().map(String::as_str)
     }
 
-    /// The phrases, each of one word or more. All but the last word of each are whole.
+    /// The phrases, each of one word or more. All but the last word of each match only whole words.
     pub(crate) fn phrases(&self) -> &[Vec<String>] {
         &self.phrases
     }
 
-    /// Whether a text has all of the phrases.
+    /// Whether a text contains all phrases.
     pub(crate) fn matches(&self, text: &str) -> bool {
         self.phrases.iter().all(|phrase| follow_each_other(phrase, text))
     }
 
-    /// Which of the words begin a word of this text: a bit for each.
+    /// The query's words that begin a word of this text, as bits.
     pub(crate) fn which(&self, text: &str) -> u64 {
         let begun = |word: &str| {
             let matching = self.words().enumerate().filter(|(_, start)| word.starts_with(start));
@@ -54,7 +54,7 @@ impl SearchQuery {
 }
 
 fn follow_each_other(phrase: &[String], text: &str) -> bool {
-    // How many words of the phrase were met from each place on at which it may have begun.
+    // For each position where the phrase may have begun: the number of its words matched so far.
     let mut begun: Vec<usize> = Vec::new();
     words(text).any(|word| {
         begun.push(0);

@@ -1,42 +1,42 @@
-//! What a search finds.
+//! The results of a search.
 
 use parallel_llm_engine::{RunId, SeatNumber, StepNumber};
 
-/// Where words were found.
+/// The source of a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HitSource {
-    /// In what was asked.
+    /// The question.
     Question,
-    /// In the run's own answer.
+    /// The run's own answer.
     Answer,
-    /// In the answer of a seat.
+    /// The answer of a seat.
     Seat(SeatNumber),
-    /// In what a synthesizer wrote.
+    /// A synthesizer's text.
     Synthesizer(SeatNumber),
-    /// In what a step of the strategy gave.
+    /// A step's text.
     Step(StepNumber),
 }
 
-/// A run in which words were found.
+/// A run that contains the searched words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchHit {
-    /// Which run.
+    /// The run.
     pub run_id: RunId,
     /// When it was first written, in milliseconds since 1970.
     pub created_at_ms: i64,
-    /// Where the words stand: the first of question, answer and seats that has them all.
+    /// The first of question, answer and seats that contains all words.
     pub source: HitSource,
-    /// The words with some others around them, on one line. A stranger's text.
+    /// The words in context, on one line. Untrusted text.
     pub excerpt: String,
 }
 
-/// What came of a search.
+/// The results of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchResults {
     /// The runs, newest first.
     pub hits: Vec<SearchHit>,
-    /// Runs with texts that are not in the index yet, and were not searched.
+    /// Runs that were not searched, because their texts are not indexed yet.
     pub unindexed: u64,
-    /// The time for a search was up: older runs may have the words too.
+    /// Whether the time ran out, so that older runs may match too.
     pub is_cut: bool,
 }

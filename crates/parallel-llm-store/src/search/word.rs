@@ -1,15 +1,15 @@
-//! What a word is: for the index, for what is looked for in it, and for finding that again in a text.
+//! Splits text into words, for the index, for queries and for excerpts.
 
 use std::borrow::Cow;
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
-/// The words of a text: letters and digits without anything between them, without case and accents.
+/// The words of a text: runs of letters and digits, without case and accents.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     text.split(|at: char| !is_of_word(at)).map(folded).filter(|word| !word.is_empty())
 }
 
-/// The words of a text as the index takes them.
+/// The words of a text as one line for the index.
 pub(crate) fn line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for word in words(text) {
@@ -36,7 +36,7 @@ fn is_of_word(at: char) -> bool {
     at.is_alphanumeric() || is_accent(at)
 }
 
-/// Whether this stands on the letter before it: the Combining Diacritical Marks.
+/// Whether this is a combining diacritical mark.
 const fn is_accent(at: char) -> bool {
     matches!(at, '\u{300}'..='\u{36f}')
 }

@@ -1,7 +1,7 @@
-//! Backups: a copy of the database as it stands at one moment, and putting such a copy in its place.
+//! Backs up the database, and restores a backup.
 //!
-//! What always holds: a file that is there is never written over; a backup is there whole or not at all; nothing is put in
-//! the place of the database that was not read through first, and what stood there is kept.
+//! Invariants: no existing file is overwritten. A backup is complete or absent. A backup is verified before it replaces
+//! the database, and the replaced database is kept.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,13 +20,13 @@ use crate::file;
 use crate::inspection::{DamageReport, Integrity};
 use crate::spill::Spills;
 
-/// How long it may take to copy a database, and to read one through: some hundred gigabytes.
+/// Longest copy and longest verification: enough for some hundred gigabytes.
 const TIME_MAX: Duration = Duration::from_secs(3_600);
-/// Names that are attempted for what is kept of an earlier database: one a second, and some to spare.
+/// Names tried for the replaced database, one per second.
 const NAMES_MAX: u32 = 100;
 
 impl Database {
-    /// Writes a backup to this new file. Whoever writes the database meanwhile does not wait for it.
+    /// Writes a backup to this new file, without blocking writers.
     pub(crate) async fn back_up(&self, to: &Path) -> Result<Backup, Failure> {
         let path = std::path::absolute(to).map_err(|cause| unwritable(to, &cause))?;
         if path.symlink_metadata().is_ok() {
@@ -35,7 +35,7 @@ impl Database {
         let part = file::beside(&path, &format!(".{}.part", std::process::id()));
         let written = write(self, &part, &path).await;
         if written.is_err() {
-            // Where it cannot be removed, the error says what is wrong with the folder.
+            // If it cannot be removed either, the first error already explains the folder's problem.
             let _ = fs::remove_file(&part);
         }
         written
@@ -59,12 +59,12 @@ async fn write(database: &Database, part: &Path, path: &Path) -> Result<Backup, 
     Ok(Backup { path: path.to_owned(), runs, bytes })
 }
 
-/// Puts a backup in the place of the database at `path`, which nobody may have open, this process neither. The backup is
-/// copied, brought up to date and read through first; it stays as it is. `spill_folders` as in
+/// Replaces the database at `path` with a backup. No process may have the database open, this one included. The backup
+/// is copied, migrated and verified first; the original stays unchanged. `spill_folders` as in
 /// [`StoreConfig`](crate::StoreConfig).
 ///
-/// Fails with `usage` where `from` is no backup, with `damaged` where it is not what was written, and with `busy` while
-/// another process has the database open; nothing is changed then.
+/// Fails without any change with `usage` if `from` is not a backup, with `damaged` if it does not match its checksums,
+/// and with `busy` while another process has the database open.
 pub async fn restore(path: &Path, spill_folders: &[PathBuf], from: &Path) -> Result<Restored, Failure> {
     let path = std::path::absolute(path).map_err(|cause| error::file(path, &cause))?;
     check_source(&path, from)?;
@@ -72,7 +72,7 @@ pub async fn restore(path: &Path, spill_folders: &[PathBuf], from: &Path) -> Res
     let copied = file::beside(&path, &format!(".{}.restoring", std::process::id()));
     let restored = put_in_place(&path, from, &copied).await;
     for ending in ["", "-wal", "-shm", "-journal"] {
-        // What was put in its place is not there any more.
+        // After success, the copy has been renamed, and there is nothing to remove.
         let _ = fs::remove_file(file::beside(&copied, ending));
     }
     let (runs, before) = restored?;
@@ -80,7 +80,7 @@ pub async fn restore(path: &Path, spill_folders: &[PathBuf], from: &Path) -> Res
     Ok(Restored { path, runs, before, waiting })
 }
 
-/// Refuses what is no file of its own, and a copy of a database without what stands in its log.
+/// Refuses a source that is not a plain file, is the database itself, or lacks its write-ahead log.
 fn check_source(path: &Path, from: &Path) -> Result<(), Failure> {
     let why = match fs::metadata(from) {
         Err(cause) => format!("it cannot be read: {cause}"),
@@ -106,7 +106,7 @@ async fn put_in_place(path: &Path, from: &Path, copied: &Path) -> Result<(u64, O
         }
     }
     let runs = copy::count_runs(copied).await?;
-    // Held until the end: whoever opens the database now waits.
+    // Held until the end, so that a process opening the database waits.
     let _lock = FileLock::wait_to_open(&file::beside(path, ".lock")).await?;
     let before = if path.exists() {
         file::check_unused(path).map_err(|cause| in_use(path, &cause))?;
@@ -123,7 +123,7 @@ async fn put_in_place(path: &Path, from: &Path, copied: &Path) -> Result<(u64, O
     Ok((runs, before))
 }
 
-/// Copies it where nobody else changes it, so that what is checked is what is put in place.
+/// Copies the backup, so that the verified bytes are the ones put in place.
 async fn take_copy(from: &Path, copied: &Path) -> Result<(), Failure> {
     let (source, target) = (from.to_owned(), copied.to_owned());
     let take = move || -> io::Result<()> {
@@ -135,8 +135,8 @@ async fn take_copy(from: &Path, copied: &Path) -> Result<(), Failure> {
     taken.map_err(|cause| error::file(copied, &cause))
 }
 
-/// Keeps the database that stands there under another name, with its log where that could not be brought home, and says
-/// under which. It stands at its place, too, until another file does.
+/// Renames the existing database, with its write-ahead log if that could not be moved into it, and returns the new
+/// path. With hard links, the database also stays in place until the backup replaces it.
 fn set_aside(path: &Path) -> io::Result<PathBuf> {
     let second = clock::now_ms() / 1_000;
     for number in 0..NAMES_MAX {
@@ -144,21 +144,21 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
         if before.symlink_metadata().is_ok() {
             continue;
         }
-        // First, because it must never lie beside another database than its own.
+        // First, since a log must never lie beside a different database.
         for ending in ["-wal", "-shm"] {
             match fs::rename(file::beside(path, ending), file::beside(&before, ending)) {
                 Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
                 _ => {}
             }
         }
-        // Where a file has one name only, there is none for a moment.
+        // Without hard links, there is no database for a moment.
         fs::hard_link(path, &before).or_else(|_| fs::rename(path, &before))?;
         return Ok(before);
     }
     Err(io::Error::from(io::ErrorKind::AlreadyExists))
 }
 
-/// Undoes [`set_aside`], as far as that goes.
+/// Undoes [`set_aside`] as far as possible.
 fn put_back(before: Option<&Path>, path: &Path) {
     let Some(before) = before else { return };
     for ending in ["", "-wal", "-shm"] {

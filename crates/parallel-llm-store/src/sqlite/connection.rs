@@ -1,4 +1,4 @@
-//! The connections: many that read, each seeing the database as it was at one moment, and the one that writes.
+//! Connections: several for reading, each with a consistent view, and one for writing.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, Sqlite
 use crate::error::{self, DatabaseError};
 use crate::file::{self, Identity};
 
-/// Reads within a snapshot or a transaction.
+/// Reads within a connection, snapshot or transaction.
 #[derive(Debug)]
 pub(crate) struct Reader<'c> {
     pub(super) connection: &'c mut SqliteConnection,
 }
 
-/// A connection for single reads, each of what stands there then.
+/// A connection for independent reads.
 #[derive(Debug)]
 pub(crate) struct ReadConnection(pub(super) PoolConnection<Sqlite>);
 
@@ -27,7 +27,7 @@ impl ReadConnection {
     }
 }
 
-/// The database as it was at one moment. It keeps nobody from writing.
+/// A consistent view of the database, which blocks no writer.
 #[derive(Debug)]
 pub(crate) struct Snapshot(pub(super) sqlx::Transaction<'static, Sqlite>);
 
@@ -37,28 +37,28 @@ impl Snapshot {
     }
 }
 
-/// A transaction that writes: nobody else does until it has ended. Dropped, it has changed nothing.
+/// A write transaction, exclusive until it ends. Dropping it rolls back.
 #[derive(Debug)]
 pub(crate) struct Transaction {
-    // Its own, so that a connection that has failed is dropped with it.
+    // Owned, so that a connection that failed is dropped with it.
     pub(super) connection: SqliteConnection,
 }
 
 impl Transaction {
-    /// Reads what stands in the database, and what this transaction has written.
+    /// Reads the database including this transaction's own writes.
     pub(crate) fn reader(&mut self) -> Reader<'_> {
         Reader { connection: &mut self.connection }
     }
 }
 
-/// The one connection that writes. After a failure it is made anew, because nothing is believed of the old one.
+/// The writing connection, reopened after every error, since its state is then unknown.
 #[derive(Debug)]
 pub(crate) struct WriteConnection {
     options: SqliteConnectOptions,
     connection: Option<SqliteConnection>,
-    /// How long it waits for other processes now.
+    /// The current wait for locks.
     wait: Duration,
-    /// Which file the database was when it was opened.
+    /// The identity of the database file when it was opened.
     identity: Option<Identity>,
 }
 
@@ -68,21 +68,21 @@ impl WriteConnection {
         Self { options, connection: Some(connection), wait, identity }
     }
 
-    /// Begins a transaction, waiting no longer than this for those of other processes.
+    /// Begins a transaction, waiting at most this long for locks.
     pub(crate) async fn begin(&mut self, wait: Duration) -> Result<Transaction, DatabaseError> {
         let mut connection = self.take(wait).await?;
-        // A transaction that begins with reading and then writes fails at once where another has written in between.
+        // A deferred transaction that reads first would fail at once if another process has written in between.
         sqlx::query("BEGIN IMMEDIATE").execute(&mut connection).await?;
         Ok(Transaction { connection })
     }
 
-    /// Reads outside a transaction, which keeps nobody from writing.
+    /// Reads outside a transaction, which blocks nobody.
     pub(crate) async fn reader(&mut self, wait: Duration) -> Result<Reader<'_>, DatabaseError> {
         let connection = self.take(wait).await?;
         Ok(Reader { connection: self.connection.insert(connection) })
     }
 
-    /// Makes what a transaction has written durable.
+    /// Makes a transaction durable.
     pub(crate) async fn commit(&mut self, transaction: Transaction) -> Result<(), DatabaseError> {
         let mut connection = transaction.connection;
         sqlx::query("COMMIT").execute(&mut connection).await?;
@@ -90,18 +90,17 @@ impl WriteConnection {
         Ok(())
     }
 
-    /// Moves what is in the write-ahead log into the database, as far as no reader is in the way. To be done between
-    /// transactions, so that nobody's commit waits for it.
+    /// Moves the write-ahead log into the database as far as readers allow. Called between transactions, so that no
+    /// commit waits for it.
     pub(crate) async fn checkpoint_wal(&mut self, wait: Duration) {
         let Ok(mut connection) = self.take(wait).await else { return };
-        // What stays in the log is as safe there.
+        // Whatever stays in the log is durable there too.
         if sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await.is_ok() {
             self.put_back(connection);
         }
     }
 
-    /// Empties the write-ahead log; `false` where a reader is in the way. It waits for nobody, because everybody would wait
-    /// for it.
+    /// Truncates the write-ahead log; `false` if a reader prevents it. Never waits, since everybody would wait with it.
     pub(crate) async fn truncate_wal(&mut self) -> bool {
         let Ok(mut connection) = self.take(Duration::ZERO).await else { return false };
         let emptied = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut connection).await;
@@ -109,13 +108,12 @@ impl WriteConnection {
         emptied.is_ok_and(|row| row.try_get(0).is_ok_and(|is_busy: bool| !is_busy))
     }
 
-    /// Refuses to write to a database that is not at its place any more: what is written to a file that nobody finds is
-    /// lost when this process ends.
+    /// Fails if the database file was removed or replaced: writes to it would be lost when this process ends.
     pub(crate) fn check_in_place(&self) -> Result<(), Failure> {
         let path: &Path = self.options.get_filename();
         match file::identity(path) {
             Ok(now) if self.identity.is_none_or(|then| then == now) => Ok(()),
-            // Where nothing can be said of the file, the database itself says what is wrong.
+            // If the file cannot be examined, let the database report its own error.
             Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => Ok(()),
             _ => Err(error::replaced(path)),
         }
@@ -123,12 +121,12 @@ impl WriteConnection {
 
     pub(crate) async fn close(mut self) {
         if let Some(connection) = self.connection.take() {
-            // Everything acknowledged is on the disk already; a failure to say goodbye loses nothing.
+            // All acknowledged writes are on disk, so a failed close loses nothing.
             drop(connection.close().await);
         }
     }
 
-    /// The connection, to be put back by whoever had no trouble with it.
+    /// Takes the connection; the caller puts it back unless an error occurred.
     pub(super) async fn take(&mut self, wait: Duration) -> Result<SqliteConnection, DatabaseError> {
         let mut connection = if let Some(connection) = self.connection.take() {
             connection

@@ -1,6 +1,6 @@
-//! Whether what the rows hold is what was written: each text against its hash, each row against its checksum.
+//! Verifies stored contents: texts against their hashes, rows against their checksums.
 //!
-//! SQLite's own check sees that pages and indexes fit together, but not that a letter or a number has changed.
+//! SQLite's own check finds inconsistent pages and indexes, but not changed letters or numbers.
 
 use std::collections::BTreeSet;
 
@@ -19,14 +19,14 @@ use crate::row::compressed::decompressed;
 use crate::row::integer;
 use crate::row::run_row::plan_checksum;
 
-/// Troubles that are named. More say the same.
+/// Most problems named; more say the same.
 const PROBLEMS_MAX: usize = 10;
-/// Damaged runs that are looked for. With more, the database is restored, and no run is looked at by itself.
+/// Most damaged runs listed. With more, the database needs to be restored anyway.
 const RUNS_MAX: usize = 1_000;
 
-/// What is looked through: its rows, each beginning with its run, and whether one of them is as it was written.
+/// A query for rows that begin with their run's id, and the test of each row.
 struct Check {
-    /// What a row of it is called.
+    /// The name of a row in messages.
     name: &'static str,
     sql: &'static str,
     is_sound: fn(&SqliteRow) -> Result<bool, sqlx::Error>,
@@ -76,14 +76,14 @@ const CHECKS: [Check; 7] = [
     },
 ];
 
-/// One problem.
+/// A problem.
 pub(super) struct Finding {
     pub(super) problem: String,
-    /// The run it is about, where it is about one. Damaged itself, it may be no id.
+    /// The run concerned, if any. Damaged itself, it may be an invalid id.
     pub(super) run_id: Option<String>,
 }
 
-/// What is found, as it comes up.
+/// The findings of a check so far.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     problems: Vec<String>,
@@ -102,14 +102,14 @@ impl Findings {
         self.runs.len() >= RUNS_MAX
     }
 
-    /// What is to be reported; `None` where nothing was found.
+    /// The report; `None` without findings.
     pub(super) fn damages(self) -> Option<DamageReport> {
         let runs = self.runs.into_iter().collect();
         (!self.problems.is_empty()).then_some(DamageReport { problems: self.problems, runs })
     }
 }
 
-/// Adds the problems there are, until there are enough of them.
+/// Adds findings, up to the limits.
 pub(super) async fn check(
     connection: &mut SqliteConnection,
     findings: &mut Findings,
@@ -117,7 +117,7 @@ pub(super) async fn check(
     for check in &CHECKS {
         let mut rows = sqlx::query(AssertSqlSafe(check.sql)).fetch(&mut *connection);
         while let Some(row) = rows.try_next().await? {
-            // A value of another type than was written is as damaged as another value.
+            // A value of the wrong type is damage too.
             if !(check.is_sound)(&row).unwrap_or(false) {
                 let run_id: Option<String> = row.try_get(0).ok();
                 let run = run_id.as_deref().unwrap_or("?");
@@ -166,7 +166,8 @@ fn is_sound_call(row: &SqliteRow) -> Result<bool, sqlx::Error> {
         cached_tokens: row.try_get(18)?,
     };
     let spend_checksum: Option<i64> = row.try_get(19)?;
-    // What has not ended has nothing in its later groups, and they have no checksum. Rows of older versions have none at all.
+    // A request without an end has empty later groups without checksums. Rows of older versions have no checksums at
+    // all.
     let is_new = sent_checksum.is_some();
     let has_no_end =
         ["sent", "unknown"].contains(&&*end.outcome) && end.ended_at_ms.is_none() && end.code.is_none();

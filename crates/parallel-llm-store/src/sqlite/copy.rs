@@ -1,4 +1,4 @@
-//! Copies of the database: one written from it, and one that is to stand in its place.
+//! Copies the database to a file, and verifies a copy that is to replace it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use crate::error::{self, DatabaseError};
 use crate::inspection::{CheckDepth, Integrity};
 use crate::row::count;
 
-/// How long a database that nobody else has open is waited for.
+/// How long opening a database that nobody else uses may wait.
 const WAIT: Duration = Duration::from_secs(5);
 
-/// Writes the database as it stands now to this file, which is empty. In one read: a writer continues meanwhile, and what it
-/// writes keeps to the log until this is done. A copy in steps would begin anew with each commit of another process.
+/// Writes the database to this empty file in one read transaction: writers continue, and their writes stay in the log
+/// meanwhile. A copy in steps would restart with every commit of another process.
 pub(super) async fn write(readers: &SqlitePool, to: &Path, within: Duration) -> Result<(), Failure> {
     let connect = readers.connect_options().connect().await;
     let mut connection = connect.map_err(DatabaseError::from)?;
@@ -41,7 +41,7 @@ async fn vacuum_into(
     let sql = "SELECT auto_vacuum FROM pragma_auto_vacuum";
     let shrinks: i64 = sqlx::query_scalar(sql).fetch_one(&mut *connection).await?;
     if shrinks == 0 {
-        // The copy of a file that cannot give pages back can.
+        // A copy made with this setting can free pages, even if the original cannot.
         sqlx::query("PRAGMA auto_vacuum = INCREMENTAL").execute(&mut *connection).await?;
     }
     let to = to.to_str().ok_or_else(|| sqlx::Error::Configuration("a path that is not UTF-8".into()))?;
@@ -57,7 +57,7 @@ pub(super) async fn count_runs(path: &Path) -> Result<u64, Failure> {
     runs.map(count).map_err(unopened(path))
 }
 
-/// Brings a copy of `named` up to date, and reads it through. Failures call it by that name.
+/// Migrates and verifies a copy of `named`, which is the name used in failures.
 pub(super) async fn check(path: &Path, named: &Path, within: Duration) -> Result<Integrity, Failure> {
     let mut connection = writing(options(path), WAIT).connect().await.map_err(unusable(named))?;
     let checked = checked(&mut connection, named, within).await;
@@ -76,7 +76,7 @@ async fn checked(
         APPLICATION_ID => header.check(named)?,
         _ => return Err(error::no_backup(named, "it is a database of another program")),
     }
-    // One whose pages do not fit together is not to be changed: only reported.
+    // A copy with inconsistent pages must not be changed, only reported.
     let pages = inspect::check(connection, CheckDepth::Quick, within).await?;
     if pages != Integrity::Intact {
         return Ok(pages);
@@ -84,13 +84,13 @@ async fn checked(
     if header.user_version < MIGRATIONS.len() {
         migrate(connection, header.user_version).await.map_err(unopened(named))?;
     }
-    // In one file again, whatever it was copied from.
+    // A single file again, whatever mode it was copied in.
     let sql = "PRAGMA journal_mode = DELETE";
     sqlx::query(sql).persistent(false).execute(&mut *connection).await.map_err(unopened(named))?;
     Ok(inspect::check(connection, CheckDepth::Full, within).await?)
 }
 
-/// Says why a file cannot be read.
+/// The failure of reading a backup.
 fn unusable(named: &Path) -> impl Fn(sqlx::Error) -> Failure {
     move |cause| match code(&cause) {
         Some(NO_DATABASE) => error::no_backup(named, "it is not a database"),
@@ -98,10 +98,10 @@ fn unusable(named: &Path) -> impl Fn(sqlx::Error) -> Failure {
     }
 }
 
-/// Moves what is in the write-ahead log of a database that nobody has open into its file, where both can be read.
+/// Moves the write-ahead log of an unused database into its file, if both can be read.
 pub(super) async fn checkpoint_wal(path: &Path) {
     if let Ok(mut connection) = options(path).busy_timeout(WAIT).connect().await {
-        // What is too damaged for it keeps its log beside it.
+        // A database that is too damaged for it keeps its log beside it.
         let _ = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await;
         drop(connection.close().await);
     }

@@ -1,4 +1,4 @@
-//! The statements about what happened in a run: its events, the texts they carry, and texts on their way.
+//! Statements for events, their texts and partial texts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::row::event_row::{EventRow, PieceRow, slot_json};
 use crate::row::integer;
 
 impl Reader<'_> {
-    /// The events of a run after this one, in order.
+    /// The events of a run after this number, in order.
     pub(crate) async fn events(
         &mut self,
         run_id: RunId,
@@ -32,7 +32,7 @@ impl Reader<'_> {
         Ok(rows.iter().map(|row| event(row, 0)).collect::<Result<_, _>>()?)
     }
 
-    /// The texts of a run by their hash; not its plan.
+    /// The texts of a run by hash, without its plan.
     pub(crate) async fn texts(&mut self, run_id: RunId) -> Result<BTreeMap<String, Arc<str>>, DatabaseError> {
         let query = sqlx::query_as("SELECT hash, body FROM texts WHERE run_id = ? AND hash <> ''");
         let rows: Vec<(String, Vec<u8>)> =
@@ -52,9 +52,9 @@ impl Reader<'_> {
         Ok(body.map(|body| Arc::from(decompressed(&body))))
     }
 
-    /// The pieces of the texts on their way, in order.
+    /// The pieces of partial texts, in order.
     pub(crate) async fn pieces(&mut self, run_id: RunId) -> Result<Vec<PieceRow>, DatabaseError> {
-        // One that was kept too late, after its request had ended, says nothing.
+        // A piece written after the end of its request is outdated.
         let sql = concat!(
             "SELECT ",
             piece_columns!(),
@@ -67,7 +67,7 @@ impl Reader<'_> {
         Ok(rows.iter().map(|row: &SqliteRow| piece(row, 0)).collect::<Result<_, _>>()?)
     }
 
-    /// How many bytes of a text on its way are kept; `None` where none of it is.
+    /// Stored bytes of a partial text; `None` without any.
     pub(crate) async fn piece_end(
         &mut self,
         run_id: RunId,
@@ -81,7 +81,7 @@ impl Reader<'_> {
 }
 
 impl Transaction {
-    /// Keeps a piece of a text on its way; `false` where the run is not in the epoch of this lease, is closed, or keeps no
+    /// Adds a piece of a partial text; `false` if the lease's epoch is outdated, or the run is closed or stores no
     /// texts.
     pub(crate) async fn insert_piece(
         &mut self,
@@ -111,7 +111,7 @@ impl Transaction {
         changes: &AppendRows<'_>,
         money: &LedgerRows,
     ) -> Result<(), DatabaseError> {
-        // Together, because a way to SQLite's thread and back costs more than most of the statements.
+        // One batch, since a round trip to SQLite's thread costs more than most of the statements.
         let mut batch = Batch::default();
         insert_events(&mut batch, changes);
         insert_texts(&mut batch, changes);
@@ -134,7 +134,7 @@ fn insert_events(batch: &mut Batch, changes: &AppendRows<'_>) {
     }
 }
 
-/// A text is kept once per run, however often it is carried.
+/// A text is stored once per run, however many events carry it.
 fn insert_texts(batch: &mut Batch, changes: &AppendRows<'_>) {
     let texts: Vec<_> = changes.texts.into_iter().flatten().collect();
     for texts in texts.chunks(ROWS_MAX) {

@@ -1,6 +1,6 @@
-//! Looking at the database as a whole: its size, and whether it is sound.
+//! Reports the state of the database and checks its integrity.
 //!
-//! What always holds: nothing is written, no writer waits, and the check ends at its deadline, wherever it is then.
+//! Invariants: a check writes nothing, blocks no writer, and ends at its deadline.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::file;
 use crate::inspection::{CheckDepth, DatabaseState, Integrity};
 use crate::row::count;
 
-/// Steps of SQLite's machine between two looks at the clock: well under a millisecond.
+/// Steps of SQLite's virtual machine between two checks of the time: well under a millisecond.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 
 impl Database {
-    /// What the database is, and how much is in it.
+    /// The version, size and contents of the database.
     pub(crate) async fn state(&self) -> Result<DatabaseState, DatabaseError> {
         let sql = "SELECT 'SQLite ' || sqlite_version(), user_version, page_count * page_size \
                    FROM pragma_user_version, pragma_page_count, pragma_page_size";
@@ -42,8 +42,8 @@ impl Database {
         })
     }
 
-    /// Whether the database is whole, as far as can be seen within this time. On a connection of its own, because a check
-    /// that is given up would leave one of those that read in the middle of it.
+    /// Checks the integrity within this time. Uses a connection of its own, since an aborted check would leave a pooled
+    /// one in the middle of it.
     pub(crate) async fn check(
         &self,
         depth: CheckDepth,
@@ -51,18 +51,18 @@ impl Database {
     ) -> Result<Integrity, DatabaseError> {
         let mut connection = self.readers.connect_options().connect().await?;
         let integrity = check(&mut connection, depth, within).await;
-        // What cannot be closed is dropped.
+        // A connection that fails to close is dropped.
         drop(connection.close().await);
         integrity
     }
 }
 
-/// Where there is no log, nothing waits in it.
+/// The size of the write-ahead log; 0 without one.
 fn log_bytes(path: &Path) -> u64 {
     file::beside(path, "-wal").metadata().map_or(0, |metadata| metadata.len())
 }
 
-/// From now on, whatever this connection is at ends when this time is over.
+/// Aborts whatever this connection does after this time.
 pub(super) async fn limit_time(
     connection: &mut SqliteConnection,
     within: Duration,
@@ -73,7 +73,7 @@ pub(super) async fn limit_time(
     Ok(())
 }
 
-/// As [`Database::check`], on this connection, on which nothing else is done within that time.
+/// The check of [`Database::check`] on this connection, which must not be used for anything else meanwhile.
 pub(super) async fn check(
     connection: &mut SqliteConnection,
     depth: CheckDepth,
@@ -96,7 +96,7 @@ pub(super) async fn check(
     }
 }
 
-/// Adds what is wrong: of the pages, then of what the rows hold as far as they can still be read.
+/// Adds findings about pages, then about rows as far as they are readable.
 async fn collect_findings(
     connection: &mut SqliteConnection,
     depth: CheckDepth,

@@ -1,4 +1,4 @@
-//! The statements about money: what every request cost, what is reserved, and what a day has taken so far.
+//! Statements for money: costs of requests, reservations, and a day's spending.
 
 use parallel_llm_engine::RunId;
 use sqlx::sqlite::SqliteRow;
@@ -14,9 +14,7 @@ use crate::row::call_row::{HeardCall, ProviderSpend, ReconciledCall, ReservedSum
 use crate::row::count;
 use crate::row::event_row::slot_json;
 
-/// What the requests since a moment have cost or can cost, by provider: what is known of those that are over, the most
-/// that the others of them can have cost, and the most that those under way can cost. A statement each, so that each finds
-/// its index.
+/// Known and possible costs of requests since a time, by provider. Two variants, so that each uses its own index.
 macro_rules! spent {
     ($whose:literal) => {
         concat!(
@@ -31,7 +29,7 @@ macro_rules! spent {
 }
 
 impl Reader<'_> {
-    /// What requests since this moment have cost or can cost, by provider: everybody's, or those asked by this name.
+    /// Known and possible costs of requests since this time, by provider, for all principals or one.
     pub(crate) async fn spent(
         &mut self,
         asked_by: Option<&str>,
@@ -51,15 +49,15 @@ impl Reader<'_> {
         Ok(spent)
     }
 
-    /// What is reserved for open runs other than this one, by owner and provider: everybody's, or those asked by this name.
+    /// Reservations of open runs except this one, by owner and provider, for all principals or one.
     pub(crate) async fn reserved(
         &mut self,
         except: RunId,
         asked_by: Option<&str>,
         now_ms: i64,
     ) -> Result<Vec<ReservedSum>, DatabaseError> {
-        // Runs of one process are judged together, apart from those whose lease is over: that counts where nobody can see
-        // the process.
+        // Runs of one process are grouped, apart from those with expired leases: the lease decides if the process
+        // cannot be seen.
         let sql = "SELECT owner, MAX(lease_until_ms), FALSE, provider, TOTAL(pico_usd) FROM holds JOIN runs USING (run_id) \
                    WHERE run_id <> ?1 AND closed_at_ms IS NULL AND (?3 IS NULL OR asked_by = ?3) \
                    GROUP BY owner, lease_until_ms < ?2, provider";
@@ -75,7 +73,7 @@ impl Reader<'_> {
         Ok(reserved)
     }
 
-    /// What was spent, added up: everybody's, or what was asked by this name.
+    /// Costs added up, for all principals or one.
     pub(crate) async fn costs(
         &mut self,
         asked_by: Option<&str>,
@@ -88,7 +86,7 @@ impl Reader<'_> {
             CostBy::Day => ("strftime('%Y-%m-%d', sent_at_ms / 1000, 'unixepoch'), ''", "1 DESC"),
         };
         let whose = if asked_by.is_some() { "asked_by = ?2" } else { "?2 IS NULL" };
-        // Only words of our own make up the statement.
+        // The statement is made of constant parts only.
         let sql = format!(
             "SELECT {group}, COUNT(DISTINCT run_id), COUNT(*), SUM(outcome = 'failed'), SUM(cost_pico_usd IS NULL), \
              SUM(cost_pico_usd IS NOT NULL AND cost_is_estimate), TOTAL(cost_pico_usd), \
@@ -103,7 +101,7 @@ impl Reader<'_> {
     }
 }
 
-/// Writes what an append changes in the ledger.
+/// Writes the ledger rows of an append.
 pub(super) fn write(batch: &mut Batch, run_id: &str, changes: &LedgerRows) {
     if changes.settles {
         settle(batch, run_id);
@@ -120,7 +118,7 @@ pub(super) fn write(batch: &mut Batch, run_id: &str, changes: &LedgerRows) {
     reserve(batch, run_id, changes);
 }
 
-/// Nobody will hear of requests still under way, and nothing more is reserved.
+/// Marks requests in flight as unknown, and ends all reservations.
 pub(super) fn settle(batch: &mut Batch, run_id: &str) {
     lose_track(batch, run_id);
     release_all(batch, run_id);
@@ -149,7 +147,7 @@ fn insert_sent(batch: &mut Batch, sent: &[SentCall]) {
     }
 }
 
-/// A request ends once, so only those are changed that are under way.
+/// A request ends once, so only requests in flight are updated.
 fn update_heard(batch: &mut Batch, run_id: &str, heard: &[HeardCall]) {
     for rows in heard.chunks(ROWS_MAX) {
         batch.push(

@@ -1,9 +1,8 @@
-//! One opening at a time, and one purge: lock files beside the database, held while it is opened and brought up to date,
-//! or while runs are purged.
+//! Lock files beside the database, for opening it and for purging.
 //!
-//! Every MCP client starts its own process, and SQLite's own locks do not cover the change to write-ahead
-//! logging: without a lock 12 of 60 first openings at once failed. The system gives the lock back when the
-//! process ends, however it ends, so the file may stay.
+//! Every MCP client starts its own process, and SQLite's locks do not cover the switch to write-ahead logging: without
+//! a lock, 12 of 60 simultaneous first openings failed. The system releases a lock when its process ends, so the file
+//! may stay.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -15,9 +14,9 @@ use parallel_llm_engine::{Code, Failure};
 use crate::error;
 use crate::file;
 
-/// How long to wait for the others. An opening takes milliseconds, so even a crowd of hundreds is through.
+/// Longest wait for other processes. Opening takes milliseconds, so this suffices for hundreds of them.
 const WAIT: Duration = Duration::from_secs(20);
-/// Between two looks at the lock: short beside the opening it waits for.
+/// Pause between two attempts, short compared to an opening.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// An exclusive lock on a file beside the database, released on drop.
@@ -45,8 +44,8 @@ impl FileLock {
         Ok(Self { _file: file })
     }
 
-    /// Takes the exclusive right to purge. Fails with `busy` if another process has it: it would take words that one
-    /// process marks while another rewrites the index for overwritten ones.
+    /// Takes the exclusive right to purge. Fails with `busy` if another process has it: two purges at once would
+    /// mistake words that are only marked as deleted for overwritten ones.
     pub(crate) fn purge(path: &Path) -> Result<Self, Failure> {
         let file = file::open_private(path).map_err(|cause| error::file(path, &cause))?;
         match file.try_lock() {
@@ -58,14 +57,14 @@ impl FileLock {
     }
 }
 
-/// Tries the kind of lock that SQLite takes. It takes a file system that refuses such locks for another process that holds
-/// them, and would wait for that until its time is over.
+/// Tests whether the file system supports SQLite's kind of lock. SQLite takes a refusal for another process's lock, and
+/// would wait for it until the deadline.
 #[cfg(unix)]
 fn try_lock_of_range(file: &File) -> std::io::Result<()> {
     use rustix::fs::FlockOperation::{NonBlockingLockExclusive, NonBlockingUnlock};
     match rustix::fs::fcntl_lock(file, NonBlockingLockExclusive) {
         Ok(()) => Ok(rustix::fs::fcntl_lock(file, NonBlockingUnlock)?),
-        // Somebody holds it, so there are locks.
+        // Another process holds the lock, so the file system supports it.
         Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => Ok(()),
         Err(cause) => Err(cause.into()),
     }

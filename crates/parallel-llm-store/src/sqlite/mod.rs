@@ -1,8 +1,7 @@
-//! The SQLite database, and everything that knows it: how it is opened, what it must be before a word is written to it, and
-//! every statement.
+//! The SQLite database: opening, migrating, and all statements.
 //!
-//! One connection writes ([`WriteConnection`]); a few more only read ([`Reader`]). What always holds: a file that is not our
-//! database, or that a newer program wrote, is refused and left as it is.
+//! One connection writes ([`WriteConnection`]), a few read ([`Reader`]). Invariant: a file that is not our database, or
+//! that a newer version wrote, is refused and left unchanged.
 
 pub(crate) mod backup;
 mod connection;
@@ -37,9 +36,9 @@ use connection::{ReadConnection, Snapshot};
 pub(crate) use connection::{Reader, Transaction, WriteConnection};
 use lock::FileLock;
 
-/// Says in the file's header that it is ours: "PLLM".
+/// Marks the file as ours in its header: "PLLM".
 const APPLICATION_ID: i64 = 0x504c_4c4d;
-/// Every change of the schema, in order. The file's `user_version` counts those it has been through.
+/// All schema migrations in order. The file's `user_version` counts those applied.
 const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0001_runs.sql"),
     include_str!("../../migrations/sqlite/0002_ledger.sql"),
@@ -47,34 +46,34 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0004_checksums.sql"),
     include_str!("../../migrations/sqlite/0005_packed.sql"),
 ];
-/// Older ones can damage the database when a write-ahead log is reset while it is read (fixed in 3.51.3).
+/// Older versions can corrupt the database when the write-ahead log is reset during a read (fixed in 3.51.3).
 const VERSION_MIN: [u32; 3] = [3, 51, 3];
-/// How long a reader waits for a lock. Readers hardly ever do under write-ahead logging.
+/// How long a reader waits for a lock, which is rare with write-ahead logging.
 const READ_WAIT: Duration = Duration::from_secs(10);
-/// The longest a write may wait. SQLite counts it in milliseconds of 31 bits.
+/// Longest wait of a write: SQLite stores it as milliseconds in 31 bits.
 const WRITE_WAIT_MAX: Duration = Duration::from_secs(3_600);
-/// Connections that read. Each is a thread of its own, and a read takes well under a millisecond.
+/// Reading connections. Each is a thread, and a read takes well under a millisecond.
 const READERS_MAX: u32 = 4;
-/// Pages in the write-ahead log at which SQLite itself brings them home, within a commit. Eight times its default:
-/// the writer does it earlier, when nobody waits.
+/// Pages in the write-ahead log at which SQLite checkpoints within a commit. Eight times its default, since the writer
+/// checkpoints earlier, when nobody waits.
 const WAL_PAGES_MAX: &str = "8000";
-/// Rows that one statement writes. A panel of twenty begins in fewer; each number of rows is a statement of its own
-/// to prepare, and those at hand are bounded.
+/// Most rows per statement. A panel of twenty begins with fewer; every number of rows is a separate statement to
+/// prepare, and the cache of statements is bounded.
 const ROWS_MAX: usize = 32;
 
-/// Statements, each ended by a semicolon, that go to the database together.
+/// Several statements for one round trip, each ended by a semicolon.
 type Batch = QueryBuilder<sqlx::Sqlite>;
 
-/// The database, to be read from.
+/// The database, for reading.
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
-    /// The connections that read. They are made when first needed.
+    /// The reading connections, opened on first use.
     readers: SqlitePool,
-    /// The file, in full.
+    /// The absolute path of the file.
     path: PathBuf,
 }
 
-/// A database that was opened.
+/// An opened database.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) database: Database,
@@ -82,7 +81,8 @@ pub(crate) struct Opened {
 }
 
 impl Database {
-    /// Opens the database of this path, made where there is none. `wait` is how long opening waits for other processes.
+    /// Opens the database at this path; creates it if it is missing. `wait` is how long opening waits for other
+    /// processes.
     pub(crate) async fn open(path: &Path, wait: Duration) -> Result<Opened, Failure> {
         let path = std::path::absolute(path).map_err(|cause| error::file(path, &cause))?;
         file::make_folder_of(&path).map_err(|cause| error::file(&path, &cause))?;
@@ -96,34 +96,34 @@ impl Database {
         Ok(Opened { database: Self { readers: readers(&path), path }, connection })
     }
 
-    /// The file, in full.
+    /// The absolute path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A connection for single reads.
+    /// A connection for independent reads.
     pub(crate) async fn connection(&self) -> Result<ReadConnection, DatabaseError> {
         Ok(ReadConnection(self.readers.acquire().await?))
     }
 
-    /// The database as it is now, for reads that have to fit together.
+    /// A consistent view of the current state.
     pub(crate) async fn snapshot(&self) -> Result<Snapshot, DatabaseError> {
         Ok(Snapshot(self.readers.begin().await?))
     }
 
-    /// Takes the right to purge. Fails with `busy` where another process has it.
+    /// Takes the right to purge. Fails with `busy` if another process has it.
     pub(crate) fn lock_purge(&self) -> Result<FileLock, Failure> {
         FileLock::purge(&file::beside(&self.path, ".purge.lock"))
     }
 
-    /// Lets go of the connections that read. To be done before the writer's: only the last one out, if it may write, can
-    /// clear the log away.
+    /// Closes the reading connections. Must happen before the writer's: only the last connection, if it may write,
+    /// removes the write-ahead log.
     pub(crate) async fn close(&self) {
         self.readers.close().await;
     }
 }
 
-/// Says which file could not be opened.
+/// The failure of opening this file.
 fn unopened(path: &Path) -> impl Fn(sqlx::Error) -> Failure + use<> {
     let subject = format!("cannot open the run database `{}`", path.display());
     move |cause| DatabaseError::from(cause).failure(&subject)
@@ -133,12 +133,12 @@ async fn prepare(options: &SqliteConnectOptions, path: &Path) -> Result<SqliteCo
     let mut connection = options.connect().await.map_err(unopened(path))?;
     let header = Header::read(&mut connection).await.map_err(unopened(path))?;
     if let Err(refusal) = header.check(path) {
-        // Closed before the refusal is returned, so that the file is its owner's again.
+        // Closed before returning the refusal, so that the owner can use the file.
         drop(connection.close().await);
         return Err(refusal);
     }
     if header.is_new {
-        // So that it can give free pages back. It has to be said before there is anything in the file.
+        // Lets the file free pages later. SQLite requires this setting before the first table.
         let sql = "PRAGMA auto_vacuum = INCREMENTAL";
         sqlx::query(sql).persistent(false).execute(&mut connection).await.map_err(unopened(path))?;
     }
@@ -158,12 +158,12 @@ fn writing(options: SqliteConnectOptions, wait: Duration) -> SqliteConnectOption
         .busy_timeout(wait)
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
-        // What is deleted is overwritten, so that a purge leaves nothing of what came and went before it either.
+        // Overwrites deleted data, so that a purge leaves nothing of earlier contents either.
         .pragma("secure_delete", "ON")
         .pragma("wal_autocheckpoint", WAL_PAGES_MAX)
 }
 
-/// Nobody is waited for here: the connections are made when they are first needed, and kept.
+/// Opens connections on first use and keeps them.
 fn readers(path: &Path) -> SqlitePool {
     SqlitePoolOptions::new()
         .max_connections(READERS_MAX)
@@ -174,11 +174,11 @@ fn readers(path: &Path) -> SqlitePool {
         .connect_lazy_with(options(path).read_only(true).busy_timeout(READ_WAIT))
 }
 
-/// What the file says of itself.
+/// The header of the file.
 struct Header {
     application_id: i64,
     user_version: usize,
-    /// Whether nothing is in it: it is empty, or whoever began it came no further than its first page.
+    /// Whether the file is empty, or its creation ended with the first page.
     is_new: bool,
     sqlite_version: String,
 }
@@ -197,7 +197,7 @@ impl Header {
         })
     }
 
-    /// Refuses to write to a file that is not ours, or not yet ours to understand.
+    /// Fails if the file is not ours, or is too new.
     fn check(&self, path: &Path) -> Result<(), Failure> {
         let path = path.display();
         if !is_sound(&self.sqlite_version) {
@@ -221,13 +221,13 @@ impl Header {
     }
 }
 
-/// Whether this version of SQLite may be trusted with data.
+/// Whether this version of SQLite is safe.
 fn is_sound(version: &str) -> bool {
     let numbers: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).collect();
     numbers.as_slice() >= VERSION_MIN.as_slice()
 }
 
-/// Brings the schema up to date, each step whole or not at all.
+/// Applies missing migrations, each whole or not at all.
 async fn migrate(connection: &mut SqliteConnection, from: usize) -> Result<(), sqlx::Error> {
     for (step, script) in MIGRATIONS.iter().enumerate().skip(from) {
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
@@ -239,7 +239,8 @@ async fn migrate(connection: &mut SqliteConnection, from: usize) -> Result<(), s
     Ok(())
 }
 
-/// Turns on write-ahead logging, so that readers and the writer never wait for each other. The file remembers it.
+/// Enables write-ahead logging, so that readers and the writer do not block each other. The setting is stored in the
+/// file.
 async fn enable_wal(connection: &mut SqliteConnection, path: &Path) -> Result<(), Failure> {
     let sql = "PRAGMA journal_mode = WAL";
     let mode: String =

@@ -1,7 +1,7 @@
-//! The statements that take runs away: rows, texts and words of the index are overwritten, not only marked as free.
+//! Statements that remove runs: rows, texts and indexed words are overwritten, not only marked as free.
 //!
-//! Words are first only marked as deleted, and all overwritten together ([`Transaction::reclaim`]): for each run by itself
-//! that took some forty milliseconds, most of the index for every one.
+//! Words are marked as deleted first and overwritten together later ([`Transaction::reclaim`]): overwriting the words
+//! of one run took about forty milliseconds, most of it for rewriting the same parts of the index.
 
 use std::time::Duration;
 
@@ -16,15 +16,15 @@ use super::{Batch, ledger};
 use crate::error::DatabaseError;
 use crate::purge::ReclaimStep;
 
-/// Bytes of a page, as SQLite has it where nobody says.
+/// SQLite's default page size.
 const PAGE_BYTES: usize = 4_096;
-/// Free pages that are given back between two looks at the clock: well under a millisecond.
+/// Pages freed between two checks of the time: well under a millisecond.
 const VACUUM_PAGES: usize = 16;
-/// What goes with a run besides what is in the ledger, in an order in which nothing refers to what is gone.
+/// The tables of a run outside the ledger, ordered so that no reference points to a deleted row.
 const TABLES: [&str; 4] = ["pieces", "texts", "events", "runs"];
 
 impl Reader<'_> {
-    /// The runs that began before this one and that nobody does any more, oldest first.
+    /// The runs before this id that nobody runs any more, oldest first.
     pub(crate) async fn runs_over_before(
         &mut self,
         before: RunId,
@@ -44,7 +44,7 @@ impl Reader<'_> {
 }
 
 impl Transaction {
-    /// Deletes what there is of a run besides its words, which must be taken out before.
+    /// Deletes a run's rows, but not its words in the index, which must be removed before.
     pub(crate) async fn delete_run(&mut self, run_id: &str) -> Result<(), DatabaseError> {
         let mut batch = Batch::default();
         ledger::settle(&mut batch, run_id);
@@ -55,8 +55,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Takes a step towards a database in which nothing is left of what was purged, and which is as small as it can be.
-    /// Nothing more is begun after `step_time`. `is_first` begins anew; the others continue.
+    /// Takes a step of overwriting purged data and freeing pages. Starts nothing new after `step_time`. `is_first`
+    /// starts from the beginning.
     pub(crate) async fn reclaim(
         &mut self,
         is_first: bool,
@@ -84,8 +84,7 @@ impl Transaction {
         Ok(step)
     }
 
-    /// Whether the file has free pages that it can give back. One that an older version made keeps them for what is written
-    /// next.
+    /// Whether pages can be freed. A file created by an older version cannot free them, but reuses them.
     async fn has_free_pages(&mut self) -> Result<bool, DatabaseError> {
         let sql =
             "SELECT auto_vacuum = 2 AND freelist_count > 0 FROM pragma_auto_vacuum, pragma_freelist_count";

@@ -1,4 +1,4 @@
-//! What SQLite's errors mean: above, only kinds of trouble are distinguished.
+//! Maps SQLite's result codes to kinds of errors.
 
 use crate::error::{DatabaseError, DatabaseErrorKind};
 
@@ -20,7 +20,7 @@ impl From<sqlx::Error> for DatabaseError {
     }
 }
 
-/// What kind of trouble SQLite has, where it is its own.
+/// SQLite's primary result code, if the error has one.
 pub(super) fn code(cause: &sqlx::Error) -> Option<i32> {
     let code: i32 = cause.as_database_error()?.code()?.parse().ok()?;
     Some(code & 0xff)
@@ -28,7 +28,7 @@ pub(super) fn code(cause: &sqlx::Error) -> Option<i32> {
 
 fn kind_of(code: i32) -> DatabaseErrorKind {
     match code & 0xff {
-        // BUSY is another process, LOCKED another connection of this one.
+        // BUSY is a lock of another process, LOCKED one of another connection in this process.
         5 | 6 => DatabaseErrorKind::Locked,
         8 => DatabaseErrorKind::ReadOnly,
         10 => DatabaseErrorKind::Disk,

@@ -1,4 +1,4 @@
-//! Values as SQLite holds them, and back.
+//! Converts between SQLite's values and rows.
 
 use parallel_llm_engine::{ModelRef, PicoUsd, ProviderId, RunId};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::row::event_row::{EventRow, PieceRow};
 use crate::row::ownership::Ownership;
 use crate::row::run_row::{RunRow, StoredRow};
 
-/// The plan of a row of `runs`, compressed: among the run's texts, or in the row itself where an older version wrote it.
+/// The compressed plan of a row of `runs`: in the run's texts, or in the row itself if an older version wrote it.
 macro_rules! plan_column {
     () => {
         "IFNULL((SELECT body FROM texts WHERE texts.run_id = runs.run_id AND hash = ''), plan)"
@@ -38,7 +38,7 @@ macro_rules! run_columns {
 }
 pub(super) use run_columns;
 
-/// How many columns that are.
+/// The number of columns in [`run_columns`].
 pub(super) const RUN_COLUMNS: usize = 14;
 
 /// The columns that [`event`] reads.
@@ -57,7 +57,7 @@ macro_rules! piece_columns {
 }
 pub(super) use piece_columns;
 
-/// Reads [`ownership_columns`] from this column on.
+/// Reads [`ownership_columns`], starting at this column.
 pub(super) fn ownership(row: &SqliteRow, first: usize) -> Result<Ownership, sqlx::Error> {
     Ok(Ownership {
         owner: row.try_get(first)?,
@@ -66,7 +66,7 @@ pub(super) fn ownership(row: &SqliteRow, first: usize) -> Result<Ownership, sqlx
     })
 }
 
-/// Reads [`run_columns`] from this column on.
+/// Reads [`run_columns`], starting at this column.
 pub(super) fn run_row(row: &SqliteRow, first: usize) -> Result<StoredRow, sqlx::Error> {
     let columns = RunRow {
         run_id: row.try_get(first)?,
@@ -86,7 +86,7 @@ pub(super) fn run_row(row: &SqliteRow, first: usize) -> Result<StoredRow, sqlx::
     Ok(StoredRow { row: columns, checksum: row.try_get(first + 13)? })
 }
 
-/// Reads [`event_columns`] from this column on.
+/// Reads [`event_columns`], starting at this column.
 pub(super) fn event(row: &SqliteRow, first: usize) -> Result<EventRow, sqlx::Error> {
     Ok(EventRow {
         seq: row.try_get(first)?,
@@ -97,7 +97,7 @@ pub(super) fn event(row: &SqliteRow, first: usize) -> Result<EventRow, sqlx::Err
     })
 }
 
-/// Reads [`piece_columns`] from this column on.
+/// Reads [`piece_columns`], starting at this column.
 pub(super) fn piece(row: &SqliteRow, first: usize) -> Result<PieceRow, sqlx::Error> {
     Ok(PieceRow {
         slot: row.try_get(first)?,
@@ -109,12 +109,12 @@ pub(super) fn piece(row: &SqliteRow, first: usize) -> Result<PieceRow, sqlx::Err
     })
 }
 
-/// Reads a run's id from a column of text.
+/// Reads a run's id from a text column.
 pub(super) fn run_id(row: &SqliteRow, column: usize) -> Result<RunId, sqlx::Error> {
     row.try_get::<&str, _>(column)?.parse().map_err(|cause: String| sqlx::Error::Decode(cause.into()))
 }
 
-/// Reads a word of a closed list, such as a status, from a column of text.
+/// Reads an enum value, such as a status, from a text column.
 pub(super) fn word<T>(
     row: &SqliteRow,
     column: usize,
@@ -124,17 +124,17 @@ pub(super) fn word<T>(
     read(word.into()).map_err(|cause| sqlx::Error::Decode(cause.into()))
 }
 
-/// Reads a model from its columns `provider` and `model`, the second following the first.
+/// Reads a model from two adjacent columns, `provider` and `model`.
 pub(super) fn model(row: &SqliteRow, column: usize) -> Result<ModelRef, sqlx::Error> {
     Ok(ModelRef { provider: ProviderId(row.try_get(column)?), model: row.try_get(column + 1)? })
 }
 
-/// Reads a sum of money. SQLite adds up in floats, which never overflow; below nine thousand USD they are exact.
+/// Reads a sum of money. SQLite's TOTAL uses floats, which never overflow and are exact below nine thousand USD.
 pub(super) fn sum(row: &SqliteRow, column: usize) -> Result<PicoUsd, sqlx::Error> {
     Ok(PicoUsd(row.try_get::<f64, _>(column)? as i64))
 }
 
-/// A text is a column of text, or of bytes where it is compressed.
+/// Stored as text, or as a blob if compressed.
 impl Type<Sqlite> for TextBody {
     fn type_info() -> SqliteTypeInfo {
         <[u8] as Type<Sqlite>>::type_info()

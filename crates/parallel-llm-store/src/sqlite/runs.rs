@@ -1,4 +1,4 @@
-//! The statements about runs as a whole: reading their rows, and moving them on.
+//! Statements for the rows of runs.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::row::run_row::{
 };
 use crate::row::{count, integer};
 
-/// Sorts after every run id: these are digits and upper-case letters.
+/// Sorts after every run id, which consists of digits and upper-case letters.
 const AFTER_ALL: &str = "~";
 
 macro_rules! page {
@@ -36,7 +36,7 @@ macro_rules! page {
     };
 }
 
-/// The newest two runs whose id begins as is asked for.
+/// The newest two runs whose id begins with a prefix.
 macro_rules! beginning {
     ($whose:literal) => {
         concat!(
@@ -50,8 +50,8 @@ macro_rules! beginning {
 impl Reader<'_> {
     /// A page of the list, newest first.
     pub(crate) async fn run_page(&mut self, page: &RunPage<'_>) -> Result<Vec<ListedRun>, DatabaseError> {
-        // A statement each, so that each finds its index. The `+` keeps the index of one column from being taken where
-        // the other finds fewer rows.
+        // Four variants, so that each uses its own index. The `+` keeps SQLite from using the index of one column when
+        // the other selects fewer rows.
         let sql = match (page.status, page.asked_by) {
             (Some(_), None) => page!("AND status = ?3", " AND ?4 IS NULL"),
             (None, None) => page!("AND ?3 IS NULL", " AND ?4 IS NULL"),
@@ -72,7 +72,7 @@ impl Reader<'_> {
         Ok(listed)
     }
 
-    /// The newest runs whose id begins like this, two at most.
+    /// The newest runs whose id begins with this prefix, at most two.
     pub(crate) async fn runs_beginning(
         &mut self,
         prefix: &str,
@@ -87,7 +87,7 @@ impl Reader<'_> {
         Ok(rows.iter().map(|row| run_id(row, 0)).collect::<Result<_, _>>()?)
     }
 
-    /// A run, its plan included.
+    /// A run with its plan.
     pub(crate) async fn run(&mut self, run_id: RunId) -> Result<Option<RunRecord>, DatabaseError> {
         let sql = concat!(
             "SELECT ",
@@ -116,20 +116,20 @@ impl Reader<'_> {
         Ok(found.as_ref().map(|row| run_row(row, 0)).transpose()?)
     }
 
-    /// Who does a run.
+    /// The owner of a run.
     pub(crate) async fn ownership(&mut self, run_id: RunId) -> Result<Option<Ownership>, DatabaseError> {
         let sql = concat!("SELECT ", ownership_columns!(), " FROM runs WHERE run_id = ?");
         let found = sqlx::query(sql).bind(run_id.to_string()).fetch_optional(&mut *self.connection).await?;
         Ok(found.as_ref().map(|row| ownership(row, 0)).transpose()?)
     }
 
-    /// Whose turn it is to write a run.
+    /// The current epoch of a run.
     pub(crate) async fn epoch(&mut self, run_id: RunId) -> Result<Option<u64>, DatabaseError> {
         let query = sqlx::query_scalar::<_, i64>("SELECT epoch FROM runs WHERE run_id = ?");
         Ok(query.bind(run_id.to_string()).fetch_optional(&mut *self.connection).await?.map(count))
     }
 
-    /// The run that was asked under this key.
+    /// The run with this idempotency key.
     pub(crate) async fn run_of_key(
         &mut self,
         plan: &RunPlan,
@@ -141,7 +141,7 @@ impl Reader<'_> {
         Ok(Some(KeyedRun { run_id: run_id(&row, 0)?, plan_hash: row.try_get(1)? }))
     }
 
-    /// Runs of the same question that are under way, interrupted or cancelled, newest first.
+    /// Running, interrupted or cancelled runs of the same question, newest first.
     pub(crate) async fn unfinished_runs(
         &mut self,
         question: &SameQuestion<'_>,
@@ -151,11 +151,11 @@ impl Reader<'_> {
             "SELECT ",
             ownership_columns!(),
             ", run_id, status, created_at_ms, ",
-            // A run that has its answer, and began later, says that the question was asked anew on purpose.
+            // A later run with an answer means that the question was asked again on purpose.
             "store_mode = 'full' AND NOT EXISTS (SELECT 1 FROM runs AS newer WHERE newer.plan_hash = ?1 ",
             "AND newer.status IN ('complete', 'partial') AND newer.store_mode = 'full' ",
             "AND newer.asked_by IS ?2 AND newer.run_id > runs.run_id) ",
-            // Each half finds its index; cancelled runs are many, and their age is in their names.
+            // Each half uses its own index. Cancelled runs are many, and their ids begin with their start time.
             "FROM runs WHERE run_id IN (SELECT run_id FROM runs WHERE status = 'running' AND plan_hash = ?1 ",
             "UNION ALL SELECT run_id FROM runs WHERE status = 'cancelled' AND run_id >= ?3 AND plan_hash = ?1) ",
             "AND run_id <> ?4 AND asked_by IS ?2 AND created_at_ms >= ?5 ORDER BY run_id DESC LIMIT ?6"
@@ -183,7 +183,7 @@ impl Reader<'_> {
         Ok(runs)
     }
 
-    /// Runs of the same question whose answer is kept, newest first.
+    /// Runs of the same question with a stored answer, newest first.
     pub(crate) async fn answered_runs(
         &mut self,
         question: &SameQuestion<'_>,
@@ -198,7 +198,7 @@ impl Reader<'_> {
 }
 
 impl Transaction {
-    /// Writes a new run's row and its plan; `false` where there is such a run already.
+    /// Inserts a new run with its plan; `false` if the run exists.
     pub(crate) async fn insert_run(
         &mut self,
         new: &NewRun,
@@ -233,8 +233,8 @@ impl Transaction {
         Ok(done.rows_affected() > 0)
     }
 
-    /// Moves a run's row to its newest event, if nobody has taken the run over, and nobody has moved its row since its
-    /// event `from_seq`.
+    /// Updates a run's row to its newest event; `false` if the run is not at `from` any more, because another process
+    /// has taken it over or written to it.
     pub(crate) async fn advance_run(
         &mut self,
         row: &RunRow,
@@ -264,7 +264,7 @@ impl Transaction {
         Ok(done.rows_affected() == 1)
     }
 
-    /// Gives a run to the process of this stamp, whoever had it, and reopens it; gives its new epoch.
+    /// Gives a run to the process of this stamp and reopens it; returns the new epoch.
     pub(crate) async fn take_over(&mut self, row: &RunRow, stamp: &Stamp) -> Result<u64, DatabaseError> {
         let sql = "UPDATE runs SET epoch = epoch + 1, owner = ?, lease_until_ms = ?, closed_at_ms = NULL, checksum = ?, \
                    is_indexed = (store_mode <> 'full') WHERE run_id = ? RETURNING epoch";
@@ -273,8 +273,8 @@ impl Transaction {
         Ok(count(query.fetch_one(&mut self.connection).await?))
     }
 
-    /// Gives a run away: nobody does it, and it stands as this row says, if it is still in this epoch. `is_sound` says
-    /// whether the row was as it was written; the checksum of one that was not stays, so that it is seen.
+    /// Releases a run with the status of this row, if its epoch is still the same. `stored.checksum` is written as it
+    /// is, so that a damaged row stays recognizable.
     pub(crate) async fn release_run(&mut self, stored: &StoredRow, epoch: u64) -> Result<(), DatabaseError> {
         let sql = "UPDATE runs SET owner = '', lease_until_ms = 0, closed_at_ms = ?, checksum = ? \
                    WHERE run_id = ? AND epoch = ?";
@@ -285,8 +285,8 @@ impl Transaction {
 }
 
 impl WriteConnection {
-    /// Extends the leases of the open runs of this stamp's process, and gives how many there are. In one statement, which
-    /// is a transaction of its own: nobody waits for a process that sleeps in the middle of it.
+    /// Extends the leases of this process's open runs, and returns their number. A single statement is its own
+    /// transaction, so nobody waits for a process that is suspended in the middle.
     pub(crate) async fn extend_leases(
         &mut self,
         stamp: &Stamp,

@@ -1,6 +1,7 @@
-//! The statements about the index of words. SQLite's full-text index (sqlite.org/fts5.html) has a row per text, by the text's
-//! number: its words, and neither the text nor where in it a word stands. So words are taken out of it by giving it the same
-//! words once more.
+//! Statements for the index of words.
+//!
+//! SQLite's full-text index (sqlite.org/fts5.html) has a row per text, which holds its words but neither the text nor
+//! the positions. To remove words, the same words are passed to it again.
 
 use sqlx::Row as _;
 
@@ -12,20 +13,20 @@ use crate::row::compressed::{decompressed, decompressed_to};
 use crate::row::count;
 use crate::row::text_row::{IndexScope, IndexedText, Passage, TextRow};
 
-/// Pages of the index that are written anew between two looks at the clock: some three milliseconds.
+/// Index pages rewritten between two checks of the time: about three milliseconds.
 const MERGE_PAGES: i64 = 8;
 
-/// Which rows of `runs` have texts that are not in the index; bound is whether those under way count.
+/// Selects runs with texts that are not indexed; the parameter tells whether to include open runs.
 macro_rules! unindexed {
     () => {
-        // A run that is not closed is never marked, because more may come of it: its texts are looked at one by one.
+        // An open run is never marked as indexed, since it may get more texts: its texts are checked one by one.
         "is_indexed = 0 AND (closed_at_ms IS NOT NULL OR (? AND EXISTS ( \
              SELECT 1 FROM texts WHERE texts.run_id = runs.run_id AND text_id > indexed_to)))"
     };
 }
 
 impl Reader<'_> {
-    /// The oldest run whose texts are not all in the index.
+    /// The oldest run with texts that are not indexed.
     pub(crate) async fn unindexed_run(
         &mut self,
         behind: IndexScope,
@@ -35,7 +36,7 @@ impl Reader<'_> {
         Ok(query.fetch_optional(&mut *self.connection).await?)
     }
 
-    /// How many runs have texts that are not in the index: of everybody's, or of those asked by this name.
+    /// The number of runs with texts that are not indexed, for all principals or one.
     pub(crate) async fn count_unindexed(&mut self, asked_by: Option<&str>) -> Result<u64, DatabaseError> {
         let sql =
             concat!("SELECT COUNT(*) FROM runs WHERE ", unindexed!(), " AND (? IS NULL OR asked_by = ?)");
@@ -43,21 +44,21 @@ impl Reader<'_> {
         Ok(count(query.fetch_one(&mut *self.connection).await?))
     }
 
-    /// The numbers of a run's texts that are not in the index, oldest first.
+    /// The ids of a run's texts that are not indexed, oldest first.
     pub(crate) async fn unindexed_texts(&mut self, run_id: &str) -> Result<Vec<i64>, DatabaseError> {
         let sql = "SELECT text_id FROM texts JOIN runs USING (run_id) WHERE run_id = ? AND text_id > indexed_to \
                    ORDER BY text_id";
         Ok(sqlx::query_scalar(sql).bind(run_id).fetch_all(&mut *self.connection).await?)
     }
 
-    /// The numbers of a run's texts that are in the index, newest first.
+    /// The ids of a run's indexed texts, newest first.
     pub(crate) async fn indexed_texts(&mut self, run_id: &str) -> Result<Vec<i64>, DatabaseError> {
         let sql = "SELECT text_id FROM texts JOIN runs USING (run_id) WHERE run_id = ? AND text_id <= indexed_to \
                    ORDER BY text_id DESC";
         Ok(sqlx::query_scalar(sql).bind(run_id).fetch_all(&mut *self.connection).await?)
     }
 
-    /// The text of this number, or its first so many bytes.
+    /// The text of this id, or its first bytes.
     pub(crate) async fn text_of_id(
         &mut self,
         text_id: i64,
@@ -73,16 +74,15 @@ impl Reader<'_> {
         Ok(TextRow { hash: row.try_get(0)?, text })
     }
 
-    /// Gives the texts that have all words of these phrases, newest first, to `take` until it says `false`: everybody's, or
-    /// those of runs asked by this name. Their text comes with them where words have to follow each other, which the index
-    /// does not know.
+    /// Passes the texts with all words of these phrases to `take`, newest first, until it returns `false`; for all
+    /// principals or one. Includes the texts themselves if words must be adjacent, which the index cannot tell.
     pub(crate) async fn passages(
         &mut self,
         phrases: &[Vec<String>],
         asked_by: Option<&str>,
         mut take: impl FnMut(Passage) -> bool,
     ) -> Result<(), DatabaseError> {
-        // The words lead, whoever asks: somebody's own runs would be looked through one by one.
+        // The join starts with the words: starting with a principal's runs would scan them one by one.
         let sql = "SELECT text_id, texts.run_id, hash, created_at_ms, CASE WHEN ? THEN texts.body END \
                    FROM words CROSS JOIN texts ON texts.text_id = words.rowid \
                    CROSS JOIN runs ON runs.run_id = texts.run_id \
@@ -106,34 +106,33 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Whether there may be words that are only marked as deleted. The index itself remembers it: it overwrites what it
-    /// deletes except while that is turned off, which is from the first mark to the end of the overwriting.
+    /// Whether some words may only be marked as deleted. The index's own setting tells: secure deletion is off from the
+    /// first mark to the end of overwriting.
     pub(super) async fn are_words_marked(&mut self) -> Result<bool, DatabaseError> {
         let sql = "SELECT COUNT(*) = 0 FROM words_config WHERE k = 'secure-delete' AND v = 1";
         Ok(sqlx::query_scalar(sql).fetch_one(&mut *self.connection).await?)
     }
 }
 
-/// The words as the index takes them: texts that have all of them, wherever they stand.
+/// The query expression for texts that contain all words.
 fn match_expression(phrases: &[Vec<String>]) -> String {
     let mut expression = String::new();
     for phrase in phrases {
-        // Letters and digits alone: there is nothing to escape.
+        // Words consist of letters and digits, so nothing needs escaping.
         expression.push_str(&format!("\"{}\"* ", phrase.join("\" \"")));
     }
     expression
 }
 
 impl Transaction {
-    /// Puts the words of a text into the index.
+    /// Adds the words of a text to the index.
     pub(crate) async fn put_words(&mut self, text: &IndexedText) -> Result<(), DatabaseError> {
         let query = sqlx::query("INSERT INTO words (rowid, body) VALUES (?, ?)");
         query.bind(text.text_id).bind(&*text.line).execute(&mut self.connection).await?;
         Ok(())
     }
 
-    /// Notes that the texts of a run are in the index up to this one, where there is a newer one; `is_whole` says whether
-    /// these are all there are now.
+    /// Records that a run's texts are indexed up to `newest`, if given; `is_whole`: these are all its texts so far.
     pub(crate) async fn note_indexed(
         &mut self,
         run_id: &str,
@@ -146,8 +145,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Takes the words of these texts out of the index. They are only marked as deleted, until [`Transaction::reclaim`] has
-    /// gone over all of them.
+    /// Removes the words of these texts from the index. They are only marked as deleted until [`Transaction::reclaim`]
+    /// has overwritten them.
     pub(crate) async fn take_words_out(&mut self, texts: &[IndexedText]) -> Result<(), DatabaseError> {
         if !texts.is_empty() && !self.reader().are_words_marked().await? {
             self.overwrite_deleted_words(false).await?;
@@ -159,9 +158,9 @@ impl Transaction {
         Ok(())
     }
 
-    /// Notes that the words of this text and of newer ones are taken out of the index, and that nobody is to put them back.
+    /// Records that the words of this text and of newer ones are removed, and must not be indexed again.
     pub(crate) async fn note_taken_out(&mut self, run_id: &str, text_id: i64) -> Result<(), DatabaseError> {
-        // The texts before it are still in.
+        // Older texts are still indexed.
         let sql = "UPDATE runs SET indexed_to = ? - 1, is_indexed = 1 WHERE run_id = ?";
         sqlx::query(sql).bind(text_id).bind(run_id).execute(&mut self.connection).await?;
         Ok(())
@@ -173,15 +172,17 @@ impl Transaction {
         Ok(())
     }
 
-    /// Writes some pages of the index anew, without what is marked as deleted; the pages they replace are overwritten. Gives
-    /// how many it may have written. The first call begins, the others continue; the last one notes that no mark is left.
+    /// Rewrites some pages of the index without deleted words, and overwrites the old pages. Returns the most pages
+    /// written. The first call starts a pass, later ones continue it, and the last one records that nothing is marked
+    /// any more.
     pub(super) async fn overwrite_some_words(&mut self, begins: bool) -> Result<usize, DatabaseError> {
         let before = self.changes().await?;
-        // A negative number gathers everything there is; a positive one continues with what was gathered.
+        // A negative number starts a merge of all segments; a positive one continues it.
         let pages = if begins { -MERGE_PAGES } else { MERGE_PAGES };
         let query = sqlx::query("INSERT INTO words (words, rank) VALUES ('merge', ?)");
         query.bind(pages).execute(&mut self.connection).await?;
-        // SQLite's documented sign of the end (sqlite.org/fts5.html, the `merge` command): it changes nothing but its own row.
+        // SQLite documents this as the sign that a merge is finished (sqlite.org/fts5.html, the `merge` command): it
+        // only changes its own row.
         if self.changes().await? - before < 2 {
             self.overwrite_deleted_words(true).await?;
         }

@@ -1,4 +1,4 @@
-//! The statements about what became of seats.
+//! Statements for seat facts.
 
 use parallel_llm_engine::{PicoUsd, SeatNumber};
 use sqlx::Row as _;
@@ -21,7 +21,7 @@ macro_rules! facts_columns {
 }
 pub(super) use facts_columns;
 
-/// The newest facts first.
+/// Facts, newest first.
 macro_rules! newest {
     ($whose:literal) => {
         concat!(
@@ -35,7 +35,7 @@ macro_rules! newest {
 }
 
 impl Reader<'_> {
-    /// The newest facts since this moment first: everybody's, or those of runs asked by this name.
+    /// Facts since this time, newest first, for all principals or one.
     pub(crate) async fn seat_facts(
         &mut self,
         asked_by: Option<&str>,
@@ -52,7 +52,7 @@ impl Reader<'_> {
     }
 }
 
-/// Writes what became of a run's seats, in place of what was known before.
+/// Writes a run's seat facts, replacing earlier ones.
 pub(super) fn write(batch: &mut Batch, changes: &AppendRows<'_>) {
     for facts in changes.seats.chunks(ROWS_MAX) {
         batch.push(

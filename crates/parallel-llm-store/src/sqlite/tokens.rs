@@ -1,4 +1,4 @@
-//! The statements about tokens.
+//! Statements for access tokens.
 
 use parallel_llm_engine::PicoUsd;
 use sqlx::Row as _;
@@ -8,7 +8,7 @@ use super::connection::{Reader, Transaction};
 use crate::error::DatabaseError;
 use crate::tokens::{StoredToken, Token, scopes_json};
 
-/// All columns, as [`stored`] reads them.
+/// All columns in the order of [`stored`].
 macro_rules! columns {
     () => {
         "token_id, name, last_four, scopes, budget_day_pico_usd, requests_per_minute, created_at_ms, expires_at_ms, \
@@ -17,28 +17,28 @@ macro_rules! columns {
 }
 
 impl Reader<'_> {
-    /// Every token, the oldest first.
+    /// Every token, oldest first.
     pub(crate) async fn tokens(&mut self) -> Result<Vec<StoredToken>, DatabaseError> {
         let sql = concat!("SELECT ", columns!(), " FROM tokens ORDER BY token_id");
         let rows = sqlx::query(sql).fetch_all(&mut *self.connection).await?;
         Ok(rows.iter().map(stored).collect::<Result<_, _>>()?)
     }
 
-    /// The token of this hash: one look into an index, whether there is one or not.
+    /// The token of this hash, found by index.
     pub(crate) async fn token(&mut self, hash: [u8; 32]) -> Result<Option<StoredToken>, DatabaseError> {
         let sql = concat!("SELECT ", columns!(), " FROM tokens WHERE hash = ?");
         let row = sqlx::query(sql).bind(hash.as_slice()).fetch_optional(&mut *self.connection).await?;
         Ok(row.as_ref().map(stored).transpose()?)
     }
 
-    /// How many tokens there are, revoked ones included.
+    /// The number of tokens, revoked ones included.
     pub(crate) async fn count_tokens(&mut self) -> Result<i64, DatabaseError> {
         Ok(sqlx::query_scalar("SELECT COUNT(*) FROM tokens").fetch_one(&mut *self.connection).await?)
     }
 }
 
 impl Transaction {
-    /// Writes a new token; `None` where its name was ever given to another.
+    /// Inserts a new token; `None` if any token ever had its name.
     pub(crate) async fn insert_token(
         &mut self,
         new: &StoredToken,
@@ -64,7 +64,7 @@ impl Transaction {
         Ok(row.as_ref().map(stored).transpose()?)
     }
 
-    /// Revokes a token; one that was revoked before stays as it was. `None` where there is none of this number.
+    /// Revokes a token; a revoked one keeps its time. `None` if there is no such token.
     pub(crate) async fn revoke_token(
         &mut self,
         token_id: i64,
@@ -78,7 +78,7 @@ impl Transaction {
         Ok(row.as_ref().map(stored).transpose()?)
     }
 
-    /// Notes that a token was used, unless that was noted this long ago or later.
+    /// Records that a token was used, unless its last recorded use is more recent than `stands_ms`.
     pub(crate) async fn note_token_use(
         &mut self,
         token_id: i64,

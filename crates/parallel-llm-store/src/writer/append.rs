@@ -1,6 +1,7 @@
-//! Writing events. A refusal is an answer, not an error of the database: the outer `Result` says whether the database did its
-//! part, and then the whole transaction stands or falls; the inner one says whether this piece of work was let in, and
-//! leaves its neighbours alone.
+//! Writes events inside a transaction.
+//!
+//! Functions return two results: the outer one is the database's, and an error in it fails the whole transaction; the
+//! inner one admits or refuses this piece of work and leaves the others alone.
 
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
@@ -20,8 +21,8 @@ use crate::row::ownership::Stamp;
 use crate::row::run_row::RunMoment;
 use crate::writer::job::Admission;
 
-/// Decides whether events may be written that begin a run or a further part of one; other events may. Gives the money that is
-/// to be reserved for what they begin. Nothing is written yet, so a refusal leaves nothing behind.
+/// Decides whether events may begin a run or a further part of one; all other events may be written. Returns the
+/// reservations of what they begin. Nothing has been written yet, so a refusal leaves nothing behind.
 pub(super) async fn admit(
     transaction: &mut Transaction,
     cached: &CachedRun,
@@ -37,14 +38,14 @@ pub(super) async fn admit(
     }
     let plan = &cached.run.plan;
     let Some(demanded) = ledger::demanded(&cached.run, &batch.events) else { return Ok(Ok(None)) };
-    // Those in force now, which may not have been when the run began.
+    // A further part is checked against the limits in force now, not those at the start of the run.
     let limits = batch.reopening().map_or(&plan.limits, |reopening| &reopening.limits);
     let admission = limits::check_run(&mut reader, plan, limits, &demanded, stamp.now_ms).await?;
     Ok(admission.map(|()| Some(demanded)))
 }
 
-/// Writes events, and what follows from them; `demanded` is what [`admit`] gave. Refused, and nothing of it written, where
-/// another process has the run now.
+/// Writes events and the rows that follow from them; `demanded` is the result of [`admit`]. Writes nothing if another
+/// process has taken over the run.
 pub(super) async fn append(
     transaction: &mut Transaction,
     cached: &mut CachedRun,
@@ -63,7 +64,7 @@ pub(super) async fn append(
     Ok(Ok(()))
 }
 
-/// Keeps what a text on its way has grown by since it was last kept, and gives how many bytes that is.
+/// Writes the new part of a partial text, and returns its length in bytes.
 pub(super) async fn checkpoint(
     transaction: &mut Transaction,
     lease: Lease,
@@ -72,7 +73,7 @@ pub(super) async fn checkpoint(
     now_ms: i64,
 ) -> Result<Admission<usize>, DatabaseError> {
     let start = transaction.reader().piece_end(lease.run_id, attempt).await?.unwrap_or_default();
-    // A text only grows; whatever else is said of it was said too late.
+    // A text only grows; anything else is an outdated message.
     let Some(grown) = text.get(count(start) as usize..).filter(|grown| !grown.is_empty()) else {
         return Ok(Ok(0));
     };

@@ -1,4 +1,4 @@
-//! A run as the writer has it between two appends.
+//! A run that the writer caches between two appends.
 
 use std::sync::Arc;
 
@@ -19,18 +19,18 @@ use crate::writer::job::Admission;
 pub(super) struct CachedRun {
     pub(super) run: Run,
     pub(super) epoch: u64,
-    /// What the list shows of it.
+    /// Its line in the list of runs.
     pub(super) row: RunRow,
 }
 
 impl CachedRun {
-    /// A run nothing has happened in.
+    /// A run without events.
     pub(super) fn new(new: &NewRun, now_ms: i64) -> Self {
         let run = Run::new(Arc::clone(&new.plan));
         Self { row: RunRow::new(&run, new.question_excerpt.clone(), now_ms), run, epoch: EPOCH_FIRST }
     }
 
-    /// A run folded anew from its stored events. Their texts are not needed for that.
+    /// A run folded from its stored events, which does not need their texts.
     pub(super) async fn read(
         reader: &mut Reader<'_>,
         run_id: RunId,
@@ -49,12 +49,12 @@ impl CachedRun {
         }))
     }
 
-    /// Where the run is now.
+    /// The epoch and newest event of the run.
     pub(super) fn moment(&self) -> RunMoment {
         RunMoment { epoch: self.epoch, seq: self.run.seq }
     }
 
-    /// Takes in events that are about to be written.
+    /// Applies events that are about to be written.
     pub(super) fn apply(&mut self, batch: &EventBatch, now_ms: i64) {
         batch.events.iter().for_each(|recorded| self.run.apply(recorded));
         self.row.follow(&self.run);
@@ -66,7 +66,7 @@ impl CachedRun {
         }
     }
 
-    /// Refuses events of an owner that was overtaken, and events that do not follow those that are there.
+    /// Refuses events under an old epoch, and events that do not follow the run's newest one.
     pub(super) fn check(&self, lease: Lease, batch: &EventBatch) -> Admission<()> {
         if lease.epoch != self.epoch {
             return Err(overtaken(lease.run_id));

@@ -1,4 +1,4 @@
-//! What the writer is asked to do, and what comes of it.
+//! The writer's jobs and their results.
 
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
@@ -11,49 +11,49 @@ use crate::row::compressed::TextBody;
 use crate::row::event_batch::EventBatch;
 use crate::tokens::{NewToken, Token};
 
-/// What became of a piece of work that the database could do: let in, or refused and why.
+/// The result of work that the database could do: admitted, or refused with a reason.
 pub(crate) type Admission<T> = Result<T, Failure>;
 
-/// What the writer is asked to do.
+/// Work for the writer.
 #[derive(Debug)]
 pub(crate) enum Work {
     /// Write events.
     Append { lease: Lease, batch: EventBatch },
-    /// Keep the text of a reply on its way.
+    /// Write a partial text of an unfinished reply.
     Checkpoint { lease: Lease, attempt: Attempt, text: String },
-    /// Give a run to this process, if nothing has happened in it after the event `seq`.
+    /// Give a run to this process, if its newest event is still `seq`.
     TakeOver { run_id: RunId, seq: Option<u64> },
-    /// Give runs away that nobody here writes any more.
+    /// Release runs that this process no longer writes.
     Release(Vec<Lease>),
-    /// Put texts into the index of words.
+    /// Add texts to the index.
     Index,
-    /// Take runs away, as many of the first of them as one step does.
+    /// Remove the first of these runs, as many as fit in one step.
     Purge(Vec<RunId>),
-    /// Overwrite what is left of purged runs and give free pages back, as far as one step goes. The first step begins anew.
+    /// Take a step of overwriting purged data and freeing pages. The first step starts from the beginning.
     Reclaim { is_first: bool },
-    /// Empty the write-ahead log, after the transaction.
+    /// Truncate the write-ahead log after the transaction.
     TruncateWal,
-    /// Take in what was spilled, which is done before any other work.
+    /// Import spill files, which happens before any other work.
     ImportSpills,
     /// Make a token.
     CreateToken(NewToken),
     /// Revoke the token of this number.
     RevokeToken(i64),
-    /// Note that the token of this number was used.
+    /// Record that the token of this number was used.
     NoteTokenUse(i64),
 }
 
 impl Work {
-    /// The right to a run that is lost if this fails: the engine writes no more of it then.
+    /// The lease that is lost if this work fails: the engine then stops writing to its run.
     pub(super) fn lease_at_risk(&self) -> Option<Lease> {
         match self {
-            // Of one that has not begun there is nothing to lose.
+            // A run that has not begun has nothing to lose.
             Self::Append { lease, batch } => batch.continues().then_some(*lease),
             _ => None,
         }
     }
 
-    /// The run it is about, where it is about one that the writer may have cached.
+    /// The run of this work, if the writer may have it cached.
     pub(super) const fn run_id(&self) -> Option<RunId> {
         match self {
             Self::Append { lease, .. } | Self::Checkpoint { lease, .. } => Some(lease.run_id),
@@ -62,8 +62,8 @@ impl Work {
         }
     }
 
-    /// The events that are kept in a file where the database does not take them: those of a run under way. What begins a
-    /// run, or a further part of one, has to be let in by the database, and nothing has been paid for it yet.
+    /// The events that go to a file if the database does not accept them: those of a run in progress. Events that begin
+    /// a run or a further part of one need the database's admission, and nothing has been paid for them yet.
     pub(super) fn spillable(&self) -> Option<(Lease, &EventBatch)> {
         match self {
             Self::Append { lease, batch } if batch.continues() && batch.reopening().is_none() => {
@@ -73,7 +73,7 @@ impl Work {
         }
     }
 
-    /// Whether it is worth waiting for. A text on its way and the like are not.
+    /// Whether this work is worth waiting for a lock. Partial texts and the like are not.
     pub(super) const fn can_wait(&self) -> bool {
         !matches!(self, Self::Checkpoint { .. } | Self::NoteTokenUse(_) | Self::Release(_) | Self::Index)
     }
@@ -86,7 +86,7 @@ impl Work {
         }
     }
 
-    /// About how much this writes, as far as that is known before it is done.
+    /// Approximate bytes to be written, as far as known in advance.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Append { batch, .. } => {
@@ -98,14 +98,14 @@ impl Work {
     }
 }
 
-/// What came of it.
+/// The result of work.
 #[derive(Clone, Debug)]
 pub(crate) enum Done {
-    /// It is written.
+    /// The work is durable.
     Written,
-    /// The run is this process's now.
+    /// The run belongs to this process now.
     TakenOver(TakenOver),
-    /// Whether there is more to index.
+    /// Whether more texts wait for the index.
     Indexed(bool),
     /// Which runs are gone.
     Purged(PurgeStep),
@@ -113,11 +113,11 @@ pub(crate) enum Done {
     Reclaimed(ReclaimStep),
     /// Whether the log is empty.
     WalTruncated(bool),
-    /// The token as it is now, where there is one.
+    /// The current token, if it exists.
     Token(Option<Token>),
 }
 
-/// A run that was given to this process.
+/// A run that this process has taken over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TakenOver {
     pub(crate) lease: Lease,
@@ -125,11 +125,11 @@ pub(crate) struct TakenOver {
     pub(crate) keeps_texts: bool,
 }
 
-/// What was asked, and where the answer goes.
+/// Work, and the channel for its result.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) work: Work,
     pub(crate) reply: oneshot::Sender<Result<Done, Failure>>,
-    /// Until when it waits for those of other processes.
+    /// Until when it waits for the locks of other processes.
     pub(crate) deadline: Instant,
 }

@@ -1,4 +1,6 @@
-//! Whose turn it is to write a run. Each owner has an epoch of its own; what comes with an older one is refused.
+//! Decides which process may write a run.
+//!
+//! Every owner has its own epoch; writes under an older epoch are refused.
 
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::value::next::{Advice, Operation};
@@ -14,11 +16,11 @@ use crate::row::ownership::Stamp;
 use crate::row::run_row::RunRecord;
 use crate::writer::job::{Admission, TakenOver};
 
-/// The epoch of a run that nobody has taken over.
+/// The epoch of a run that was never taken over.
 pub(crate) const EPOCH_FIRST: u64 = 1;
 
-/// Gives the run to the process of this stamp. Refused where another one is still at it, and where something has happened in
-/// it after the event `seq`.
+/// Gives the run to the process of this stamp. Refused if another process is still running it, or if its newest event
+/// is no longer `seq`.
 pub(super) async fn take_over(
     transaction: &mut Transaction,
     run_id: RunId,
@@ -45,12 +47,12 @@ pub(super) async fn take_over(
     row.closed_at_ms = None;
     let epoch = transaction.take_over(&row, stamp).await?;
     let lease = Lease { run_id, epoch, next_seq: newest + 1 };
-    // A plan that cannot be read keeps what there is: whoever opens the run sees the damage.
+    // With an unreadable plan, stored texts stay; whoever opens the run sees the damage.
     Ok(Ok(TakenOver { lease, keeps_texts: record.plan().map_or(true, |plan| keeps_texts(&plan)) }))
 }
 
-/// Gives a run away that nobody here writes any more: it stands as its newest event left it, for whoever wants to continue it.
-/// One that was taken over meanwhile is somebody else's.
+/// Releases a run with the status of its newest event, so that anybody can continue it. Does nothing if another process
+/// has taken it over.
 pub(super) async fn release(transaction: &mut Transaction, lease: Lease) -> Result<(), DatabaseError> {
     let Some(mut stored) = transaction.reader().run_row(lease.run_id).await? else { return Ok(()) };
     let is_sound = stored.is_sound();
@@ -61,13 +63,13 @@ pub(super) async fn release(transaction: &mut Transaction, lease: Lease) -> Resu
         matches!(RunEffect::of(&event), RunEffect::Closes).then_some(row.at_ms)
     });
     if is_sound {
-        // A row that was damaged keeps its old checksum, and so stays damaged.
+        // A damaged row keeps its old checksum, so that the damage stays visible.
         stored.checksum = Some(stored.row.checksum().finish());
     }
     transaction.release_run(&stored, lease.epoch).await
 }
 
-/// Somebody else may write this run now.
+/// The failure of a write under an old epoch.
 pub(super) fn overtaken(run_id: RunId) -> Failure {
     error::refused(format!("the run {run_id} has been taken over, or is closed: nothing was written"))
         .with_next(Operation::ShowRun)

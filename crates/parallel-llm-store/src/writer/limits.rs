@@ -1,10 +1,9 @@
-//! What may be spent in a day, checked inside the transaction that would begin a run or a further part of one, and before
-//! each request that leaves later.
+//! Enforces daily spending limits before a run begins or continues, and before every later request.
 //!
-//! What always holds, as far as prices are known: what requests of the day have cost, plus what those under way can
-//! cost, plus what runs under way still hold, plus what the run asks for, is within the limit. A request whose cost
-//! nobody knows counts as its worst case. Nothing is reserved for a run that was left unfinished: to continue it is checked
-//! anew.
+//! The check for a run happens inside the transaction that begins it. Invariant, as far as prices are known: the day's
+//! costs, plus the worst case of requests in flight, plus the reservations of runs in progress, plus the new demand,
+//! stay within the limit. A request of unknown cost counts as its worst case. An interrupted run has no reservation:
+//! continuing it is checked anew.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -22,14 +21,14 @@ use crate::writer::job::Admission;
 const MINUTE_MS: i64 = 60 * 1_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
-/// Money of one provider, or of all.
+/// Spending at one provider, or at all.
 #[derive(Clone, Copy, Debug, Default)]
 struct DayUse {
-    /// What requests are known to have cost.
+    /// The known cost of requests.
     spent: PicoUsd,
-    /// The most that those can have cost whose cost nobody knows.
+    /// The most that requests of unknown cost can have cost.
     unknown_max: PicoUsd,
-    /// What requests and runs under way may still cost.
+    /// The most that requests and runs in progress may still cost.
     open: PicoUsd,
 }
 
@@ -42,12 +41,12 @@ impl DayUse {
         }
     }
 
-    /// All that counts against a limit.
+    /// Everything that counts against a limit.
     fn most(self) -> PicoUsd {
         self.spent.plus(self.unknown_max).plus(self.open)
     }
 
-    /// In words: what is known, and what may come to it.
+    /// The message for people: the known spending, and what may be added.
     fn description(self) -> String {
         let Self { spent, unknown_max, open } = self;
         let unknown = if unknown_max > PicoUsd::ZERO {
@@ -59,16 +58,16 @@ impl DayUse {
     }
 }
 
-/// What is asked of the day's limits.
+/// A demand on the day's limits.
 struct Demand<'a> {
     plan: &'a RunPlan,
-    /// What it is for: a `run` or a `call`.
+    /// Its noun in messages: `run` or `call`.
     what: &'static str,
     reservations: &'a Reservations,
     now_ms: i64,
 }
 
-/// Refuses a run, or a further part of one, that could spend more than a day's limit leaves.
+/// Refuses a run, or a further part of one, that could exceed a limit.
 pub(super) async fn check_run(
     reader: &mut Reader<'_>,
     plan: &RunPlan,
@@ -77,7 +76,7 @@ pub(super) async fn check_run(
     now_ms: i64,
 ) -> Result<Admission<()>, DatabaseError> {
     let demand = Demand { plan, what: "run", reservations, now_ms };
-    // Several limits may be about the same runs.
+    // Several limits may concern the same runs.
     let mut use_by: BTreeMap<Option<&str>, BTreeMap<String, DayUse>> = BTreeMap::new();
     for limit in limits {
         let asked_by = limit.asked_by.as_deref();
@@ -92,9 +91,9 @@ pub(super) async fn check_run(
     Ok(Ok(()))
 }
 
-/// Refuses one more request of a run that has begun, where what all requests of the day have cost, and those under way
-/// can cost, leaves no room for it within a limit. What is reserved for runs is left out: each of their requests comes here by
-/// itself, and what the run was let in with is not refused for what others may do.
+/// Refuses a further request of a run if the day's costs and the requests in flight leave no room for it. Reservations
+/// of other runs do not count: each of their requests is checked itself, and a run that was admitted must not fail for
+/// what others might do.
 pub(crate) async fn check_call(database: &Database, plan: &RunPlan, slot: CallerSlot) -> Result<(), Failure> {
     let now_ms = clock::now_ms();
     let reservations: Reservations =
@@ -111,7 +110,7 @@ pub(crate) async fn check_call(database: &Database, plan: &RunPlan, slot: Caller
 }
 
 impl Demand<'_> {
-    /// Why this limit, of which so much is taken, does not hold what is demanded.
+    /// The refusal if this limit, with this much used, has no room for the demand.
     fn refusal(&self, limit: &DayLimit, taken: &BTreeMap<String, DayUse>) -> Option<Failure> {
         let counts = |provider: &str| limit.provider.as_ref().is_none_or(|wanted| wanted.0 == provider);
         let counted = taken.iter().filter(|(provider, _)| counts(provider));
@@ -128,7 +127,7 @@ impl Demand<'_> {
             whose.push_str(" of this token");
         }
         let message = if self.plan.asked_by.is_some() && limit.asked_by.is_none() {
-            // What others have spent is not for somebody who may not see their runs.
+            // A caller that cannot see other runs must not learn what they have spent.
             format!(
                 "the {what} may cost up to {wanted}, more than the owner's limit{whose} leaves of this day"
             )
@@ -146,8 +145,8 @@ impl Demand<'_> {
     }
 }
 
-/// What the day has taken so far, of everybody's runs or of those asked by this name, by provider. What is reserved for the
-/// run itself is about to be replaced.
+/// The day's use by provider, for all runs or those of one principal. The run's own reservations are left out, since
+/// they are about to be replaced.
 async fn taken(
     reader: &mut Reader<'_>,
     run_id: RunId,
@@ -164,7 +163,7 @@ async fn taken(
     Ok(taken)
 }
 
-/// What the requests of the day have cost or can cost, by provider.
+/// The known and possible costs of the day's requests, by provider.
 async fn spent(
     reader: &mut Reader<'_>,
     asked_by: Option<&str>,

@@ -1,4 +1,4 @@
-//! What the runs of this process have besides the database: known to whoever asks the writer, and to the writer.
+//! In-memory facts about this process's runs, shared by the writer task and its callers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use crate::error;
 use crate::row::new_run::{NewRun, keeps_texts};
 
-/// Runs that are remembered for each purpose: more than can be under way. Where there are more, the oldest makes room.
+/// Most runs kept for each purpose, more than can be in progress; beyond that the oldest is dropped.
 pub(super) const RUNS_MAX: usize = 4_096;
 
 /// The runs of this process.
@@ -19,12 +19,12 @@ pub(crate) struct LocalRuns(Mutex<Runs>);
 
 #[derive(Debug, Default)]
 struct Runs {
-    /// Runs that were opened and have not been written yet: their plans become durable with their first events. The engine
-    /// opens a run just before it writes to it, so those beyond the bound were given up between the two.
+    /// Opened runs without events: their plans become durable with their first events. The engine writes right after
+    /// opening, so runs beyond the bound were abandoned in between.
     opened: BTreeMap<RunId, Arc<NewRun>>,
-    /// Runs whose texts are not to be kept.
+    /// Runs whose texts are not stored.
     without_texts: BTreeSet<RunId>,
-    /// What whoever reads a run is to know of how it is kept.
+    /// Notices for readers about how a run is stored.
     notices: BTreeMap<RunId, Warning>,
 }
 
@@ -38,19 +38,19 @@ impl LocalRuns {
             return Err(error::refused(format!("the run {run_id} is open already")));
         }
         if runs.opened.len() >= RUNS_MAX {
-            // Nothing has been sent for it, so nothing is lost.
+            // No request was sent for it yet, so nothing is lost.
             runs.opened.pop_first();
         }
         runs.opened.insert(run_id, Arc::new(new));
         Ok(())
     }
 
-    /// The plan of a run that has not been written yet.
+    /// The plan of a run without events.
     pub(super) fn opened(&self, run_id: RunId) -> Option<Arc<NewRun>> {
         self.0.lock().opened.get(&run_id).map(Arc::clone)
     }
 
-    /// Lets go of the plan of a run that has been written, or never will be.
+    /// Drops the plan of a run that has been written, or never will be.
     pub(super) fn begun(&self, run_id: RunId) {
         self.0.lock().opened.remove(&run_id);
     }
@@ -60,7 +60,7 @@ impl LocalRuns {
         !self.0.lock().without_texts.contains(&run_id)
     }
 
-    /// Remembers whether the texts of a run of this process are stored.
+    /// Records whether a run's texts are stored.
     pub(super) fn note_texts(&self, run_id: RunId, keeps_texts: bool) {
         let mut runs = self.0.lock();
         if keeps_texts {
@@ -73,17 +73,17 @@ impl LocalRuns {
         runs.without_texts.insert(run_id);
     }
 
-    /// Nothing more of this run is written.
+    /// Forgets a run that is closed.
     pub(super) fn closed(&self, run_id: RunId) {
         self.0.lock().without_texts.remove(&run_id);
     }
 
-    /// What whoever reads this run is to know of how it is kept.
+    /// The notice for readers of this run.
     pub(crate) fn notice(&self, run_id: RunId) -> Option<Warning> {
         self.0.lock().notices.get(&run_id).cloned()
     }
 
-    /// Notes that. The first reason is the one that counts: what follows is held back by it.
+    /// Records a notice. The first one stays, since it explains those that follow.
     pub(super) fn put_notice(&self, run_id: RunId, notice: Warning) {
         let mut runs = self.0.lock();
         if runs.notices.len() >= RUNS_MAX {

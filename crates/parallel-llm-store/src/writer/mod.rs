@@ -1,5 +1,4 @@
-//! The writer: the way to the one task that writes ([`task`]). What is asked of it is queued, and answered when it is on the
-//! disk.
+//! The handle of the writer task ([`task`]): queues work and returns when it is durable.
 
 mod append;
 mod cached_run;
@@ -34,24 +33,24 @@ use job::{Done, Job, Work};
 use local_runs::LocalRuns;
 use task::WriterTask;
 
-/// Pieces of work that may wait. Beyond, those who ask wait instead.
+/// Most queued jobs; further callers wait.
 const QUEUE_MAX: usize = 256;
 
-/// The way to the writer.
+/// The handle of the writer task.
 #[derive(Debug)]
 pub(crate) struct Writer {
     /// The runs of this process.
     pub(crate) runs: Arc<LocalRuns>,
     queue: mpsc::Sender<Job>,
     commits: Arc<AtomicU64>,
-    /// How long a write waits for those of other processes.
+    /// How long a write waits for the locks of other processes.
     wait: Duration,
     stop: CancellationToken,
     task: TaskTracker,
 }
 
 impl Writer {
-    /// Starts the task on this runtime.
+    /// Starts the task on the current runtime.
     pub(crate) fn start(opened: Opened, spills: Spills, wait: Duration) -> Self {
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
         let task = WriterTask::new(opened, spills, wait);
@@ -65,12 +64,12 @@ impl Writer {
 
     /// Writes events, whole or not at all.
     pub(crate) async fn append(&self, lease: Lease, events: Vec<Recorded>) -> Result<(), Failure> {
-        // Here and not in the task, which all runs share: compressing takes longer than writing.
+        // Compressed here and not in the task that all runs share: compressing takes longer than writing.
         let batch = EventBatch::of(events, self.runs.keeps_texts(lease.run_id));
         self.ask(Work::Append { lease, batch }).await.map(drop)
     }
 
-    /// Keeps the text of a reply on its way.
+    /// Writes a partial text of an unfinished reply.
     pub(crate) async fn checkpoint(
         &self,
         lease: Lease,
@@ -80,7 +79,7 @@ impl Writer {
         self.ask(Work::Checkpoint { lease, attempt, text }).await.map(drop)
     }
 
-    /// Gives a run to this process, if nothing has happened in it after the event `seq`.
+    /// Gives a run to this process, if its newest event is still `seq`.
     pub(crate) async fn take_over(&self, run_id: RunId, seq: Option<u64>) -> Result<Lease, Failure> {
         match self.ask(Work::TakeOver { run_id, seq }).await? {
             Done::TakenOver(taken) => {
@@ -91,7 +90,7 @@ impl Writer {
         }
     }
 
-    /// Puts some texts into the index of words, whosever they are, and says whether there is more to do.
+    /// Adds some texts of any runs to the index, and returns whether there are more.
     pub(crate) async fn index(&self) -> Result<bool, Failure> {
         match self.ask(Work::Index).await? {
             Done::Indexed(index_is_behind) => Ok(index_is_behind),
@@ -99,7 +98,7 @@ impl Writer {
         }
     }
 
-    /// Takes the first of these runs away, as many as one step does.
+    /// Removes the first of these runs, as many as fit in one step.
     pub(crate) async fn purge(&self, runs: Vec<RunId>) -> Result<PurgeStep, Failure> {
         match self.ask(Work::Purge(runs)).await? {
             Done::Purged(step) => Ok(step),
@@ -107,7 +106,7 @@ impl Writer {
         }
     }
 
-    /// Overwrites what is left of purged runs, as far as one step goes, and says whether there is more to do.
+    /// Takes a step of overwriting purged data, and returns whether there is more to do.
     pub(crate) async fn reclaim(&self, is_first: bool) -> Result<bool, Failure> {
         match self.ask(Work::Reclaim { is_first }).await? {
             Done::Reclaimed(step) => Ok(step.has_more),
@@ -115,7 +114,7 @@ impl Writer {
         }
     }
 
-    /// Empties the write-ahead log; `false` where a reader is in the way.
+    /// Truncates the write-ahead log; `false` if a reader prevents it.
     pub(crate) async fn truncate_wal(&self) -> Result<bool, Failure> {
         match self.ask(Work::TruncateWal).await? {
             Done::WalTruncated(is_empty) => Ok(is_empty),
@@ -123,9 +122,9 @@ impl Writer {
         }
     }
 
-    /// Takes in what was spilled, as far as the database takes it now.
+    /// Imports spill files, as far as the database accepts them now.
     pub(crate) async fn import_spills(&self) {
-        // What cannot be taken in is attempted again, and read from its file until then.
+        // A failed import is retried later; until then reads use the file.
         drop(self.ask(Work::ImportSpills).await);
     }
 
@@ -145,14 +144,14 @@ impl Writer {
         }
     }
 
-    /// Lets it be noted that a token was used, unless there is too much to do.
+    /// Records that a token was used, unless the queue is full.
     pub(crate) fn note_token_use(&self, token_id: i64) {
         let (reply, _) = oneshot::channel();
         let deadline = Instant::now() + self.wait;
         drop(self.queue.try_send(Job { work: Work::NoteTokenUse(token_id), reply, deadline }));
     }
 
-    /// Has the work done and returns when it is on the disk. Once queued it is done even if nobody waits for it.
+    /// Queues the work and returns when it is durable. Queued work is done even if the caller is gone.
     async fn ask(&self, work: Work) -> Result<Done, Failure> {
         let (reply, answer) = oneshot::channel();
         let deadline = Instant::now() + self.wait;
@@ -165,14 +164,14 @@ impl Writer {
         self.commits.load(Ordering::Relaxed)
     }
 
-    /// Takes no more work, does what is queued and closes the connection.
+    /// Accepts no more work, finishes what is queued and closes the connection.
     pub(crate) async fn close(&self) {
         self.stop.cancel();
         self.task.wait().await;
     }
 }
 
-/// The writer answers each kind of work in its own way, so this is a defect.
+/// The result of another kind of work, which would be a bug.
 fn mistaken(done: &Done) -> Failure {
     Failure::new(Code::Internal, format!("the writer of the run database did something else: {done:?}"))
 }

@@ -1,5 +1,6 @@
-//! Taking runs away in steps, each a transaction of some milliseconds, so that runs under way are written between them.
-//! Whoever continues after an interruption finds what is still to be done.
+//! Removes runs in steps, each a transaction of some milliseconds, so that other runs can be written in between.
+//!
+//! An interrupted purge can be continued by anybody.
 
 use std::time::Duration;
 
@@ -11,17 +12,18 @@ use crate::error::DatabaseError;
 use crate::purge::PurgeStep;
 use crate::search::index;
 
-/// A step begins nothing more after this. With what is under way then, and the commit, everybody else waits for it some
-/// twenty milliseconds.
+/// A step begins nothing new after this time. With work in progress and the commit, others wait for about twenty
+/// milliseconds.
 pub(super) const STEP_TIME: Duration = Duration::from_millis(10);
-/// Bytes of text whose words one step takes out of the index, which does most of it when it is committed: some three
-/// milliseconds. A single text is taken out at once, however long it is.
+/// Bytes of text whose words one step removes from the index, mostly at commit: about three milliseconds. A single text
+/// is removed at once, however long it is.
 const STEP_BYTES: usize = 32 * 1024;
-/// About what it writes to take a run of little text away: some twenty pages, because each index is written elsewhere.
+/// Approximate bytes written to remove a run with little text: about twenty pages, because every index is updated
+/// elsewhere.
 const RUN_BYTES: usize = 80 * 1024;
 
-/// Takes the first of these runs away, all but those that are under way, as many as one step does; of one with much text
-/// perhaps only a part of its words, and the run itself with a later step. At least something is done.
+/// Removes the first of these runs, except those in progress, as many as fit in one step. Of a run with much text it
+/// may remove only some words, and the run in a later step. Each step makes progress.
 pub(super) async fn purge(
     transaction: &mut Transaction,
     runs: &[RunId],
@@ -39,7 +41,7 @@ pub(super) async fn purge(
             Some(ownership) if !ownership.is_over(now_ms) => step.purged.under_way.push(*run_id),
             Some(_) => {
                 let id = run_id.to_string();
-                // Before the texts go: they say which words to take out.
+                // Before the texts are deleted, since they determine the words to remove.
                 let taken_out = index::take_out(transaction, &id, STEP_BYTES - words_bytes).await?;
                 words_bytes += taken_out.bytes;
                 if !taken_out.is_whole {

@@ -1,5 +1,4 @@
-//! The same question twice: found inside the transaction that would begin the second run, so it is exact between
-//! processes too.
+//! Detects repeated questions inside the transaction that would begin the second run, hence across processes.
 
 use parallel_llm_engine::{Code, Event, Failure, RunId, RunPlan, RunStatus};
 
@@ -9,17 +8,16 @@ use crate::error::DatabaseError;
 use crate::row::filter::SameQuestion;
 use crate::writer::job::Admission;
 
-/// A question without a key is the same as one that began so long ago, at most: long enough for a client that tries
-/// again after a time-out, short enough that asking once more on purpose is hardly ever refused.
+/// How long a running question without a key counts as the same: long enough for a client that retries after a
+/// time-out, short enough that asking again on purpose is rarely refused.
 const REPEAT_MS: i64 = 10 * 60 * 1_000;
-/// Runs that are looked at, newest first: each asked the same and was not refused.
+/// Most runs of the same question examined, newest first.
 const RUNS_MAX: i64 = 64;
-/// An interrupted or cancelled run answers the same question for so long: whoever restarts a program, a client or a
-/// machine, or sleeps over it, does not pay again; what was said longer ago may not be so any more.
+/// How long an interrupted or cancelled run counts as the same question: restarting a program or a machine, or sleeping
+/// over it, does not pay again; older answers may be outdated.
 const LEFT_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Refuses a run whose question is answered under its key, is being answered, or has answers in a run that was left
-/// without one of its own.
+/// Refuses a run whose question was answered under its key, is being answered, or has answers in an unfinished run.
 pub(super) async fn check(
     reader: &mut Reader<'_>,
     plan: &RunPlan,
@@ -80,8 +78,8 @@ async fn check_unfinished(
     Ok(Ok(()))
 }
 
-/// Whether no further part of a run asked anybody else, or made its text in another way. One where that was so, or that
-/// cannot be read, gives another answer.
+/// Whether no further part of the run asked other models or used another strategy. Such a run, or one that cannot be
+/// read, answers differently.
 async fn is_as_it_began(reader: &mut Reader<'_>, run_id: RunId) -> Result<bool, DatabaseError> {
     let Some(record) = reader.run(run_id).await? else { return Ok(false) };
     let Ok(plan) = record.plan() else { return Ok(false) };
@@ -95,7 +93,7 @@ async fn is_as_it_began(reader: &mut Reader<'_>, run_id: RunId) -> Result<bool, 
     Ok(true)
 }
 
-/// The newest run of this question that has an answer which is kept.
+/// The newest run of this question with a stored answer.
 pub(crate) async fn find_same(
     database: &Database,
     plan_hash: &str,

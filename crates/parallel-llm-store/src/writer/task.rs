@@ -1,14 +1,14 @@
-//! The one task that writes.
+//! The task that does all writing.
 //!
-//! It takes everything that is queued and commits it in one transaction, so that many runs share the wait for the
-//! disk; whoever asked is answered after the commit. Each append goes in whole or not at all, and one that is
-//! refused (because its process was overtaken, or its question is asked already) leaves its neighbours alone. The same
-//! task extends the leases of this process's runs, and indexes their words when it has nothing better to do.
+//! It commits everything that is queued in one transaction, so that many runs share one flush of the disk, and answers
+//! callers after the commit. Each append is written whole or not at all; one that is refused (because its run was taken
+//! over, or its question is a repeat) does not affect the others. The task also extends the leases of this process's
+//! runs, and indexes texts while it is idle.
 //!
-//! What always holds: an acknowledged append is on the disk, in the database or in a file of its own ([`crate::spill`]);
-//! after a failure nothing is believed of the connection, or of the runs it was writing, that has not been read again. A
-//! run whose events could be written nowhere is released as soon as the database takes writes again, because the engine
-//! writes no more of it.
+//! Invariants: an acknowledged append is on disk, in the database or in a file ([`crate::spill`]). After an error, the
+//! connection and the cached runs of the failed work are discarded and read again. A run whose events could not be
+//! written anywhere is released as soon as the database accepts writes again, since the engine has stopped writing to
+//! it.
 
 mod spilling;
 
@@ -39,75 +39,73 @@ use crate::search::index::{self, INDEX_BYTES};
 use crate::spill::Spills;
 use crate::tokens::{self, NewToken, StoredToken, Token};
 
-/// Pieces of work that are taken at once.
+/// Most jobs in one transaction.
 const JOBS_MAX: usize = 256;
-/// How long one transaction waits for those of other processes. Answers that were paid for are spilled after it; what
-/// cannot be spilled waits again and again, until its own deadline.
+/// How long one transaction waits for the locks of other processes. After that, paid answers are spilled; other work
+/// retries until its own deadline.
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(10);
-/// The same while something is spilled already: the database is known to be locked, and runs wait for each of their
-/// steps.
+/// The same while something is spilled: the database is known to be locked, and runs wait at every step.
 const LOCK_WAIT_SPILLED_MAX: Duration = Duration::from_millis(500);
-/// Between two tries for those that wait longer: a lock may be refused at once.
+/// Pause between retries of stalled work, since a lock may be refused immediately.
 const STALL_PAUSE: Duration = Duration::from_millis(50);
-/// How often what was spilled is attempted to be taken in.
+/// How often importing spill files is tried.
 const IMPORT_INTERVAL: Duration = Duration::from_secs(2);
-/// Without a word for so long, the owner of a run is taken for gone. Four heartbeats: a busy disk delays some.
+/// How long a lease lasts without a heartbeat. Four heartbeats, since a busy disk delays some.
 const LEASE_MS: i64 = 60_000;
-/// How often leases are extended.
+/// The interval at which leases are extended.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// Runs that wait to be released: those under way when the database stopped taking writes, and those that could not
-/// begin since. The newest beyond are not remembered.
+/// Most runs waiting to be released: those in progress when the database stopped accepting writes, and those that could
+/// not begin since. Further ones are not remembered.
 const LOST_MAX: usize = 4_096;
-/// Without anything to write for so long, the writer indexes: longer than the gaps between the commits of a busy run.
+/// Idle time before the writer indexes: longer than the gaps between the commits of a busy run.
 const IDLE: Duration = Duration::from_millis(50);
-/// Transactions of indexing that closing waits for: enough for the run that ended just now. The rest is left to whoever
-/// comes next.
+/// Most index transactions on closing: enough for the run that just ended. The next process does the rest.
 const INDEX_LAST_MAX: usize = 2;
-/// Bytes written before the write-ahead log is brought home: a thousand pages.
+/// Bytes written before a checkpoint of the write-ahead log: a thousand pages.
 const WAL_BYTES_MAX: usize = 4 << 20;
 
-/// The task and what it holds.
+/// The task and its state.
 #[derive(Debug)]
 pub(super) struct WriterTask {
-    /// For what must be known while the database takes no writes.
+    /// For reads while the database accepts no writes.
     database: Database,
     connection: WriteConnection,
-    /// How long a transaction waits for those of other processes while nothing is spilled.
+    /// How long a transaction waits for the locks of other processes while nothing is spilled.
     lock_wait: Duration,
-    /// Whether there may be closed runs whose texts are not in the index of words.
+    /// Whether closed runs may be missing from the index.
     index_is_behind: bool,
-    /// Runs being written. Those that are not here are read again when they are next written.
+    /// Runs being written; others are read again before their next write.
     cached: BTreeMap<RunId, CachedRun>,
-    /// Runs whose events could not be written, to be released.
+    /// Runs to be released because their events could not be written.
     lost: Vec<Lease>,
-    /// Work that waits for other processes longer than one transaction does.
+    /// Work that is still waiting for the locks of other processes.
     stalled: Vec<Job>,
     spills: Spills,
-    /// Whether there may be files to take in.
+    /// Whether there may be files to import.
     spills_wait: bool,
-    /// Runs of this process that have files which are not taken in: what follows in them must not be written before.
+    /// Runs of this process with files to import: their later events must not be written before.
     spilled: BTreeSet<RunId>,
     /// Whether this process may have open runs, cached or not.
     has_open: bool,
     pub(super) local: Arc<LocalRuns>,
     owner: String,
     pub(super) commits: Arc<AtomicU64>,
-    /// Bytes written since the write-ahead log was last brought home.
+    /// Bytes written since the last checkpoint of the write-ahead log.
     wal_bytes: usize,
 }
 
-/// What became of a piece of work that was attempted.
+/// The result of attempted work.
 enum Attempted {
-    /// It was done, or refused.
+    /// Done or refused.
     Answered(Admission<Done>),
-    /// Other processes have the database; it may be attempted again.
+    /// Other processes hold locks; it may be attempted again.
     Locked(Failure),
     /// The database cannot do it.
     Failed(Failure),
 }
 
 impl WriterTask {
-    /// The task for this database. `wait` is how long a write waits for those of other processes.
+    /// The task for this database. `wait` is how long a write waits for the locks of other processes.
     pub(super) fn new(opened: Opened, spills: Spills, wait: Duration) -> Self {
         Self {
             database: opened.database,
@@ -129,7 +127,7 @@ impl WriterTask {
         }
     }
 
-    /// Writes until nobody asks any more.
+    /// Runs until the queue is closed and empty.
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Job>, stop: CancellationToken) {
         let mut heartbeat = heartbeat();
         let mut jobs = Vec::new();
@@ -148,7 +146,7 @@ impl WriterTask {
             }
         }
         if self.spills_wait {
-            // What is not taken in now is by whoever comes next.
+            // The next process imports what cannot be imported now.
             self.import_spills().await;
         }
         for _ in 0..INDEX_LAST_MAX {
@@ -160,7 +158,7 @@ impl WriterTask {
         self.connection.close().await;
     }
 
-    /// Does all of it in one transaction, then answers. What other processes are in the way of waits for its next turn.
+    /// Does all jobs in one transaction and answers them. Jobs that wait for other processes stay for the next turn.
     async fn work(&mut self, jobs: Vec<Job>) {
         let jobs: Vec<Job> = self.stalled.drain(..).chain(jobs).collect();
         let works: Vec<&Work> = jobs.iter().map(|job| &job.work).collect();
@@ -171,7 +169,7 @@ impl WriterTask {
                     self.stalled.push(job);
                     continue;
                 }
-                // Only between transactions, so it is done now.
+                // Possible only between transactions, hence done here.
                 Attempted::Answered(Ok(Done::WalTruncated(_))) => {
                     Ok(Done::WalTruncated(self.truncate_wal().await))
                 }
@@ -185,7 +183,7 @@ impl WriterTask {
             if let Some(run_id) = job.work.appended() {
                 self.local.begun(run_id);
             }
-            // The caller may have gone; its work is done all the same.
+            // The caller may be gone; its work is done regardless.
             drop(job.reply.send(answer));
         }
         if self.wal_bytes >= WAL_BYTES_MAX {
@@ -193,20 +191,20 @@ impl WriterTask {
         }
     }
 
-    /// Does all of it in one transaction. Where that fails for another reason than a lock, each is done by itself, so that
-    /// a defect in one of them costs its neighbours nothing.
+    /// Does all work in one transaction. If that fails for another reason than a lock, each piece is done in its own,
+    /// so that one defect does not affect the others.
     async fn write(&mut self, works: &[&Work]) -> Vec<Attempted> {
         if let Err(failure) = self.connection.check_in_place() {
             return self.spill_or(works, &failure, Attempted::Failed).await;
         }
-        // Events in files come before whatever follows them, and before a run is given to this process, which would fold the
-        // run without them.
+        // Spilled events must be imported before later ones, and before a run is taken over, which folds all its
+        // events.
         let takes_over = works.iter().any(|work| matches!(work, Work::TakeOver { .. }));
         if (self.spills_wait || takes_over) && !self.import_spills().await {
             return self.spill_or(works, &error::locked(), Attempted::Locked).await;
         }
         self.release_lost().await;
-        // What follows events that wait in a file waits there too.
+        // Later events of a run with a waiting file have to wait in a file too.
         let is_held_back =
             works.iter().any(|work| work.appended().is_some_and(|id| self.spilled.contains(&id)));
         let mut cause = if is_held_back {
@@ -220,7 +218,7 @@ impl WriterTask {
         let mut attempted = Vec::with_capacity(works.len());
         for work in works {
             let is_held_back = work.appended().is_some_and(|id| self.spilled.contains(&id));
-            // A lock that was waited for in vain once is not waited for again by each of them.
+            // After waiting in vain for a lock once, the individual pieces do not wait again.
             let is_locked = cause.as_ref().is_some_and(DatabaseError::is_locked);
             let is_alone = works.len() == 1 && cause.is_some();
             if !is_held_back && !is_locked && !is_alone {
@@ -243,7 +241,7 @@ impl WriterTask {
         attempted
     }
 
-    /// Where the database takes nothing at all: what can be spilled is, and this becomes of the others.
+    /// When the database accepts nothing: spills what can be spilled; `otherwise` makes the result of the rest.
     async fn spill_or(
         &mut self,
         works: &[&Work],
@@ -261,7 +259,7 @@ impl WriterTask {
     async fn transact(&mut self, works: &[&Work]) -> Result<Vec<Admission<Done>>, DatabaseError> {
         let done = self.try_transact(works).await;
         if done.is_err() {
-            // What these runs have taken in was not written: they are read again.
+            // The cached runs include events that were not written, so they have to be read again.
             works
                 .iter()
                 .filter_map(|work| work.run_id())
@@ -272,13 +270,13 @@ impl WriterTask {
 
     async fn try_transact(&mut self, works: &[&Work]) -> Result<Vec<Admission<Done>>, DatabaseError> {
         let mut transaction = self.begin().await?;
-        // The time is taken after the wait for other processes, which may have been long.
+        // Taken after waiting for other processes, which may have been long.
         let stamp = self.stamp();
         let mut answers = Vec::with_capacity(works.len());
         for work in works {
             answers.push(self.admit(&mut transaction, work, &stamp).await?);
         }
-        // A crash before this leaves nothing of it, and nobody has been answered; after it, everything.
+        // A crash before this line leaves nothing, and nobody was answered; a crash after it leaves everything.
         self.connection.commit(transaction).await?;
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.wal_bytes += works.iter().map(|work| work.bytes()).sum::<usize>();
@@ -357,7 +355,7 @@ impl WriterTask {
             },
         };
         if let Err(refusal) = cached.check(lease, batch) {
-            // A new run is in no table yet.
+            // A new run is not in the database yet.
             if new.is_none() {
                 self.cache(cached);
             }
@@ -366,7 +364,7 @@ impl WriterTask {
         let demanded = match append::admit(transaction, &cached, new.as_deref(), batch, stamp).await? {
             Ok(demanded) => demanded,
             Err(refusal) => {
-                // A further part that is not let in leaves the run as it was, for whoever asks next.
+                // A refused further part leaves the run released for the next caller.
                 if new.is_none() {
                     lease::release(transaction, lease).await?;
                 }
@@ -383,13 +381,13 @@ impl WriterTask {
         if batch.closes() {
             self.local.closed(lease.run_id);
         } else if admission.is_ok() {
-            // What was refused is no longer ours to know, and a closed run is hardly written again.
+            // A refused run is not ours any more, and a closed run is rarely written again.
             self.cache(cached);
         }
         Ok(admission.map(|()| Done::Written))
     }
 
-    /// Keeps a run for its next events. The oldest makes room where there are too many.
+    /// Caches a run for its next events; drops the oldest if there are too many.
     fn cache(&mut self, run: CachedRun) {
         if self.cached.len() >= RUNS_MAX {
             self.cached.pop_first();
@@ -397,18 +395,18 @@ impl WriterTask {
         self.cached.insert(run.run.plan.run_id, run);
     }
 
-    /// Releases lost runs. In a transaction of its own: work that can be done is not held up by what cannot.
+    /// Releases lost runs in a transaction of its own, so that other work is not held up.
     async fn release_lost(&mut self) {
         if self.lost.is_empty() {
             return;
         }
-        // Where it fails it is attempted again with the next beat, and before the next work.
+        // On failure it is retried with the next heartbeat and before the next work.
         if self.transact(&[&Work::Release(self.lost.clone())]).await.is_ok() {
             self.lost.clear();
         }
     }
 
-    /// Shows other processes which runs this one is still at. One that has none leaves the database alone.
+    /// Extends the leases of this process's runs; does nothing if it has none.
     async fn beat(&mut self) {
         if self.spills_wait || self.spills.is_waiting() {
             self.import_spills().await;
@@ -417,16 +415,16 @@ impl WriterTask {
         if !self.has_open {
             return;
         }
-        // Another beat follows long before the leases end, so a failure is not worth reporting.
+        // Another heartbeat follows long before the leases end, so a failure is not reported.
         if let Ok(runs) = self.connection.extend_leases(&self.stamp(), self.wait()).await {
             self.has_open = runs > 0;
             self.commits.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Puts texts of closed runs into the index of words, as many as one transaction takes.
+    /// Adds texts of closed runs to the index, as many as fit in one transaction.
     async fn index_some(&mut self) {
-        // Where it fails it is attempted again after the next run, and before the next search.
+        // On failure it is retried after the next run and before the next search.
         self.index_is_behind = self.try_index().await.unwrap_or(false);
         if self.wal_bytes >= WAL_BYTES_MAX {
             self.checkpoint_wal().await;
@@ -434,8 +432,8 @@ impl WriterTask {
     }
 
     async fn try_index(&mut self) -> Result<bool, DatabaseError> {
-        // Looked up first outside a transaction, which would keep other processes from writing. Not from the database's own
-        // readers: they are gone already while the writer closes.
+        // Checked outside a transaction first, which would block other processes. Not on the database's readers, which
+        // are already closed when the writer closes.
         let wait = self.wait();
         if self.connection.reader(wait).await?.unindexed_run(IndexScope::Closed).await?.is_none() {
             return Ok(false);
@@ -447,9 +445,9 @@ impl WriterTask {
         Ok(has_more)
     }
 
-    /// Empties the write-ahead log, unless a reader is in the way.
+    /// Truncates the write-ahead log, unless a reader prevents it.
     async fn truncate_wal(&mut self) -> bool {
-        // What is brought home before keeps nobody from writing; the emptying does.
+        // The checkpoint blocks nobody; only truncating does, and is short after it.
         self.checkpoint_wal().await;
         self.connection.truncate_wal().await
     }
@@ -463,7 +461,7 @@ impl WriterTask {
         self.connection.begin(self.wait()).await
     }
 
-    /// How long a transaction waits for those of other processes now.
+    /// How long a transaction waits for the locks of other processes now.
     fn wait(&self) -> Duration {
         if self.spills_wait { self.lock_wait.min(LOCK_WAIT_SPILLED_MAX) } else { self.lock_wait }
     }
@@ -474,7 +472,7 @@ impl WriterTask {
     }
 }
 
-/// Writes a new token. Refuses a name that was ever given to another.
+/// Writes a new token. Refuses a name that any token ever had.
 async fn create_token(
     transaction: &mut Transaction,
     new: &NewToken,
@@ -492,7 +490,7 @@ async fn create_token(
     Ok(created.checked())
 }
 
-/// Beats that were missed are not made up for: one is as good as three.
+/// Missed heartbeats are not made up for, since one is as good as three.
 fn heartbeat() -> Interval {
     let mut interval = tokio::time::interval(HEARTBEAT);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);

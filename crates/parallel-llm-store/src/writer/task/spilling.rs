@@ -1,4 +1,4 @@
-//! Appends that the database did not take, and how they come into it after all.
+//! Spills appends that the database did not accept, and imports them later.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,35 +17,35 @@ use crate::writer::cached_run::CachedRun;
 use crate::writer::job::{Admission, Done, Work};
 use crate::writer::lease::overtaken;
 
-/// How long a file may take. A folder that does not answer is no place for what others wait for.
+/// Longest time for a file operation: a folder that does not respond must not block others.
 const FILE_WAIT: Duration = Duration::from_secs(10);
-/// How long the epoch of a run may take to read.
+/// Longest time to read the epoch of a run.
 const EPOCH_WAIT: Duration = Duration::from_secs(2);
 
-/// What becomes of a file.
+/// The result of importing a file.
 enum ImportResult {
-    /// Its events are in the database.
+    /// The events are in the database.
     Imported,
-    /// Its events do not follow what is there: the run was continued without them, or is gone.
+    /// The events do not follow the database's: the run was continued without them, or no longer exists.
     SetAside,
-    /// It is not what was written.
+    /// The file is damaged.
     Damaged,
-    /// It cannot be said now.
+    /// The file cannot be imported now.
     Waits,
 }
 
 impl WriterTask {
-    /// Keeps what the database did not take, if it is of that kind; `None` where it is not, or no folder takes it.
+    /// Spills work that the database did not accept; `None` if it cannot be spilled or no folder accepts it.
     pub(super) async fn keep(&mut self, work: &Work, failure: &Failure) -> Option<Admission<Done>> {
         if matches!(work, Work::ImportSpills) {
             return Some(Ok(Done::Written));
         }
         let (lease, batch) = work.spillable()?;
         if self.local.opened(lease.run_id).is_some() {
-            // It never began.
+            // The run has never begun.
             return None;
         }
-        // Readers are in nobody's way. Where they cannot read either, the epoch is compared when the file is taken in.
+        // Reading waits for no writer. If it fails too, the epoch is compared when the file is imported.
         let epoch = tokio::time::timeout(EPOCH_WAIT, self.epoch(lease)).await;
         if let Ok(Ok(Some(epoch))) = epoch
             && epoch != lease.epoch
@@ -60,7 +60,7 @@ impl WriterTask {
         Some(Ok(Done::Written))
     }
 
-    /// Whose turn it is to write the run of this lease.
+    /// The current epoch of the run of this lease.
     async fn epoch(&self, lease: Lease) -> Result<Option<u64>, DatabaseError> {
         self.database.connection().await?.reader().epoch(lease.run_id).await
     }
@@ -76,12 +76,12 @@ impl WriterTask {
         ))
     }
 
-    /// Takes in what was spilled, by this process or by one that is gone, each file in a transaction of its own; `false`
-    /// where other processes have the database.
+    /// Imports all spill files, also of ended processes, each in its own transaction; `false` if other processes hold
+    /// the lock.
     pub(super) async fn import_spills(&mut self) -> bool {
         let spills = self.spills.clone();
         let Some(state) = off_thread(move || spills.state()).await else { return true };
-        // Nothing is taken into a database that nobody will find.
+        // Importing into a file that was removed or replaced would lose the events.
         if self.connection.check_in_place().is_err() {
             return true;
         }
@@ -89,7 +89,7 @@ impl WriterTask {
         let mut is_refused = false;
         for path in state.waiting {
             let of = spill::run_of(&path);
-            // What comes after a file that stays would seem to follow nothing.
+            // Events after a file that stays would seem to have a gap before them.
             if of.is_some_and(|run_id| left.contains(&run_id)) {
                 continue;
             }
@@ -123,8 +123,8 @@ impl WriterTask {
         }
     }
 
-    /// Writes the events of a file, where they follow what is there. Those that are there already came from this file, or
-    /// from the process that wrote it: a run has one writer in each epoch.
+    /// Writes the events of a file if they follow the run's newest one. Events that are already there came from this
+    /// file or from its writer, since a run has one writer per epoch.
     async fn import_spill(&mut self, spill: &Spill) -> Result<ImportResult, DatabaseError> {
         let run_id = spill.lease.run_id;
         self.cached.remove(&run_id);
@@ -137,7 +137,7 @@ impl WriterTask {
             Ok(cached) if !spill.batch.follows(cached.run.seq) => ImportResult::SetAside,
             Ok(mut cached) => {
                 let mut stamp = self.stamp();
-                // It happened when it was spilled.
+                // The events happened when they were spilled.
                 stamp.now_ms = spill.at_ms;
                 self.index_is_behind |= spill.batch.closes();
                 match append::append(&mut transaction, &mut cached, &spill.batch, None, &stamp).await? {
@@ -151,7 +151,7 @@ impl WriterTask {
     }
 }
 
-/// Runs what may wait for a disk where nobody else waits for it; `None` where it takes too long.
+/// Runs a file operation on another thread; `None` if it takes too long.
 async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::time::timeout(FILE_WAIT, tokio::task::spawn_blocking(work)).await.ok()?.ok()
 }
