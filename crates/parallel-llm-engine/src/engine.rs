@@ -1,4 +1,4 @@
-//! The story of a run, from its plan to its close.
+//! A run from its plan to its close: open or reopen it, gather answers, decide, close.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::AtomicBool;
@@ -27,7 +27,7 @@ use crate::value::code::Code;
 use futures_util::FutureExt;
 use tokio::time::sleep_until;
 
-/// Does runs. One serves a whole process; cloning shares it.
+/// Executes runs. One engine serves a whole process; clones share it.
 #[derive(Clone)]
 pub struct Engine {
     caller: Arc<dyn Caller>,
@@ -44,26 +44,26 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// An engine that calls models and remembers runs this way.
+    /// An engine that calls models with `caller` and records runs in `journal`.
     pub fn new(caller: Arc<dyn Caller>, journal: Arc<dyn Journal>) -> Self {
         let text_budget = TextBudget::new(TEXT_BYTES_MAX);
         Self { caller, journal, checker: None, retries: Arc::default(), text_budget }
     }
 
-    /// The same that checks answers this way, where a strategy wants them checked.
+    /// Sets the checker for strategies that check answers.
     #[must_use]
     pub fn with_checker(self, checker: Option<Arc<dyn Checker>>) -> Self {
         Self { checker, ..self }
     }
 
-    /// The same whose runs hold so many bytes of text together before they take turns.
+    /// Sets how many bytes of text all runs may hold together before they take turns.
     #[must_use]
     pub fn with_text_bytes_max(self, text_bytes_max: usize) -> Self {
         Self { text_budget: TextBudget::new(text_bytes_max), ..self }
     }
 
-    /// Begins a new run. When this returns, its plan and the requests that may leave at once are durable, and none has
-    /// left: a journal that refuses the run has cost nothing.
+    /// Begins a new run. When this returns, its plan and its first requests are durable, but no request has left. So a run
+    /// that the journal refuses costs nothing.
     pub async fn open(&self, hub: Arc<Hub>, stop: Stop) -> Result<Underway, Failure> {
         let before = hub.snapshot();
         let plan = Arc::clone(&before.plan);
@@ -74,9 +74,8 @@ impl Engine {
         begin(before, context).await
     }
 
-    /// Takes over a run that was interrupted, or goes on with one that has its answer. Answers it has are not asked for
-    /// again; neither is a seat of which nobody knows what came, because it may have been paid, unless `reopening`
-    /// names it.
+    /// Takes over an interrupted run, or continues one that is decided. Seats that have answered are not asked again. A
+    /// seat whose reply is unknown may have been paid for and is asked again only if `reopening` names it.
     pub async fn reopen(&self, hub: Arc<Hub>, stop: Stop, reopening: Reopening) -> Result<Underway, Failure> {
         let mut before = hub.snapshot();
         let lease = self.journal.reopen(before.plan.run_id, before.seq).await?;
@@ -84,7 +83,8 @@ impl Engine {
         before.reopen(&reopening);
         let plan = Arc::clone(&before.plan);
         let context = self.context(hub, stop, lease, plan);
-        // Alone and first: until it is told, the run has an answer, after which nothing is sent.
+        // In a commit of its own, before everything else: until the event is in, the run is decided, and a decided run
+        // sends nothing.
         context.log.append(Event::Reopened { reopening, reserved }).await?;
         begin(before, context).await
     }
@@ -123,7 +123,7 @@ async fn begin(before: Run, context: RunContext) -> Result<Underway, Failure> {
 pub struct Underway {
     context: Arc<RunContext>,
     panel: Panel,
-    /// What had happened before: nothing, for a new run.
+    /// The run before this part; without events for a new run.
     before: Run,
 }
 
@@ -134,8 +134,8 @@ impl std::fmt::Debug for Underway {
 }
 
 impl Underway {
-    /// Does the run. Everything that happens is told through its hub, events once they are durable: its answer
-    /// is settled with `Decided`; with `Closed`, when this returns, it is over.
+    /// Executes the run. The hub reports everything that happens, events once they are durable: `Decided` brings the
+    /// outcome, `Closed` is the last event before this returns.
     pub async fn finish(self) {
         let Self { context, panel, before } = self;
         tokio::join!(answer(&context, panel), reconcile::look_up(&context, &before));
@@ -152,12 +152,12 @@ async fn answer(context: &Arc<RunContext>, mut panel: Panel) {
         Gathered::Enough => {
             let usable = strategy::considered(context, &panel.usable);
             let deciding = async {
-                // The same answers again would be paid for and say the same.
+                // A second text of the same answers would cost money and bring nothing new.
                 if context.hub.with_run(|run| run.has_text_of(usable.iter().map(|one| one.seat))) {
                     let failure = Failure::new(Code::AllFailed, "no further answer came");
                     return decide(context, Outcome::none(failure));
                 }
-                // Whose time is up, or who is given up, sends nothing more and needs no turn.
+                // A run that is cancelled or past its deadline sends nothing more, so it need not wait for its turn.
                 tokio::select! {
                     biased;
                     () = context.turn.comes() => {}
@@ -169,15 +169,15 @@ async fn answer(context: &Arc<RunContext>, mut panel: Panel) {
                 let decided = strategy::decide(context, answers);
                 let decided = AssertUnwindSafe(decided).catch_unwind().await;
                 let outcome = decided.unwrap_or_else(|_| strategy::fallback(context, &usable));
-                // Noted in the same breath as the synthesizer's answer, so that no commit takes that without this:
-                // a process that took over then would have it made, and paid, again.
+                // No `await` from here to `decide`: `Decided` must go into the same commit as the synthesizer's answer.
+                // A process that took over between two commits would pay for the text again.
                 let considered = usable.iter().map(|one| one.seat).collect();
                 let outcome = annotate::annotated(context, &usable, outcome);
-                // A strategy that has the answers read by a model knows better who says the same.
+                // An agreement found by a model that read the answers is better than the one computed here.
                 let agreement = outcome.agreement.clone().or(agreement);
                 decide(context, Outcome { considered, agreement, ..outcome });
                 if context.plan.strategy.needs_one() {
-                    // The others have lost: what stops costing when it is closed is closed.
+                    // The other seats are not needed. Closing their streams stops their cost at most providers.
                     context.stop.cancel();
                 }
             };
@@ -188,20 +188,20 @@ async fn answer(context: &Arc<RunContext>, mut panel: Panel) {
             decide(context, Outcome::none(Failure::new(Code::Cancelled, "the run was cancelled")));
         }
     }
-    // What was paid for is given even where it could not be stored; a warning says that it was not.
+    // An outcome that could not be stored is returned all the same, because it is paid for; a warning reports the error.
     let _ = context.log.commit().await;
     panel.rest().await;
 }
 
 fn decide(context: &RunContext, outcome: Outcome) {
-    // Before it is noted: what is noted as sent after this is not sent.
+    // Before the event is staged: a request that is recorded after it must not leave.
     context.sending.end();
     context.log.stage(Event::Decided { outcome: Box::new(outcome) });
 }
 
-/// One failure that tells every seat's reason. Its code is the seats' own where they all agree.
+/// One failure with the reason of every seat. Its code is that of the seats if they all have the same.
 fn nobody_answered(plan: &RunPlan, failures: &[(SeatNumber, Failure)]) -> Failure {
-    // Sorted for the same reason as the answers.
+    // By seat, because the order in which calls end must not change the message.
     let mut failures: Vec<&(SeatNumber, Failure)> = failures.iter().collect();
     failures.sort_by_key(|(seat, _)| *seat);
     let reasons: Vec<String> = failures

@@ -4,16 +4,15 @@
 //! RunRequest  →  RunPlan  →  RunEvent …  →  RunOutcome
 //! ```
 //!
-//! This crate holds the words of the product as types, and the story of a run as one readable function
-//! ([`engine::Underway::finish`]). It leaves to others how a model is called ([`port::Caller`]) and how events become
-//! durable ([`port::Journal`]); it knows no network, no disk, no environment and no clock but `tokio::time`.
+//! This crate defines the types of the product and runs a question from start to end in one function,
+//! [`engine::Underway::finish`]. It leaves to others how a model is called ([`port::Caller`]) and how events become
+//! durable ([`port::Journal`]). It uses no network, no disk, no environment and no clock but `tokio::time`.
 //!
-//! What always holds: an answer is durable before it is called complete or fused; `sent` is durable before
-//! bytes leave; upstream requests per seat are one plus the journaled retries; every seat and every run ends
-//! in exactly one state.
+//! Invariants: an answer is durable before it is called complete or fused; `sent` is durable before bytes leave; the
+//! upstream requests of a seat are one plus its journaled retries; every seat and every run ends in exactly one state.
 #![warn(missing_docs)]
 
-// First, because the folders below take their rows from its table.
+// First, because the modules below use its macro `strategies!`.
 #[macro_use]
 mod strategy;
 

@@ -182,7 +182,7 @@ fn the_same_question_has_the_same_hash() {
     let terms = Terms { defaults: &settings, providers: &providers(), catalogues: &catalogues(of_today) };
     let asked_by = Some("somebody".to_owned());
     let again = RunRequest {
-        client_wall_ms: Some(60_000),
+        client_timeout_ms: Some(60_000),
         asked_by,
         idempotency_key: Some("key".to_owned()),
         ..ask()

@@ -77,7 +77,7 @@ const OFFERS: [Offer; 3] = [
         about: "Have a panel of models weigh two options against each other.",
         task: "Have the two options below compared. Tell the panel both of them whole, the criteria where there are \
                any, and whatever of this conversation bears on the choice. Ask it to name what speaks for and against \
-               each, to choose one, and to say what would change that choice. Do not render it which one you prefer.",
+               each, to choose one, and to say what would change that choice. Do not say which one you prefer.",
         arguments: &[
             Wanted {
                 name: "first",

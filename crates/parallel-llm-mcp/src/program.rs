@@ -177,7 +177,7 @@ fn log_unwritable(settings: &Settings) {
     let folder = &settings.data_dir;
     if let Err(error) = private_files::check_writable(folder) {
         tracing::warn!(
-            "the data folder `{}` cannot be written ({error}): nothing is remembered, so every question is refused whose `store` is not `none`; mend its permissions, or choose another with `PARALLEL_LLM_DATA_DIR`",
+            "the data folder `{}` cannot be written ({error}): nothing is remembered, so every question is refused whose `store` is not `none`; correct its permissions, or choose another with `PARALLEL_LLM_DATA_DIR`",
             folder.display()
         );
     }

@@ -386,14 +386,14 @@ fn folders_that_cannot_be_written() {
     --- stdout
     --- stderr
     error[output_unwritable]: the folder `<home>/file/below` cannot be written: Not a directory (os error 20)
-      next: choose another folder with `--output-dir`, choose another data folder with `PARALLEL_LLM_DATA_DIR`, or mend the permissions of the data folder
+      next: choose another folder with `--output-dir`, choose another data folder with `PARALLEL_LLM_DATA_DIR`, or correct the permissions of the data folder
     ");
     insta::assert_snapshot!(refused(&stage, ask().settings([("data_dir", below.as_str())])), @"
     exit 7
     --- stdout
     --- stderr
     error[output_unwritable]: the folder `<home>/file/below/runs` cannot be written: Not a directory (os error 20)
-      next: choose another folder with `--output-dir`, choose another data folder with `PARALLEL_LLM_DATA_DIR`, or mend the permissions of the data folder
+      next: choose another folder with `--output-dir`, choose another data folder with `PARALLEL_LLM_DATA_DIR`, or correct the permissions of the data folder
     ");
     let no_files = || ask().arg("--no-files").settings([("data_dir", below.as_str())]);
     insta::assert_snapshot!(refused(&stage, no_files()), @"

@@ -171,13 +171,13 @@ fn a_broken_table_is_a_warning_and_the_answer_comes() {
         format!("{}\n  {}", output.masked(&warnings.collect::<String>()), report["confidence"])
     });
     insta::assert_snapshot!(told.join("\n"), @r#"
-    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: EOF while parsing an object at line 1 column 1 (next: mend the file or take it away, and start the program anew)
+    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: EOF while parsing an object at line 1 column 1 (next: repair the file or take it away, and start the program anew)
       {"band":"uncalibrated","basis":"3 of 3 agree; the calibration table cannot be used"}
-    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: row 2: 201 right of 200 asked is no share (next: mend the file or take it away, and start the program anew)
+    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: row 2: 201 right of 200 asked is no share (next: repair the file or take it away, and start the program anew)
       {"band":"uncalibrated","basis":"3 of 3 agree; the calibration table cannot be used"}
-    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: its `version` is 2, and 1 is read (next: mend the file or take it away, and start the program anew)
+    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: its `version` is 2, and 1 is read (next: repair the file or take it away, and start the program anew)
       {"band":"uncalibrated","basis":"3 of 3 agree; the calibration table cannot be used"}
-    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: it is longer than 1048576 bytes (next: mend the file or take it away, and start the program anew)
+    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: it is longer than 1048576 bytes (next: repair the file or take it away, and start the program anew)
       {"band":"uncalibrated","basis":"3 of 3 agree; the calibration table cannot be used"}
     "#);
 }

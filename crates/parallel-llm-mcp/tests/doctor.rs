@@ -260,7 +260,7 @@ fn a_folder_that_can_only_be_read_is_found() {
     assert_eq!(output.code, Some(1), "{}", output.stderr);
     assert!(told(&output, "data folder")[0].starts_with("failed /proc/self/task cannot be written: "));
     assert!(told(&output, "run folder")[0].starts_with("failed /proc/self/fdinfo cannot be written: "));
-    let next = "mend its permissions, or set `output_dir` to another folder";
+    let next = "correct its permissions, or set `output_dir` to another folder";
     assert!(told(&output, "run folder")[0].ends_with(next));
 }
 

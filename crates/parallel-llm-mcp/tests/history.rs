@@ -368,7 +368,7 @@ fn a_folder_that_cannot_be_emptied_holds_up_no_other() {
     --- stdout
     --- stderr
     removed 2 runs of <day> and 8 of their files
-    run <run> stays: the files in `<home>/.local/share/parallel-llm-mcp/runs/<run>` cannot be removed: Permission denied (os error 13) (next: mend its permissions and purge again)
+    run <run> stays: the files in `<home>/.local/share/parallel-llm-mcp/runs/<run>` cannot be removed: Permission denied (os error 13) (next: correct its permissions and purge again)
     what they cost stays in `runs cost`
     ");
     assert_eq!(
@@ -383,7 +383,7 @@ fn a_folder_that_cannot_be_emptied_holds_up_no_other() {
     --- stdout
     --- stderr
     no run was removed
-    run <run> stays: the files in `<home>/.local/share/parallel-llm-mcp/runs/<run>` cannot be removed: Permission denied (os error 13) (next: mend its permissions and purge again)
+    run <run> stays: the files in `<home>/.local/share/parallel-llm-mcp/runs/<run>` cannot be removed: Permission denied (os error 13) (next: correct its permissions and purge again)
     ");
     let object = purge(&["--json"]).json();
     assert_eq!((&object["runs"], &object["failed"][0]["run_id"]), (&0.into(), &reports[1]["run_id"]));

@@ -287,7 +287,7 @@ fn what_cannot_be_changed_is_an_error_and_stays() {
     }
 
     error[settings_invalid]: `<home>/.config/zed/settings.json` is left as it is: it is not JSON: Expected value after colon in object property on line 1 column 8
-      next: mend the file, or put the entry in by hand
+      next: repair the file, or put the entry in by hand
     "#);
     assert_eq!(stage.files(), before);
 }
@@ -675,13 +675,13 @@ fn what_cannot_be_taken_over_is_told() {
     ];
     insta::assert_snapshot!(all.join("\n\n"), @"
     error[settings_invalid]: `<home>/old/mcp_config.json` cannot be taken over: line 1 is not JSON
-      next: mend the file, or name another
+      next: repair the file, or name another
 
     error[settings_invalid]: `<home>/old/mcp_config.json` cannot be taken over: it has no `mcpServers`
-      next: mend the file, or name another
+      next: repair the file, or name another
 
     error[settings_invalid]: `<home>/old/mcp_config.json` cannot be taken over: no server in it is the Python server
-      next: mend the file, or name another
+      next: repair the file, or name another
 
     read <home>/old/mcp_config.json
     read <home>/old/ai_models.txt

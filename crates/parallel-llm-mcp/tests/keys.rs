@@ -291,7 +291,7 @@ fn a_lock_that_is_no_plain_file_is_refused_and_not_waited_for() {
     --- stdout
     --- stderr
     error[output_unwritable]: the lock of the kept keys `<home>/.config/parallel-llm-mcp/keys.lock` cannot be used: it is a link or no plain file
-      next: move it away, or mend the permissions of the file and its folder
+      next: move it away, or correct the permissions of the file and its folder
     ");
     fs::remove_file(&lock).unwrap();
     let elsewhere = stage.home().join("elsewhere");

@@ -299,7 +299,7 @@ impl Draft {
     fn read_config(&mut self, path: &Path, text: &str) -> Result<(), Failure> {
         let unusable = |why: &str| {
             let message = format!("`{}` cannot be taken over: {why}", path.display());
-            Failure::new(Code::SettingsInvalid, message).with_next(Advice::MendOrAnother)
+            Failure::new(Code::SettingsInvalid, message).with_next(Advice::RepairOrAnother)
         };
         // What the reader says would show a part of the file, which holds a key.
         let json = clients::plain_json(text).map_err(|line| unusable(&format!("line {line} is not JSON")))?;

@@ -47,7 +47,7 @@ impl DatabaseErrorKind {
             }
             Self::ReadOnly => Description {
                 words: "it may not be written",
-                next: &[Next::Do(Advice::MendFolderPermissions), Next::Do(Advice::SetDataFolder)],
+                next: &[Next::Do(Advice::CorrectFolderPermissions), Next::Do(Advice::SetDataFolder)],
                 passes: false,
             },
             Self::Unreachable => Description {

@@ -230,8 +230,9 @@ pub struct RunRequest {
     pub effort: Option<Effort>,
     /// The time the whole run may take, in milliseconds.
     pub deadline_ms: Option<u64>,
-    /// How long the caller itself waits before it gives up, in milliseconds, where that is known.
-    pub client_wall_ms: Option<u64>,
+    /// The client timeout in milliseconds, if it is known. Named in JSON as in the settings.
+    #[serde(rename = "client_wall_ms")]
+    pub client_timeout_ms: Option<u64>,
     /// The most the run may cost.
     pub budget: Option<PicoUsd>,
     /// How much is stored.

@@ -1,50 +1,49 @@
-//! The rule that says "enough": which answers of a panel are waited for.
+//! The wait rule of a panel: which answers a run waits for.
 
 use serde::{Deserialize, Serialize};
 
-/// Seats that must have answered before stragglers may be left behind, in per cent of those that still can.
+/// The share of seats that must have answered before stragglers are left behind, in percent of those that still can.
 pub const STRAGGLER_SHARE_PERCENT: u8 = 60;
-/// The shortest time stragglers are given, in milliseconds.
+/// The least time stragglers get, in milliseconds.
 pub const STRAGGLER_AFTER_MS: u64 = 45_000;
-/// The part of a caller's wall that stragglers are given, in per cent.
-const STRAGGLER_WALL_PERCENT: u64 = 40;
+/// The share of the client timeout that stragglers get at most, in percent.
+const STRAGGLER_TIMEOUT_PERCENT: u64 = 40;
 
-/// The rule that says "enough".
+/// The rule that says when enough answers are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "rule", rename_all = "snake_case")]
 pub enum Wait {
-    /// Every seat ends by itself.
+    /// Wait for every seat.
     All,
-    /// The first answer, whoever gives it.
+    /// Wait for the first answer, whoever gives it.
     First,
-    /// So many answers.
+    /// Wait for a number of answers.
     Seats {
         /// How many.
         count: u8,
     },
-    /// What has come by then, if anything has.
+    /// Wait until a moment, and longer while there is no answer.
     Until {
         /// Milliseconds from the start.
         ms: u64,
     },
-    /// All, but for the few that take much longer than the others.
+    /// Wait for all seats but the few that take much longer than the others.
     Stragglers {
-        /// Per cent of the seats that must have answered.
+        /// The share of seats that must have answered, in percent.
         share_percent: u8,
-        /// The shortest time they are given, in milliseconds.
+        /// The least time the others get, in milliseconds.
         after_ms: u64,
     },
 }
 
 impl Wait {
-    /// The rule for a caller that gives up at this wall: stragglers get less time, so that there is enough left
-    /// for fusing.
+    /// The rule for a client that gives up after `timeout_ms`: stragglers get less time, so that enough is left for fusing.
     #[must_use]
-    pub fn under_wall(self, wall_ms: Option<u64>) -> Self {
-        match (self, wall_ms) {
-            (Self::Stragglers { share_percent, after_ms }, Some(wall_ms)) => Self::Stragglers {
+    pub fn within_client_timeout(self, timeout_ms: Option<u64>) -> Self {
+        match (self, timeout_ms) {
+            (Self::Stragglers { share_percent, after_ms }, Some(timeout_ms)) => Self::Stragglers {
                 share_percent,
-                after_ms: after_ms.min(wall_ms / 100 * STRAGGLER_WALL_PERCENT),
+                after_ms: after_ms.min(timeout_ms / 100 * STRAGGLER_TIMEOUT_PERCENT),
             },
             (rule, _) => rule,
         }
@@ -67,8 +66,8 @@ mod tests {
             Wait::Stragglers { after_ms, .. } => Some(after_ms),
             _ => None,
         };
-        let at = |wall_ms| after_ms(Wait::default().under_wall(wall_ms));
+        let at = |timeout_ms| after_ms(Wait::default().within_client_timeout(timeout_ms));
         assert_eq!([None, Some(60_000), Some(300_000)].map(at), [Some(45_000), Some(24_000), Some(45_000)]);
-        assert_eq!(Wait::All.under_wall(Some(60_000)), Wait::All);
+        assert_eq!(Wait::All.within_client_timeout(Some(60_000)), Wait::All);
     }
 }

@@ -1,6 +1,6 @@
-//! What a model gave: an [`Answer`], or a [`Failure`] that says why there is none.
+//! The result of a call: an [`Answer`], or a [`Failure`] that says why there is none.
 //!
-//! A model's failure is a fact of the run, not an exception: it is recorded, counted and shown.
+//! A failure of a model is a fact of the run, not an exception: it is recorded, counted and shown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,27 +14,27 @@ use crate::value::money::PicoUsd;
 use crate::value::next::{self, Next};
 use crate::value::usage::Usage;
 
-/// The longest piece of a provider's own words that a failure keeps, in characters.
+/// The longest message of a failure, in characters. Providers send whole pages.
 const MESSAGE_CHARS_MAX: usize = 600;
-/// The most causes that are kept of a failure. An HTTP client wraps a system error five times.
+/// The most causes a failure keeps. An HTTP client wraps a system error five times.
 const CAUSES_MAX: usize = 8;
 
-/// A cut answer shorter than this, in bytes, says too little to be fused. Bytes, because a script with fewer characters
-/// says as much in them, and because they are known where the text is not kept.
+/// The least length of a cut answer that is fused, in bytes. Bytes, because a script with fewer characters per word has
+/// more bytes per character, and because the length in bytes is known even if the text is not kept.
 const CUT_USABLE_BYTES: u64 = 200;
 
-/// Whether a text of so many bytes can be used: it is whole, or says enough although it stopped before its end.
-pub const fn says_enough(is_whole: bool, text_bytes: u64) -> bool {
+/// Whether a text of this length can be used: it is whole, or long enough although it was cut.
+pub const fn is_long_enough(is_whole: bool, text_bytes: u64) -> bool {
     is_whole || text_bytes >= CUT_USABLE_BYTES
 }
 
-/// Why a model stopped writing, as its provider's protocol said. Open: providers add words without notice.
+/// Why a model stopped writing, in the word of the provider's protocol. Providers add words without notice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
-    /// It had said all.
+    /// The answer is complete.
     Stop,
-    /// It reached the output cap; the text is whole as far as it goes.
+    /// It reached the output cap.
     Length,
     /// Any other word of the protocol, kept as it was.
     Other(String),
@@ -60,31 +60,31 @@ impl Finish {
     }
 }
 
-/// A text a model gave, and what the provider said about it.
+/// The text of a model, and what the provider reported about it.
 ///
-/// The text is kept apart from the event that carries it: a journal stores it in a table of its own and the
-/// event keeps its hash, so that texts can be left out or purged and the history stays whole.
+/// A stored event holds only the hash of the text; the journal keeps texts in a table of their own. So texts can be left
+/// out or purged without breaking the history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The text, exactly as it came. Empty where the store kept only the metadata.
+    /// The text, exactly as it came. Empty if the store kept only the metadata.
     #[serde(skip, default = "no_text")]
     pub text: Arc<str>,
     /// Length of the text in bytes.
     pub text_bytes: u64,
     /// BLAKE3 of the text, in hexadecimal.
     pub text_hash: String,
-    /// Why the model stopped; `None` where the text was cut before the provider said.
+    /// Why the model stopped; `None` if the text was cut before the provider reported it.
     pub finish: Option<Finish>,
-    /// What the provider reported of tokens.
+    /// The token counts the provider reported.
     pub usage: Usage,
-    /// What the call cost, in pico-USD; `None` where nobody knows.
+    /// The cost of the call; `None` if it is unknown.
     pub cost: Option<PicoUsd>,
     /// Whether `cost` was computed from the catalogue's prices instead of reported by the provider.
     #[serde(default)]
     pub cost_is_estimate: bool,
-    /// The model that answered, where the provider named it.
+    /// The model that answered, if the provider named it.
     pub served_model: Option<String>,
-    /// The provider's name for the call, with which its cost can be asked for later.
+    /// The provider's id of the call, by which its cost can be looked up later.
     pub generation_id: Option<String>,
     /// From sending to the first piece of text or reasoning, in milliseconds.
     pub first_token_ms: Option<u64>,
@@ -92,13 +92,13 @@ pub struct Answer {
     pub elapsed_ms: u64,
 }
 
-/// The text of an answer whose text was not stored.
+/// The text of an answer that is read without one.
 fn no_text() -> Arc<str> {
     Arc::from("")
 }
 
 impl Answer {
-    /// An answer with this text and nothing else known.
+    /// An answer of which only the text is known.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
         Self {
@@ -116,9 +116,9 @@ impl Answer {
         }
     }
 
-    /// Whether it can be used, by its length: see [`says_enough`].
+    /// Whether it can be used: see [`is_long_enough`].
     pub const fn is_usable(&self, is_whole: bool) -> bool {
-        says_enough(is_whole, self.text_bytes)
+        is_long_enough(is_whole, self.text_bytes)
     }
 
     /// Whether the model was stopped by its output cap.
@@ -131,11 +131,11 @@ impl Answer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// What kind of failure this is. Programs branch on it; never on the message.
+    /// The kind of failure. Programs branch on it, never on the message.
     pub code: Code,
     /// What happened, for people: one plain sentence, free of secrets and control characters.
     pub message: String,
-    /// What to do next, where it is more than the code's own advice: one of these.
+    /// Steps to choose from; empty if those of the code apply.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::value::next::stored")]
     pub next: Vec<Next>,
     /// Whether the engine may try the call again by itself.
@@ -144,26 +144,26 @@ pub struct Failure {
     /// How long the provider asked to wait, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// An optional field of the request that the provider rejected; the call may be tried without it.
+    /// An optional request field the provider rejected; the call may be retried without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected_field: Option<String>,
-    /// The HTTP status, where there was one.
+    /// The HTTP status, if there was a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// Whether no byte of the request can have reached the provider, so that it cannot cost anything.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unsent: bool,
-    /// The run it is about, where it is about another than the reader asked for. Boxed, because it is rare and a failure
-    /// is the other half of every result.
+    /// The run the failure is about, if that is not the run the reader asked for. Boxed, because it is rare and every
+    /// `Result` has room for a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<Box<RunId>>,
-    /// What lay behind it, from the outside in: the words of each cause, as free of secrets as the message.
+    /// The messages of its causes, outermost first; free of secrets like the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causes: Option<Box<[String]>>,
 }
 
 impl Failure {
-    /// A failure that is retried exactly when its code usually is.
+    /// A failure that may be retried if its code usually may.
     pub fn new(code: Code, message: impl AsRef<str>) -> Self {
         Self {
             code,
@@ -179,7 +179,7 @@ impl Failure {
         }
     }
 
-    /// Keeps what lay behind it, from the outside in. A cause that says what the one before said is left out.
+    /// Sets its causes, outermost first. A cause with the same message as the one before is left out.
     #[must_use]
     pub fn with_causes(mut self, causes: impl IntoIterator<Item = String>) -> Self {
         let mut kept: Vec<String> =
@@ -189,72 +189,72 @@ impl Failure {
         self
     }
 
-    /// What lay behind it, from the outside in.
+    /// The messages of its causes, outermost first.
     pub fn causes(&self) -> &[String] {
         self.causes.as_deref().unwrap_or_default()
     }
 
-    /// Says that no byte of the request has left.
+    /// Marks that no byte of the request has left.
     #[must_use]
     pub const fn never_sent(mut self) -> Self {
         self.unsent = true;
         self
     }
 
-    /// Whether the provider has refused the request before doing any work for it. A gateway's time-out has not:
-    /// the model behind it may have run.
+    /// Whether the provider refused the request before doing any work for it. A gateway's time-out is no refusal, because
+    /// the model behind the gateway may have run.
     pub fn is_refusal(&self) -> bool {
         self.status.is_some_and(|status| status >= 400 && !matches!(status, 408 | 504 | 520..=524))
     }
 
-    /// Says what to do next, in place of the code's own advice: one of these.
+    /// Replaces the next steps of the code.
     #[must_use]
     pub fn with_next(mut self, next: impl Into<Vec<Next>>) -> Self {
         self.next = next.into();
         self
     }
 
-    /// Names the run it is about.
+    /// Sets the run it is about.
     #[must_use]
     pub fn with_run(mut self, run_id: RunId) -> Self {
         self.run_id = Some(Box::new(run_id));
         self
     }
 
-    /// Names the HTTP status it came with.
+    /// Sets the HTTP status it came with.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
         self.status = Some(status);
         self
     }
 
-    /// Keeps the wait the provider asked for.
+    /// Sets the wait the provider asked for.
     #[must_use]
     pub fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
         self.retry_after_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
         self
     }
 
-    /// Sets whether the engine may try again, where that differs from the code's usual answer.
+    /// Sets whether the engine may try again, if it differs from the code.
     #[must_use]
     pub const fn with_retryable(mut self, retryable: bool) -> Self {
         self.retryable = retryable;
         self
     }
 
-    /// What to do next: one of these.
+    /// The steps to choose from.
     pub fn next_steps(&self) -> &[Next] {
         if self.next.is_empty() { self.code.next() } else { &self.next }
     }
 
-    /// The same in no door's words.
+    /// The next steps as one sentence, without the names of any door.
     pub fn next_step(&self) -> String {
-        next::say(self.next_steps(), &next::PLAIN)
+        next::render(self.next_steps(), &next::PLAIN)
     }
 }
 
-/// One line of at most [`MESSAGE_CHARS_MAX`] characters without control characters, so that a stranger's words
-/// cannot steer a terminal or a log.
+/// One line of at most [`MESSAGE_CHARS_MAX`] characters without control characters, so that foreign text cannot control a
+/// terminal or forge a log line.
 fn printable(text: &str) -> String {
     let mut line = String::with_capacity(text.len().min(MESSAGE_CHARS_MAX));
     for (count, character) in text.trim().chars().enumerate() {

@@ -1,7 +1,7 @@
-//! The one closed list of error codes: what each means and what to do next.
+//! The closed list of error codes: the meaning of each and its next steps.
 //!
-//! A code is the same over the command line, MCP and HTTP, and never changes its meaning. `explain CODE` prints
-//! its page from this table; nothing else in the program decides by an error's text.
+//! A code is the same on the command line, over MCP and over HTTP, and never changes its meaning. `explain CODE` prints its
+//! page from this table. No part of the program branches on the text of an error.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ macro_rules! codes {
                 match self { $( Self::$variant => $about, )* }
             }
 
-            /// What to do next: one of these.
+            /// The steps to choose from.
             pub const fn next(self) -> &'static [Next] {
                 match self { $( Self::$variant => const { &[$( $next ),+] }, )* }
             }
@@ -83,7 +83,7 @@ codes! {
         next: [Next::Use(Operation::ListModels)];
     OutputUnwritable = "output_unwritable", retryable: false,
         "The data folder, the output folder, a file that was named or stdout cannot be written. Before a run, nothing was sent and nothing was paid; what a run came to is kept.",
-        next: [Next::Give(Argument::OutputFolder), Next::Do(Advice::SetDataFolder), Next::Do(Advice::MendFolderPermissions)];
+        next: [Next::Give(Argument::OutputFolder), Next::Do(Advice::SetDataFolder), Next::Do(Advice::CorrectFolderPermissions)];
     Storage = "storage", retryable: true,
         "The run database could not be opened, read or written.",
         next: [Next::Do(Advice::CheckDataFolder)];
@@ -242,8 +242,8 @@ mod tests {
         for code in Code::ALL {
             assert_eq!(Code::parse(code.as_str()), Some(*code));
             assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
-            assert!(code.about().ends_with('.'), "{code} is told in sentences");
-            assert!(!code.next().is_empty(), "{code} says what to do next");
+            assert!(code.about().ends_with('.'), "{code} is described in sentences");
+            assert!(!code.next().is_empty(), "{code} has a next step");
         }
     }
 }

@@ -1,21 +1,21 @@
-//! The name of a run: a ULID, so names sort by the time they were given and never collide.
+//! The id of a run: a ULID, so ids sort by time and do not collide.
 
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-/// Names a run. Twenty-six characters of Crockford's base 32; parsing accepts nothing else, so a run id is
-/// always safe as a file name.
+/// The id of a run, written as 26 characters of Crockford's base 32. Parsing accepts nothing else, so a run id is always
+/// safe as a file name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RunId(Ulid);
 
 impl RunId {
-    /// Makes an id from milliseconds since 1970 and eighty random bits (the upper ones are cut off).
+    /// Makes an id from milliseconds since 1970 and eighty random bits (higher bits are dropped).
     pub const fn from_parts(unix_ms: u64, random: u128) -> Self {
         Self(Ulid::from_parts(unix_ms, random))
     }
 
-    /// When the id was given, in milliseconds since 1970.
+    /// When the id was made, in milliseconds since 1970.
     pub const fn unix_ms(self) -> u64 {
         self.0.timestamp_ms()
     }

@@ -1,15 +1,15 @@
-//! Characters that nobody sees: the one table of them, what a text is without them, and how many it hides.
+//! Invisible characters: their table, a text without them, and how many a text hides.
 //!
-//! A text can carry a message in them that a model reads and a person does not. Some scripts need a few: joiners between letters
-//! of Arabic or Indic scripts and between the parts of an emoji, the sign that has a symbol drawn as an emoji, the tags of a
-//! flag. Those stay where they belong to what is seen before and after them, and only there.
+//! Invisible characters can carry a message that a model reads and a person does not see. Some scripts need a few of them:
+//! joiners between letters of Arabic or Indic scripts and between the parts of an emoji, the variation selector that turns a
+//! symbol into an emoji, the tags of a flag. These are kept, but only next to the visible characters they belong to.
 
 use std::borrow::Cow;
 
-/// The longest flag in tags: `gbeng` and its end. Longer ones are no flags.
+/// The most tags after a flag, such as `gbeng` and the end tag. A longer sequence is no flag.
 const FLAG_TAGS_MAX: usize = 7;
 
-/// Whether a character leaves no trace on a page: Unicode's default ignorable characters, fillers and format characters.
+/// Whether a character is invisible: Unicode's default ignorable characters, fillers and format characters.
 pub const fn is_invisible(character: char) -> bool {
     matches!(
         character,
@@ -25,15 +25,15 @@ const fn reorders(character: char) -> bool {
     matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a character does something to a terminal, a log or the order of the text around it instead of being read.
+/// Whether a character controls a terminal, a log or the order of the text around it instead of being read.
 pub fn steers(character: char) -> bool {
     character.is_control() || reorders(character) || matches!(character, '\u{e0000}'..='\u{e007f}')
 }
 
-/// The text as it is seen: without control characters but line ends and tabs, and without what is invisible and not needed.
+/// The visible text: without unneeded invisible characters, and without control characters except line ends and tabs.
 pub fn seen(text: &str) -> Cow<'_, str> {
     let is_dropped = |character: char| is_invisible(character) || is_stray_control(character);
-    // Most texts have none, and a scan is many times faster than a copy.
+    // Most texts have none, and scanning bytes is many times faster than copying characters.
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t');
     if text.bytes().all(is_plain) || !text.contains(is_dropped) {
         return text.into();
@@ -45,7 +45,7 @@ pub fn seen(text: &str) -> Cow<'_, str> {
     text.char_indices().filter(is_kept).map(|(_, character)| character).collect::<String>().into()
 }
 
-/// How many characters of a text nobody sees although nothing that is seen needs them.
+/// How many invisible characters of a text no visible character needs.
 pub fn hidden(text: &str) -> usize {
     if !text.contains(is_invisible) {
         return 0;
@@ -58,7 +58,7 @@ fn is_stray_control(character: char) -> bool {
     character.is_control() && !matches!(character, '\n' | '\r' | '\t')
 }
 
-/// Where the invisible characters stand that a text needs, in bytes and in their order.
+/// The byte positions of the invisible characters a text needs, sorted.
 struct Needed(Vec<usize>);
 
 impl Needed {
@@ -76,13 +76,14 @@ impl Needed {
             }
             let behind = rest.peek().map(|(_, behind)| *behind);
             let is_needed = match character {
-                // Overrides put letters in an order that no script has.
+                // No script needs an override of the letter order.
                 '\u{202d}' | '\u{202e}' => false,
                 _ if reorders(character) => is_rtl,
                 _ => before.is_some_and(|before| belongs(before, character, behind)),
             };
             needed.extend(is_needed.then_some(at));
-            // One belongs to what is seen before it; of a row, the first does. A joiner may follow the sign for an emoji.
+            // Only the first invisible character after a visible one can belong to it; a joiner may also follow a variation
+            // selector.
             before = before.filter(|before| character == '\u{fe0f}' && is_pictorial(*before));
         }
         needed.sort_unstable();
@@ -94,7 +95,7 @@ impl Needed {
     }
 }
 
-/// Whether an invisible character belongs between these two.
+/// Whether an invisible character belongs between the visible ones around it.
 fn belongs(before: char, character: char, behind: Option<char>) -> bool {
     match character {
         '\u{200c}' => joins(before) && behind.is_some_and(joins),
@@ -107,7 +108,7 @@ fn belongs(before: char, character: char, behind: Option<char>) -> bool {
     }
 }
 
-/// Where the tags of a flag stand, of which this is what follows it.
+/// The byte positions of the tags of a flag. `behind` is the text after the black flag, which begins at byte `from`.
 fn flag(behind: &str, from: usize) -> Vec<usize> {
     let tags: Vec<(usize, char)> = behind.char_indices().take(FLAG_TAGS_MAX).collect();
     let end = tags.iter().position(|(_, tag)| *tag == '\u{e007f}').unwrap_or(0);
@@ -117,7 +118,7 @@ fn flag(behind: &str, from: usize) -> Vec<usize> {
     tags[..if is_flag { end + 1 } else { 0 }].iter().map(|(at, _)| from + at).collect()
 }
 
-/// Letters that joiners are used between: of Arabic and its kin, and of India and South-East Asia.
+/// Letters that take joiners: of the Arabic scripts, and of the scripts of India and South-East Asia.
 const fn joins(character: char) -> bool {
     matches!(character,
         '\u{620}'..='\u{6d5}' | '\u{6ee}'..='\u{77f}' | '\u{7ca}'..='\u{7ea}' | '\u{860}'..='\u{8e1}' | '\u{900}'..='\u{dff}'
@@ -157,7 +158,7 @@ mod tests {
         ] {
             check(text, text, 0);
         }
-        // Marks of direction belong to such a text, and no reader needs them.
+        // Direction marks belong to right-to-left text, but a reader does not need them.
         check("שלום \u{200f}(\u{2067}abc\u{2069})", "שלום (abc)", 0);
     }
 
@@ -192,7 +193,7 @@ mod tests {
         ] {
             check(&format!("a{hidden}b"), "ab", 1);
         }
-        // A row hides a message behind whatever it begins with.
+        // A sequence of selectors hides a message behind a needed one.
         check("😀\u{fe0f}\u{fe01}\u{fe0f}\u{e0110}", "😀\u{fe0f}", 3);
         check("🏴\u{e0049}\u{e0067}\u{e007f}", "🏴", 3);
         check("a\u{200d}👧", "a👧", 1);

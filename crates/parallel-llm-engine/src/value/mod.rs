@@ -1,4 +1,4 @@
-//! Plain values: what was answered, what failed and why, money, tokens, names.
+//! Plain values: answers, failures, error codes, next steps, money, tokens and ids.
 
 pub mod answer;
 pub mod code;

@@ -1,6 +1,6 @@
-//! Money as whole pico-USD: exact, because prices reach a tenth of a nano-USD a token.
+//! Amounts of money in whole pico-USD, which is exact: prices go down to a tenth of a nano-USD per token.
 //!
-//! Floats appear only at the edge, for showing. What always holds: adding and multiplying never wrap.
+//! Floats appear only for display and in JSON. Addition and multiplication saturate and never wrap.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct PicoUsd(pub i64);
 impl PicoUsd {
     /// No money.
     pub const ZERO: Self = Self(0);
-    /// More than anyone has: the saturating end of every sum.
+    /// The largest amount, at which sums saturate.
     pub const MAX: Self = Self(i64::MAX);
 
     /// Whole US dollars.
@@ -52,12 +52,12 @@ impl PicoUsd {
         Self::from_decimal(&usd.to_string())
     }
 
-    /// `None` for a sum of nothing that leaves something out: unknown, which is not the same as free.
+    /// `None` if the sum is zero and lacks an unknown part: unknown is not the same as free.
     pub fn unless_unknown(self, is_estimate: bool) -> Option<Self> {
         (self > Self::ZERO || !is_estimate).then_some(self)
     }
 
-    /// The amount in USD, for JSON and for showing.
+    /// The amount in USD, for JSON and display.
     pub fn as_usd(self) -> f64 {
         self.0 as f64 / PICO_PER_USD
     }
@@ -74,7 +74,7 @@ impl PicoUsd {
         Self(self.0.saturating_sub(other.0).max(0))
     }
 
-    /// This price for each of `count` things.
+    /// This price times `count`.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
         Self(self.0.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX)))
@@ -100,11 +100,12 @@ impl std::fmt::Display for PicoUsd {
     }
 }
 
-/// `digits × 10^shift`, rounded half up, or `None` beyond the range.
+/// `digits × 10^shift`, rounded half up; `None` if it does not fit.
 fn shifted(digits: &str, shift: i32) -> Option<i64> {
     if digits.is_empty() {
         return Some(0);
     }
+    // How many of the digits stand before the point; more than 19 do not fit into an `i64`.
     let kept = i64::try_from(digits.len()).ok()? + i64::from(shift);
     match kept {
         i64::MIN..0 => Some(0),

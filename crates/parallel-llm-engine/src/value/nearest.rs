@@ -1,15 +1,15 @@
-//! "Did you mean": the known name most like an unknown one, for models, settings, arguments and codes alike.
+//! "Did you mean": finds the known name most similar to an unknown one.
 
 use crate::value::answer::Failure;
 use crate::value::next::Next;
 
-/// Below this likeness (0 to 1) a name is no suggestion. Known names share words, so less would suggest strangers.
-const LIKENESS_MIN: f64 = 0.8;
-/// A longer name is no misspelling of any that is known, and to compare it would take its length squared.
+/// The least similarity (0 to 1) of a suggestion. Known names share words, so a lower bound would suggest unrelated names.
+const SIMILARITY_MIN: f64 = 0.8;
+/// Longer names are not compared: they are no misspellings, and a comparison takes time quadratic in the length.
 const NAME_BYTES_MAX: usize = 512;
 
-/// The known name most like `name`, where one is alike enough to be meant; the first of equals. Neither case counts nor
-/// the `~` before a model's name, which a shell may have taken away.
+/// The known name most similar to `name`, if one is similar enough; the first of equals. Case is ignored, and so is the
+/// `~` before a model's name, which a shell may have expanded.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > NAME_BYTES_MAX {
         return None;
@@ -17,9 +17,9 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let name = plain(name);
     let mut best: Option<(f64, &str)> = None;
     for one in known {
-        let likeness = strsim::jaro_winkler(&name, &plain(one));
-        if likeness >= LIKENESS_MIN && best.is_none_or(|(most, _)| likeness > most) {
-            best = Some((likeness, one));
+        let similarity = strsim::jaro_winkler(&name, &plain(one));
+        if similarity >= SIMILARITY_MIN && best.is_none_or(|(most, _)| similarity > most) {
+            best = Some((similarity, one));
         }
     }
     best.map(|(_, one)| one)
@@ -29,7 +29,7 @@ fn plain(name: &str) -> String {
     name.trim_start_matches('~').to_lowercase()
 }
 
-/// Asks for the name that was meant as the failure's next step, where there is one.
+/// Makes "did you mean `meant`?" the next step of the failure, if there is a suggestion.
 #[must_use]
 pub fn suggest(failure: Failure, meant: Option<impl std::fmt::Display>) -> Failure {
     match meant {

@@ -1,8 +1,8 @@
-//! What was decided about a failed request.
+//! The decision to retry a failed request, or not.
 
 use serde::{Deserialize, Serialize};
 
-/// What the engine does about a failed request.
+/// What the engine does after a failed request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "retry", rename_all = "snake_case")]
 pub enum Retry {

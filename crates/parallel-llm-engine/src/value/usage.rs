@@ -1,9 +1,9 @@
-//! What a call used, as its provider counted it. Unknown is `None`, never zero.
+//! Token counts of a call, as its provider reported them. An unknown count is `None`, never zero.
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of text taken for one token until a provider reports. Real vocabularies lie between three and five
-/// for English; three errs on the side of counting too many.
+/// Bytes of text counted as one token until a provider reports. Real tokenizers take three to five bytes of English for a
+/// token; three overestimates the tokens rather than underestimating them.
 pub const BYTES_PER_TOKEN: u64 = 3;
 
 /// Token counts of one call. Units: tokens.
@@ -19,7 +19,7 @@ pub struct Usage {
     pub cached_tokens: Option<u64>,
 }
 
-/// An upper estimate of the tokens in a text of so many bytes.
+/// An upper estimate of the tokens in a text of `bytes` bytes.
 pub const fn tokens_in(bytes: u64) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN)
 }

@@ -216,7 +216,7 @@ fn check_ours(client: &Client, path: &Path, current: &Node, reach: Option<&Reach
 
 fn in_doubt(path: &Path, doubt: &Doubt) -> Failure {
     let message = format!("`{}` is left as it is: {}", path.display(), doubt.0);
-    Failure::new(Code::SettingsInvalid, message).with_next(Advice::MendFileOrByHand)
+    Failure::new(Code::SettingsInvalid, message).with_next(Advice::RepairFileOrByHand)
 }
 
 /// What the user should know of such an entry, each in one sentence without a period.

@@ -23,7 +23,7 @@ pub fn read(path: &Path) -> Result<Option<String>, Failure> {
     let refused = |why: &str| {
         let message = format!("`{}` cannot be read: {why}", path.display());
         Failure::new(Code::SettingsInvalid, message)
-            .with_next([Next::Do(Advice::MendFile), Next::Do(Advice::MoveOutOfTheWay)])
+            .with_next([Next::Do(Advice::RepairFile), Next::Do(Advice::MoveOutOfTheWay)])
     };
     match path.metadata() {
         // A link to nothing is no place to write to either.
@@ -53,7 +53,7 @@ pub fn read(path: &Path) -> Result<Option<String>, Failure> {
 pub fn write(path: &Path, before: Option<&str>, after: &str) -> Result<Option<PathBuf>, Failure> {
     let failed = |error: &io::Error| {
         let message = format!("`{}` cannot be written: {error}", path.display());
-        Failure::new(Code::OutputUnwritable, message).with_next(Advice::MendPermissions)
+        Failure::new(Code::OutputUnwritable, message).with_next(Advice::CorrectPermissions)
     };
     if read(path)?.as_deref() != before {
         let message = format!("`{}` has changed in the meantime", path.display());

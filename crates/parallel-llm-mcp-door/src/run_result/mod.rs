@@ -12,7 +12,7 @@ mod tests;
 mod text;
 
 use parallel_llm_engine::Failure;
-use parallel_llm_engine::value::answer::says_enough;
+use parallel_llm_engine::value::answer::is_long_enough;
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde_json::{Value, json};
 
@@ -82,7 +82,7 @@ fn merge(structured: &mut Value, members: &Value) {
 /// but is not usable.
 fn is_useless(report: &Report) -> bool {
     let is_usable =
-        |seat: &SeatReport| seat.text.is_some() && says_enough(seat.status == "answered", seat.text_bytes);
+        |seat: &SeatReport| seat.text.is_some() && is_long_enough(seat.status == "answered", seat.text_bytes);
     report.error.is_some() && !report.answers.iter().any(is_usable)
 }
 

@@ -29,7 +29,7 @@ pub(super) fn of(report: &Report, answer_rest: Option<Rest>, has_left_out: bool)
         steps.push(format!(
             "{}: {}",
             part::TEXTS_NOT_KEPT,
-            next::say(&[Next::Use(Operation::KeepTexts)], vocabulary::of(&Principal::Owner))
+            next::render(&[Next::Use(Operation::KeepTexts)], vocabulary::of(&Principal::Owner))
         ));
     }
     let answered = report.answers.iter().filter(|seat| seat.status == "answered").count();

@@ -358,7 +358,7 @@ fn a_server_tells_at_its_start_how_it_is_reached_and_what_is_in_the_way() {
     let taken = stage.home().join("taken/data").display().to_string();
     insta::assert_snapshot!(begun(&stage, &["127.0.0.1:0", "--no-auth"], &[("data_dir", &taken)]), @"
     INFO the log is also written to `<home>/begun.log`
-    WARN the data folder `<home>/taken/data` cannot be written (not a directory): nothing is remembered, so every question is refused whose `store` is not `none`; mend its permissions, or choose another with `PARALLEL_LLM_DATA_DIR`
+    WARN the data folder `<home>/taken/data` cannot be written (not a directory): nothing is remembered, so every question is refused whose `store` is not `none`; correct its permissions, or choose another with `PARALLEL_LLM_DATA_DIR`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
     ");
 }

@@ -21,7 +21,7 @@ fn finding(client: &Client, state: &InstallState, wall_ms: Option<u64>) -> Optio
     match &state.content {
         Content::Missing | Content::Absent => None,
         Content::Unreadable(why) => {
-            let next = "mend the file, or let the client write it anew";
+            let next = "repair the file, or let the client write it anew";
             Some(Finding::warning(format!("{}: {why}", client.name), next))
         }
         Content::Present(entry) => Some(entry_finding(client, entry, &state.path, wall_ms)),
@@ -109,7 +109,7 @@ mod tests {
                 "warning Codex has an entry for this program that says neither a command nor an address; `parallel-llm-mcp install codex --yes`",
                 "warning Codex gives up after 60 s, and this program is told that it waits 270 s; `parallel-llm-mcp install codex --yes`, or set `client_wall_ms` to 60000 at most",
                 "ok Codex starts parallel-llm-mcp and waits 60 s for a call (/h/config.toml); ",
-                "warning Codex: no TOML; mend the file, or let the client write it anew",
+                "warning Codex: no TOML; repair the file, or let the client write it anew",
             ]
         );
     }

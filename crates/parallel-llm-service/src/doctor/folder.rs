@@ -79,7 +79,7 @@ fn writable(folder: &Path, elsewhere: &str) -> Finding {
         Ok(()) => Finding::ok(format!("{} can be written", folder.display())),
         Err(error) => Finding::failed(
             format!("{} cannot be written: {error}", folder.display()),
-            format!("mend its permissions, or {elsewhere}"),
+            format!("correct its permissions, or {elsewhere}"),
         ),
     }
 }

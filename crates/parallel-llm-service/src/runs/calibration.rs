@@ -17,7 +17,7 @@ use tokio::sync::OnceCell;
 /// The file in the data folder.
 const NAME: &str = "calibration.json";
 /// What to do where it is wrong.
-pub(crate) const MEND: Advice = Advice::MendFileAndRestart;
+pub(crate) const MEND: Advice = Advice::RepairFileAndRestart;
 /// The longest file that is read, in bytes: the most rows, a hundred bytes each.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 

@@ -68,7 +68,7 @@ fn open_private(path: &Path) -> std::io::Result<File> {
 fn unusable(path: &Path, error: &std::io::Error) -> Failure {
     let message = format!("the lock of the kept keys `{}` cannot be used: {error}", path.display());
     Failure::new(Code::OutputUnwritable, message)
-        .with_next([Next::Do(Advice::MoveAway), Next::Do(Advice::MendPermissions)])
+        .with_next([Next::Do(Advice::MoveAway), Next::Do(Advice::CorrectPermissions)])
 }
 
 fn taken(path: &Path, waited: Duration) -> Failure {

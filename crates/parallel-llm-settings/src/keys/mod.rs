@@ -222,7 +222,7 @@ fn write(path: &Path, keys: &KeptKeys) -> Result<(), Failure> {
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     let message = format!("the keys cannot be kept in `{}`: {error}", path.display());
-    Failure::new(Code::OutputUnwritable, message).with_next(Advice::MendPermissions)
+    Failure::new(Code::OutputUnwritable, message).with_next(Advice::CorrectPermissions)
 }
 
 /// Writes a temporary file, flushes it to the disk and renames it.

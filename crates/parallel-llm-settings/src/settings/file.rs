@@ -73,7 +73,7 @@ pub(super) fn project(environment: &Environment, current_dir: &Path) -> Result<O
 fn read(path: &Path) -> Result<Option<Source>, Failure> {
     let refused = |why: &str| {
         invalid(format!("cannot read `{}`: {why}", path.display()))
-            .with_next([Next::Do(Advice::MendFile), Next::Do(Advice::MoveOutOfTheWay)])
+            .with_next([Next::Do(Advice::RepairFile), Next::Do(Advice::MoveOutOfTheWay)])
     };
     match path.metadata() {
         // Opening anything else, such as a pipe, could wait for ever.

@@ -42,7 +42,7 @@ pub fn read(path: &Path) -> Result<KeptKeys, Failure> {
     let Some(file) = open(path)? else { return Ok(KeptKeys::new()) };
     let unreadable = || {
         invalid(format!("the kept keys in `{}` cannot be read", path.display()))
-            .with_next([Next::Do(Advice::MendFile), Next::Do(Advice::MoveFileSetKeysAgain)])
+            .with_next([Next::Do(Advice::RepairFile), Next::Do(Advice::MoveFileSetKeysAgain)])
     };
     let mut text = String::new();
     // It may have grown since it was looked at; what is cut off then does not parse, or is a key that is too long.
@@ -57,7 +57,7 @@ pub fn read(path: &Path) -> Result<KeptKeys, Failure> {
 fn open(path: &Path) -> Result<Option<File>, Failure> {
     let unreadable = |error: std::io::Error| {
         refused(path, &error.to_string())
-            .with_next([Next::Do(Advice::MendFile), Next::Do(Advice::MoveOutOfTheWay)])
+            .with_next([Next::Do(Advice::RepairFile), Next::Do(Advice::MoveOutOfTheWay)])
     };
     for _ in 0..LOOKS_MAX {
         let named = match path.symlink_metadata() {

@@ -672,7 +672,7 @@ fn the_project_file_is_looked_for_up_to_the_top() {
 
 #[test]
 fn a_file_that_cannot_be_read_says_why() {
-    let next = "mend the file, or move it out of the way";
+    let next = "repair the file, or move it out of the way";
     check_user(
         &"#".repeat((1 << 20) + 1),
         &format!("cannot read `USER`: it is larger than 1048576 bytes | {next}"),

@@ -1,26 +1,27 @@
-//! Next steps that need no data and no word of a door: one row each, with who can take it.
+//! Next steps with fixed words: one row each, with who can take it.
 //!
-//! What always holds: a row that anyone can take, or that others may ask the owner for, names no flag, no command and
-//! nothing of the owner's.
+//! A row for `Anyone` or `Owner` names no flag, no command and nothing of the owner's machine, because every reader may
+//! see it.
 
 use serde::{Deserialize, Serialize};
 
 use super::Taker;
 
+// Stored with failures and warnings: a renamed variant keeps its first name in JSON.
 macro_rules! advice {
-    ($( $variant:ident, $taker:ident: $words:literal; )*) => {
-        /// A next step that is said in the same words everywhere.
+    ($( $(#[$attribute:meta])* $variant:ident, $taker:ident: $words:literal; )*) => {
+        /// A next step with the same words at every door.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Advice {
-            $( #[doc = concat!("To ", $words, ".")] $variant, )*
+            $( #[doc = concat!("To ", $words, ".")] $(#[$attribute])* $variant, )*
         }
 
         impl Advice {
-            /// Every advice, in the order of the table.
+            /// All rows, in the order of the table.
             pub const ALL: &[Self] = &[$( Self::$variant, )*];
 
-            /// What to do: an imperative without a period.
+            /// The step as an imperative without a period.
             pub const fn words(self) -> &'static str {
                 match self { $( Self::$variant => $words, )* }
             }
@@ -126,8 +127,10 @@ advice! {
     CheckDisk, Machine: "check the free space and the health of the disk of the data folder";
     FreeSpace, Machine: "free some space on the disk of the data folder, then try again";
     FreeDatabase, Machine: "free the database or its disk";
-    MendFolderPermissions, Machine: "mend the permissions of the data folder";
-    MendPermissions, Machine: "mend the permissions of the file and its folder";
+    #[serde(rename = "mend_folder_permissions")]
+    CorrectFolderPermissions, Machine: "correct the permissions of the data folder";
+    #[serde(rename = "mend_permissions")]
+    CorrectPermissions, Machine: "correct the permissions of the file and its folder";
     CloseOtherPrograms, Machine: "close other programs that have the run database open, then try again";
     EndOtherPrograms, Machine: "end the servers and MCP clients that use it, then say it again";
     RestoreOrMove, Machine: "make a copy of the data folder, then move the database away or restore it from a backup";
@@ -148,8 +151,9 @@ advice! {
     SayAgainAfterIt, Machine: "wait until it has ended, then say it again";
     UseOneOfThem, Machine: "use one of them, or another data folder";
     NameAnotherToken, Machine: "choose another name: the runs of that token's holder are found by it";
-    PurgeAgain, Machine: "mend its permissions and purge again";
-    MendFileAndRestart, Machine: "mend the file or take it away, and start the program anew";
+    PurgeAgain, Machine: "correct its permissions and purge again";
+    #[serde(rename = "mend_file_and_restart")]
+    RepairFileAndRestart, Machine: "repair the file or take it away, and start the program anew";
     // Settings.
     CorrectValue, Machine: "correct the value at the place the message names";
     CorrectOrDefault, Machine: "correct the value, or leave it out to have the default";
@@ -170,8 +174,10 @@ advice! {
     KeyInAnotherVariable, Machine: "keep this provider's key in a variable of another name";
     KeyElsewhere, Machine: "take it out; a key belongs into the key file, `key_variable` or `key_command`";
     OtherFileNames, Machine: "choose another `answer_file_name`, or another `final_file_name`";
-    MendFile, Machine: "mend the file";
-    MendFileOrByHand, Machine: "mend the file, or put the entry in by hand";
+    #[serde(rename = "mend_file")]
+    RepairFile, Machine: "repair the file";
+    #[serde(rename = "mend_file_or_by_hand")]
+    RepairFileOrByHand, Machine: "repair the file, or put the entry in by hand";
     MoveFileSetKeysAgain, Machine: "move the file away and set the keys again";
     SetIssuerAudience, Machine: "set `issuer_audience` to the address at which clients reach this server";
     WriteIssuerExactly, Machine: "write `issuer` letter by letter as the issuer does";
@@ -212,7 +218,8 @@ advice! {
     ReportMessage, Anyone: "report it with the message";
     RunAgain, Machine: "run the command again";
     NamePythonServer, Machine: "name the folder of the Python server, or one of the files";
-    MendOrAnother, Machine: "mend the file, or name another";
+    #[serde(rename = "mend_or_another")]
+    RepairOrAnother, Machine: "repair the file, or name another";
     TakeOwnEntryOut, Machine: "take the entry `parallel-llm` out by hand";
     TakeEntryOut, Machine: "take that entry out by hand or give it another name";
     StartReaderFirst, Machine: "start its reader first, or name a file";

@@ -1,7 +1,7 @@
-//! What can be done next: a closed set, so that each door says it in its own words.
+//! Next steps: a closed set of values that each door renders with its own names.
 //!
-//! Whoever fails or warns names the step and its data. How a command, a flag or an argument is called is the door's to
-//! say, see [`Vocabulary`]; who can take a step is said here, so that nobody is told to do what only the owner can.
+//! A failure or warning holds the step and its data. Each door names commands, flags and arguments in its [`Vocabulary`].
+//! Who can take a step is defined here, so that no reader is advised to do what only the owner can.
 
 mod advice;
 mod phrase;
@@ -11,50 +11,50 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use advice::Advice;
-pub use phrase::{PLAIN, Vocabulary, say};
+pub use phrase::{PLAIN, Vocabulary, render};
 
 use crate::value::money::PicoUsd;
 
-/// A name that a step carries.
+/// A name inside a step.
 pub type Name = Cow<'static, str>;
 
-/// One thing that can be done next. Several stand for a choice between them.
+/// One next step. Several steps are a choice between them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Next {
-    /// Something that is said in the same words everywhere.
+    /// A step with the same words at every door.
     Do(Advice),
     /// Do something with this program.
     Use(Operation),
-    /// Give another value to something the question is asked with.
+    /// Give another value to an argument of the question.
     Give(Argument),
-    /// Allow more of it.
+    /// Raise a limit.
     Raise(Limit),
-    /// Ask for less of it.
+    /// Lower a limit.
     Lower(Limit),
-    /// The name that was probably meant.
+    /// The name the user probably meant.
     Meant(Name),
-    /// Take one of these, as they are written.
+    /// Choose one of these values.
     ChooseOne(Vec<Name>),
-    /// Write it like this.
+    /// Write the value like this.
     WriteAs(Name),
-    /// An example of what would be understood.
+    /// An example of a valid value.
     Example(Name),
-    /// Leave this out, called as it was given.
+    /// Leave this argument out; its name is that of the caller.
     LeaveOut(Name),
-    /// Name it with this flag.
+    /// Name another one with this flag.
     NameWith(Name),
     /// Type this command.
     Type(Name),
-    /// See what this command shows.
+    /// Read the output of this command.
     See(Name),
-    /// Serve in another way.
+    /// Start the server in another way.
     Serve {
-        /// The command that does.
+        /// The command that starts it.
         command: Name,
-        /// When it is the one to take.
+        /// When this command is the right one.
         when: When,
-        /// What in it is to be replaced.
+        /// The parts of the command the owner must fill in.
         blanks: Vec<Blank>,
     },
     /// Give a whole number within these bounds, both included.
@@ -86,12 +86,11 @@ pub enum Next {
     },
     /// Set a setting.
     Set(Name),
-    /// Something at the owner's machine.
+    /// A step at the owner's machine.
     Machine(MachineStep),
 }
 
-/// A step at the machine that the program runs on. It is said in the same words everywhere, and told to nobody but the
-/// owner.
+/// A step at the machine the program runs on. It has the same words at every door and is shown to the owner alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MachineStep {
@@ -99,23 +98,23 @@ pub enum MachineStep {
     SetVariable(Name),
     /// Unset a variable of the environment.
     UnsetVariable(Name),
-    /// Set a setting where the user's own settings are kept, or in its variable.
+    /// Set a setting in the user's own settings file, or in its environment variable.
     SetAsUser {
-        /// The setting, as it is written there.
+        /// The setting as the file writes it.
         setting: Name,
-        /// Its variable, where it has one.
+        /// Its environment variable, if it has one.
         variable: Option<Name>,
     },
-    /// Say where a provider is.
+    /// Set the base URL of a provider.
     SetBaseUrl {
         /// The provider's id.
         provider: Name,
-        /// The variable that says it, where there is one.
+        /// The environment variable for it, if there is one.
         variable: Option<Name>,
     },
-    /// Keep a provider's key.
+    /// Store a provider's key.
     KeepKey(Name),
-    /// Copy a provider's key once more.
+    /// Copy a provider's key again.
     CopyKey(Name),
     /// Try a provider's key command by hand.
     TryKeyCommand(Name),
@@ -123,14 +122,14 @@ pub enum MachineStep {
     SetInPreset {
         /// The preset.
         preset: Name,
-        /// What to set in it.
+        /// The key to set in it.
         key: Name,
     },
     /// Name a model of this provider in the user's own settings.
     TrustReader(Name),
     /// Write a table of the settings in this form.
     WriteTable(Name),
-    /// Take a file or folder from others' reach.
+    /// Make a file or folder private.
     Restrict {
         /// The file or folder.
         path: Name,
@@ -141,21 +140,21 @@ pub enum MachineStep {
     EndHolder(Name),
 }
 
-/// When a way of serving is the one to take.
+/// The case a command for the server is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
     /// Always.
     Always,
-    /// Where a proxy in front speaks TLS.
+    /// A proxy in front of the server terminates TLS.
     BehindProxy,
-    /// Where nobody calls from another machine.
+    /// Nobody calls from another machine.
     ThisMachineAlone,
-    /// Once there is a token.
+    /// There is a token.
     WithToken,
 }
 
-/// What only the owner knows in a command that is suggested.
+/// A part of a suggested command that the owner must fill in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Blank {
@@ -165,7 +164,7 @@ pub enum Blank {
     Files,
 }
 
-/// What can be done with this program, whatever a door calls it.
+/// An operation of this program. Each door has its own name for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -173,9 +172,9 @@ pub enum Operation {
     ShowRun,
     /// Wait for a run.
     WaitForRun,
-    /// Ask what of a run was not answered.
+    /// Ask the seats of a run that have not answered.
     Resume,
-    /// The same, with what may have been paid already.
+    /// Resume a run and send requests again that may have been paid for.
     Resend,
     /// Ask more models the question of a run.
     AddModels,
@@ -185,17 +184,17 @@ pub enum Operation {
     Replay,
     /// Find a run.
     FindRun,
-    /// Ask a question once more although it was asked.
+    /// Ask a question anew that was asked before.
     AskAnew,
-    /// Ask, and have texts kept.
+    /// Ask and store texts.
     KeepTexts,
-    /// Ask, and have everything but texts kept.
+    /// Ask and store everything but texts.
     KeepFacts,
     /// List models.
     ListModels,
     /// List models that take files.
     ListModelsTakingFiles,
-    /// Read how the program is used.
+    /// Read the help.
     Help,
     /// Try the program without a key.
     Demo,
@@ -203,9 +202,9 @@ pub enum Operation {
     Doctor,
     /// Check the whole database.
     DoctorDeep,
-    /// List the keys and tokens that are kept.
+    /// List the stored keys and tokens.
     ListKeys,
-    /// Take keys away.
+    /// Remove keys.
     RemoveKey,
     /// Make a token for a server.
     CreateToken,
@@ -252,7 +251,7 @@ impl Operation {
     ];
 }
 
-/// Something a question is asked with, whatever a door calls it.
+/// An argument of a question. Each door has its own name for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Argument {
@@ -262,9 +261,9 @@ pub enum Argument {
     Synthesizer,
     /// The strategy.
     Strategy,
-    /// The command by which answers are checked.
+    /// The command that checks answers.
     Check,
-    /// The folder that files are written to.
+    /// The folder for output files.
     OutputFolder,
     /// The rule that says when to stop waiting.
     Wait,
@@ -285,46 +284,46 @@ impl Argument {
     ];
 }
 
-/// A limit that can be moved.
+/// A limit the reader can change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// What a question may cost.
+    /// The cost of a question.
     Budget,
-    /// How many tokens a call may put out.
+    /// The output tokens of a call.
     OutputTokens,
-    /// How long a question may take.
+    /// The duration of a question.
     Deadline,
     /// A setting.
     Setting {
         /// Its name.
         name: Name,
-        /// What it is now, where that helps.
+        /// Its current value, if that helps.
         now: Option<u64>,
     },
 }
 
-/// Who can take a step, and how far it may be told.
+/// Who can take a step, and who may read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taker {
-    /// Whoever asks.
+    /// Every reader.
     Anyone,
-    /// The owner. Others may be told to ask for it.
+    /// The owner. Other readers are advised to ask the owner for it.
     Owner,
-    /// The owner, at the machine: it may name its files. Nobody else is told.
+    /// The owner, at the machine. The step may name files there, so nobody else reads it.
     Machine,
-    /// Who sits at the command line, and nobody where there is none.
+    /// The user of the command line; no reader at the other doors.
     CommandLine,
 }
 
-/// Who reads a next step.
+/// The reader of a next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// The owner, who can take every step.
     Owner,
     /// A program or model that acts for the owner and can ask them.
     Delegate,
-    /// Somebody else, by the owner's leave.
+    /// Another person, with a token of the owner.
     Tenant,
 }
 
@@ -447,8 +446,8 @@ impl From<Operation> for Vec<Next> {
     }
 }
 
-/// Reads the steps that were stored. Whatever else stands there, such as the sentence that earlier versions kept, gives
-/// way to the code's own steps.
+/// Reads stored steps. Anything else, such as the sentence of earlier versions, is dropped, so that the steps of the code
+/// apply.
 pub(super) fn stored<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Next>, D::Error> {
     let value = serde_json::Value::deserialize(source)?;
     Ok(serde_json::from_value(value).unwrap_or_default())

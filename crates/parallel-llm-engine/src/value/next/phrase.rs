@@ -1,40 +1,42 @@
-//! Next steps in words.
+//! Renders next steps as sentences.
 //!
-//! The sentence is the same at every door; what a door calls a thing, and who reads there, is its [`Vocabulary`].
+//! The sentence is the same at every door. The names in it, and who reads it, come from the door's [`Vocabulary`].
 
 use super::{Argument, Audience, Blank, Limit, MachineStep, Next, Operation, Taker, When};
 
-/// How a door names what can be done and set there.
+/// The names a door has for operations, arguments and limits, and who reads them.
 #[derive(Clone, Copy, Debug)]
 pub struct Vocabulary {
-    /// What an operation is called, quoted as it is typed; `None` where it has no name.
+    /// The name of an operation, quoted as people type it; `None` if it has none.
     pub operation: fn(Operation) -> Option<&'static str>,
-    /// What an argument is called.
+    /// The name of an argument.
     pub argument: fn(Argument) -> Option<&'static str>,
-    /// What a limit is called that is no setting.
+    /// The name of a limit that is no setting.
     pub limit: fn(&Limit) -> Option<&'static str>,
-    /// Who reads.
+    /// The reader.
     pub audience: Audience,
 }
 
-/// No door's words: for logs, and for files that outlive the program.
+/// The vocabulary without names: for logs, and for files that outlive the program.
 pub const PLAIN: Vocabulary =
     Vocabulary { operation: |_| None, argument: |_| None, limit: |_| None, audience: Audience::Owner };
 
-/// A choice of steps as one sentence without a period, for whoever reads by this vocabulary.
-pub fn say(steps: &[Next], words: &Vocabulary) -> String {
-    let said = |is_told: fn(Taker) -> bool| -> Vec<String> {
-        steps.iter().filter(|step| is_told(step.taker())).map(|step| words.step(step)).collect()
+/// Renders a choice of steps as one sentence without a period. Steps that the reader may not see are left out.
+pub fn render(steps: &[Next], vocabulary: &Vocabulary) -> String {
+    let rendered = |is_shown: fn(Taker) -> bool| -> Vec<String> {
+        steps.iter().filter(|step| is_shown(step.taker())).map(|step| vocabulary.step(step)).collect()
     };
-    let (own, asked) = match words.audience {
-        Audience::Owner => (said(|_| true), Vec::new()),
+    let (own, asked) = match vocabulary.audience {
+        Audience::Owner => (rendered(|_| true), Vec::new()),
         Audience::Delegate => (
-            said(|taker| taker == Taker::Anyone),
-            said(|taker| matches!(taker, Taker::Owner | Taker::Machine)),
+            rendered(|taker| taker == Taker::Anyone),
+            rendered(|taker| matches!(taker, Taker::Owner | Taker::Machine)),
         ),
-        Audience::Tenant => (said(|taker| taker == Taker::Anyone), said(|taker| taker == Taker::Owner)),
+        Audience::Tenant => {
+            (rendered(|taker| taker == Taker::Anyone), rendered(|taker| taker == Taker::Owner))
+        }
     };
-    let (asking, nothing) = match words.audience {
+    let (asking, nothing) = match vocabulary.audience {
         Audience::Owner | Audience::Delegate => ("ask the user to", "ask the user to look at this server"),
         Audience::Tenant => {
             ("ask the owner of this server to", "ask the owner of this server, whose log says why")
@@ -46,8 +48,8 @@ pub fn say(steps: &[Next], words: &Vocabulary) -> String {
 }
 
 /// "a", "a, or b", "a, b, or c".
-fn choice(said: &[String]) -> String {
-    match said {
+fn choice(steps: &[String]) -> String {
+    match steps {
         [] => String::new(),
         [one] => one.clone(),
         [others @ .., last] => format!("{}, or {last}", others.join(", ")),
@@ -55,7 +57,7 @@ fn choice(said: &[String]) -> String {
 }
 
 impl Vocabulary {
-    /// One step in words.
+    /// Renders one step.
     fn step(&self, step: &Next) -> String {
         match step {
             Next::Do(advice) => advice.words().to_owned(),
@@ -154,7 +156,7 @@ impl Vocabulary {
     }
 }
 
-/// What only the owner's machine holds. No door has words of its own for it.
+/// Renders a step at the owner's machine, which has the same words at every door.
 fn at_the_machine(step: &MachineStep) -> String {
     match step {
         MachineStep::SetVariable(name) => format!("set `{name}`"),

@@ -162,7 +162,7 @@ fn kept_keys_that_cannot_be_read_are_not_shown() {
         assert_eq!(
             home.refusal(&[]),
             format!(
-                "the kept keys in `{KEYS}` cannot be read | mend the file, or move the file away and set the keys again"
+                "the kept keys in `{KEYS}` cannot be read | repair the file, or move the file away and set the keys again"
             )
         );
     }
