@@ -188,7 +188,7 @@ fn log_missing_key(service: &Services) {
     if let Some(advice) = service.settings.panel_key_advice() {
         tracing::warn!(
             "no provider of the panel has a key: tools are listed, and calls that cost money answer with what to set ({})",
-            next::say(&advice, &next::PLAIN)
+            next::render(&advice, &next::PLAIN)
         );
     }
 }

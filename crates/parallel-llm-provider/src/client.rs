@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use parallel_llm_engine::port::{Call, Caller, Charge, Permit, ReplyPart, ReplyStream};
-use parallel_llm_engine::request::panel::UNSAID;
+use parallel_llm_engine::request::panel::DEFAULT_PROVIDER;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Catalogue, Code, Failure, Finish, ModelRef, ProviderId};
 use reqwest::{Client, Response};
@@ -542,7 +542,7 @@ fn secrets(endpoint: &Endpoint) -> Vec<SecretString> {
 
 /// Fails where a question that is to stay private would go to what is called OpenRouter and is not spoken to as such.
 fn check_privacy(endpoint: &Endpoint, call: &Call) -> Result<(), Failure> {
-    if endpoint.id().0 != UNSAID || endpoint.dialect().routes || !call.routing.is_private() {
+    if endpoint.id().0 != DEFAULT_PROVIDER || endpoint.dialect().routes || !call.routing.is_private() {
         return Ok(());
     }
     let host = endpoint.authority();

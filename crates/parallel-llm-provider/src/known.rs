@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::endpoint::Endpoint;
     use parallel_llm_engine::ProviderId;
-    use parallel_llm_engine::request::panel::UNSAID;
+    use parallel_llm_engine::request::panel::DEFAULT_PROVIDER;
 
     #[test]
     fn every_row_can_be_used() {
@@ -130,7 +130,7 @@ mod tests {
                 assert_eq!(endpoint.is_loopback(), known.is_local(), "{id}");
             }
         }
-        assert_eq!(Known::ALL[0].id, UNSAID);
+        assert_eq!(Known::ALL[0].id, DEFAULT_PROVIDER);
     }
 
     #[test]

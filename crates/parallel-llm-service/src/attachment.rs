@@ -342,7 +342,7 @@ mod tests {
     fn a_bad_data_uri_is_named_with_what_to_do() {
         let no_uri = "(write it as `data:image/png;base64,...`)";
         let broken = "(send it whole, with the standard alphabet and padding, without white space)";
-        let taken = format!("({})", next::say(Code::AttachmentInvalid.next(), &next::PLAIN));
+        let taken = format!("({})", next::render(Code::AttachmentInvalid.next(), &next::PLAIN));
         for (uri, why) in [
             (
                 "/etc/passwd",

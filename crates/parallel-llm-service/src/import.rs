@@ -190,7 +190,7 @@ impl Importing {
                     name,
                     next.map_or_else(
                         || why.to_owned(),
-                        |steps| format!("{why}; {}", next::say(&steps, &next::PLAIN)),
+                        |steps| format!("{why}; {}", next::render(&steps, &next::PLAIN)),
                     ),
                 )
             }));

@@ -20,7 +20,7 @@ pub fn effective(models: &[&ModelRef]) -> f64 {
 }
 
 fn correlation(one: &ModelRef, other: &ModelRef) -> f64 {
-    match (one.maker(), other.maker()) {
+    match (one.vendor_and_name(), other.vendor_and_name()) {
         (one, other) if one == other => 1.0,
         ((one, _), (other, _)) if one == other => SAME_VENDOR,
         _ => OTHER_VENDOR,
@@ -30,11 +30,11 @@ fn correlation(one: &ModelRef, other: &ModelRef) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::panel::{ProviderId, UNSAID};
+    use crate::request::panel::{DEFAULT_PROVIDER, ProviderId};
 
     fn check(models: &[&str], expected: f64) {
         let model = |name: &&str| {
-            let (provider, model) = name.split_once('=').unwrap_or((UNSAID, name));
+            let (provider, model) = name.split_once('=').unwrap_or((DEFAULT_PROVIDER, name));
             ModelRef { provider: ProviderId(provider.to_owned()), model: model.to_owned() }
         };
         let models: Vec<ModelRef> = models.iter().map(model).collect();

@@ -1,7 +1,6 @@
-//! Money before it is spent: the worst case of a plan, and what is held while calls are under way.
+//! The budget of a run: worst cases, and what is reserved while calls are in flight.
 //!
-//! What always holds: spent plus reserved never exceeds the budget by more than one output cap per call in
-//! flight.
+//! Invariant: spent plus reserved never exceeds the budget by more than one output cap per call in flight.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,12 +10,12 @@ use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::usage::tokens_in;
 
-/// The most one call can cost, where its price is known.
+/// The most one call of a seat can cost; `None` if its price is unknown.
 pub fn worst_call(seat: &Seat, input_bytes: u64) -> Option<PicoUsd> {
     seat.price.map(|price| price.cost(tokens_in(input_bytes), u64::from(seat.max_tokens)))
 }
 
-/// Refuses a worst case beyond the budget; `what` is said to cost so much.
+/// Fails if the worst case exceeds the budget. `what` is the subject of the message.
 pub fn check(what: &str, worst_case: PicoUsd, budget: PicoUsd) -> Result<(), Failure> {
     if worst_case <= budget {
         return Ok(());
@@ -38,18 +37,18 @@ struct Totals {
 }
 
 impl Budget {
-    /// A budget of so much.
+    /// A budget of which nothing is spent.
     pub fn new(limit: PicoUsd) -> Self {
         Self { limit, totals: Mutex::new(Totals { spent: PicoUsd::ZERO, reserved: PicoUsd::ZERO }) }
     }
 
-    /// Books what was spent before.
+    /// Adds what earlier parts of the run have spent.
     pub fn book(&self, spent: PicoUsd) {
         let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         totals.spent = totals.spent.plus(spent);
     }
 
-    /// Holds the worst case of a call before it is sent.
+    /// Reserves the worst case of a call before it is sent. An unknown price reserves nothing.
     pub fn reserve(&self, worst: Option<PicoUsd>) -> Result<PicoUsd, Failure> {
         let worst = worst.unwrap_or_default();
         let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,8 +62,8 @@ impl Budget {
         Ok(worst)
     }
 
-    /// Gives back what was held for a call and books what it cost. An unknown cost is booked as its worst case:
-    /// better to stop early than to overspend.
+    /// Releases the reservation of a call and adds its cost. An unknown cost counts as the worst case, because stopping early
+    /// is better than overspending.
     pub fn settle(&self, reserved: PicoUsd, cost: Option<PicoUsd>) {
         let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         totals.reserved = totals.reserved.minus(reserved);

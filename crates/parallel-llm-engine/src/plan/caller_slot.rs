@@ -1,4 +1,4 @@
-//! Who makes a call: every request of a run belongs to one place of its plan.
+//! The caller slot: the seat, synthesizer or step of a plan that a call belongs to.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::panel::SeatNumber;
 
-/// Who makes a call: a seat of the panel, a synthesizer by its place in the chain, or a step of the strategy.
+/// The maker of a call: a seat of the panel, a synthesizer of the chain, or a step of the strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallerSlot {
     /// A seat of the panel.
     Seat(SeatNumber),
-    /// A synthesizer, the first of the chain being 1.
+    /// A synthesizer; the first of the chain is 1.
     Synthesizer(SeatNumber),
-    /// A call a strategy makes beside these.
+    /// Another call of the strategy.
     Step(StepNumber),
 }
 
@@ -28,17 +28,17 @@ impl fmt::Display for CallerSlot {
     }
 }
 
-/// Numbers the steps of a run from 1.
+/// The number of a step, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StepNumber(pub u16);
 
 impl StepNumber {
-    /// The number of the step at this place of a list.
+    /// The number of the step at this index of a list.
     pub(crate) fn at(index: usize) -> Self {
         Self(u16::try_from(index + 1).unwrap_or(u16::MAX))
     }
 
-    /// Its place in a list.
+    /// Its index in the list of steps.
     pub const fn index(self) -> usize {
         (self.0 as usize).saturating_sub(1)
     }

@@ -1,7 +1,7 @@
-//! A run with every default resolved: nothing after this asks what was meant.
+//! The plan of a run: its request with every default resolved.
 //!
-//! Stored with the run, so that it can be explained and repeated. Resolving is pure; whatever is wrong with a
-//! request is said here, before anything is paid.
+//! The plan is stored with the run, so that the run can be explained and repeated. Resolving is pure and refuses a wrong
+//! request before anything is paid.
 
 pub mod budget;
 pub mod caller_slot;
@@ -34,24 +34,24 @@ use crate::value::next::Advice;
 use crate::value::usage::tokens_in;
 use crate::value::warning::Warning;
 
-/// An output cap is not lowered below this to make room for the prompt: what comes out would not be an answer, and
-/// our count of the prompt is on the high side.
+/// The lowest output cap that makes room for the prompt. With a lower one there would be no useful answer, and the prompt is
+/// counted on the high side.
 const OUTPUT_TOKENS_MIN: u32 = 1_000;
-/// Longer than any name or digest that is used as a key, and short enough for an index.
+/// The longest idempotency key in bytes: longer than any name or digest used as a key, and short enough for an index.
 const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 /// The version of the stored shape.
 const VERSION: u32 = 1;
 
-/// How long things may take, in milliseconds. Every one is a setting.
+/// Time limits in milliseconds. Each is a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timers {
-    /// From sending to the first text or reasoning. Reasoning models have been seen to think for minutes.
+    /// From sending to the first text or reasoning. Some reasoning models think for minutes before they write.
     pub first_text_ms: u64,
-    /// Without a byte. Keep-alive comments count as bytes.
+    /// Without any byte; keep-alive comments count.
     pub idle_ms: u64,
-    /// Without text or reasoning, once there has been some. Comments do not count: they hide a stall.
+    /// Without text or reasoning after the first of it. Comments do not count, because they hide a stall.
     pub content_ms: u64,
-    /// One call. An ordinary question has been seen to take nine minutes of reasoning.
+    /// One call. An ordinary question took nine minutes of reasoning once.
     pub call_ms: u64,
     /// The whole run.
     pub run_ms: u64,
@@ -69,20 +69,20 @@ impl Default for Timers {
     }
 }
 
-/// What holds where a request says nothing: the settings, as far as a run needs them.
+/// The values for what a request leaves open: the settings a run needs.
 #[derive(Clone, Debug)]
 pub struct Defaults {
-    /// The panel, as written.
+    /// The model references of the panel, as written.
     pub panel: Vec<String>,
-    /// The chain of synthesizers, as written.
+    /// The model references of the synthesizers, as written.
     pub synthesizers: Vec<String>,
-    /// Who a seat may be asked to be.
+    /// The personas seats may name.
     pub personas: Personas,
-    /// How answers become one text.
+    /// The strategy and its options, as written.
     pub strategy: String,
     /// Output cap of each call in tokens.
     pub max_tokens: u32,
-    /// How hard the panel is asked to think.
+    /// The reasoning effort of the panel.
     pub effort: Option<Effort>,
     /// The terms for the providers behind a router.
     pub routing: Routing,
@@ -90,9 +90,9 @@ pub struct Defaults {
     pub budget: PicoUsd,
     /// The longest prompt in characters.
     pub prompt_chars_max: usize,
-    /// How long things may take.
+    /// Time limits.
     pub timers: Timers,
-    /// Retries of one call.
+    /// The most retries of one call.
     pub retries_max: u32,
     /// When to stop waiting.
     pub wait: Wait,
@@ -100,85 +100,84 @@ pub struct Defaults {
     pub store: StoreMode,
     /// Whether answers are also written as files.
     pub files: bool,
-    /// What those files are called.
+    /// The names of those files.
     pub file_names: FileNames,
-    /// What may be spent in a day.
+    /// The limits of a day.
     pub limits: Vec<DayLimit>,
-    /// What tells the user's own check command from another, where there is one: asked under another, the same question may come
-    /// to another answer.
+    /// Identifies the check command, if there is one. The same question under another check command may have another
+    /// outcome, so it is part of the plan hash.
     pub checker: Option<String>,
 }
 
-/// Everything a request is resolved against.
+/// The settings, providers and catalogues a request is resolved with.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a> {
-    /// What holds where the request says nothing.
+    /// The values for what the request leaves open.
     pub defaults: &'a Defaults,
     /// The configured providers, the default one first. Never empty.
     pub providers: &'a [ProviderId],
-    /// What is known of the providers' models; one that is missing here is not known at all.
+    /// The catalogues of the providers. A provider without one has none.
     pub catalogues: &'a BTreeMap<ProviderId, Arc<Catalogue>>,
 }
 
-/// The most that runs may cost together in a day, in UTC.
+/// A limit on what runs cost together in a UTC day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayLimit {
-    /// The provider whose key it is about; `None` for all of them together.
+    /// The provider whose calls it counts; `None` for all of them together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<ProviderId>,
-    /// Whose runs it is about, by what they are asked by; `None` for everybody's.
+    /// The principal whose runs it counts; `None` for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<String>,
     /// The limit.
     pub usd: PicoUsd,
-    /// The setting that says so.
+    /// The setting that holds it.
     pub setting: String,
 }
 
-/// What makes one run different from the next that asks the same.
+/// The values that differ between two runs of the same request.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {
-    /// The run's name.
+    /// The id of the run.
     pub run_id: RunId,
-    /// All chance in the run derives from this: shuffles, fences, jitter.
+    /// The seed of all randomness in the run: shuffles, fences, jitter.
     pub seed: u64,
 }
 
-/// A run, resolved.
+/// A run with everything resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunPlan {
-    /// The version of this shape.
+    /// The version of the stored shape.
     pub version: u32,
-    /// The run's name.
+    /// The id of the run.
     pub run_id: RunId,
-    /// All chance in the run derives from this.
+    /// The seed of all randomness in the run.
     pub seed: u64,
-    /// Names what is asked, whatever the run: BLAKE3 of the request with the defaults laid under it, as 64 hexadecimal
-    /// digits. Two runs of the same request have the same, also where lists of models have changed in between. Empty
-    /// in plans from before there was one.
+    /// Identifies the question: BLAKE3 of the request and its defaults as 64 hexadecimal digits. Two runs of the same request
+    /// have the same hash, even if the catalogue has changed in between. Empty in the oldest plans.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub plan_hash: String,
-    /// What is asked. Left empty where the store keeps only metadata.
+    /// The conversation. Empty if the store keeps only metadata.
     #[serde(default)]
     pub messages: Arc<[Message]>,
-    /// Who is asked.
+    /// The panel.
     pub seats: Vec<Seat>,
-    /// Who fuses: the first that can.
+    /// The chain of synthesizers; the first that can fuses.
     pub synthesizers: Vec<Seat>,
-    /// How answers become one text.
+    /// The strategy that makes one text of the answers.
     pub strategy: Strategy,
     /// The options of the strategy. Stored under their first name.
     #[serde(rename = "knobs", default, skip_serializing_if = "StrategyOptions::is_default")]
     pub strategy_options: StrategyOptions,
-    /// Why it is this one, where nobody named it.
+    /// Why it is this strategy; `None` if the user named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen_because: Option<String>,
-    /// The calls the strategy may make beside those.
+    /// The calls the strategy may make besides the panel and the synthesizers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
-    /// How long things may take.
+    /// Time limits.
     pub timers: Timers,
-    /// Retries of one call.
+    /// The most retries of one call.
     pub retries_max: u32,
     /// When to stop waiting.
     pub wait: Wait,
@@ -190,46 +189,46 @@ pub struct RunPlan {
     pub store: StoreMode,
     /// Whether answers are also written as files.
     pub files: bool,
-    /// What those files are called.
+    /// The names of those files.
     #[serde(default, skip_serializing_if = "is_default")]
     pub file_names: FileNames,
     /// The terms for the providers behind a router.
     #[serde(default, skip_serializing_if = "is_default")]
     pub routing: Arc<Routing>,
-    /// Who asks, where that is known: the same question of another is another question.
+    /// The principal who asks, if it is known. Equal questions of different principals are different questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<String>,
-    /// The caller's own name for the question.
+    /// The idempotency key the caller gave the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
-    /// Whether it is begun although an earlier run of the same question could be joined or gone on with. It says how the
-    /// run begins and nothing of the run itself, so it is not stored.
+    /// Whether the run begins even if an earlier run of the same question could be joined or continued. Not stored, because
+    /// it matters only at the beginning.
     #[serde(skip)]
     pub fresh: bool,
-    /// What may be spent in a day besides, by the settings in force when the run began.
+    /// The limits of a day in force when the run began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<DayLimit>,
-    /// What the reader should know of the plan itself.
+    /// Warnings about the plan itself.
     #[serde(default)]
     pub warnings: Vec<Warning>,
 }
 
 impl RunPlan {
-    /// Fills in what the request leaves open, or says what is wrong with it: also that it may cost more than its budget.
+    /// Resolves a request. Fails if it is wrong, or if its worst case exceeds the budget.
     pub fn resolve(request: RunRequest, terms: &Terms<'_>, identity: Identity) -> Result<Self, Failure> {
         let plan = Self::draft(request, terms, identity)?;
         budget::check("the run", plan.worst_case, plan.budget)?;
         Ok(plan)
     }
 
-    /// The same for whoever judges the worst case against the budget itself.
+    /// Resolves a request without checking the budget, for callers that check it themselves.
     pub fn draft(request: RunRequest, terms: &Terms<'_>, identity: Identity) -> Result<Self, Failure> {
         let defaults = terms.defaults;
         check_prompt(&request.messages, defaults.prompt_chars_max)?;
-        let choice = Choice::of(&request, defaults)?;
+        let sampling = Sampling::of(&request, defaults)?;
         let mut warnings = Vec::new();
-        let seats = resolve_panel(&request, terms, &choice, &mut warnings)?;
-        let synthesizers = resolve_chain(&request, terms, &choice)?;
+        let seats = resolve_panel(&request, terms, &sampling, &mut warnings)?;
+        let synthesizers = resolve_chain(&request, terms, &sampling)?;
         let mut timers = defaults.timers;
         timers.run_ms = request.deadline_ms.unwrap_or(timers.run_ms);
         let question = question(&request.messages);
@@ -238,8 +237,11 @@ impl RunPlan {
         resolved.choice.check_seats(&seats)?;
         let plan_hash = hash(&request, terms, resolved.choice);
         let StrategyChoice { strategy, options } = resolved.choice;
-        let seats =
-            if strategy.samples_one_model() { samples::of(seats, options, &mut warnings) } else { seats };
+        let seats = if strategy.samples_one_model() {
+            samples::sampled_panel(seats, options, &mut warnings)
+        } else {
+            seats
+        };
         let mut plan = Self {
             version: VERSION,
             run_id: identity.run_id,
@@ -278,12 +280,12 @@ impl RunPlan {
         StrategyChoice { strategy: self.strategy, options: self.strategy_options }
     }
 
-    /// The text of the last message: what is asked now.
+    /// The text of the last message, which is the question.
     pub fn question(&self) -> String {
         question(&self.messages)
     }
 
-    /// What every seat is sent, in bytes of text that cost as much; some are told more.
+    /// The size of the conversation in bytes, with files as the text they count as. Persona prompts come on top.
     pub fn input_bytes(&self) -> u64 {
         self.messages.iter().map(Message::weight_bytes).sum()
     }
@@ -306,11 +308,11 @@ fn question(messages: &[Message]) -> String {
     messages.last().map(|message| message.texts().collect::<Vec<_>>().join("\n")).unwrap_or_default()
 }
 
-/// What is asked, without who asks and under which name, how long the asker's client waits, and what is not for a request
-/// to say: timers, retries, the limits of a day.
+/// The plan hash. It leaves out the principal, the idempotency key and the client timeout, and what a request cannot set:
+/// timers, retries and the limits of a day.
 fn hash(request: &RunRequest, terms: &Terms<'_>, choice: StrategyChoice) -> String {
     let defaults = terms.defaults;
-    // Taken apart whole, so that whoever adds a field decides whether it is asked.
+    // Without `..`: whoever adds a field must decide whether it belongs into the hash.
     let RunRequest {
         messages,
         models,
@@ -339,9 +341,10 @@ fn hash(request: &RunRequest, terms: &Terms<'_>, choice: StrategyChoice) -> Stri
     let within = (deadline_ms, defaults.wait, budget.unwrap_or(defaults.budget));
     let kept = (store.unwrap_or(defaults.store), files.unwrap_or(defaults.files));
     let asked = (messages, who, how, within, kept);
-    // A persona is named in a reference, and its words may change while the name stays.
+    // A reference holds only the name of a persona, and its prompt may change while the name stays.
     let personas = personas_of(who.0, terms);
     let checker = defaults.checker.as_ref().filter(|_| choice.options.is_checked());
+    // A plan without personas and checker hashes as it did before there were any.
     let json = match (checker, personas.is_empty()) {
         (None, true) => serde_json::to_vec(&asked),
         (None, false) => serde_json::to_vec(&(asked, personas)),
@@ -350,7 +353,7 @@ fn hash(request: &RunRequest, terms: &Terms<'_>, choice: StrategyChoice) -> Stri
     blake3::hash(&json.expect("a request is plain data with string keys")).to_hex().to_string()
 }
 
-/// The personas that these references name, as far as there are such.
+/// The personas that these references name; unknown names are left out.
 fn personas_of<'a>(references: &[String], terms: &Terms<'a>) -> BTreeMap<&'a String, &'a Persona> {
     let named = references.iter().filter_map(|reference| parse(reference, terms).ok()?.options.persona);
     named.filter_map(|name| terms.defaults.personas.get_key_value(&name)).collect()
@@ -360,17 +363,17 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// The request's sampling wishes, checked.
+/// The sampling options of a request, checked.
 #[derive(Clone, Copy)]
-struct Choice {
+struct Sampling {
     temperature: Option<f64>,
     max_tokens: u32,
     effort: Option<Effort>,
-    /// What the calls read, in tokens.
+    /// The input of each call in tokens.
     input_tokens: u64,
 }
 
-impl Choice {
+impl Sampling {
     fn of(request: &RunRequest, defaults: &Defaults) -> Result<Self, Failure> {
         let usage = |message: &str| Err(Failure::new(Code::Usage, message));
         if request.temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
@@ -396,7 +399,7 @@ impl Choice {
         })
     }
 
-    /// The same for a seat that is told this besides.
+    /// The same for a seat with this persona prompt.
     fn with(self, persona_prompt: Option<&Arc<PersonaPrompt>>) -> Self {
         let system = persona_prompt.and_then(|prompt| prompt.system.as_ref());
         let besides = system.map_or(0, |system| tokens_in(system.len() as u64));
@@ -421,7 +424,7 @@ fn check_prompt(messages: &[Message], chars_max: usize) -> Result<(), Failure> {
 fn resolve_panel(
     request: &RunRequest,
     terms: &Terms<'_>,
-    choice: &Choice,
+    sampling: &Sampling,
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<Seat>, Failure> {
     let typed = request.models.is_some();
@@ -430,18 +433,20 @@ fn resolve_panel(
     for reference in references {
         let mut entry = parse(reference, terms)?;
         let persona_prompt = persona::assume(&mut entry, &terms.defaults.personas)?;
-        let choice = choice.with(persona_prompt.as_ref());
+        let sampling = sampling.with(persona_prompt.as_ref());
         if let Err(unknown) = known(&entry.model, terms) {
-            // A dead model from the settings fails its own seat; one typed in this call is refused.
+            // An unknown model of the settings fails its seat only; one that was typed is refused.
             if typed {
                 return Err(unknown);
             }
             warnings.push(Warning::of("settings", &unknown));
         }
-        check_fit(&entry, terms, &choice, warnings);
+        check_fit(&entry, terms, &sampling, warnings);
         for _ in 0..entry.count {
-            let seat =
-                Seat { persona_prompt: persona_prompt.clone(), ..seat(&entry, seats.len(), terms, &choice) };
+            let seat = Seat {
+                persona_prompt: persona_prompt.clone(),
+                ..seat(&entry, seats.len(), terms, &sampling)
+            };
             match seat.check_inputs(&request.messages) {
                 Err(unsupported) if typed => return Err(unsupported),
                 _ => seats.push(seat),
@@ -459,32 +464,31 @@ fn resolve_panel(
     Ok(seats)
 }
 
-/// What a request adds to a run that is there already. The numbers of its places are those of lists of their own.
+/// The seats and synthesizers a request adds to an existing run, each list numbered from 1.
 pub(crate) struct Addition {
     pub(crate) seats: Vec<Seat>,
     pub(crate) synthesizers: Vec<Seat>,
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// The seats and synthesizers that a request names for a run that asks these messages. A model of the settings is never
-/// added unasked.
-pub(crate) fn further(
+/// Resolves the seats and synthesizers a request adds to a run with these messages. The panel of the settings is not added.
+pub(crate) fn addition(
     request: &RunRequest,
     terms: &Terms<'_>,
     messages: &Arc<[Message]>,
 ) -> Result<Addition, Failure> {
     let request = RunRequest { messages: messages.to_vec(), ..request.clone() };
-    let choice = Choice::of(&request, terms.defaults)?;
+    let sampling = Sampling::of(&request, terms.defaults)?;
     let mut warnings = Vec::new();
     let seats = match &request.models {
-        Some(_) => resolve_panel(&request, terms, &choice, &mut warnings)?,
+        Some(_) => resolve_panel(&request, terms, &sampling, &mut warnings)?,
         None => Vec::new(),
     };
-    Ok(Addition { seats, synthesizers: resolve_chain(&request, terms, &choice)?, warnings })
+    Ok(Addition { seats, synthesizers: resolve_chain(&request, terms, &sampling)?, warnings })
 }
 
-/// The chain of synthesizers: one given by hand goes in front of the configured ones.
-fn resolve_chain(request: &RunRequest, terms: &Terms<'_>, choice: &Choice) -> Result<Vec<Seat>, Failure> {
+/// The chain of synthesizers: the one of the request, then those of the settings.
+fn resolve_chain(request: &RunRequest, terms: &Terms<'_>, sampling: &Sampling) -> Result<Vec<Seat>, Failure> {
     let mut chain: Vec<Seat> = Vec::new();
     let by_hand = request.synthesizer.as_ref();
     for reference in by_hand.into_iter().chain(&terms.defaults.synthesizers) {
@@ -493,11 +497,11 @@ fn resolve_chain(request: &RunRequest, terms: &Terms<'_>, choice: &Choice) -> Re
         if by_hand == Some(reference) {
             known(&entry.model, terms)?;
         }
-        // A synthesizer keeps its provider's own temperature: the caller's was meant for variety in the panel.
-        // It reads the answers of the panel too, at most as much as it can read at all.
-        let choice = Choice { temperature: None, input_tokens: u64::MAX, ..*choice };
+        // The temperature of the request is meant for variety in the panel; a synthesizer keeps its provider's default. It
+        // also reads the answers, whose length is unknown yet: `u64::MAX` stands for "as much as it can read".
+        let sampling = Sampling { temperature: None, input_tokens: u64::MAX, ..*sampling };
         if chain.iter().all(|seat| seat.model != entry.model) && chain.len() < SEATS_MAX {
-            chain.push(seat(&entry, chain.len(), terms, &choice));
+            chain.push(seat(&entry, chain.len(), terms, &sampling));
         }
     }
     Ok(chain)
@@ -506,7 +510,7 @@ fn resolve_chain(request: &RunRequest, terms: &Terms<'_>, choice: &Choice) -> Re
 fn parse(reference: &str, terms: &Terms<'_>) -> Result<PanelEntry, Failure> {
     let is_provider = |id: &str| terms.providers.iter().any(|known| known.0 == id);
     let mut entry = PanelEntry::parse(reference, default_provider(terms), is_provider)?;
-    // A suffix and a dated name are asked for as typed; only the `~` that a shell takes away is given back.
+    // A suffix or a dated id is sent as typed; only a `~` that the shell expanded is put back.
     let lost = info(&entry.model, terms).and_then(|info| info.id.strip_prefix('~'));
     let rest = lost.and_then(|id| entry.model.model.strip_prefix(id));
     if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':')) {
@@ -515,7 +519,7 @@ fn parse(reference: &str, terms: &Terms<'_>) -> Result<PanelEntry, Failure> {
     Ok(entry)
 }
 
-/// Whether the catalogue knows the model, as far as that can be said without a live one.
+/// Fails if a live catalogue lacks the model.
 fn known(model: &ModelRef, terms: &Terms<'_>) -> Result<(), Failure> {
     let listed = terms.catalogues.get(&model.provider).filter(|catalogue| catalogue.is_live());
     let Some(catalogue) = listed.filter(|_| info(model, terms).is_none()) else { return Ok(()) };
@@ -527,53 +531,53 @@ fn default_provider<'a>(terms: &Terms<'a>) -> &'a ProviderId {
     terms.providers.first().expect("there is always a default provider")
 }
 
-/// What is known of a model. A catalogue speaks for its provider only: another may use the same name at another
-/// price.
+/// The catalogue's entry for a model. Only the catalogue of its own provider counts: another provider may have the same
+/// name at another price.
 fn info<'a>(model: &ModelRef, terms: &Terms<'a>) -> Option<&'a ModelInfo> {
     terms.catalogues.get(&model.provider)?.find(&model.model)
 }
 
-/// Warns where the prompt may be longer than the model can read. Our count is an estimate on the high side, so the
-/// provider has the last word, and its refusal costs nothing.
-fn check_fit(entry: &PanelEntry, terms: &Terms<'_>, choice: &Choice, warnings: &mut Vec<Warning>) {
+/// Warns if the prompt may be longer than the model can read. The count is an estimate on the high side, so the provider
+/// decides; its refusal costs nothing.
+fn check_fit(entry: &PanelEntry, terms: &Terms<'_>, sampling: &Sampling, warnings: &mut Vec<Warning>) {
     let context_tokens = info(&entry.model, terms).and_then(|info| info.context_tokens);
-    let Some(context_tokens) = context_tokens.filter(|most| choice.input_tokens > *most) else { return };
+    let Some(context_tokens) = context_tokens.filter(|most| sampling.input_tokens > *most) else { return };
     warnings.push(Warning {
         code: Code::ContextLength,
         message: format!(
             "the prompt has about {} tokens; `{}` reads {context_tokens}",
-            choice.input_tokens, entry.model
+            sampling.input_tokens, entry.model
         ),
         next: Code::ContextLength.next().to_owned(),
     });
 }
 
-/// The output cap that leaves room for the prompt: routers and local servers refuse a call whose prompt and cap
-/// together exceed the context.
+/// The output cap that leaves room for the prompt. Routers and local servers refuse a call if prompt and cap together exceed
+/// the context.
 fn fitted(wanted: u32, context_tokens: Option<u64>, input_tokens: u64) -> u32 {
     let Some(context_tokens) = context_tokens.filter(|_| input_tokens != u64::MAX) else { return wanted };
     let room = u32::try_from(context_tokens.saturating_sub(input_tokens)).unwrap_or(u32::MAX);
     wanted.min(room.max(OUTPUT_TOKENS_MIN))
 }
 
-fn seat(entry: &PanelEntry, index: usize, terms: &Terms<'_>, choice: &Choice) -> Seat {
+fn seat(entry: &PanelEntry, index: usize, terms: &Terms<'_>, sampling: &Sampling) -> Seat {
     let info = info(&entry.model, terms);
-    let wanted = entry.options.max_tokens.unwrap_or(choice.max_tokens);
+    let wanted = entry.options.max_tokens.unwrap_or(sampling.max_tokens);
     let context_tokens = info.and_then(|info| info.context_tokens);
     let most = info.and_then(|info| info.output_tokens_max).and_then(|most| u32::try_from(most).ok());
     Seat {
         number: SeatNumber::at(index),
         model: entry.model.clone(),
-        temperature: entry.options.temperature.or(choice.temperature),
+        temperature: entry.options.temperature.or(sampling.temperature),
         max_tokens: fitted(
             most.map_or(wanted, |most| wanted.min(most.max(1))),
             context_tokens,
-            choice.input_tokens,
+            sampling.input_tokens,
         ),
-        effort: entry.options.effort.or(choice.effort),
+        effort: entry.options.effort.or(sampling.effort),
         strongest: entry.options.strongest,
         accuracy: entry.options.accuracy,
-        price: info.and_then(|info| info.price_at(choice.input_tokens)),
+        price: info.and_then(|info| info.price_at(sampling.input_tokens)),
         context_tokens,
         inputs: info.and_then(|info| info.inputs),
         json_mode: info.is_some_and(|info| info.json_mode),

@@ -1,4 +1,4 @@
-//! The panel of a strategy that asks one model several times. Pure.
+//! The panel of a strategy that samples one model several times.
 
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::request::strategy::StrategyOptions;
@@ -6,9 +6,13 @@ use crate::value::code::Code;
 use crate::value::next::Advice;
 use crate::value::warning::Warning;
 
-/// The seats of one model. A panel that is one already stands, unless another number of samples is set. Of another, the
-/// strongest seat, else the first, is held so many times, and a warning says whom that leaves out.
-pub(super) fn of(panel: Vec<Seat>, options: StrategyOptions, warnings: &mut Vec<Warning>) -> Vec<Seat> {
+/// Makes a panel of one model. A panel of one model stays as it is unless `samples` is set. Of another panel only the
+/// strongest seat, else the first, is sampled, and a warning names the models left out.
+pub(super) fn sampled_panel(
+    panel: Vec<Seat>,
+    options: StrategyOptions,
+    warnings: &mut Vec<Warning>,
+) -> Vec<Seat> {
     let chosen = panel.iter().find(|seat| seat.strongest).or_else(|| panel.first());
     let Some(chosen) = chosen.cloned() else { return panel };
     let mut left_out: Vec<&ModelRef> = Vec::new();
@@ -25,10 +29,10 @@ pub(super) fn of(panel: Vec<Seat>, options: StrategyOptions, warnings: &mut Vec<
     if !left_out.is_empty() {
         warnings.push(warning(&chosen.model, &left_out, count));
     }
-    // Seats of one model may differ in their options: that is kept as far as the number goes.
+    // Seats of one model may differ in their options; cycling keeps these differences.
     let pattern = if is_one_model { panel } else { vec![chosen] };
     let seats = pattern.into_iter().cycle().take(count).enumerate();
-    // None of them is the strongest: each would be waited for to its own deadline.
+    // A strongest seat is awaited until its own deadline; of equal samples none should be.
     seats.map(|(index, seat)| Seat { number: SeatNumber::at(index), strongest: false, ..seat }).collect()
 }
 

@@ -1,15 +1,15 @@
-//! The places of a plan: who sits there, and the most a request from there can cost.
+//! The caller slots of a plan: which model each calls, and the most a request can cost.
 
 use super::RunPlan;
 use crate::plan::budget;
 use crate::plan::caller_slot::CallerSlot;
-use crate::plan::step::{Step, StepKey, StepRole, longest};
+use crate::plan::step::{Step, StepKey, StepRole, longest_tokens};
 use crate::request::panel::Seat;
 use crate::value::money::PicoUsd;
 use crate::value::usage::tokens_in;
 
 impl RunPlan {
-    /// Who makes the call of a place.
+    /// The seat whose model a slot calls.
     pub fn seat_at(&self, slot: CallerSlot) -> Option<&Seat> {
         match slot {
             CallerSlot::Seat(number) => self.seats.get(number.index()),
@@ -19,12 +19,12 @@ impl RunPlan {
         }
     }
 
-    /// What the step of a place is for.
+    /// The role of the step in a slot; `None` for other slots.
     pub(crate) fn role_of(&self, slot: CallerSlot) -> Option<StepRole> {
         self.step_at(slot).map(|step| step.key.role)
     }
 
-    /// The step of a place, where it is one.
+    /// The step in a slot; `None` for other slots.
     pub(crate) fn step_at(&self, slot: CallerSlot) -> Option<&Step> {
         match slot {
             CallerSlot::Step(number) => self.steps.get(number.index()),
@@ -32,13 +32,13 @@ impl RunPlan {
         }
     }
 
-    /// The newest step of this kind.
+    /// The newest step with this key.
     pub(crate) fn step(&self, key: StepKey) -> Option<&Step> {
         self.steps.iter().rfind(|step| step.key == key)
     }
 
-    /// Who is called where none of them fails: these seats, then the first of `chain` where the strategy fuses, and those
-    /// of `steps` that are no spare ones.
+    /// The slots that are called if none of them fails: these seats, the first of `chain` if the strategy fuses, and those of
+    /// `steps` that are not spare.
     pub fn called<'a>(
         &self,
         asked: impl IntoIterator<Item = &'a Seat>,
@@ -51,7 +51,7 @@ impl RunPlan {
         asked.chain(fuser).chain(steps).collect()
     }
 
-    /// The most that calling these costs, as far as prices are known.
+    /// The worst case of these slots, as far as prices are known.
     pub fn worst_case_of<'a>(
         &self,
         asked: impl IntoIterator<Item = &'a Seat>,
@@ -61,23 +61,23 @@ impl RunPlan {
         self.called(asked, chain, steps).into_iter().filter_map(|slot| self.worst_request(slot)).sum()
     }
 
-    /// The most one request of this place can cost, where its price is known: a seat reads the question and what it is told
-    /// besides, a synthesizer and a step also what others have answered.
+    /// The most one request of this slot can cost; `None` if its price is unknown. A seat reads the conversation and its
+    /// persona prompt; a synthesizer or step reads answers as well.
     pub fn worst_request(&self, slot: CallerSlot) -> Option<PicoUsd> {
         let seat = self.seat_at(slot)?;
         let read = match slot {
             CallerSlot::Seat(_) => {
                 return budget::worst_call(seat, self.input_bytes() + seat.persona_prompt_bytes());
             }
-            // One answer alone is not fused.
+            // A single answer is not fused.
             CallerSlot::Synthesizer(_) if self.seats.len() < 2 => return seat.price.map(|_| PicoUsd::ZERO),
             CallerSlot::Synthesizer(_) => {
-                let answers = longest(
+                let answers = longest_tokens(
                     self.strategy_options,
                     &self.seats,
                     self.strategy_options.shown_max(self.seats.len()),
                 );
-                // An analysis made beforehand has the same cap as the text.
+                // A separate analysis, which is then read, has the same output cap as the text.
                 let analysis = if self.strategy_options.is_analysis_separate() { seat.max_tokens } else { 0 };
                 2 * tokens_in(self.input_bytes()) + answers + u64::from(analysis)
             }

@@ -1,8 +1,7 @@
-//! The calls a strategy may make beyond the panel and the synthesizers: a judge's verdict, a reviewer's ranking, a
-//! proposal that has read the others.
+//! Steps: the calls a strategy may make besides the panel and the synthesizers, such as judgements and revisions.
 //!
-//! Pure. Which there may be is known before anything is paid, from the strategy, the seats and the synthesizers alone: so they are part of
-//! the plan, of its worst case and of what is held against limits, and a run that is resumed finds what it has paid for.
+//! The strategy, the seats and the synthesizers determine the steps before anything is paid. So steps are part of the plan,
+//! of its worst case and of reservations, and a resumed run finds the calls it has paid for.
 
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
@@ -16,37 +15,36 @@ use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::usage::tokens_in;
 
-/// The most steps of one run in all its parts: as many as there are numbers for them.
+/// The most steps of one run in all its parts, limited by their numbers.
 const STEPS_MAX: usize = u16::MAX as usize;
 
-/// How often a text is begun before the panel is done: each may have been paid for in vain, and what comes so late that
-/// a third is given up is better waited for.
+/// The most early drafts of a run. Each may be paid for in vain; after three it is better to wait for the panel.
 const DRAFTS_MAX: u16 = 3;
 
-/// What a step is for.
+/// The role of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepRole {
-    /// Reads answers and says which is better.
+    /// Reads answers and decides which is better.
     Judge,
-    /// Ranks the answers of its fellows.
+    /// Ranks the answers of the other seats.
     Reviewer,
-    /// Says what the answers agree and differ in, for others to use.
+    /// Compares the answers for others to use.
     Analyst,
-    /// Answers again, having read the answers of the layer before.
+    /// Answers again after reading the previous layer.
     Proposer,
-    /// Holds its own answer against the others, and keeps or changes it.
+    /// Compares its answer with the others and keeps or changes it.
     Reviser,
-    /// Makes one text of all answers but one, to tell whether the result hangs on that one.
+    /// Makes a text without one of the answers, to find out whether the result depends on that one.
     Control,
-    /// Makes one text of the answers there are while others are waited for.
+    /// Makes a text of the answers that are in while others are awaited.
     Draft,
-    /// Says what each answer comes to, so that they can be counted.
+    /// Extracts the value of each answer, so that equal ones can be counted.
     Extractor,
 }
 
 impl StepRole {
-    /// The word used in JSON and pages.
+    /// Its name in JSON and pages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Judge => "judge",
@@ -60,7 +58,7 @@ impl StepRole {
         }
     }
 
-    /// What it does, in a word.
+    /// Its activity in one word.
     pub const fn task(self) -> &'static str {
         match self {
             Self::Judge => "judging",
@@ -76,7 +74,7 @@ impl StepRole {
 }
 
 impl StepRole {
-    /// Whether its whole reply is one JSON object: its prompt asks for that and nothing else.
+    /// Whether its prompt asks for a single JSON object.
     pub(crate) const fn replies_in_json(self) -> bool {
         match self {
             Self::Judge | Self::Reviewer | Self::Analyst | Self::Extractor => true,
@@ -85,24 +83,24 @@ impl StepRole {
     }
 }
 
-/// Names a step by what it is, so that whoever wants it made finds it in the plan.
+/// The key by which a strategy finds a step in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepKey {
-    /// What it is for.
+    /// Its role.
     pub role: StepRole,
-    /// Whose model is asked: that of a seat or of a synthesizer.
+    /// The seat or synthesizer whose model is called.
     pub by: CallerSlot,
-    /// Which of its calls in this role, from 1.
+    /// The number of the call in this role, from 1.
     pub round: u16,
 }
 
 impl StepKey {
-    /// A text that this synthesizer begins before the panel is done.
+    /// The key of an early draft of this synthesizer.
     pub(crate) const fn draft(by: SeatNumber, round: u16) -> Self {
         Self { role: StepRole::Draft, by: CallerSlot::Synthesizer(by), round }
     }
 
-    /// The text that this synthesizer makes without the answer of a seat.
+    /// The key of the text this synthesizer makes without the answer of one seat.
     pub(crate) fn control(by: SeatNumber, without: SeatNumber) -> Self {
         Self { role: StepRole::Control, by: CallerSlot::Synthesizer(by), round: without.0.into() }
     }
@@ -113,12 +111,12 @@ impl StepKey {
 pub struct Step {
     /// Its number in the run.
     pub number: StepNumber,
-    /// What it is.
+    /// Its key.
     #[serde(flatten)]
     pub key: StepKey,
-    /// The most it reads, in tokens.
+    /// The most input tokens.
     pub input_tokens_max: u64,
-    /// Whether it is made only in place of another: like a later synthesizer, it is not in the worst case.
+    /// Whether it only replaces a failed step. Like a later synthesizer, it is not in the worst case.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_spare: bool,
 }
@@ -133,25 +131,25 @@ pub(crate) fn planned(
     let options = choice.options;
     let (shown_max, prompt_tokens) = (options.shown_max(seats.len()), tokens_in(prompt_bytes));
     let mut planner = StepPlanner { seats, chain, options, shown_max, prompt_tokens, steps: Vec::new() };
-    // With one answer there is nothing to judge, to rank or to read.
+    // A single answer needs no further call.
     if seats.len() < 2 {
         return planner.steps;
     }
     match choice.strategy.calls() {
         Calls::None => {}
-        // The user's own check takes the judge's place.
+        // The check command replaces the judge.
         Calls::Verdict if options.is_checked() => {}
-        Calls::Verdict => planner.judged(choice.orders(), longest(options, seats, shown_max)),
+        Calls::Verdict => planner.judged(choice.orders(), longest_tokens(options, seats, shown_max)),
         Calls::Matches => {
             let count = u16::try_from(seats.len()).unwrap_or(u16::MAX);
             let matches = match options.format.unwrap_or_default() {
                 Format::Knockout => count - 1,
                 Format::League => (count - 1).saturating_mul(count) / 2,
             };
-            planner.judged(matches.saturating_mul(choice.orders()), longest(options, seats, 2));
+            planner.judged(matches.saturating_mul(choice.orders()), longest_tokens(options, seats, 2));
         }
         Calls::Reviews => planner.reviewed(),
-        // The panel is the first layer.
+        // The panel itself is layer 1.
         Calls::Layers => planner.asked_again(StepRole::Proposer, 2..=u16::from(options.layers())),
         Calls::Revisions => planner.asked_again(StepRole::Reviser, 1..=u16::from(options.rounds())),
     }
@@ -171,8 +169,8 @@ pub(crate) fn planned(
     planner.steps
 }
 
-/// The longest so many answers of these seats at their caps, as they are shown, in tokens.
-pub(crate) fn longest<'a>(
+/// The size in tokens of the `count` longest answers of these seats, as a reader is shown them.
+pub(crate) fn longest_tokens<'a>(
     options: StrategyOptions,
     seats: impl IntoIterator<Item = &'a Seat>,
     count: usize,
@@ -182,7 +180,7 @@ pub(crate) fn longest<'a>(
     caps.iter().take(count).sum()
 }
 
-/// Numbers the steps of a further part of a run on from those there are.
+/// Numbers the steps of a further part of a run after the `before` steps there are.
 pub(crate) fn number_on(steps: &mut [Step], before: usize) -> Result<(), Failure> {
     if before + steps.len() > STEPS_MAX {
         let message = format!("the run would have more than {STEPS_MAX} steps");
@@ -194,7 +192,7 @@ pub(crate) fn number_on(steps: &mut [Step], before: usize) -> Result<(), Failure
     Ok(())
 }
 
-/// Steps in the making.
+/// Collects the steps of a plan.
 struct StepPlanner<'a> {
     seats: &'a [Seat],
     chain: &'a [Seat],
@@ -206,7 +204,7 @@ struct StepPlanner<'a> {
 }
 
 impl StepPlanner<'_> {
-    /// The first judge that can reads answers of so many tokens, so many times.
+    /// `rounds` judgements by the first synthesizer that can; the others are spare.
     fn judged(&mut self, rounds: u16, answers_tokens: u64) {
         for (index, judge) in self.chain.iter().enumerate() {
             for round in 1..=rounds {
@@ -216,27 +214,27 @@ impl StepPlanner<'_> {
         }
     }
 
-    /// Every seat answers again in each round, having read the answers of the one before, as whoever it is asked to be.
+    /// One answer of every seat in each round, with the answers of the previous round and its persona prompt as input.
     fn asked_again(&mut self, role: StepRole, rounds: RangeInclusive<u16>) {
         for round in rounds {
             for seat in self.seats {
                 let key = StepKey { role, by: CallerSlot::Seat(seat.number), round };
-                let read = longest(self.options, self.seats, self.shown_max)
+                let read = longest_tokens(self.options, self.seats, self.shown_max)
                     + tokens_in(seat.persona_prompt_bytes());
                 self.push(key, read, false);
             }
         }
     }
 
-    /// The first synthesizer that can reads the answers once and says something of them.
+    /// One call of the first synthesizer that can, with the answers as input; the others are spare.
     fn read_once(&mut self, role: StepRole) {
         for (index, by) in self.chain.iter().enumerate() {
             let key = StepKey { role, by: CallerSlot::Synthesizer(by.number), round: 1 };
-            self.push(key, longest(self.options, self.seats, self.shown_max), index > 0);
+            self.push(key, longest_tokens(self.options, self.seats, self.shown_max), index > 0);
         }
     }
 
-    /// The first synthesizer that can makes a text without each of the answers it is shown; the round is the seat left out.
+    /// One text of the first synthesizer that can for each answer left out. The round is the seat left out.
     fn controlled(&mut self) {
         if self.shown_max < CONTROLLED_MIN {
             return;
@@ -249,7 +247,7 @@ impl StepPlanner<'_> {
         for (index, by) in self.chain.iter().enumerate() {
             for seat in self.seats {
                 let others = self.seats.iter().filter(|other| other.number != seat.number);
-                let read = longest(self.options, others, self.shown_max - 1);
+                let read = longest_tokens(self.options, others, self.shown_max - 1);
                 let key = StepKey::control(by.number, seat.number);
                 self.push(key, read, index > 0 || !counted.contains(&seat.number));
             }
@@ -262,24 +260,24 @@ impl StepPlanner<'_> {
         let rounds = u16::try_from(late).unwrap_or(u16::MAX).min(DRAFTS_MAX);
         for round in 1..=rounds {
             let key = StepKey::draft(by.number, round);
-            self.push(key, longest(self.options, self.seats, self.shown_max), false);
+            self.push(key, longest_tokens(self.options, self.seats, self.shown_max), false);
         }
     }
 
-    /// Each seat reads the answers of the others.
+    /// One ranking by each seat of the answers of the others.
     fn reviewed(&mut self) {
-        // Of two answers each would be the only one that the author of the other has to rank.
+        // With two answers, each author would rank a single one.
         if self.seats.len() < 3 {
             return;
         }
         for seat in self.seats {
             let key = StepKey { role: StepRole::Reviewer, by: CallerSlot::Seat(seat.number), round: 1 };
             let others = self.seats.iter().filter(|other| other.number != seat.number);
-            self.push(key, longest(self.options, others, self.seats.len()), false);
+            self.push(key, longest_tokens(self.options, others, self.seats.len()), false);
         }
     }
 
-    /// The question is counted twice, as for a synthesizer: the words around it are ours and short.
+    /// Adds a step. The question counts twice, which leaves room for the short prompt around it.
     fn push(&mut self, key: StepKey, answers_tokens: u64, is_spare: bool) {
         let number = StepNumber::at(self.steps.len());
         let input_tokens_max = 2 * self.prompt_tokens + answers_tokens;

@@ -1,6 +1,6 @@
-//! A journal in memory: for runs that are not to be stored, and for tests.
+//! A journal in memory, for runs that are not stored and for tests.
 //!
-//! It keeps nothing a reader could want after the run, so it is bounded by the runs under way.
+//! It drops a run when the run closes, so its size is bounded by the runs under way.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,10 +15,10 @@ use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::id::RunId;
 
-/// What was appended: one entry per commit.
+/// The events of a run: one entry per commit.
 pub type Commits = Vec<Vec<Recorded>>;
 
-/// Keeps the history of the runs under way.
+/// A journal of the runs under way.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryJournal {
     runs: Arc<Mutex<BTreeMap<RunId, Commits>>>,
@@ -26,12 +26,12 @@ pub struct MemoryJournal {
 }
 
 impl MemoryJournal {
-    /// A journal that also keeps closed runs, for looking at them afterwards.
+    /// A journal that keeps closed runs, for tests.
     pub fn keeping_closed() -> Self {
         Self { keep_closed: true, ..Self::default() }
     }
 
-    /// Whether a run of this name is under way here.
+    /// Whether the run is under way here.
     pub fn holds(&self, run_id: RunId) -> bool {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&run_id)
     }
@@ -55,7 +55,7 @@ impl Journal for MemoryJournal {
         let commits = self.commits(run_id);
         let lease = match commits.iter().flatten().last() {
             Some(newest) if newest.seq == seq => Ok(Lease { run_id, epoch: 2, next_seq: seq + 1 }),
-            Some(_) => Err(Failure::new(Code::Busy, format!("the run {run_id} has gone on"))),
+            Some(_) => Err(Failure::new(Code::Busy, format!("the run {run_id} has continued"))),
             None => Err(Failure::new(Code::RunNotFound, format!("there is no run `{run_id}`"))),
         };
         Box::pin(ready(lease))

@@ -1,7 +1,7 @@
-//! The engine's traits outward: how a model is called, how events become durable, and how an answer is checked.
+//! The traits the engine calls out through: `Caller` for models, `Journal` for events, `Checker` for answers.
 //!
-//! They are implemented by the provider, the store and the program; the engine holds them as trait objects, because one
-//! process serves many runs and the choice is made once, where the program is put together.
+//! The provider, the store and the program implement them. The engine holds trait objects, because the implementations are
+//! chosen once per process.
 
 pub mod memory;
 
@@ -24,40 +24,40 @@ use crate::value::money::PicoUsd;
 use crate::value::usage::Usage;
 use crate::value::warning::Warning;
 
-/// One request to one model, whole: nothing is looked up after this.
+/// One request to one model. It is complete: nothing else is looked up to send it.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The run it belongs to; sent as the session, so that a provider can keep its cache warm.
+    /// The run it belongs to; sent as the session, so that a provider can reuse its prompt cache.
     pub run_id: RunId,
-    /// Whose request, and which try.
+    /// The caller slot and the number of the try.
     pub attempt: Attempt,
-    /// Which model.
+    /// The model.
     pub model: ModelRef,
-    /// What is said to it.
+    /// The messages it gets.
     pub messages: Arc<[Message]>,
     /// Sampling temperature; `None` leaves it out.
     pub temperature: Option<f64>,
     /// Output cap in tokens, reasoning included.
     pub max_tokens: u32,
-    /// How hard the model is asked to think; `None` leaves it out.
+    /// Reasoning effort; `None` leaves it out.
     pub effort: Option<Effort>,
-    /// Whether the reply is to be one JSON object. Only where the model is known to keep to that.
+    /// Whether to ask for JSON mode; only for models known to have it.
     pub json: bool,
     /// The terms for the providers behind a router.
     pub routing: Arc<Routing>,
-    /// Optional fields of the request that the provider has rejected and that are left out.
+    /// Optional request fields to leave out, because the provider rejected them.
     pub without: Vec<String>,
 }
 
 /// A piece of a reply, in the order it came.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReplyPart {
-    /// The provider took the request; comes once, before any text, where the provider names its calls.
+    /// The provider accepted the request. Comes once, before any text, if the provider gives its calls ids.
     Accepted {
-        /// The provider's name for the call.
+        /// The provider's id of the call.
         generation_id: String,
     },
-    /// Bytes came that carry neither text nor reasoning, such as a keep-alive comment.
+    /// Bytes without text or reasoning, such as a keep-alive comment.
     Alive,
     /// Hidden reasoning. Its text is not kept.
     Reasoning,
@@ -67,20 +67,20 @@ pub enum ReplyPart {
     End(ReplyEnd),
 }
 
-/// What a provider says at the end of a reply.
+/// What a provider reports at the end of a reply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplyEnd {
     /// Why the model stopped.
     pub finish: Option<Finish>,
-    /// What it used.
+    /// Its token counts.
     pub usage: Usage,
-    /// What the provider says it cost.
+    /// Its cost, if the provider reports it.
     pub cost: Option<PicoUsd>,
     /// The model that answered.
     pub served_model: Option<String>,
-    /// The provider's name for the call, where it came only now.
+    /// The provider's id of the call, if it comes only now.
     pub generation_id: Option<String>,
-    /// The words with which the model declined, where the protocol marks them as such.
+    /// The text of a refusal, if the protocol marks it as such.
     pub refusal: Option<String>,
     /// Whether a filter of the provider stopped the answer, and not the model itself.
     pub filtered: bool,
@@ -96,20 +96,20 @@ pub struct ReplyStream {
 type OnTimeout = Box<dyn FnOnce(&Failure) + Send>;
 
 impl ReplyStream {
-    /// A reply of these parts.
+    /// A stream of these parts.
     pub fn new(parts: impl Stream<Item = Result<ReplyPart, Failure>> + Send + 'static) -> Self {
         Self { parts: Box::pin(parts), on_timeout: None }
     }
 
-    /// Has `learn` called where the reply is dropped because it was too slow, with what is said of that. A reply that
-    /// is dropped without was not wanted any more, which says nothing of who gives it.
+    /// Sets a function that is called with the failure if the reply is dropped for being too slow. A reply dropped without
+    /// such a call was no longer wanted, which is no fault of the model.
     #[must_use]
     pub fn with_on_timeout(mut self, learn: impl FnOnce(&Failure) + Send + 'static) -> Self {
         self.on_timeout = Some(Box::new(learn));
         self
     }
 
-    /// Says that the reply was too slow and is about to be dropped.
+    /// Reports that the reply is dropped for being too slow.
     pub fn timed_out(&mut self, failure: &Failure) {
         if let Some(learn) = self.on_timeout.take() {
             learn(failure);
@@ -131,8 +131,7 @@ impl std::fmt::Debug for ReplyStream {
     }
 }
 
-/// The right to send one request now. Dropping it gives the right back; sending keeps it until the reply is
-/// dropped.
+/// The permission to send one request now. It is returned when it is dropped, or when the reply of the sent request is.
 pub struct Permit {
     send: Box<dyn FnOnce() -> ReplyStream + Send>,
     stops_billing: bool,
@@ -144,15 +143,15 @@ impl Permit {
         Self { send: Box::new(send), stops_billing: true }
     }
 
-    /// Says whether closing the connection stops what the request costs. Where it does not, a run that is given up
-    /// still reads the reply to its end: it is paid for either way.
+    /// Sets whether closing the connection stops the cost of the request. If it does not, a cancelled run still reads the
+    /// reply to its end, because it is paid for either way.
     #[must_use]
     pub const fn with_stops_billing(mut self, stops_billing: bool) -> Self {
         self.stops_billing = stops_billing;
         self
     }
 
-    /// Whether closing the connection stops what the request costs.
+    /// Whether closing the connection stops the cost of the request.
     pub const fn stops_billing(&self) -> bool {
         self.stops_billing
     }
@@ -169,23 +168,24 @@ impl std::fmt::Debug for Permit {
     }
 }
 
-/// What a provider says of a request afterwards.
+/// The cost and usage of a request that a provider reports afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Charge {
-    /// What it cost.
+    /// Its cost.
     pub cost: PicoUsd,
-    /// What it used.
+    /// Its token counts.
     pub usage: Usage,
 }
 
-/// How a model is called.
+/// Calls models.
 pub trait Caller: Send + Sync + 'static {
-    /// Waits until the call may be sent: within the bounds of calls at once, past a shared wait. Fails where it
-    /// may never be, for instance because there is no key. Costs nothing and sends nothing.
+    /// Waits until the call may be sent: for a free connection, and for the end of a shared wait. Fails if it may never be
+    /// sent, for instance because there is no key. Sends nothing, so it costs nothing.
     fn admit(&self, call: Call) -> BoxFuture<'static, Result<Permit, Failure>>;
 
-    /// Asks the provider what a request cost that nobody heard the end of; `None` where it never says, and a failure
-    /// that is worth a retry where it does not say yet. `generation_id` is the provider's own name for the request. Bounded by the caller's own timers; costs nothing.
+    /// Asks the provider for the cost of a request whose end was not heard. `None` if the provider never tells, a retryable
+    /// failure if it does not know yet. `generation_id` is the provider's id of the request. The caller bounds the wait with
+    /// its own timers.
     fn look_up(
         &self,
         model: &ModelRef,
@@ -193,71 +193,69 @@ pub trait Caller: Send + Sync + 'static {
     ) -> BoxFuture<'static, Result<Option<Charge>, Failure>>;
 }
 
-/// An answer to be checked.
+/// An answer to check.
 #[derive(Clone, Debug)]
 pub struct AnswerToCheck {
-    /// Whose it is.
+    /// The seat that gave it.
     pub seat: SeatNumber,
-    /// Its whole text, as the model wrote it. A stranger's: it may be made to do harm to whoever runs it.
+    /// Its whole text, as the model wrote it. It is foreign code and may try to do harm when it is run.
     pub text: Arc<str>,
 }
 
-/// What a check says of an answer.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grade {
     /// Whether it passes.
     pub passed: bool,
-    /// How well, from 0 to 1, where the check says so. Counts only beside the scores of others that pass.
+    /// A score from 0 to 1, if the check gives one. It is compared only among answers that pass.
     pub score: Option<f64>,
-    /// What the check says of it for people.
+    /// The output of the check for people.
     pub said: Option<Arc<str>>,
 }
 
-/// The user's own way of telling whether an answer is right, such as running it.
+/// Checks answers in the user's own way, such as by running them.
 pub trait Checker: Send + Sync + 'static {
-    /// Checks one answer. Costs no money, so it may be done again. Fails where nothing can be said of the answer: the check could
-    /// not be run, or took longer than it may. Dropped where the run is given up or its time is over; whatever was started
-    /// for it then ends, too.
+    /// Checks one answer. It costs no money, so it may be repeated. Fails if the check could not run or ran too long. If the
+    /// run is cancelled or its time is over, the future is dropped and must end whatever it started.
     fn check(&self, candidate: AnswerToCheck) -> BoxFuture<'static, Result<Grade, Failure>>;
 }
 
-/// The right to write one run's history. A store refuses an append whose epoch is not its newest, so a process
-/// that was paused and overtaken cannot write over its successor.
+/// The right to append to one run. A store refuses an append whose epoch is not the newest, so a process that was paused
+/// and overtaken cannot write over its successor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// Which run.
+    /// The run.
     pub run_id: RunId,
-    /// Grows by one with every process that takes the run over.
+    /// Grows by one with each process that takes the run over.
     pub epoch: u64,
     /// The number the next event gets.
     pub next_seq: u64,
 }
 
-/// How events become durable.
+/// Makes events durable.
 pub trait Journal: Send + Sync + 'static {
-    /// Takes the right to write a new run's history. Nothing need be durable yet: the plan becomes so with the
-    /// first append.
+    /// Opens a new run. The plan need not be durable before the first append.
     fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>>;
 
-    /// Takes over the history of a run whose process is gone, or that is over; whoever had it is refused from now on.
-    /// Fails with `busy`, and leaves the run as it is, where more has happened in it than its event `seq`: what the caller
-    /// knows of it is not all there is, so seats could be asked again that have answered.
+    /// Takes over a run that is closed or whose process is gone. The previous holder is refused from now on. Fails with
+    /// `busy` and changes nothing if the run has events after `seq`: the caller does not know all of it and might ask seats
+    /// again that have answered.
     fn reopen(&self, run_id: RunId, seq: u64) -> BoxFuture<'static, Result<Lease, Failure>>;
 
-    /// Makes the events durable, all or none, in one commit. The caller goes on only when they are.
+    /// Makes the events durable in one commit, all or none.
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>>;
 
-    /// What whoever reads the run is to know of how its events are kept, once some of them could not be kept as usual.
+    /// A warning for readers of the run, if its events could not be kept as usual.
     fn notice(&self, _run_id: RunId) -> Option<Warning> {
         None
     }
 
-    /// Whether the day's limits of a run hold one more request of this place. Asked before each request of a run with limits
-    /// that has begun: a provider may bill more than its prices say. What has happened is durable by then.
+    /// Fails if the limits of the day do not allow one more request of this slot. Called before each request after the first,
+    /// once all earlier events are durable, because a provider may bill more than its prices say.
     fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>>;
 
-    /// Keeps the text of a reply on its way, in place of what was kept of it before. Best effort: it is never
-    /// waited for on a path that costs the user time.
+    /// Keeps the text of a streaming reply, in place of its earlier checkpoint. Best effort: no path that costs the user time
+    /// waits for it.
     fn checkpoint(
         &self,
         lease: Lease,

@@ -1,4 +1,4 @@
-//! What is known of the models: names, prices, limits. A plain value; who fetched it is another's business.
+//! The catalogue of models with their names, prices and limits, as a plain value.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::request::AttachmentKind;
 use crate::value::money::PicoUsd;
 use crate::value::nearest::nearest;
 
-/// What a model's tokens cost.
+/// The price of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
     /// For each token sent.
@@ -25,19 +25,19 @@ impl Price {
     }
 }
 
-/// Another price, under a condition.
+/// A price that applies under a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriceOverride {
-    /// Holds for calls with more tokens sent than this; `None` where it holds at certain hours, which nobody can
-    /// know before the call.
+    /// Applies to calls with more input tokens than this. `None` if it applies at certain hours, which cannot be known
+    /// before the call.
     pub above_input_tokens: Option<u64>,
-    /// For each token sent, where it differs.
+    /// For each token sent, if it differs.
     pub input: Option<PicoUsd>,
-    /// For each token received, where it differs.
+    /// For each token received, if it differs.
     pub output: Option<PicoUsd>,
 }
 
-/// Which files a model takes beside text.
+/// The kinds of files a model takes besides text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Inputs {
@@ -48,7 +48,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Whether files of this kind are taken.
+    /// Whether the model takes files of this kind.
     pub const fn takes(self, kind: AttachmentKind) -> bool {
         match kind {
             AttachmentKind::Image => self.image,
@@ -60,37 +60,37 @@ impl Inputs {
 /// One model of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelInfo {
-    /// The name it is called by, a leading `~` included.
+    /// Its id in calls, with a leading `~` for an alias.
     pub id: String,
-    /// Further names it is called by, such as one with the day of its release; empty where there are none.
+    /// Further ids, such as one with the day of its release.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_ids: Vec<String>,
     /// Its name for people.
     pub name: String,
-    /// The model an alias stands for at the moment.
+    /// The model an alias points to now.
     pub alias_of: Option<String>,
     /// Tokens it can read and write together.
     pub context_tokens: Option<u64>,
     /// Tokens it can write at most.
     pub output_tokens_max: Option<u64>,
-    /// What it costs; `None` where the price varies.
+    /// Its price; `None` if it varies.
     pub price: Option<Price>,
-    /// Where it costs something else, in the order in which these are applied.
+    /// Prices for special cases, in the order in which they apply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub price_overrides: Vec<PriceOverride>,
-    /// Which files it takes, where the list says.
+    /// The kinds of files it takes, if the list says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Inputs>,
-    /// Whether it can be held to replying with JSON, as far as the list says.
+    /// Whether the list says that it has a JSON mode.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub json_mode: bool,
-    /// The last day it is offered, as `YYYY-MM-DD`, where that is known.
+    /// The last day it is offered, as `YYYY-MM-DD`, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_on: Option<String>,
 }
 
 impl ModelInfo {
-    /// A model of which only the name is known.
+    /// A model of which only the id is known.
     pub fn named(id: impl Into<String>) -> Self {
         let id = id.into();
         Self {
@@ -108,8 +108,8 @@ impl ModelInfo {
         }
     }
 
-    /// What a call with so many tokens sent costs a token. Where the hour decides, the dearer price: an estimate
-    /// may be too high, a budget may not be.
+    /// The price of a call with this many input tokens. If the price depends on the hour, the higher one: an estimate may be
+    /// too high, but a run must not exceed its budget.
     pub fn price_at(&self, input_tokens: u64) -> Option<Price> {
         let applies = |it: &&PriceOverride| it.above_input_tokens.is_none_or(|above| input_tokens > above);
         let mut price = self.price?;
@@ -127,7 +127,7 @@ impl ModelInfo {
     }
 }
 
-/// The models known, and whether the list is the provider's own of today.
+/// A list of models, and whether it is current.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     models: Vec<ModelInfo>,
@@ -135,12 +135,12 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// A list that was fetched (`live`) or carried along.
+    /// A list that was fetched from the provider (`live`) or came with the program.
     pub const fn new(models: Vec<ModelInfo>, live: bool) -> Self {
         Self { models, live }
     }
 
-    /// Whether a name missing here is certainly unknown.
+    /// Whether the list is current, so that a model missing in it does not exist.
     pub const fn is_live(&self) -> bool {
         self.live
     }
@@ -150,10 +150,9 @@ impl Catalogue {
         &self.models
     }
 
-    /// Finds a model by name. A leading `~` may be left out, because shells expand it. A name with a suffix that is
-    /// not listed, such as `:nitro`, is the model before the suffix: a router sorts its providers by it. Which of
-    /// them answers is not known before the call, so that price is an estimate: it may be more (`:nitro`, `:online`)
-    /// or less (`:floor`).
+    /// Finds a model by id. A leading `~` may be left out, because shells expand it. An id with an unlisted suffix such as
+    /// `:nitro` finds the model without it: by the suffix a router selects the provider. Its price is only an estimate,
+    /// because the call may cost more (`:nitro`, `:online`) or less (`:floor`).
     pub fn find(&self, name: &str) -> Option<&ModelInfo> {
         self.listed(name).or_else(|| self.find(name.rsplit_once(':')?.0))
     }
@@ -166,7 +165,7 @@ impl Catalogue {
             .or_else(|| models().find(|model| model.other_ids.iter().any(|id| id == name)))
     }
 
-    /// The known name most like an unknown one, where one is alike enough to be meant.
+    /// The listed id most similar to an unknown one, if one is similar enough.
     pub fn nearest(&self, name: &str) -> Option<&str> {
         nearest(name, self.models.iter().map(|model| &*model.id))
     }

@@ -1,34 +1,34 @@
-//! The names of a run's files, as far as they can be chosen: those of its answers and of its final text.
+//! The names of the answer files of a run and of its final text.
 //!
-//! What always holds: no name leaves its folder or hides in it, and no two files of a run share one, also where capitals
-//! do not count.
+//! Invariants: no name leaves its folder or is hidden in it, and no two files of a run have the same name, not even on file
+//! systems that ignore case.
 
 use serde::{Deserialize, Serialize};
 
 use crate::request::panel::{SEATS_MAX, SeatNumber};
 
-/// Stands for a seat's number.
+/// The placeholder for the seat number.
 const SEAT: &str = "{seat}";
-/// Stands for the name of a seat's model.
+/// The placeholder for the model of a seat.
 const MODEL: &str = "{model}";
-/// What the name of an answer ends with, before its extension, that stopped before its end.
+/// The ending, before the extension, of the name of a cut answer.
 const CUT: &str = "_cut";
-/// The longest name or pattern, in bytes: with a model's name in it, it stays below the 255 that file systems take.
+/// The longest name or pattern in bytes. With the name of a model in it, it stays below the 255 bytes of file systems.
 const NAME_BYTES_MAX: usize = 100;
-/// The names of a run's other files. Of those for earlier texts the first stands for all.
+/// The names of the other files of a run; the first of the earlier texts stands for all of them.
 const TAKEN: [&str; 3] = ["prompt.md", "run.json", "earlier_best_1.md"];
 
-/// What a run's answers and its final text are called as files.
+/// The names of the answer files of a run and of its final text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written")]
 pub struct FileNames {
-    /// The name of an answer, with `{seat}` and, where it is to stand there, `{model}`.
+    /// The pattern of answer files, with `{seat}` and optionally `{model}`.
     answer: String,
     /// The name of the final text.
     final_text: String,
 }
 
-/// The same as it is written, before it is checked.
+/// File names as stored, before they are checked.
 #[derive(Deserialize)]
 struct Written {
     answer: String,
@@ -50,7 +50,7 @@ impl Default for FileNames {
 }
 
 impl FileNames {
-    /// Takes a pattern for answers and the name of the final text. Fails with a sentence that says what is wrong.
+    /// File names from a pattern for answers and a name for the final text. The error is a sentence.
     pub fn new(answer: String, final_text: String) -> Result<Self, String> {
         check_answer(&answer)?;
         check_final_text(&final_text)?;
@@ -62,7 +62,7 @@ impl FileNames {
         Ok(Self { answer, final_text })
     }
 
-    /// The name of a seat's answer. `model` is the model's name as a part of a file name.
+    /// The name of the answer file of a seat. `model` is the model as a part of a file name.
     pub fn answer(&self, seat: SeatNumber, model: &str, is_cut: bool) -> String {
         let (stem, extension) = split_extension(&self.answer).expect("a pattern has an extension");
         let stem = stem.replace(SEAT, &seat.0.to_string()).replace(MODEL, model);
@@ -76,7 +76,7 @@ impl FileNames {
     }
 }
 
-/// Checks a pattern for the names of answers by itself. Fails with a sentence that says what is wrong.
+/// Checks a pattern for answer files. The error is a sentence.
 pub fn check_answer(pattern: &str) -> Result<(), String> {
     let Some((before, after)) = pattern.split_once(SEAT) else {
         return Err(format!("answers would share a name: put `{SEAT}` into it"));
@@ -98,7 +98,7 @@ pub fn check_answer(pattern: &str) -> Result<(), String> {
     }
 }
 
-/// Checks the name of the final text by itself. Fails with a sentence that says what is wrong.
+/// Checks the name of the final text. The error is a sentence.
 pub fn check_final_text(name: &str) -> Result<(), String> {
     check_name(name)?;
     let lower = name.to_ascii_lowercase();
@@ -108,7 +108,7 @@ pub fn check_final_text(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether it can be a file's name on any system, and says what kind of file it is.
+/// Fails unless the name is valid on every system and has an extension.
 fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     if !name.bytes().all(is_plain) {
@@ -130,7 +130,7 @@ fn split_extension(name: &str) -> Option<(&str, &str)> {
     name.rsplit_once('.').filter(|(stem, extension)| !stem.is_empty() && !extension.is_empty())
 }
 
-/// Whether an answer named by this pattern may have this name, whole or cut, for some seat and some model.
+/// Whether the answer of some seat and model, whole or cut, has this name under the pattern.
 fn could_be(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.to_ascii_lowercase(), name.to_ascii_lowercase());
     let whole = name.replacen(&format!("{CUT}."), ".", 1);

@@ -1,4 +1,4 @@
-//! What a caller may ask. Everything but the messages may be left out; [`crate::plan`] fills in the rest.
+//! A request: the messages and options of one question. [`crate::plan`] fills in what it leaves open.
 
 pub mod catalogue;
 pub mod file_names;
@@ -16,19 +16,19 @@ use serde::{Deserialize, Serialize};
 use crate::value::money::PicoUsd;
 use crate::value::usage::BYTES_PER_TOKEN;
 
-/// What a picture is counted as. Large ones come to some 1,600 tokens at the labs that publish a formula.
+/// The tokens a picture is counted as. By the published formulas, large pictures take about 1,600.
 const IMAGE_TOKENS: u64 = 2_000;
-/// The most a document is counted as: a hundred pages, which is where providers stop, at 3,000 tokens each. Below
-/// that its bytes are counted like text, which for a compressed page is near and for a scan is too much.
+/// The most tokens a document is counted as: the hundred pages providers accept, at 3,000 tokens each. A smaller document
+/// counts by its bytes like text, which is near for compressed pages and too much for scans.
 const DOCUMENT_TOKENS_MAX: u64 = 300_000;
 
 /// Who speaks in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Instructions that stand above the conversation.
+    /// Instructions for the whole conversation.
     System,
-    /// The person asking.
+    /// The person who asks.
     User,
     /// A model, earlier in the conversation.
     Assistant,
@@ -40,14 +40,14 @@ pub enum Role {
 pub enum Part {
     /// Plain text.
     Text {
-        /// The text, exactly as it is to be sent.
+        /// The text, sent exactly as it is.
         text: String,
     },
     /// A picture or a document.
     File(Attachment),
 }
 
-/// A file that goes along with a message, as it is.
+/// A file sent unchanged with a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
     /// Its name, without a folder.
@@ -58,18 +58,18 @@ pub struct Attachment {
     pub base64: Arc<str>,
 }
 
-/// What a file is to a model.
+/// How a model treats a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AttachmentKind {
     /// A picture.
     Image,
-    /// Pages: a PDF.
+    /// A document with pages, such as a PDF.
     Document,
 }
 
 impl AttachmentKind {
-    /// The word for people.
+    /// Its name in messages.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Image => "image",
@@ -79,7 +79,7 @@ impl AttachmentKind {
 }
 
 impl Attachment {
-    /// What it is to a model: a picture by its media type, everything else a document.
+    /// Its kind by media type: an image, else a document.
     pub fn kind(&self) -> AttachmentKind {
         if self.media_type.starts_with("image/") { AttachmentKind::Image } else { AttachmentKind::Document }
     }
@@ -90,7 +90,7 @@ impl Attachment {
         (self.base64.len() / 4 * 3).saturating_sub(padding) as u64
     }
 
-    /// Bytes of text that cost about as many tokens, for estimates.
+    /// The bytes of text that take about as many tokens, for estimates.
     fn weight_bytes(&self) -> u64 {
         let tokens = match self.kind() {
             AttachmentKind::Image => IMAGE_TOKENS,
@@ -102,28 +102,28 @@ impl Attachment {
     }
 }
 
-/// How hard a model is asked to think. What a provider has no word for is the nearest it has.
+/// How much reasoning a model is asked for. A provider without a level gets the nearest it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
-    /// Not at all, where the model can do without.
+    /// No reasoning, if the model allows it.
     None,
-    /// As little as can be.
+    /// The least.
     Minimal,
     /// A little.
     Low,
-    /// As usual.
+    /// The usual amount.
     Medium,
     /// Much.
     High,
     /// Very much.
     Xhigh,
-    /// As much as can be.
+    /// The most.
     Max,
 }
 
 impl Effort {
-    /// Every effort, from none to all.
+    /// All levels, from none to the most.
     pub const ALL: &[Self] =
         &[Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
 
@@ -140,8 +140,8 @@ impl Effort {
         }
     }
 
-    /// The nearest of those a provider has words for; of two as near, the greater, so that thinking is not switched off
-    /// by rounding. Itself where there are none.
+    /// The nearest level a provider accepts. Of two equally near ones it is the higher, so that rounding does not switch
+    /// reasoning off. Without accepted levels it is this one.
     #[must_use]
     pub fn nearest(self, accepted: &[Self]) -> Self {
         let distance = |other: Self| (other as u8).abs_diff(self as u8);
@@ -150,7 +150,7 @@ impl Effort {
         nearest.unwrap_or(self)
     }
 
-    /// Finds an effort by its word.
+    /// The level with this word.
     pub fn by_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|effort| effort.word() == word)
     }
@@ -161,7 +161,7 @@ impl Effort {
 pub struct Message {
     /// Who speaks.
     pub role: Role,
-    /// What is said, in order.
+    /// Its parts, in order.
     pub parts: Vec<Part>,
 }
 
@@ -192,7 +192,7 @@ impl Message {
         self.texts().map(|text| text.len() as u64).sum()
     }
 
-    /// What the message weighs as input: its text, and text that would cost as much as its files.
+    /// The size of the message as input, in bytes: its text, and the text its files count as.
     pub fn weight_bytes(&self) -> u64 {
         self.text_bytes() + self.files().map(Attachment::weight_bytes).sum::<u64>()
     }
@@ -211,7 +211,7 @@ pub enum StoreMode {
     None,
 }
 
-/// One question and the caller's wishes. `None` means "as the settings say".
+/// One question and its options. `None` means the value of the settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRequest {
     /// The conversation; the last message is the question.
@@ -220,15 +220,15 @@ pub struct RunRequest {
     pub models: Option<Vec<String>>,
     /// A model reference to put in front of the configured synthesizers, as typed.
     pub synthesizer: Option<String>,
-    /// How answers become one text, by name.
+    /// The strategy and its options, as typed.
     pub strategy: Option<String>,
     /// Sampling temperature, 0 to 2. Left to each provider when `None`.
     pub temperature: Option<f64>,
     /// Output cap of each call in tokens, reasoning included.
     pub max_tokens: Option<u32>,
-    /// How hard the panel is asked to think. Left to each model when `None`.
+    /// The reasoning effort of the panel. Left to each model when `None`.
     pub effort: Option<Effort>,
-    /// The time the whole run may take, in milliseconds.
+    /// The deadline of the whole run, in milliseconds.
     pub deadline_ms: Option<u64>,
     /// The client timeout in milliseconds, if it is known. Named in JSON as in the settings.
     #[serde(rename = "client_wall_ms")]
@@ -239,19 +239,19 @@ pub struct RunRequest {
     pub store: Option<StoreMode>,
     /// Whether answers are also written as files.
     pub files: Option<bool>,
-    /// Who asks. Questions of different askers are never taken for the same.
+    /// The principal who asks. Equal questions of different principals are different questions.
     #[serde(default)]
     pub asked_by: Option<String>,
-    /// The caller's own name for this question: asked again under it, the same run is given, whenever that is.
+    /// The idempotency key: a question asked again with the same key returns the same run, whenever that is.
     #[serde(default)]
     pub idempotency_key: Option<String>,
-    /// Whether all of it is asked anew, although an earlier run of the same question has answers or is under way.
+    /// Whether to ask anew even if an earlier run of the same question has answers or is under way.
     #[serde(default)]
     pub fresh: bool,
 }
 
 impl RunRequest {
-    /// Asks one question, everything else by default.
+    /// A request with this prompt and no options.
     pub fn prompt(prompt: impl Into<String>) -> Self {
         Self { messages: vec![Message::text(Role::User, prompt)], ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Who is asked: model references as people write them, and the seats they become.
+//! Model references as people write them, and the seats they become.
 //!
 //! A reference is written `[provider:]model[*N][@key=value,...]`. The part before the first `:` is a provider
 //! only if it is a configured provider's id, so `google/gemma-4:free` needs no quoting.
@@ -15,14 +15,14 @@ use crate::value::code::Code;
 
 /// The most seats one panel may have.
 pub const SEATS_MAX: usize = 64;
-/// The longest model name that is read, in bytes. The longest known is under 80.
+/// The longest accepted model name in bytes. The longest known is under 80.
 const MODEL_BYTES_MAX: usize = 200;
 
-/// Stands between a seat's own system message and the caller's.
-const BETWEEN: &str = "\n\n";
+/// Separates the system message of a seat from that of the caller.
+const SEPARATOR: &str = "\n\n";
 
-/// The provider that a reference means when it names none, and that is left out when one is shown.
-pub const UNSAID: &str = "openrouter";
+/// The provider of a reference that names none. Rendered references leave it out.
+pub const DEFAULT_PROVIDER: &str = "openrouter";
 
 /// Names a configured provider, such as `openrouter`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -38,38 +38,38 @@ impl std::fmt::Display for ProviderId {
 /// A model at a provider.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ModelRef {
-    /// Where it is called.
+    /// The provider that serves it.
     pub provider: ProviderId,
-    /// Its name there, a leading `~` included where the catalogue has one.
+    /// Its name at the provider, with a leading `~` if the catalogue has one.
     pub model: String,
 }
 
 impl ModelRef {
-    /// Whether both are of one vendor, as far as their names tell: what stands before the first `/`, else the provider.
+    /// Whether both models are of the same vendor, judged by their names.
     pub fn has_vendor_of(&self, other: &Self) -> bool {
-        self.maker().0 == other.maker().0
+        self.vendor_and_name().0 == other.vendor_and_name().0
     }
 
-    /// Its vendor, and its name there. Where the name does not tell, the provider is the vendor; a router's `:free` and the
-    /// like are ways to be served, not other models, and a `~` names an alias.
-    pub(crate) fn maker(&self) -> (&str, &str) {
+    /// The vendor and its name for the model. The vendor is the part before the first `/`, else the provider. A `~` marks an
+    /// alias and does not count; nor does a router's suffix such as `:free`, which names a way to serve the model.
+    pub(crate) fn vendor_and_name(&self) -> (&str, &str) {
         let named = self.model.trim_start_matches('~');
         let (vendor, name) = named.split_once('/').unwrap_or((&self.provider.0, named));
-        let served = if self.provider.0 == UNSAID { name.split(':').next() } else { None };
+        let served = if self.provider.0 == DEFAULT_PROVIDER { name.split(':').next() } else { None };
         (vendor, served.unwrap_or(name))
     }
 }
 
 impl std::fmt::Display for ModelRef {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.provider.0 == UNSAID {
+        if self.provider.0 == DEFAULT_PROVIDER {
             return out.write_str(&self.model);
         }
         write!(out, "{}:{}", self.provider, self.model)
     }
 }
 
-/// Options that hold for one entry only.
+/// The options of one model reference.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeatOptions {
     /// Sampling temperature.
@@ -78,7 +78,7 @@ pub struct SeatOptions {
     /// Output cap in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// How hard it is asked to think.
+    /// Reasoning effort.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
     /// Whether this seat is waited for until its own deadline.
@@ -90,30 +90,30 @@ pub struct SeatOptions {
     /// The name of its persona.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persona: Option<String>,
-    /// What it is asked to argue from.
+    /// Its stance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stance: Option<Stance>,
 }
 
 impl SeatOptions {
-    /// Takes from others what these leave open.
-    pub(crate) fn lay_over(&mut self, others: &Self) {
-        self.temperature = self.temperature.or(others.temperature);
-        self.max_tokens = self.max_tokens.or(others.max_tokens);
-        self.effort = self.effort.or(others.effort);
-        self.strongest |= others.strongest;
-        self.stance = self.stance.take().or_else(|| others.stance.clone());
+    /// Fills the options that are not set from `defaults`.
+    pub(crate) fn fill_from(&mut self, defaults: &Self) {
+        self.temperature = self.temperature.or(defaults.temperature);
+        self.max_tokens = self.max_tokens.or(defaults.max_tokens);
+        self.effort = self.effort.or(defaults.effort);
+        self.strongest |= defaults.strongest;
+        self.stance = self.stance.take().or_else(|| defaults.stance.clone());
     }
 }
 
 /// A model reference as written, before its seats are numbered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PanelEntry {
-    /// Which model.
+    /// The model.
     pub model: ModelRef,
-    /// How many seats it holds.
+    /// How many seats the model holds.
     pub count: usize,
-    /// What holds for these seats only.
+    /// The options of these seats.
     pub options: SeatOptions,
 }
 
@@ -123,12 +123,12 @@ pub struct PanelEntry {
 pub struct SeatNumber(pub u8);
 
 impl SeatNumber {
-    /// The number of the place that lies here in a list of all places. A list never has more than there are numbers.
+    /// The number of the entry at `index` of a list. No list is longer than there are numbers.
     pub fn at(index: usize) -> Self {
         Self(u8::try_from(index + 1).unwrap_or(u8::MAX))
     }
 
-    /// Where the seat lies in a list of all seats.
+    /// Its index in a list of all seats.
     pub const fn index(self) -> usize {
         self.0 as usize - 1
     }
@@ -140,10 +140,10 @@ impl std::fmt::Display for SeatNumber {
     }
 }
 
-/// One place on the panel, with everything resolved that its calls need.
+/// One seat on the panel or in the chain of synthesizers, with everything resolved that its calls need.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seat {
-    /// Which seat; a synthesizer's place in its chain is counted the same way.
+    /// Its number on the panel or in the chain of synthesizers, from 1.
     pub number: SeatNumber,
     /// Which model is asked.
     pub model: ModelRef,
@@ -151,7 +151,7 @@ pub struct Seat {
     pub temperature: Option<f64>,
     /// Output cap in tokens, reasoning included.
     pub max_tokens: u32,
-    /// How hard it is asked to think; `None` leaves it to the model.
+    /// Reasoning effort; `None` leaves it to the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
     /// Whether this seat is waited for until its own deadline.
@@ -160,14 +160,14 @@ pub struct Seat {
     /// How often it is right, by the user's own estimate: between 0 and 1, neither included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
-    /// The catalogue's price, where it has one.
+    /// The price of the catalogue, if it has one.
     pub price: Option<Price>,
-    /// How much the model can read and write together, in tokens, where the catalogue says.
+    /// How much the model can read and write together, in tokens, if the catalogue knows.
     pub context_tokens: Option<u64>,
-    /// Which files the model takes, where the catalogue says.
+    /// The kinds of files the model takes, if the catalogue knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Inputs>,
-    /// Whether the model can be held to replying with JSON, as far as the catalogue says.
+    /// Whether the catalogue says that the model has a JSON mode.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub json_mode: bool,
     /// Its persona and stance, if it has any. Stored under its first name.
@@ -187,7 +187,7 @@ impl Seat {
         let mut text = own.to_owned();
         let parts = match parts.split_first() {
             Some((Part::Text { text: callers }, further)) => {
-                text.push_str(BETWEEN);
+                text.push_str(SEPARATOR);
                 text.push_str(callers);
                 further
             }
@@ -200,7 +200,7 @@ impl Seat {
 
     /// The size of its own system message, in bytes of text.
     pub fn persona_prompt_bytes(&self) -> u64 {
-        self.system().map_or(0, |own| (own.len() + BETWEEN.len()) as u64)
+        self.system().map_or(0, |own| (own.len() + SEPARATOR.len()) as u64)
     }
 
     fn system(&self) -> Option<&str> {
@@ -214,7 +214,7 @@ impl Seat {
         Self { persona_prompt, ..self.clone() }
     }
 
-    /// Fails where a message holds a file that the model is known not to take.
+    /// Fails if a message holds a file the model is known not to take.
     pub fn check_inputs(&self, messages: &[Message]) -> Result<(), Failure> {
         let Some(inputs) = self.inputs else { return Ok(()) };
         let refused = messages.iter().flat_map(Message::files).find(|file| !inputs.takes(file.kind()));
@@ -231,7 +231,7 @@ impl Seat {
 }
 
 impl PanelEntry {
-    /// Reads a reference. `is_provider` tells the configured providers' ids; `default` is used when none is named.
+    /// Parses a reference. `is_provider` recognizes the configured provider ids; `default` is the provider if none is named.
     pub fn parse(
         text: &str,
         default: &ProviderId,
@@ -261,11 +261,11 @@ impl PanelEntry {
     }
 }
 
-/// The options, for a message.
+/// The names of all options, for messages.
 const OPTIONS: &str = "temperature, max_tokens, effort, strongest, accuracy, persona, stance";
-/// How the name of a persona is written.
+/// The syntax of a persona name, for messages.
 const NAME_WRITTEN: &str = "the name of a persona has 1 to 40 lower-case letters, digits or `-`";
-/// How a stance is written at a seat.
+/// The syntax of a stance in a reference, for messages.
 const STANCE_WRITTEN: &str = "`stance` is `for` or `against`; a persona may have one in words of its own";
 
 fn parse_count(text: &str, count: &str) -> Result<usize, Failure> {
@@ -311,7 +311,7 @@ fn parse_options(text: &str, options: &str) -> Result<SeatOptions, Failure> {
     Ok(read)
 }
 
-/// The words for efforts, for a message.
+/// The words of all efforts, for messages.
 fn efforts() -> String {
     Effort::ALL.iter().map(|effort| effort.word()).collect::<Vec<_>>().join(", ")
 }
@@ -321,7 +321,7 @@ fn parse_temperature(text: &str, value: &str) -> Result<f64, Failure> {
     temperature.ok_or_else(|| invalid(text, "`temperature` lies between 0 and 2"))
 }
 
-/// Nobody is always right or always wrong: that would outweigh all others together.
+/// Neither 0 nor 1 is allowed: such a vote would have infinite weight.
 fn parse_accuracy(text: &str, value: &str) -> Result<f64, Failure> {
     let accuracy = value.trim().parse().ok().filter(|value: &f64| *value > 0.0 && *value < 1.0);
     accuracy.ok_or_else(|| invalid(text, "`accuracy` lies between 0 and 1, such as 0.85"))

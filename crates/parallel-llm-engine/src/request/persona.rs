@@ -42,7 +42,7 @@ pub(crate) fn assume(
     let name = entry.options.persona.clone();
     let persona = name.as_deref().map(|name| find(name, personas)).transpose()?;
     if let Some(persona) = persona {
-        entry.options.lay_over(&persona.options);
+        entry.options.fill_from(&persona.options);
     }
     let stance = entry.options.stance.as_ref();
     if name.is_none() && stance.is_none() {

@@ -1,14 +1,13 @@
-//! What a router of models may do with a question: which providers may serve it, at what price, and what they may
-//! keep of it.
+//! Terms for routers: which providers may serve a question, at what price, and whether they may keep it.
 //!
-//! Plain values, stored with the plan, so that a run that is resumed is asked under the same terms. Only a provider
-//! that routes reads them; what each field becomes on the wire is its business.
+//! The terms are stored with the plan, so that a resumed run is asked under the same ones. Only the codec of a router reads
+//! them and decides what each becomes on the wire.
 
 use serde::{Deserialize, Serialize};
 
 use crate::value::money::PicoUsd;
 
-/// Terms for the providers behind a router. Empty: the router's own choice.
+/// Terms for the providers behind a router. Empty terms leave the choice to the router.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Routing {
@@ -21,30 +20,30 @@ pub struct Routing {
     /// Providers that may not serve.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
-    /// Whether others may serve when those of `order` cannot.
+    /// Whether other providers may serve if those of `order` cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallbacks: Option<bool>,
     /// Whether providers that keep questions may serve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_collection: Option<DataCollection>,
-    /// Whether only providers that retain nothing may serve.
+    /// Whether only providers with zero data retention may serve.
     #[serde(skip_serializing_if = "is_false")]
     pub zdr: bool,
-    /// The most a million tokens sent may cost.
+    /// The highest price of a million input tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_price_max: Option<PicoUsd>,
-    /// The most a million tokens received may cost.
+    /// The highest price of a million output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_price_max: Option<PicoUsd>,
-    /// The service tier to ask for, in the provider's word.
+    /// The service tier to ask for, by the provider's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<String>,
-    /// Which calls share a session, and with it a provider's prompt cache.
+    /// Which calls share a session, and so the prompt cache of a provider.
     pub session: Session,
 }
 
 impl Routing {
-    /// Whether questions are to stay private, which only a router can promise.
+    /// Whether the terms demand privacy, which only a router can grant.
     pub fn is_private(&self) -> bool {
         self.zdr || self.data_collection == Some(DataCollection::Deny)
     }
@@ -69,7 +68,7 @@ pub enum Session {
     Run,
     /// The calls of one seat.
     Seat,
-    /// None: no session is named.
+    /// No calls: the request names no session.
     Off,
 }
 

@@ -270,7 +270,7 @@ impl Row {
 /// Whose answers these are, as a row names them: each as `vendor/model`, in order.
 fn panel_of<'a>(models: impl Iterator<Item = &'a ModelRef>) -> Vec<String> {
     let named = models.map(|model| {
-        let (vendor, name) = model.maker();
+        let (vendor, name) = model.vendor_and_name();
         format!("{vendor}/{name}")
     });
     let mut panel: Vec<String> = named.collect();
@@ -312,7 +312,7 @@ fn is_day(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::panel::{ProviderId, SeatNumber, UNSAID};
+    use crate::request::panel::{DEFAULT_PROVIDER, ProviderId, SeatNumber};
 
     fn table(rows: &str) -> String {
         format!(r#"{{"version": 1, "set": "mine", "made": "2026-11-22", "later": true, "rows": [{rows}]}}"#)
@@ -368,7 +368,10 @@ mod tests {
             r#"{"form": "any", "agree": 3, "of": 3, "right": 5, "asked": 100}"#,
         ];
         let table = Table::read(table(&rows.join(", ")).as_bytes()).unwrap();
-        let model = |name: &str| ModelRef { provider: ProviderId(UNSAID.to_owned()), model: name.to_owned() };
+        let model = |name: &str| ModelRef {
+            provider: ProviderId(DEFAULT_PROVIDER.to_owned()),
+            model: name.to_owned(),
+        };
         let check = |models: [&str; 3], form, equal, expected| {
             let models = models.map(model);
             let agreement = Agreement { equal, of: 3, clusters: Vec::new(), unread: vec![SeatNumber(1)] };

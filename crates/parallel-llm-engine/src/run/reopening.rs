@@ -108,7 +108,7 @@ impl Reopening {
     ) -> Result<Self, Failure> {
         let plan = so_far.plan;
         let plan::Addition { mut seats, mut synthesizers, warnings } =
-            plan::further(request, terms, &plan.messages)?;
+            plan::addition(request, terms, &plan.messages)?;
         number(&mut seats, plan.seats.len(), SEATS_MAX)?;
         number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
         let has_checker = terms.defaults.checker.is_some();

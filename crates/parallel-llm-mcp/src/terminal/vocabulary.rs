@@ -7,7 +7,7 @@ pub const COMMAND_LINE: Vocabulary = Vocabulary { operation, argument, limit, au
 
 /// A choice of steps in the words of the command line.
 pub fn describe(steps: &[Next]) -> String {
-    next::say(steps, &COMMAND_LINE)
+    next::render(steps, &COMMAND_LINE)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a vocabulary: other doors lack names")]
@@ -200,7 +200,7 @@ mod tests {
         ];
         for (door, words) in doors {
             for steps in every_choice() {
-                let said = next::say(&steps, &words);
+                let said = next::render(&steps, &words);
                 assert_eq!(command(&said), None, "{door}: {steps:?} is said as {said}");
                 assert!(!said.is_empty() && !said.ends_with(['.', ' ']), "{door}: {said:?}");
             }
@@ -215,7 +215,7 @@ mod tests {
         for words in [*parallel_llm_mcp_door::vocabulary::of(&tenant), parallel_llm_http::failure::VOCABULARY]
         {
             for steps in every_choice() {
-                let said = next::say(&steps, &words);
+                let said = next::render(&steps, &words);
                 let described = OWNERS.into_iter().find(|word| said.contains(word));
                 assert_eq!(described, None, "{steps:?} is said as {said}");
                 let asks_the_owner = said.contains("the owner of this server");
@@ -230,7 +230,7 @@ mod tests {
         for steps in every_choice() {
             let said = describe(&steps);
             assert!(!said.is_empty() && !said.ends_with(['.', ' ']), "{said:?}");
-            assert!(next::say(&steps, &PLAIN).len() > 4);
+            assert!(next::render(&steps, &PLAIN).len() > 4);
         }
     }
 }

@@ -17,7 +17,7 @@ impl Remedy {
     pub fn render(&self, vocabulary: &Vocabulary) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            Self::Steps(steps) => next::say(steps, vocabulary),
+            Self::Steps(steps) => next::render(steps, vocabulary),
         }
     }
 }

@@ -312,7 +312,7 @@ impl Report {
         let of_seats = self.answers.iter_mut().filter_map(|seat| seat.error.as_mut());
         let of_calls = self.calls.iter_mut().filter_map(|call| call.error.as_mut());
         for error in self.error.iter_mut().chain(&mut self.warnings).chain(of_seats).chain(of_calls) {
-            error.next = next::say(&error.steps, vocabulary);
+            error.next = next::render(&error.steps, vocabulary);
         }
         self
     }
@@ -532,7 +532,7 @@ impl ErrorReport {
     /// The same error with its next step in a door's vocabulary.
     #[must_use]
     pub fn in_vocabulary(mut self, vocabulary: &Vocabulary) -> Self {
-        self.next = next::say(&self.steps, vocabulary);
+        self.next = next::render(&self.steps, vocabulary);
         self
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// What to do after a failure.
 pub fn next_step(failure: &Failure, vocabulary: &Vocabulary) -> String {
-    next::say(failure.next_steps(), vocabulary)
+    next::render(failure.next_steps(), vocabulary)
 }
 
 /// Replaces each member `next` of a stored value, such as an event or a plan, by its text. A member of that name that
@@ -23,7 +23,7 @@ pub fn render_next_steps(value: &mut Value, vocabulary: &Vocabulary) {
             for (name, member) in members {
                 let steps = (name == "next").then(|| Vec::<Next>::deserialize(&*member));
                 match steps {
-                    Some(Ok(steps)) => *member = Value::from(next::say(&steps, vocabulary)),
+                    Some(Ok(steps)) => *member = Value::from(next::render(&steps, vocabulary)),
                     _ => render_next_steps(member, vocabulary),
                 }
             }

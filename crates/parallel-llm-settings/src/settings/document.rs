@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use parallel_llm_engine::request::panel::UNSAID;
+use parallel_llm_engine::request::panel::DEFAULT_PROVIDER;
 use parallel_llm_engine::request::persona::Persona;
 use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 use parallel_llm_engine::{Failure, ProviderId};
@@ -65,7 +65,8 @@ pub(super) struct Own<'a> {
 impl<'a> Own<'a> {
     /// `usual` is what holds from call to call, `layer` what holds for this one.
     pub(super) fn new(usual: &Layer, layer: &'a Layer, user: &'a Document) -> Self {
-        let mut own = Self { layer, user, readers: BTreeSet::from([ProviderId(UNSAID.to_owned())]) };
+        let mut own =
+            Self { layer, user, readers: BTreeSet::from([ProviderId(DEFAULT_PROVIDER.to_owned())]) };
         let lists = [usual, layer]
             .into_iter()
             .flat_map(|layer| [Setting::Panel, Setting::Synthesizer].map(|setting| layer.list(setting)));

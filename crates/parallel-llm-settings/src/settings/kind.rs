@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::request::panel::{PanelEntry, ProviderId, SEATS_MAX, UNSAID};
+use parallel_llm_engine::request::panel::{DEFAULT_PROVIDER, PanelEntry, ProviderId, SEATS_MAX};
 use parallel_llm_engine::request::strategy::{ResolvedStrategy, Strategy};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::value::code::Code;
@@ -288,7 +288,7 @@ pub(super) fn read_model(text: &str) -> Result<String, Failure> {
 /// The provider that a model reference names; the default one where it names none that there is. `None` where the
 /// reference cannot be read so.
 pub(super) fn provider_of(reference: &str, is_provider: impl Fn(&str) -> bool) -> Option<ProviderId> {
-    let default = ProviderId(UNSAID.to_owned());
+    let default = ProviderId(DEFAULT_PROVIDER.to_owned());
     PanelEntry::parse(reference, &default, is_provider).ok().map(|entry| entry.model.provider)
 }
 

@@ -87,7 +87,7 @@ fn the_defaults_are_the_engines() {
     assert!(settings.output_dir.is_none());
     assert_eq!(settings.file_names, FileNames::default(), "plans from before there were names have the same");
     let advice = "set `OPENROUTER_API_KEY`, or keep the key with `keys set openrouter`";
-    assert_eq!(next::say(&settings.panel_key_advice().unwrap(), &next::PLAIN), advice);
+    assert_eq!(next::render(&settings.panel_key_advice().unwrap(), &next::PLAIN), advice);
     assert_eq!(settings.defaults().synthesizers, settings.synthesizer);
     assert_eq!((settings.routing, settings.effort), (Routing::default(), None));
     assert_eq!(settings.app_title.as_deref(), Some("parallel-llm-mcp"));

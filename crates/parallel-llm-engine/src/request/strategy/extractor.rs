@@ -1,4 +1,4 @@
-//! How it is found what an answer comes to, so that those that come to the same can be counted together.
+//! The extractor of a vote: how the value of an answer is found, so that equal answers count together.
 
 use std::fmt;
 
@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::json_pointer::Pointer;
 
-/// What stands before a pointer.
+/// The prefix of a JSON pointer.
 const JSON: &str = "json:";
 
-/// How it is found what an answer comes to.
+/// How the value of an answer is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Extractor {
-    /// By its wording, where the question has one short right answer; else answers are compared word for word.
+    /// By the short answer in its text, if the question has one; else answers are compared word for word.
     #[default]
     Auto,
-    /// By the value at this place of the JSON object in it.
+    /// By the value at this pointer in its JSON object.
     Json(Pointer),
-    /// By what a model says that reads all answers.
+    /// By a model that reads all answers.
     Llm,
 }
 
 impl Extractor {
-    /// What may stand there, as it is written.
+    /// The accepted forms, as people write them.
     pub(super) const FORMS: [&str; 3] = ["auto", "json:/pointer", "llm"];
 
-    /// Reads it as it is written; `None` where there is no such extractor, or what is wrong with its pointer.
+    /// Parses an extractor. `None` if there is no such extractor; an error if its pointer is wrong.
     pub(super) fn parse(text: &str) -> Option<Result<Self, String>> {
         match text {
             "auto" => Some(Ok(Self::Auto)),

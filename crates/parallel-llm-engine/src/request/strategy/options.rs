@@ -33,36 +33,36 @@ macro_rules! words {
 }
 
 words! {
-    /// When a synthesizer is not asked although there are several answers.
+    /// When several answers are not fused.
     Gate {
-        /// Where all answers say the same: there is nothing to fuse.
+        /// When all answers agree.
         Unanimous = "unanimous",
         /// Never.
         Off = "off",
     }
-    /// Who meets whom in a tournament.
+    /// Which answers are compared in a tournament.
     Format {
-        /// Who loses is out: a match fewer than there are answers, in rounds.
+        /// The loser of a match is out: one match fewer than answers, in rounds.
         Knockout = "knockout",
-        /// Each meets each, all at once.
+        /// Each answer is compared with each other one, all matches at once.
         League = "league",
     }
 
-    /// What the answer of a seat counts in a vote.
+    /// The weight of an answer in a vote.
     Weights {
-        /// As much as any other.
+        /// All answers weigh the same.
         Equal = "equal",
-        /// As much as its accuracy, which the user gives, says for what it answers.
+        /// The log odds of the accuracy the user gives for the seat.
         LogOdds = "log-odds",
     }
     /// What a synthesizer starts from.
     Mode {
-        /// From the answer that is best as it stands, changed only for a reason it can name.
+        /// From the best answer, which it changes only for a reason it can name.
         Anchored = "anchored",
-        /// From all answers alike.
+        /// From all answers equally.
         Free = "free",
     }
-    /// Where a synthesizer compares the answers before it writes.
+    /// In which call a synthesizer compares the answers before it writes.
     AnalysisCall {
         /// In the reply that holds the text.
         Inline = "inline",
@@ -76,7 +76,7 @@ words! {
         /// The user's own check command, which is given each of them.
         Check = "check",
     }
-    /// Whether something is done.
+    /// A switch.
     Switch {
         /// No.
         Off = "off",
@@ -85,7 +85,7 @@ words! {
     }
 }
 
-/// Of two answers each one decides where the other is left out; of three, two are left to compare.
+/// The fewest answers that can be left out one by one: two must remain to be compared.
 pub(crate) const CONTROLLED_MIN: usize = 3;
 
 /// Defines the options with their names in one list, so that no match can miss one.
@@ -148,13 +148,13 @@ pub struct StrategyOptions {
     /// In how many orders a judge is shown the answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub orders: Option<u8>,
-    /// How long one seat may take before the next is asked too, in milliseconds.
+    /// How long one seat may take before the next is asked as well, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hedge_after_ms: Option<u32>,
-    /// Who meets whom in a tournament.
+    /// Which answers are compared in a tournament.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
-    /// How many layers of answers there are before they are fused, the panel included.
+    /// How many layers of answers precede the fusion, including the panel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<u8>,
     /// How often one model is asked.
@@ -163,10 +163,10 @@ pub struct StrategyOptions {
     /// How often a seat may change its answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u8>,
-    /// What the answer of a seat counts in a vote.
+    /// The weight of an answer in a vote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
-    /// How it is found what an answer comes to.
+    /// How the value of an answer is found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extractor: Option<Extractor>,
     /// The least share of the answers, in percent, that an answer needs to win a vote.
@@ -175,16 +175,16 @@ pub struct StrategyOptions {
     /// What a synthesizer starts from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Where it compares the answers.
+    /// In which call a synthesizer compares the answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analysis: Option<AnalysisCall>,
-    /// Whether the text is also made without each of the answers, so that none of them decides alone.
+    /// Whether texts are also made with each answer left out, so that no single answer decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paranoid: Option<Switch>,
-    /// How many answers there are when a synthesizer begins, while the others are waited for.
+    /// With how many answers a synthesizer begins while the others are awaited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub early: Option<u8>,
-    /// How many answers a reader is shown: those closest to all.
+    /// How many answers a reader is shown: those closest to all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_k: Option<u8>,
     /// How much of each answer a reader is shown, in tokens.
@@ -206,7 +206,7 @@ impl StrategyOptions {
         self.by == Some(By::Check)
     }
 
-    /// How many layers of answers there are, the panel included.
+    /// How many layers of answers there are, including the panel.
     pub fn layers(&self) -> u8 {
         self.layers.unwrap_or(2)
     }
@@ -221,22 +221,22 @@ impl StrategyOptions {
         self.rounds.unwrap_or(1)
     }
 
-    /// How it is found what an answer comes to.
+    /// How the value of an answer is found.
     pub fn extractor(&self) -> Extractor {
         self.extractor.unwrap_or_default()
     }
 
-    /// Whether the text is also made without each of the answers.
+    /// Whether texts are also made with each answer left out.
     pub fn is_paranoid(&self) -> bool {
         self.paranoid == Some(Switch::On)
     }
 
-    /// How many of so many answers a reader is shown.
+    /// How many of `answers` a reader is shown.
     pub fn shown_max(&self, answers: usize) -> usize {
         self.top_k.map_or(answers, |most| answers.min(usize::from(most)))
     }
 
-    /// How much a reader is shown of an answer of so many tokens.
+    /// How many tokens of an answer a reader is shown.
     pub fn shown_tokens(&self, answer_tokens: u32) -> u64 {
         self.shown_tokens_max.map_or(answer_tokens, |most| answer_tokens.min(most)).into()
     }
@@ -246,7 +246,7 @@ impl StrategyOptions {
         self.show_votes == Some(Switch::On)
     }
 
-    /// Whether the answers are compared in a call of its own.
+    /// Whether a separate call compares the answers.
     pub fn is_analysis_separate(&self) -> bool {
         self.analysis == Some(AnalysisCall::Separate)
     }
@@ -255,16 +255,16 @@ impl StrategyOptions {
     pub(super) fn set(&mut self, option: OptionName, value: &str) -> Result<(), Failure> {
         match option {
             OptionName::Gate => self.gate = word(option, value, Gate::ALL)?,
-            // One answer agrees with nobody, and a panel has 64 seats at most.
+            // One answer has nothing to agree with, and one seat of the 64 must remain to be asked later.
             OptionName::First => self.first = Some(count(option, value, 2..=63)?),
             OptionName::By => self.by = word(option, value, By::ALL)?,
             OptionName::Orders => self.orders = Some(count(option, value, 1..=2)?),
-            // Longer than that, most calls have ended.
+            // Ten minutes: by then most calls have ended.
             OptionName::HedgeAfterMs => self.hedge_after_ms = Some(count(option, value, 1..=600_000)?),
             OptionName::Format => self.format = word(option, value, Format::ALL)?,
-            // Each costs as much as the panel and more. Three is what has been published.
+            // Each layer costs more than the panel. Three layers have been published.
             OptionName::Layers => self.layers = Some(count(option, value, 2..=3)?),
-            // One sample has nothing to be fused with, and all are read at once by the synthesizer.
+            // A single sample cannot be fused, and the synthesizer reads all of them at once.
             OptionName::Samples => self.samples = Some(count(option, value, 2..=16)?),
             OptionName::Rounds => self.rounds = Some(count(option, value, 1..=3)?),
             OptionName::Weights => self.weights = word(option, value, Weights::ALL)?,
@@ -273,11 +273,11 @@ impl StrategyOptions {
             OptionName::Mode => self.mode = word(option, value, Mode::ALL)?,
             OptionName::Analysis => self.analysis = word(option, value, AnalysisCall::ALL)?,
             OptionName::Paranoid => self.paranoid = word(option, value, Switch::ALL)?,
-            // One answer is not fused, and a panel has 64 seats at most.
+            // One answer is not fused, and one seat of the 64 must remain to be awaited.
             OptionName::Early => self.early = Some(count(option, value, 2..=63)?),
             // One answer alone is not fused, and a panel has 64 seats at most.
             OptionName::TopK => self.top_k = Some(count(option, value, 2..=63)?),
-            // Less would not be an answer any more, and no model reads more.
+            // A shorter piece would say too little, and no model reads more.
             OptionName::ShownTokensMax => {
                 self.shown_tokens_max = Some(count(option, value, 200..=1_000_000)?);
             }
