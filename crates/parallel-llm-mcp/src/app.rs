@@ -26,7 +26,7 @@ use parallel_llm_service::{
     OpenCircuits, Parts, ReadDocument, Runs, Services,
 };
 use parallel_llm_settings::keys;
-use parallel_llm_settings::settings::{KeyWish, Origin, ProviderSettings, Settings};
+use parallel_llm_settings::settings::{Origin, ProviderKey, ProviderSettings, Settings};
 
 /// The program over these settings.
 pub fn wire(settings: &Settings) -> Services {
@@ -131,7 +131,7 @@ pub async fn stage_demo(settings: &Settings) -> Result<(Simulator, Services), Fa
     let pretend = ProviderSettings {
         base_url: Some(simulator.base_url()),
         dialect: Dialect::of_base_url(&simulator.base_url()),
-        key: KeyWish::Set { key: SecretString::from(simulator.api_key()), origin: Origin::Default },
+        key: ProviderKey::Set { key: SecretString::from(simulator.api_key()), origin: Origin::Default },
         ..settings.default_provider().clone()
     };
     let service = wire(&Settings { providers: vec![pretend], ..settings.clone() });
@@ -221,14 +221,14 @@ fn make_endpoint(provider: &ProviderSettings) -> Result<Endpoint, Failure> {
             .with_next(provider.address_advice())
     })?;
     let key = match &provider.key {
-        KeyWish::Set { key, .. } => ApiKey::parse(key.expose_secret())
+        ProviderKey::Set { key, .. } => ApiKey::parse(key.expose_secret())
             .map_err(|failure| failure.with_next(MachineStep::CopyKey(id.0.clone().into())))?,
-        KeyWish::Command(_) | KeyWish::Nothing => None,
+        ProviderKey::Command(_) | ProviderKey::Missing => None,
     };
     let mut endpoint = Endpoint::new(id.clone(), base_url, key, provider.dialect)?
         .with_headers(headers(provider))
         .with_key_advice(provider.call_advice());
-    if let KeyWish::Command(words) = &provider.key {
+    if let ProviderKey::Command(words) = &provider.key {
         endpoint = endpoint.with_key_fetch(keys::fetch(id, words));
     }
     Ok(match provider.calls_max {

@@ -24,7 +24,7 @@ use parallel_llm_install::clients;
 use parallel_llm_install::clients::file;
 use parallel_llm_settings::keys::{self, KeptKey};
 use parallel_llm_settings::private_files;
-use parallel_llm_settings::settings::{self, KeyWish, Settings};
+use parallel_llm_settings::settings::{self, ProviderKey, Settings};
 
 /// The client's file that the Python server came with.
 const CONFIG: &str = "mcp_config.json";
@@ -133,21 +133,21 @@ impl Importing {
     /// Reads what there is at a path: a folder with the files of the Python server, or one of them.
     pub async fn read(&self, path: &Path) -> Result<Import, Failure> {
         self.principal.check_owner()?;
-        let places = self.settings.places.as_ref().ok_or_else(|| {
+        let paths = self.settings.config_paths.as_ref().ok_or_else(|| {
             Failure::new(Code::SettingsInvalid, "there is no home folder to keep settings in")
                 .with_next(MachineStep::SetVariable("HOME".into()))
         })?;
         let mut draft = Draft::default();
         draft.read(path)?;
         self.judge(&mut draft).await;
-        let before = file::read(&places.user_file)?;
-        let after = draft.lay_under(before.as_deref().unwrap_or_default(), &places.user_file)?;
+        let before = file::read(&paths.user_file)?;
+        let after = draft.lay_under(before.as_deref().unwrap_or_default(), &paths.user_file)?;
         let key = match draft.secret {
             Some(_) => key_import(&self.settings)?,
             None => KeyImport::None,
         };
         let secret = draft.secret.filter(|_| key == KeyImport::Keep);
-        let path = places.user_file.clone();
+        let path = paths.user_file.clone();
         Ok(Import {
             sources: draft.sources,
             items: draft.items,
@@ -250,7 +250,7 @@ fn key_import(settings: &Settings) -> Result<KeyImport, Failure> {
     if keys::is_kept(settings, OPENROUTER)? {
         return Ok(KeyImport::KnownRun);
     }
-    let has_command = matches!(settings.provider(OPENROUTER)?.key, KeyWish::Command(_));
+    let has_command = matches!(settings.provider(OPENROUTER)?.key, ProviderKey::Command(_));
     Ok(if has_command { KeyImport::Command } else { KeyImport::Keep })
 }
 

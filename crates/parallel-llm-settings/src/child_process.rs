@@ -18,7 +18,7 @@ pub const OUTPUT_BYTES_MAX: u64 = 4 * 1024;
 const PIPES_MAX: Duration = Duration::from_millis(250);
 
 /// A program to be run.
-pub struct Errand {
+pub struct ChildProgram {
     /// The program, its arguments and what it finds around itself. Its streams are set here.
     pub command: Command,
     /// What it reads on stdin; nothing where `None`.
@@ -26,20 +26,20 @@ pub struct Errand {
     /// How long it may take.
     pub wait_max: Duration,
     /// What becomes of programs that it starts.
-    pub helpers: Helpers,
+    pub descendants: Descendants,
 }
 
 /// What becomes of the programs that a program starts, when it ends or is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Helpers {
+pub enum Descendants {
     /// They stay, as an agent does that holds a password manager open.
-    Stay,
+    Keep,
     /// They are ended, too, as far as they stay in its process group. Elsewhere than on Unix there is none, and they stay.
-    End,
+    Kill,
 }
 
 /// What a program wrote before it ended, and how it ended.
-pub struct Ended {
+pub struct ChildOutput {
     /// The beginning of what it wrote: at most one byte more than [`OUTPUT_BYTES_MAX`].
     pub stdout: Vec<u8>,
     /// The same of what it wrote beside it.
@@ -49,30 +49,30 @@ pub struct Ended {
 }
 
 /// Why a program did not come to an end of its own.
-pub enum Trouble {
+pub enum ChildError {
     /// It could not be started.
-    Unstarted(io::Error),
+    NotStarted(io::Error),
     /// It took longer than it may, and was ended.
-    Late,
+    TimedOut,
 }
 
 /// Runs a program to its end. Dropped before that, it ends the program.
-pub async fn run(errand: Errand) -> Result<Ended, Trouble> {
-    let Errand { mut command, input, wait_max, helpers } = errand;
+pub async fn run(program: ChildProgram) -> Result<ChildOutput, ChildError> {
+    let ChildProgram { mut command, input, wait_max, descendants } = program;
     command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     #[cfg(unix)]
-    if helpers == Helpers::End {
+    if descendants == Descendants::Kill {
         command.process_group(0);
     }
-    let mut child = command.spawn().map_err(Trouble::Unstarted)?;
-    let group = Group::of(&child, helpers);
+    let mut child = command.spawn().map_err(ChildError::NotStarted)?;
+    let group = Group::of(&child, descendants);
     let feeding = feed(child.stdin.take(), input);
-    timeout(wait_max, listen(child, feeding, group)).await.map_err(|_| Trouble::Late)
+    timeout(wait_max, listen(child, feeding, group)).await.map_err(|_| ChildError::TimedOut)
 }
 
 /// Keeps the beginning of what it writes until it ends. The group is dropped before the child, which has its number.
-async fn listen(mut child: Child, feeding: impl Future<Output = ()>, mut group: Group) -> Ended {
+async fn listen(mut child: Child, feeding: impl Future<Output = ()>, mut group: Group) -> ChildOutput {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let mut status = None;
@@ -93,7 +93,7 @@ async fn listen(mut child: Child, feeding: impl Future<Output = ()>, mut group: 
         None => child.wait().await,
     };
     group.end();
-    Ended { stdout, stderr, status }
+    ChildOutput { stdout, stderr, status }
 }
 
 /// Whoever does not read to the end wants no more of it.
@@ -116,7 +116,7 @@ pub fn first_line(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == b'\n').next().unwrap_or_default()
 }
 
-/// The programs that a program has started, as long as they stay with it. Ended once: later their number may be another's.
+/// The programs that a program has started, as long as they stay with it. ChildOutput once: later their number may be another's.
 struct Group {
     #[cfg(unix)]
     number: Option<rustix::process::Pid>,
@@ -124,14 +124,14 @@ struct Group {
 
 impl Group {
     #[cfg(unix)]
-    fn of(child: &Child, helpers: Helpers) -> Self {
-        let number = child.id().filter(|_| helpers == Helpers::End);
+    fn of(child: &Child, descendants: Descendants) -> Self {
+        let number = child.id().filter(|_| descendants == Descendants::Kill);
         let number = number.and_then(|id| i32::try_from(id).ok());
         Self { number: number.and_then(rustix::process::Pid::from_raw) }
     }
 
     #[cfg(not(unix))]
-    fn of(_: &Child, _: Helpers) -> Self {
+    fn of(_: &Child, _: Descendants) -> Self {
         Self {}
     }
 

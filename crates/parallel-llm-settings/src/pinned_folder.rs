@@ -12,7 +12,7 @@ const WRITE_BYTES: usize = 64 * 1024;
 
 /// A folder, and which one it is.
 #[derive(Clone, Debug)]
-pub struct Anchor {
+pub struct PinnedFolder {
     path: PathBuf,
     identity: Identity,
 }
@@ -23,10 +23,10 @@ type Identity = (u64, u64);
 #[cfg(not(unix))]
 type Identity = ();
 
-impl Anchor {
+impl PinnedFolder {
     /// The folder of this path. Fails for a link, wherever it leads.
     pub fn of(path: &Path) -> io::Result<Self> {
-        Ok(Self { path: path.to_owned(), identity: Held::open(path)?.identity()? })
+        Ok(Self { path: path.to_owned(), identity: OpenFolder::open(path)?.identity()? })
     }
 
     /// Writes a whole file or none: a temporary name, flushed to disk, then renamed. What had the name gives way, and
@@ -55,8 +55,8 @@ impl Anchor {
         }
     }
 
-    fn open(&self) -> io::Result<Held> {
-        let folder = Held::open(&self.path)?;
+    fn open(&self) -> io::Result<OpenFolder> {
+        let folder = OpenFolder::open(&self.path)?;
         if folder.identity()? == self.identity {
             return Ok(folder);
         }
@@ -70,9 +70,9 @@ pub fn temporary(name: &str) -> String {
 }
 
 #[cfg(unix)]
-pub use beneath::Held;
+pub use beneath::OpenFolder;
 #[cfg(not(unix))]
-pub use by_name::Held;
+pub use by_name::OpenFolder;
 
 /// By a handle on the folder, so that nothing can be slipped in between two steps.
 #[cfg(unix)]
@@ -89,9 +89,9 @@ mod beneath {
     };
 
     /// A folder held open, so that its name may come to mean another.
-    pub struct Held(File);
+    pub struct OpenFolder(File);
 
-    impl Held {
+    impl OpenFolder {
         /// Opens the folder of this path. Fails for a link, wherever it leads.
         pub fn open(path: &Path) -> io::Result<Self> {
             let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -148,9 +148,9 @@ mod by_name {
     use std::path::{Path, PathBuf};
 
     /// A folder by its name.
-    pub struct Held(PathBuf);
+    pub struct OpenFolder(PathBuf);
 
-    impl Held {
+    impl OpenFolder {
         /// The folder of this path. Fails for a link, wherever it leads.
         pub fn open(path: &Path) -> io::Result<Self> {
             if path.symlink_metadata()?.is_dir() {

@@ -16,7 +16,7 @@ use parallel_llm_mcp::app;
 use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Provider, ProviderConfig, embedded_catalogue};
 use parallel_llm_service::report::Report;
 use parallel_llm_service::{OPENROUTER, Question, Runs, Services};
-use parallel_llm_settings::settings::{Environment, KeyWish, Settings};
+use parallel_llm_settings::settings::{Environment, ProviderKey, Settings};
 use parallel_llm_store::{Store, StoreConfig};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -139,8 +139,8 @@ fn openrouter() -> ProviderId {
 fn provider(settings: &Settings) -> Outcome<Provider> {
     let openrouter = settings.default_provider();
     let key = match &openrouter.key {
-        KeyWish::Set { key, .. } => ApiKey::parse(key.expose_secret()).map_err(told)?,
-        KeyWish::Command(_) | KeyWish::Nothing => None,
+        ProviderKey::Set { key, .. } => ApiKey::parse(key.expose_secret()).map_err(told)?,
+        ProviderKey::Command(_) | ProviderKey::Missing => None,
     };
     let base_url = openrouter.base_url.as_deref().unwrap_or_default();
     let endpoint = Endpoint::new(openrouter.id.clone(), base_url, key, Dialect::OPENROUTER);

@@ -35,7 +35,7 @@ pub use snippet::{example, page, snippet};
 pub use table::{ALL, Client};
 
 use entry::path_of;
-use parallel_llm_settings::settings::Places;
+use parallel_llm_settings::settings::ConfigPaths;
 
 /// What a client's file says of this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,8 +61,8 @@ pub enum Content {
 
 /// What the client's file in the user's own folders says of this program; `None` where this machine has no place for
 /// such a file. Nothing but that file is read.
-pub fn state(client: &Client, places: &Places) -> Option<InstallState> {
-    client.user_file(places).map(|path| state_at(client, &path))
+pub fn state(client: &Client, paths: &ConfigPaths) -> Option<InstallState> {
+    client.user_file(paths).map(|path| state_at(client, &path))
 }
 
 /// What a file of the client's says of this program.

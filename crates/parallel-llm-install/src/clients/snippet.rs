@@ -4,7 +4,7 @@ use super::entry::{PROGRAM, Reach, Wish, path_of};
 use super::format::Format;
 use super::json;
 use super::node::Node;
-use super::table::{ALL, Client, Place, Reference};
+use super::table::{ALL, Client, ConfigLocation, Reference};
 use super::yaml;
 
 /// The variable in every example.
@@ -62,14 +62,16 @@ pub fn page() -> String {
     page
 }
 
-/// The places of a file, the same ones once.
+/// The paths of a file, the same ones once.
 fn own_file(client: &Client) -> String {
     let mut told: Vec<String> = Vec::new();
     for place in client.user {
         let place = match place {
-            Place::Home(rest) | Place::Codex(_, rest) | Place::Claude(rest) => format!("`~/{rest}`"),
-            Place::Config(rest) => format!("`~/.config/{rest}`"),
-            Place::AppData(rest) => format!("`%APPDATA%\\{}`", rest.replace('/', "\\")),
+            ConfigLocation::Home(rest) | ConfigLocation::Codex(_, rest) | ConfigLocation::Claude(rest) => {
+                format!("`~/{rest}`")
+            }
+            ConfigLocation::Config(rest) => format!("`~/.config/{rest}`"),
+            ConfigLocation::AppData(rest) => format!("`%APPDATA%\\{}`", rest.replace('/', "\\")),
         };
         if !told.contains(&place) {
             told.push(place);

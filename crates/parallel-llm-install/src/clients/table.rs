@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use super::format::Format;
-use parallel_llm_settings::settings::Places;
+use parallel_llm_settings::settings::ConfigPaths;
 
 /// The name of our entry in every client.
 pub(super) const NAME: &str = "parallel-llm";
@@ -26,7 +26,7 @@ pub struct Client {
     pub then: &'static str,
     pub(super) format: Format,
     /// The user's own file, on each system.
-    pub(super) user: [Place; 3],
+    pub(super) user: [ConfigLocation; 3],
     /// A project's file, below its root, where the client has such files.
     pub(super) project: Option<&'static str>,
     /// The table that holds the servers.
@@ -61,7 +61,7 @@ impl System {
 
 /// Where a file lies.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum ConfigLocation {
     /// Below the user's home.
     Home(&'static str),
     /// Below XDG's folder of settings.
@@ -158,7 +158,7 @@ pub static ALL: [Client; 9] = [
         name: "Claude Code",
         then: "start a new session of Claude Code; `/mcp` there shows the server",
         format: Format::Json,
-        user: [Place::Claude(".claude.json"); 3],
+        user: [ConfigLocation::Claude(".claude.json"); 3],
         project: Some(".mcp.json"),
         servers: "mcpServers",
         start: PLAIN,
@@ -172,9 +172,9 @@ pub static ALL: [Client; 9] = [
         then: "quit Claude Desktop and start it again",
         format: Format::Json,
         user: [
-            Place::Config("Claude/claude_desktop_config.json"),
-            Place::Home("Library/Application Support/Claude/claude_desktop_config.json"),
-            Place::AppData("Claude/claude_desktop_config.json"),
+            ConfigLocation::Config("Claude/claude_desktop_config.json"),
+            ConfigLocation::Home("Library/Application Support/Claude/claude_desktop_config.json"),
+            ConfigLocation::AppData("Claude/claude_desktop_config.json"),
         ],
         project: None,
         servers: "mcpServers",
@@ -188,7 +188,7 @@ pub static ALL: [Client; 9] = [
         name: "Cursor",
         then: "switch the server on in Cursor's settings, under MCP",
         format: Format::Json,
-        user: [Place::Home(".cursor/mcp.json"); 3],
+        user: [ConfigLocation::Home(".cursor/mcp.json"); 3],
         project: Some(".cursor/mcp.json"),
         servers: "mcpServers",
         start: PLAIN,
@@ -202,9 +202,9 @@ pub static ALL: [Client; 9] = [
         then: "start the server in VS Code: `MCP: List Servers`",
         format: Format::Json,
         user: [
-            Place::Config("Code/User/mcp.json"),
-            Place::Home("Library/Application Support/Code/User/mcp.json"),
-            Place::AppData("Code/User/mcp.json"),
+            ConfigLocation::Config("Code/User/mcp.json"),
+            ConfigLocation::Home("Library/Application Support/Code/User/mcp.json"),
+            ConfigLocation::AppData("Code/User/mcp.json"),
         ],
         project: Some(".vscode/mcp.json"),
         servers: "servers",
@@ -218,7 +218,7 @@ pub static ALL: [Client; 9] = [
         name: "Codex",
         then: "start a new session of Codex; `/mcp` there shows the server",
         format: Format::Toml,
-        user: [Place::Codex("config.toml", ".codex/config.toml"); 3],
+        user: [ConfigLocation::Codex("config.toml", ".codex/config.toml"); 3],
         project: Some(".codex/config.toml"),
         servers: "mcp_servers",
         start: PLAIN,
@@ -232,9 +232,9 @@ pub static ALL: [Client; 9] = [
         then: "look at the server in Zed's agent settings",
         format: Format::Json,
         user: [
-            Place::Config("zed/settings.json"),
-            Place::Home(".config/zed/settings.json"),
-            Place::AppData("Zed/settings.json"),
+            ConfigLocation::Config("zed/settings.json"),
+            ConfigLocation::Home(".config/zed/settings.json"),
+            ConfigLocation::AppData("Zed/settings.json"),
         ],
         project: None,
         servers: "context_servers",
@@ -249,9 +249,9 @@ pub static ALL: [Client; 9] = [
         then: "start a new session of goose",
         format: Format::Yaml,
         user: [
-            Place::Config("goose/config.yaml"),
-            Place::Home(".config/goose/config.yaml"),
-            Place::AppData("Block/goose/config/config.yaml"),
+            ConfigLocation::Config("goose/config.yaml"),
+            ConfigLocation::Home(".config/goose/config.yaml"),
+            ConfigLocation::AppData("Block/goose/config/config.yaml"),
         ],
         project: None,
         servers: "extensions",
@@ -283,7 +283,7 @@ pub static ALL: [Client; 9] = [
         name: "Windsurf",
         then: "press Refresh in Windsurf's MCP panel",
         format: Format::Json,
-        user: [Place::Home(".codeium/windsurf/mcp_config.json"); 3],
+        user: [ConfigLocation::Home(".codeium/windsurf/mcp_config.json"); 3],
         project: None,
         servers: "mcpServers",
         start: PLAIN,
@@ -296,7 +296,7 @@ pub static ALL: [Client; 9] = [
         name: "Gemini CLI",
         then: "start a new session of Gemini CLI; `/mcp` there shows the server",
         format: Format::Json,
-        user: [Place::Home(".gemini/settings.json"); 3],
+        user: [ConfigLocation::Home(".gemini/settings.json"); 3],
         project: Some(".gemini/settings.json"),
         servers: "mcpServers",
         start: PLAIN,
@@ -306,19 +306,19 @@ pub static ALL: [Client; 9] = [
     },
 ];
 
-impl Place {
+impl ConfigLocation {
     /// The file, where this machine has the folder it lies in.
-    fn path(self, places: &Places) -> Option<PathBuf> {
+    fn path(self, paths: &ConfigPaths) -> Option<PathBuf> {
         let at =
             |folder: &PathBuf, rest: &str| rest.split('/').fold(folder.clone(), |path, name| path.join(name));
         match self {
-            Self::Home(rest) => Some(at(&places.home, rest)),
-            Self::Config(rest) => Some(at(&places.config, rest)),
-            Self::AppData(rest) => places.app_data.as_ref().map(|folder| at(folder, rest)),
-            Self::Codex(inside, below) => Some(
-                places.codex.as_ref().map_or_else(|| at(&places.home, below), |folder| at(folder, inside)),
-            ),
-            Self::Claude(name) => Some(at(places.claude.as_ref().unwrap_or(&places.home), name)),
+            Self::Home(rest) => Some(at(&paths.home, rest)),
+            Self::Config(rest) => Some(at(&paths.config, rest)),
+            Self::AppData(rest) => paths.app_data.as_ref().map(|folder| at(folder, rest)),
+            Self::Codex(inside, below) => {
+                Some(paths.codex.as_ref().map_or_else(|| at(&paths.home, below), |folder| at(folder, inside)))
+            }
+            Self::Claude(name) => Some(at(paths.claude.as_ref().unwrap_or(&paths.home), name)),
         }
     }
 }
@@ -335,24 +335,23 @@ impl Client {
     }
 
     /// The user's own file, where this machine has a folder for it.
-    pub fn user_file(&self, places: &Places) -> Option<PathBuf> {
-        self.user_file_on(System::HERE, places)
+    pub fn user_file(&self, paths: &ConfigPaths) -> Option<PathBuf> {
+        self.user_file_on(System::HERE, paths)
     }
 
-    pub(super) fn user_file_on(&self, system: System, places: &Places) -> Option<PathBuf> {
-        self.user[system as usize].path(places)
+    pub(super) fn user_file_on(&self, system: System, paths: &ConfigPaths) -> Option<PathBuf> {
+        self.user[system as usize].path(paths)
     }
 
     /// The file of the project in the current folder, where the client has such files.
-    pub fn project_file(&self, places: &Places) -> Option<PathBuf> {
-        self.project
-            .map(|rest| rest.split('/').fold(places.current_dir.clone(), |path, name| path.join(name)))
+    pub fn project_file(&self, paths: &ConfigPaths) -> Option<PathBuf> {
+        self.project.map(|rest| rest.split('/').fold(paths.current_dir.clone(), |path, name| path.join(name)))
     }
 
     /// Whether there are traces of the client on this machine.
-    pub fn is_found(&self, places: &Places) -> bool {
-        let Some(file) = self.user_file(places) else { return false };
+    pub fn is_found(&self, paths: &ConfigPaths) -> bool {
+        let Some(file) = self.user_file(paths) else { return false };
         // A file that lies in the home itself tells nothing by its folder.
-        file.exists() || file.parent().is_some_and(|folder| *folder != places.home && folder.is_dir())
+        file.exists() || file.parent().is_some_and(|folder| *folder != paths.home && folder.is_dir())
     }
 }

@@ -11,7 +11,7 @@ use super::format::Format;
 use super::node::Node;
 use super::table::{ALL, Client, System};
 use super::{Content, content, example, snippet, state_at};
-use parallel_llm_settings::settings::Places;
+use parallel_llm_settings::settings::ConfigPaths;
 
 fn wish(variables: &[&str]) -> Wish {
     Wish {
@@ -230,16 +230,16 @@ fn a_file_that_cannot_be_understood_is_left_alone() {
 
 #[test]
 fn files_lie_where_each_system_has_them() {
-    let places = Places {
+    let paths = ConfigPaths {
         home: "/home/u".into(),
         config: "/home/u/.config".into(),
         app_data: Some("/app".into()),
-        ..Places::default()
+        ..ConfigPaths::default()
     };
     let rows: Vec<String> = ALL
         .iter()
         .map(|client| {
-            let on = |system| client.user_file_on(system, &places).unwrap().display().to_string();
+            let on = |system| client.user_file_on(system, &paths).unwrap().display().to_string();
             format!("{} {} {} {}", client.id, on(System::Linux), on(System::Mac), on(System::Windows))
         })
         .collect();
@@ -254,11 +254,11 @@ fn files_lie_where_each_system_has_them() {
     windsurf /home/u/.codeium/windsurf/mcp_config.json /home/u/.codeium/windsurf/mcp_config.json /home/u/.codeium/windsurf/mcp_config.json
     gemini /home/u/.gemini/settings.json /home/u/.gemini/settings.json /home/u/.gemini/settings.json
     ");
-    let moved = Places { codex: Some("/c".into()), claude: Some("/d".into()), ..places };
+    let moved = ConfigPaths { codex: Some("/c".into()), claude: Some("/d".into()), ..paths };
     let at = |id| Client::by_id(id).unwrap().user_file(&moved).unwrap();
     assert_eq!(at("codex"), Path::new("/c/config.toml"));
     assert_eq!(at("claude-code"), Path::new("/d/.claude.json"));
-    let without = Places { app_data: None, ..moved };
+    let without = ConfigPaths { app_data: None, ..moved };
     assert_eq!(Client::by_id("vscode").unwrap().user_file_on(System::Windows, &without), None);
 }
 

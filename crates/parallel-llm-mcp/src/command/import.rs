@@ -36,7 +36,7 @@ pub struct Import {
 
 /// Does the command.
 pub(super) async fn run(context: &CommandContext<'_>, import: &Import) -> Result<u8, Failure> {
-    let here = &install::places(context)?.current_dir;
+    let here = &install::config_paths(context)?.current_dir;
     let path = import.path.as_ref().map_or_else(|| here.clone(), |path| here.join(path));
     let found = context.service.import.read(&path).await?;
     if !import.json {

@@ -15,7 +15,7 @@ use crate::terminal::table::{self, Column};
 use parallel_llm_engine::text::safe;
 use parallel_llm_install::clients::{self, Act, Change, Client, Content, Reach, Wish};
 use parallel_llm_settings::keys::{self, KeySource};
-use parallel_llm_settings::settings::{Places, Settings, is_read_anyway};
+use parallel_llm_settings::settings::{ConfigPaths, Settings, is_known_variable};
 
 /// What is read of an answer, in bytes: `yes` and some more.
 const REPLY_BYTES_MAX: u64 = 64;
@@ -60,13 +60,13 @@ pub struct Install {
 
 /// Does the command.
 pub(super) fn run(context: &CommandContext<'_>, install: &Install) -> Result<u8, Failure> {
-    let places = places(context)?;
+    let paths = config_paths(context)?;
     let Some(client) = install.client.as_deref().and_then(Client::by_id) else {
-        list(context, places, install.json);
+        list(context, paths, install.json);
         return Ok(exit::ANSWER);
     };
-    let path = file_of(client, places, install.project)?;
-    let reach = reach(install, places)?;
+    let path = file_of(client, paths, install.project)?;
+    let reach = reach(install, paths)?;
     if !install.remove {
         check_variables(install, &context.service.settings)?;
     }
@@ -84,52 +84,52 @@ pub(super) fn run(context: &CommandContext<'_>, install: &Install) -> Result<u8,
 }
 
 /// The user's folders.
-pub(super) fn places<'d>(context: &'d CommandContext<'_>) -> Result<&'d Places, Failure> {
-    context.service.settings.places.as_ref().ok_or_else(|| {
+pub(super) fn config_paths<'d>(context: &'d CommandContext<'_>) -> Result<&'d ConfigPaths, Failure> {
+    context.service.settings.config_paths.as_ref().ok_or_else(|| {
         let failure = Failure::new(Code::SettingsInvalid, "there is no home folder to look for settings in");
         failure.with_next(MachineStep::SetVariable("HOME".into()))
     })
 }
 
-fn file_of(client: &Client, places: &Places, project: bool) -> Result<PathBuf, Failure> {
+fn file_of(client: &Client, paths: &ConfigPaths, project: bool) -> Result<PathBuf, Failure> {
     if project {
-        return client.project_file(places).ok_or_else(|| {
+        return client.project_file(paths).ok_or_else(|| {
             Failure::new(Code::Usage, format!("{} has no file for a project", client.name))
                 .with_next(Next::LeaveOut("--project".into()))
         });
     }
-    client.user_file(places).ok_or_else(|| {
+    client.user_file(paths).ok_or_else(|| {
         let message = format!("it is not known where {} keeps its settings here", client.name);
         Failure::new(Code::SettingsInvalid, message).with_next(MachineStep::SetVariable("APPDATA".into()))
     })
 }
 
 /// How the client is to reach the program.
-fn reach(install: &Install, places: &Places) -> Result<Reach, Failure> {
+fn reach(install: &Install, paths: &ConfigPaths) -> Result<Reach, Failure> {
     match (&install.http, &install.command) {
         (Some(url), _) => clients::address(url).map(Reach::Connect),
         (None, Some(command)) if command.trim().is_empty() => {
             Err(Failure::new(Code::Usage, "the command is blank"))
         }
         (None, Some(command)) => Ok(Reach::Start(command.clone())),
-        (None, None) => own_command(places).map(Reach::Start),
+        (None, None) => own_command(paths).map(Reach::Start),
     }
 }
 
 /// The full path of this program as it was started: a link that leads to it stays a link, because what it leads to
 /// changes with the next version.
-fn own_command(places: &Places) -> Result<String, Failure> {
+fn own_command(paths: &ConfigPaths) -> Result<String, Failure> {
     let unknown = |why: &str| {
         Failure::new(Code::Usage, format!("the path of this program {why}"))
             .with_next(Next::NameWith("--command".into()))
     };
     let real = std::env::current_exe().map_err(|error| unknown(&format!("is not known: {error}")))?;
-    let path = typed(places).filter(|typed| is_same(typed, &real)).unwrap_or(real);
+    let path = typed(paths).filter(|typed| is_same(typed, &real)).unwrap_or(real);
     path.into_os_string().into_string().map_err(|_| unknown("is not valid UTF-8"))
 }
 
 /// Where the word that started this program leads.
-fn typed(places: &Places) -> Option<PathBuf> {
+fn typed(paths: &ConfigPaths) -> Option<PathBuf> {
     let word = PathBuf::from(std::env::args_os().next()?);
     if word.components().any(|part| part == Component::ParentDir) {
         return None;
@@ -137,7 +137,7 @@ fn typed(places: &Places) -> Option<PathBuf> {
     if word.components().count() > 1 || word.is_absolute() {
         return std::path::absolute(word).ok();
     }
-    std::env::split_paths(&places.programs)
+    std::env::split_paths(&paths.programs)
         .map(|folder| folder.join(&word))
         .find(|path| path.is_file() && path.is_absolute())
 }
@@ -173,7 +173,7 @@ fn check_variables(install: &Install, settings: &Settings) -> Result<(), Failure
     if known.is_empty() {
         return Ok(());
     }
-    let is_known = |name: &String| known.iter().any(|known| known == name) || is_read_anyway(name);
+    let is_known = |name: &String| known.iter().any(|known| known == name) || is_known_variable(name);
     let Some(unknown) = install.variables.iter().find(|name| !is_known(name)) else { return Ok(()) };
     let keys: Vec<&str> = known.iter().map(String::as_str).collect();
     let failure = Failure::new(Code::Usage, format!("no provider reads the variable `{unknown}`"))
@@ -197,7 +197,7 @@ fn by_hand(
     client: &Client,
     wish: &Wish,
 ) -> Result<u8, Failure> {
-    let path = file_of(client, places(context)?, install.project)?;
+    let path = file_of(client, config_paths(context)?, install.project)?;
     if install.remove {
         let message = format!("`{}` is YAML, which is not edited here", path.display());
         return Err(Failure::new(Code::Usage, message).with_next(Advice::TakeOwnEntryOut));
@@ -331,9 +331,9 @@ fn has_lasting_key(context: &CommandContext<'_>) -> bool {
     lines.iter().any(|line| matches!(line.source, KeySource::Kept | KeySource::Command))
 }
 
-fn list(context: &CommandContext<'_>, places: &Places, as_json: bool) {
+fn list(context: &CommandContext<'_>, paths: &ConfigPaths, as_json: bool) {
     if as_json {
-        let lines: Vec<Value> = clients::ALL.iter().map(|client| json_line(client, places)).collect();
+        let lines: Vec<Value> = clients::ALL.iter().map(|client| json_line(client, paths)).collect();
         context.console.data(&pretty(&json!({ "schema": 1, "clients": lines })));
         return;
     }
@@ -345,8 +345,8 @@ fn list(context: &CommandContext<'_>, places: &Places, as_json: bool) {
         Column::words("FILE", PATH_CHARS_MAX),
     ];
     let rows = clients::ALL.iter().map(|client| {
-        let state = clients::state(client, places);
-        let here = if client.is_found(places) { "yes" } else { "no" };
+        let state = clients::state(client, paths);
+        let here = if client.is_found(paths) { "yes" } else { "no" };
         let path = state.as_ref().map_or_else(|| "-".to_owned(), |state| state.path.display().to_string());
         let described = state.map_or_else(|| "-".to_owned(), |state| standing(&state.content));
         vec![client.id.to_owned(), client.name.to_owned(), here.to_owned(), described, path]
@@ -367,8 +367,8 @@ fn standing(content: &Content) -> String {
     }
 }
 
-fn json_line(client: &Client, places: &Places) -> Value {
-    let state = clients::state(client, places);
+fn json_line(client: &Client, paths: &ConfigPaths) -> Value {
+    let state = clients::state(client, paths);
     let content = state.as_ref().map(|state| &state.content);
     let entry = match content {
         Some(Content::Present(entry)) => Some(entry),
@@ -389,7 +389,7 @@ fn json_line(client: &Client, places: &Places) -> Value {
     json!({
         "client": client.id,
         "name": client.name,
-        "here": client.is_found(places),
+        "here": client.is_found(paths),
         "path": state.as_ref().map(|state| &state.path),
         "entry": word,
         "ours": entry.map(|entry| entry.is_ours),

@@ -89,7 +89,7 @@ fn start(context: &CommandContext<'_>, question: &str, simulator: &Simulator) ->
         .args(["ask", "--", question])
         .current_dir(home)
         .env_clear()
-        .envs(settings::of_system())
+        .envs(settings::system_root())
         .env("HOME", home)
         .env("USERPROFILE", home)
         .env("OPENROUTER_BASE_URL", simulator.base_url())

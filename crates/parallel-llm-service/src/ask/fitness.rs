@@ -12,7 +12,7 @@ use parallel_llm_provider::{Dialect, EffortField};
 
 use crate::access::Principal;
 use crate::models::providers::Providers;
-use parallel_llm_settings::settings::{Origin, Settings, Shown};
+use parallel_llm_settings::settings::{EffectiveValue, Origin, Settings};
 
 /// What of a plan was typed in this call, and so is refused where it cannot be; the rest fails its own seat.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +90,7 @@ pub(super) fn check_wait(settings: &Settings, plan: &RunPlan) -> Result<Option<W
         return Ok(None);
     }
     let message = format!("`quorum:{count}` wants more answers than a panel of {seats} can give");
-    let is_typed = |shown: &Shown| shown.name == "wait" && matches!(shown.origin, Origin::Flag(_));
+    let is_typed = |shown: &EffectiveValue| shown.name == "wait" && matches!(shown.origin, Origin::Flag(_));
     if settings.shown().iter().any(is_typed) {
         return Err(Failure::new(Code::Usage, message).with_next(Next::WaitForSeats(seats as u64)));
     }

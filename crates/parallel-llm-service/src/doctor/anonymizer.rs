@@ -10,7 +10,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use super::system;
-use parallel_llm_settings::settings::{KeyWish, Settings};
+use parallel_llm_settings::settings::{ProviderKey, Settings};
 
 /// Removes what identifies the user, the machine or a key.
 pub(super) struct Anonymizer {
@@ -24,15 +24,15 @@ pub(super) struct Anonymizer {
 impl Anonymizer {
     pub(super) fn new(settings: &Settings) -> Self {
         let keys = settings.providers.iter().filter_map(|provider| match &provider.key {
-            KeyWish::Set { key, .. } => Some(key.clone()),
-            KeyWish::Command(_) | KeyWish::Nothing => None,
+            ProviderKey::Set { key, .. } => Some(key.clone()),
+            ProviderKey::Command(_) | ProviderKey::Missing => None,
         });
         let headers = settings.providers.iter().flat_map(|provider| &provider.headers);
         let secrets: Vec<SecretString> = keys.chain(headers.map(|(_, value)| value.clone())).collect();
-        let surroundings = &settings.surroundings;
-        let home = surroundings.home.as_deref();
+        let host = &settings.host_info;
+        let home = host.home.as_deref();
         let of_home = home.and_then(Path::file_name).and_then(|name| name.to_str()).map(str::to_owned);
-        let users = surroundings.user.clone().into_iter().chain(of_home).map(|name| (name, "<user>"));
+        let users = host.user.clone().into_iter().chain(of_home).map(|name| (name, "<user>"));
         let host = system::host();
         // The machine may be told with its domain, and without.
         let short = host.as_deref().and_then(|host| host.split_once('.')).map(|(short, _)| short.to_owned());

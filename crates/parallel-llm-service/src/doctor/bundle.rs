@@ -65,7 +65,7 @@ impl Doctor {
             Some(path) => tokio::task::spawn_blocking(move || log_lines(&path)).await.ok(),
             None => None,
         };
-        let line = |shown: &parallel_llm_settings::settings::Shown| SettingLine {
+        let line = |shown: &parallel_llm_settings::settings::EffectiveValue| SettingLine {
             name: shown.name.clone(),
             value: shown.value.clone(),
             origin: shown.origin.to_string(),

@@ -8,9 +8,9 @@ use parallel_llm_install::clients::{self, Client, Content, InstallState, Install
 
 pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
     let wall_ms = doctor.settings.client_wall_ms;
-    let Some(places) = doctor.settings.places.clone() else { return Vec::new() };
+    let Some(paths) = doctor.settings.config_paths.clone() else { return Vec::new() };
     let read = move || {
-        clients::ALL.iter().filter_map(|client| Some((client, clients::state(client, &places)?))).collect()
+        clients::ALL.iter().filter_map(|client| Some((client, clients::state(client, &paths)?))).collect()
     };
     let states: Vec<(&Client, InstallState)> = tokio::task::spawn_blocking(read).await.unwrap_or_default();
     states.iter().filter_map(|(client, state)| finding(client, state, wall_ms)).collect()

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use parallel_llm_engine::{Failure, ProviderId};
 
 use super::{Doctor, Finding};
-use parallel_llm_settings::settings::KeyWish;
+use parallel_llm_settings::settings::ProviderKey;
 
 pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
     let named = doctor.configured.models();
@@ -19,11 +19,11 @@ pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
         let name = settings.map_or(provider.0.as_str(), |settings| settings.name.as_str());
         match key {
             Ok(()) => Finding::ok(match settings.map(|settings| &settings.key) {
-                Some(KeyWish::Set { origin, .. }) => format!("{name} has a key ({origin})"),
-                Some(KeyWish::Command(words)) => {
+                Some(ProviderKey::Set { origin, .. }) => format!("{name} has a key ({origin})"),
+                Some(ProviderKey::Command(words)) => {
                     format!("{name} has a key (from `{}`)", words.first().map_or("", String::as_str))
                 }
-                Some(KeyWish::Nothing) | None => format!("{name} needs no key"),
+                Some(ProviderKey::Missing) | None => format!("{name} needs no key"),
             }),
             Err(failure) => Finding::muting(provider, failure.message.clone(), failure.next_steps()),
         }

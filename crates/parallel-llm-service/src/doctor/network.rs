@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Doctor, Finding};
-use parallel_llm_settings::settings::{Proxy, Surroundings};
+use parallel_llm_settings::settings::{HostInfo, Proxy};
 
 pub(super) fn look(doctor: &Doctor) -> Vec<Finding> {
     let settings = &doctor.settings;
@@ -24,12 +24,12 @@ pub(super) fn look(doctor: &Doctor) -> Vec<Finding> {
             Some(Finding::ok(format!("{} is at {address} ({origin})", provider.name)))
         })
         .collect();
-    findings.push(way_out(&settings.surroundings));
+    findings.push(way_out(&settings.host_info));
     findings
 }
 
-fn way_out(surroundings: &Surroundings) -> Finding {
-    let Some(Proxy { variable, address, has_credentials }) = &surroundings.proxy else {
+fn way_out(host: &HostInfo) -> Finding {
+    let Some(Proxy { variable, address, has_credentials }) = &host.proxy else {
         return Finding::ok("no proxy is named");
     };
     let Some(address) = address else {
@@ -37,7 +37,7 @@ fn way_out(surroundings: &Surroundings) -> Finding {
         return Finding::warning(found, format!("set `{variable}` like `http://proxy.example:3128`"));
     };
     let credentials = if *has_credentials { ", with a name and a password" } else { "" };
-    let exceptions = surroundings.exceptions.map(|name| format!(", but for the hosts in `{name}`"));
+    let exceptions = host.exceptions.map(|name| format!(", but for the hosts in `{name}`"));
     let exceptions = exceptions.unwrap_or_default();
     Finding::ok(format!(
         "calls to other machines go through the proxy {address} (`{variable}`{credentials}){exceptions}"

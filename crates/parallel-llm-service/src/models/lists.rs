@@ -13,7 +13,7 @@ use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunRequest};
 
 use super::catalogue::{Catalogues, KeyUse, Lookup, Wanted};
 use super::providers::{Providers, lists_for_all};
-use parallel_llm_settings::settings::{KeyWish, ProviderSettings};
+use parallel_llm_settings::settings::{ProviderKey, ProviderSettings};
 
 /// A provider and what is known of its models.
 pub(crate) struct ProviderLookup<'a> {
@@ -51,7 +51,7 @@ impl Lists {
         provider: &'a ProviderSettings,
         wanted: Wanted<'_>,
     ) -> ProviderLookup<'a> {
-        let is_from_program = matches!(provider.key, KeyWish::Command(_));
+        let is_from_program = matches!(provider.key, ProviderKey::Command(_));
         if self.providers.is_presumed(provider) || (is_from_program && lists_for_all(provider)) {
             let known = self.catalogues.look_up(&provider.id, wanted, KeyUse::Withheld).await;
             return ProviderLookup { provider, known };

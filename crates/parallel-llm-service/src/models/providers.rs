@@ -9,11 +9,11 @@ use parallel_llm_engine::{Failure, ProviderId};
 use parallel_llm_provider::Known;
 
 use crate::ports::CheckKey;
-use parallel_llm_settings::settings::{KeyWish, Origin, ProviderSettings, Settings};
+use parallel_llm_settings::settings::{Origin, ProviderKey, ProviderSettings, Settings};
 
 /// Whether a key is set, or a program that prints one.
 pub(crate) const fn has_key(provider: &ProviderSettings) -> bool {
-    !matches!(provider.key, KeyWish::Nothing)
+    !matches!(provider.key, ProviderKey::Missing)
 }
 
 /// Whether its list of models is public, so that it is asked for without a key: a router shows what it sells.

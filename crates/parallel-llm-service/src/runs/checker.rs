@@ -17,7 +17,7 @@ use parallel_llm_engine::{Code, Failure};
 use tokio::process::Command;
 
 use parallel_llm_engine::text::safe;
-use parallel_llm_settings::child_process::{self, Errand, Helpers, Trouble};
+use parallel_llm_settings::child_process::{self, ChildError, ChildProgram, Descendants};
 use parallel_llm_settings::private_files;
 use parallel_llm_settings::settings::{CheckSettings, SEAT};
 
@@ -48,12 +48,13 @@ impl CheckCommand {
         command.args(&self.settings.words[1..]).current_dir(&folder.path);
         command.env_clear().envs(environment.iter().cloned()).env(SEAT, candidate.seat.to_string());
         let wait_max = Duration::from_millis(self.settings.timeout_ms);
-        let errand = Errand { command, input: Some(candidate.text), wait_max, helpers: Helpers::End };
-        let ended = child_process::run(errand).await;
+        let program =
+            ChildProgram { command, input: Some(candidate.text), wait_max, descendants: Descendants::Kill };
+        let ended = child_process::run(program).await;
         folder.remove().await;
-        let ended = ended.map_err(|trouble| match trouble {
-            Trouble::Unstarted(error) => Self::unavailable(&format!("cannot be started: {error}")),
-            Trouble::Late => self.late(),
+        let ended = ended.map_err(|error| match error {
+            ChildError::NotStarted(error) => Self::unavailable(&format!("cannot be started: {error}")),
+            ChildError::TimedOut => self.late(),
         })?;
         let status = ended.status.map_err(|error| Self::unavailable(&format!("was lost: {error}")))?;
         let score = score(&ended.stdout).filter(|_| status.success());
@@ -283,7 +284,7 @@ mod tests {
         until(|| folders(&bench).is_empty()).await;
     }
 
-    /// Ended, though perhaps not yet taken note of by whoever has it now.
+    /// ChildOutput, though perhaps not yet taken note of by whoever has it now.
     async fn is_gone(id: &str) {
         let id = rustix::process::Pid::from_raw(id.trim().parse().unwrap()).unwrap();
         let status = format!("/proc/{}/stat", id.as_raw_nonzero());

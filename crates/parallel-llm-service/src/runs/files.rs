@@ -27,7 +27,7 @@ pub use rebuild::rebuild;
 
 use crate::attachment;
 use crate::report::{FilesReport, FilesState, Report};
-use parallel_llm_settings::pinned_folder::{self, Anchor, Held};
+use parallel_llm_settings::pinned_folder::{self, OpenFolder, PinnedFolder};
 use parallel_llm_settings::private_files;
 
 /// The question.
@@ -60,7 +60,7 @@ type Due = (String, Box<dyn Fn(&mut dyn Write) -> io::Result<()> + Send>);
 pub struct Folder {
     path: PathBuf,
     /// `None`: it cannot be used, and the first file will tell why.
-    anchor: Option<Anchor>,
+    pinned: Option<PinnedFolder>,
 }
 
 impl Folder {
@@ -74,8 +74,8 @@ impl Folder {
         private_files::folder_builder().recursive(true).create(base).map_err(unwritable)?;
         // Not recursive: a folder that exists already belongs to somebody else.
         private_files::folder_builder().recursive(false).create(&dir).map_err(unwritable)?;
-        let anchor = Anchor::of(&dir).map_err(unwritable)?;
-        Ok(Self { path: dir, anchor: Some(anchor) })
+        let pinned = PinnedFolder::of(&dir).map_err(unwritable)?;
+        Ok(Self { path: dir, pinned: Some(pinned) })
     }
 
     /// Makes the folder of a run that is not this process's, to write its files there too. `None` where it is there:
@@ -92,7 +92,7 @@ impl Folder {
         let dir = base.join(run_id.to_string());
         // What is wrong with it shows with the first file, and in the report.
         let _ = private_files::folder_builder().recursive(true).create(&dir);
-        Self { anchor: Anchor::of(&dir).ok(), path: dir }
+        Self { pinned: PinnedFolder::of(&dir).ok(), path: dir }
     }
 
     /// Takes the folder of a run away that did not begin.
@@ -108,19 +108,19 @@ impl Folder {
 
     /// Writes a whole file or none.
     fn write(&self, (name, content): &Due) -> io::Result<()> {
-        self.anchored()?.write(name, content)
+        self.pinned_folder()?.write(name, content)
     }
 
     /// Takes these files away, as far as they are there.
     fn remove(&self, names: &[String]) -> io::Result<()> {
-        let anchor = self.anchored()?;
-        names.iter().try_for_each(|name| anchor.remove(name))
+        let pinned = self.pinned_folder()?;
+        names.iter().try_for_each(|name| pinned.remove(name))
     }
 
-    fn anchored(&self) -> io::Result<Cow<'_, Anchor>> {
-        self.anchor
+    fn pinned_folder(&self) -> io::Result<Cow<'_, PinnedFolder>> {
+        self.pinned
             .as_ref()
-            .map_or_else(|| Anchor::of(&self.path).map(Cow::Owned), |anchor| Ok(Cow::Borrowed(anchor)))
+            .map_or_else(|| PinnedFolder::of(&self.path).map(Cow::Owned), |pinned| Ok(Cow::Borrowed(pinned)))
     }
 }
 
@@ -429,7 +429,7 @@ fn names(run: &Run) -> BTreeSet<String> {
 }
 
 /// Whether what has this name in a folder is one of these files of a run.
-fn is_among(ours: &BTreeSet<String>, folder: &Held, name: &OsStr) -> io::Result<bool> {
+fn is_among(ours: &BTreeSet<String>, folder: &OpenFolder, name: &OsStr) -> io::Result<bool> {
     Ok(name.to_str().is_some_and(|name| ours.contains(name)) && folder.is_file(name)?)
 }
 

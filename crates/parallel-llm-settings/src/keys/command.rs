@@ -12,50 +12,55 @@ use parallel_llm_engine::{Code, Failure, ProviderId};
 use parallel_llm_provider::{ApiKey, KeyFetch};
 use tokio::process::Command;
 
-use crate::child_process::{self, Ended, Errand, Helpers, OUTPUT_BYTES_MAX, Trouble, first_line};
+use crate::child_process::{
+    self, ChildError, ChildOutput, ChildProgram, Descendants, OUTPUT_BYTES_MAX, first_line,
+};
 use parallel_llm_engine::text::safe;
 
 /// How long the program may take. An agent answers at once; whoever has to type a passphrase unlocks it before.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// What is told of its stderr, in characters.
-const TOLD_CHARS_MAX: usize = 160;
+const STDERR_CHARS_MAX: usize = 160;
 
 /// Fetches the key of a provider from the program.
 pub fn fetch(provider: &ProviderId, words: &[String]) -> KeyFetch {
-    let wanted = Wanted { provider: provider.clone(), words: words.to_vec(), wait_max: WAIT_MAX };
+    let command = KeyCommand { provider: provider.clone(), words: words.to_vec(), wait_max: WAIT_MAX };
     Box::new(move || {
-        let wanted = wanted.clone();
-        async move { wanted.key().await.map(Some) }.boxed()
+        let command = command.clone();
+        async move { command.key().await.map(Some) }.boxed()
     })
 }
 
 /// Whose key is wanted, and from which program.
 #[derive(Clone, Debug)]
-struct Wanted {
+struct KeyCommand {
     provider: ProviderId,
     /// The program and its arguments. Never empty.
     words: Vec<String>,
     wait_max: Duration,
 }
 
-impl Wanted {
+impl KeyCommand {
     async fn key(&self) -> Result<ApiKey, Failure> {
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]);
-        let errand = Errand { command, input: None, wait_max: self.wait_max, helpers: Helpers::Stay };
-        let written = child_process::run(errand).await.map_err(|trouble| match trouble {
-            Trouble::Unstarted(error) => self.failed(&format!("cannot be started: {error}")),
-            Trouble::Late => self.failed(&format!("did not end within {} ms", self.wait_max.as_millis())),
+        let program =
+            ChildProgram { command, input: None, wait_max: self.wait_max, descendants: Descendants::Keep };
+        let output = child_process::run(program).await.map_err(|error| match error {
+            ChildError::NotStarted(cause) => self.failed(&format!("cannot be started: {cause}")),
+            ChildError::TimedOut => {
+                self.failed(&format!("did not end within {} ms", self.wait_max.as_millis()))
+            }
         })?;
-        let status = written.status.as_ref().map_err(|error| self.failed(&format!("was lost: {error}")))?;
+        let status = output.status.as_ref().map_err(|error| self.failed(&format!("was lost: {error}")))?;
         if !status.success() {
-            return Err(self.failed(&format!("ended with {status}{}", said(&written))));
+            return Err(self.failed(&format!("ended with {status}{}", stderr_line(&output))));
         }
         // Keys are under 300 bytes.
-        if written.stdout.len() as u64 > OUTPUT_BYTES_MAX {
+        if output.stdout.len() as u64 > OUTPUT_BYTES_MAX {
             return Err(self.failed(&format!("wrote more than {OUTPUT_BYTES_MAX} bytes")));
         }
-        let line = first_line(&written.stdout);
+        let line = first_line(&output.stdout);
         let key = std::str::from_utf8(line).ok().and_then(|text| ApiKey::parse(text).transpose());
         match key {
             Some(Ok(key)) => Ok(key),
@@ -74,13 +79,13 @@ impl Wanted {
 
 /// The first line of its stderr, for a message; nothing where it repeats a line of stdout, which may be a key. What is
 /// shaped like one is taken out where failures leave the provider.
-fn said(written: &Ended) -> String {
-    let line = String::from_utf8_lossy(first_line(&written.stderr)).into_owned();
-    let stdout = String::from_utf8_lossy(&written.stdout);
+fn stderr_line(output: &ChildOutput) -> String {
+    let line = String::from_utf8_lossy(first_line(&output.stderr)).into_owned();
+    let stdout = String::from_utf8_lossy(&output.stdout);
     let repeats = stdout.lines().map(str::trim).any(|secret| !secret.is_empty() && line.contains(secret));
-    match safe::excerpt(&line, TOLD_CHARS_MAX) {
-        told if told.is_empty() || repeats => String::new(),
-        told => format!(": {told}"),
+    match safe::excerpt(&line, STDERR_CHARS_MAX) {
+        line if line.is_empty() || repeats => String::new(),
+        line => format!(": {line}"),
     }
 }
 
@@ -95,8 +100,8 @@ mod tests {
     }
 
     async fn check_words(words: Vec<String>, wait_max: Duration, expected: &str) {
-        let wanted = Wanted { provider: ProviderId("team".to_owned()), words, wait_max };
-        let told = match wanted.key().await {
+        let command = KeyCommand { provider: ProviderId("team".to_owned()), words, wait_max };
+        let told = match command.key().await {
             Ok(_) => "a key".to_owned(),
             Err(failure) => {
                 assert_eq!(failure.code, Code::KeyMissing);

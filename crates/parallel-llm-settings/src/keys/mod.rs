@@ -20,7 +20,7 @@ pub use command::fetch;
 use lock::Lock;
 
 use crate::private_files;
-use crate::settings::{self, KeptKeys, KeyWish, Origin, ProviderSettings, Settings};
+use crate::settings::{self, KeptKeys, Origin, ProviderKey, ProviderSettings, Settings};
 
 /// The longest text of a key in bytes, the white space around it included: a dozen times a usual key, and short of the
 /// 4096 at which terminals cut a line.
@@ -98,8 +98,8 @@ pub async fn set(settings: &Settings, name: &str, text: &str) -> Result<KeptKey,
     let replaced = keys.insert(name.to_owned(), SecretString::from(text.trim())).is_some();
     write(path, &keys)?;
     let overruled_by = match &provider.key {
-        KeyWish::Set { origin: Origin::Environment(variable), .. } => Some(variable.clone()),
-        KeyWish::Command(words) => words.first().cloned(),
+        ProviderKey::Set { origin: Origin::Environment(variable), .. } => Some(variable.clone()),
+        ProviderKey::Command(words) => words.first().cloned(),
         _ => None,
     };
     Ok(KeptKey { path: path.to_owned(), replaced, overruled_by })
@@ -169,10 +169,10 @@ pub fn list(settings: &Settings) -> Result<Vec<KeyLine>, Failure> {
 
 fn line(provider: &ProviderSettings) -> KeyLine {
     let (source, program) = match &provider.key {
-        KeyWish::Nothing => (KeySource::None, None),
-        KeyWish::Set { origin: Origin::Kept(_), .. } => (KeySource::Kept, None),
-        KeyWish::Set { .. } => (KeySource::Variable, None),
-        KeyWish::Command(words) => (KeySource::Command, words.first().cloned()),
+        ProviderKey::Missing => (KeySource::None, None),
+        ProviderKey::Set { origin: Origin::Kept(_), .. } => (KeySource::Kept, None),
+        ProviderKey::Set { .. } => (KeySource::Variable, None),
+        ProviderKey::Command(words) => (KeySource::Command, words.first().cloned()),
     };
     KeyLine {
         provider: provider.id.0.clone(),

@@ -71,7 +71,7 @@ pub(super) fn read(layer: &Layer, environment: &Environment) -> Option<CheckSett
     Some(CheckSettings {
         words: layer.command_if_set(Setting::CheckCommand)?,
         timeout_ms: layer.whole(Setting::CheckTimeoutMs),
-        environment: environment.handed_on(),
+        environment: environment.check_variables(),
         folder: environment.temporary(),
         is_asked_for: matches!(layer.entry(Setting::CheckCommand).origin, Origin::Flag(_)),
     })

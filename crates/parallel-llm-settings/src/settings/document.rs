@@ -44,16 +44,16 @@ const PRESET_NAME_BYTES_MAX: usize = 40;
 
 /// Whose file it is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Owner<'a> {
+pub(super) enum FileOwner<'a> {
     /// The user's own.
     User,
     /// A project's, and what it is held to.
-    Project(&'a Own<'a>),
+    Project(&'a UserLimits<'a>),
 }
 
 /// What is the user's own, without a project's file.
 #[derive(Debug)]
-pub(super) struct Own<'a> {
+pub(super) struct UserLimits<'a> {
     /// What holds.
     layer: &'a Layer,
     /// What the user's file says.
@@ -62,19 +62,19 @@ pub(super) struct Own<'a> {
     readers: BTreeSet<ProviderId>,
 }
 
-impl<'a> Own<'a> {
+impl<'a> UserLimits<'a> {
     /// `usual` is what holds from call to call, `layer` what holds for this one.
     pub(super) fn new(usual: &Layer, layer: &'a Layer, user: &'a Document) -> Self {
-        let mut own =
+        let mut limits =
             Self { layer, user, readers: BTreeSet::from([ProviderId(DEFAULT_PROVIDER.to_owned())]) };
         let lists = [usual, layer]
             .into_iter()
             .flat_map(|layer| [Setting::Panel, Setting::Synthesizer].map(|setting| layer.list(setting)));
         let presets = user.presets.values().flat_map(|preset| [&preset.panel, &preset.synthesizer]);
         let named: Vec<String> = lists.flatten().chain(presets.flatten().flatten().cloned()).collect();
-        let readers: Vec<ProviderId> = named.iter().filter_map(|model| own.reader(model)).collect();
-        own.readers.extend(readers);
-        own
+        let readers: Vec<ProviderId> = named.iter().filter_map(|model| limits.reader(model)).collect();
+        limits.readers.extend(readers);
+        limits
     }
 
     /// Who would read the question; `None` where the reference fails by itself.
@@ -109,8 +109,8 @@ pub(super) struct Document {
 
 impl Document {
     /// Reads a file's text.
-    pub(super) fn read(source: &Source, owner: Owner<'_>) -> Result<Self, Failure> {
-        let reading = Reading { reader: Reader(source), owner };
+    pub(super) fn read(source: &Source, owner: FileOwner<'_>) -> Result<Self, Failure> {
+        let reading = DocumentReader { reader: Reader(source), owner };
         let table = reading.reader.parse()?;
         let mut document = Self::default();
         for (key, value) in in_order(table.get_ref()) {
@@ -130,22 +130,22 @@ impl Document {
 }
 
 /// A file being read, and whose it is.
-struct Reading<'a> {
+struct DocumentReader<'a> {
     reader: Reader<'a>,
-    owner: Owner<'a>,
+    owner: FileOwner<'a>,
 }
 
-impl Reading<'_> {
+impl DocumentReader<'_> {
     fn entry(&self, setting: Setting, key: &Key<'_>, value: &Item<'_>) -> Result<Entry, Failure> {
         self.check_reach(setting).map_err(|failure| self.refuse(key.span(), failure))?;
         let entry = Entry {
             value: self.reader.value(setting.name(), setting.kind(), value)?,
             origin: self.origin(key.span()),
         };
-        if let Owner::Project(own) = self.owner
-            && matches!(own.layer.entry(setting).origin, Origin::Default | Origin::User(_))
+        if let FileOwner::Project(limits) = self.owner
+            && matches!(limits.layer.entry(setting).origin, Origin::Default | Origin::User(_))
         {
-            check_limit(own.layer, setting, &entry.value)
+            check_limit(limits.layer, setting, &entry.value)
                 .map_err(|failure| self.refuse(value.span(), failure))?;
         }
         self.check_readers(setting.name(), value, &entry.value)?;
@@ -156,7 +156,7 @@ impl Reading<'_> {
     fn check_reach(&self, setting: Setting) -> Result<(), Failure> {
         let name = setting.name();
         match (setting.reach(), self.owner) {
-            (Reach::User, Owner::Project(_)) => {
+            (Reach::User, FileOwner::Project(_)) => {
                 Err(invalid(format!("a project file may not set `{name}`")).with_next(as_user(setting)))
             }
             _ => Ok(()),
@@ -165,10 +165,10 @@ impl Reading<'_> {
 
     /// Whether a project's list of models names only providers that read questions anyway.
     fn check_readers(&self, name: &str, item: &Item<'_>, value: &Value) -> Result<(), Failure> {
-        let (Owner::Project(own), Value::List(models)) = (self.owner, value) else { return Ok(()) };
+        let (FileOwner::Project(limits), Value::List(models)) = (self.owner, value) else { return Ok(()) };
         for (at, model) in models.iter().enumerate() {
             let entry = item.get_ref().as_array().and_then(|items| items.get(at)).unwrap_or(item);
-            own.check_reader(name, model).map_err(|failure| self.refuse(entry.span(), failure))?;
+            limits.check_reader(name, model).map_err(|failure| self.refuse(entry.span(), failure))?;
         }
         Ok(())
     }
@@ -182,7 +182,7 @@ impl Reading<'_> {
 
     /// Providers are the user's own word: a base URL from a stranger would be handed the keys, and the questions.
     fn providers(&self, key: &Key<'_>, value: &Item<'_>) -> Result<BTreeMap<String, Table>, Failure> {
-        if let Owner::Project(_) = self.owner {
+        if let FileOwner::Project(_) = self.owner {
             let failure =
                 invalid("a project file may not set `providers`: an address from a stranger steals keys")
                     .with_next(Advice::TakeOutOrOwnFile);
@@ -199,7 +199,7 @@ impl Reading<'_> {
         key: &Key<'_>,
         value: &Item<'_>,
     ) -> Result<BTreeMap<String, (Origin, Persona)>, Failure> {
-        if let Owner::Project(_) = self.owner {
+        if let FileOwner::Project(_) = self.owner {
             let failure =
                 invalid("a project file may not set `personas`: a stranger does not speak to models for you")
                     .with_next(Advice::TakeOutOrOwnFile);
@@ -219,8 +219,8 @@ impl Reading<'_> {
     fn preset(&self, name: &Key<'_>, value: &Item<'_>) -> Result<(String, Preset), Failure> {
         self.check_preset_name(name)?;
         let users = match self.owner {
-            Owner::Project(own) => own.user.presets.get(&**name.get_ref()),
-            Owner::User => None,
+            FileOwner::Project(limits) => limits.user.presets.get(&**name.get_ref()),
+            FileOwner::User => None,
         };
         let origin = self.origin(name.span());
         let mut preset = match users {
@@ -231,8 +231,9 @@ impl Reading<'_> {
             let kind = preset::kind(key.get_ref()).ok_or_else(|| self.reader.unknown(key, preset::keys()))?;
             let read = self.reader.value(key.get_ref(), kind, value)?;
             let refuse = |failure| self.refuse(value.span(), failure);
-            if let (Owner::Project(own), Some(setting)) = (self.owner, Setting::by_name(key.get_ref())) {
-                check_limit(own.layer, setting, &read).map_err(refuse)?;
+            if let (FileOwner::Project(limits), Some(setting)) = (self.owner, Setting::by_name(key.get_ref()))
+            {
+                check_limit(limits.layer, setting, &read).map_err(refuse)?;
             }
             if let Some(users) = users {
                 check_preset_limit(name.get_ref(), users, key.get_ref(), kind, &read).map_err(refuse)?;
@@ -258,8 +259,8 @@ impl Reading<'_> {
 
     fn origin(&self, span: Range<usize>) -> Origin {
         match self.owner {
-            Owner::User => Origin::User(self.reader.place(span)),
-            Owner::Project(_) => Origin::Project(self.reader.place(span)),
+            FileOwner::User => Origin::User(self.reader.location(span)),
+            FileOwner::Project(_) => Origin::Project(self.reader.location(span)),
         }
     }
 
@@ -269,8 +270,8 @@ impl Reading<'_> {
 }
 
 /// Whether the value keeps to the user's own.
-fn check_limit(own: &Layer, setting: Setting, value: &Value) -> Result<(), Failure> {
-    let (entry, kind) = (own.entry(setting), setting.kind());
+fn check_limit(limits: &Layer, setting: Setting, value: &Value) -> Result<(), Failure> {
+    let (entry, kind) = (limits.entry(setting), setting.kind());
     let (is_refused, verb, mend) = match setting.reach() {
         Reach::Tighter => (kind.is_looser(value, &entry.value), "allow", Advice::TightenIt),
         Reach::Longer => (kind.is_looser(&entry.value, value), "wait", Advice::RaiseIt),
@@ -304,9 +305,9 @@ fn check_preset_limit(
 ) -> Result<(), Failure> {
     let Some(limit) = users.limit(key).filter(|limit| kind.is_looser(value, limit)) else { return Ok(()) };
     let origin = &users.origin;
-    let own = MachineStep::SetInPreset { preset: name.to_owned().into(), key: key.to_owned().into() };
+    let step = MachineStep::SetInPreset { preset: name.to_owned().into(), key: key.to_owned().into() };
     let message = format!("a project file may not set `{key}` to `{value}`: you allow `{limit}` ({origin})");
-    Err(invalid(message).with_next([Next::Do(Advice::TightenIt), own.into()]))
+    Err(invalid(message).with_next([Next::Do(Advice::TightenIt), step.into()]))
 }
 
 #[cfg(test)]
@@ -318,7 +319,7 @@ mod tests {
     fn check(text: String) {
         let source = Source { path: "it.toml".into(), text };
         let (layer, user) = (Layer::defaults(), Document::default());
-        for owner in [Owner::User, Owner::Project(&Own::new(&layer, &layer, &user))] {
+        for owner in [FileOwner::User, FileOwner::Project(&UserLimits::new(&layer, &layer, &user))] {
             if let Err(failure) = Document::read(&source, owner) {
                 assert!(failure.message.starts_with("it.toml:"), "{}: {}", failure.message, source.text);
             }

@@ -46,7 +46,7 @@ pub(super) const LOCALES: [&str; 3] = ["LC_ALL", "LC_CTYPE", "LANG"];
 /// Names the folder for files that nobody keeps.
 const TEMPORARY: &str = "TMPDIR";
 /// The variables that a program run for a check is given. None of them holds a key.
-const HANDED_ON: [&str; 5] = ["PATH", "HOME", "LANG", TEMPORARY, ROOT];
+const CHECK_VARIABLES: [&str; 5] = ["PATH", "HOME", "LANG", TEMPORARY, ROOT];
 /// Where Windows is.
 const ROOT: &str = "SystemRoot";
 
@@ -143,13 +143,13 @@ impl Environment {
     /// A secret, which may be in a variable that only the user's file names. One that is not text has marks in its
     /// place that no key has, so that it is refused where it is used and stops nobody else.
     pub(super) fn secret(&self, name: &str) -> Option<SecretString> {
-        let value = self.found(name)?;
+        let value = self.raw(name)?;
         let value = value.to_string_lossy();
         Some(value.trim()).filter(|text| !text.is_empty()).map(SecretString::from)
     }
 
     /// A variable as it is, which may be none that this program is known to look at.
-    pub(super) fn found(&self, name: &str) -> Option<OsString> {
+    pub(super) fn raw(&self, name: &str) -> Option<OsString> {
         match self.variables.get(name) {
             None if self.is_process && !is_ours(name) =>
             {
@@ -165,13 +165,13 @@ impl Environment {
 
     /// What a program that is run for a check is told: where programs are, whose home it is, how text is written, and what
     /// Windows opens no file without.
-    pub(super) fn handed_on(&self) -> Vec<(&'static str, OsString)> {
-        HANDED_ON.into_iter().filter_map(|name| Some((name, self.found(name)?))).collect()
+    pub(super) fn check_variables(&self) -> Vec<(&'static str, OsString)> {
+        CHECK_VARIABLES.into_iter().filter_map(|name| Some((name, self.raw(name)?))).collect()
     }
 
     /// Where files are made that nobody keeps.
     pub(super) fn temporary(&self) -> PathBuf {
-        let named = self.found(TEMPORARY).filter(|folder| !folder.is_empty());
+        let named = self.raw(TEMPORARY).filter(|folder| !folder.is_empty());
         named.map_or_else(std::env::temp_dir, PathBuf::from)
     }
 
@@ -245,7 +245,7 @@ impl fmt::Debug for Environment {
 }
 
 /// What a process needs of the environment whoever it is for: without it Windows opens no connection.
-pub fn of_system() -> Option<(&'static str, OsString)> {
+pub fn system_root() -> Option<(&'static str, OsString)> {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
     std::env::var_os(ROOT).map(|value| (ROOT, value))
 }
@@ -271,7 +271,7 @@ pub(super) fn is_reserved(name: &str) -> bool {
 }
 
 /// Whether a variable that holds no key is read all the same, by this program or by a library of it.
-pub fn is_read_anyway(name: &str) -> bool {
+pub fn is_known_variable(name: &str) -> bool {
     const BELOW: [&str; 8] = [
         "SSL_CERT_FILE",
         "SSL_CERT_DIR",
@@ -284,15 +284,15 @@ pub fn is_read_anyway(name: &str) -> bool {
     ];
     let is_setting = || Setting::ALL.iter().any(|setting| setting.variable() == name);
     let is_other = || is_ours(name) && !name.starts_with(PREFIX);
-    name == CONFIG || BELOW.contains(&name) || HANDED_ON.contains(&name) || is_setting() || is_other()
+    name == CONFIG || BELOW.contains(&name) || CHECK_VARIABLES.contains(&name) || is_setting() || is_other()
 }
 
 fn is_ours(name: &str) -> bool {
-    is_reserved(name) || Known::ALL.iter().any(|known| known.key_variable == name) || is_of_surroundings(name)
+    is_reserved(name) || Known::ALL.iter().any(|known| known.key_variable == name) || is_host_info(name)
 }
 
-/// Whether a variable tells of the surroundings.
-fn is_of_surroundings(name: &str) -> bool {
+/// Whether a variable tells of the host_info.
+fn is_host_info(name: &str) -> bool {
     let groups: [&[&str]; 4] = [&PROXIES, &EXCEPTIONS, &USERS, &LOCALES];
     groups.iter().any(|group| group.contains(&name))
 }

@@ -27,7 +27,7 @@ const OPENING: &str = "# Written by `parallel-llm-mcp keys`. Nobody else may rea
 const FILE_BYTES_MAX: u64 = 64 * 1024;
 /// How often the file is looked at again that was replaced between the look and the opening. Each writer replaces it
 /// once, and a crowd does not come just then.
-const LOOKS_MAX: usize = 16;
+const ATTEMPTS_MAX: usize = 16;
 
 /// Keys by the names of their providers.
 pub type KeptKeys = BTreeMap<String, SecretString>;
@@ -59,7 +59,7 @@ fn open(path: &Path) -> Result<Option<File>, Failure> {
         refused(path, &error.to_string())
             .with_next([Next::Do(Advice::RepairFile), Next::Do(Advice::MoveOutOfTheWay)])
     };
-    for _ in 0..LOOKS_MAX {
+    for _ in 0..ATTEMPTS_MAX {
         let named = match path.symlink_metadata() {
             Err(error) if is_missing(&error) => return Ok(None),
             named => named.map_err(unreadable)?,

@@ -67,20 +67,20 @@ impl Layer {
 
     /// Makes every path absolute, that of a program too: one in the user file counts from the file, any other from where the program
     /// runs, and `~/` from the user's home, because no shell has looked at it.
-    pub(super) fn settle_paths(&mut self, current_dir: &Path, home: Option<&Path>) {
+    pub(super) fn make_paths_absolute(&mut self, current_dir: &Path, home: Option<&Path>) {
         for entry in self.0.values_mut() {
-            let settle = |path: &Path| match (path.strip_prefix("~"), home, &entry.origin) {
+            let absolute = |path: &Path| match (path.strip_prefix("~"), home, &entry.origin) {
                 (Ok(rest), Some(home), _) => home.join(rest),
-                (_, _, Origin::User(place)) => {
-                    current_dir.join(place.path.parent().unwrap_or(current_dir)).join(path)
+                (_, _, Origin::User(location)) => {
+                    current_dir.join(location.path.parent().unwrap_or(current_dir)).join(path)
                 }
                 _ => current_dir.join(path),
             };
             match &mut entry.value {
-                Value::Path(path) => *path = settle(path),
+                Value::Path(path) => *path = absolute(path),
                 Value::Command(words) if command::is_path(&words[0]) => {
                     // Taken together from its parts, without the `.` that says where it is.
-                    let program: PathBuf = settle(Path::new(&words[0])).components().collect();
+                    let program: PathBuf = absolute(Path::new(&words[0])).components().collect();
                     words[0] = program.to_string_lossy().into_owned();
                 }
                 _ => {}

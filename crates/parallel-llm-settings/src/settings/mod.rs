@@ -9,22 +9,22 @@
 
 mod check;
 mod command;
+mod config_paths;
 mod document;
 mod environment;
 mod file;
+mod host_info;
 mod issuer;
 mod kept;
 mod kind;
 mod layer;
 mod origin;
 mod persona;
-mod places;
 mod preset;
 mod provider;
 mod provider_table;
 mod reader;
 mod reference;
-mod surroundings;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -42,24 +42,24 @@ use parallel_llm_engine::value::code::Code;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Failure, FileNames, PicoUsd, Routing, value::nearest};
 
-use document::{Document, Own, Owner};
+use document::{Document, FileOwner, UserLimits};
 use layer::Layer;
 use provider::Sources;
 use table::Setting;
 
 pub use check::CheckSettings;
+pub use config_paths::ConfigPaths;
 pub use environment::SEAT;
-pub use environment::is_read_anyway;
-pub use environment::{Environment, Folders, of_system};
+pub use environment::is_known_variable;
+pub use environment::{Environment, Folders, system_root};
+pub use host_info::{HostInfo, Proxy};
 pub use issuer::IssuerSettings;
 pub use kept::{KeptKeys, read as read_kept, text as kept_text};
 pub use kind::split_models;
-pub use origin::{Origin, Place};
-pub use places::Places;
+pub use origin::{FileLocation, Origin};
 pub use preset::{Preset, Presets};
-pub use provider::{KeyWish, ProviderSettings};
+pub use provider::{ProviderKey, ProviderSettings};
 pub use reference::reference;
-pub use surroundings::{Proxy, Surroundings};
 pub use wait::duration_ms;
 
 /// The name of the database inside the data folder.
@@ -151,7 +151,7 @@ pub struct Settings {
     /// Where this program keeps what it can do without for a while, where there is a home.
     pub state_dir: Option<PathBuf>,
     /// Where settings lie, those of other programs too, where there is a home.
-    pub places: Option<Places>,
+    pub config_paths: Option<ConfigPaths>,
     /// Presets by their names, the built-in ones among them.
     pub presets: Presets,
     /// Personas by their names, the built-in ones among them.
@@ -161,14 +161,14 @@ pub struct Settings {
     /// The project file, where there is one.
     pub project_file: Option<PathBuf>,
     /// What the environment tells beside settings.
-    pub surroundings: Surroundings,
+    pub host_info: HostInfo,
     /// Every value as it was read, for [`Settings::shown`].
-    pub shown: Vec<Shown>,
+    pub shown: Vec<EffectiveValue>,
 }
 
 /// One value in force, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct EffectiveValue {
     /// The name of the setting, with its table where it stands in one.
     pub name: String,
     /// Its value in text form; of a secret only whether it is set.
@@ -193,20 +193,20 @@ impl Settings {
             Some(source) => Document::read(source, owner),
             None => Ok(Document::default()),
         };
-        let user = read(&user_source, Owner::User)?;
+        let user = read(&user_source, FileOwner::User)?;
         let own = Layer::defaults().under(&user.layer);
         let without_project = own.clone().under(&variables).under(&flags);
-        let held_to = Own::new(&own, &without_project, &user);
-        let project = read(&project_source, Owner::Project(&held_to))?;
+        let limits = UserLimits::new(&own, &without_project, &user);
+        let project = read(&project_source, FileOwner::Project(&limits))?;
 
         let mut layer = own.under(&project.layer).under(&variables).under(&flags);
-        settle(&mut layer, environment, current_dir);
+        make_absolute(&mut layer, environment, current_dir);
 
         let mut settings = Self::of_layer(&layer)?;
         settings.check = check::read(&layer, environment);
         settings.keys_file = kept::path(environment);
         settings.state_dir = environment.folders().map(|folders| folders.state.join(FOLDER));
-        settings.places = Places::of(environment, current_dir);
+        settings.config_paths = ConfigPaths::of(environment, current_dir);
         let kept = settings.keys_file.as_deref().map(kept::read).transpose()?.unwrap_or_default();
         let kept = (&kept, settings.keys_file.as_deref());
         let (providers, shown) = provider::resolve(Sources { environment, tables: &user.providers, kept })?;
@@ -222,7 +222,7 @@ impl Settings {
         settings.personas.extend(user.personas.into_iter().map(|(name, (_, persona))| (name, persona)));
         settings.user_file = user_source.map(|source| source.path);
         settings.project_file = project_source.map(|source| source.path);
-        settings.surroundings = Surroundings::of(environment);
+        settings.host_info = HostInfo::of(environment);
         Ok(settings)
     }
 
@@ -233,8 +233,8 @@ impl Settings {
         if let Some(entry) = environment.entry(Setting::DataDir)? {
             layer.set(Setting::DataDir, entry);
         }
-        settle(&mut layer, environment, current_dir);
-        let folder = layer.path(Setting::DataDir).ok_or_else(homeless)?.join(DEMO);
+        make_absolute(&mut layer, environment, current_dir);
+        let folder = layer.path(Setting::DataDir).ok_or_else(no_home_folder)?.join(DEMO);
         let own = Environment::with_folders(Folders::of_home(&folder));
         Self::load(&own.with(&Setting::DataDir.variable(), &folder), &folder, &[])
     }
@@ -290,14 +290,15 @@ impl Settings {
     }
 
     /// Every value in force, in the order of the reference.
-    pub fn shown(&self) -> &[Shown] {
+    pub fn shown(&self) -> &[EffectiveValue] {
         &self.shown
     }
 
     /// The log level, where it is anyone's word and not the default.
     pub fn log_level_if_chosen(&self) -> Option<&str> {
-        let by_default =
-            |shown: &Shown| shown.name == Setting::LogLevel.name() && shown.origin == Origin::Default;
+        let by_default = |shown: &EffectiveValue| {
+            shown.name == Setting::LogLevel.name() && shown.origin == Origin::Default
+        };
         (!self.shown.iter().any(by_default)).then_some(self.log_level.as_str())
     }
 
@@ -311,14 +312,15 @@ impl Settings {
         let is_provider = |name: &str| self.providers.iter().any(|provider| provider.id.0 == name);
         let named = self.panel.iter().filter_map(|model| kind::provider_of(model, is_provider));
         let asked: Vec<&ProviderSettings> = named.filter_map(|id| self.provider(&id.0).ok()).collect();
-        let lacks =
-            |provider: &&ProviderSettings| matches!(provider.key, KeyWish::Nothing) && provider.needs_key();
+        let lacks = |provider: &&ProviderSettings| {
+            matches!(provider.key, ProviderKey::Missing) && provider.needs_key()
+        };
         asked.first().filter(|_| asked.iter().all(lacks)).map(|provider| provider.key_advice())
     }
 
     /// The variables in which keys are looked for. Empty where a program of the user's prints one, which may read any.
     pub fn key_variables(&self) -> Vec<String> {
-        if self.providers.iter().any(|provider| matches!(provider.key, KeyWish::Command(_))) {
+        if self.providers.iter().any(|provider| matches!(provider.key, ProviderKey::Command(_))) {
             return Vec::new();
         }
         self.providers.iter().filter_map(|provider| provider.key_variable.clone()).collect()
@@ -359,14 +361,14 @@ impl Settings {
             connect_timeout_ms: layer.whole(Setting::ConnectTimeoutMs),
             timers: timers(layer),
             retries_max: layer.whole(Setting::RetriesMax),
-            wait: waiting(layer),
+            wait: wait_rule(layer),
             client_wall_ms: layer.whole_if_set(Setting::ClientWallMs),
             drain_ms: layer.whole(Setting::DrainMs),
             store: layer.store(Setting::Store),
             files: layer.switch(Setting::Files),
             file_names: file_names(layer)?,
             output_dir: layer.path(Setting::OutputDir),
-            data_dir: layer.path(Setting::DataDir).ok_or_else(homeless)?,
+            data_dir: layer.path(Setting::DataDir).ok_or_else(no_home_folder)?,
             log_level: layer.word(Setting::LogLevel),
             log_file: layer.path(Setting::LogFile),
             attachment_bytes_max: layer.whole(Setting::AttachmentBytesMax),
@@ -386,23 +388,23 @@ impl Settings {
             providers: Vec::new(),
             keys_file: None,
             state_dir: None,
-            places: None,
+            config_paths: None,
             presets: Presets::new(),
             personas: Personas::new(),
             user_file: None,
             project_file: None,
-            surroundings: Surroundings::default(),
+            host_info: HostInfo::default(),
             shown: shown(layer),
         })
     }
 }
 
 /// Makes every path a full one, and finds the data folder where nobody says.
-fn settle(layer: &mut Layer, environment: &Environment, current_dir: &Path) {
+fn make_absolute(layer: &mut Layer, environment: &Environment, current_dir: &Path) {
     let folders = environment.folders();
     // A bare name would lie wherever the program happens to be started.
     layer.set_folder(Setting::LogFile, || folders.map(|folders| folders.state.join(FOLDER)));
-    layer.settle_paths(current_dir, folders.map(|folders| folders.home.as_path()));
+    layer.make_paths_absolute(current_dir, folders.map(|folders| folders.home.as_path()));
     layer.set_default_path(Setting::DataDir, || folders.map(|folders| folders.data.join(FOLDER)));
 }
 
@@ -422,7 +424,7 @@ fn timers(layer: &Layer) -> Timers {
 }
 
 /// The rule with its numbers, which are settings of their own.
-fn waiting(layer: &Layer) -> Wait {
+fn wait_rule(layer: &Layer) -> Wait {
     match layer.wait(Setting::Wait) {
         Wait::Stragglers { .. } => Wait::Stragglers {
             // The table bounds the share by 1, so a hundred of it fit.
@@ -456,10 +458,10 @@ fn routing(layer: &Layer) -> Routing {
     }
 }
 
-fn shown(layer: &Layer) -> Vec<Shown> {
+fn shown(layer: &Layer) -> Vec<EffectiveValue> {
     let entries = layer.entries();
     entries
-        .map(|(setting, entry)| Shown {
+        .map(|(setting, entry)| EffectiveValue {
             name: setting.name().to_owned(),
             value: entry.value.to_string(),
             origin: entry.origin.clone(),
@@ -467,14 +469,14 @@ fn shown(layer: &Layer) -> Vec<Shown> {
         .collect()
 }
 
-fn homeless() -> Failure {
+fn no_home_folder() -> Failure {
     invalid("there is no home folder to keep runs in").with_next(Advice::SetDataFolder)
 }
 
 /// Whether a text can stand in the user's own file at this place.
 pub fn check_user_text(path: &Path, text: &str) -> Result<(), Failure> {
     let source = file::Source { path: path.to_owned(), text: text.to_owned() };
-    Document::read(&source, Owner::User).map(drop)
+    Document::read(&source, FileOwner::User).map(drop)
 }
 
 /// Something is wrong with the settings.
@@ -483,6 +485,6 @@ fn invalid(message: impl AsRef<str>) -> Failure {
 }
 
 /// The same failure with its place in front.
-fn at(place: &dyn std::fmt::Display, failure: Failure) -> Failure {
-    Failure::new(failure.code, format!("{place}: {}", failure.message)).with_next(failure.next)
+fn at(location: &dyn std::fmt::Display, failure: Failure) -> Failure {
+    Failure::new(failure.code, format!("{location}: {}", failure.message)).with_next(failure.next)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// A place in a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FileLocation {
     /// The file.
     pub path: PathBuf,
     /// The line, counted from 1.
@@ -14,7 +14,7 @@ pub struct Place {
     pub column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FileLocation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}:{}", self.path.display(), self.line, self.column)
     }
@@ -26,9 +26,9 @@ pub enum Origin {
     /// Nobody.
     Default,
     /// The user's own file.
-    User(Place),
+    User(FileLocation),
     /// The project's file.
-    Project(Place),
+    Project(FileLocation),
     /// A variable of the environment, by its name.
     Environment(String),
     /// A flag, by the name of its setting.
@@ -41,8 +41,10 @@ impl fmt::Display for Origin {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => out.write_str("default"),
-            Self::User(Place { path, line, .. }) => write!(out, "user file {}:{line}", path.display()),
-            Self::Project(Place { path, line, .. }) => write!(out, "project file {}:{line}", path.display()),
+            Self::User(FileLocation { path, line, .. }) => write!(out, "user file {}:{line}", path.display()),
+            Self::Project(FileLocation { path, line, .. }) => {
+                write!(out, "project file {}:{line}", path.display())
+            }
             Self::Environment(variable) => write!(out, "environment {variable}"),
             Self::Flag(name) => write!(out, "flag {}", flag(name)),
             Self::Kept(path) => write!(out, "kept in {}", path.display()),

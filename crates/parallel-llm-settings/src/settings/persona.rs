@@ -15,7 +15,7 @@ use super::kind::{Kind, Value};
 use super::origin::Origin;
 use super::reader::{Item, Key, Reader, in_order};
 use super::table::{EFFORTS, Setting};
-use super::{Shown, preset};
+use super::{EffectiveValue, preset};
 
 /// The keys of a table, how each is written and what it does, in the order of the reference.
 pub(super) const KEYS: [(&str, &str, &str); 5] = [
@@ -126,7 +126,7 @@ fn misread(name: &str) -> Failure {
 
 /// What is shown of a persona: how long its words are, not the words, because what is shown is passed on for others to
 /// look at.
-pub(super) fn shown(name: &str, persona: &Persona, origin: Origin) -> Shown {
+pub(super) fn shown(name: &str, persona: &Persona, origin: Origin) -> EffectiveValue {
     let SeatOptions { temperature, max_tokens, effort, stance, .. } = &persona.options;
     let count = |what: &str, text: &str| format!("{what} of {} characters", text.chars().count());
     let parts = [
@@ -140,7 +140,7 @@ pub(super) fn shown(name: &str, persona: &Persona, origin: Origin) -> Shown {
         max_tokens.map(|tokens| format!("max_tokens {tokens}")),
     ];
     let value = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    Shown { name: format!("personas.{name}"), value, origin }
+    EffectiveValue { name: format!("personas.{name}"), value, origin }
 }
 
 #[cfg(test)]

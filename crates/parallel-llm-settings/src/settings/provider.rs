@@ -18,7 +18,7 @@ use super::kept::KeptKeys;
 use super::kind::Value;
 use super::origin::Origin;
 use super::provider_table::Table;
-use super::{Shown, at, invalid};
+use super::{EffectiveValue, at, invalid};
 
 /// How a provider of the user's own speaks where nothing else is said.
 const USUAL_KIND: &str = "openai-compatible";
@@ -38,7 +38,7 @@ pub struct ProviderSettings {
     /// How it speaks.
     pub dialect: Dialect,
     /// Where its key comes from.
-    pub key: KeyWish,
+    pub key: ProviderKey,
     /// The variable that its key is looked for in, where there is one.
     pub key_variable: Option<String>,
     /// Headers that go with every call, beside authentication.
@@ -51,9 +51,9 @@ pub struct ProviderSettings {
 
 /// Where a provider's key comes from.
 #[derive(Clone, Debug)]
-pub enum KeyWish {
+pub enum ProviderKey {
     /// Nobody set one.
-    Nothing,
+    Missing,
     /// It is here already.
     Set {
         /// The key as it was written.
@@ -108,7 +108,7 @@ pub(super) struct Sources<'a> {
 }
 
 /// Every known provider, the default one first, then the user's own by their names; and what is shown of them.
-pub(super) fn resolve(sources: Sources<'_>) -> Result<(Vec<ProviderSettings>, Vec<Shown>), Failure> {
+pub(super) fn resolve(sources: Sources<'_>) -> Result<(Vec<ProviderSettings>, Vec<EffectiveValue>), Failure> {
     let known = Known::ALL.iter().map(|known| known.id);
     let own = sources.tables.keys().map(String::as_str).filter(|name| Known::by_id(name).is_none());
     let (mut providers, mut shown) = (Vec::new(), Vec::new());
@@ -118,9 +118,9 @@ pub(super) fn resolve(sources: Sources<'_>) -> Result<(Vec<ProviderSettings>, Ve
         shown.extend(lines);
     }
     for provider in &providers {
-        let said = sources.tables.get(&provider.id.0).and_then(|table| table.key_variable.as_ref());
-        check_binding(provider, &providers).map_err(|failure| match said {
-            Some(said) => at(&said.place, failure),
+        let located = sources.tables.get(&provider.id.0).and_then(|table| table.key_variable.as_ref());
+        check_binding(provider, &providers).map_err(|failure| match located {
+            Some(located) => at(&located.location, failure),
             None => failure,
         })?;
     }
@@ -128,20 +128,20 @@ pub(super) fn resolve(sources: Sources<'_>) -> Result<(Vec<ProviderSettings>, Ve
 }
 
 impl Sources<'_> {
-    fn provider(self, id: &str) -> Result<(ProviderSettings, Vec<Shown>), Failure> {
+    fn provider(self, id: &str) -> Result<(ProviderSettings, Vec<EffectiveValue>), Failure> {
         let nothing = Table::default();
         let (known, table) = (Known::by_id(id), self.tables.get(id).unwrap_or(&nothing));
         let kind = match (&table.kind, known) {
-            (Some(said), _) => said.value.as_str(),
+            (Some(located), _) => located.value.as_str(),
             (None, Some(known)) => known.id,
             (None, None) => USUAL_KIND,
         };
         // How a known provider speaks does not move it: its key stays at its own address.
         let pattern = known.or_else(|| Known::by_id(kind));
         let (base_url, address_origin) = self.address(known, pattern, table)?;
-        if let (None, None, Some(place)) = (&base_url, known, &table.place) {
+        if let (None, None, Some(location)) = (&base_url, known, &table.location) {
             let failure = invalid(format!("the provider `{id}` has no `base_url`"));
-            return Err(at(place, failure.with_next(Advice::WriteAddress)));
+            return Err(at(location, failure.with_next(Advice::WriteAddress)));
         }
         let (key, key_variable) = self.key(id, known, table);
         let dialect = match (&table.kind, &base_url) {
@@ -149,7 +149,7 @@ impl Sources<'_> {
             (None, Some(base_url)) if id == Known::ALL[0].id => Dialect::of_base_url(base_url),
             _ => Known::dialect_of(kind).expect("a kind was looked up when it was read"),
         };
-        let said_calls = table.calls_max.as_ref().map(|said| said.value);
+        let said_calls = table.calls_max.as_ref().map(|located| located.value);
         let provider = ProviderSettings {
             id: ProviderId(id.to_owned()),
             name: known.map_or(id, |known| known.name).to_owned(),
@@ -158,9 +158,9 @@ impl Sources<'_> {
             dialect,
             key,
             key_variable,
-            headers: table.headers.as_ref().map(|said| said.value.clone()).unwrap_or_default(),
+            headers: table.headers.as_ref().map(|located| located.value.clone()).unwrap_or_default(),
             calls_max: said_calls.or_else(|| pattern.and_then(|pattern| pattern.calls_max)),
-            budget_day: table.budget_day.as_ref().map(|said| said.value),
+            budget_day: table.budget_day.as_ref().map(|located| located.value),
         };
         let shown = shown(&provider, table, address_origin);
         Ok((provider, shown))
@@ -180,7 +180,7 @@ impl Sources<'_> {
         };
         let (text, origin) = match (in_environment, &table.base_url, pattern) {
             (Some((text, variable)), ..) => (text, Origin::Environment(variable.to_owned())),
-            (None, Some(said), _) => (said.value.as_str(), Origin::User(said.place.clone())),
+            (None, Some(located), _) => (located.value.as_str(), Origin::User(located.location.clone())),
             (None, None, Some(pattern)) if !pattern.base_url.is_empty() => {
                 (pattern.base_url, Origin::Default)
             }
@@ -190,22 +190,22 @@ impl Sources<'_> {
     }
 
     /// Its key and the variable it is looked for in: the environment, then a program, then what was kept.
-    fn key(self, id: &str, known: Option<&Known>, table: &Table) -> (KeyWish, Option<String>) {
-        let named = table.key_variable.as_ref().map(|said| said.value.clone());
+    fn key(self, id: &str, known: Option<&Known>, table: &Table) -> (ProviderKey, Option<String>) {
+        let named = table.key_variable.as_ref().map(|located| located.value.clone());
         let variable = named.or_else(|| known.map(|known| known.key_variable.to_owned()));
         if let Some(variable) = &variable
             && let Some(key) = self.environment.secret(variable)
         {
             let origin = Origin::Environment(variable.clone());
-            return (KeyWish::Set { key, origin }, Some(variable.clone()));
+            return (ProviderKey::Set { key, origin }, Some(variable.clone()));
         }
         let wish = match (&table.key_command, self.kept) {
-            (Some(said), _) => KeyWish::Command(said.value.clone()),
-            (None, (keys, Some(path))) => keys.get(id).map_or(KeyWish::Nothing, |key| KeyWish::Set {
+            (Some(located), _) => ProviderKey::Command(located.value.clone()),
+            (None, (keys, Some(path))) => keys.get(id).map_or(ProviderKey::Missing, |key| ProviderKey::Set {
                 key: key.clone(),
                 origin: Origin::Kept(path.to_owned()),
             }),
-            (None, (_, None)) => KeyWish::Nothing,
+            (None, (_, None)) => ProviderKey::Missing,
         };
         (wish, variable)
     }
@@ -244,17 +244,17 @@ fn host(base_url: &str) -> Option<String> {
 }
 
 /// What is shown of a provider: all that somebody said, and of the default one where it is and whether it has a key.
-fn shown(provider: &ProviderSettings, table: &Table, address_origin: Origin) -> Vec<Shown> {
+fn shown(provider: &ProviderSettings, table: &Table, address_origin: Origin) -> Vec<EffectiveValue> {
     let (id, is_default) = (&provider.id, provider.is_default());
-    let line = |name: &str, value: String, origin: Origin| Shown {
+    let line = |name: &str, value: String, origin: Origin| EffectiveValue {
         name: format!("providers.{id}.{name}"),
         value,
         origin,
     };
     let mut lines = Vec::new();
     let (value, origin) = match (&provider.key, &table.key_command) {
-        (KeyWish::Set { origin, .. }, _) => ("set", origin.clone()),
-        (KeyWish::Command(_), Some(said)) => ("set", Origin::User(said.place.clone())),
+        (ProviderKey::Set { origin, .. }, _) => ("set", origin.clone()),
+        (ProviderKey::Command(_), Some(located)) => ("set", Origin::User(located.location.clone())),
         _ => ("not set", Origin::Default),
     };
     if is_default || origin != Origin::Default {
@@ -265,18 +265,26 @@ fn shown(provider: &ProviderSettings, table: &Table, address_origin: Origin) -> 
     {
         lines.push(line("base_url", public(base_url), address_origin));
     }
-    let user = |place: &super::Place| Origin::User(place.clone());
+    let user = |location: &super::FileLocation| Origin::User(location.clone());
     let told = [
-        table.kind.as_ref().map(|said| line("kind", said.value.clone(), user(&said.place))),
-        table.key_variable.as_ref().map(|said| line("key_variable", said.value.clone(), user(&said.place))),
-        // Arguments may be anything; the program is enough to know it by.
-        table.key_command.as_ref().map(|said| line("key_command", said.value[0].clone(), user(&said.place))),
-        table.calls_max.as_ref().map(|said| line("calls_max", said.value.to_string(), user(&said.place))),
+        table.kind.as_ref().map(|located| line("kind", located.value.clone(), user(&located.location))),
         table
-            .budget_day
+            .key_variable
             .as_ref()
-            .map(|said| line("budget_day_usd", Value::Usd(said.value).to_string(), user(&said.place))),
-        table.headers.as_ref().map(|said| line("headers", names(&said.value), user(&said.place))),
+            .map(|located| line("key_variable", located.value.clone(), user(&located.location))),
+        // Arguments may be anything; the program is enough to know it by.
+        table
+            .key_command
+            .as_ref()
+            .map(|located| line("key_command", located.value[0].clone(), user(&located.location))),
+        table
+            .calls_max
+            .as_ref()
+            .map(|located| line("calls_max", located.value.to_string(), user(&located.location))),
+        table.budget_day.as_ref().map(|located| {
+            line("budget_day_usd", Value::Usd(located.value).to_string(), user(&located.location))
+        }),
+        table.headers.as_ref().map(|located| line("headers", names(&located.value), user(&located.location))),
     ];
     lines.extend(told.into_iter().flatten());
     lines

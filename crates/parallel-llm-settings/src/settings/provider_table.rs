@@ -18,7 +18,7 @@ use toml::de::{DeTable, DeValue};
 use super::environment;
 use super::invalid;
 use super::kind::{Kind, Value};
-use super::origin::Place;
+use super::origin::FileLocation;
 use super::reader::{self, Item, Key, Reader, check_count, in_order};
 
 /// The keys of a table, how each is written and what it does, in the order of the reference.
@@ -32,14 +32,14 @@ pub(super) const KEYS: [(&str, &str, &str); 7] = [
     (
         "key_variable",
         "a string",
-        "The variable of the environment that holds its key, in place of the usual one. A known provider's own variable is bound to that provider's host.",
+        "The variable of the environment that holds its key, in location of the usual one. A known provider's own variable is bound to that provider's host.",
     ),
     (
         "key_command",
         "a list of strings, or one string that is split into words",
         "A program that prints its key. It is run without a shell, once, when the first call is about to be made.",
     ),
-    ("calls_max", "a whole number", "Calls at once, in place of `calls_per_key_max`."),
+    ("calls_max", "a whole number", "Calls at once, in location of `calls_per_key_max`."),
     (
         "budget_day_usd",
         "an amount in US dollars",
@@ -92,23 +92,23 @@ const RESERVED: [&str; 21] = [
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct Said<T> {
+pub(super) struct Located<T> {
     pub(super) value: T,
-    pub(super) place: Place,
+    pub(super) location: FileLocation,
 }
 
 /// One table. `None` is what it does not say.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     /// Where its name stands; `None` for a provider without a table.
-    pub(super) place: Option<Place>,
-    pub(super) base_url: Option<Said<String>>,
-    pub(super) kind: Option<Said<String>>,
-    pub(super) key_variable: Option<Said<String>>,
-    pub(super) key_command: Option<Said<Vec<String>>>,
-    pub(super) calls_max: Option<Said<usize>>,
-    pub(super) budget_day: Option<Said<PicoUsd>>,
-    pub(super) headers: Option<Said<Vec<(String, SecretString)>>>,
+    pub(super) location: Option<FileLocation>,
+    pub(super) base_url: Option<Located<String>>,
+    pub(super) kind: Option<Located<String>>,
+    pub(super) key_variable: Option<Located<String>>,
+    pub(super) key_command: Option<Located<Vec<String>>>,
+    pub(super) calls_max: Option<Located<usize>>,
+    pub(super) budget_day: Option<Located<PicoUsd>>,
+    pub(super) headers: Option<Located<Vec<(String, SecretString)>>>,
 }
 
 /// Whether a provider may have this name: what is typed before a colon, and stands in files and on the command line.
@@ -151,21 +151,22 @@ struct OneTable<'a> {
 impl OneTable<'_> {
     fn read(&self, name: &Key<'_>, value: &Item<'_>) -> Result<Table, Failure> {
         let written = "[providers.NAME]";
-        let mut table = Table { place: Some(self.reader.place(name.span())), ..Table::default() };
+        let mut table = Table { location: Some(self.reader.location(name.span())), ..Table::default() };
         for (key, value) in in_order(self.reader.table(self.name, value, written)?) {
             let refuse = |failure| self.reader.refuse(value.span(), failure);
             match &**key.get_ref() {
-                "base_url" => table.base_url = Some(self.said(value, self.base_url(value)?)),
-                "kind" => table.kind = Some(self.said(value, self.kind(value)?)),
-                "key_variable" => table.key_variable = Some(self.said(value, self.key_variable(value)?)),
+                "base_url" => table.base_url = Some(self.located(value, self.base_url(value)?)),
+                "kind" => table.kind = Some(self.located(value, self.kind(value)?)),
+                "key_variable" => table.key_variable = Some(self.located(value, self.key_variable(value)?)),
                 "key_command" => {
-                    table.key_command = Some(self.said(value, key_command(value.get_ref()).map_err(refuse)?));
+                    table.key_command =
+                        Some(self.located(value, key_command(value.get_ref()).map_err(refuse)?));
                 }
-                "calls_max" => table.calls_max = Some(self.said(value, self.calls_max(value)?)),
+                "calls_max" => table.calls_max = Some(self.located(value, self.calls_max(value)?)),
                 "budget_day_usd" => {
-                    table.budget_day = Some(self.said(value, self.budget_day(key, value)?));
+                    table.budget_day = Some(self.located(value, self.budget_day(key, value)?));
                 }
-                "headers" => table.headers = Some(self.said(value, self.headers(value)?)),
+                "headers" => table.headers = Some(self.located(value, self.headers(value)?)),
                 "key" | "api_key" => return Err(self.reader.refuse(key.span(), self.no_key())),
                 _ => return Err(self.reader.unknown(key, KEYS.iter().map(|(name, ..)| *name))),
             }
@@ -173,8 +174,8 @@ impl OneTable<'_> {
         Ok(table)
     }
 
-    fn said<T>(&self, item: &Item<'_>, value: T) -> Said<T> {
-        Said { value, place: self.reader.place(item.span()) }
+    fn located<T>(&self, item: &Item<'_>, value: T) -> Located<T> {
+        Located { value, location: self.reader.location(item.span()) }
     }
 
     fn no_key(&self) -> Failure {

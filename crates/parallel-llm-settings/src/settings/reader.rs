@@ -13,7 +13,7 @@ use toml::de::{DeArray, DeInteger, DeString, DeTable, DeValue};
 
 use super::file::Source;
 use super::kind::{Kind, Value};
-use super::origin::Place;
+use super::origin::FileLocation;
 use super::{at, command, invalid};
 
 /// A name in a file.
@@ -87,14 +87,14 @@ impl<'a> Reader<'a> {
 
     /// The failure with its place in front.
     pub(super) fn refuse(self, span: Range<usize>, failure: Failure) -> Failure {
-        at(&self.place(span), failure)
+        at(&self.location(span), failure)
     }
 
     /// Where a span begins.
-    pub(super) fn place(self, span: Range<usize>) -> Place {
+    pub(super) fn location(self, span: Range<usize>) -> FileLocation {
         let before = self.0.text.get(..span.start).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Place {
+        FileLocation {
             path: self.0.path.clone(),
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,

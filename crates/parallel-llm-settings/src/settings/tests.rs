@@ -313,7 +313,7 @@ fn a_variable_that_is_not_utf_8_is_named() {
     // Other programs read keys too, so one that cannot be used is told where it is used.
     let mut home = Home::of(&[]);
     home.environment = home.environment.with("LM_API_TOKEN", odd());
-    assert!(matches!(home.load().provider("lmstudio").unwrap().key, KeyWish::Set { .. }));
+    assert!(matches!(home.load().provider("lmstudio").unwrap().key, ProviderKey::Set { .. }));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
 use super::{is_among, names};
-use parallel_llm_settings::pinned_folder::Held;
+use parallel_llm_settings::pinned_folder::OpenFolder;
 
 /// What became of the folder of a run.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +39,7 @@ pub fn erase(base: &Path, run: &Run) -> Result<Erased, Failure> {
 
 fn erase_in(dir: &Path, run: &Run) -> std::io::Result<Erased> {
     let (ours, mut erased) = (names(run), Erased::default());
-    let folder = Held::open(dir)?;
+    let folder = OpenFolder::open(dir)?;
     for name in folder.names()? {
         if is_among(&ours, &folder, &name)? {
             folder.remove(&name)?;

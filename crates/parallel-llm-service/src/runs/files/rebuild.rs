@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::{Folder, REPORT, is_among, names, report_file, stale, texts};
 use crate::report::{FilesReport, FilesState, Report};
-use parallel_llm_settings::pinned_folder::{Anchor, Held};
+use parallel_llm_settings::pinned_folder::{OpenFolder, PinnedFolder};
 
 /// The most that is read of a report to learn whose it is. The largest holds 65 texts of 8 MiB, each written out.
 const REPORT_BYTES_MAX: u64 = 1 << 31;
@@ -48,7 +48,7 @@ fn owned(dir: &Path, run: &Run) -> Result<Folder, Failure> {
     };
     let is_folder = dir.symlink_metadata().is_ok_and(|found| found.is_dir());
     if is_folder && is_ours {
-        return Ok(Folder { anchor: Anchor::of(dir).ok(), path: dir.to_owned() });
+        return Ok(Folder { pinned: PinnedFolder::of(dir).ok(), path: dir.to_owned() });
     }
     let message = format!("`{}` is there already, without a report of run {run_id}", dir.display());
     let next = [Next::Do(Advice::MoveAway), Next::NameWith("--dir".into())];
@@ -57,7 +57,7 @@ fn owned(dir: &Path, run: &Run) -> Result<Folder, Failure> {
 
 /// Whether nothing is in a folder but files of these names.
 fn holds_only(dir: &Path, ours: &BTreeSet<String>) -> std::io::Result<bool> {
-    let folder = Held::open(dir)?;
+    let folder = OpenFolder::open(dir)?;
     for name in folder.names()? {
         if !is_among(ours, &folder, &name)? {
             return Ok(false);

@@ -8,13 +8,15 @@ use super::*;
 const KEYS: &str = "home/.config/parallel-llm-mcp/keys.toml";
 
 /// A provider as it was resolved, on one line.
-fn told(settings: &Settings, name: &str) -> String {
+fn described(settings: &Settings, name: &str) -> String {
     let provider = settings.provider(name).unwrap();
     let key = match &provider.key {
-        KeyWish::Nothing => "no key".to_owned(),
-        KeyWish::Set { key, origin: Origin::Environment(name) } => format!("{name}={}", key.expose_secret()),
-        KeyWish::Set { key, .. } => format!("kept={}", key.expose_secret()),
-        KeyWish::Command(words) => format!("command={}", words.join("|")),
+        ProviderKey::Missing => "no key".to_owned(),
+        ProviderKey::Set { key, origin: Origin::Environment(name) } => {
+            format!("{name}={}", key.expose_secret())
+        }
+        ProviderKey::Set { key, .. } => format!("kept={}", key.expose_secret()),
+        ProviderKey::Command(words) => format!("command={}", words.join("|")),
     };
     let headers = provider.headers.iter().map(|(name, value)| format!(" {name}={}", value.expose_secret()));
     let calls = provider.calls_max.map(|calls| format!(" calls={calls}")).unwrap_or_default();
@@ -29,7 +31,7 @@ fn home(user: &str, variables: &[(&str, &str)]) -> Home {
 }
 
 fn check(user: &str, variables: &[(&str, &str)], name: &str, expected: &str) {
-    assert_eq!(told(&home(user, variables).load(), name), expected, "{user} {variables:?}");
+    assert_eq!(described(&home(user, variables).load(), name), expected, "{user} {variables:?}");
 }
 
 /// The lines of `config show --origin` that are about providers.
@@ -82,7 +84,7 @@ fn a_provider_of_ones_own_is_a_table() {
     // One that takes a known provider for its pattern has its address and path, and nothing of its key.
     let user = "[providers.work]\nkind = 'openai'\nkey_command = ['pass', 'show', 'a b']";
     let home = home(user, &[("OPENAI_API_KEY", "k")]);
-    assert_eq!(told(&home.load(), "work"), "https://api.openai.com/v1 command=pass|show|a b");
+    assert_eq!(described(&home.load(), "work"), "https://api.openai.com/v1 command=pass|show|a b");
     assert_eq!(home.load().provider("work").unwrap().dialect, Dialect::OPENAI);
 }
 
@@ -101,10 +103,10 @@ fn a_kept_key_is_the_last_to_be_asked_for() {
         (USER, "[providers.team]\nbase_url = 'https://a.b/v1'\n"),
     ];
     let home = private(Home::of(&files));
-    assert_eq!(told(&home.load(), "mistral"), "https://api.mistral.ai/v1 kept=k1");
-    assert_eq!(told(&home.load(), "team"), "https://a.b/v1 kept=k2");
+    assert_eq!(described(&home.load(), "mistral"), "https://api.mistral.ai/v1 kept=k1");
+    assert_eq!(described(&home.load(), "team"), "https://a.b/v1 kept=k2");
     let home = home.with("MISTRAL_API_KEY", "k4");
-    assert_eq!(told(&home.load(), "mistral"), "https://api.mistral.ai/v1 MISTRAL_API_KEY=k4");
+    assert_eq!(described(&home.load(), "mistral"), "https://api.mistral.ai/v1 MISTRAL_API_KEY=k4");
     let kept = format!("team.key = set (kept in {KEYS})");
     assert!(shown(&home).contains(&kept), "{:?}", shown(&home));
 }
@@ -374,7 +376,7 @@ fn a_header_never_stands_in_for_a_key() {
 fn a_command_is_split_but_no_shell_runs_it() {
     let with =
         |command: &str| format!("[providers.team]\nbase_url = 'https://a.b/v1'\nkey_command = {command}\n");
-    let read = |command: &str| told(&home(&with(command), &[]).load(), "team");
+    let read = |command: &str| described(&home(&with(command), &[]).load(), "team");
     assert_eq!(
         read(r#""pass show 'llm team' '$HOME > x'""#),
         "https://a.b/v1 command=pass|show|llm team|$HOME > x"
@@ -406,8 +408,8 @@ fn a_command_is_split_but_no_shell_runs_it() {
 fn the_references_tables_are_read() {
     let settings = home(super::super::reference::TABLES_EXAMPLE, &[]).load();
     assert_eq!(
-        told(&settings, "team"),
+        described(&settings, "team"),
         "https://llm.example.com/v1 command=pass|show|llm/team x-team=blue calls=8"
     );
-    assert_eq!(told(&settings, "openai-work"), "https://api.openai.com/v1 no key");
+    assert_eq!(described(&settings, "openai-work"), "https://api.openai.com/v1 no key");
 }

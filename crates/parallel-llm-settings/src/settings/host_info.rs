@@ -10,7 +10,7 @@ use super::environment::{EXCEPTIONS, Environment, LOCALES, PROXIES, USERS};
 
 /// What is told beside settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct HostInfo {
     /// The user's home, where there is one.
     pub home: Option<PathBuf>,
     /// The user's name, where the environment tells it.
@@ -32,14 +32,14 @@ pub struct Proxy {
     pub has_credentials: bool,
 }
 
-impl Surroundings {
+impl HostInfo {
     /// What this environment tells.
     pub fn of(environment: &Environment) -> Self {
-        let set = |name: &&'static str| environment.told(name).is_some();
-        let proxy = PROXIES.into_iter().find_map(|name| Some(Proxy::of(name, environment.told(name)?)));
+        let set = |name: &&'static str| environment.readable(name).is_some();
+        let proxy = PROXIES.into_iter().find_map(|name| Some(Proxy::of(name, environment.readable(name)?)));
         Self {
             home: environment.folders().map(|folders| folders.home.clone()),
-            user: USERS.into_iter().find_map(|name| environment.told(name)).map(str::to_owned),
+            user: USERS.into_iter().find_map(|name| environment.readable(name)).map(str::to_owned),
             proxy,
             exceptions: EXCEPTIONS.into_iter().find(set),
         }
@@ -64,12 +64,12 @@ impl Proxy {
 impl Environment {
     /// Whether text in UTF-8 can be shown; `None` where nobody says.
     pub fn is_utf8(&self) -> Option<bool> {
-        let locale = LOCALES.into_iter().find_map(|name| self.told(name))?.to_lowercase();
+        let locale = LOCALES.into_iter().find_map(|name| self.readable(name))?.to_lowercase();
         Some(locale.contains("utf-8") || locale.contains("utf8"))
     }
 
     /// A variable's text, where there is any: what cannot be read tells nothing.
-    fn told(&self, name: &str) -> Option<&str> {
+    fn readable(&self, name: &str) -> Option<&str> {
         self.text(name).ok().flatten()
     }
 }
@@ -80,7 +80,7 @@ mod tests {
 
     fn proxy(variables: &[(&str, &str)]) -> Option<Proxy> {
         let with = |environment: Environment, (name, value): &(&str, &str)| environment.with(name, *value);
-        Surroundings::of(&variables.iter().fold(Environment::default(), with)).proxy
+        HostInfo::of(&variables.iter().fold(Environment::default(), with)).proxy
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::file;
 
 /// The user's folders, and what the environment says of those of other programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct ConfigPaths {
     /// The user's home.
     pub home: PathBuf,
     /// What programs read, after XDG.
@@ -27,11 +27,11 @@ pub struct Places {
     pub programs: OsString,
 }
 
-impl Places {
+impl ConfigPaths {
     /// What the environment says; `None` where there is no home.
     pub(super) fn of(environment: &Environment, current_dir: &Path) -> Option<Self> {
         let folders = environment.folders()?;
-        let folder = |name| environment.found(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let folder = |name| environment.raw(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         Some(Self {
             home: folders.home.clone(),
             config: folders.config.clone(),
@@ -40,7 +40,7 @@ impl Places {
             claude: folder("CLAUDE_CONFIG_DIR"),
             user_file: file::user_path(environment, current_dir)?,
             current_dir: current_dir.to_owned(),
-            programs: environment.found("PATH").unwrap_or_default(),
+            programs: environment.raw("PATH").unwrap_or_default(),
         })
     }
 }
