@@ -1,6 +1,6 @@
-//! A program of the user's, run without a shell, for a bounded time and with a bounded output.
+//! Runs a program of the user's without a shell, for a bounded time and with bounded output.
 //!
-//! What always holds: dropping the wait ends the program, and only the beginning of its output is kept.
+//! Invariants: dropping the future ends the program, and only the beginning of its output is stored.
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
@@ -11,52 +11,51 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::timeout;
 
-/// What is kept of each of its streams.
+/// Bytes stored of each output stream.
 pub const OUTPUT_BYTES_MAX: u64 = 4 * 1024;
-/// How long the pipes of a program that has ended are still read. One that left a helper behind, as agents are, leaves
-/// it the pipes too.
+/// How long the pipes of an ended program are still read: a background process it left behind may hold them open.
 const PIPES_MAX: Duration = Duration::from_millis(250);
 
-/// A program to be run.
+/// A program to run.
 pub struct ChildProgram {
-    /// The program, its arguments and what it finds around itself. Its streams are set here.
+    /// The program, its arguments and its environment. Its streams are set here.
     pub command: Command,
-    /// What it reads on stdin; nothing where `None`.
+    /// The text on stdin, if any.
     pub input: Option<Arc<str>>,
-    /// How long it may take.
+    /// Time limit.
     pub wait_max: Duration,
-    /// What becomes of programs that it starts.
+    /// The fate of processes that it starts.
     pub descendants: Descendants,
 }
 
-/// What becomes of the programs that a program starts, when it ends or is ended.
+/// The fate of the processes that a program starts, when it ends or is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Descendants {
-    /// They stay, as an agent does that holds a password manager open.
+    /// They continue, such as an agent that keeps a password manager unlocked.
     Keep,
-    /// They are ended, too, as far as they stay in its process group. Elsewhere than on Unix there is none, and they stay.
+    /// They are ended as far as they stay in its process group. Systems other than Unix have none, so they continue.
     Kill,
 }
 
-/// What a program wrote before it ended, and how it ended.
+/// The output of a program, and how it ended.
 pub struct ChildOutput {
-    /// The beginning of what it wrote: at most one byte more than [`OUTPUT_BYTES_MAX`].
+    /// The beginning of stdout, at most one byte more than [`OUTPUT_BYTES_MAX`].
     pub stdout: Vec<u8>,
-    /// The same of what it wrote beside it.
+    /// The same of stderr.
     pub stderr: Vec<u8>,
-    /// How it ended; a failure where that was lost.
+    /// The exit status, or the error of waiting for it.
     pub status: io::Result<ExitStatus>,
 }
 
-/// Why a program did not come to an end of its own.
+/// Why a program has no result.
 pub enum ChildError {
     /// It could not be started.
     NotStarted(io::Error),
-    /// It took longer than it may, and was ended.
+    /// It exceeded the time limit and was ended.
     TimedOut,
 }
 
-/// Runs a program to its end. Dropped before that, it ends the program.
+/// Runs a program to its end. Dropping the future ends the program.
 pub async fn run(program: ChildProgram) -> Result<ChildOutput, ChildError> {
     let ChildProgram { mut command, input, wait_max, descendants } = program;
     command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
@@ -71,7 +70,7 @@ pub async fn run(program: ChildProgram) -> Result<ChildOutput, ChildError> {
     timeout(wait_max, listen(child, feeding, group)).await.map_err(|_| ChildError::TimedOut)
 }
 
-/// Keeps the beginning of what it writes until it ends. The group is dropped before the child, which has its number.
+/// Reads output until the program ends. `group` is dropped before the child, which owns its process id.
 async fn listen(mut child: Child, feeding: impl Future<Output = ()>, mut group: Group) -> ChildOutput {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let (out, err) = (child.stdout.take(), child.stderr.take());
@@ -96,27 +95,27 @@ async fn listen(mut child: Child, feeding: impl Future<Output = ()>, mut group: 
     ChildOutput { stdout, stderr, status }
 }
 
-/// Whoever does not read to the end wants no more of it.
+/// A program that does not read all its input does not need the rest.
 async fn feed(pipe: Option<ChildStdin>, input: Option<Arc<str>>) {
     if let (Some(mut pipe), Some(input)) = (pipe, input) {
         let _ = pipe.write_all(input.as_bytes()).await;
     }
 }
 
-/// What came before a pipe broke is what came.
+/// If the pipe breaks, what was read so far counts.
 async fn read(pipe: Option<impl AsyncRead + Unpin>, bytes: &mut Vec<u8>) {
     let Some(mut pipe) = pipe else { return };
     let _ = (&mut pipe).take(OUTPUT_BYTES_MAX + 1).read_to_end(bytes).await;
-    // The rest is let through, so that a program that says much of how it goes is not held up.
+    // The rest is discarded, so that a program with much output does not block.
     let _ = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
 }
 
-/// The first line of what a program wrote.
+/// The first line of an output.
 pub fn first_line(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == b'\n').next().unwrap_or_default()
 }
 
-/// The programs that a program has started, as long as they stay with it. ChildOutput once: later their number may be another's.
+/// The process group of a program. Ended only once, since its id may be reused afterwards.
 struct Group {
     #[cfg(unix)]
     number: Option<rustix::process::Pid>,
@@ -138,7 +137,7 @@ impl Group {
     fn end(&mut self) {
         #[cfg(unix)]
         if let Some(number) = self.number.take() {
-            // There may be none left.
+            // The group may be empty.
             let _ = rustix::process::kill_process_group(number, rustix::process::Signal::KILL);
         }
     }

@@ -1,5 +1,6 @@
-//! The program's only clock, and its only source of randomness. Both become part of a run's identity; everything else
-//! in a run derives from them.
+//! The program's only clock and only source of randomness.
+//!
+//! Both become part of a run's identity, from which everything else in the run derives.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,27 +15,27 @@ pub fn unix_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Days from today to a day written `YYYY-MM-DD`, both in UTC; negative where it is over. `None` where it is no day.
+/// Days from today to a day written `YYYY-MM-DD`, in UTC; negative if it has passed. `None` if it is not a valid day.
 pub fn days_until(day: &str) -> Option<i64> {
     Some((date(day)? - moment(unix_ms()).date_naive()).num_days())
 }
 
-/// The beginning of a day written `YYYY-MM-DD`, in UTC, in milliseconds since 1970. `None` where it is no day.
+/// The start of a day written `YYYY-MM-DD`, in UTC, in milliseconds since 1970. `None` if it is not a valid day.
 pub fn day_ms(day: &str) -> Option<u64> {
     u64::try_from(date(day)?.and_time(NaiveTime::MIN).and_utc().timestamp_millis()).ok()
 }
 
-/// The day of a moment in milliseconds since 1970, in UTC, as `YYYY-MM-DD`.
+/// The UTC day of a time in milliseconds since 1970, as `YYYY-MM-DD`.
 pub fn day(unix_ms: u64) -> String {
     moment(unix_ms).date_naive().to_string()
 }
 
-/// A moment in milliseconds since 1970 as ISO 8601 writes it, in UTC: `2026-11-20T10:30:33.000Z`.
+/// A time in milliseconds since 1970 in ISO 8601 and UTC: `2026-11-20T10:30:33.000Z`.
 pub fn stamp(unix_ms: u64) -> String {
     moment(unix_ms).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// The moment itself; one that no calendar reaches is the last that this one has.
+/// The time as a calendar value, limited to the last one it supports.
 fn moment(unix_ms: u64) -> DateTime<Utc> {
     let known = i64::try_from(unix_ms).ok().and_then(DateTime::from_timestamp_millis);
     known.unwrap_or(DateTime::<Utc>::MAX_UTC)
@@ -46,7 +47,7 @@ fn date(day: &str) -> Option<NaiveDate> {
     (1970..=9999).contains(&date.year()).then_some(date)
 }
 
-/// A name and a seed no other run has.
+/// A new run id and seed.
 pub fn new_identity() -> std::io::Result<Identity> {
     let mut bytes = [0; 24];
     getrandom::fill(&mut bytes).map_err(std::io::Error::from)?;

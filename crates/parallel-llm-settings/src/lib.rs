@@ -1,6 +1,7 @@
-//! What the user has set, and the machine it holds for: settings, kept keys, and the few things that touch the system.
+//! Settings, stored keys, and the few modules that touch the system.
 //!
-//! Every file and folder of our own is made here, for its owner alone. It knows neither runs nor doors.
+//! All files and folders of our own are created here, accessible only to their owner. This crate knows neither runs nor
+//! doors.
 
 pub mod child_process;
 pub mod clock;
@@ -10,7 +11,7 @@ pub mod private_files;
 pub mod settings;
 pub mod signals;
 
-/// What the program is called, wherever it says so.
+/// The program's name.
 pub const PROGRAM: &str = "parallel-llm-mcp";
-/// What it is, in a line.
+/// The program's description in one line.
 pub const DESCRIPTION: &str = "Ask many language models at once and get one answer you can trust.";

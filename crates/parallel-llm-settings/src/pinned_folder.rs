@@ -1,8 +1,7 @@
-//! A folder that is held open, so that a link or another folder put in its place later receives nothing.
+//! A folder that is pinned, so that a link or another folder put in its place later receives nothing.
 //!
-//! A folder for files may lie where others can write too. What always holds: a file is complete or absent, it is new
-//! and readable by its owner only, and it lies in the folder that was opened first. Listing and deleting use the open
-//! folder, too.
+//! The folder for files may lie where others can write too. Invariants: a file is complete or absent, new, readable
+//! only by its owner, and in the folder that was opened first. Listing and deleting use the open folder as well.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -10,27 +9,27 @@ use std::path::{Path, PathBuf};
 /// Bytes of a file written at once.
 const WRITE_BYTES: usize = 64 * 1024;
 
-/// A folder, and which one it is.
+/// A folder's path and identity.
 #[derive(Clone, Debug)]
 pub struct PinnedFolder {
     path: PathBuf,
     identity: Identity,
 }
 
-/// Device and number of a folder; nothing where the system has no such thing.
+/// Device and inode of a folder; nothing on systems without them.
 #[cfg(unix)]
 type Identity = (u64, u64);
 #[cfg(not(unix))]
 type Identity = ();
 
 impl PinnedFolder {
-    /// The folder of this path. Fails for a link, wherever it leads.
+    /// Pins the folder at this path. Fails for a link.
     pub fn of(path: &Path) -> io::Result<Self> {
         Ok(Self { path: path.to_owned(), identity: OpenFolder::open(path)?.identity()? })
     }
 
-    /// Writes a whole file or none: a temporary name, flushed to disk, then renamed. What had the name gives way, and
-    /// is not written to.
+    /// Writes a file whole or not at all: a temporary file is flushed and renamed. An existing file is replaced, not
+    /// written to.
     pub fn write(
         &self,
         name: &str,
@@ -45,7 +44,7 @@ impl PinnedFolder {
         folder.rename(&temporary, name)
     }
 
-    /// Takes a file away, where there is one of this name. What is no file stays.
+    /// Removes the file of this name, if it exists and is a regular file.
     pub fn remove(&self, name: &str) -> io::Result<()> {
         let folder = self.open()?;
         match folder.is_file(name.as_ref()) {
@@ -64,7 +63,7 @@ impl PinnedFolder {
     }
 }
 
-/// The name a file has until it is whole.
+/// The temporary name of a file being written.
 pub fn temporary(name: &str) -> String {
     format!(".{name}.new")
 }
@@ -74,7 +73,7 @@ pub use beneath::OpenFolder;
 #[cfg(not(unix))]
 pub use by_name::OpenFolder;
 
-/// By a handle on the folder, so that nothing can be slipped in between two steps.
+/// Implementation with a folder handle, so that nothing can be swapped between two steps.
 #[cfg(unix)]
 mod beneath {
     use std::ffi::{OsStr, OsString};
@@ -88,17 +87,17 @@ mod beneath {
         AtFlags, Dir, FileType, Mode, OFlags, open as open_path, openat, renameat, statat, unlinkat,
     };
 
-    /// A folder held open, so that its name may come to mean another.
+    /// An open folder, independent of what happens to its path.
     pub struct OpenFolder(File);
 
     impl OpenFolder {
-        /// Opens the folder of this path. Fails for a link, wherever it leads.
+        /// Opens the folder at this path. Fails for a link.
         pub fn open(path: &Path) -> io::Result<Self> {
             let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             Ok(Self(open_path(path, flags, Mode::empty())?.into()))
         }
 
-        /// The names of what is in it.
+        /// The names in the folder.
         pub fn names(&self) -> io::Result<Vec<OsString>> {
             let mut names = Vec::new();
             for entry in Dir::read_from(&self.0)? {
@@ -111,7 +110,7 @@ mod beneath {
             Ok(names)
         }
 
-        /// Whether this is a regular file, and no link to one.
+        /// Whether this is a regular file and not a link.
         pub fn is_file(&self, name: &OsStr) -> io::Result<bool> {
             let found = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
             Ok(FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
@@ -127,7 +126,7 @@ mod beneath {
         }
 
         pub(super) fn create(&self, name: &str) -> io::Result<File> {
-            // One that was left behind by a process that was killed while writing it.
+            // A file left behind by a process that was killed during a write.
             let _ = self.remove(name.as_ref());
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             Ok(openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?.into())
@@ -139,7 +138,7 @@ mod beneath {
     }
 }
 
-/// Where the system gives no handle on a folder, by its name.
+/// Implementation by path, for systems without folder handles.
 #[cfg(not(unix))]
 mod by_name {
     use std::ffi::{OsStr, OsString};
@@ -147,11 +146,11 @@ mod by_name {
     use std::io;
     use std::path::{Path, PathBuf};
 
-    /// A folder by its name.
+    /// A folder by its path.
     pub struct OpenFolder(PathBuf);
 
     impl OpenFolder {
-        /// The folder of this path. Fails for a link, wherever it leads.
+        /// Opens the folder at this path. Fails for a link.
         pub fn open(path: &Path) -> io::Result<Self> {
             if path.symlink_metadata()?.is_dir() {
                 Ok(Self(path.to_owned()))
@@ -160,12 +159,12 @@ mod by_name {
             }
         }
 
-        /// The names of what is in it.
+        /// The names in the folder.
         pub fn names(&self) -> io::Result<Vec<OsString>> {
             fs::read_dir(&self.0)?.map(|entry| entry.map(|entry| entry.file_name())).collect()
         }
 
-        /// Whether this is a regular file, and no link to one.
+        /// Whether this is a regular file and not a link.
         pub fn is_file(&self, name: &OsStr) -> io::Result<bool> {
             Ok(self.0.join(name).symlink_metadata()?.is_file())
         }
@@ -185,7 +184,7 @@ mod by_name {
         }
 
         pub(super) fn create(&self, name: &str) -> io::Result<File> {
-            // One that was left behind by a process that was killed while writing it.
+            // A file left behind by a process that was killed during a write.
             let _ = fs::remove_file(self.0.join(name));
             File::create_new(self.0.join(name))
         }

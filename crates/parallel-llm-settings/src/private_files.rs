@@ -1,9 +1,9 @@
-//! Files and folders that only their owner may read: the one place that sets their modes.
+//! Creates files and folders that only their owner may read; the only module that sets modes.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::path::Path;
 
-/// Whether something can be made in this folder or, where it is not there, in the nearest above that is. Nothing is made.
+/// Whether files can be created in this folder or, if it is missing, in its nearest existing parent. Creates nothing.
 pub fn check_writable(folder: &Path) -> std::io::Result<()> {
     let nearest = folder.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(folder);
     let metadata = nearest.metadata()?;
@@ -15,7 +15,7 @@ pub fn check_writable(folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Makes folders that nobody else may look into.
+/// Options for private folders.
 pub fn folder_builder() -> DirBuilder {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -23,21 +23,21 @@ pub fn folder_builder() -> DirBuilder {
     builder
 }
 
-/// Makes files that nobody else may read, and none where there is one.
+/// Options for new private files; opening fails if the file exists.
 pub fn file_options() -> OpenOptions {
     let mut options = private(OpenOptions::new());
     options.write(true).create_new(true);
     options
 }
 
-/// The same options, and what they make is its owner's alone.
+/// Adds a private mode to these options.
 pub fn private(mut options: OpenOptions) -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
 
-/// Takes a folder away from everybody but its owner.
+/// Makes a folder accessible only to its owner.
 pub fn make_private(folder: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;

@@ -1,21 +1,21 @@
-//! The signals that ask the program to stop.
+//! The signals that stop the program.
 //!
-//! A terminal that closes sends SIGHUP. `nohup` starts a program with that signal ignored, and it must stay ignored;
-//! only Linux tells (in `/proc`) whether it is. Elsewhere SIGHUP keeps its default: it ends the process at once,
+//! A closing terminal sends SIGHUP. `nohup` starts a program with that signal ignored, and it must stay ignored; only
+//! Linux tells (in `/proc`) whether it is. On other systems SIGHUP keeps its default and ends the process at once,
 //! which loses nothing that is saved.
 
-/// Who asks.
+/// The source of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// A person at the terminal.
+    /// The user at the terminal.
     Interrupt,
-    /// Whoever started the process.
+    /// The process that started this one, or the system.
     Terminate,
-    /// The terminal, which is closed.
+    /// The terminal was closed.
     HangUp,
 }
 
-/// Listens for signals from its making on; the default of ending at once is off then.
+/// Receives signals from its creation on, which disables their default action.
 #[derive(Debug)]
 pub struct Signals {
     #[cfg(unix)]
@@ -27,11 +27,11 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Begins to listen.
+    /// Starts receiving.
     #[cfg(unix)]
     pub fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
-        // Where a handler cannot be set, the signal ends the process at once, which is safe too.
+        // If a handler cannot be installed, the signal ends the process at once, which is safe too.
         Self {
             terminate: signal(SignalKind::terminate()).ok(),
             interrupt: signal(SignalKind::interrupt()).ok(),
@@ -39,7 +39,7 @@ impl Signals {
         }
     }
 
-    /// Begins to listen.
+    /// Starts receiving.
     #[cfg(not(unix))]
     pub const fn new() -> Self {
         Self {}
@@ -77,14 +77,14 @@ impl Default for Signals {
     }
 }
 
-/// Whether SIGHUP is known not to be ignored. Once it is listened to, it is not.
+/// Whether SIGHUP is known not to be ignored. Checked before a handler is installed, which would hide it.
 #[cfg(unix)]
 fn hears_hang_up() -> bool {
     std::fs::read_to_string("/proc/self/status")
         .is_ok_and(|status| ignored(&status).is_some_and(|it| it & 1 == 0))
 }
 
-/// The set of ignored signals in what Linux says of a process, SIGHUP the lowest bit.
+/// The bit set of ignored signals in Linux's process status; SIGHUP is the lowest bit.
 #[cfg(unix)]
 fn ignored(status: &str) -> Option<u64> {
     let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;

@@ -1,8 +1,7 @@
-//! A key from a program of the user's, such as a password manager.
+//! Fetches a key from a program of the user's, such as a password manager.
 //!
-//! It is run without a shell, with nothing on its stdin, for a bounded time and a bounded output. What always holds:
-//! nothing it writes to stdout is ever told, and of its stderr one line at most, which is not told either where it
-//! repeats what came out.
+//! It runs without a shell and without stdin, for a bounded time and with bounded output. Invariants: its stdout never
+//! appears in a message. Of its stderr at most one line does, and only if it does not repeat stdout.
 
 use std::time::Duration;
 
@@ -17,12 +16,12 @@ use crate::child_process::{
 };
 use parallel_llm_engine::text::safe;
 
-/// How long the program may take. An agent answers at once; whoever has to type a passphrase unlocks it before.
+/// Time limit of the program. An agent answers at once; a passphrase has to be entered beforehand.
 const WAIT_MAX: Duration = Duration::from_secs(10);
-/// What is told of its stderr, in characters.
+/// Longest quote of its stderr, in characters.
 const STDERR_CHARS_MAX: usize = 160;
 
-/// Fetches the key of a provider from the program.
+/// Fetches the key of a provider from a program.
 pub fn fetch(provider: &ProviderId, words: &[String]) -> KeyFetch {
     let command = KeyCommand { provider: provider.clone(), words: words.to_vec(), wait_max: WAIT_MAX };
     Box::new(move || {
@@ -31,7 +30,7 @@ pub fn fetch(provider: &ProviderId, words: &[String]) -> KeyFetch {
     })
 }
 
-/// Whose key is wanted, and from which program.
+/// A provider and the program that prints its key.
 #[derive(Clone, Debug)]
 struct KeyCommand {
     provider: ProviderId,
@@ -77,8 +76,8 @@ impl KeyCommand {
     }
 }
 
-/// The first line of its stderr, for a message; nothing where it repeats a line of stdout, which may be a key. What is
-/// shaped like one is taken out where failures leave the provider.
+/// The first line of stderr for a message; empty if it repeats a line of stdout, which may be the key. Where failures
+/// leave the provider, text that looks like a key is removed.
 fn stderr_line(output: &ChildOutput) -> String {
     let line = String::from_utf8_lossy(first_line(&output.stderr)).into_owned();
     let stdout = String::from_utf8_lossy(&output.stdout);
@@ -93,7 +92,7 @@ fn stderr_line(output: &ChildOutput) -> String {
 mod tests {
     use super::*;
 
-    /// What comes of a line for `sh`, which stands for any program, within a time that no busy machine needs.
+    /// Runs a line with `sh`, which stands for any program, with ample time.
     async fn check(line: &str, expected: &str) {
         let words = ["/bin/sh", "-c", line].map(str::to_owned).to_vec();
         check_words(words, Duration::from_secs(20), expected).await;

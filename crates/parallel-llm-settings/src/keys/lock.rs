@@ -1,7 +1,7 @@
-//! One writer at a time: a lock file beside the file of kept keys, held while that is read, changed and written.
+//! The lock file of the stored keys, held while they are read, changed and written.
 //!
-//! The system gives the lock back when the process ends, however it ends, so the file may stay. A link or a pipe in its
-//! place is refused: what it leads to is not ours to lock, and a pipe that nobody reads would hold its opener for ever.
+//! The system releases a lock when its process ends, so the file may stay. A link or a pipe in its place is refused:
+//! the target of a link is not ours to lock, and opening a pipe without a reader would block forever.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
@@ -13,12 +13,12 @@ use parallel_llm_engine::{Code, Failure};
 
 use crate::private_files;
 
-/// How long to wait for the others. Each takes milliseconds, so whoever waits longer waits for one that is stuck.
+/// Longest wait for other processes. Each takes milliseconds, so a longer wait means that one is stuck.
 const WAIT_MAX: Duration = Duration::from_secs(5);
-/// Between two looks at the lock: short beside the writing it waits for.
+/// Pause between two attempts, short compared to a write.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The right to change the kept keys; given back when dropped.
+/// The exclusive right to change the stored keys, released on drop.
 #[derive(Debug)]
 pub(super) struct Lock {
     /// Held for its lock.
@@ -26,7 +26,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Waits for the right to change this file, whose folder is there.
+    /// Waits for the lock of this file, whose folder exists.
     pub(super) async fn acquire(path: &Path) -> Result<Self, Failure> {
         Self::acquire_within(path, WAIT_MAX).await
     }
@@ -58,7 +58,7 @@ fn open_private(path: &Path) -> std::io::Result<File> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
-        // Whatever is put there since the look is neither followed nor waited for.
+        // A link or pipe created since the check is neither followed nor waited for.
         let at_once = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
         options.custom_flags(at_once.bits().cast_signed());
     }
@@ -77,7 +77,7 @@ fn taken(path: &Path, waited: Duration) -> Failure {
     Failure::new(Code::OutputUnwritable, message).with_next([holder.into(), Next::Do(Advice::TryAgain)])
 }
 
-/// A name for a file being written that no other process writes.
+/// A temporary file name that no other process uses.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     path.with_extension(format!("toml.{}.new", std::process::id()))
 }

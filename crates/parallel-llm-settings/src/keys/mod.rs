@@ -1,8 +1,7 @@
-//! Keys as their owner handles them: set, listed, removed, and fetched from a program of the user's.
+//! Sets, lists, removes and fetches keys.
 //!
-//! [`crate::settings`] decides which of a provider's keys holds; this module changes the file of kept ones and tells
-//! where each comes from. What always holds: no key is ever told, in whole or in part, and a file of keys is written
-//! whole or not at all, for its owner alone.
+//! [`crate::settings`] decides which key of a provider is used; this module writes the file of stored keys and reports
+//! the sources. Invariants: no part of a key is ever shown. The file is private, and written whole or not at all.
 
 mod command;
 mod lock;
@@ -22,62 +21,61 @@ use lock::Lock;
 use crate::private_files;
 use crate::settings::{self, KeptKeys, Origin, ProviderKey, ProviderSettings, Settings};
 
-/// The longest text of a key in bytes, the white space around it included: a dozen times a usual key, and short of the
-/// 4096 at which terminals cut a line.
+/// Longest key text in bytes, including white space: a dozen times a typical key, and below the 4096 bytes at which
+/// terminals cut a line.
 pub const KEY_BYTES_MAX: usize = 4_095;
 
-/// The shortest text that is taken for a key. Those of providers have 30 characters and more; servers at home are given
-/// short ones.
+/// Shortest key in bytes. Providers' keys have at least 30 characters, but keys of home servers are short.
 const KEY_BYTES_MIN: usize = 4;
 
-/// A key that was kept.
+/// A key that was stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptKey {
-    /// The file it is in.
+    /// The file that holds it.
     pub path: PathBuf,
-    /// Whether it took the place of another.
+    /// Whether it replaced another key.
     pub replaced: bool,
-    /// What goes before it, where something does: a variable or a program.
+    /// The variable or program that takes precedence over it, if any.
     pub overruled_by: Option<String>,
 }
 
-/// Where one provider's key comes from.
+/// The source of one provider's key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeyLine {
     /// The provider's id.
     pub provider: String,
-    /// Its name for people.
+    /// Its display name.
     pub name: String,
-    /// Who gives the key.
+    /// The source of the key.
     pub source: KeySource,
-    /// The variable that the key is looked for in, where there is one.
+    /// The variable that may hold the key, if any.
     pub variable: Option<String>,
-    /// The program that prints it, where there is one.
+    /// The program that prints the key, if any.
     pub program: Option<String>,
     /// Whether calls need a key.
     pub needed: bool,
-    /// Whether there is such a provider. A kept key outlives the table of its provider.
+    /// Whether the provider is configured. A stored key outlives its provider's table.
     pub configured: bool,
-    /// What to do for a key; not told to programs.
+    /// The next steps to get a key; not part of the JSON output.
     #[serde(skip)]
     pub advice: Vec<Next>,
 }
 
-/// Who gives a key.
+/// The source of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeySource {
     /// A variable of the environment.
     Variable,
-    /// A program of the user's.
+    /// A program.
     Command,
-    /// The file of kept keys.
+    /// The file of stored keys.
     Kept,
-    /// Nobody.
+    /// No source.
     None,
 }
 
-/// Keeps a key for a provider, in place of the one kept before.
+/// Stores a provider's key, replacing an earlier one.
 pub async fn set(settings: &Settings, name: &str, text: &str) -> Result<KeptKey, Failure> {
     let provider = settings.provider(name)?;
     if text.len() > KEY_BYTES_MAX {
@@ -105,7 +103,7 @@ pub async fn set(settings: &Settings, name: &str, text: &str) -> Result<KeptKey,
     Ok(KeptKey { path: path.to_owned(), replaced, overruled_by })
 }
 
-/// Why a text of visible ASCII cannot be a key; nothing of it is repeated.
+/// Why a text of visible ASCII cannot be a key, without repeating any of it.
 fn not_a_key(text: &str) -> Option<&'static str> {
     let is_assignment = || {
         text.split_once('=').is_some_and(|(name, value)| {
@@ -127,16 +125,16 @@ fn not_a_key(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a key of a provider is kept, be it in force or not.
+/// Whether a key of this provider is stored, whether used or not.
 pub fn is_kept(settings: &Settings, name: &str) -> Result<bool, Failure> {
     let kept = settings.keys_file.as_deref().map(settings::read_kept).transpose()?;
     Ok(kept.is_some_and(|keys| keys.contains_key(name)))
 }
 
-/// Takes a provider's kept key away. The provider need not be configured any more.
+/// Removes a provider's stored key, even if the provider is no longer configured.
 pub async fn remove(settings: &Settings, name: &str) -> Result<PathBuf, Failure> {
     let path = keys_file(settings)?;
-    // Nothing is made where there is nothing to take away.
+    // Nothing is created if there is nothing to remove.
     if !settings::read_kept(path)?.contains_key(name) {
         settings.provider(name)?;
         let failure = Failure::new(Code::Usage, format!("no key of `{name}` is kept"));
@@ -149,7 +147,7 @@ pub async fn remove(settings: &Settings, name: &str) -> Result<PathBuf, Failure>
     Ok(path.to_owned())
 }
 
-/// Where each provider's key comes from: the providers in their order, then kept keys of none.
+/// The source of every provider's key, then stored keys without a provider.
 pub fn list(settings: &Settings) -> Result<Vec<KeyLine>, Failure> {
     let mut lines: Vec<KeyLine> = settings.providers.iter().map(line).collect();
     let kept = settings.keys_file.as_deref().map(settings::read_kept).transpose()?.unwrap_or_default();
@@ -196,7 +194,7 @@ fn keys_file(settings: &Settings) -> Result<&Path, Failure> {
     })
 }
 
-/// The right to change the kept keys, and a folder for them that is nobody else's.
+/// Creates the private folder of the keys and takes the lock.
 async fn lock(path: &Path) -> Result<Lock, Failure> {
     make_folder(path).map_err(|error| unwritable(path, &error))?;
     Lock::acquire(path).await
@@ -205,7 +203,7 @@ async fn lock(path: &Path) -> Result<Lock, Failure> {
 fn make_folder(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().ok_or(std::io::ErrorKind::NotFound)?;
     private_files::folder_builder().recursive(true).create(folder)?;
-    // It may have been made by hand, for the settings; it is ours alone either way.
+    // It may have been created by hand for the settings; make it private in any case.
     private_files::make_private(folder)
 }
 
@@ -214,7 +212,7 @@ fn write(path: &Path, keys: &KeptKeys) -> Result<(), Failure> {
     let temporary = lock::temporary(path);
     let written = write_whole(path, &temporary, text.expose_secret());
     written.map_err(|error| {
-        // Nothing of a key stays behind; what is wrong with that is no news beside the failure.
+        // No part of a key must remain. A failure of this adds nothing to the first one.
         let _ = std::fs::remove_file(&temporary);
         unwritable(path, &error)
     })
@@ -225,9 +223,9 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(Code::OutputUnwritable, message).with_next(Advice::CorrectPermissions)
 }
 
-/// Writes a temporary file, flushes it to the disk and renames it.
+/// Writes a temporary file, flushes it and renames it.
 fn write_whole(path: &Path, temporary: &Path, text: &str) -> std::io::Result<()> {
-    // One that was left behind by a process of the same number that was killed while writing it.
+    // Left behind by a process with the same id that was killed during a write.
     let _ = std::fs::remove_file(temporary);
     let mut file = private_files::file_options().open(temporary)?;
     file.write_all(text.as_bytes())?;

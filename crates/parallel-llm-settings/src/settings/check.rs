@@ -1,4 +1,4 @@
-//! The user's own check of answers, as it is run.
+//! The settings of the user's check command for answers.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,24 +11,24 @@ use super::layer::Layer;
 use super::origin::Origin;
 use super::table::Setting;
 
-/// A program that says whether an answer is right.
+/// A program that decides whether an answer is correct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckSettings {
-    /// The program, by its whole path or by its name alone, and its arguments. Never empty.
+    /// The program, by full path or by name, and its arguments. Never empty.
     pub words: Vec<String>,
-    /// How long the check of one answer may take, in milliseconds.
+    /// Time limit of one check, in milliseconds.
     pub timeout_ms: u64,
-    /// All it is told of the environment: no key is among it.
+    /// All variables it receives; none holds a key.
     pub environment: Vec<(&'static str, OsString)>,
-    /// Where its folders are made.
+    /// Where its working folders are created.
     pub folder: PathBuf,
-    /// Whether it was named for this very command, by a flag.
+    /// Whether a flag of this command named it.
     pub is_asked_for: bool,
 }
 
 impl CheckSettings {
-    /// Fails where it can be told before anything is paid that it will not run: its program is not there, at its path or by
-    /// its name in a folder of `PATH`, or an argument names a file that it will not find. Either may change by the time it is run.
+    /// Fails if the command cannot run, before anything is paid: the program is missing at its path or in `PATH`, or an
+    /// argument names a file that only exists in the current folder. Both may still change before it runs.
     pub fn check(&self) -> Result<(), Failure> {
         let refused = |why: String| Err(Failure::new(Code::CheckUnavailable, why));
         if !self.is_found() {
@@ -51,12 +51,12 @@ impl CheckSettings {
             return is_program(program);
         }
         let folders = self.environment.iter().find(|(name, _)| *name == "PATH").map(|(_, folders)| folders);
-        // Windows adds endings of its own to a name, and without `PATH` the system has its own folders.
+        // Windows adds extensions to names, and has default folders without `PATH`.
         let Some(folders) = folders.filter(|_| cfg!(unix)) else { return true };
         std::env::split_paths(folders).any(|folder| is_program(&folder.join(program)))
     }
 
-    /// What tells this check from another.
+    /// Distinguishes this check from others.
     pub(super) fn fingerprint(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         for word in &self.words {
@@ -66,7 +66,7 @@ impl CheckSettings {
     }
 }
 
-/// The check, where one is set.
+/// The check command, if one is set.
 pub(super) fn read(layer: &Layer, environment: &Environment) -> Option<CheckSettings> {
     Some(CheckSettings {
         words: layer.command_if_set(Setting::CheckCommand)?,

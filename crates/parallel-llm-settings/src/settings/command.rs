@@ -1,4 +1,4 @@
-//! A program of the user's with its arguments, as settings name it. It is run without a shell.
+//! Parses a program with its arguments, which is run without a shell.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use parallel_llm_engine::value::next::Advice;
 
 use super::{invalid, words};
 
-/// The most words of a command.
+/// Most words of a command.
 const WORDS_MAX: usize = 64;
 
-/// A program and its arguments in one text, which is split as a shell would, and nothing else of a shell is done.
+/// A program and its arguments in one text, split like a shell does, without other shell syntax.
 pub(super) fn of_text(name: &str, text: &str) -> Result<Vec<String>, Failure> {
     if let Some(sign) = words::shell_syntax(text) {
         let message = format!("`{name}` is run without a shell, which alone understands `{sign}`");
@@ -23,7 +23,7 @@ pub(super) fn of_text(name: &str, text: &str) -> Result<Vec<String>, Failure> {
     of_words(name, words)
 }
 
-/// A program and its arguments, one by one.
+/// A program and its arguments as separate words.
 pub(super) fn of_words(name: &str, words: Vec<String>) -> Result<Vec<String>, Failure> {
     let count = words.len();
     if count > WORDS_MAX {
@@ -36,7 +36,7 @@ pub(super) fn of_words(name: &str, words: Vec<String>) -> Result<Vec<String>, Fa
     Ok(words)
 }
 
-/// Whether a program is named by a path, and not by its name alone, which is looked for in `PATH`.
+/// Whether a program is named by a path, and not by a name to be found in `PATH`.
 pub(super) fn is_path(program: &str) -> bool {
     Path::new(program).components().count() > 1
 }

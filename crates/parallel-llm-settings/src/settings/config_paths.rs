@@ -1,4 +1,4 @@
-//! Where this program and others keep their settings on this machine.
+//! The folders where this program and others keep their configuration.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 use super::environment::Environment;
 use super::file;
 
-/// The user's folders, and what the environment says of those of other programs.
+/// The user's folders, and those that the environment sets for other programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConfigPaths {
     /// The user's home.
     pub home: PathBuf,
-    /// What programs read, after XDG.
+    /// XDG's configuration folder.
     pub config: PathBuf,
-    /// What programs read, on Windows: `APPDATA`.
+    /// The configuration folder on Windows: `APPDATA`.
     pub app_data: Option<PathBuf>,
-    /// Where Codex keeps its own: `CODEX_HOME`.
+    /// Codex's folder: `CODEX_HOME`.
     pub codex: Option<PathBuf>,
-    /// Where Claude Code keeps its own: `CLAUDE_CONFIG_DIR`.
+    /// Claude Code's folder: `CLAUDE_CONFIG_DIR`.
     pub claude: Option<PathBuf>,
-    /// This program's user file, whether it is there or not.
+    /// This program's user file, which may not exist.
     pub user_file: PathBuf,
-    /// Where this program was started.
+    /// The current folder at the start of this program.
     pub current_dir: PathBuf,
-    /// Where programs are looked for: `PATH`.
+    /// The search path for programs: `PATH`.
     pub programs: OsString,
 }
 
 impl ConfigPaths {
-    /// What the environment says; `None` where there is no home.
+    /// The folders in this environment; `None` without a home folder.
     pub(super) fn of(environment: &Environment, current_dir: &Path) -> Option<Self> {
         let folders = environment.folders()?;
         let folder = |name| environment.raw(name).filter(|value| !value.is_empty()).map(PathBuf::from);

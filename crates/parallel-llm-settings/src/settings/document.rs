@@ -1,7 +1,7 @@
-//! What a settings file says: TOML to a layer of settings and its presets, every error with its place.
+//! Parses a settings file: settings, presets, personas and providers, with the location of every error.
 //!
-//! A project's file comes with a repository, from a stranger: it is held to the settings it may touch, and to
-//! the user's own limits, and sends no question to anyone whom the user does not ask.
+//! A project file comes from a stranger with a repository. It may only set certain settings, within the user's limits,
+//! and cannot send questions to providers that the user does not use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -23,47 +23,47 @@ use super::provider_table::{self, Table};
 use super::reader::{Item, Key, Reader, check_count, in_order};
 use super::table::{Reach, Setting};
 
-/// The table that presets stand in.
+/// The table of presets.
 const PRESETS: &str = "presets";
-/// The table that providers stand in.
+/// The table of providers.
 const PROVIDERS: &str = "providers";
-/// The table that personas stand in.
+/// The table of personas.
 const PERSONAS: &str = "personas";
-/// How personas are written.
+/// The syntax of personas.
 const PERSONAS_WRITTEN: &str = "[personas.NAME]";
-/// The most personas one file may define: they are listed to models like presets.
+/// Most personas in one file; they are listed to models like presets.
 const PERSONAS_MAX: usize = 64;
-/// How presets are written.
+/// The syntax of presets.
 const PRESETS_WRITTEN: &str = "[presets.NAME]";
-/// How providers are written.
+/// The syntax of providers.
 const PROVIDERS_WRITTEN: &str = "[providers.NAME]";
-/// The most presets one file may define: they are listed to models, which read every word.
+/// Most presets in one file; they are listed to models, which read every word.
 const PRESETS_MAX: usize = 64;
-/// The longest name of a preset in bytes. It is typed by hand and shown in lists.
+/// Longest preset name in bytes; it is typed by hand and shown in lists.
 const PRESET_NAME_BYTES_MAX: usize = 40;
 
-/// Whose file it is.
+/// The owner of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum FileOwner<'a> {
-    /// The user's own.
+    /// The user.
     User,
-    /// A project's, and what it is held to.
+    /// A project, bound by these limits.
     Project(&'a UserLimits<'a>),
 }
 
-/// What is the user's own, without a project's file.
+/// The user's settings without the project file, as limits for it.
 #[derive(Debug)]
 pub(super) struct UserLimits<'a> {
-    /// What holds.
+    /// The settings in force.
     layer: &'a Layer,
-    /// What the user's file says.
+    /// The user's file.
     user: &'a Document,
-    /// Who reads questions anyway: the default provider, and those that the user names models of.
+    /// The providers that read questions anyway: the default one, and those of models that the user names.
     readers: BTreeSet<ProviderId>,
 }
 
 impl<'a> UserLimits<'a> {
-    /// `usual` is what holds from call to call, `layer` what holds for this one.
+    /// `usual` are the settings of every call, `layer` those of this one.
     pub(super) fn new(usual: &Layer, layer: &'a Layer, user: &'a Document) -> Self {
         let mut limits =
             Self { layer, user, readers: BTreeSet::from([ProviderId(DEFAULT_PROVIDER.to_owned())]) };
@@ -77,13 +77,13 @@ impl<'a> UserLimits<'a> {
         limits
     }
 
-    /// Who would read the question; `None` where the reference fails by itself.
+    /// The provider that would read the question; `None` if the reference is invalid.
     fn reader(&self, model: &str) -> Option<ProviderId> {
         let is_provider = |name: &str| Known::by_id(name).is_some() || self.user.providers.contains_key(name);
         kind::provider_of(model, is_provider)
     }
 
-    /// Whether the question goes to nobody but those who read it anyway.
+    /// Fails if the question would go to an additional provider.
     fn check_reader(&self, name: &str, model: &str) -> Result<(), Failure> {
         let Some(reader) = self.reader(model).filter(|reader| !self.readers.contains(reader)) else {
             return Ok(());
@@ -96,19 +96,19 @@ impl<'a> UserLimits<'a> {
     }
 }
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Debug, Default)]
 pub(super) struct Document {
     pub(super) layer: Layer,
     pub(super) presets: Presets,
-    /// Personas by their names, and where each stands.
+    /// Personas by name, with their origins.
     pub(super) personas: BTreeMap<String, (Origin, Persona)>,
-    /// What is said of providers, by their names.
+    /// Provider tables by name.
     pub(super) providers: BTreeMap<String, Table>,
 }
 
 impl Document {
-    /// Reads a file's text.
+    /// Parses a file.
     pub(super) fn read(source: &Source, owner: FileOwner<'_>) -> Result<Self, Failure> {
         let reading = DocumentReader { reader: Reader(source), owner };
         let table = reading.reader.parse()?;
@@ -129,7 +129,7 @@ impl Document {
     }
 }
 
-/// A file being read, and whose it is.
+/// A file being parsed, and its owner.
 struct DocumentReader<'a> {
     reader: Reader<'a>,
     owner: FileOwner<'a>,
@@ -152,7 +152,7 @@ impl DocumentReader<'_> {
         Ok(entry)
     }
 
-    /// Whether the file may set it at all.
+    /// Fails if this file may not set the setting.
     fn check_reach(&self, setting: Setting) -> Result<(), Failure> {
         let name = setting.name();
         match (setting.reach(), self.owner) {
@@ -163,7 +163,7 @@ impl DocumentReader<'_> {
         }
     }
 
-    /// Whether a project's list of models names only providers that read questions anyway.
+    /// Fails if a project's list of models names an additional provider.
     fn check_readers(&self, name: &str, item: &Item<'_>, value: &Value) -> Result<(), Failure> {
         let (FileOwner::Project(limits), Value::List(models)) = (self.owner, value) else { return Ok(()) };
         for (at, model) in models.iter().enumerate() {
@@ -180,7 +180,7 @@ impl DocumentReader<'_> {
         in_order(table).into_iter().map(|(name, value)| self.preset(name, value)).collect()
     }
 
-    /// Providers are the user's own word: a base URL from a stranger would be handed the keys, and the questions.
+    /// Only the user may define providers: a stranger's base URL would receive keys and questions.
     fn providers(&self, key: &Key<'_>, value: &Item<'_>) -> Result<BTreeMap<String, Table>, Failure> {
         if let FileOwner::Project(_) = self.owner {
             let failure =
@@ -192,8 +192,8 @@ impl DocumentReader<'_> {
         provider_table::read_all(self.reader, table, value.span())
     }
 
-    /// Personas are the user's own word, too: a stranger's would be sent to models as if the user had said it, before
-    /// every question that is asked in that folder. A project may name those that the user has.
+    /// Only the user may define personas: a stranger's text would be sent to models in the user's name, with every
+    /// question in that folder. A project may use the user's personas by name.
     fn personas(
         &self,
         key: &Key<'_>,
@@ -269,7 +269,7 @@ impl DocumentReader<'_> {
     }
 }
 
-/// Whether the value keeps to the user's own.
+/// Fails if the value exceeds the user's own.
 fn check_limit(limits: &Layer, setting: Setting, value: &Value) -> Result<(), Failure> {
     let (entry, kind) = (limits.entry(setting), setting.kind());
     let (is_refused, verb, mend) = match setting.reach() {
@@ -289,13 +289,13 @@ fn check_limit(limits: &Layer, setting: Setting, value: &Value) -> Result<(), Fa
     Err(invalid(message).with_next([mend.into(), as_user(setting)]))
 }
 
-/// Setting it where a project has no say.
+/// The next step that sets it outside the project file.
 fn as_user(setting: Setting) -> Next {
     let variable = Some(setting.variable().into());
     Next::Machine(MachineStep::SetAsUser { setting: setting.name().into(), variable })
 }
 
-/// Whether the value of a project's preset keeps to what the user's preset of that name says.
+/// Fails if a value of a project's preset exceeds the user's preset of the same name.
 fn check_preset_limit(
     name: &str,
     users: &Preset,
@@ -315,7 +315,7 @@ mod tests {
     use super::super::reference::EXAMPLE;
     use super::*;
 
-    /// Whatever a file holds, it is read or refused with its place.
+    /// Checks that a file is either parsed or refused with a location.
     fn check(text: String) {
         let source = Source { path: "it.toml".into(), text };
         let (layer, user) = (Layer::defaults(), Document::default());

@@ -1,7 +1,7 @@
-//! The only place of the program that reads the environment. Everything else is given an [`Environment`], a
-//! plain value that tests can make by hand.
+//! The only module that reads the environment.
 //!
-//! What always holds: a blank variable counts as unset, and no value is ever shown by `Debug`.
+//! All other code receives an [`Environment`], a plain value that tests can build. Invariants: a blank variable counts
+//! as unset, and `Debug` shows no values.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,12 +21,12 @@ use super::layer::{Entry, Layer};
 use super::origin::Origin;
 use super::table::{PREFIX, Setting};
 
-/// Names another user file.
+/// Names a different user file.
 pub(super) const CONFIG: &str = "PARALLEL_LLM_CONFIG";
-/// Tells a check command whose answer it is given, by number. It may be this program that is called by it.
+/// Tells a check command the number of the seat. The command may itself call this program.
 pub const SEAT: &str = "PARALLEL_LLM_SEAT";
 
-/// Variables that are read but set no setting, and what each does.
+/// Variables that are read but are not settings, with their descriptions.
 pub(super) const OTHERS: [(&str, &str); 4] = [
     (CONFIG, "The user file, in place of the one in the XDG configuration folder."),
     ("NO_COLOR", "Set to anything, it turns colours off."),
@@ -34,37 +34,37 @@ pub(super) const OTHERS: [(&str, &str); 4] = [
     ("COLUMNS", "The width to write for, where the terminal does not tell."),
 ];
 
-/// The variables that name a proxy for calls to other machines, in the order in which the client looks at them.
+/// Proxy variables in the HTTP client's order of precedence.
 pub(super) const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-/// The variables that name hosts which are reached without one.
+/// Variables that name hosts reached without a proxy.
 pub(super) const EXCEPTIONS: [&str; 2] = ["NO_PROXY", "no_proxy"];
-/// The variables that tell the user's name.
+/// Variables that hold the user's name.
 pub(super) const USERS: [&str; 2] = ["USER", "LOGNAME"];
-/// The variables that tell how text is written, the first that is set being the one that holds.
+/// Variables that determine the text encoding, in order of precedence.
 pub(super) const LOCALES: [&str; 3] = ["LC_ALL", "LC_CTYPE", "LANG"];
 
-/// Names the folder for files that nobody keeps.
+/// Names the folder for temporary files.
 const TEMPORARY: &str = "TMPDIR";
-/// The variables that a program run for a check is given. None of them holds a key.
+/// Variables passed to a check command. None of them holds a key.
 const CHECK_VARIABLES: [&str; 5] = ["PATH", "HOME", "LANG", TEMPORARY, ROOT];
-/// Where Windows is.
+/// The Windows folder.
 const ROOT: &str = "SystemRoot";
 
-/// Where programs keep things, after XDG, on every operating system: one description holds everywhere.
+/// The user's standard folders after XDG, the same on every operating system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folders {
     /// The user's home.
     pub home: PathBuf,
-    /// What the user writes for programs to read.
+    /// Configuration files.
     pub config: PathBuf,
-    /// What must last.
+    /// Data that must persist.
     pub data: PathBuf,
-    /// What may be lost without harm, logs among it.
+    /// Data that may be lost, including logs.
     pub state: PathBuf,
 }
 
 impl Folders {
-    /// XDG's usual places below a home.
+    /// XDG's default folders below a home folder.
     pub fn of_home(home: impl Into<PathBuf>) -> Self {
         let home = home.into();
         Self {
@@ -76,12 +76,12 @@ impl Folders {
     }
 }
 
-/// The variables this program looks at, and the user's folders.
+/// The variables this program uses, and the user's folders.
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<String, OsString>,
     folders: Option<Folders>,
-    /// Whether a variable that the user's file names may be looked for in the process's own.
+    /// Whether variables named by the user's file are looked up in the process's environment.
     is_process: bool,
 }
 
@@ -102,24 +102,24 @@ impl Environment {
         Self { variables: variables.collect(), folders, is_process: true }
     }
 
-    /// An environment of these folders and no variable.
+    /// An environment with these folders and no variables.
     pub fn with_folders(folders: Folders) -> Self {
         Self { folders: Some(folders), ..Self::default() }
     }
 
-    /// The same with one variable set.
+    /// Adds a variable.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.variables.insert(name.to_owned(), value.into());
         self
     }
 
-    /// The user's folders, where there is a home.
+    /// The user's folders; `None` without a home folder.
     pub const fn folders(&self) -> Option<&Folders> {
         self.folders.as_ref()
     }
 
-    /// Whether colours are not wanted.
+    /// Whether colours are turned off.
     pub fn no_color(&self) -> bool {
         self.text("NO_COLOR").is_ok_and(|value| value.is_some())
     }
@@ -129,26 +129,26 @@ impl Environment {
         matches!(self.text("TERM"), Ok(Some("dumb")))
     }
 
-    /// The width to write for, where the variable tells a usable one.
+    /// The terminal width, if the variable holds a valid one.
     pub fn columns(&self) -> Option<usize> {
         self.text("COLUMNS").ok()??.parse().ok().filter(|columns| *columns > 0)
     }
 
-    /// A variable without the white space around it; `None` where it is missing or blank.
+    /// A variable without surrounding white space; `None` if it is missing or blank.
     pub(super) fn text(&self, name: &str) -> Result<Option<&str>, Failure> {
         let Some(value) = self.variables.get(name) else { return Ok(None) };
         text_of(name, value)
     }
 
-    /// A secret, which may be in a variable that only the user's file names. One that is not text has marks in its
-    /// place that no key has, so that it is refused where it is used and stops nobody else.
+    /// A secret from a variable, which only the user's file may name. Invalid UTF-8 is replaced by characters that no
+    /// key has, so that it fails where it is used and nowhere else.
     pub(super) fn secret(&self, name: &str) -> Option<SecretString> {
         let value = self.raw(name)?;
         let value = value.to_string_lossy();
         Some(value.trim()).filter(|text| !text.is_empty()).map(SecretString::from)
     }
 
-    /// A variable as it is, which may be none that this program is known to look at.
+    /// The raw value of a variable, including ones that only the user's file names.
     pub(super) fn raw(&self, name: &str) -> Option<OsString> {
         match self.variables.get(name) {
             None if self.is_process && !is_ours(name) =>
@@ -163,19 +163,19 @@ impl Environment {
         }
     }
 
-    /// What a program that is run for a check is told: where programs are, whose home it is, how text is written, and what
-    /// Windows opens no file without.
+    /// The variables passed to a check command: the search path, home, language, temporary folder, and what Windows
+    /// needs to open files.
     pub(super) fn check_variables(&self) -> Vec<(&'static str, OsString)> {
         CHECK_VARIABLES.into_iter().filter_map(|name| Some((name, self.raw(name)?))).collect()
     }
 
-    /// Where files are made that nobody keeps.
+    /// The folder for temporary files.
     pub(super) fn temporary(&self) -> PathBuf {
         let named = self.raw(TEMPORARY).filter(|folder| !folder.is_empty());
         named.map_or_else(std::env::temp_dir, PathBuf::from)
     }
 
-    /// What the environment says of the settings.
+    /// All settings in the environment.
     pub(super) fn layer(&self) -> Result<Layer, Failure> {
         self.check_names()?;
         let mut layer = Layer::default();
@@ -187,7 +187,7 @@ impl Environment {
         Ok(layer)
     }
 
-    /// What the environment says of one setting; `None` where it says nothing.
+    /// One setting in the environment; `None` if it is not set.
     pub(super) fn entry(&self, setting: Setting) -> Result<Option<Entry>, Failure> {
         let variable = setting.variable();
         let Some(text) = self.text(&variable)? else { return Ok(None) };
@@ -197,7 +197,7 @@ impl Environment {
         Ok(Some(Entry { value, origin: Origin::Environment(variable) }))
     }
 
-    /// A name that looks like ours and is not one would be a setting without effect.
+    /// Refuses a variable with our prefix that is not a setting, since it would have no effect.
     fn check_names(&self) -> Result<(), Failure> {
         for name in self.variables.keys() {
             let Some(rest) = name.strip_prefix(PREFIX) else { continue };
@@ -210,7 +210,7 @@ impl Environment {
                 MachineStep::UnsetVariable(name.clone().into()).into(),
                 Next::Use(Operation::ShowSettings),
             ]);
-            // The prefix is the same everywhere: only what follows tells names apart.
+            // All variables share the prefix, so only the rest is compared.
             let meant = nearest::nearest(rest, Setting::names().chain(["config"])).map(variable_of);
             return Err(nearest::suggest(failure, meant));
         }
@@ -218,7 +218,7 @@ impl Environment {
     }
 }
 
-/// A variable holds wherever a command is given, so a program that counts from there may be anybody's.
+/// Refuses a program with a relative path: a variable applies in every folder, where the program could be a stranger's.
 fn whole_program(setting: Setting, value: Value) -> Result<Value, Failure> {
     match &value {
         Value::Command(words) if command::is_path(&words[0]) => {
@@ -234,7 +234,7 @@ fn whole_program(setting: Setting, value: Value) -> Result<Value, Failure> {
 }
 
 impl fmt::Debug for Environment {
-    /// Names only: values hold keys.
+    /// Shows names only, since values may be keys.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Environment")
             .field("variables", &self.variables.keys())
@@ -244,7 +244,7 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// What a process needs of the environment whoever it is for: without it Windows opens no connection.
+/// The variable that every process needs on Windows, where no connection can be opened without it.
 pub fn system_root() -> Option<(&'static str, OsString)> {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
     std::env::var_os(ROOT).map(|value| (ROOT, value))
@@ -258,19 +258,19 @@ fn text_of<'a>(name: &str, value: &'a OsString) -> Result<Option<&'a str>, Failu
     Ok(Some(text.trim()).filter(|text| !text.is_empty()))
 }
 
-/// The variable of a name that stands in files, or of `config`.
+/// The variable of a setting, or of `config`.
 fn variable_of(name: &str) -> String {
     Setting::by_name(name).map_or_else(|| CONFIG.to_owned(), Setting::variable)
 }
 
-/// Whether the variable is spoken for by something other than a key.
+/// Whether the variable has a purpose other than holding a key.
 pub(super) fn is_reserved(name: &str) -> bool {
     name.starts_with(PREFIX)
         || OTHERS.iter().any(|(other, _)| *other == name)
         || Known::ALL.iter().any(|known| known.base_url_variable == name)
 }
 
-/// Whether a variable that holds no key is read all the same, by this program or by a library of it.
+/// Whether this program or one of its libraries reads a variable that does not hold a key.
 pub fn is_known_variable(name: &str) -> bool {
     const BELOW: [&str; 8] = [
         "SSL_CERT_FILE",
@@ -291,7 +291,7 @@ fn is_ours(name: &str) -> bool {
     is_reserved(name) || Known::ALL.iter().any(|known| known.key_variable == name) || is_host_info(name)
 }
 
-/// Whether a variable tells of the host_info.
+/// Whether a variable belongs to [`HostInfo`](super::HostInfo).
 fn is_host_info(name: &str) -> bool {
     let groups: [&[&str]; 4] = [&PROXIES, &EXCEPTIONS, &USERS, &LOCALES];
     groups.iter().any(|group| group.contains(&name))

@@ -1,6 +1,6 @@
-//! Finding the settings files and reading their text, bounded.
+//! Finds the settings files and reads their text, up to a bound.
 //!
-//! Leaves to [`super::document`] what the text means.
+//! [`super::document`] parses the text.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -12,23 +12,23 @@ use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 use super::environment::{CONFIG, Environment};
 use super::{FOLDER, invalid};
 
-/// What the user file is called, in our folder of the configuration.
+/// The name of the user file in our configuration folder.
 const USER_FILE: &str = "config.toml";
-/// What a project's file is called.
+/// The name of a project file.
 pub(super) const PROJECT_FILE: &str = ".parallel-llm.toml";
-/// The largest file that is read: a thousand times what anyone writes by hand.
+/// Largest file in bytes: a thousand times what anybody writes by hand.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// How many folders are looked through for the project's file. Deeper trees are not made by hand.
+/// Most folders searched for a project file; deeper trees are not made by hand.
 const FOLDERS_MAX: usize = 64;
 
-/// A file and what it holds.
+/// A file and its text.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) path: PathBuf,
     pub(super) text: String,
 }
 
-/// The user's own file: the one that the environment names, which must exist, or XDG's, which may.
+/// The user's file: the one named by the environment, which must exist, or XDG's, which may be missing.
 pub(super) fn user(environment: &Environment, current_dir: &Path) -> Result<Option<Source>, Failure> {
     if let Some(named) = environment.text(CONFIG)? {
         let path = current_dir.join(named);
@@ -46,7 +46,7 @@ pub(super) fn user(environment: &Environment, current_dir: &Path) -> Result<Opti
     }
 }
 
-/// Where the user's own file is, whether it is there or not; `None` without a home.
+/// The path of the user's file, which may not exist; `None` without a home folder.
 pub(super) fn user_path(environment: &Environment, current_dir: &Path) -> Option<PathBuf> {
     if let Ok(Some(named)) = environment.text(CONFIG) {
         return Some(current_dir.join(named));
@@ -54,8 +54,8 @@ pub(super) fn user_path(environment: &Environment, current_dir: &Path) -> Option
     environment.folders().map(|folders| folders.config.join(FOLDER).join(USER_FILE))
 }
 
-/// The project's file: in the current folder or the nearest above it, as far up as the repository's root or the
-/// user's home. Below neither, only in the current folder: what lies above may be anyone's.
+/// The project file: in the current folder or the nearest parent, up to the repository's root or the user's home.
+/// Outside of both only in the current folder, since parents may belong to others.
 pub(super) fn project(environment: &Environment, current_dir: &Path) -> Result<Option<Source>, Failure> {
     let home = environment.folders().map(|folders| folders.home.as_path());
     let folders: Vec<&Path> = current_dir.ancestors().take(FOLDERS_MAX).collect();
@@ -69,14 +69,14 @@ pub(super) fn project(environment: &Environment, current_dir: &Path) -> Result<O
     Ok(None)
 }
 
-/// A file's text; `None` where there is no file.
+/// The text of a file; `None` if there is no file.
 fn read(path: &Path) -> Result<Option<Source>, Failure> {
     let refused = |why: &str| {
         invalid(format!("cannot read `{}`: {why}", path.display()))
             .with_next([Next::Do(Advice::RepairFile), Next::Do(Advice::MoveOutOfTheWay)])
     };
     match path.metadata() {
-        // Opening anything else, such as a pipe, could wait for ever.
+        // Opening anything else, such as a pipe, could block forever.
         Ok(metadata) if !metadata.is_file() => return Err(refused("it is not a file")),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);

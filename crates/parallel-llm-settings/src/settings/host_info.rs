@@ -1,6 +1,6 @@
-//! Facts from the environment besides settings: the home folder, and the proxies that requests pass through.
+//! Facts about the host that are not settings: home, user, proxies, text encoding.
 //!
-//! They are shown to people and decide nothing. What always holds: no name and no password of a proxy is kept here.
+//! They are only shown. Invariant: no proxy's user name or password is stored here.
 
 use std::path::PathBuf;
 
@@ -8,32 +8,32 @@ use url::Url;
 
 use super::environment::{EXCEPTIONS, Environment, LOCALES, PROXIES, USERS};
 
-/// What is told beside settings.
+/// Facts about the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostInfo {
-    /// The user's home, where there is one.
+    /// The user's home folder, if known.
     pub home: Option<PathBuf>,
-    /// The user's name, where the environment tells it.
+    /// The user's name, if the environment has it.
     pub user: Option<String>,
-    /// The proxy for calls to other machines, where one is named.
+    /// The proxy for remote hosts, if one is set.
     pub proxy: Option<Proxy>,
-    /// The variable that names hosts which are reached without it, where it is set.
+    /// The variable that names hosts reached without the proxy, if it is set.
     pub exceptions: Option<&'static str>,
 }
 
-/// A proxy that the environment names.
+/// A proxy in the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proxy {
-    /// The variable that names it.
+    /// The variable that sets it.
     pub variable: &'static str,
-    /// Where it is, without a name and a password; `None` where that cannot be read.
+    /// Its address without credentials; `None` if it cannot be parsed.
     pub address: Option<String>,
-    /// Whether it is given a name or a password.
+    /// Whether the variable contains a user name or password.
     pub has_credentials: bool,
 }
 
 impl HostInfo {
-    /// What this environment tells.
+    /// The facts in this environment.
     pub fn of(environment: &Environment) -> Self {
         let set = |name: &&'static str| environment.readable(name).is_some();
         let proxy = PROXIES.into_iter().find_map(|name| Some(Proxy::of(name, environment.readable(name)?)));
@@ -48,7 +48,7 @@ impl HostInfo {
 
 impl Proxy {
     fn of(variable: &'static str, text: &str) -> Self {
-        // The client takes an address without a scheme for one of plain http.
+        // The HTTP client reads an address without a scheme as plain HTTP.
         let text = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
         let url = Url::parse(&text).ok().filter(Url::has_host);
         let has_credentials =
@@ -62,13 +62,13 @@ impl Proxy {
 }
 
 impl Environment {
-    /// Whether text in UTF-8 can be shown; `None` where nobody says.
+    /// Whether the terminal shows UTF-8; `None` if unknown.
     pub fn is_utf8(&self) -> Option<bool> {
         let locale = LOCALES.into_iter().find_map(|name| self.readable(name))?.to_lowercase();
         Some(locale.contains("utf-8") || locale.contains("utf8"))
     }
 
-    /// A variable's text, where there is any: what cannot be read tells nothing.
+    /// A variable's text; `None` if it is missing or invalid.
     fn readable(&self, name: &str) -> Option<&str> {
         self.text(name).ok().flatten()
     }

@@ -1,4 +1,4 @@
-//! Whose tokens are accepted besides this program's own.
+//! The identity server whose tokens are accepted besides this program's own.
 
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, PicoUsd};
@@ -6,20 +6,20 @@ use parallel_llm_engine::{Code, Failure, PicoUsd};
 use super::layer::Layer;
 use super::table::Setting;
 
-/// A server for identities whose tokens are taken, and what they grant besides their scopes.
+/// An identity server, and what its tokens grant besides their scopes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuerSettings {
-    /// The address by which it calls itself.
+    /// The server's issuer address.
     pub address: String,
-    /// What it calls this server. A token for somebody else is not for us.
+    /// This server's name in its tokens. Tokens for other audiences are refused.
     pub audience: String,
-    /// The most the runs of each person it names may cost in a day.
+    /// The most that the runs of each person may cost per day.
     pub budget_day: Option<PicoUsd>,
-    /// How many requests each person it names may make in a minute.
+    /// Requests per minute for each person.
     pub requests_per_minute: Option<u32>,
 }
 
-/// The issuer, where one is set.
+/// The issuer, if one is set.
 pub(super) fn read(layer: &Layer) -> Result<Option<IssuerSettings>, Failure> {
     let Some(address) = layer.word_if_set(Setting::Issuer) else { return Ok(None) };
     let audience = layer.word_if_set(Setting::IssuerAudience).ok_or_else(|| {

@@ -1,7 +1,7 @@
-//! The keys that `keys set` keeps: a file of the user's own that nobody else may read, and its text.
+//! Reads the keys stored by `keys set` from a private file.
 //!
-//! Reading only; [`crate::keys`] writes it. What always holds: a file that others could have read or written is
-//! refused with what mends it, and no failure shows anything of what it holds.
+//! [`crate::keys`] writes it. Invariants: a file that others may have read or written is refused with the remedy.
+//! Failures show nothing of its contents.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -17,27 +17,27 @@ use super::environment::Environment;
 use super::reader::Reader;
 use super::{FOLDER, file, invalid, provider_table};
 
-/// What the file is called, in our folder of the configuration.
+/// The name of the file in our configuration folder.
 const KEYS_FILE: &str = "keys.toml";
-/// The table that holds the keys of providers, by their names.
+/// The table of keys by provider.
 const PROVIDERS: &str = "providers";
-/// What the file begins with.
+/// The first line of the file.
 const OPENING: &str = "# Written by `parallel-llm-mcp keys`. Nobody else may read it.\n";
-/// The longest file that is read: a hundred keys, several times over.
+/// Longest file in bytes: several times a hundred keys.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
-/// How often the file is looked at again that was replaced between the look and the opening. Each writer replaces it
-/// once, and a crowd does not come just then.
+/// Most attempts to open a file that is replaced between the check and the opening. Each writer replaces it once, so
+/// few attempts are needed.
 const ATTEMPTS_MAX: usize = 16;
 
-/// Keys by the names of their providers.
+/// Keys by provider.
 pub type KeptKeys = BTreeMap<String, SecretString>;
 
-/// Where the file is, where there is a home.
+/// The path of the file; `None` without a home folder.
 pub(super) fn path(environment: &Environment) -> Option<PathBuf> {
     environment.folders().map(|folders| folders.config.join(FOLDER).join(KEYS_FILE))
 }
 
-/// The keys in the file; none where there is no file.
+/// The keys in the file; empty if there is no file.
 pub fn read(path: &Path) -> Result<KeptKeys, Failure> {
     let Some(file) = open(path)? else { return Ok(KeptKeys::new()) };
     let unreadable = || {
@@ -45,15 +45,14 @@ pub fn read(path: &Path) -> Result<KeptKeys, Failure> {
             .with_next([Next::Do(Advice::RepairFile), Next::Do(Advice::MoveFileSetKeysAgain)])
     };
     let mut text = String::new();
-    // It may have grown since it was looked at; what is cut off then does not parse, or is a key that is too long.
+    // The file may have grown since the check; a truncated one fails to parse or has an overlong key.
     file.take(FILE_BYTES_MAX).read_to_string(&mut text).map_err(|_| unreadable())?;
     let source = file::Source { path: path.to_owned(), text };
     let table = Reader(&source).parse().map_err(|_| unreadable())?;
     keys_of(table.get_ref()).ok_or_else(unreadable)
 }
 
-/// Opens the file where it is private; `None` where there is none. What is judged is what was opened, and that stands
-/// there by its own name: no link is followed.
+/// Opens the file if it is private; `None` if there is none. Checks the opened file itself, and follows no link.
 fn open(path: &Path) -> Result<Option<File>, Failure> {
     let unreadable = |error: std::io::Error| {
         refused(path, &error.to_string())
@@ -65,7 +64,7 @@ fn open(path: &Path) -> Result<Option<File>, Failure> {
             named => named.map_err(unreadable)?,
         };
         if !named.is_file() {
-            // Opening anything else, such as a pipe, could wait for ever.
+            // Opening anything else, such as a pipe, could block forever.
             return Err(refused(path, "it is a link or no plain file").with_next(Advice::MoveAway));
         }
         let file = match File::open(path) {
@@ -85,9 +84,9 @@ fn is_missing(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// The text of a file that holds these keys. Fails where it is longer than what is read.
+/// The text of a file with these keys. Fails if it is longer than what is read.
 pub fn text(keys: &KeptKeys) -> Result<SecretString, Failure> {
-    // Visible ASCII, as every key is, needs no other escape.
+    // Keys are visible ASCII, so nothing else needs escaping.
     let quoted = |key: &SecretString| key.expose_secret().replace('\\', "\\\\").replace('"', "\\\"");
     let lines = keys.iter().map(|(name, key)| format!("{name} = \"{}\"\n", quoted(key)));
     let text = SecretString::from(format!("{OPENING}\n[{PROVIDERS}]\n{}", lines.collect::<String>()));
@@ -112,11 +111,11 @@ fn keys_of(table: &DeTable<'_>) -> Option<KeptKeys> {
     .collect()
 }
 
-/// Whether it is a file that only its owner can have read or written.
 fn restrict(path: &Path, mode: &'static str) -> Next {
     Next::Machine(MachineStep::Restrict { path: path.display().to_string().into(), mode: mode.into() })
 }
 
+/// Fails if others than the owner could have read or written the file.
 fn check_private(path: &Path, metadata: &Metadata) -> Result<(), Failure> {
     let refused = |why: &str| refused(path, why);
     let folder = path.parent().unwrap_or(path);
@@ -131,7 +130,7 @@ fn check_private(path: &Path, metadata: &Metadata) -> Result<(), Failure> {
     if allows(&of_folder, 0o022) {
         return Err(refused("others may write its folder").with_next(restrict(folder, "700")));
     }
-    // The folder is the user's own, whoever runs this for the user.
+    // The folder belongs to the user, even if root runs this program.
     if !has_same_owner(metadata, &of_folder) {
         return Err(refused("it is not its folder's owner's").with_next(Advice::MoveAway));
     }
@@ -142,14 +141,14 @@ fn refused(path: &Path, why: &str) -> Failure {
     invalid(format!("the file of kept keys `{}` is refused: {why}", path.display()))
 }
 
-/// Whether the file that was opened is the one that was looked at.
+/// Whether the opened file is the one that was checked.
 #[cfg(unix)]
 fn is_same(named: &Metadata, opened: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     (named.dev(), named.ino()) == (opened.dev(), opened.ino())
 }
 
-/// Elsewhere the system does not tell.
+/// Other systems do not tell.
 #[cfg(not(unix))]
 fn is_same(_: &Metadata, _: &Metadata) -> bool {
     true
@@ -161,19 +160,19 @@ fn has_same_owner(file: &Metadata, folder: &Metadata) -> bool {
     file.uid() == folder.uid()
 }
 
-/// Elsewhere the system does not tell.
+/// Other systems do not tell.
 #[cfg(not(unix))]
 fn has_same_owner(_: &Metadata, _: &Metadata) -> bool {
     true
 }
 
-/// Whether any of these permissions is given.
+/// Whether any of these permissions is granted.
 #[cfg(unix)]
 fn allows(metadata: &Metadata, mode: u32) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & mode != 0
 }
 
-/// Elsewhere the folder of the user's configuration is private by itself.
+/// On other systems, the user's configuration folder is private.
 #[cfg(not(unix))]
 fn allows(_: &Metadata, _: u32) -> bool {
     false

@@ -1,7 +1,7 @@
-//! The kinds of settings: how a value is written, and what it is read as.
+//! The kinds of settings: how a value is written and parsed.
 //!
-//! One text form serves the environment, flags and the table's defaults; files may also use TOML's own numbers, lists
-//! and booleans. An error about a value names what would be accepted.
+//! The environment, flags and defaults share one text form; files may also use TOML's numbers, lists and booleans. An
+//! error about a value says what would be accepted.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -16,88 +16,89 @@ use parallel_llm_engine::{Failure, PicoUsd, request::file_names, value::nearest}
 
 use super::{command, invalid, wait};
 
-/// The words for how much is stored, the loosest first.
+/// The store modes by name, the loosest first.
 const STORES: [(&str, StoreMode); 3] =
     [("full", StoreMode::Full), ("metadata", StoreMode::Metadata), ("none", StoreMode::None)];
 
-/// Turns off what would be sent otherwise. In a file an empty string does too; a blank variable counts as unset.
+/// Turns off a value that would be sent otherwise. In a file, an empty string does too; a blank variable counts as
+/// unset.
 const OFF: &str = "off";
-/// The longest word in bytes: several times the longest name of a provider.
+/// Longest word in bytes: several times the longest provider name.
 const WORD_BYTES_MAX: usize = 100;
-/// The longest text for a header in bytes. It travels with every call.
+/// Longest header text in bytes; it is sent with every call.
 const TEXT_BYTES_MAX: usize = 200;
 
-/// How a value is written.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
     /// A whole number.
     Whole { min: u64, max: u64 },
-    /// Any number.
+    /// A number.
     Decimal { min: f64, max: f64 },
-    /// Money.
+    /// An amount of money.
     Usd,
     /// Model references.
     Models,
-    /// A list of words, such as names of providers.
+    /// A list of words, such as provider names.
     Words,
-    /// One word in a provider's language.
+    /// One word of a provider's vocabulary.
     Word,
-    /// A strategy, with its options.
+    /// A strategy with its options.
     Strategy,
-    /// When to stop waiting.
+    /// A wait rule.
     Wait,
-    /// One of these words. Where a project may only tighten it, the loosest stands first.
+    /// One of these words, the loosest first if a project may only tighten it.
     Choice(&'static [&'static str]),
-    /// How much is stored.
+    /// A store mode.
     Store,
-    /// On or off, and which of them is the stricter.
+    /// On or off, and which of them is stricter.
     Switch { strict: bool },
-    /// A file or a folder.
+    /// A path of a file or folder.
     Path,
-    /// The name of a run's file.
+    /// A name for a run's file.
     FileName(FileNameOf),
     /// A program and its arguments.
     Command,
-    /// A line of text for a header, or `off`.
+    /// One line for a header, or `off`.
     TextOrOff,
     /// A web address, or `off`.
     UrlOrOff,
 }
 
-/// Which of a run's files is named.
+/// The kind of file to name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum FileNameOf {
-    /// Each answer: a pattern.
+    /// An answer, named by a pattern.
     Answer,
     /// The final text.
     FinalText,
 }
 
-/// A value that was read.
+/// A parsed value.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
-    /// Nobody set it, and there is no default.
+    /// Not set, and without a default.
     Unset,
     Whole(u64),
     Decimal(f64),
     Usd(PicoUsd),
     /// Models or words, as written.
     List(Vec<String>),
-    /// A strategy, a choice, a text or an address, as written.
+    /// A strategy, choice, text or address, as written.
     Word(String),
-    /// The rule, and how it was written.
+    /// The rule, and its text as written.
     Wait(Wait, String),
     Store(StoreMode),
     Switch(bool),
     Path(PathBuf),
     /// A program and its arguments, never empty.
     Command(Vec<String>),
-    /// What would be sent is not.
+    /// Turned off.
     Off,
 }
 
 impl Kind {
-    /// Reads the text form of the value of `name`.
+    /// Parses the text form of the setting `name`.
     pub(super) fn read(self, name: &str, text: &str) -> Result<Value, Failure> {
         let text = text.trim();
         let value = match self {
@@ -142,7 +143,7 @@ impl Kind {
         value.ok_or_else(|| self.misread(name, text))
     }
 
-    /// A list whose entries were read one by one.
+    /// Makes a list of parsed entries.
     pub(super) fn list(self, name: &str, entries: Vec<String>) -> Result<Value, Failure> {
         match entries.len() {
             0 => Err(self.mismatch(name, "an empty one")),
@@ -154,7 +155,7 @@ impl Kind {
         }
     }
 
-    /// One entry of a list.
+    /// Parses one entry of a list.
     pub(super) fn entry(self, name: &str, text: &str) -> Result<String, Failure> {
         match self {
             Self::Models => read_model(text),
@@ -162,13 +163,13 @@ impl Kind {
         }
     }
 
-    /// Whether it is a list of such values.
+    /// Whether values of this kind are lists.
     pub(super) const fn is_list(self) -> bool {
         matches!(self, Self::Models | Self::Words)
     }
 
-    /// Whether one value allows more than another: more money, more work, more kept, more eyes. Nobody is known to
-    /// allow anything where nothing is set; there only the strictest word of a few is no looser.
+    /// Whether `mine` allows more than `theirs`: more money, work, storage or recipients. If `theirs` is unset, nothing
+    /// is known to be allowed, and only the strictest choice is not looser.
     pub(super) fn is_looser(self, mine: &Value, theirs: &Value) -> bool {
         let rank = |value: &Value| self.words().iter().position(|word| *word == value.to_string());
         match (self, mine, theirs) {
@@ -192,7 +193,7 @@ impl Kind {
         matches!(self, Self::Whole { .. } | Self::Decimal { .. } | Self::Usd)
     }
 
-    /// What was found instead of such a value.
+    /// The failure for a value of another form.
     pub(super) fn mismatch(self, name: &str, found: &str) -> Failure {
         invalid(format!("`{name}` is {self}, not {found}")).with_next(Advice::CorrectOrDefault)
     }
@@ -205,7 +206,7 @@ impl Kind {
         nearest::suggest(failure, nearest::nearest(text, self.words()))
     }
 
-    /// The words to choose from, where the value is one of a few.
+    /// The accepted words, if there are only a few.
     fn words(self) -> Vec<&'static str> {
         match self {
             Self::Strategy => Strategy::names().collect(),
@@ -268,15 +269,14 @@ impl fmt::Display for Value {
             Self::Store(mode) => out.write_str(STORES[strictness(*mode)].0),
             Self::Switch(on) => out.write_str(if *on { "on" } else { "off" }),
             Self::Path(path) => path.display().fmt(out),
-            // An argument may be a secret.
+            // Arguments may be secrets.
             Self::Command(words) => out.write_str(&words[0]),
             Self::Off => out.write_str(OFF),
         }
     }
 }
 
-/// Reads one model reference. Which providers there are is not known here, and makes no difference to whether
-/// a reference can be read.
+/// Parses one model reference, without knowing the providers, which does not affect its syntax.
 pub(super) fn read_model(text: &str) -> Result<String, Failure> {
     let anyone = ProviderId("any".into());
     match PanelEntry::parse(text, &anyone, |_| false) {
@@ -285,14 +285,14 @@ pub(super) fn read_model(text: &str) -> Result<String, Failure> {
     }
 }
 
-/// The provider that a model reference names; the default one where it names none that there is. `None` where the
-/// reference cannot be read so.
+/// The provider of a model reference; the default one if it names none that exists. `None` if the reference cannot be
+/// parsed.
 pub(super) fn provider_of(reference: &str, is_provider: impl Fn(&str) -> bool) -> Option<ProviderId> {
     let default = ProviderId(DEFAULT_PROVIDER.to_owned());
     PanelEntry::parse(reference, &default, is_provider).ok().map(|entry| entry.model.provider)
 }
 
-/// Takes a list apart at white space and commas. A comma inside an entry's options does not end the entry:
+/// Splits a list at white space and commas. A comma inside an entry's options does not end the entry:
 /// `a/b@temperature=1,max_tokens=9` is one.
 pub fn split_models(text: &str) -> Vec<String> {
     let mut entries: Vec<String> = Vec::new();
@@ -314,13 +314,13 @@ pub fn split_models(text: &str) -> Vec<String> {
     entries
 }
 
-/// Reads one word: short, visible, and nothing that would end it in a list.
+/// Parses one word: short, visible, without separators.
 fn read_word(text: &str) -> Option<String> {
     let is_word = (1..=WORD_BYTES_MAX).contains(&text.len());
     (is_word && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',')).then(|| text.to_owned())
 }
 
-/// Whether it can be the value of a header.
+/// Whether the text is valid in a header.
 fn is_header_text(text: &str) -> bool {
     text.len() <= TEXT_BYTES_MAX && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
 }
@@ -333,7 +333,7 @@ fn read_switch(text: &str) -> Option<bool> {
     }
 }
 
-/// A mode's place in [`STORES`].
+/// The index of a mode in [`STORES`].
 const fn strictness(mode: StoreMode) -> usize {
     match mode {
         StoreMode::Full => 0,
@@ -346,7 +346,7 @@ const fn strictness(mode: StoreMode) -> usize {
 mod tests {
     use super::*;
 
-    /// The text form of what is read, or what is said about it.
+    /// Compares the parsed value's text form, or the failure, with `expected`.
     fn check(kind: Kind, text: &str, expected: &str) {
         let shown = match kind.read("it", text) {
             Ok(value) => value.to_string(),

@@ -1,7 +1,6 @@
-//! What one source says of the settings, and how sources are laid over each other.
+//! The settings of one source, and merging sources.
 //!
-//! What always holds: a [`Layer`] that began as [`Layer::defaults`] has a value for every setting, of the type
-//! that the table gives it.
+//! Invariant: a [`Layer`] that began as [`Layer::defaults`] has a value for every setting, of the type in the table.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,19 +15,19 @@ use super::origin::{self, Origin};
 use super::table::Setting;
 use super::{command, invalid};
 
-/// One value and who set it.
+/// A value and its origin.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) value: Value,
     pub(super) origin: Origin,
 }
 
-/// Some settings' values.
+/// The values of some settings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layer(BTreeMap<Setting, Entry>);
 
 impl Layer {
-    /// A value for every setting, as the table has it.
+    /// The default of every setting.
     pub(super) fn defaults() -> Self {
         let entry = |setting: &Setting| {
             let value = match setting.default() {
@@ -40,7 +39,7 @@ impl Layer {
         Self(Setting::ALL.iter().map(entry).collect())
     }
 
-    /// What the flags of one command say: names of settings and their text.
+    /// The settings given as flags: names and texts.
     pub(super) fn of_flags(overrides: &[(&str, String)]) -> Result<Self, Failure> {
         let mut layer = Self::default();
         for (name, text) in overrides {
@@ -58,15 +57,15 @@ impl Layer {
         self.0.insert(setting, entry);
     }
 
-    /// Lays another one on top: what it says holds.
+    /// Merges another layer on top; its values take precedence.
     #[must_use]
     pub(super) fn under(mut self, upper: &Self) -> Self {
         self.0.extend(upper.0.iter().map(|(setting, entry)| (*setting, entry.clone())));
         self
     }
 
-    /// Makes every path absolute, that of a program too: one in the user file counts from the file, any other from where the program
-    /// runs, and `~/` from the user's home, because no shell has looked at it.
+    /// Makes every path absolute, including those of programs. Paths in the user file are relative to the file, others
+    /// to the current folder; `~/` is the home folder, since no shell expands it.
     pub(super) fn make_paths_absolute(&mut self, current_dir: &Path, home: Option<&Path>) {
         for entry in self.0.values_mut() {
             let absolute = |path: &Path| match (path.strip_prefix("~"), home, &entry.origin) {
@@ -79,7 +78,7 @@ impl Layer {
             match &mut entry.value {
                 Value::Path(path) => *path = absolute(path),
                 Value::Command(words) if command::is_path(&words[0]) => {
-                    // Taken together from its parts, without the `.` that says where it is.
+                    // Rebuilt from its components to drop a leading `.`.
                     let program: PathBuf = absolute(Path::new(&words[0])).components().collect();
                     words[0] = program.to_string_lossy().into_owned();
                 }
@@ -88,7 +87,7 @@ impl Layer {
         }
     }
 
-    /// Puts a path that is a name without a folder into this one.
+    /// Moves a bare file name into this folder.
     pub(super) fn set_folder(&mut self, setting: Setting, folder: impl FnOnce() -> Option<PathBuf>) {
         if let Some(Entry { value: Value::Path(path), .. }) = self.0.get_mut(&setting)
             && path.components().count() == 1
@@ -100,7 +99,7 @@ impl Layer {
         }
     }
 
-    /// Fills in a path that has no default of its own.
+    /// Sets the default of a path that depends on the machine.
     pub(super) fn set_default_path(&mut self, setting: Setting, path: impl FnOnce() -> Option<PathBuf>) {
         let entry = self.0.get_mut(&setting);
         if let Some(entry) = entry.filter(|entry| matches!(entry.value, Value::Unset))
@@ -110,7 +109,7 @@ impl Layer {
         }
     }
 
-    /// All entries, in the table's order.
+    /// All entries in the order of the table.
     pub(super) fn entries(&self) -> impl Iterator<Item = (Setting, &Entry)> {
         self.0.iter().map(|(setting, entry)| (*setting, entry))
     }
@@ -121,8 +120,8 @@ impl Layer {
     }
 }
 
-/// Reading a value as the type that the table gives it. Each of these is total over the settings of its kind;
-/// that the right one is asked is held by the test that loads the defaults.
+/// Typed access. Each method works for all settings of its kind; a test that loads the defaults ensures that the right
+/// one is used.
 impl Layer {
     pub(super) fn whole<T: TryFrom<u64>>(&self, setting: Setting) -> T {
         self.whole_if_set(setting).unwrap_or_else(|| mistyped(setting))
@@ -153,7 +152,7 @@ impl Layer {
         }
     }
 
-    /// A program and its arguments, where one is set.
+    /// A program and its arguments, if set.
     pub(super) fn command_if_set(&self, setting: Setting) -> Option<Vec<String>> {
         match &self.entry(setting).value {
             Value::Command(words) => Some(words.clone()),
@@ -162,7 +161,7 @@ impl Layer {
         }
     }
 
-    /// A list; empty where there is none.
+    /// A list; empty if not set.
     pub(super) fn list(&self, setting: Setting) -> Vec<String> {
         match &self.entry(setting).value {
             Value::List(entries) => entries.clone(),

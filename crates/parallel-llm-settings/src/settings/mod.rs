@@ -1,11 +1,10 @@
-//! The settings: one typed value, resolved once from flags, environment, files and defaults. Nothing is reinterpreted
-//! later, and every value knows where it came from.
+//! The settings: one typed value, resolved once from flags, environment, files and defaults.
 //!
-//! [`table`] holds every setting once; the rest of this folder reads values for it: [`environment`] and [`file`] find
-//! their text, [`document`] and [`kind`] parse it, [`layer`] merges the sources.
+//! [`table`] defines every setting; the other modules read their values: [`environment`] and [`file`] find the text,
+//! [`document`] and [`kind`] parse it, [`layer`] merges the sources. Every value knows its origin.
 //!
-//! What always holds: nothing is silently ignored. An unknown name, a value that cannot be read, and a project's file
-//! that asks for more than the user allows are errors that name their place.
+//! Invariant: nothing is silently ignored. Unknown names, invalid values, and project files that ask for more than the
+//! user allows are errors that name their location.
 
 mod check;
 mod command;
@@ -66,119 +65,119 @@ pub use wait::duration_ms;
 const DATABASE: &str = "runs.db";
 /// The demo's own folder inside the data folder.
 const DEMO: &str = "demo";
-/// Our folder in XDG's.
+/// Our folder in XDG's folders.
 const FOLDER: &str = "parallel-llm-mcp";
 
-/// Every setting, resolved.
+/// All settings, resolved.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The models that are asked, as written.
+    /// The models on the panel, as written.
     pub panel: Vec<String>,
     /// The chain of synthesizers, as written.
     pub synthesizer: Vec<String>,
-    /// How answers become one text.
+    /// The strategy.
     pub strategy: String,
     /// Output cap of each call in tokens, reasoning included.
     pub max_tokens: u32,
-    /// The most one run may cost.
+    /// The budget of one run.
     pub budget: PicoUsd,
-    /// The most all runs together may cost in a day.
+    /// The most that all runs together may cost per day.
     pub budget_day: Option<PicoUsd>,
     /// The longest prompt in characters.
     pub prompt_chars_max: usize,
-    /// Calls in flight with one provider key.
+    /// Most concurrent calls with one provider key.
     pub calls_per_key_max: usize,
-    /// Calls in flight in the whole process.
+    /// Most concurrent calls in the process.
     pub calls_max: usize,
-    /// The time to connect to a provider, in milliseconds.
+    /// Time limit for connecting to a provider, in milliseconds.
     pub connect_timeout_ms: u64,
-    /// How long the parts of a run may take.
+    /// The time limits of a run and its parts.
     pub timers: Timers,
-    /// Retries of one call.
+    /// Most retries of one call.
     pub retries_max: u32,
-    /// When to stop waiting for the panel.
+    /// The wait rule of the panel.
     pub wait: Wait,
-    /// When an MCP client gives up, in milliseconds, where the user says so.
+    /// The time-out of MCP clients in milliseconds, if the user sets it.
     pub client_wall_ms: Option<u64>,
-    /// How long answers in flight are waited for when the program is told to stop, in milliseconds.
+    /// How long the program waits for calls in flight when it is stopped, in milliseconds.
     pub drain_ms: u64,
-    /// How much of a run is kept.
+    /// The store mode of runs.
     pub store: StoreMode,
     /// Whether answers are also written as files.
     pub files: bool,
-    /// What those files are called.
+    /// The names of those files.
     pub file_names: FileNames,
-    /// The folder of the files of runs, where it is not in the data folder.
+    /// The folder for files of runs, if it is outside the data folder.
     pub output_dir: Option<PathBuf>,
     /// The folder of the database and of the files of runs.
     pub data_dir: PathBuf,
-    /// How much this program logs: `off`, `error`, `warn`, `info`, `debug` or `trace`.
+    /// The log level: `off`, `error`, `warn`, `info`, `debug` or `trace`.
     pub log_level: String,
-    /// A file for the log.
+    /// The log file.
     pub log_file: Option<PathBuf>,
-    /// The bytes of all files attached to one question.
+    /// Most bytes of all files attached to a question.
     pub attachment_bytes_max: u64,
-    /// How old a list of models on the disk may be before it is fetched anew, in milliseconds.
+    /// Longest use of a cached model list, in milliseconds.
     pub catalogue_max_age_ms: u64,
-    /// How hard the panel is asked to think.
+    /// The reasoning effort of the panel.
     pub effort: Option<Effort>,
-    /// The terms for the providers behind a router.
+    /// The routing options for OpenRouter.
     pub routing: Routing,
-    /// The name this program gives itself at a router.
+    /// The program's name as sent to OpenRouter.
     pub app_title: Option<String>,
-    /// The address this program gives itself at a router.
+    /// The program's address as sent to OpenRouter.
     pub app_url: Option<String>,
-    /// A file of certificates that are trusted besides the system's.
+    /// A file of certificates to trust besides the system's.
     pub ca_file: Option<PathBuf>,
-    /// The user's own check of answers, where there is one.
+    /// The check command for answers, if any.
     pub check: Option<CheckSettings>,
-    /// The server for identities whose tokens are taken, where there is one.
+    /// The identity server whose tokens are accepted, if any.
     pub issuer: Option<IssuerSettings>,
-    /// Names that clients call the HTTP server by besides its own address.
+    /// Host names that clients use for the HTTP server besides its own address.
     pub http_hosts: Vec<String>,
-    /// Origins whose requests the HTTP server takes besides its own.
+    /// Origins that the HTTP server accepts besides its own.
     pub http_origins: Vec<String>,
-    /// A file with the HTTP server's certificate.
+    /// The file with the HTTP server's certificate.
     pub tls_cert: Option<PathBuf>,
-    /// A file with the key of that certificate.
+    /// The file with the key of that certificate.
     pub tls_key: Option<PathBuf>,
-    /// Whether a proxy before the HTTP server speaks TLS.
+    /// Whether a reverse proxy provides TLS for the HTTP server.
     pub behind_proxy: bool,
-    /// Every known provider, the default one first, and the user's own.
+    /// Every known provider, the default one first, then the user's own.
     pub providers: Vec<ProviderSettings>,
-    /// The file of kept keys, where there is a home. It need not be there.
+    /// The file of stored keys, which may not exist; `None` without a home folder.
     pub keys_file: Option<PathBuf>,
-    /// Where this program keeps what it can do without for a while, where there is a home.
+    /// The folder for data that may be lost; `None` without a home folder.
     pub state_dir: Option<PathBuf>,
-    /// Where settings lie, those of other programs too, where there is a home.
+    /// The folders with settings of this and other programs; `None` without a home folder.
     pub config_paths: Option<ConfigPaths>,
-    /// Presets by their names, the built-in ones among them.
+    /// Presets by name, including the built-in ones.
     pub presets: Presets,
-    /// Personas by their names, the built-in ones among them.
+    /// Personas by name, including the built-in ones.
     pub personas: Personas,
-    /// The user file, where there is one.
+    /// The user file, if it exists.
     pub user_file: Option<PathBuf>,
-    /// The project file, where there is one.
+    /// The project file, if it exists.
     pub project_file: Option<PathBuf>,
-    /// What the environment tells beside settings.
+    /// Facts from the environment that are not settings.
     pub host_info: HostInfo,
-    /// Every value as it was read, for [`Settings::shown`].
+    /// The values for [`Settings::shown`].
     pub shown: Vec<EffectiveValue>,
 }
 
-/// One value in force, for people.
+/// A resolved value, for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EffectiveValue {
-    /// The name of the setting, with its table where it stands in one.
+    /// The name of the setting, with its table if it is in one.
     pub name: String,
-    /// Its value in text form; of a secret only whether it is set.
+    /// Its text form; for a secret only whether it is set.
     pub value: String,
-    /// Where it came from.
+    /// Its origin.
     pub origin: Origin,
 }
 
 impl Settings {
-    /// Reads and resolves all settings. `overrides` are what flags say: the name of a setting and its text.
+    /// Reads and resolves all settings. `overrides` are flags: names of settings and their texts.
     pub fn load(
         environment: &Environment,
         current_dir: &Path,
@@ -226,8 +225,8 @@ impl Settings {
         Ok(settings)
     }
 
-    /// What holds for the demo: the defaults, in a home of its own inside the data folder. Of what is the user's own
-    /// nothing is looked at but where the data folder is, as the environment tells it.
+    /// The settings of the demo: the defaults, with a home folder inside the data folder. Of the user's settings it
+    /// reads only the location of the data folder from the environment.
     pub fn of_demo(environment: &Environment, current_dir: &Path) -> Result<Self, Failure> {
         let mut layer = Layer::defaults();
         if let Some(entry) = environment.entry(Setting::DataDir)? {
@@ -239,7 +238,7 @@ impl Settings {
         Self::load(&own.with(&Setting::DataDir.variable(), &folder), &folder, &[])
     }
 
-    /// What holds for a run whose request says nothing.
+    /// The settings for a run whose request leaves them out.
     pub fn defaults(&self) -> Defaults {
         Defaults {
             panel: self.panel.clone(),
@@ -262,7 +261,7 @@ impl Settings {
         }
     }
 
-    /// What may be spent in a day: by all runs together, and with the key of each provider that has a limit.
+    /// The daily limits: of all runs together, and of each provider with a limit.
     fn limits(&self) -> Vec<DayLimit> {
         let name = Setting::BudgetDayUsd.name();
         let whole = self.budget_day.map(|usd| DayLimit {
@@ -279,22 +278,22 @@ impl Settings {
         whole.into_iter().chain(self.providers.iter().filter_map(of)).collect()
     }
 
-    /// The database.
+    /// The path of the database.
     pub fn database(&self) -> PathBuf {
         self.data_dir.join(DATABASE)
     }
 
-    /// Where answers are kept that neither the database nor its own folder takes, in the order in which they are tried.
+    /// Folders for answers that neither the database nor its own folder accepts, in the order they are tried.
     pub fn spill_folders(&self) -> Vec<PathBuf> {
         self.state_dir.iter().chain(&self.output_dir).cloned().collect()
     }
 
-    /// Every value in force, in the order of the reference.
+    /// All resolved values in the order of the reference.
     pub fn shown(&self) -> &[EffectiveValue] {
         &self.shown
     }
 
-    /// The log level, where it is anyone's word and not the default.
+    /// The log level, unless it is the default.
     pub fn log_level_if_chosen(&self) -> Option<&str> {
         let by_default = |shown: &EffectiveValue| {
             shown.name == Setting::LogLevel.name() && shown.origin == Origin::Default
@@ -307,7 +306,7 @@ impl Settings {
         self.providers.first().expect("the table of known providers is not empty")
     }
 
-    /// What to do for a key, where every provider of the panel needs one and none has one.
+    /// The next steps for a key, if every provider on the panel needs one and none has one.
     pub fn panel_key_advice(&self) -> Option<Vec<Next>> {
         let is_provider = |name: &str| self.providers.iter().any(|provider| provider.id.0 == name);
         let named = self.panel.iter().filter_map(|model| kind::provider_of(model, is_provider));
@@ -318,7 +317,7 @@ impl Settings {
         asked.first().filter(|_| asked.iter().all(lacks)).map(|provider| provider.key_advice())
     }
 
-    /// The variables in which keys are looked for. Empty where a program of the user's prints one, which may read any.
+    /// The variables that may hold keys. Empty if a key comes from a program, which may read any variable.
     pub fn key_variables(&self) -> Vec<String> {
         if self.providers.iter().any(|provider| matches!(provider.key, ProviderKey::Command(_))) {
             return Vec::new();
@@ -326,7 +325,7 @@ impl Settings {
         self.providers.iter().filter_map(|provider| provider.key_variable.clone()).collect()
     }
 
-    /// Finds a provider by its name.
+    /// The provider of this name.
     pub fn provider(&self, name: &str) -> Result<&ProviderSettings, Failure> {
         self.providers.iter().find(|provider| provider.id.0 == name).ok_or_else(|| {
             let names: Vec<&str> = self.providers.iter().map(|provider| provider.id.0.as_str()).collect();
@@ -336,7 +335,7 @@ impl Settings {
         })
     }
 
-    /// Finds a preset by its name.
+    /// The preset of this name.
     pub fn preset(&self, name: &str) -> Result<&Preset, Failure> {
         self.presets.get(name).ok_or_else(|| {
             let names: Vec<&str> = self.presets.keys().map(String::as_str).collect();
@@ -346,7 +345,7 @@ impl Settings {
         })
     }
 
-    /// The fields, from a layer that has every setting.
+    /// The resolved fields of a complete layer.
     fn of_layer(layer: &Layer) -> Result<Self, Failure> {
         Ok(Self {
             panel: layer.list(Setting::Panel),
@@ -399,10 +398,10 @@ impl Settings {
     }
 }
 
-/// Makes every path a full one, and finds the data folder where nobody says.
+/// Makes all paths absolute, and sets the default data folder.
 fn make_absolute(layer: &mut Layer, environment: &Environment, current_dir: &Path) {
     let folders = environment.folders();
-    // A bare name would lie wherever the program happens to be started.
+    // A bare file name would otherwise depend on the current folder.
     layer.set_folder(Setting::LogFile, || folders.map(|folders| folders.state.join(FOLDER)));
     layer.make_paths_absolute(current_dir, folders.map(|folders| folders.home.as_path()));
     layer.set_default_path(Setting::DataDir, || folders.map(|folders| folders.data.join(FOLDER)));
@@ -423,11 +422,11 @@ fn timers(layer: &Layer) -> Timers {
     }
 }
 
-/// The rule with its numbers, which are settings of their own.
+/// The wait rule with its numbers, which are separate settings.
 fn wait_rule(layer: &Layer) -> Wait {
     match layer.wait(Setting::Wait) {
         Wait::Stragglers { .. } => Wait::Stragglers {
-            // The table bounds the share by 1, so a hundred of it fit.
+            // The table limits the share to 1, so the percentage fits.
             share_percent: (layer.decimal(Setting::StragglerShare) * 100.0).round() as u8,
             after_ms: layer.whole(Setting::StragglerAfterMs),
         },
@@ -435,7 +434,7 @@ fn wait_rule(layer: &Layer) -> Wait {
     }
 }
 
-/// The terms for the providers behind a router. Each choice has exactly the words that are looked for here.
+/// The routing options. The table allows no other words than those matched here.
 fn routing(layer: &Layer) -> Routing {
     Routing {
         order: layer.list(Setting::ProviderOrder),
@@ -473,18 +472,18 @@ fn no_home_folder() -> Failure {
     invalid("there is no home folder to keep runs in").with_next(Advice::SetDataFolder)
 }
 
-/// Whether a text can stand in the user's own file at this place.
+/// Checks that this text is valid as the user's file at this path.
 pub fn check_user_text(path: &Path, text: &str) -> Result<(), Failure> {
     let source = file::Source { path: path.to_owned(), text: text.to_owned() };
     Document::read(&source, FileOwner::User).map(drop)
 }
 
-/// Something is wrong with the settings.
+/// A failure of the settings.
 fn invalid(message: impl AsRef<str>) -> Failure {
     Failure::new(Code::SettingsInvalid, message)
 }
 
-/// The same failure with its place in front.
+/// The failure with a location in front.
 fn at(location: &dyn std::fmt::Display, failure: Failure) -> Failure {
     Failure::new(failure.code, format!("{location}: {}", failure.message)).with_next(failure.next)
 }

@@ -1,16 +1,16 @@
-//! Where a value came from, so that every value and every error can say so.
+//! The origin of a value, for errors and for `config show`.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A place in a settings file.
+/// A location in a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileLocation {
     /// The file.
     pub path: PathBuf,
-    /// The line, counted from 1.
+    /// The line, from 1.
     pub line: usize,
-    /// The character in the line, counted from 1.
+    /// The character in the line, from 1.
     pub column: usize,
 }
 
@@ -20,20 +20,20 @@ impl fmt::Display for FileLocation {
     }
 }
 
-/// Who set a value.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody.
+    /// The default.
     Default,
-    /// The user's own file.
+    /// The user's file.
     User(FileLocation),
     /// The project's file.
     Project(FileLocation),
     /// A variable of the environment, by its name.
     Environment(String),
-    /// A flag, by the name of its setting.
+    /// A flag, by its setting's name.
     Flag(&'static str),
-    /// The file of kept keys.
+    /// The file of stored keys.
     Kept(PathBuf),
 }
 
@@ -52,8 +52,8 @@ impl fmt::Display for Origin {
     }
 }
 
-/// How a flag for the setting is typed. The currency is left to its help, and so is that it takes a command: `budget_usd` is
-/// `--budget`, `check_command` is `--check`.
+/// The flag of a setting. It omits the currency and `command`, which the help explains: `budget_usd` is `--budget`,
+/// `check_command` is `--check`.
 pub(super) fn flag(name: &str) -> String {
     let short = ["_usd", "_command"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     format!("--{}", short.replace('_', "-"))

@@ -1,7 +1,7 @@
-//! Personas: the tables `[personas.NAME]` of the user's file, each a prompt that a seat is given before the question.
+//! Personas: tables `[personas.NAME]` of the user's file, each a system prompt for a seat.
 //!
-//! Only the user's own file may define them, since they are sent to models in the user's name. What always holds: a
-//! persona is not empty, has a bounded length, and has a name that a model reference can use.
+//! Only the user's file may define them, since they are sent to models in the user's name. Invariants: a persona is not
+//! empty, has a bounded length, and has a name that model references can use.
 
 use parallel_llm_engine::request::panel::SeatOptions;
 use parallel_llm_engine::request::persona::{Persona, Personas, SYSTEM_CHARS_MAX};
@@ -17,7 +17,7 @@ use super::reader::{Item, Key, Reader, in_order};
 use super::table::{EFFORTS, Setting};
 use super::{EffectiveValue, preset};
 
-/// The keys of a table, how each is written and what it does, in the order of the reference.
+/// The keys of a table with their syntax and description, in the order of the reference.
 pub(super) const KEYS: [(&str, &str, &str); 5] = [
     ("system", "a string of up to 8000 characters", "What the seat is told before the question."),
     (
@@ -30,7 +30,7 @@ pub(super) const KEYS: [(&str, &str, &str); 5] = [
     ("max_tokens", "a whole number", "Its output cap in tokens."),
 ];
 
-/// The ones that need no file: short, and each for something that a panel of equals lacks.
+/// The built-in personas: short, each with a view that a uniform panel lacks.
 const BUILT_IN: [(&str, &str); 3] = [
     (
         "plain",
@@ -46,7 +46,7 @@ const BUILT_IN: [(&str, &str); 3] = [
     ),
 ];
 
-/// The personas that need no file.
+/// The built-in personas.
 pub(super) fn built_in() -> Personas {
     let persona = |(name, system): (&str, &str)| {
         (name.to_owned(), Persona { system: Some(system.into()), ..Persona::default() })
@@ -54,7 +54,7 @@ pub(super) fn built_in() -> Personas {
     BUILT_IN.map(persona).into()
 }
 
-/// Reads one table.
+/// Parses a table.
 pub(super) fn read(reader: Reader<'_>, name: &Key<'_>, table: &DeTable<'_>) -> Result<Persona, Failure> {
     if !persona_prompt::is_name(name.get_ref()) {
         let message = format!(
@@ -109,7 +109,7 @@ fn set(persona: &mut Persona, reader: Reader<'_>, key: &Key<'_>, item: &Item<'_>
     Ok(())
 }
 
-/// A text of any number of lines, neither empty nor too long.
+/// A text of any number of lines, not empty and not too long.
 fn read_system(text: &str) -> Option<&str> {
     let text = text.trim();
     let is_plain = text.chars().all(|one| !one.is_control() || matches!(one, '\n' | '\r' | '\t'));
@@ -124,8 +124,7 @@ fn misread(name: &str) -> Failure {
     invalid(message).with_next([Next::Do(Advice::Shorten), Next::Do(Advice::TakeOut)])
 }
 
-/// What is shown of a persona: how long its words are, not the words, because what is shown is passed on for others to
-/// look at.
+/// The value to show of a persona: the length of its text, not the text, since the output may be shared.
 pub(super) fn shown(name: &str, persona: &Persona, origin: Origin) -> EffectiveValue {
     let SeatOptions { temperature, max_tokens, effort, stance, .. } = &persona.options;
     let count = |what: &str, text: &str| format!("{what} of {} characters", text.chars().count());

@@ -1,7 +1,7 @@
-//! Presets: settings under a name, such as `quick`, that a caller selects with one word.
+//! Presets: settings under a name, such as `quick`.
 //!
-//! What a preset leaves out comes from the settings. Files may add presets and replace the built-in ones; a project's
-//! preset is laid over the user's of the same name, within its limits.
+//! A preset falls back to the settings for whatever it leaves out. Files may add presets and replace built-in ones; a
+//! project's preset is merged over the user's of the same name, within its limits.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::kind::{Kind, Value};
 use super::origin::Origin;
 use super::table::Setting;
 
-/// A cheap panel of five labs, for questions asked often.
+/// A cheap panel of five labs, for frequent questions.
 const BUDGET_PANEL: [&str; 5] = [
     "openai/gpt-6.1-terra",
     "anthropic/claude-sonnet-5.5",
@@ -20,42 +20,41 @@ const BUDGET_PANEL: [&str; 5] = [
     "z-ai/glm-5.3",
     "deepseek/deepseek-v4.1-flash-1017",
 ];
-/// Seats of the strongest model that `max` puts beside the panel: several tries of one strong model often say
-/// more together than many weaker ones.
+/// The seats that `max` adds: several attempts of one strong model often contribute more than many weaker models.
 const STRONGEST: &str = "~anthropic/claude-opus-latest*3";
-/// How many of the panel `quick` asks: the fewest among which two can outvote one.
+/// The number of seats of `quick`: the fewest that allow a majority.
 const QUICK_SEATS: usize = 3;
 
-/// What a preset may hold besides settings: the sampling temperature, which providers take from 0 to 2.
+/// The only key of a preset that is not a setting: the sampling temperature, from 0 to 2 at all providers.
 pub(super) const TEMPERATURE: (&str, Kind) = ("temperature", Kind::Decimal { min: 0.0, max: 2.0 });
-/// The settings that a preset may hold.
+/// The settings that a preset may contain.
 const SETTINGS: [Setting; 5] =
     [Setting::Panel, Setting::Synthesizer, Setting::Strategy, Setting::MaxTokens, Setting::BudgetUsd];
 
-/// Wishes under a name. `None` leaves a thing as the settings have it.
+/// Options under a name. `None` uses the setting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preset {
-    /// Who made it.
+    /// The source of the preset.
     pub origin: Origin,
-    /// The models that are asked.
+    /// The models on the panel.
     pub panel: Option<Vec<String>>,
     /// The chain of synthesizers.
     pub synthesizer: Option<Vec<String>>,
-    /// How answers become one text.
+    /// The strategy.
     pub strategy: Option<String>,
     /// The output cap of each call in tokens.
     pub max_tokens: Option<u32>,
-    /// The most one run may cost.
+    /// The budget of one run.
     pub budget: Option<PicoUsd>,
     /// Sampling temperature.
     pub temperature: Option<f64>,
 }
 
-/// Presets by their names.
+/// Presets by name.
 pub type Presets = BTreeMap<String, Preset>;
 
 impl Preset {
-    /// One that wishes nothing.
+    /// An empty preset.
     pub(super) const fn new(origin: Origin) -> Self {
         Self {
             origin,
@@ -68,8 +67,8 @@ impl Preset {
         }
     }
 
-    /// Lays its wishes under a request's own and over what else holds. They stay settings: a model of a preset
-    /// that is gone fails its own seat, and the chain of synthesizers stays a chain.
+    /// Applies the preset below the request's own options and above the settings. Its values count as settings: a model
+    /// that is no longer available only fails its own seat, and the chain of synthesizers stays a chain.
     pub fn fill(&self, request: &mut RunRequest, defaults: &mut Defaults) {
         if let Some(panel) = &self.panel {
             defaults.panel.clone_from(panel);
@@ -85,7 +84,7 @@ impl Preset {
         request.temperature = request.temperature.or(self.temperature);
     }
 
-    /// What it says of one of its keys that is a limit.
+    /// The value of a key that is a limit.
     pub(super) fn limit(&self, key: &str) -> Option<Value> {
         match key {
             "max_tokens" => self.max_tokens.map(|tokens| Value::Whole(tokens.into())),
@@ -94,7 +93,7 @@ impl Preset {
         }
     }
 
-    /// Takes the value of one of its keys, read by that key's [`kind`].
+    /// Sets the value of a key, parsed with that key's [`kind`].
     pub(super) fn set(&mut self, key: &str, value: Value) {
         match (key, value) {
             ("panel", Value::List(references)) => self.panel = Some(references),
@@ -113,13 +112,13 @@ pub(super) fn keys() -> impl Iterator<Item = &'static str> {
     SETTINGS.iter().map(|setting| setting.name()).chain([TEMPERATURE.0])
 }
 
-/// How the value of a preset's key is written; `None` where there is no such key.
+/// The kind of a preset's key; `None` if there is no such key.
 pub(super) fn kind(key: &str) -> Option<Kind> {
     let setting = SETTINGS.iter().find(|setting| setting.name() == key).map(|setting| setting.kind());
     setting.or((key == TEMPERATURE.0).then_some(TEMPERATURE.1))
 }
 
-/// The presets that need no file.
+/// The built-in presets.
 pub(super) fn built_in() -> Presets {
     let panel: Vec<&str> = Setting::Panel.default().split_whitespace().collect();
     let quick = panel[..QUICK_SEATS].to_vec();

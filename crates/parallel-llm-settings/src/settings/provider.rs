@@ -1,9 +1,9 @@
-//! The providers: a built-in table, what the user's file and environment add to it, and each provider's key.
+//! Resolves providers from the built-in table, the user's file, the environment and stored keys.
 //!
-//! A known provider is a row of [`Known`]; one of the user's own is a table that may take a row as its pattern. What
-//! always holds: every known provider is there, the default one first; a key that is bound to a known host by the
-//! name of its variable is sent nowhere else unless the user's own file or environment moved the provider itself; no
-//! key and no value of a header is ever shown.
+//! A known provider is a row of [`Known`]; the user's own provider is a table that may use a row as its template.
+//! Invariants: every known provider is included, the default one first. A key whose variable belongs to a known
+//! provider is sent only to that provider's host, or to the address to which the user's own file or environment has
+//! moved it. Keys and header values are never shown.
 
 use std::collections::BTreeMap;
 
@@ -20,86 +20,86 @@ use super::origin::Origin;
 use super::provider_table::Table;
 use super::{EffectiveValue, at, invalid};
 
-/// How a provider of the user's own speaks where nothing else is said.
+/// The kind of the user's own providers by default.
 const USUAL_KIND: &str = "openai-compatible";
 
 /// One provider, resolved.
 #[derive(Clone, Debug)]
 pub struct ProviderSettings {
-    /// The name in model references.
+    /// The id used in model references.
     pub id: ProviderId,
-    /// The name for people.
+    /// The display name.
     pub name: String,
-    /// Where it is; `None` where every customer has another address and this one's is not set. Whether it may be
-    /// called is the provider crate's to judge.
+    /// The base URL; `None` if it differs per customer and is not set. The provider crate decides whether it may be
+    /// called.
     pub base_url: Option<String>,
-    /// The variable that sets its address, where there is one.
+    /// The variable that sets the base URL, if any.
     pub base_url_variable: Option<&'static str>,
-    /// How it speaks.
+    /// The dialect of its API.
     pub dialect: Dialect,
-    /// Where its key comes from.
+    /// The source of its key.
     pub key: ProviderKey,
-    /// The variable that its key is looked for in, where there is one.
+    /// The variable that may hold its key, if any.
     pub key_variable: Option<String>,
-    /// Headers that go with every call, beside authentication.
+    /// Headers sent with every call besides authentication.
     pub headers: Vec<(String, SecretString)>,
-    /// Calls at once, where that is not the usual.
+    /// Concurrent calls, if different from the setting.
     pub calls_max: Option<usize>,
-    /// The most all runs together may cost in a day with its key.
+    /// The most that all runs together may cost per day with its key.
     pub budget_day: Option<PicoUsd>,
 }
 
-/// Where a provider's key comes from.
+/// The source of a provider's key.
 #[derive(Clone, Debug)]
 pub enum ProviderKey {
-    /// Nobody set one.
+    /// No key is set.
     Missing,
-    /// It is here already.
+    /// The key is known.
     Set {
-        /// The key as it was written.
+        /// The key as written.
         key: SecretString,
-        /// A variable, or the file of kept keys.
+        /// A variable or the file of stored keys.
         origin: Origin,
     },
-    /// A program of the user's prints it: its name and its arguments.
+    /// A program prints the key: its name and arguments.
     Command(Vec<String>),
 }
 
 impl ProviderSettings {
-    /// What to do where the key is missing.
+    /// The next steps if the key is missing.
     pub fn key_advice(&self) -> Vec<Next> {
         let set = self.key_variable.clone().map(|variable| MachineStep::SetVariable(variable.into()));
         let keep = MachineStep::KeepKey(self.id.0.clone().into());
         set.into_iter().chain([keep]).map(Next::Machine).collect()
     }
 
-    /// What to do where a call fails for want of a key. Whoever comes for the first time comes by the default provider,
-    /// and is told of the demo.
+    /// The next steps if a call fails without a key. New users start with the default provider, so its steps mention
+    /// the demo.
     pub fn call_advice(&self) -> Vec<Next> {
         let demo = self.is_default().then_some(Next::Use(Operation::Demo));
         self.key_advice().into_iter().chain(demo).collect()
     }
 
-    /// Whether calls need a key. One that cannot be called yet needs what it will need elsewhere than on this machine.
+    /// Whether calls need a key. Without a valid address, the answer is that for a remote host.
     pub fn needs_key(&self) -> bool {
         let base_url = self.base_url.as_deref().unwrap_or_default();
         Endpoint::new(self.id.clone(), base_url, None, self.dialect)
             .map_or(true, |endpoint| endpoint.needs_key())
     }
 
-    /// Whether it is the one that a reference without a provider means.
+    /// Whether model references without a provider mean this one.
     fn is_default(&self) -> bool {
         self.id.0 == Known::ALL[0].id
     }
 
-    /// What to do where the address is missing.
+    /// The next step if the address is missing.
     pub fn address_advice(&self) -> Next {
         let variable = self.base_url_variable.map(Into::into);
         Next::Machine(MachineStep::SetBaseUrl { provider: self.id.0.clone().into(), variable })
     }
 }
 
-/// What providers are resolved from.
+/// The sources of providers.
 #[derive(Clone, Copy)]
 pub(super) struct Sources<'a> {
     pub(super) environment: &'a Environment,
@@ -107,7 +107,7 @@ pub(super) struct Sources<'a> {
     pub(super) kept: (&'a KeptKeys, Option<&'a std::path::Path>),
 }
 
-/// Every known provider, the default one first, then the user's own by their names; and what is shown of them.
+/// Every known provider, the default one first, then the user's own by name; and the values to show of them.
 pub(super) fn resolve(sources: Sources<'_>) -> Result<(Vec<ProviderSettings>, Vec<EffectiveValue>), Failure> {
     let known = Known::ALL.iter().map(|known| known.id);
     let own = sources.tables.keys().map(String::as_str).filter(|name| Known::by_id(name).is_none());
@@ -136,7 +136,7 @@ impl Sources<'_> {
             (None, Some(known)) => known.id,
             (None, None) => USUAL_KIND,
         };
-        // How a known provider speaks does not move it: its key stays at its own address.
+        // The dialect of a known provider does not change its address, so its key stays there.
         let pattern = known.or_else(|| Known::by_id(kind));
         let (base_url, address_origin) = self.address(known, pattern, table)?;
         if let (None, None, Some(location)) = (&base_url, known, &table.location) {
@@ -145,7 +145,7 @@ impl Sources<'_> {
         }
         let (key, key_variable) = self.key(id, known, table);
         let dialect = match (&table.kind, &base_url) {
-            // OpenRouter's variable is also used for other servers, which are told by their paths.
+            // OpenRouter's variable is also used for other servers, which are recognized by their paths.
             (None, Some(base_url)) if id == Known::ALL[0].id => Dialect::of_base_url(base_url),
             _ => Known::dialect_of(kind).expect("a kind was looked up when it was read"),
         };
@@ -166,7 +166,7 @@ impl Sources<'_> {
         Ok((provider, shown))
     }
 
-    /// Where it is, and who says so.
+    /// The base URL and its origin.
     fn address(
         self,
         known: Option<&Known>,
@@ -189,7 +189,7 @@ impl Sources<'_> {
         Ok((Some(with_path(text, pattern.map_or("", |pattern| pattern.path))), origin))
     }
 
-    /// Its key and the variable it is looked for in: the environment, then a program, then what was kept.
+    /// The key and its variable, in this order: the environment, a program, the stored keys.
     fn key(self, id: &str, known: Option<&Known>, table: &Table) -> (ProviderKey, Option<String>) {
         let named = table.key_variable.as_ref().map(|located| located.value.clone());
         let variable = named.or_else(|| known.map(|known| known.key_variable.to_owned()));
@@ -211,10 +211,10 @@ impl Sources<'_> {
     }
 }
 
-/// A provider's own path for an address that has none.
+/// Adds the provider's own path to an address without one.
 fn with_path(text: &str, path: &str) -> String {
     match Url::parse(text) {
-        // A query is refused where the address is used, whatever its path.
+        // An address with a query is refused later, whatever its path.
         Ok(url) if url.path() == "/" && url.query().is_none() && url.fragment().is_none() => {
             format!("{}{path}", text.trim_end_matches('/'))
         }
@@ -222,8 +222,8 @@ fn with_path(text: &str, path: &str) -> String {
     }
 }
 
-/// A variable that is a known provider's by its name is bound to that provider's host: a key in it goes nowhere else,
-/// whoever looks for it there. Only the user moves a known provider: its own address is that of its row.
+/// Checks that a known provider's variable is used only for that provider's host: a key in it must not go elsewhere.
+/// Only the user can move a known provider; its own address is that of its row.
 fn check_binding(provider: &ProviderSettings, providers: &[ProviderSettings]) -> Result<(), Failure> {
     let variable = provider.key_variable.as_deref();
     let bound = Known::ALL.iter().find(|known| Some(known.key_variable) == variable);
@@ -243,7 +243,8 @@ fn host(base_url: &str) -> Option<String> {
     Url::parse(base_url).ok()?.host_str().map(str::to_owned)
 }
 
-/// What is shown of a provider: all that somebody said, and of the default one where it is and whether it has a key.
+/// The values to show of a provider: everything set by somebody, and for the default one also its address and key
+/// status.
 fn shown(provider: &ProviderSettings, table: &Table, address_origin: Origin) -> Vec<EffectiveValue> {
     let (id, is_default) = (&provider.id, provider.is_default());
     let line = |name: &str, value: String, origin: Origin| EffectiveValue {
@@ -272,7 +273,7 @@ fn shown(provider: &ProviderSettings, table: &Table, address_origin: Origin) -> 
             .key_variable
             .as_ref()
             .map(|located| line("key_variable", located.value.clone(), user(&located.location))),
-        // Arguments may be anything; the program is enough to know it by.
+        // Arguments may be secrets; the program identifies the command.
         table
             .key_command
             .as_ref()
@@ -295,7 +296,7 @@ fn names(headers: &[(String, SecretString)]) -> String {
     headers.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(" ")
 }
 
-/// The part of an address that anyone may see: one with a password or a query cannot be used, but can be written.
+/// An address without password and query, which are invalid but can be typed.
 fn public(base_url: &str) -> String {
     let Ok(mut url) = Url::parse(base_url) else { return "no address".to_owned() };
     if url.username().is_empty() && url.password().is_none() && url.query().is_none() {

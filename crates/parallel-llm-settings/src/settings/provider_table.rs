@@ -1,8 +1,7 @@
-//! One provider in the user's file: a table `[providers.NAME]`.
+//! Parses a table `[providers.NAME]` of the user's file.
 //!
-//! Each value is checked here as far as it can be checked alone; [`super::provider`] lays the table over the built-in
-//! row. What always holds: no table contains a key, no header of a table can replace one, and every address is
-//! allowed.
+//! Each value is validated by itself; [`super::provider`] merges the table with the built-in row. Invariants: no table
+//! contains a key, no header can replace one, and every address may be called.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,7 +20,7 @@ use super::kind::{Kind, Value};
 use super::origin::FileLocation;
 use super::reader::{self, Item, Key, Reader, check_count, in_order};
 
-/// The keys of a table, how each is written and what it does, in the order of the reference.
+/// The keys of a table with their syntax and description, in the order of the reference.
 pub(super) const KEYS: [(&str, &str, &str); 7] = [
     ("base_url", "a string", "The address of its API; plain http only on this machine."),
     (
@@ -52,17 +51,17 @@ pub(super) const KEYS: [(&str, &str, &str); 7] = [
     ),
 ];
 
-/// The most providers one file may name.
+/// Most providers in one file.
 const TABLES_MAX: usize = 64;
-/// The longest name in bytes. It is typed before a colon.
+/// Longest name in bytes; it is typed before a colon.
 const NAME_BYTES_MAX: usize = 40;
 /// The longest name of a variable in bytes.
 const VARIABLE_BYTES_MAX: usize = 64;
-/// The most headers of one provider: several times what any gateway asks for.
+/// Most headers of one provider: several times what any gateway needs.
 const HEADERS_MAX: usize = 32;
-/// The longest value of a header in bytes. Servers stop reading soon after.
+/// Longest header value in bytes; servers do not accept much more.
 const HEADER_BYTES_MAX: usize = 4_096;
-/// How many calls at once may be asked for.
+/// The accepted numbers of concurrent calls.
 const CALLS: Kind = Kind::Whole { min: 1, max: 4_096 };
 
 /// Headers that carry a key, or that belong to HTTP or to the call itself.
@@ -90,17 +89,17 @@ const RESERVED: [&str; 21] = [
     "x-goog-api-key",
 ];
 
-/// A value and where it stands.
+/// A value and its location.
 #[derive(Clone, Debug)]
 pub(super) struct Located<T> {
     pub(super) value: T,
     pub(super) location: FileLocation,
 }
 
-/// One table. `None` is what it does not say.
+/// A table; missing keys are `None`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
-    /// Where its name stands; `None` for a provider without a table.
+    /// The location of its name; `None` for a provider without a table.
     pub(super) location: Option<FileLocation>,
     pub(super) base_url: Option<Located<String>>,
     pub(super) kind: Option<Located<String>>,
@@ -111,13 +110,13 @@ pub(super) struct Table {
     pub(super) headers: Option<Located<Vec<(String, SecretString)>>>,
 }
 
-/// Whether a provider may have this name: what is typed before a colon, and stands in files and on the command line.
+/// Whether a provider may have this name, which is typed before a colon, in files and on the command line.
 pub(super) fn is_name(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_part) && !name.starts_with('-')
 }
 
-/// Reads all tables of a file.
+/// Parses all tables of a file.
 pub(super) fn read_all(
     reader: Reader<'_>,
     tables: &DeTable<'_>,
@@ -142,7 +141,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
     Err(invalid(message).with_next(Advice::RenameProvider))
 }
 
-/// The table of one provider being read.
+/// A table being parsed.
 struct OneTable<'a> {
     reader: Reader<'a>,
     name: &'a str,
@@ -188,7 +187,7 @@ impl OneTable<'_> {
 
     fn base_url(&self, value: &Item<'_>) -> Result<String, Failure> {
         let text = self.reader.text("base_url", value)?.trim();
-        // How it speaks makes no difference to whether it may be called.
+        // Whether an address may be called does not depend on the dialect.
         Endpoint::new(ProviderId(self.name.to_owned()), text, None, Dialect::OPENAI_COMPATIBLE)
             .map_err(|failure| self.reader.refuse(value.span(), failure))?;
         Ok(text.to_owned())
@@ -212,7 +211,7 @@ impl OneTable<'_> {
             && text.bytes().all(is_part)
             && !text.starts_with(|first: char| first.is_ascii_digit());
         let failure = if !is_variable {
-            // The text may be the key itself, which is not said again.
+            // The text may be the key itself, so it is not repeated.
             invalid("`key_variable` is the name of a variable: letters, digits and `_`")
                 .with_next(Advice::WriteNameNotKey)
         } else if environment::is_reserved(text) {
@@ -253,17 +252,17 @@ impl OneTable<'_> {
     }
 }
 
-/// The ways of speaking that have a name.
+/// The names of all kinds.
 pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
     let known = Known::ALL.iter().map(|known| known.id);
     known.chain(Known::KINDS.iter().map(|(name, _)| *name))
 }
 
-/// The program that prints a key.
+/// A program that prints the key.
 fn key_command(value: &DeValue<'_>) -> Result<Vec<String>, Failure> {
     let words = reader::read_command("key_command", value)?;
     let program = &words[0];
-    // One that counts from the current folder would be whatever a stranger's project has there.
+    // A relative program could be a stranger's, from the project in the current folder.
     if program.contains('/') && !program.starts_with('/') {
         return Err(invalid(format!("the program `{program}` of `key_command` has no whole path"))
             .with_next(Advice::WritePathOrName));
@@ -271,7 +270,7 @@ fn key_command(value: &DeValue<'_>) -> Result<Vec<String>, Failure> {
     Ok(words)
 }
 
-/// A header's name as it is sent, if this program leaves it to the user.
+/// A header name in the form it is sent, if users may set it.
 fn header_name(text: &str) -> Result<String, Failure> {
     let Ok(name) = HeaderName::from_bytes(text.as_bytes()) else {
         return Err(invalid(format!("`{text}` cannot be the name of a header")));

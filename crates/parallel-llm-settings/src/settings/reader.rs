@@ -1,6 +1,6 @@
-//! Reading TOML so that every error names its place: the tools for what stands in a settings file, whatever it is.
+//! Reads TOML values with errors that name their location.
 //!
-//! Leaves to [`super::document`] and [`super::provider`] which names there are and what they mean.
+//! [`super::document`] and [`super::provider`] know the names and their meaning.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,23 +16,23 @@ use super::kind::{Kind, Value};
 use super::origin::FileLocation;
 use super::{at, command, invalid};
 
-/// A name in a file.
+/// A key in a file.
 pub(super) type Key<'i> = Spanned<DeString<'i>>;
 /// A value in a file.
 pub(super) type Item<'i> = Spanned<DeValue<'i>>;
 
-/// One file being read.
+/// A reader of one file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a>(pub(super) &'a Source);
 
 impl<'a> Reader<'a> {
-    /// The whole file, not yet looked at. The text is the source's own.
+    /// Parses the whole file.
     pub(super) fn parse(self) -> Result<Spanned<DeTable<'a>>, Failure> {
         DeTable::parse(&self.0.text)
             .map_err(|error| self.refuse(error.span().unwrap_or(0..0), invalid(error.message())))
     }
 
-    /// A table; `written` tells how such a table is written.
+    /// A table; `written` shows its syntax.
     pub(super) fn table<'i>(
         self,
         name: &str,
@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A text.
+    /// A string.
     pub(super) fn text<'i>(self, name: &str, value: &'i Item<'i>) -> Result<&'i str, Failure> {
         value.get_ref().as_str().ok_or_else(|| {
             let failure = invalid(format!("`{name}` is a string, not {}", noun(value.get_ref())));
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A value by its kind, from TOML's own type for it or from text.
+    /// A value of this kind, from TOML's own type or from a string.
     pub(super) fn value(self, name: &str, kind: Kind, value: &Item<'_>) -> Result<Value, Failure> {
         let read = match value.get_ref() {
             words if kind == Kind::Command => read_command(name, words).map(Value::Command),
@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
         read.map_err(|failure| self.refuse(value.span(), failure))
     }
 
-    /// The entries of a list, one by one, so that an error names the entry's own place.
+    /// The entries of a list, so that an error names the entry's own location.
     fn entries(self, name: &str, kind: Kind, items: &DeArray<'_>) -> Result<Vec<String>, Failure> {
         let read = |item: &Item<'_>| match item.get_ref() {
             DeValue::String(text) => kind.entry(name, text),
@@ -78,19 +78,19 @@ impl<'a> Reader<'a> {
         items.iter().map(|item| read(item).map_err(|failure| self.refuse(item.span(), failure))).collect()
     }
 
-    /// A name nobody knows, and the known one it may have been meant for.
+    /// The failure for an unknown name, with the nearest known one.
     pub(super) fn unknown<'k>(self, key: &Key<'_>, known: impl Iterator<Item = &'k str>) -> Failure {
         let failure = invalid(format!("there is no setting `{}`", key.get_ref()))
             .with_next([Next::Do(Advice::TakeOut), Next::Use(Operation::ShowSettings)]);
         self.refuse(key.span(), suggest(failure, nearest(key.get_ref(), known)))
     }
 
-    /// The failure with its place in front.
+    /// The failure with its location in front.
     pub(super) fn refuse(self, span: Range<usize>, failure: Failure) -> Failure {
         at(&self.location(span), failure)
     }
 
-    /// Where a span begins.
+    /// The location where a span begins.
     pub(super) fn location(self, span: Range<usize>) -> FileLocation {
         let before = self.0.text.get(..span.start).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A program and its arguments: a list, or one text that is split.
+/// A program and its arguments: a list, or one string to be split.
 pub(super) fn read_command(name: &str, value: &DeValue<'_>) -> Result<Vec<String>, Failure> {
     match value {
         DeValue::String(text) => command::of_text(name, text),
@@ -115,13 +115,13 @@ pub(super) fn read_command(name: &str, value: &DeValue<'_>) -> Result<Vec<String
     }
 }
 
-/// The entries as they stand in the file, so that the first error is the one reported.
+/// The entries in the order of the file, so that the first error is reported.
 pub(super) fn in_order<'i>(table: &'i DeTable<'i>) -> Vec<(&'i Key<'i>, &'i Item<'i>)> {
     let by_place: BTreeMap<usize, _> = table.iter().map(|entry| (entry.0.span().start, entry)).collect();
     by_place.into_values().collect()
 }
 
-/// Refuses more of a thing than are read.
+/// Fails if there are more items than allowed.
 pub(super) fn check_count(what: &str, count: usize, most: usize) -> Result<(), Failure> {
     if count <= most {
         return Ok(());
@@ -129,7 +129,7 @@ pub(super) fn check_count(what: &str, count: usize, most: usize) -> Result<(), F
     Err(invalid(format!("there are {count} {what}; at most {most} are read")))
 }
 
-/// TOML's types in a sentence.
+/// The name of a TOML type in a message.
 pub(super) const fn noun(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
@@ -142,7 +142,7 @@ pub(super) const fn noun(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// TOML's whole numbers in decimal, whatever base they are written in.
+/// A whole number in decimal, from any base.
 fn digits(number: &DeInteger<'_>) -> String {
     match u64::from_str_radix(number.as_str(), number.radix()) {
         Ok(number) => number.to_string(),

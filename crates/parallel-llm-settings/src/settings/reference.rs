@@ -1,4 +1,4 @@
-//! The page about settings, in Markdown, from the same table that they are read by.
+//! Generates the reference page of all settings in Markdown.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::file::PROJECT_FILE;
 use super::table::{Reach, Setting};
 use super::{persona, preset, provider_table};
 
-/// What the page begins with.
+/// The start of the page.
 const OPENING: &str = "\
 # Configuration
 
@@ -26,7 +26,7 @@ file, the default. `parallel-llm-mcp config show --origin` prints every value in
 - Keys stand in no settings file: see [Providers](#providers).
 ";
 
-/// A file that shows how each kind of value is written. A test reads it.
+/// An example of all kinds of values; a test parses it.
 pub(super) const EXAMPLE: &str = "\
 panel = [\"~openai/gpt-sol-latest\", \"~google/gemini-pro-latest*2\", \"z-ai/glm-5.3@temperature=0.7\"]
 synthesizer = \"~anthropic/claude-opus-latest\"
@@ -39,7 +39,7 @@ panel = [\"~openai/gpt-luna-latest\", \"~google/gemini-flash-latest\"]
 budget_usd = 0.10
 ";
 
-/// What is said of providers before their tables.
+/// The introduction to providers.
 const PROVIDERS: &str = "
 ## Providers
 
@@ -52,7 +52,7 @@ that `parallel-llm-mcp keys set PROVIDER` keeps in `~/.config/parallel-llm-mcp/k
 
 ";
 
-/// What is said of tables of providers.
+/// The introduction to provider tables.
 const TABLES: &str = "
 ### Providers of your own
 
@@ -61,7 +61,7 @@ an address from a stranger steals keys. A name has up to 40 lower-case letters, 
 
 ";
 
-/// Tables as they are written. A test reads them.
+/// An example of provider tables; a test parses it.
 pub(super) const TABLES_EXAMPLE: &str = "\
 [providers.team]
 base_url = \"https://llm.example.com/v1\"
@@ -74,7 +74,7 @@ kind = \"openai\"
 key_variable = \"WORK_OPENAI_KEY\"
 ";
 
-/// What is said of personas before their keys.
+/// The introduction to personas.
 const PERSONAS: &str = "
 ## Personas
 
@@ -89,7 +89,7 @@ sends as such follows, and is never dropped. A synthesizer has no persona, and i
 
 ";
 
-/// Personas as they are written. A test reads them.
+/// An example of personas; a test parses it.
 pub(super) const PERSONAS_EXAMPLE: &str = "\
 [personas.critic]
 system = \"You review designs. Say what breaks first, and under which load.\"
@@ -186,7 +186,7 @@ const fn protocol(protocol: Protocol) -> &'static str {
     }
 }
 
-/// What its protocol can carry; whether a model takes it is another matter.
+/// The attachments that the protocol supports; a model may support fewer.
 const fn files(known: &Known) -> &'static str {
     match (known.dialect.inputs.image, known.dialect.inputs.document) {
         (true, true) => "pictures, documents",

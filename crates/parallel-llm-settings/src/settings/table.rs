@@ -1,37 +1,36 @@
-//! Every flat setting, once: its name, how it is written, its default and the reason for it, and how far it may be
-//! set. Files, environment, flags, `config show` and the reference page are all read from this table. What is said
-//! of one provider stands in tables of files and in the provider's own variables: see [`super::provider`].
+//! The table of all flat settings: name, kind, default with its reason, and who may set it.
 //!
-//! What always holds: every default can be read by its own kind, and every name follows the same pattern in
-//! files (`max_tokens`) and in the environment (`PARALLEL_LLM_MAX_TOKENS`).
+//! Files, environment, flags, `config show` and the reference page all use this table. Settings of single providers are
+//! in [`super::provider`]. Invariants: every default is valid, and names follow one pattern in files (`max_tokens`) and
+//! in the environment (`PARALLEL_LLM_MAX_TOKENS`).
 
 use super::kind::{FileNameOf, Kind};
 
-/// What every variable of ours begins with.
+/// The prefix of our variables.
 pub(super) const PREFIX: &str = "PARALLEL_LLM_";
 
-/// The words for how hard a model thinks, from none to all. A test holds them to the engine's.
+/// The reasoning efforts from none to all. A test compares them with the engine's.
 pub(super) const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
-/// A day: longer than any model thinks, short enough that no sum of timers overflows.
+/// A day: longer than any model thinks, and short enough that sums of timers do not overflow.
 const DAY_MS: u64 = 86_400_000;
 
-/// How far down from the user a setting may be set.
+/// Who may set a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// A project file may set it.
+    /// Everybody, including project files.
     Project,
-    /// A project file may set it, but not looser than the user has it.
+    /// Project files may set it, but not looser than the user.
     Tighter,
-    /// A project file may set it, but not shorter than the user has it: a call that is cut off is paid for all the same.
+    /// Project files may set it, but not shorter than the user: a call that times out is paid for anyway.
     Longer,
-    /// The user's own file, the environment and flags only.
+    /// Only the user's file, the environment and flags.
     User,
 }
 
 macro_rules! settings {
     ($( $variant:ident = $name:literal, $kind:expr, $default:literal, $reach:ident,
         $about:literal, because $reason:literal; )*) => {
-        /// Names one setting.
+        /// A setting.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub(super) enum Setting { $( $variant, )* }
 
@@ -39,32 +38,32 @@ macro_rules! settings {
             /// Every setting, in the order of the reference.
             pub(super) const ALL: &[Self] = &[$( Self::$variant, )*];
 
-            /// The name in files, and in what is shown.
+            /// The name in files and output.
             pub(super) const fn name(self) -> &'static str {
                 match self { $( Self::$variant => $name, )* }
             }
 
-            /// How its value is written.
+            /// The kind of its value.
             pub(super) const fn kind(self) -> Kind {
                 match self { $( Self::$variant => $kind, )* }
             }
 
-            /// The default as it would be written; empty where there is none, or where it depends on the machine.
+            /// The default as text; empty if there is none, or if it depends on the machine.
             pub(super) const fn default(self) -> &'static str {
                 match self { $( Self::$variant => $default, )* }
             }
 
-            /// How far down it may be set.
+            /// Who may set it.
             pub(super) const fn reach(self) -> Reach {
                 match self { $( Self::$variant => Reach::$reach, )* }
             }
 
-            /// What it does, in one sentence.
+            /// The description in one sentence.
             pub(super) const fn about(self) -> &'static str {
                 match self { $( Self::$variant => $about, )* }
             }
 
-            /// Why the default is what it is, continuing "because".
+            /// The reason for the default, continuing "because".
             pub(super) const fn reason(self) -> &'static str {
                 match self { $( Self::$variant => $reason, )* }
             }
@@ -246,12 +245,12 @@ settings! {
 }
 
 impl Setting {
-    /// The name in the environment.
+    /// The variable in the environment.
     pub(super) fn variable(self) -> String {
         format!("{PREFIX}{}", self.name().to_uppercase())
     }
 
-    /// Finds a setting by its name in files.
+    /// The setting of this name.
     pub(super) fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|setting| setting.name() == name)
     }

@@ -1,14 +1,14 @@
-//! The two small languages of time: when to stop waiting (`quorum:3`, `until:90s`) and durations (`90s`).
+//! Parses wait rules (`quorum:3`, `until:90s`) and durations (`90s`).
 
 use parallel_llm_engine::request::panel::SEATS_MAX;
 use parallel_llm_engine::request::wait::Wait;
 
-/// The units of a duration and their milliseconds. `ms` stands first, because its end looks like seconds.
+/// The units of durations in milliseconds. `ms` comes first, because it also ends in `s`.
 const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
-/// The longest duration that is read: a day. No run is meant to take longer.
+/// Longest duration: a day, longer than any run.
 const DURATION_MS_MAX: u64 = 86_400_000;
 
-/// Reads when to stop waiting. The numbers of `stragglers` are settings of their own; here they are the usual.
+/// Parses a wait rule. `stragglers` gets default numbers here; the real ones are separate settings.
 pub(super) fn read(text: &str) -> Option<Wait> {
     match text.split_once(':') {
         None if text == "all" => Some(Wait::All),
@@ -22,7 +22,7 @@ pub(super) fn read(text: &str) -> Option<Wait> {
     }
 }
 
-/// Reads a duration such as `1500ms`, `30s`, `2m` or `1h`, up to a day and longer than nothing, as milliseconds.
+/// Parses a positive duration such as `1500ms`, `30s`, `2m` or `1h`, up to a day, into milliseconds.
 pub fn duration_ms(text: &str) -> Option<u64> {
     let (number, unit_ms) =
         UNITS.iter().find_map(|(unit, ms)| text.strip_suffix(unit).map(|number| (number, ms)))?;

@@ -1,8 +1,7 @@
-//! Splitting one line into a program and its arguments, the way a shell does it, and nothing else of a shell: no
-//! variable, no pattern and no second program.
+//! Splits a command line into words like a shell, without any other shell syntax.
 
-/// The words of a line; `None` where a quote is not closed. Single quotes keep everything, double quotes keep white
-/// space, and a backslash keeps the character after it, inside double quotes only `"`, `\`, `$` and `` ` ``.
+/// The words of a line; `None` if a quote is not closed. Single quotes keep everything, double quotes keep white space.
+/// A backslash keeps the next character, inside double quotes only `"`, `\`, `$` and `` ` ``.
 pub(super) fn split(line: &str) -> Option<Vec<String>> {
     let (mut words, mut word) = (Vec::new(), None::<String>);
     let mut quote = None;
@@ -12,7 +11,7 @@ pub(super) fn split(line: &str) -> Option<Vec<String>> {
             (Some(open), close) if close == open => quote = None,
             (None, '\'' | '"') => {
                 quote = Some(character);
-                // Quotes around nothing are a word too.
+                // Empty quotes are a word too.
                 word.get_or_insert_default();
             }
             (None, '\\') => word.get_or_insert_default().push(rest.next()?),
@@ -32,8 +31,7 @@ pub(super) fn split(line: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
-/// What of a line only a shell would understand: a second program, a redirection, a variable. `None` where there is
-/// nothing of it outside of quotes, as in `sh -c 'a | b'`.
+/// The first shell syntax outside of quotes: a second program, a redirection, a variable. `None` for `sh -c 'a | b'`.
 pub(super) fn shell_syntax(line: &str) -> Option<&str> {
     let mut quote = None;
     let mut is_first_of_word = true;
@@ -50,7 +48,7 @@ pub(super) fn shell_syntax(line: &str) -> Option<&str> {
             (None | Some('"'), '$') if is_expansion(rest) => return Some("$"),
             (None, _) => {
                 let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign));
-                // `a=<b` or `--x=a>b` may be an argument; `2>&1` and `>file` begin a word.
+                // `a=<b` or `--x=a>b` may be an argument; a redirection such as `2>&1` or `>file` begins a word.
                 let begins = was_first || matches!(letter, '|' | ';' | '&');
                 if let Some(sign) = sign.filter(|_| begins) {
                     return Some(sign);
@@ -62,10 +60,10 @@ pub(super) fn shell_syntax(line: &str) -> Option<&str> {
     None
 }
 
-/// What joins programs or leads their streams elsewhere, longer signs before shorter ones.
+/// Operators that join programs or redirect streams, longer ones first.
 const SIGNS: &[&str] = &["||", "|", "&&", "&", ";", "2>", "1>", ">>", ">", "<<", "<"];
 
-/// Whether a dollar stands before what a shell puts in its place: `$HOME`, `${HOME}`, `$(date)`, `$1`.
+/// Whether a dollar sign begins an expansion: `$HOME`, `${HOME}`, `$(date)`, `$1`.
 fn is_expansion(rest: &str) -> bool {
     rest[1..].starts_with(|next: char| next.is_ascii_alphanumeric() || "_{(?@*#!".contains(next))
 }
