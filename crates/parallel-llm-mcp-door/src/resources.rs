@@ -126,7 +126,7 @@ fn sentence(principal: &Principal, failure: &Failure) -> String {
 fn resource(run: &RunSummary) -> Resource {
     let question = run.question_excerpt.as_deref().map(|question| excerpt(question, TITLE_CHARS));
     let (answered, seats) = (run.answered, run.seats);
-    let cost = Cost::reckoned(run.cost, run.cost_lacks_calls, run.cost_is_estimate).described();
+    let cost = Cost::of_sum(run.cost, run.cost_lacks_calls, run.cost_is_estimate).described();
     let changed_ms = run.closed_at_ms.or(run.decided_at_ms).unwrap_or(run.created_at_ms);
     let damaged = if run.is_damaged { "damaged: this line is not what was written; " } else { "" };
     let mut marks = annotations(RUN_PRIORITY);

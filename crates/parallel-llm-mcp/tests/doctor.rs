@@ -124,7 +124,7 @@ fn all_is_well() {
     models: ok: lab/b (panel): $2.00 in and $10.00 out for a million tokens, 9000 tokens of context
     models: ok: the list of OpenRouter
     local servers: ok: none found running
-    clock: ok: nobody told what time it is
+    clock: ok: no provider reported the time
     data folder: ok: <home>/.local/share/parallel-llm-mcp can be written
     data folder: ok: nobody else can read it (mode 700)
     data folder: ok: <room> free
@@ -198,7 +198,11 @@ fn without_any_key_there_is_no_run() {
         keys[0].starts_with("failed no API key is set for `openrouter`; set `OPENROUTER_API_KEY`"),
         "{keys:?}"
     );
-    assert_eq!(told(&output, "clock"), ["ok nobody told what time it is"], "nobody is asked for this alone");
+    assert_eq!(
+        told(&output, "clock"),
+        ["ok no provider reported the time"],
+        "nobody is asked for this alone"
+    );
 }
 
 #[test]

@@ -237,7 +237,7 @@ fn what_cannot_be_gone_on_with_is_said_before_anything_is_paid() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: the texts of run <run> were not kept, so it cannot be gone on with
+    error[usage]: the texts of run <run> were not kept, so it cannot be continued
       next: ask again and have texts kept with `--store full`
     ");
 }

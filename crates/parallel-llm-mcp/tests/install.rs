@@ -674,20 +674,20 @@ fn what_cannot_be_taken_over_is_told() {
         told(config, &many.join("\n")),
     ];
     insta::assert_snapshot!(all.join("\n\n"), @"
-    error[settings_invalid]: `<home>/old/mcp_config.json` cannot be taken over: line 1 is not JSON
+    error[settings_invalid]: `<home>/old/mcp_config.json` cannot be imported: line 1 is not JSON
       next: repair the file, or name another
 
-    error[settings_invalid]: `<home>/old/mcp_config.json` cannot be taken over: it has no `mcpServers`
+    error[settings_invalid]: `<home>/old/mcp_config.json` cannot be imported: it has no `mcpServers`
       next: repair the file, or name another
 
-    error[settings_invalid]: `<home>/old/mcp_config.json` cannot be taken over: no server in it is the Python server
+    error[settings_invalid]: `<home>/old/mcp_config.json` cannot be imported: no server in it is the Python server
       next: repair the file, or name another
 
     read <home>/old/mcp_config.json
     read <home>/old/ai_models.txt
-    MAX_WORKERS: left out: it is no number above 0
-    OPENROUTER_API_KEY: left out: it stands for a key and is none
-    ai_models.txt: left out: it names 40 models, which is a list of what is valid and no panel; `models` has that list, always current
+    MAX_WORKERS: left out: it is not a number above 0
+    OPENROUTER_API_KEY: left out: it is a placeholder
+    ai_models.txt: left out: it names 40 models, which is a list of valid names, not a panel; `models` has that list, always current
     lab/none: left out: its provider does not offer it; see which models there are
     MODELS: left out: none of its models is left
     PARALLEL_LLM_LOG_LEVEL: left out: `log_level` is one of `off`, `error`, `warn`, `info`, `debug`, `trace`, not `loud`

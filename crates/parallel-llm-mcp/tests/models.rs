@@ -339,7 +339,7 @@ fn without_a_list_of_today_nothing_is_called_dead() {
     let checked = output.json();
     assert_eq!(checked["has_dead"], false);
     assert_eq!(checked["models"][0]["standing"], "unknown");
-    assert_eq!(checked["models"][0]["message"], "it is not in the list at hand, which is not of today");
+    assert_eq!(checked["models"][0]["message"], "it is not in the cached list, which is not from today");
 }
 
 #[test]
@@ -405,7 +405,7 @@ fn what_a_provider_cannot_do_is_said() {
     assert_eq!(
         warnings,
         [
-            "only a router can be told what may be kept of a question; these are asked under their providers' own \
+            "only a router accepts limits on what is kept of a question; these are asked under their providers' own \
              terms: seat 1 (`mistral:mistralai/mistral-large-4-0`)",
             "these cannot be told how hard to think; their models decide: seat 1 \
              (`mistral:mistralai/mistral-large-4-0`)",
@@ -488,7 +488,7 @@ fn what_no_longer_can_be_asked_and_why_is_called() {
     exit 2
     --- stdout
     STATE    MODEL      NAMED IN                                                                   REMARK
-    dead     lab/small  panel                                                                      it was offered until <over>, which is over; see which models there are with `models`
+    dead     lab/small  panel                                                                      it was offered until <over>, which has passed; see which models there are with `models`
     unknown  azure:gpt  panel                                                                      no base URL is set for `azure`; set `AZURE_OPENAI_ENDPOINT`, or `base_url` in `[providers.azure]`
     alive    lab/large  synthesizer, presets.budget.panel, presets.max.panel, presets.quick.panel
     --- stderr

@@ -222,9 +222,9 @@ fn what_is_not_remembered_cannot_be_given_again() {
         @r#"
     exit 2
     --- stdout
-    {"error":{"code":"usage","message":"an idempotency key needs a memory of the run, and `store` is `none`","next":"have no texts kept with `--store metadata`","retryable":false},"schema":1}
+    {"error":{"code":"usage","message":"an idempotency key needs the run to be stored, and `store` is `none`","next":"have no texts kept with `--store metadata`","retryable":false},"schema":1}
     --- stderr
-    error[usage]: an idempotency key needs a memory of the run, and `store` is `none`
+    error[usage]: an idempotency key needs the run to be stored, and `store` is `none`
       next: have no texts kept with `--store metadata`
     "#
     );
@@ -232,9 +232,9 @@ fn what_is_not_remembered_cannot_be_given_again() {
     insta::assert_snapshot!(limited.told(), @r#"
     exit 2
     --- stdout
-    {"error":{"code":"usage","message":"the limit `budget_day_usd` needs a memory of the run, and `store` is `none`","next":"have no texts kept with `--store metadata`","retryable":false},"schema":1}
+    {"error":{"code":"usage","message":"the limit `budget_day_usd` needs the run to be stored, and `store` is `none`","next":"have no texts kept with `--store metadata`","retryable":false},"schema":1}
     --- stderr
-    error[usage]: the limit `budget_day_usd` needs a memory of the run, and `store` is `none`
+    error[usage]: the limit `budget_day_usd` needs the run to be stored, and `store` is `none`
       next: have no texts kept with `--store metadata`
     "#);
     assert_eq!(stage.asked(ADA), 0);
@@ -393,5 +393,5 @@ fn what_may_have_been_paid_for_nothing_is_said_before_it_is_asked_anew() {
     assert_eq!((again.code, stage.asked(ADA)), (Some(0), 2), "{}", again.stderr);
     let report = again.json();
     assert_ne!(report["run_id"], lost["run_id"]);
-    insta::assert_snapshot!(again.masked(&report["warnings"].to_string()), @r#"[{"code":"repeated","message":"all of it is asked anew: run <run> of the same question was interrupted before anything of it came, and may have been paid","next":"look at the run with `runs show`","retryable":false}]"#);
+    insta::assert_snapshot!(again.masked(&report["warnings"].to_string()), @r#"[{"code":"repeated","message":"everything is asked anew: run <run> of the same question was interrupted without an answer, and may have been paid","next":"look at the run with `runs show`","retryable":false}]"#);
 }

@@ -17,8 +17,8 @@ use parallel_llm_engine::{
 };
 use parallel_llm_mcp::app;
 use parallel_llm_service::{
-    Consent, Continuation, CostBy, Depth, Doomed, Grant, KnownRun, ModelQuery, Order, Principal, Question,
-    RunFilter, RunHandle, Scope, Services, TokenState, TokenWish,
+    Consent, Continuation, CostBy, Depth, Grant, KnownRun, ModelQuery, Order, Principal, PurgeSelection,
+    Question, RunFilter, RunHandle, Scope, Services, TokenRequest, TokenState,
 };
 use parallel_llm_settings::settings::{Environment, Folders, Settings};
 use parallel_llm_store::{Store, StoreConfig};
@@ -61,7 +61,7 @@ impl House {
     }
 
     /// The service for the holder of a new token, who comes with the token itself.
-    async fn holder(&self, wish: TokenWish) -> Services {
+    async fn holder(&self, wish: TokenRequest) -> Services {
         let made = self.owner.access.create_token(wish).await.unwrap();
         let principal = self.owner.access.check_token(made.secret.expose_secret()).await.unwrap();
         self.owner.acting_for(principal)
@@ -79,9 +79,9 @@ fn settings(home: &Path, simulator: &Simulator) -> Settings {
     Settings::load(&environment, home, &[]).unwrap()
 }
 
-fn wish(name: &str) -> TokenWish {
+fn wish(name: &str) -> TokenRequest {
     let name = name.to_owned();
-    TokenWish { name, scopes: Vec::new(), budget_day: None, requests_per_minute: None, lifetime_ms: None }
+    TokenRequest { name, scopes: Vec::new(), budget_day: None, requests_per_minute: None, lifetime_ms: None }
 }
 
 fn request(model: &str, question: &str) -> RunRequest {
@@ -189,11 +189,11 @@ const OPERATIONS: &[(&str, Operation)] = &[
         Box::pin(async move { service.runs.export(name.parse().unwrap(), None).await.map(drop) })
     }),
     ("purgeable", |service, name| {
-        let doomed = Doomed::Named(vec![name.to_owned()]);
+        let doomed = PurgeSelection::Named(vec![name.to_owned()]);
         Box::pin(async move { service.retention.purgeable(&doomed).await.map(drop) })
     }),
     ("purge", |service, name| {
-        let doomed = Doomed::Named(vec![name.to_owned()]);
+        let doomed = PurgeSelection::Named(vec![name.to_owned()]);
         Box::pin(async move { service.retention.purge(&doomed, |_| ()).await.map(drop) })
     }),
 ];
@@ -460,7 +460,7 @@ const RULES: &[(&str, Rule)] = &[
 /// Calls a function of the service; what it gives does not matter.
 async fn call(service: &Services, name: &str) -> Result<(), Failure> {
     let nobodys: RunId = NOBODYS.parse().unwrap();
-    let doomed = Doomed::Named(vec![NOBODYS.to_owned()]);
+    let doomed = PurgeSelection::Named(vec![NOBODYS.to_owned()]);
     match name {
         // Nothing of another's can be reached by a word or a handle.
         "Approvals::ask" | "Approvals::fingerprint" | "Approvals::redeem" | "Detached::keep" => Ok(()),
@@ -602,7 +602,7 @@ fn the_table_names_every_public_function_of_the_service() {
 #[tokio::test]
 async fn a_holder_can_never_raise_its_own_limits() {
     let house = House::new().await;
-    let anna = house.holder(TokenWish { budget_day: Some(PicoUsd::ZERO), ..wish("anna") }).await;
+    let anna = house.holder(TokenRequest { budget_day: Some(PicoUsd::ZERO), ..wish("anna") }).await;
     let refused = async |request| ask(&anna, request).await.map(drop).map_err(|failure| failure.code);
     assert_eq!(refused(request(QUICK, "Why?")).await, Err(Code::Budget), "nothing is left of nothing");
     let unstored = RunRequest { store: Some(StoreMode::None), ..request(QUICK, "Why?") };
@@ -681,7 +681,7 @@ async fn a_check_command_is_run_for_its_owner_alone() {
     let checked =
         || RunRequest { strategy: Some("best-of-n@by=check".to_owned()), ..request(QUICK, "Which design?") };
     let refused = |failure: Failure| (failure.code, format!("{}; {}", failure.message, failure.next_step()));
-    let told = "`best-of-n@by=check` runs the owner's check command, which is run for nobody over HTTP; name another strategy, such as `best-of-n`";
+    let told = "`best-of-n@by=check` runs the owner's check command, which is not available over HTTP; name another strategy, such as `best-of-n`";
     let failure = ask(&anna, checked()).await.map(drop).unwrap_err();
     assert_eq!(refused(failure), (Code::ScopeMissing, told.to_owned()));
     // What is chosen for a holder is not checked either, and nothing turns a run of its own into one that is.
@@ -750,7 +750,7 @@ async fn a_holder_is_warned_of_a_broken_calibration_table_and_not_told_where_it_
 #[tokio::test]
 async fn a_token_lets_in_until_it_is_over_or_revoked() {
     let house = House::new().await;
-    let limited = TokenWish {
+    let limited = TokenRequest {
         scopes: vec![Scope::Read, Scope::Ask, Scope::Read],
         budget_day: PicoUsd::from_decimal("2.5"),
         requests_per_minute: Some(60),
@@ -770,20 +770,24 @@ async fn a_token_lets_in_until_it_is_over_or_revoked() {
     let other = app::wire(&settings(house.home.path(), &house.simulator));
     assert_eq!(other.access.revoke_token("ci").await.unwrap().state, TokenState::Revoked);
     let revoked = house.owner.access.check_token(secret).await.unwrap_err();
-    let brief =
-        house.owner.access.create_token(TokenWish { lifetime_ms: Some(1), ..wish("brief") }).await.unwrap();
+    let brief = house
+        .owner
+        .access
+        .create_token(TokenRequest { lifetime_ms: Some(1), ..wish("brief") })
+        .await
+        .unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
     let over = house.owner.access.check_token(brief.secret.expose_secret()).await.unwrap_err();
     let elsewhere = House::new().await;
     let unknown = elsewhere.owner.access.check_token(secret).await.unwrap_err();
     assert_eq!(
         (revoked.code, revoked.message.as_str()),
-        (Code::TokenRefused, "this token is unknown, revoked or over")
+        (Code::TokenRefused, "this token is unknown, revoked or expired")
     );
     assert_eq!((&revoked, &revoked), (&over, &unknown));
     for mistyped in ["", "plm_", &secret[..52], &secret.to_uppercase(), "Bearer x"] {
         let failure = house.owner.access.check_token(mistyped).await.unwrap_err();
-        assert_eq!(failure.message, "this is no whole token of this server", "{mistyped}");
+        assert_eq!(failure.message, "this is not a complete token of this server", "{mistyped}");
     }
     let listed = house.owner.access.list_tokens().await.unwrap();
     let told: Vec<_> = listed.iter().map(|token| (token.id, token.name.as_str(), token.state)).collect();

@@ -1,8 +1,8 @@
-//! The files that go along with a question: how both doors take them in, and how they are shown without their bytes.
+//! Attachments: reads the files of a question, and shows them without their bytes.
 //!
-//! What always holds: what a file is stands in its first bytes, whatever its name or its sender says; the bounds are
-//! checked before anything is read whole; of a path only the file's name is kept; and a file of this machine that seems
-//! to hold keys or passwords is refused unless a person insists. A calling model cannot name one at all.
+//! What always holds: the first bytes of a file decide its type, whatever its name or sender says; limits are checked
+//! before a file is read whole; of a path only the file name is kept; and a local file that seems to hold keys or
+//! passwords is refused unless a person insists. A calling model cannot name a local file at all.
 
 mod secret;
 
@@ -19,36 +19,36 @@ use serde_json::{Value, json};
 
 use parallel_llm_engine::text::safe;
 
-/// Files of one question. Labs take from 10 to 100 pictures; a person who attaches more has missed with a wildcard.
+/// The most files of one question. Labs accept from 10 to 100 pictures; more are usually a mistaken wildcard.
 const FILES_MAX: usize = 20;
-/// The longest name that is kept, in characters: no common file system has longer ones in ASCII letters.
+/// The longest file name kept, in characters: no common file system has longer ones in ASCII.
 const NAME_CHARS_MAX: usize = 255;
-/// How much of something that is no data URI is repeated, in characters.
+/// The longest excerpt of an invalid data URI in a message, in characters.
 const EXCERPT_CHARS: usize = 40;
-/// The shortest fence around a text.
+/// The shortest code fence, in backticks.
 const FENCE_CHARS_MIN: usize = 3;
 
-/// What a file is by its first bytes.
-struct Look {
-    /// What it begins with.
+/// A file signature: bytes that identify a type.
+struct Signature {
+    /// The first bytes.
     first: &'static [u8],
-    /// Where something else stands that tells its kind, in bytes from its beginning, and what.
+    /// Further bytes and their offset.
     then: (usize, &'static [u8]),
     is: Kind,
 }
 
-/// What becomes of a file.
+/// How a file is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// It is sent as it is, under this media type; its name ends so where nobody named it.
+    /// Sent unchanged, with this media type; `ending` completes the name of an unnamed file.
     Taken { media_type: &'static str, ending: &'static str },
-    /// It joins the prompt.
+    /// Appended to the prompt.
     Text,
-    /// It is refused, because it seems to be this.
+    /// Refused, with what it seems to be.
     Refused(&'static str),
 }
 
-/// Nothing more to look at.
+/// No further bytes.
 const NOTHING: (usize, &[u8]) = (0, b"");
 
 const PNG: Kind = Kind::Taken { media_type: "image/png", ending: "png" };
@@ -57,73 +57,77 @@ const GIF: Kind = Kind::Taken { media_type: "image/gif", ending: "gif" };
 const WEBP: Kind = Kind::Taken { media_type: "image/webp", ending: "webp" };
 const PDF: Kind = Kind::Taken { media_type: "application/pdf", ending: "pdf" };
 
-/// The pictures every lab takes, PDF, and what people try instead. The first that fits holds.
-const LOOKS: &[Look] = &[
-    Look { first: b"\x89PNG\r\n\x1a\n", then: NOTHING, is: PNG },
-    Look { first: b"\xff\xd8\xff", then: NOTHING, is: JPEG },
-    Look { first: b"GIF87a", then: NOTHING, is: GIF },
-    Look { first: b"GIF89a", then: NOTHING, is: GIF },
-    Look { first: b"RIFF", then: (8, b"WEBP"), is: WEBP },
-    Look { first: b"%PDF-", then: NOTHING, is: PDF },
-    Look { first: b"PK\x03\x04", then: NOTHING, is: Kind::Refused("a ZIP archive, as office documents are") },
-    Look { first: b"\xd0\xcf\x11\xe0", then: NOTHING, is: Kind::Refused("an old office document") },
-    Look { first: b"\x1f\x8b", then: NOTHING, is: Kind::Refused("a gzip archive") },
-    Look { first: b"", then: (4, b"ftyp"), is: Kind::Refused("a HEIC or AVIF picture, or a film") },
-    Look { first: b"II*\0", then: NOTHING, is: Kind::Refused("a TIFF picture") },
-    Look { first: b"MM\0*", then: NOTHING, is: Kind::Refused("a TIFF picture") },
-    Look { first: b"BM", then: NOTHING, is: Kind::Refused("a BMP picture") },
-    Look { first: b"RIFF", then: NOTHING, is: Kind::Refused("a sound or a film") },
-    Look { first: b"\x7fELF", then: NOTHING, is: Kind::Refused("a program") },
-    Look { first: b"\xff\xfe", then: NOTHING, is: Kind::Refused("text in UTF-16, not UTF-8") },
-    Look { first: b"\xfe\xff", then: NOTHING, is: Kind::Refused("text in UTF-16, not UTF-8") },
+/// Pictures that every lab accepts, PDF, and common unsupported types. The first match counts.
+const SIGNATURES: &[Signature] = &[
+    Signature { first: b"\x89PNG\r\n\x1a\n", then: NOTHING, is: PNG },
+    Signature { first: b"\xff\xd8\xff", then: NOTHING, is: JPEG },
+    Signature { first: b"GIF87a", then: NOTHING, is: GIF },
+    Signature { first: b"GIF89a", then: NOTHING, is: GIF },
+    Signature { first: b"RIFF", then: (8, b"WEBP"), is: WEBP },
+    Signature { first: b"%PDF-", then: NOTHING, is: PDF },
+    Signature {
+        first: b"PK\x03\x04",
+        then: NOTHING,
+        is: Kind::Refused("a ZIP archive, as office documents are"),
+    },
+    Signature { first: b"\xd0\xcf\x11\xe0", then: NOTHING, is: Kind::Refused("an old office document") },
+    Signature { first: b"\x1f\x8b", then: NOTHING, is: Kind::Refused("a gzip archive") },
+    Signature { first: b"", then: (4, b"ftyp"), is: Kind::Refused("a HEIC or AVIF picture, or a film") },
+    Signature { first: b"II*\0", then: NOTHING, is: Kind::Refused("a TIFF picture") },
+    Signature { first: b"MM\0*", then: NOTHING, is: Kind::Refused("a TIFF picture") },
+    Signature { first: b"BM", then: NOTHING, is: Kind::Refused("a BMP picture") },
+    Signature { first: b"RIFF", then: NOTHING, is: Kind::Refused("a sound or a film") },
+    Signature { first: b"\x7fELF", then: NOTHING, is: Kind::Refused("a program") },
+    Signature { first: b"\xff\xfe", then: NOTHING, is: Kind::Refused("text in UTF-16, not UTF-8") },
+    Signature { first: b"\xfe\xff", then: NOTHING, is: Kind::Refused("text in UTF-16, not UTF-8") },
 ];
 
 impl Kind {
-    /// What becomes of a file of these bytes. A text may begin with what something else begins with.
+    /// The handling of a file of these bytes. A text may begin like another type.
     fn of(bytes: &[u8]) -> Self {
-        let fits = |look: &&Look| {
-            let (at, then) = look.then;
-            bytes.starts_with(look.first) && bytes.get(at..).is_some_and(|rest| rest.starts_with(then))
+        let fits = |signature: &&Signature| {
+            let (at, then) = signature.then;
+            bytes.starts_with(signature.first) && bytes.get(at..).is_some_and(|rest| rest.starts_with(then))
         };
-        match (LOOKS.iter().find(fits).map(|look| look.is), std::str::from_utf8(bytes)) {
+        match (SIGNATURES.iter().find(fits).map(|signature| signature.is), std::str::from_utf8(bytes)) {
             (Some(taken @ Self::Taken { .. }), _) => taken,
             (_, Ok("")) => Self::Refused("an empty file"),
             (_, Ok(_)) => Self::Text,
-            (look, Err(_)) => look.unwrap_or(Self::Refused("binary data of an unknown kind")),
+            (signature, Err(_)) => signature.unwrap_or(Self::Refused("binary data of an unknown kind")),
         }
     }
 }
 
-/// Whether these bytes are a picture or a document that is sent as it is.
+/// Whether these bytes are a picture or a document that is sent unchanged.
 pub fn is_taken(bytes: &[u8]) -> bool {
     matches!(Kind::of(bytes), Kind::Taken { .. })
 }
 
-/// What is attached to one question, as it is gathered.
+/// The attachments of one question, as they are collected.
 pub struct Attachments {
     files: Vec<Attachment>,
-    /// Attached texts, each fenced and named, for the prompt.
+    /// Attached texts for the prompt, each with its name and in a fence.
     texts: Vec<String>,
     bytes: u64,
     bytes_max: u64,
-    /// Whether a person insists on sending what seems to hold secrets.
+    /// Whether a person insists on sending files that seem to hold secrets.
     with_secrets: bool,
 }
 
 impl Attachments {
-    /// Nothing yet, and at most so many bytes in all.
+    /// No attachments, and at most `bytes_max` in all.
     pub fn new(bytes_max: u64) -> Self {
         Self { files: Vec::new(), texts: Vec::new(), bytes: 0, bytes_max, with_secrets: false }
     }
 
-    /// The same, where a person insists on sending what seems to hold secrets.
+    /// The same, but files that seem to hold secrets are accepted.
     #[must_use]
     pub fn with_secrets(mut self) -> Self {
         self.with_secrets = true;
         self
     }
 
-    /// Refuses a file of this machine, called this, that seems to hold secrets.
+    /// Fails for a local file that seems to hold secrets; `shown` names it in the message.
     pub fn check_file(&self, shown: &str, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         match secret::by_name(path, bytes).or_else(|| secret::by_content(path, bytes)) {
             Some(sign) if !self.with_secrets => Err(secret_refused(shown, &sign)),
@@ -131,18 +135,18 @@ impl Attachments {
         }
     }
 
-    /// Refuses piped text that seems to hold secrets.
+    /// Fails for piped text that seems to hold secrets.
     pub fn check_piped(&self, text: &str) -> Result<(), Failure> {
         self.check_file("stdin", Path::new(""), text.as_bytes())
     }
 
-    /// Reads a file of this machine: a picture, a document, or a text that joins the prompt.
+    /// Reads a local file: a picture, a document, or a text that joins the prompt.
     pub fn read(&mut self, path: &Path) -> Result<(), Failure> {
         let shown = format!("the attachment `{}`", path.display());
         let unreadable = |error: std::io::Error| {
             invalid(format!("{shown} cannot be read: {error}")).with_next(Advice::NameReadableFile)
         };
-        // Before it is opened, because opening a pipe waits for whoever writes into it.
+        // Checked before it is opened, because opening a pipe waits for a writer.
         let metadata = path.metadata().map_err(unreadable)?;
         if !metadata.is_file() {
             let is = if metadata.is_dir() { "a folder" } else { "a pipe or a device" };
@@ -151,13 +155,13 @@ impl Attachments {
         self.check_room(&shown, metadata.len())?;
         let mut bytes = Vec::new();
         let source = File::open(path).map_err(unreadable)?;
-        // It may have grown since, or be one of those that do not say how long they are.
+        // The file may have grown since, or may not report its length.
         source.take(self.bytes_left() + 1).read_to_end(&mut bytes).map_err(unreadable)?;
         self.check_file(&shown, path, &bytes)?;
         self.add(path, &bytes)
     }
 
-    /// Adds a file of this machine that has been read.
+    /// Adds a local file that has been read.
     pub fn add(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         let shown = format!("the attachment `{}`", path.display());
         self.check_room(&shown, bytes.len() as u64)?;
@@ -171,8 +175,8 @@ impl Attachments {
         Ok(())
     }
 
-    /// Takes a picture or a document from a data URI, `data:[TYPE][;name=NAME];base64,BYTES`. Anything else, a path
-    /// among it, is refused: a model that calls us shall not read its user's files.
+    /// Adds a picture or a document from a data URI, `data:[TYPE][;name=NAME];base64,BYTES`. Anything else, such as a
+    /// path, is refused: a model that calls us must not read its user's files.
     pub fn decode(&mut self, uri: &str) -> Result<(), Failure> {
         let number = self.files.len() + 1;
         let shown = format!("attachment {number}");
@@ -182,7 +186,7 @@ impl Attachments {
                 format!("{shown} is no data URI in Base64 but `{begins}`; paths and links are not read");
             return Err(invalid(message).with_next(Advice::WriteDataUrl));
         };
-        // Before it is decoded: four characters hold three bytes, less up to two of padding.
+        // Checked before decoding: four characters hold three bytes, less up to two of padding.
         self.check_room(&shown, (base64.len() as u64 / 4 * 3).saturating_sub(2))?;
         let bytes = STANDARD.decode(base64).map_err(|error| {
             let what = error.to_string().to_lowercase();
@@ -202,7 +206,7 @@ impl Attachments {
         Ok(())
     }
 
-    /// The question with its files: one text, then the files in the order in which they came.
+    /// The question: one text, then the files in their order.
     pub fn question(self, prompt: String) -> Message {
         let texts: Vec<String> =
             std::iter::once(prompt).chain(self.texts).filter(|text| !text.is_empty()).collect();
@@ -233,7 +237,7 @@ impl Attachments {
     }
 }
 
-/// What stands before the comma of a data URI in Base64, and what after it.
+/// The head and the Base64 body of a data URI.
 fn split_uri(uri: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = uri.trim().split_once(':')?;
     let (head, base64) = rest.split_once(',')?;
@@ -241,14 +245,14 @@ fn split_uri(uri: &str) -> Option<(&str, &str)> {
     scheme.eq_ignore_ascii_case("data").then_some((head, base64))
 }
 
-/// A file's name without any folder and without what would steer a terminal.
+/// A file's name without folders and control characters.
 fn kept_name(name: &str) -> String {
     let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let kept: String = name.chars().filter(|letter| !steers(*letter)).take(NAME_CHARS_MAX).collect();
     if kept.trim().is_empty() { "unnamed".to_owned() } else { kept }
 }
 
-/// A fence longer than any in these texts, so that none of them can end it.
+/// A fence longer than any in these texts, so that no text can close it.
 pub fn fence<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let longest = |text: &str| text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
     let longest = texts.into_iter().map(longest).max().unwrap_or(0);
@@ -275,7 +279,7 @@ fn invalid(message: impl AsRef<str>) -> Failure {
     Failure::new(Code::AttachmentInvalid, message)
 }
 
-/// What was asked, for people: its texts, and its files by name, type and size.
+/// The question for readers: its texts, and its files by name, type and size.
 pub fn prompt_text(plan: &RunPlan) -> String {
     let described = |part: &Part| match part {
         Part::Text { text } => text.clone(),
@@ -285,7 +289,7 @@ pub fn prompt_text(plan: &RunPlan) -> String {
     parts.map(described).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The plan as JSON, with the sizes of its files in place of their bytes.
+/// The plan as JSON, with the size of each file in place of its bytes.
 pub fn plan_json(plan: &RunPlan) -> Value {
     let part = |part: &Part| match part {
         Part::File(file) => {

@@ -1,8 +1,8 @@
-//! Taking over the settings of the Python server that this program replaces: its `mcp_config.json`, with a key and
-//! variables, and its `ai_models.txt`.
+//! Imports the settings of the Python server that this program replaces: `mcp_config.json`, with its key and variables,
+//! and `ai_models.txt`.
 //!
-//! What always holds: what the user's file already says stays; a model that is not offered is named and left out, never
-//! exchanged in silence; no key is shown, and none is kept before [`Import::write`].
+//! What always holds: existing settings of the user's file stay; a model that is not offered is reported and left out,
+//! never replaced silently; no key is shown, and none is stored before [`Import::write`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,16 +26,16 @@ use parallel_llm_settings::keys::{self, KeptKey};
 use parallel_llm_settings::private_files;
 use parallel_llm_settings::settings::{self, ProviderKey, Settings};
 
-/// The client's file that the Python server came with.
+/// The client configuration of the Python server.
 const CONFIG: &str = "mcp_config.json";
 /// Its list of models.
 const MODELS: &str = "ai_models.txt";
-/// What its key is called.
+/// The variable of its key.
 const KEY: &str = "OPENROUTER_API_KEY";
-/// A longer list says which names are valid; nobody asks that many models each time.
+/// The longest list taken as a panel; a longer one lists the valid names.
 const PANEL_MAX: usize = 10;
 
-/// What each of its variables is called here, and how its value is read.
+/// The setting for each of its variables, and how to read the value.
 const VARIABLES: [(&str, &str, Form); 12] = [
     ("MODELS", "panel", Form::Models),
     ("OPENROUTER_MODELS", "panel", Form::Models),
@@ -50,61 +50,61 @@ const VARIABLES: [(&str, &str, Form); 12] = [
     ("PARALLEL_LLM_TIMEOUT", "call_timeout_ms", Form::Number(1_000)),
     ("PARALLEL_LLM_LOG_LEVEL", "log_level", Form::Level),
 ];
-/// Keys of the entry itself that say the same.
+/// Fields of the entry itself that mean the same.
 const FIELDS: [(&str, &str); 3] =
     [("models", "MODELS"), ("synthesizer", "SYNTHESIZER_MODEL"), ("timeout", "TIMEOUT")];
 
-/// How a value is read.
+/// The format of a value.
 #[derive(Clone, Copy)]
 enum Form {
-    /// Names of models between commas or blanks.
+    /// Names of models, separated by commas or spaces.
     Models,
-    /// A number, and by how much it is multiplied.
+    /// A number, and the factor to multiply it by.
     Number(u32),
-    /// How much is logged, in Python's words.
+    /// A Python log level.
     Level,
 }
 
-/// What would be taken over.
+/// A planned import.
 #[derive(Debug)]
 pub struct Import {
     /// The files that were found.
     pub sources: Vec<PathBuf>,
-    /// What they say, and what becomes of it.
+    /// Their entries, and what happens to each.
     pub items: Vec<Item>,
-    /// How the models stand that they name.
+    /// The state of the models that they name.
     pub models: Vec<CheckedModel>,
-    /// What becomes of the key.
+    /// What happens to the key.
     pub key: KeyImport,
-    /// The user's file, there or not.
+    /// The user's file, which may not exist.
     pub path: PathBuf,
     before: Option<String>,
     after: String,
     secret: Option<SecretString>,
 }
 
-/// One thing that a file says.
+/// An entry of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Item {
-    /// What it is called there.
+    /// Its name in that file.
     pub from: String,
-    /// The setting it becomes, where there is one.
+    /// The setting that it becomes, if any.
     pub setting: Option<String>,
-    /// The setting's value as it would be written.
+    /// The value that would be written.
     pub value: Option<String>,
-    /// Why it is not taken over, where it is not.
+    /// Why it is left out, if it is.
     pub left_out: Option<String>,
 }
 
-/// What becomes of the key.
+/// What happens to the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyImport {
-    /// It would be kept, as `keys set` does.
+    /// It would be stored, as `keys set` does.
     Keep,
-    /// A key is kept already, in force or not, and stays.
-    KnownRun,
-    /// A program of the user's gives one, and goes before a kept key.
+    /// A stored key exists and stays, whether in force or not.
+    Known,
+    /// A key command of the user's provides one, and takes precedence over a stored key.
     Command,
     /// There is none.
     None,
@@ -121,7 +121,7 @@ impl Item {
     }
 }
 
-/// Takes over the settings of the Python server, for one principal.
+/// Imports the settings of the Python server, for one principal.
 #[derive(Clone)]
 pub struct Importing {
     pub(crate) settings: Arc<Settings>,
@@ -130,7 +130,7 @@ pub struct Importing {
 }
 
 impl Importing {
-    /// Reads what there is at a path: a folder with the files of the Python server, or one of them.
+    /// Plans an import from a path: a folder with the files of the Python server, or one of them.
     pub async fn read(&self, path: &Path) -> Result<Import, Failure> {
         self.principal.check_owner()?;
         let paths = self.settings.config_paths.as_ref().ok_or_else(|| {
@@ -139,9 +139,9 @@ impl Importing {
         })?;
         let mut draft = Draft::default();
         draft.read(path)?;
-        self.judge(&mut draft).await;
+        self.check_models(&mut draft).await;
         let before = file::read(&paths.user_file)?;
-        let after = draft.lay_under(before.as_deref().unwrap_or_default(), &paths.user_file)?;
+        let after = draft.merge(before.as_deref().unwrap_or_default(), &paths.user_file)?;
         let key = match draft.secret {
             Some(_) => key_import(&self.settings)?,
             None => KeyImport::None,
@@ -160,8 +160,8 @@ impl Importing {
         })
     }
 
-    /// Looks whether the models are still offered, and leaves those out that are not.
-    async fn judge(&self, draft: &mut Draft) {
+    /// Leaves out models that are no longer offered.
+    async fn check_models(&self, draft: &mut Draft) {
         let named: Vec<String> = draft.found.iter().flat_map(|found| found.models.clone()).collect();
         if named.is_empty() {
             return;
@@ -181,11 +181,11 @@ impl Importing {
             let (good, bad): (Vec<String>, Vec<String>) = found
                 .models
                 .drain(..)
-                .partition(|name| stands(name).is_some_and(|present| present.standing != ModelState::Dead));
+                .partition(|name| stands(name).is_some_and(|present| present.state != ModelState::Dead));
             draft.items.extend(bad.iter().map(|name| {
                 let next = stands(name).and_then(|present| present.next.clone());
-                let why =
-                    stands(name).map_or("it is no name of a model", |_| "its provider does not offer it");
+                let why = stands(name)
+                    .map_or("it is not the name of a model", |_| "its provider does not offer it");
                 Item::left_out(
                     name,
                     next.map_or_else(
@@ -200,7 +200,7 @@ impl Importing {
 }
 
 impl Import {
-    /// What would change in the user's file, as a unified diff; empty where nothing would.
+    /// The changes to the user's file as a unified diff; empty without changes.
     pub fn diff(&self) -> String {
         clients::diff(
             &self.path.display().to_string(),
@@ -218,7 +218,7 @@ impl Import {
         self.before.as_deref().unwrap_or_default() != self.after
     }
 
-    /// Keeps the key and writes the user's file. Gives where the key is, and the copy of what was in the file.
+    /// Stores the key and writes the user's file. Returns the location of the key, and of the backup of the file.
     pub async fn write(&self, settings: &Settings) -> Result<(Option<KeptKey>, Option<PathBuf>), Failure> {
         let kept = match &self.secret {
             Some(_) if keys::is_kept(settings, OPENROUTER)? => {
@@ -248,7 +248,7 @@ fn is_same(one: &ModelRef, other: &ModelRef) -> bool {
 /// What becomes of a key that was found. The file of kept keys is asked, because a variable goes before it.
 fn key_import(settings: &Settings) -> Result<KeyImport, Failure> {
     if keys::is_kept(settings, OPENROUTER)? {
-        return Ok(KeyImport::KnownRun);
+        return Ok(KeyImport::Known);
     }
     let has_command = matches!(settings.provider(OPENROUTER)?.key, ProviderKey::Command(_));
     Ok(if has_command { KeyImport::Command } else { KeyImport::Keep })
@@ -298,10 +298,10 @@ impl Draft {
 
     fn read_config(&mut self, path: &Path, text: &str) -> Result<(), Failure> {
         let unusable = |why: &str| {
-            let message = format!("`{}` cannot be taken over: {why}", path.display());
+            let message = format!("`{}` cannot be imported: {why}", path.display());
             Failure::new(Code::SettingsInvalid, message).with_next(Advice::RepairOrAnother)
         };
-        // What the reader says would show a part of the file, which holds a key.
+        // A parser error would quote the file, which holds a key.
         let json = clients::plain_json(text).map_err(|line| unusable(&format!("line {line} is not JSON")))?;
         let servers = json["mcpServers"].as_object().ok_or_else(|| unusable("it has no `mcpServers`"))?;
         let is_its = |entry: &&Value| {
@@ -332,7 +332,7 @@ impl Draft {
         if key.is_empty() {
             self.items.push(Item::left_out(KEY, "it is blank"));
         } else if key.starts_with(['$', '<']) {
-            self.items.push(Item::left_out(KEY, "it stands for a key and is none"));
+            self.items.push(Item::left_out(KEY, "it is a placeholder"));
         } else {
             self.secret = Some(SecretString::from(key));
         }
@@ -367,13 +367,13 @@ impl Draft {
                 Ok(number) if number >= 1.0 && number < f64::from(u32::MAX) => {
                     found.value = Some(((number * f64::from(*times)).round() as i64).into());
                 }
-                _ => return self.items.push(Item::left_out(from, "it is no number above 0")),
+                _ => return self.items.push(Item::left_out(from, "it is not a number above 0")),
             },
         }
         self.add(found);
     }
 
-    /// The first word on a setting holds.
+    /// The first entry for a setting counts.
     fn add(&mut self, found: Found) {
         match self.found.iter().find(|known| known.setting == found.setting) {
             Some(known) => {
@@ -393,7 +393,7 @@ impl Draft {
             if line.trim_matches(is_mark).is_empty() {
                 continue;
             }
-            // What follows a name is a remark; what follows a comma may be another name.
+            // Text after a name is a remark; text after a comma may be another name.
             let named = |part: &str| {
                 let mut words = part.split_whitespace().map(|word| word.trim_matches(is_mark).to_owned());
                 words.find(|word| word.contains('/'))
@@ -412,7 +412,7 @@ impl Draft {
         }
         if models.len() > PANEL_MAX {
             let why = format!(
-                "it names {} models, which is a list of what is valid and no panel; `models` has that list, always current",
+                "it names {} models, which is a list of valid names, not a panel; `models` has that list, always current",
                 models.len()
             );
             self.items.push(Item::left_out(MODELS, why));
@@ -421,9 +421,9 @@ impl Draft {
         }
     }
 
-    /// The user's file with what was found, where it does not say otherwise.
-    fn lay_under(&mut self, before: &str, path: &Path) -> Result<String, Failure> {
-        // The settings were read from it when the program started, so what is wrong with it is news.
+    /// The user's file with the imported settings that it does not set itself.
+    fn merge(&mut self, before: &str, path: &Path) -> Result<String, Failure> {
+        // The program read this file at its start, so an error in it is new.
         let refused =
             || Failure::new(Code::SettingsInvalid, format!("`{}` cannot be read as TOML", path.display()));
         let mut document: DocumentMut = before.parse().map_err(|_| refused())?;
@@ -459,19 +459,19 @@ impl Draft {
     }
 }
 
-/// Whether something in it looks like a key: that is shown nowhere, and taken for nothing else.
+/// Whether a text looks like a key. Such a text is never shown, and not used as another setting.
 fn holds_key(text: &str) -> bool {
     Scrubber::default().scrub(text) != text
 }
 
-/// What is wrong with a value, without the place of a line that was never written.
+/// The error of a value, without the position in a file that was never written.
 fn without_place(message: &str, path: &Path) -> String {
     let place = path.display().to_string();
     let rest = message.strip_prefix(&place).and_then(|rest| rest.split_once(": "));
     rest.map_or_else(|| message.to_owned(), |(_, why)| why.to_owned())
 }
 
-/// Python's word for how much is logged, as ours.
+/// Our name for a Python log level.
 fn level(word: &str) -> String {
     match word.to_lowercase().as_str() {
         "warning" => "warn".to_owned(),
@@ -480,7 +480,7 @@ fn level(word: &str) -> String {
     }
 }
 
-/// A value as a variable would hold it.
+/// A JSON value as the text of a variable.
 fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

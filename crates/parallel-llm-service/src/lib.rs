@@ -15,7 +15,7 @@ mod services;
 pub mod telemetry;
 
 pub use access::{
-    Access, Grant, Issuer, MadeToken, Principal, ReadDocument, Scope, TokenLine, TokenState, TokenWish,
+    Access, Grant, Issuer, MadeToken, Principal, ReadDocument, Scope, TokenLine, TokenRequest, TokenState,
 };
 pub use ask::{
     Approvals, Asking, Begun, CLIENT_TIMEOUT_UNKNOWN, Consent, Continuation, DECISION_MAX, Decision,
@@ -33,8 +33,8 @@ pub use parallel_llm_store::{CostBy, HitSource, Integrity, RunFilter, RunSummary
 pub use ports::{CheckKey, FetchCredit, FetchTime, OPENROUTER, OpenCircuits};
 pub use redaction::redacted;
 pub use runs::{
-    CalibrationFile, Costs, Database, Doomed, History, Hold, Insights, Journals, KnownRun, ModelInsight,
-    PastRun, PurgeStage, Purging, Retention, RunHandle, Runs, Spending, Statistics, StoreCheck, Verdict,
-    checker, files,
+    CalibrationFile, Costs, Database, History, Hold, Insights, Journals, KnownRun, ModelInsight, PastRun,
+    PurgeSelection, PurgeStage, Purging, Retention, RunHandle, Runs, Spending, Statistics, StoreCheck,
+    Verdict, checker, files,
 };
 pub use services::{Parts, Services};

@@ -1,4 +1,4 @@
-//! The log: one line per fact on stderr, and in a file where one is named. Set up once, by the program only.
+//! The log: one line for each event, on stderr and in an optional file. Only the program starts it, once.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -18,18 +18,18 @@ use crate::report::cost::Cost;
 use parallel_llm_engine::text::safe;
 use parallel_llm_settings::private_files;
 
-/// A log file beyond this is put aside as `NAME.1`, in place of the one before: two of them at most.
+/// The size at which a log file is renamed to `NAME.1`, replacing the one before: at most two files.
 const FILE_BYTES_MAX: u64 = 10 * 1024 * 1024;
 
-/// Lines that wait to be written. A reader of stderr that has stopped reading costs lines, never a run.
+/// The most queued lines. If stderr's reader stops reading, lines are lost, but no run stops.
 const WAITING_LINES_MAX: usize = 4_096;
 
-/// How long the end of the program waits for lines that are still to be written.
+/// The longest wait for queued lines at the end of the program.
 const FLUSH_MAX: Duration = Duration::from_secs(1);
-/// Interrupted runs that are named when the store is opened; `runs list` has all.
+/// The most interrupted runs named when the store is opened; `runs list` has all.
 const INTERRUPTED_MAX: usize = 5;
 
-/// Keeps the log going; dropped at the end, it sees to the lines that still wait.
+/// The running log. Dropping it flushes the queued lines.
 pub struct Log {
     writers: Vec<Writer>,
 }
@@ -39,14 +39,14 @@ impl Drop for Log {
         for writer in &self.writers {
             let (done, flushed) = sync_channel(1);
             if writer.0.try_send(LogLine::Flush(done)).is_ok() {
-                // Whoever does not read the log in time does without its end.
+                // A reader that is too slow loses the end of the log.
                 let _ = flushed.recv_timeout(FLUSH_MAX);
             }
         }
     }
 }
 
-/// Hands lines to a thread of its own, so that nobody waits for a full pipe or a slow disk.
+/// Passes lines to a thread, so that no caller waits for a full pipe or a slow disk.
 #[derive(Clone)]
 struct Writer(SyncSender<LogLine>);
 
@@ -60,7 +60,7 @@ impl Writer {
         let (writer, lines) = sync_channel(WAITING_LINES_MAX);
         let write_all = move || {
             for line in lines {
-                // A log that cannot be written is no reason to stop.
+                // A write error must not stop the program.
                 let _ = match line {
                     LogLine::Text(text) => sink.write_all(&text),
                     LogLine::Flush(done) => sink.flush().map(|()| done.try_send(()).unwrap_or_default()),
@@ -75,7 +75,7 @@ impl Writer {
 
 impl Write for Writer {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
-        // Where too many lines wait already, this one is lost.
+        // If the queue is full, this line is lost.
         let _ = self.0.try_send(LogLine::Text(line.to_vec()));
         Ok(line.len())
     }
@@ -85,10 +85,10 @@ impl Write for Writer {
     }
 }
 
-/// Starts the log at this level. A second start is an error, not a second log.
+/// Starts the log at this level. Fails if it was started before.
 pub fn start(level: &str, path: Option<&Path>) -> Result<Log, Failure> {
     let broken = |what: String| Failure::new(Code::SettingsInvalid, what);
-    // Our own facts at the level asked for; libraries only where something is wrong.
+    // The level is for our own events; libraries log only warnings.
     let filter = EnvFilter::try_new(format!("warn,parallel_llm={level},parallel_llm_mcp={level},rmcp=off"))
         .map_err(|error| broken(format!("the log level `{level}` cannot be used: {error}")))?;
     let mut writers = vec![Writer::to(std::io::stderr())?];
@@ -114,12 +114,12 @@ pub fn start(level: &str, path: Option<&Path>) -> Result<Log, Failure> {
     Ok(Log { writers })
 }
 
-/// Whether a run has anything to log at the level in force.
+/// Whether the level in force logs anything of a run.
 pub fn is_wanted() -> bool {
     tracing::enabled!(tracing::Level::WARN)
 }
 
-/// Logs a run until it closes: its start and end, its failures, and at `debug` every call. No prompt, no answer.
+/// Logs a run until it is closed: its start and end, its failures, and at `debug` every call. No prompt and no answer.
 pub async fn follow(mut run: Run, mut watch: Watch) {
     while !run.closed {
         match watch.next().await {
@@ -133,8 +133,8 @@ pub async fn follow(mut run: Run, mut watch: Watch) {
     }
 }
 
-/// Says which runs were left unfinished by processes that are gone, where anybody reads the log. That they cannot be
-/// listed is told by whoever needs the store next.
+/// Logs runs that ended processes left unfinished, unless the level excludes that. An error of the store is left to its
+/// next user.
 pub async fn log_interrupted(store: &Store) {
     if !tracing::enabled!(tracing::Level::WARN) {
         return;
@@ -146,7 +146,7 @@ pub async fn log_interrupted(store: &Store) {
         let Ok(Some(stored)) = store.load(RunScope::All, run_id).await else { continue };
         let how = match stored.run().resuming() {
             Some(command) => format!("{command} finishes it"),
-            None => "its texts were not kept, so it cannot be gone on with".to_owned(),
+            None => "its texts were not kept, so it cannot be continued".to_owned(),
         };
         tracing::warn!(%run_id, answered, seats, "the run was interrupted: {how}");
     }
@@ -201,7 +201,7 @@ fn log(run: &Run, recorded: &Recorded) {
     }
 }
 
-/// A log file that does not grow for ever. Several processes may write the same.
+/// A log file of bounded size. Several processes may write to it.
 struct LogFile {
     path: PathBuf,
     file: File,
@@ -225,9 +225,9 @@ impl LogFile {
         Ok(Self { path, file, bytes, bytes_max: FILE_BYTES_MAX })
     }
 
-    /// Puts a full file aside, unless another process has: its fresh file would be taken away, and the full one with it.
+    /// Renames a full file, unless another process has: renaming its new file would overwrite the full one.
     fn put_aside(&mut self) -> std::io::Result<()> {
-        // Whoever has the lock is putting it aside just now; this line still goes into the full file.
+        // Another process holds the lock and is renaming; this line still goes to the full file.
         if self.file.try_lock().is_err() {
             return Ok(());
         }
@@ -249,7 +249,7 @@ fn is_named(path: &Path, file: &File) -> std::io::Result<bool> {
     Ok(path.metadata().is_ok_and(|named| (named.dev(), named.ino()) == (ours.dev(), ours.ino())))
 }
 
-/// Elsewhere a file that is open is not renamed by another process.
+/// On other systems another process cannot rename an open file.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "the same shape as where it can fail")]
 const fn is_named(_: &Path, _: &File) -> std::io::Result<bool> {

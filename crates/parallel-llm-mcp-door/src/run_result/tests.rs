@@ -62,7 +62,7 @@ fn report(status: &str, answer: Option<String>, answers: Vec<SeatReport>) -> Rep
         asked_at: None,
         elapsed_ms: 42_000,
         strategy_reason: None,
-        spared: None,
+        skipped: None,
         strategy: "synthesize".to_owned(),
         plan_hash: "00".repeat(32),
         files: FilesReport::default(),

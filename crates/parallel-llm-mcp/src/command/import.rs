@@ -92,7 +92,7 @@ fn render(context: &CommandContext<'_>, found: &parallel_llm_service::Import) {
     }
     match found.key {
         KeyImport::Keep => console.say("OPENROUTER_API_KEY: goes where `keys set openrouter` keeps it"),
-        KeyImport::KnownRun => console.say(
+        KeyImport::Known => console.say(
             "OPENROUTER_API_KEY: left out, because a key is kept already; `keys set openrouter` puts another in its place",
         ),
         KeyImport::Command => console.say("OPENROUTER_API_KEY: left out, because a `key_command` gives one"),
@@ -107,7 +107,7 @@ fn render(context: &CommandContext<'_>, found: &parallel_llm_service::Import) {
         console.say(&format!("{from}: {}", safe::excerpt(&becomes, VALUE_CHARS_MAX)));
     }
     // Those that are gone were told; a key is no news while one is taken over.
-    for model in found.models.iter().filter(|model| model.standing == ModelState::Unknown) {
+    for model in found.models.iter().filter(|model| model.state == ModelState::Unknown) {
         let message = safe::excerpt(model.message.as_deref().unwrap_or_default(), VALUE_CHARS_MAX);
         console.say(&format!("{}: {message}", safe::excerpt(&model.id, VALUE_CHARS_MAX)));
     }

@@ -240,7 +240,7 @@ fn render_roll_call(context: &CommandContext<'_>, model_check: &ModelCheck) {
     let rows: Vec<Vec<String>> = model_check.models.iter().map(present_row).collect();
     context.console.page(&table::lines(&COLUMNS, &rows).join("\n"));
     render_lists(context, &model_check.lists);
-    let dead = model_check.models.iter().filter(|model| model.standing == ModelState::Dead).count();
+    let dead = model_check.models.iter().filter(|model| model.state == ModelState::Dead).count();
     if dead > 0 {
         let line = format!("{dead} configured {} gone", if dead == 1 { "model is" } else { "models are" });
         context.console.say(&context.console.tone(Tone::Bad, &line));
@@ -251,7 +251,7 @@ fn present_row(model: &CheckedModel) -> Vec<String> {
     let alias = model.alias_of.as_ref().map(|target| format!("stands for {target}"));
     let remark = [alias, model.message.clone(), model.next.as_deref().map(vocabulary::describe)];
     vec![
-        model.standing.word().to_owned(),
+        model.state.word().to_owned(),
         model.id.clone(),
         model.places.join(", "),
         remark.into_iter().flatten().collect::<Vec<_>>().join("; "),

@@ -10,7 +10,7 @@ use crate::exit;
 use crate::terminal::console::Tone;
 use crate::terminal::table::{self, Column};
 use parallel_llm_service::report::age::age;
-use parallel_llm_service::{MadeToken, Scope, TokenLine, TokenState, TokenWish};
+use parallel_llm_service::{MadeToken, Scope, TokenLine, TokenRequest, TokenState};
 use parallel_llm_settings::clock;
 
 /// The version of the shape of the JSON.
@@ -75,7 +75,7 @@ pub struct Revoke {
 
 /// Makes a token.
 pub(super) async fn create(context: &CommandContext<'_>, create: Create) -> Result<u8, Failure> {
-    let wish = TokenWish {
+    let wish = TokenRequest {
         name: create.name,
         scopes: create.scopes,
         budget_day: create.budget_day,

@@ -46,7 +46,7 @@ pub fn differences(report: &Report) -> Vec<String> {
         lines.extend(values.map(|cluster| format!("  {}", self::cluster(report, cluster))));
     }
     if let Some(analysis) = &agreement.analysis {
-        let contradictions = analysis.those(&analysis.contradictions);
+        let contradictions = analysis.claims_of(&analysis.contradictions);
         lines.extend(contradictions.flat_map(|claim| contradiction(report, claim)));
         lines.extend(analysis.dissent.iter().map(|one| format!("  not followed: {}", remark(report, one))));
     }
@@ -98,7 +98,7 @@ fn compared(report: &Report, analysis: &AnalysisReport) -> Vec<String> {
     let remarks = |remarks: &[RemarkReport]| -> Vec<String> {
         remarks.iter().map(|one| format!("  - {}", remark(report, one))).collect()
     };
-    let those = |list| analysis.those(list);
+    let those = |list| analysis.claims_of(list);
     [
         section("all say", those(&analysis.consensus).map(plain)),
         section("they contradict each other", {

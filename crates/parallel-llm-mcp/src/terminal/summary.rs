@@ -121,7 +121,7 @@ fn checked(run: &Run) -> Option<String> {
             (None, code) => code.map_or("unknown".to_owned(), |code| code.to_string()),
         };
         let score = check.score.map(|score| format!(" with {score}")).unwrap_or_default();
-        let said = check.said.as_deref().map(|said| format!(" ({})", safe::excerpt(said, EXCERPT_CHARS)));
+        let said = check.said.as_deref().map(|text| format!(" ({})", safe::excerpt(text, EXCERPT_CHARS)));
         format!("seat {} {word}{score}{}", check.seat, said.unwrap_or_default())
     };
     let checks = run.outcome.as_ref().map(|outcome| outcome.checks.as_slice()).unwrap_or_default();

@@ -110,7 +110,7 @@ fn nobody_has_answers_checked_over_http() {
     assert_eq!(error["code"], "scope_missing", "{refused}");
     assert_eq!(
         error["message"],
-        "`best-of-n@by=check` runs the owner's check command, which is run for nobody over HTTP"
+        "`best-of-n@by=check` runs the owner's check command, which is not available over HTTP"
     );
     assert_eq!(stage.chats().len(), 0);
     let report = ask(address, modern(address, "process_prompt", &question())).json();

@@ -1,4 +1,4 @@
-//! Access: who asks, what that allows, and whose word is taken for it.
+//! Access: principals, their tokens, and the issuers whose tokens are accepted.
 
 pub(crate) mod issuer;
 mod principal;
@@ -6,4 +6,4 @@ mod tokens;
 
 pub use issuer::{Issuer, ReadDocument};
 pub use principal::{Grant, Principal, Scope};
-pub use tokens::{Access, MadeToken, TokenLine, TokenState, TokenWish};
+pub use tokens::{Access, MadeToken, TokenLine, TokenRequest, TokenState};

@@ -1,9 +1,8 @@
-//! Who asks, and what that allows: the owner of the data folder everything, a token holder what was granted
-//! with it.
+//! Principals and their rights: the owner of the data folder may do everything, a token holder what its grant allows.
 //!
-//! What always holds: a principal who is not the owner sees the runs it asked for itself, and to it no other run exists; it
-//! spends no more than it was granted, and no more than the owner's settings allow; and nothing it asks for touches the
-//! owner's files. Every use case of the service begins with one of the checks here, so that no door can leave it out.
+//! What always holds: a principal other than the owner sees only the runs that it asked for; it spends no more than its
+//! grant and the owner's settings allow; and nothing it asks for touches the owner's files. Every use case of the
+//! service begins with one of the checks here, so that no door can leave it out.
 
 use std::sync::Arc;
 
@@ -12,36 +11,36 @@ use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest};
 use parallel_llm_store::RunScope;
 
-/// Who asks.
+/// The party that a call acts for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Principal {
-    /// The user whose data folder this is.
+    /// The user who owns the data folder.
     #[default]
     Owner,
-    /// Somebody who came over the network with a token.
+    /// A caller over the network with a token.
     TokenHolder(Arc<Grant>),
 }
 
-/// What a token holder may do.
+/// The rights of a token holder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// What its runs are asked by: never the token itself, and never empty. A token's name has no `/` and no `:`, so that a
-    /// name made of claims, with their issuer in front, is nobody else's.
+    /// The `asked_by` of its runs: never the token itself, and never empty. A token's name has no `/` and no `:`, so it
+    /// cannot equal a name made of claims, which begins with the issuer's URL.
     pub name: String,
-    /// What it may do.
+    /// The granted scopes.
     pub scopes: Vec<Scope>,
-    /// The most its runs may cost in a day (UTC), with what those under way may still cost.
+    /// The most that its runs may cost in a day (UTC), including the open reservations.
     pub budget_day: Option<PicoUsd>,
-    /// How many requests it may make in a minute.
+    /// The most requests in a minute.
     pub requests_per_minute: Option<u32>,
 }
 
-/// One thing that a token holder may do.
+/// A right of a token holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// Ask models, which costs money, and read what came of it: whoever pays is not kept from the answer.
+    /// Ask models, which costs money, and read the results: a payer may read the answer.
     Ask,
-    /// Read its runs, and what can be asked.
+    /// Read its own runs and the list of models.
     Read,
 }
 
@@ -49,7 +48,7 @@ impl Scope {
     /// Every scope.
     pub const ALL: [Self; 2] = [Self::Ask, Self::Read];
 
-    /// Its word on the command line and in a token's claims.
+    /// The name on the command line and in a token's claims.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Ask => "ask",
@@ -57,19 +56,19 @@ impl Scope {
         }
     }
 
-    /// Whether whoever may do this may do `other`, too.
+    /// Whether this scope includes `other`.
     fn allows(self, other: Self) -> bool {
         self == other || self == Self::Ask
     }
 
-    /// The scope of this word.
+    /// The scope of this name.
     pub fn by_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.word() == word)
     }
 }
 
 impl Principal {
-    /// What its runs are asked by; `None` for the owner.
+    /// The `asked_by` of its runs; `None` for the owner.
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Owner => None,
@@ -77,17 +76,17 @@ impl Principal {
         }
     }
 
-    /// Whether a run of this plan exists for it.
+    /// Whether the principal may see a run of this plan.
     pub fn may_see(&self, plan: &RunPlan) -> bool {
         self.name().is_none_or(|name| plan.asked_by.as_deref() == Some(name))
     }
 
-    /// Whose runs exist for it.
+    /// The runs that the principal may see.
     pub(crate) fn whose(&self) -> RunScope<'_> {
         self.name().map_or(RunScope::All, RunScope::Principal)
     }
 
-    /// What its own runs may cost in a day, where that has a limit.
+    /// The principal's daily budget, if it has one.
     pub(crate) fn day_limit(&self) -> Option<DayLimit> {
         let Self::TokenHolder(grant) = self else { return None };
         Some(DayLimit {
@@ -98,7 +97,7 @@ impl Principal {
         })
     }
 
-    /// Refuses whoever is not the owner.
+    /// Fails for any principal but the owner.
     pub fn check_owner(&self) -> Result<(), Failure> {
         match self {
             Self::Owner => Ok(()),
@@ -109,14 +108,14 @@ impl Principal {
         }
     }
 
-    /// Refuses wishes that are the owner's alone: a run that may cost more than `budget`, the setting in force, and files
-    /// in the owner's folder, which no holder could read.
-    pub(crate) fn check_wishes(&self, request: &RunRequest, budget: PicoUsd) -> Result<(), Failure> {
+    /// Fails for a request that only the owner may make: a budget above `budget`, the setting in force, or files in the
+    /// owner's folder, which no token holder could read.
+    pub(crate) fn check_request(&self, request: &RunRequest, budget: PicoUsd) -> Result<(), Failure> {
         if *self == Self::Owner {
             return Ok(());
         }
-        if let Some(wished) = request.budget.filter(|wished| *wished > budget) {
-            let message = format!("a budget of {wished} is above the owner's setting, which allows {budget}");
+        if let Some(asked) = request.budget.filter(|asked| *asked > budget) {
+            let message = format!("a budget of {asked} is above the owner's setting, which allows {budget}");
             return Err(Failure::new(Code::Budget, message).with_next(Next::BudgetOfAtMost(budget)));
         }
         if request.files == Some(true) {
@@ -127,7 +126,7 @@ impl Principal {
         Ok(())
     }
 
-    /// Refuses what was not granted.
+    /// Fails if the principal lacks this scope.
     pub fn check(&self, scope: Scope) -> Result<(), Failure> {
         match self {
             Self::TokenHolder(grant) if !grant.scopes.iter().any(|granted| granted.allows(scope)) => {

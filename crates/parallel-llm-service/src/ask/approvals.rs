@@ -1,8 +1,8 @@
-//! The users' approvals that are waited for, where a caller comes back with the decision in a call of its own.
+//! Approvals that users have yet to give, for callers that bring the decision in a second call.
 //!
-//! What such a call brings is hostile until shown otherwise. What always holds: an approval is for one call of one
-//! principal with the same arguments, for one amount, once, and only for a while; whatever else comes back approves
-//! nothing. The caller carries a random word and nothing else, so there is nothing in it to forge.
+//! The second call is untrusted. What always holds: an approval is for one call of one principal with the same
+//! arguments, for one amount, once, and for a limited time; anything else approves nothing. The caller carries only a
+//! random token, so there is nothing to forge.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,77 +14,77 @@ use tokio::time::Instant;
 use super::order::{Decision, Excess};
 use crate::access::Principal;
 
-/// How long a user may take to decide: a coffee, not a night in which prices change.
+/// The longest time a user may take to decide: long enough for a coffee, too short for prices to change.
 pub const DECISION_MAX: Duration = Duration::from_secs(10 * 60);
-/// Approvals that are waited for at once. Beyond it the oldest is forgotten, and can be asked for again.
+/// The most open approvals. Beyond it the oldest is dropped, and can be asked for again.
 const OPEN_MAX: usize = 256;
-/// Random bytes of the word: nobody guesses one within its ten minutes.
-const WORD_BYTES: usize = 32;
+/// Random bytes of the token: too many to guess within its ten minutes.
+const TOKEN_BYTES: usize = 32;
 
-/// A call as far as an approval is bound to it: who makes it, and everything it says.
+/// Hash of the principal and all arguments of a call, to which an approval is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(blake3::Hash);
 
-/// The approvals that are waited for, asked and given on behalf of one principal.
+/// Open approvals, requested and redeemed by one principal.
 #[derive(Clone)]
 pub struct Approvals {
     pub(crate) all: OpenApprovals,
     pub(crate) principal: Principal,
 }
 
-/// Those of all principals of one process.
+/// The open approvals of all principals of the process.
 pub(crate) type OpenApprovals = Arc<Mutex<VecDeque<Open>>>;
 
-/// One of them. The word itself is kept nowhere.
+/// An open approval. The token itself is not stored.
 pub(crate) struct Open {
-    word: blake3::Hash,
+    token: blake3::Hash,
     call: Fingerprint,
     excess: Excess,
     until: Instant,
 }
 
-/// The word a call brings is none of this process for this very call, or not any more. Which of these it is, is not told.
+/// The token is unknown, belongs to another call, or has expired. The error does not tell which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownApproval;
 
 impl Approvals {
-    /// What an approval of this call is bound to. What is equal has to be written equally: maps in order of their keys.
+    /// The fingerprint of a call. Equal calls must serialize equally: maps in the order of their keys.
     pub fn fingerprint(&self, call: &impl Serialize) -> Fingerprint {
         let mut hasher = blake3::Hasher::new();
-        // Not by way of a text, which may be as long as all attachments.
+        // Hashed as it is written: the text may be as long as all attachments.
         serde_json::to_writer(&mut hasher, &(self.principal.name(), call))
             .expect("it is plain data with string keys, and hashing cannot fail");
         Fingerprint(hasher.finalize())
     }
 
-    /// The word to come back with. `None` where the system gives no random bytes; then nobody is asked that way.
+    /// Opens an approval and returns its token. `None` if the system gives no random bytes; then the user cannot be
+    /// asked this way.
     pub fn ask(&self, call: Fingerprint, excess: Excess) -> Option<String> {
-        let mut bytes = [0; WORD_BYTES];
+        let mut bytes = [0; TOKEN_BYTES];
         getrandom::fill(&mut bytes).ok()?;
-        let word = blake3::Hash::from_bytes(bytes).to_hex().to_string();
+        let token = blake3::Hash::from_bytes(bytes).to_hex().to_string();
         let until = Instant::now() + DECISION_MAX;
         let mut open = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() == OPEN_MAX {
             open.pop_front();
         }
-        open.push_back(Open { word: blake3::hash(word.as_bytes()), call, excess, until });
-        Some(word)
+        open.push_back(Open { token: blake3::hash(token.as_bytes()), call, excess, until });
+        Some(token)
     }
 
-    /// What the user decided on this call, by the word it brings. Without a decision the question stays open, and is
-    /// asked anew.
+    /// The user's decision on this call. Without a decision the approval stays open, and the user is asked again.
     pub fn redeem(
         &self,
         call: Fingerprint,
-        word: &str,
+        token: &str,
         approves: Option<bool>,
     ) -> Result<Option<Decision>, UnknownApproval> {
-        let word = blake3::hash(word.as_bytes());
+        let token = blake3::hash(token.as_bytes());
         let mut open = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|open| open.until > Instant::now());
-        // Hashes are compared in constant time, and a word that somebody else brings stays good for its own call.
+        // `blake3::Hash` compares in constant time. A token brought by another call stays valid for its own.
         let at =
-            open.iter().position(|open| open.word == word && open.call == call).ok_or(UnknownApproval)?;
+            open.iter().position(|open| open.token == token && open.call == call).ok_or(UnknownApproval)?;
         let Some(approves) = approves else { return Ok(None) };
         let Open { excess, .. } = open.remove(at).ok_or(UnknownApproval)?;
         Ok(Some(if approves { Decision::Approved(excess) } else { Decision::Declined(excess) }))
@@ -122,22 +122,22 @@ mod tests {
     #[test]
     fn an_approval_is_for_one_call_once() {
         let approvals = of_owner();
-        let word = approvals.ask(call("p"), EXCESS).unwrap();
+        let token = approvals.ask(call("p"), EXCESS).unwrap();
         let unknown = Err(UnknownApproval);
-        assert_eq!(approvals.redeem(call("q"), &word, Some(true)), unknown, "another question");
+        assert_eq!(approvals.redeem(call("q"), &token, Some(true)), unknown, "another question");
         let holder = of_holder(&approvals);
         let theirs = holder.fingerprint(&("process_prompt", "p"));
-        assert_eq!(holder.redeem(theirs, &word, Some(true)), unknown, "another principal");
-        let flipped = word.replace(&word[10..11], if &word[10..11] == "0" { "1" } else { "0" });
+        assert_eq!(holder.redeem(theirs, &token, Some(true)), unknown, "another principal");
+        let flipped = token.replace(&token[10..11], if &token[10..11] == "0" { "1" } else { "0" });
         assert_eq!(approvals.redeem(call("p"), &flipped, Some(true)), unknown, "tampered with");
         let elsewhere = of_owner().ask(call("p"), EXCESS).unwrap();
         assert_eq!(approvals.redeem(call("p"), &elsewhere, Some(true)), unknown, "another process's");
-        assert_eq!(approvals.redeem(call("p"), &word, None), Ok(None), "nothing is decided");
-        let first = approvals.redeem(call("p"), &word, Some(true));
+        assert_eq!(approvals.redeem(call("p"), &token, None), Ok(None), "nothing is decided");
+        let first = approvals.redeem(call("p"), &token, Some(true));
         assert_eq!(first, Ok(Some(Decision::Approved(EXCESS))));
-        assert_eq!(approvals.redeem(call("p"), &word, Some(true)), unknown, "a second time");
-        let word = approvals.ask(call("p"), EXCESS).unwrap();
-        let declined = approvals.redeem(call("p"), &word, Some(false));
+        assert_eq!(approvals.redeem(call("p"), &token, Some(true)), unknown, "a second time");
+        let token = approvals.ask(call("p"), EXCESS).unwrap();
+        let declined = approvals.redeem(call("p"), &token, Some(false));
         assert_eq!(declined, Ok(Some(Decision::Declined(EXCESS))));
     }
 
@@ -145,9 +145,9 @@ mod tests {
     async fn a_user_may_take_ten_minutes_to_decide_and_no_longer() {
         let approvals = of_owner();
         let decided_after_ms = async |ms| {
-            let word = approvals.ask(call("p"), EXCESS).unwrap();
+            let token = approvals.ask(call("p"), EXCESS).unwrap();
             tokio::time::advance(Duration::from_millis(ms)).await;
-            approvals.redeem(call("p"), &word, Some(true))
+            approvals.redeem(call("p"), &token, Some(true))
         };
         assert_eq!(decided_after_ms(599_990).await, Ok(Some(Decision::Approved(EXCESS))));
         assert_eq!(decided_after_ms(600_010).await, Err(UnknownApproval));

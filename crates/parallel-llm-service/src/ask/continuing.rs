@@ -1,6 +1,6 @@
-//! Continuing a run: one that was interrupted, one that lacks a seat, or one that is to have another text.
+//! Continuing a run that was interrupted, lacks seats, or needs another text.
 //!
-//! Nothing it has is asked for again, whatever is wished for.
+//! Whatever the request, no answer that the run has is asked for again.
 
 use std::time::Duration;
 
@@ -19,31 +19,30 @@ use super::plan::Planner;
 use super::quote::{Quote, Resolved};
 use crate::runs::{KnownRun, RunHandle};
 
-/// How long the end of a run is waited for that has its answer: longer than it is asked what lost requests cost. Seats
-/// that are waited for may take longer, which is worth being told.
+/// The longest wait for the end of a run that has its answer: longer than the requests for the cost of lost calls take.
+/// Seats that are still answering may take longer; then the caller is told so.
 const CLOSING_MAX: Duration = Duration::from_secs(12);
 
-/// What is wanted of a run that is at a stand.
+/// What to do with a run that has stopped.
 #[derive(Clone, Debug)]
 pub enum Continuation {
-    /// An answer: its seats without one are asked. Those sent and never heard of are asked again only where `resend`
-    /// says so, because they may have been paid.
+    /// Complete it: ask its seats without an answer. Seats whose request was sent without a known end are asked again
+    /// only with `resend`, because they may have been paid.
     Resume {
-        /// Whether to pay a second time for what may have been paid.
+        /// Whether to risk paying a second time for such seats.
         resend: bool,
-        /// The most this part may cost besides what the run has cost so far; what is left of the run's own budget where
-        /// `None`.
+        /// The most that this part may cost; `None` for the rest of the run's own budget.
         budget: Option<PicoUsd>,
     },
-    /// The answers of further models (`request.models`), and a text of all of them.
+    /// Ask further models (`request.models`) and make a text of all answers.
     Add(RunRequest),
-    /// Another text of the answers it has, with the synthesizer and the strategy of the request.
+    /// Make another text of the existing answers, with the synthesizer and strategy of the request.
     Rewrite(RunRequest),
 }
 
 impl Continuation {
-    /// What of it may be more than the principal is allowed.
-    fn wishes(&self) -> RunRequest {
+    /// The parts of the request that the principal may not be allowed.
+    fn restricted(&self) -> RunRequest {
         let files = match self {
             Self::Resume { .. } => None,
             Self::Add(request) | Self::Rewrite(request) => request.files,
@@ -51,7 +50,7 @@ impl Continuation {
         RunRequest { budget: self.budget(), files, ..RunRequest::default() }
     }
 
-    /// The most this part may cost, where that is said.
+    /// The most that this part may cost, if the caller set it.
     pub const fn budget(&self) -> Option<PicoUsd> {
         match self {
             Self::Resume { budget, .. } => *budget,
@@ -59,7 +58,7 @@ impl Continuation {
         }
     }
 
-    /// The same with this much to spend.
+    /// The same continuation with this budget.
     #[must_use]
     pub fn within(self, budget: PicoUsd) -> Self {
         let richer = |request| RunRequest { budget: Some(budget), ..request };
@@ -72,13 +71,13 @@ impl Continuation {
 }
 
 impl Asking {
-    /// What continuing a run comes to, for whoever asks for that very run or for its question again.
+    /// The quote for continuing a run, named by its id or found by its question.
     pub(super) async fn resolve_continuation(
         &self,
         name: &str,
         continuation: Continuation,
     ) -> Result<Quote, Failure> {
-        self.planner.principal.check_wishes(&continuation.wishes(), self.planner.settings().budget)?;
+        self.planner.principal.check_request(&continuation.restricted(), self.planner.settings().budget)?;
         let is_resume = matches!(continuation, Continuation::Resume { .. });
         let (run, is_open) = match self.history.seek(name).await? {
             KnownRun::Live(handle) if is_resume && handle.is_wanted() && handle.with_run(is_undecided) => {
@@ -117,7 +116,7 @@ impl Asking {
         self.live.get().await?.reopen(run, reopening, self.history.output_dir.clone()).await
     }
 
-    /// What is wanted, resolved; it may cost more than it is allowed to. Fails where there is nothing to be had of the run.
+    /// The resolved part, which may still exceed its budget. Fails if nothing can be gained from the run.
     async fn part(&self, run: &Run, continuation: &Continuation) -> Result<Reopening, Failure> {
         check(run, continuation)?;
         match continuation {
@@ -128,8 +127,8 @@ impl Asking {
         }
     }
 
-    /// Fails where those that this part asks have no key: new seats and a synthesizer that was named each, of the earlier
-    /// seats and of the other synthesizers all. What was paid for is not fused by choosing one answer of it.
+    /// Fails if callers of this part lack a key: any new seat and the named synthesizer, or all of the earlier seats or
+    /// of the other synthesizers. Without a synthesizer, paid answers would be reduced to one of them.
     async fn check_part(
         &self,
         run: &Run,
@@ -150,29 +149,29 @@ impl Asking {
         fitness::check_keys(providers, &[], &fusing(run, reopening)).await
     }
 
-    /// A run of this process that has its answer, and whether it is still under way.
+    /// A run of this process, and whether it is still in progress.
     async fn ended(&self, handle: &RunHandle) -> Result<(Run, bool), Failure> {
-        // Its answer may have been told a moment ago, and its end not yet; and one that was given up is about to end.
+        // The run may have been decided a moment ago but not closed; a run that was given up is about to close.
         if handle.with_run(Run::is_decided) || !handle.is_wanted() {
             let _ = timeout(CLOSING_MAX, handle.closed()).await;
         }
         Ok(if handle.is_closed() { (self.durable(handle).await?, false) } else { (handle.snapshot(), true) })
     }
 
-    /// A run that is over here as far as it can be continued: what is shown of it may not all be written.
+    /// A closed run as far as it is stored: the store may lack events that the handle shows.
     async fn durable(&self, handle: &RunHandle) -> Result<Run, Failure> {
         if handle.with_run(|run| run.plan.store) != StoreMode::Full {
             return Ok(handle.snapshot());
         }
         let mut run = self.history.read(handle.id()).await?.run;
-        // The store may not know yet that nobody writes it any more.
+        // The store may not know yet that the writer has ended.
         run.interrupt();
         Ok(run)
     }
 }
 
 impl Planner {
-    /// A further part of a run, resolved; it may cost more than it is allowed to.
+    /// A further part of a run, resolved; it may still exceed its budget.
     async fn part(&self, run: &Run, request: &RunRequest) -> Result<Reopening, Failure> {
         let providers = &self.lists.providers;
         fitness::check_reach(providers, &self.principal, request)?;
@@ -188,28 +187,28 @@ impl Planner {
     }
 }
 
-/// Whether its answer is still to come.
+/// Whether the answer is still to come.
 fn is_undecided(run: &Run) -> bool {
     !run.is_decided() && !run.closed
 }
 
-/// Whether nothing is missing but a text of the answers there are: nobody could make one, or the run was given up before.
+/// Whether only the text is missing: no synthesizer succeeded, or the run was given up.
 fn lacks_text(run: &Run) -> bool {
     let Some(outcome) = &run.outcome else { return false };
     let why = outcome.unfused.as_ref().or(outcome.failure.as_ref()).map(|why| why.code);
     let has_answers = run.seats.iter().any(|seat| seat.answer.is_some());
-    // Answers that were voted on or checked would come to the same once more.
+    // A second vote or check of the same answers would have the same result.
     has_answers && why.is_some_and(|code| !matches!(code, Code::NoMajority | Code::CheckFailed))
 }
 
-/// Whether there is anything to be had of the run.
+/// Fails if nothing can be gained from continuing the run.
 fn check(run: &Run, continuation: &Continuation) -> Result<(), Failure> {
     let id = run.plan.run_id;
     if run.status == RunStatus::Running {
         return Err(still_running(run));
     }
     if run.plan.store != StoreMode::Full {
-        let message = format!("the texts of run {id} were not kept, so it cannot be gone on with");
+        let message = format!("the texts of run {id} were not kept, so it cannot be continued");
         return Err(Failure::new(Code::Usage, message).with_next(Operation::KeepTexts));
     }
     match continuation {
@@ -236,8 +235,8 @@ fn still_running(run: &Run) -> Failure {
         .with_next(Operation::WaitForRun)
 }
 
-/// Asks the seats without an answer. Where the newest part was decided, another text is made by its synthesizers, also where no
-/// seat is left to ask and nobody could make one.
+/// Asks the seats without an answer. If the newest part was decided, its synthesizers make another text, also with no
+/// seat left to ask.
 fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
     let is_open = |view: &SeatView| match view.status {
         SeatStatus::Unknown => resend,
@@ -261,7 +260,7 @@ fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
     Reopening::again(&run.plan, ask, run.chain())
 }
 
-/// The synthesizers that this part may ask: none where there is one answer at most, or where one has written already.
+/// The synthesizers that this part may ask: none for fewer than two answers, or if one has written already.
 fn fusing<'a>(run: &'a Run, reopening: &'a Reopening) -> Vec<&'a Seat> {
     let is_given = |seat: &SeatView| {
         seat.answer.is_some()

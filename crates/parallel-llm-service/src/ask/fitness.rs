@@ -1,4 +1,4 @@
-//! Whether those on a plan can be asked: who has a key, and what their providers cannot do.
+//! Whether the seats and synthesizers of a plan can be asked: their keys, and what their providers cannot do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,8 @@ use crate::access::Principal;
 use crate::models::providers::Providers;
 use parallel_llm_settings::settings::{EffectiveValue, Origin, Settings};
 
-/// What of a plan was typed in this call, and so is refused where it cannot be; the rest fails its own seat.
+/// The parts of a plan that this call names. They are refused if they cannot be asked; any other part fails its own
+/// seat.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Typed {
     panel: bool,
@@ -26,22 +27,21 @@ impl Typed {
         Self { panel: request.models.is_some(), synthesizer: request.synthesizer.is_some() }
     }
 
-    /// The places of the plan that were typed. A synthesizer given by hand is the first of its chain.
-    pub(crate) fn places(self, plan: &RunPlan) -> Vec<&Seat> {
+    /// The seats and synthesizers that the call names. A named synthesizer is the first of its chain.
+    pub(crate) fn seats(self, plan: &RunPlan) -> Vec<&Seat> {
         let seats = if self.panel { plan.seats.as_slice() } else { &[] };
         seats.iter().chain(plan.synthesizers.iter().take(usize::from(self.synthesizer))).collect()
     }
 }
 
-/// Fails where one of these typed places has no key, and where none of these seats has one. Said before a run is
-/// begun.
+/// Fails if any of the named seats lacks a key, or if all of `seats` do, before the run begins.
 pub(super) async fn check_keys(
     providers: &Providers,
     typed: &[&Seat],
     seats: &[&Seat],
 ) -> Result<(), Failure> {
-    let places = typed.iter().chain(seats);
-    let ids: BTreeSet<&ProviderId> = places.map(|seat| &seat.model.provider).collect();
+    let all = typed.iter().chain(seats);
+    let ids: BTreeSet<&ProviderId> = all.map(|seat| &seat.model.provider).collect();
     let checks = ids.into_iter().map(|id| async move { Some((id, providers.check_key(id).await.err()?)) });
     let keyless: BTreeMap<&ProviderId, Failure> = join_all(checks).await.into_iter().flatten().collect();
     let failure = |seat: &&Seat| keyless.get(&seat.model.provider);
@@ -50,8 +50,8 @@ pub(super) async fn check_keys(
     refused.or_else(|| seats.first().and_then(failure).filter(|_| all())).cloned().map_or(Ok(()), Err)
 }
 
-/// Fails where somebody other than the owner names a provider that the owner has not set up. A server that is only
-/// presumed to be on this machine may be anything that listens there, and is not for others to call.
+/// Fails if a principal other than the owner names a provider that the owner has not set up. A local server that is
+/// only presumed may be any program that listens there.
 pub(super) fn check_reach(
     providers: &Providers,
     principal: &Principal,
@@ -73,16 +73,16 @@ pub(super) fn check_reach(
     }
 }
 
-/// Fails where a typed seat's provider has no way to be sent a file of the question. A seat from the settings is
-/// left out of the asking by itself.
+/// Fails if the provider of a named seat cannot take a file of the question. A seat from the settings is skipped
+/// instead.
 pub(super) fn check_inputs(providers: &Providers, plan: &RunPlan, typed: Typed) -> Result<(), Failure> {
     let seats = plan.seats.iter().filter(|_| typed.panel);
     let mut asked = seats.filter_map(|seat| providers.find(&seat.model.provider));
     asked.try_for_each(|provider| provider.dialect.check_inputs(&provider.id, &plan.messages))
 }
 
-/// Fails where this call wants more answers to be waited for than the panel can give. The settings may, because they
-/// are for other panels, too: that is a warning, because all seats are waited for then.
+/// Fails if this call waits for more answers than the panel has seats. The same value from the settings, which serve
+/// other panels too, is a warning: all seats are waited for.
 pub(super) fn check_wait(settings: &Settings, plan: &RunPlan) -> Result<Option<Warning>, Failure> {
     let Wait::Seats { count } = plan.wait else { return Ok(None) };
     let seats = plan.seats.len();
@@ -98,16 +98,16 @@ pub(super) fn check_wait(settings: &Settings, plan: &RunPlan) -> Result<Option<W
     Ok(Some(Warning { code: Code::SettingsInvalid, message, next }))
 }
 
-/// What is asked for and some provider of these places cannot do; each list comes with what its places are called.
+/// Warnings for requested features that a provider of these seats lacks; each list has the name of its kind.
 pub(super) fn inabilities(
     providers: &Providers,
     routing: &Routing,
-    places: [(&str, &[Seat]); 2],
+    groups: [(&str, &[Seat]); 2],
 ) -> Vec<Warning> {
-    INABILITIES.iter().filter_map(|inability| inability.warning(routing, places, providers)).collect()
+    INABILITIES.iter().filter_map(|inability| inability.warning(routing, groups, providers)).collect()
 }
 
-/// Something that can be asked for and that some providers have no word for.
+/// A feature that some providers lack.
 struct Inability {
     is_met: fn(&Routing, &Seat, &Dialect) -> bool,
     message: &'static str,
@@ -117,7 +117,7 @@ struct Inability {
 const INABILITIES: &[Inability] = &[
     Inability {
         is_met: |routing, _, dialect| routing.is_private() && !dialect.routes,
-        message: "only a router can be told what may be kept of a question; these are asked under their providers' own terms",
+        message: "only a router accepts limits on what is kept of a question; these are asked under their providers' own terms",
         next: &[Advice::AskThroughRouter, Advice::LeaveModelsOut, Advice::ReadProvidersTerms],
     },
     Inability {
@@ -131,14 +131,14 @@ impl Inability {
     fn warning(
         &self,
         routing: &Routing,
-        places: [(&str, &[Seat]); 2],
+        groups: [(&str, &[Seat]); 2],
         providers: &Providers,
     ) -> Option<Warning> {
         let is_met = |seat: &&Seat| {
             let provider = providers.find(&seat.model.provider);
             provider.is_some_and(|provider| (self.is_met)(routing, seat, &provider.dialect))
         };
-        let names = places.into_iter().flat_map(|(kind, seats)| {
+        let names = groups.into_iter().flat_map(|(kind, seats)| {
             seats.iter().filter(is_met).map(move |seat| format!("{kind} {} (`{}`)", seat.number, seat.model))
         });
         let names: Vec<String> = names.collect();

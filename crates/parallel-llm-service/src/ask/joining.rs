@@ -1,4 +1,4 @@
-//! Asking what another has asked already: the run is waited for, and continued here where the other leaves it.
+//! Joining a run of the same question: it is followed, and continued here if its process gives it up.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use tokio::task::AbortHandle;
 
 use super::Asking;
 use crate::runs::files::{self, Folder};
-use crate::runs::handle::Heirship;
+use crate::runs::handle::Takeover;
 use crate::runs::history::Held;
-use crate::runs::relay::{Relay, Seen, is_past};
+use crate::runs::relay::{Polled, Relay, is_outdated};
 use crate::runs::{PastRun, RunHandle};
 
 impl Asking {
-    /// A hold on the run for one who asks the same: its files are written to the output folder of this process too,
-    /// where they are not there or on their way. Where whoever does it gives it up or is gone, this process continues it,
-    /// and that part may cost as much as `budget`.
+    /// A handle on the run for a caller that asks the same. Its files are written to this process's output folder too,
+    /// unless they are there or on their way. If its process gives it up or ends, this process continues it, and that
+    /// part may cost up to `budget`.
     pub(super) async fn join(&self, mut past: PastRun, budget: PicoUsd) -> Result<RunHandle, Failure> {
         let id = past.run.plan.run_id;
         let base = self.history.output_dir.clone();
@@ -30,7 +30,7 @@ impl Asking {
         };
         let is_over = past.run.closed || matches!(past.run.status, RunStatus::Interrupted);
         if !is_over && past.run.status == RunStatus::Cancelled {
-            // Somebody else's word: whoever asks now waits for what it comes to.
+            // Another caller cancelled it: the present caller still waits for the result.
             past.run = Run { status: RunStatus::Running, outcome: None, decided_ms: None, ..past.run };
         }
         let Held { hub, tasks, files, calibration, writer } = past.hold(folder);
@@ -39,56 +39,56 @@ impl Asking {
         }
         let handle = RunHandle::elsewhere(Arc::clone(&hub), calibration, files, tasks);
         if !is_over {
-            let heirship = handle.heirship();
+            let takeover = handle.takeover();
             let relay = Relay { store: Arc::clone(&self.history.store), id, hub };
-            let following = Following { asking: self.clone(), relay, heirship, writer, budget };
-            // It goes on without its caller: a run belongs to nobody who asked for it.
+            let following = Following { asking: self.clone(), relay, takeover, writer, budget };
+            // Following outlives its caller: a run belongs to nobody who asked for it.
             self.live.get().await?.beside(following.follow());
         }
         Ok(handle)
     }
 }
 
-/// Follows a run of another principal for somebody who asked the same, and takes it up where the other gave it up or is
-/// gone.
+/// Follows a run of another process for a caller that asked the same, and takes it over if that process gives it up or
+/// ends.
 struct Following {
     asking: Asking,
     relay: Relay,
-    heirship: Heirship,
-    /// What writes its files here until this process does the run.
+    takeover: Takeover,
+    /// Writes its files here until this process takes the run over.
     writer: Option<AbortHandle>,
     budget: PicoUsd,
 }
 
 impl Following {
-    /// Boxed, because what takes the run up may come to follow it again.
+    /// Boxed, because the takeover may end in following the run again.
     fn follow(self) -> BoxFuture<'static, ()> {
-        Box::pin(self.until_it_is_over())
+        Box::pin(self.run())
     }
 
-    async fn until_it_is_over(self) {
+    async fn run(self) {
         let relay = &self.relay;
-        while self.heirship.is_wanted() && !relay.is_closed() {
-            let look = match relay.next().await {
-                Some(Seen::Look(look)) => look,
-                Some(Seen::Nothing) => return relay.hub.lose(),
+        while self.takeover.is_wanted() && !relay.is_closed() {
+            let progress = match relay.next().await {
+                Some(Polled::Progress(progress)) => progress,
+                Some(Polled::Purged) => return relay.hub.lose(),
                 None => continue,
             };
-            if look.events.is_empty() && !look.interrupted {
-                relay.bring(*look);
+            if progress.events.is_empty() && !progress.interrupted {
+                relay.pass_on(*progress);
                 continue;
             }
-            // The run's status says whether its caller has left it: that is not passed on.
+            // A cancel by the other caller is not passed on to this one.
             let Ok(past) = self.asking.history.read(relay.id).await else { continue };
             match past.run.status {
-                RunStatus::Interrupted => return self.take_up(past.run).await,
-                RunStatus::Cancelled if past.run.closed => return self.take_up(past.run).await,
-                // What is paid for anyway is still being read: its end is near, and whatever comes is taken.
+                RunStatus::Interrupted => return self.take_over(past.run).await,
+                RunStatus::Cancelled if past.run.closed => return self.take_over(past.run).await,
+                // Replies that are paid for anyway are still being read: the end is near, and every result is used.
                 RunStatus::Cancelled => {}
-                // Somebody has left it, and somebody else continues it: that it was left is not passed on either.
-                _ if is_past(&look, &past.run) => relay.hub.renew(past.run),
+                // One process gave it up and another continues it; this is not passed on either.
+                _ if is_outdated(&progress, &past.run) => relay.hub.renew(past.run),
                 _ => {
-                    if relay.bring(*look) {
+                    if relay.pass_on(*progress) {
                         return relay.hub.lose();
                     }
                 }
@@ -98,23 +98,24 @@ impl Following {
     }
 
     /// Continues the run in this process.
-    async fn take_up(self, mut left: Run) {
+    async fn take_over(self, mut left: Run) {
         let hub = self.relay.hub;
-        let heir = match self.asking.take_up(self.relay.id, self.budget).await {
-            Ok(heir) => heir,
+        let successor = match self.asking.take_over(self.relay.id, self.budget).await {
+            Ok(handle) => handle,
             Err(failure) => {
-                let warning = Warning::of("the run was left, and could not be gone on with", &failure);
+                let warning =
+                    Warning::of("the run was given up elsewhere, and could not be continued here", &failure);
                 Arc::make_mut(&mut left.plan).warnings.push(warning);
                 hub.renew(left);
                 return hub.lose();
             }
         };
-        // From here on they are written by whoever does the run.
+        // From here on, the new run writes the files.
         self.writer.iter().for_each(AbortHandle::abort);
-        self.heirship.pass_to(heir.clone());
-        let (run, mut watch) = heir.watch();
+        self.takeover.pass_to(successor.clone());
+        let (run, mut watch) = successor.watch();
         hub.renew(run);
-        let mut over = std::pin::pin!(heir.closed());
+        let mut over = std::pin::pin!(successor.closed());
         loop {
             tokio::select! {
                 biased;
@@ -122,8 +123,8 @@ impl Following {
                 () = &mut over => break,
             }
         }
-        hub.renew(heir.snapshot());
-        if !heir.is_closed() {
+        hub.renew(successor.snapshot());
+        if !successor.is_closed() {
             hub.lose();
         }
     }

@@ -1,4 +1,4 @@
-//! Asking: what a question may cost, beginning it, and continuing a run. What all of it comes to is a run under way.
+//! Asking: quotes, new runs and continued runs.
 
 mod approvals;
 mod continuing;
@@ -33,7 +33,7 @@ pub use plan::Question;
 pub use quote::{Quote, QuotedCost};
 pub use waiting::{CLIENT_TIMEOUT_UNKNOWN, Shutdown, Waiting};
 
-/// Questions and further parts of runs, for one principal.
+/// Asks questions and continues runs, for one principal.
 #[derive(Clone)]
 pub struct Asking {
     pub(crate) planner: Planner,
@@ -42,40 +42,39 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Begins a run. Whatever is wrong is said here, before anything is paid. Where the same question is being answered
-    /// already, or was asked under the same idempotency key, that run is given instead.
+    /// Begins a run. Fails before anything is paid. If the same question is in progress, or was asked with the same
+    /// idempotency key, returns that run.
     pub async fn ask(&self, question: Question) -> Result<RunHandle, Failure> {
-        // Boxed, because every door holds what a question waits in, and a plan is large.
+        // Boxed, because every door holds this future, and a plan is large.
         Box::pin(async { self.quote(question).await?.begin().await }).await
     }
 
-    /// Says what a question may cost, without beginning it. Fails where it cannot be asked whatever it costs.
+    /// The quote of a question. Fails if it cannot be asked at any cost.
     pub async fn quote(&self, question: Question) -> Result<Quote, Failure> {
         self.planner.principal.check(Scope::Ask)?;
         let cache_ms = question.cache_ms;
         if cache_ms.is_some() {
-            // What is in the history is read.
+            // A cached answer is read from the history.
             self.planner.principal.check(Scope::Read)?;
         }
         let plan = self.planner.plan(question).await?;
         Ok(Quote::new(self, Resolved::Ask { plan: Box::new(plan), cache_ms }))
     }
 
-    /// Continues a run. Whatever is wrong is said before anything is paid.
+    /// Continues a run. Fails before anything is paid.
     pub async fn continue_run(&self, name: &str, continuation: Continuation) -> Result<RunHandle, Failure> {
         self.quote_continuation(name, continuation).await?.begin().await
     }
 
-    /// Says what continuing a run may cost, without beginning it. Fails where it cannot be continued whatever it costs.
+    /// The quote for continuing a run. Fails if it cannot be continued at any cost.
     pub async fn quote_continuation(&self, name: &str, continuation: Continuation) -> Result<Quote, Failure> {
-        // The answers it has are given too.
+        // The result includes its earlier answers.
         self.planner.principal.check(Scope::Ask)?;
         self.planner.principal.check(Scope::Read)?;
         self.resolve_continuation(name, continuation).await
     }
 
-    /// Begins a run that was quoted, or gives the newest answer to the very same question, where one is wanted that is no
-    /// older than this.
+    /// Begins a quoted run, or returns the newest run of the very same question that is at most `cache_ms` old.
     pub(super) async fn begin_or_reuse(
         &self,
         plan: RunPlan,

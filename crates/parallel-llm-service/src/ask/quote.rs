@@ -1,7 +1,7 @@
-//! A quote: what something may cost, known before it is begun.
+//! Quotes: what a run or a part of one may cost, known before it begins.
 //!
-//! It is resolved once and begun once; until then nothing is paid. What always holds: none is begun whose worst case its
-//! budget does not hold.
+//! A quote is resolved once and begun once; until then nothing is paid. What always holds: a quote whose worst case
+//! exceeds its budget is not begun.
 
 use parallel_llm_engine::plan::budget;
 use parallel_llm_engine::run::Run;
@@ -10,37 +10,37 @@ use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunPlan};
 use super::Asking;
 use crate::runs::RunHandle;
 
-/// What something may cost, and what it is allowed to.
+/// A worst case and its budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuotedCost {
     /// The most it can cost, as far as prices are known.
     pub worst_case: PicoUsd,
-    /// The most it may cost: its own budget, else that of its preset, else that of the settings. Without a bound where it
-    /// is left to what a run has of its own.
+    /// The budget: its own, else that of its preset, else that of the settings. `PicoUsd::MAX` if the run's own budget
+    /// decides.
     pub budget: PicoUsd,
 }
 
-/// Something that costs money, resolved and sound, whatever it may cost.
+/// A resolved and valid question or continuation, at any cost.
 pub struct Quote {
     asking: Asking,
     resolved: Resolved,
 }
 
-/// What is quoted.
+/// The subject of a quote.
 pub(super) enum Resolved {
-    /// To wait for a run that is under way.
+    /// Wait for a run in progress.
     Join(RunHandle),
-    /// A run.
+    /// Begin a run.
     Ask {
         plan: Box<RunPlan>,
-        /// How old an answer to the very same question may be that is given instead; none is where `None`.
+        /// The greatest age of a cached answer that may be given instead; `None` for no cached answer.
         cache_ms: Option<u64>,
     },
-    /// A further part of a run.
+    /// Continue a run.
     Continue {
         run: Box<Run>,
         part: Box<Reopening>,
-        /// Without one of its own it may spend what the run has left of its.
+        /// The part's own budget; `None` for the rest of the run's.
         budget: Option<PicoUsd>,
     },
 }
@@ -50,7 +50,7 @@ impl Quote {
         Self { asking: asking.clone(), resolved }
     }
 
-    /// What it may cost.
+    /// The cost and its budget.
     pub fn cost(&self) -> QuotedCost {
         match &self.resolved {
             Resolved::Join(_) => QuotedCost { worst_case: PicoUsd::ZERO, budget: PicoUsd::MAX },
@@ -62,14 +62,14 @@ impl Quote {
         }
     }
 
-    /// Fails where it may cost more than its budget.
+    /// Fails if the worst case exceeds the budget.
     pub fn check(&self) -> Result<(), Failure> {
         let is_part = matches!(self.resolved, Resolved::Continue { .. });
         let QuotedCost { worst_case, budget } = self.cost();
         budget::check(if is_part { "this part of the run" } else { "the run" }, worst_case, budget)
     }
 
-    /// Begins it, unless it may cost more than its budget.
+    /// Begins it, or fails if the worst case exceeds the budget.
     pub async fn begin(self) -> Result<RunHandle, Failure> {
         self.check()?;
         let Self { asking, resolved } = self;
@@ -78,7 +78,7 @@ impl Quote {
                 Failure::new(Code::Busy, format!("the run {} was given up a moment ago", handle.id()))
                     .with_run(handle.id())
             }),
-            // Boxed, because the same question may be a run to continue, which is begun here too.
+            // Boxed, because the same question may be a run to continue, whose quote is begun here too.
             Resolved::Ask { plan, cache_ms } => Box::pin(asking.begin_or_reuse(*plan, cache_ms)).await,
             Resolved::Continue { run, part, budget } => asking.begin_part(*run, *part, budget).await,
         }

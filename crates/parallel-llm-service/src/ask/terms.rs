@@ -1,4 +1,4 @@
-//! What holds for a question where it says nothing, and what its principal may not have at all.
+//! A principal's defaults and daily limits, and the check of the check command.
 
 use parallel_llm_engine::plan::{DayLimit, Defaults};
 use parallel_llm_engine::request::strategy::StrategyChoice;
@@ -9,7 +9,7 @@ use super::plan::Planner;
 use crate::access::Principal;
 
 impl Planner {
-    /// What holds where this principal's request says nothing. The check command runs on the owner's machine, for the owner alone.
+    /// The defaults of this principal. The check command runs on the owner's machine, for the owner alone.
     pub(super) fn defaults(&self) -> Defaults {
         let defaults = self.settings().defaults();
         let checker = defaults.checker.filter(|_| self.may_check());
@@ -20,7 +20,7 @@ impl Planner {
         self.checks && self.principal == Principal::Owner
     }
 
-    /// Refuses a strategy that runs the check command if there is none, or if the principal may not run it.
+    /// Fails if the recipe checks answers and there is no check command or the principal may not use it.
     pub(super) fn check_checker(&self, strategy: StrategyChoice) -> Result<(), Failure> {
         let check = self.settings().check.as_ref();
         if !strategy.options.is_checked() {
@@ -35,7 +35,7 @@ impl Planner {
         }
         if !self.may_check() {
             let message =
-                format!("`{strategy}` runs the owner's check command, which is run for nobody over HTTP");
+                format!("`{strategy}` runs the owner's check command, which is not available over HTTP");
             return Err(Failure::new(Code::ScopeMissing, message).with_next(Advice::NameAnotherStrategy));
         }
         let none = || {
@@ -45,7 +45,7 @@ impl Planner {
         check.ok_or_else(none)?.check()
     }
 
-    /// What may be spent in a day by what this principal begins: its own limit, then those of the settings.
+    /// The daily limits for this principal's runs: its own first, then those of the settings.
     pub(super) fn day_limits(&self) -> Vec<DayLimit> {
         self.principal.day_limit().into_iter().chain(self.settings().defaults().limits).collect()
     }

@@ -1,8 +1,8 @@
-//! Waiting for an answer that is paid for: how long a caller waits, and what becomes of the run when it leaves.
+//! Waiting for a paid answer: early answers, and callers that leave.
 //!
-//! Most clients count from their call, so the only answer that arrives is one that comes before they give up: what there
-//! is by then is given, and the run goes on behind it. What always holds: a caller that leaves gives up its own call and
-//! nobody else's; a server that stops ends calls, and that ends no run.
+//! Most clients count their timeout from the call, so an answer must come before they give up: the caller then gets
+//! what is there, and the run goes on. What always holds: a caller that leaves gives up only its own interest; a server
+//! that stops ends calls, and that ends no run.
 
 use std::time::Duration;
 
@@ -13,46 +13,47 @@ use tokio_util::sync::CancellationToken;
 use crate::report::Report;
 use crate::runs::RunHandle;
 
-/// How long a client waits of which nothing is known: the shortest default that is in wide use.
+/// The assumed timeout of an unknown client: the shortest default in wide use.
 pub const CLIENT_TIMEOUT_UNKNOWN: Duration = Duration::from_secs(60);
-/// The part of a time limit that is used: the rest is for the way back and for clients that count from earlier.
+/// The share of a time limit that is used, in percent. The rest is for the way back, and for clients that start
+/// counting earlier.
 const SOFT_PERCENT: u32 = 85;
 
-/// When to answer at the latest, so that it arrives within this limit.
+/// The latest time to answer within this limit.
 fn soft(limit: Duration) -> Duration {
     limit * SOFT_PERCENT / 100
 }
 
-/// The end of a server. Clones are one.
+/// The shutdown of a server. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Shutdown {
-    /// Set when the server is told to stop: nothing new is taken, and calls under way are answered in time.
+    /// Set when the server is told to stop: it takes nothing new, and answers open calls in time.
     pub stop: CancellationToken,
     /// Set when it has stopped: streams end.
     pub end: CancellationToken,
-    /// How long calls under way may still wait once it is told to stop.
+    /// The longest wait of open calls after `stop`.
     soft: Duration,
 }
 
 impl Shutdown {
-    /// Of a server that waits so long for what is under way.
+    /// A shutdown that leaves open calls this long.
     pub fn new(drain: Duration) -> Self {
         Self::on(CancellationToken::new(), drain)
     }
 
-    /// The same, told to stop by this.
+    /// The same with a given `stop`.
     pub fn on(stop: CancellationToken, drain: Duration) -> Self {
         Self { stop, end: CancellationToken::new(), soft: soft(drain) }
     }
 
-    /// Returns when calls under way are to be answered with what there is.
+    /// Returns when open calls must be answered with what is there.
     async fn is_due(&self) {
         self.stop.cancelled().await;
         tokio::time::sleep(self.soft).await;
     }
 }
 
-/// One call that waits.
+/// A waiting call.
 #[derive(Clone, Debug)]
 pub struct Waiting {
     begun: Instant,
@@ -61,12 +62,12 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// A call that has just come, of a client that gives up after so long; `None` where it waits as long as it takes.
+    /// A call that begins now, of a client with this timeout; `None` for a client without one.
     pub fn new(client_timeout: Option<Duration>, shutdown: Shutdown) -> Self {
         Self { begun: Instant::now(), client_timeout, shutdown }
     }
 
-    /// Waits for the answer of a run that was begun for this call, and gives what there is when that is due. Whoever
+    /// Waits for the answer of a run begun for this call, or returns what is there when the call is due. A caller that
     /// leaves gives the run up.
     pub async fn paid_answer(&self, handle: &RunHandle, left: &CancellationToken) -> Result<Report, Failure> {
         let answer = self.answer(handle, None, left).await;
@@ -76,7 +77,7 @@ impl Waiting {
         answer
     }
 
-    /// The same for a door whose client leaves by having its answer dropped unread.
+    /// The same for a door that drops this future when its client leaves.
     pub async fn paid_answer_or_drop(&self, handle: &RunHandle) -> Report {
         let mut leaving = GiveUpOnDrop { handle, shutdown: &self.shutdown, is_answered: false };
         let report = tokio::select! {
@@ -88,24 +89,23 @@ impl Waiting {
         report
     }
 
-    /// Waits for a run's answer, at most as long as `wish` says, and gives what there is when that is due; the run goes
-    /// on either way. Fails where the client has left.
+    /// Waits for a run's answer, at most `wait_max`, and returns what is there when the call is due; the run goes on
+    /// either way. Fails if the client has left.
     pub async fn answer(
         &self,
         handle: &RunHandle,
-        wish: Option<Duration>,
+        wait_max: Option<Duration>,
         left: &CancellationToken,
     ) -> Result<Report, Failure> {
         tokio::select! {
             biased;
             () = self.has_left(left) => Err(taken_back()),
             report = handle.wait(None) => Ok(report),
-            () = self.is_due(wish) => Ok(handle.wait(Some(Instant::now())).await),
+            () = self.is_due(wait_max) => Ok(handle.wait(Some(Instant::now())).await),
         }
     }
 
-    /// Waits for what a user decides, as long as there is time for that: fails with `undecided` where it runs out, and
-    /// where the client has left.
+    /// Waits for a user's decision. Fails with `undecided` when the time is up, or if the client has left.
     pub async fn decision<T>(
         &self,
         deciding: impl Future<Output = T>,
@@ -119,12 +119,12 @@ impl Waiting {
         }
     }
 
-    /// Whether the client has left by its own word.
+    /// Whether the client cancelled the call, as opposed to a server that stops.
     pub fn is_left(&self, left: &CancellationToken) -> bool {
         left.is_cancelled() && !self.shutdown.stop.is_cancelled()
     }
 
-    /// Returns when the client has left. A server that stops ends calls too, but that is no reason to end a run.
+    /// Returns when the client has left. A stopping server cancels calls too, but that must not end a run.
     async fn has_left(&self, left: &CancellationToken) {
         left.cancelled().await;
         if !self.is_left(left) {
@@ -132,9 +132,9 @@ impl Waiting {
         }
     }
 
-    /// Returns when the caller is to be answered, whatever there is.
-    async fn is_due(&self, wish: Option<Duration>) {
-        let waits = [self.client_timeout.map(soft), wish].into_iter().flatten().min();
+    /// Returns when the caller must be answered.
+    async fn is_due(&self, wait_max: Option<Duration>) {
+        let waits = [self.client_timeout.map(soft), wait_max].into_iter().flatten().min();
         let waited = async {
             match waits.and_then(|wait| self.begun.checked_add(wait)) {
                 Some(end) => tokio::time::sleep_until(end).await,
@@ -148,7 +148,7 @@ impl Waiting {
     }
 }
 
-/// Gives a run up when it is dropped before the run was answered.
+/// Gives the run up if it is dropped before the answer.
 struct GiveUpOnDrop<'a> {
     handle: &'a RunHandle,
     shutdown: &'a Shutdown,

@@ -1,8 +1,8 @@
-//! Files that people attach by mistake: private keys, passwords and tokens, told by their names and by what they hold.
+//! Detects private keys, passwords and tokens that people attach by mistake, by name and content.
 //!
-//! What always holds: a name is judged in lower case, with the endings of copies taken off, and where a link leads as
-//! well; a file that only shows what anybody may see, such as a certificate, passes whatever its ending. Where it is not
-//! clear, it is a secret: to send one cannot be undone, and to insist takes one flag.
+//! What always holds: a name is compared in lower case, without the endings of copies, and so is the target of a link;
+//! a public file, such as a certificate, passes whatever its ending. If in doubt, a file is a secret: sending one
+//! cannot be undone, and insisting takes one flag.
 
 mod content;
 
@@ -12,15 +12,15 @@ use self::content::{holds_docker_login, holds_npm_token, is_public_pem};
 
 pub(super) use self::content::by_content;
 
-/// Endings that copies of a file have.
+/// Endings of copies of a file.
 const COPIES: &[&str] = &["~", ".bak", ".backup", ".old", ".orig", ".save", ".copy", ".swp", ".tmp"];
-/// Words by which an environment file says that it is to be filled in.
+/// Words in the names of templates of environment files.
 const TEMPLATES: &[&str] = &["example", "sample", "template"];
 
-/// Beginnings of the names of private keys of SSH.
+/// Prefixes of the names of SSH private keys.
 const SSH_KEYS: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_xmss"];
 
-/// Names that stand for a secret wherever they are.
+/// Names of secrets in any folder.
 const NAMES: &[(&str, &str)] = &[
     (".netrc", CREDENTIALS),
     ("_netrc", CREDENTIALS),
@@ -61,7 +61,7 @@ const NAMES: &[(&str, &str)] = &[
     ("wallet.dat", PRIVATE_KEY),
 ];
 
-/// Endings that stand for a secret, with the dot.
+/// Endings of secrets, with the dot.
 const ENDINGS: &[(&str, &str)] = &[
     (".p12", PRIVATE_KEY),
     (".pfx", PRIVATE_KEY),
@@ -82,13 +82,13 @@ const ENDINGS: &[(&str, &str)] = &[
     (".kubeconfig", CREDENTIALS),
 ];
 
-/// The ending of the public half of a key of SSH.
+/// The ending of an SSH public key.
 const PUBLIC: &str = ".pub";
 
-/// Endings of keys as well as of what anybody may see; what the file holds tells.
+/// Endings of both secret and public files; the content decides.
 const MIXED_ENDINGS: &[&str] = &[".pem", ".key"];
 
-/// Folders of credentials: a name in it, or every name that is not among these.
+/// Folders of credentials: either only these names are secrets, or all but these.
 const FOLDERS: &[(&str, Inside)] = &[
     (".ssh", Inside::AllBut(&["config", "known_hosts", "known_hosts.old", "authorized_keys"])),
     (".gnupg", Inside::AllBut(&["gpg.conf", "gpg-agent.conf", "dirmngr.conf", "pubring.kbx", "pubring.gpg"])),
@@ -119,13 +119,13 @@ const CREDENTIALS: &str = "credentials";
 const PASSWORDS: &str = "passwords";
 const VARIABLES: &str = "environment variables with secrets";
 
-/// Which names of a folder stand for a secret.
+/// Which names in a folder are secrets.
 enum Inside {
     Only(&'static [&'static str]),
     AllBut(&'static [&'static str]),
 }
 
-/// What the name of a file says of it, or the name of what it leads to; `None` where that is nothing.
+/// What a file seems to hold by its name or its link target; `None` if nothing secret.
 pub(super) fn by_name(path: &Path, bytes: &[u8]) -> Option<String> {
     let target = path.canonicalize().ok();
     let found = std::iter::once(path).chain(target.as_deref()).find_map(|path| name_sign(path, bytes));
@@ -165,7 +165,7 @@ fn name_sign(path: &Path, bytes: &[u8]) -> Option<&'static str> {
     None
 }
 
-/// The file's name in lower case, without what copying it has added.
+/// The file's name in lower case, without the endings of copies.
 fn original_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let mut name = name.trim();
@@ -184,12 +184,12 @@ fn is_environment(name: &str) -> bool {
     is_variant && !is_template(variant)
 }
 
-/// Whether a file of variables says that it is to be filled in.
+/// Whether the name of an environment file marks it as a template.
 pub(super) fn is_template(name: &str) -> bool {
     name.rsplit(['.', '-', '_']).next().is_some_and(|last| TEMPLATES.contains(&last))
 }
 
-/// `id_rsa`, `id_ed25519_work`, `id_ecdsa.2020`, but no word that begins so.
+/// `id_rsa`, `id_ed25519_work`, `id_ecdsa.2020`, but no longer word with such a prefix.
 fn is_ssh_key(name: &str) -> bool {
     let rest = SSH_KEYS.iter().find_map(|key| name.strip_prefix(key));
     rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))

@@ -1,7 +1,7 @@
 //! Removes keys, home folders, and user and machine names from a report for others.
 //!
-//! What always holds: no key that this program knows, no path of the home, and neither the user's nor the machine's name
-//! stands in what was cleaned.
+//! What always holds: a cleaned text contains no key known to this program, no path of the home folder, and neither the
+//! user's nor the machine's name.
 
 use std::path::Path;
 
@@ -15,9 +15,9 @@ use parallel_llm_settings::settings::{ProviderKey, Settings};
 /// Removes what identifies the user, the machine or a key.
 pub(super) struct Anonymizer {
     scrubber: Scrubber,
-    /// The home as it may be written; the longest first.
+    /// The spellings of the home folder, the longest first.
     homes: Vec<String>,
-    /// Names, and what stands in their places.
+    /// Names and their replacements.
     names: Vec<(String, &'static str)>,
 }
 
@@ -34,7 +34,7 @@ impl Anonymizer {
         let of_home = home.and_then(Path::file_name).and_then(|name| name.to_str()).map(str::to_owned);
         let users = host.user.clone().into_iter().chain(of_home).map(|name| (name, "<user>"));
         let host = system::host();
-        // The machine may be told with its domain, and without.
+        // The host name may appear with its domain or without.
         let short = host.as_deref().and_then(|host| host.split_once('.')).map(|(short, _)| short.to_owned());
         let hosts = host.into_iter().chain(short).map(|name| (name, "<host>"));
         Self {
@@ -44,7 +44,7 @@ impl Anonymizer {
         }
     }
 
-    /// A text without all that.
+    /// A cleaned text.
     pub(super) fn text(&self, text: &str) -> String {
         let without_home = self.homes.iter().fold(text.to_owned(), |text, home| text.replace(home, "~"));
         let without_keys = self.scrubber.scrub(&without_home);
@@ -64,7 +64,7 @@ impl Anonymizer {
     }
 }
 
-/// A home as it is named, and as it is reached where links lead to it. The root of everything is nobody's home.
+/// The home folder as named, and as resolved through links. The root is nobody's home.
 fn written(home: &Path) -> Vec<String> {
     let reached = home.canonicalize().ok();
     let paths = [Some(home.to_owned()), reached].into_iter().flatten();
@@ -75,7 +75,7 @@ fn written(home: &Path) -> Vec<String> {
     texts
 }
 
-/// The text with a mark for each place where this stands as a word of its own, in any case.
+/// Replaces a name by a mark where it stands as a word of its own, in any case.
 fn without_word(text: &str, name: &str, mark: &str) -> String {
     let is_inside = |character: Option<char>| character.is_some_and(|it| it.is_alphanumeric() || it == '_');
     let (mut clean, mut rest) = (String::with_capacity(text.len()), text);

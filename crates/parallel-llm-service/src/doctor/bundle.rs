@@ -1,7 +1,7 @@
-//! A report for others: what somebody needs who is to find out what is wrong, and nothing of what was asked or answered.
+//! The bundle: a report for whoever diagnoses a problem, without questions and answers.
 //!
-//! What always holds: everything passes [`Anonymizer`]; of the log only the program's own words are taken, because what a
-//! provider said may quote a question.
+//! What always holds: everything passes [`Anonymizer`]; of the log only the program's own messages are included,
+//! because a provider's text may quote a question.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,11 +16,11 @@ use super::anonymizer::Anonymizer;
 use super::{Diagnosis, Doctor, VERSION};
 use parallel_llm_settings::clock;
 
-/// Lines of the log that are taken: the newest.
+/// The most lines of the log, the newest ones.
 const LOG_LINES_MAX: usize = 200;
-/// Bytes of the log that they are looked for in.
+/// The bytes at the end of the log that are searched for them.
 const LOG_BYTES_MAX: u64 = 256 * 1024;
-/// What of a line's facts is taken: numbers, names and codes of this program, and never what a provider said.
+/// The included fields of a line: numbers, names and codes of this program, never a provider's text.
 const FACTS: [&str; 14] = [
     "run_id", "seat", "model", "attempt", "code", "retry", "ms", "seats", "reserved", "answered", "asked",
     "kind", "bytes", "cost",
@@ -33,14 +33,14 @@ struct Bundle<'a> {
     version: &'static str,
     system: &'static str,
     architecture: &'static str,
-    /// The version of the database's format; null where it cannot be opened.
+    /// The version of the database format; null if it cannot be opened.
     database_format: Option<u32>,
     database_bytes: Option<u64>,
-    /// How many runs there are, by their status.
+    /// The number of runs by status.
     runs: BTreeMap<String, u64>,
     settings: Vec<SettingLine>,
     diagnosis: &'a Diagnosis,
-    /// The newest lines of the log file; null where none is set.
+    /// The newest lines of the log file; null if none is set.
     log: Option<Vec<String>>,
 }
 
@@ -58,7 +58,7 @@ impl Doctor {
         let settings = &self.settings;
         let state = match self.store.get().await {
             Ok(store) => store.state().await.ok(),
-            // Why it cannot be opened is among the findings.
+            // The findings say why it cannot be opened.
             Err(_) => None,
         };
         let log = match settings.log_file.clone() {
@@ -88,7 +88,7 @@ impl Doctor {
     }
 }
 
-/// The newest lines of a log, as far as they are the program's own words. Nothing where it cannot be read.
+/// The newest lines of a log, reduced to the program's own messages; empty if it cannot be read.
 fn log_lines(path: &Path) -> Vec<String> {
     let text = tail(path).unwrap_or_default();
     let lines: Vec<String> = text.lines().filter_map(own_words).collect();
@@ -104,7 +104,7 @@ fn tail(path: &Path) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&tail).into_owned())
 }
 
-/// Time, level, the message as far as it is fixed, and the facts. Nothing of a line that does not begin as ours do.
+/// Time, level, the fixed part of the message, and the included fields; `None` for a line of another format.
 fn own_words(line: &str) -> Option<String> {
     let (time, rest) = line.split_once(' ')?;
     let is_time = time.len() > 19 && time.ends_with('Z') && time.as_bytes()[10] == b'T';
@@ -113,7 +113,8 @@ fn own_words(line: &str) -> Option<String> {
         return None;
     }
     let (message, facts) = rest.rfind(" run_id=").map_or((rest, ""), |at| rest.split_at(at));
-    // With a code the message is a failure's, and so a stranger's; else it is ours up to what it quotes.
+    // With a code, the message is a failure's and may quote a stranger; without one, it is ours up to its first
+    // quotation.
     let message = if facts.contains(" code=") {
         "…"
     } else {

@@ -1,4 +1,4 @@
-//! MCP clients whose settings name this program: whether they can start it, and how long they wait for it.
+//! MCP clients with this program in their settings: whether they can start it, and their timeout.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::system::quoted;
 use super::{Doctor, Finding};
 use parallel_llm_install::clients::{self, Client, Content, InstallState, Installed, Reach};
 
-pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let wall_ms = doctor.settings.client_wall_ms;
     let Some(paths) = doctor.settings.config_paths.clone() else { return Vec::new() };
     let read = move || {
@@ -16,12 +16,12 @@ pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
     states.iter().filter_map(|(client, state)| finding(client, state, wall_ms)).collect()
 }
 
-/// What is told of a client; nothing where its settings do not name this program.
+/// The finding for a client; `None` if its settings do not name this program.
 fn finding(client: &Client, state: &InstallState, wall_ms: Option<u64>) -> Option<Finding> {
     match &state.content {
         Content::Missing | Content::Absent => None,
         Content::Unreadable(why) => {
-            let next = "repair the file, or let the client write it anew";
+            let next = "repair the file, or let the client write it again";
             Some(Finding::warning(format!("{}: {why}", client.name), next))
         }
         Content::Present(entry) => Some(entry_finding(client, entry, &state.path, wall_ms)),
@@ -32,16 +32,15 @@ fn entry_finding(client: &Client, entry: &Installed, file: &Path, wall_ms: Optio
     let (id, name) = (client.id, client.name);
     let again = format!("`parallel-llm-mcp install {id} --yes`");
     let how = match &entry.reach {
-        // A name without a folder is looked for by the client, on a path of its own.
+        // A client searches for a name without folder on a path of its own.
         Some(Reach::Start(command)) if Path::new(command).is_absolute() && !Path::new(command).is_file() => {
             let found = format!("{name} starts {}, which is not there", quoted(Path::new(command)));
             return Finding::warning(found, again);
         }
         Some(Reach::Start(command)) => format!("starts {}", quoted(Path::new(command))),
-        Some(Reach::Connect(_)) => "comes by an address".to_owned(),
+        Some(Reach::Connect(_)) => "connects by URL".to_owned(),
         None => {
-            let found =
-                format!("{name} has an entry for this program that says neither a command nor an address");
+            let found = format!("{name} has an entry for this program without command and URL");
             return Finding::warning(found, again);
         }
     };
@@ -104,12 +103,12 @@ mod tests {
             ],
             [
                 "ok Codex starts parallel-llm-mcp and waits 300 s for a call (/h/config.toml); ",
-                "ok Codex comes by an address and waits 300 s for a call (/h/config.toml); ",
+                "ok Codex connects by URL and waits 300 s for a call (/h/config.toml); ",
                 "warning Codex starts '/nowhere/at all', which is not there; `parallel-llm-mcp install codex --yes`",
-                "warning Codex has an entry for this program that says neither a command nor an address; `parallel-llm-mcp install codex --yes`",
+                "warning Codex has an entry for this program without command and URL; `parallel-llm-mcp install codex --yes`",
                 "warning Codex gives up after 60 s, and this program is told that it waits 270 s; `parallel-llm-mcp install codex --yes`, or set `client_wall_ms` to 60000 at most",
                 "ok Codex starts parallel-llm-mcp and waits 60 s for a call (/h/config.toml); ",
-                "warning Codex: no TOML; repair the file, or let the client write it anew",
+                "warning Codex: no TOML; repair the file, or let the client write it again",
             ]
         );
     }

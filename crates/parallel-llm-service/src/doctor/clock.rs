@@ -1,4 +1,4 @@
-//! The clock of this machine against those of the providers.
+//! Compares this machine's clock with those of the providers.
 
 use std::collections::BTreeSet;
 
@@ -8,26 +8,26 @@ use parallel_llm_engine::Failure;
 use super::{Doctor, Finding};
 use parallel_llm_settings::clock::unix_ms;
 
-/// A difference above this is told: certificates, the leases of runs and the day of a budget go by the clock, and what
-/// the network takes, and the second to which providers tell the time, are far below it.
+/// The smallest reported difference: certificates, run leases and daily budgets depend on the clock. Network delay and
+/// the whole seconds that providers report are far below it.
 const SKEW_MS_MAX: u64 = 30_000;
 
-pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let named: BTreeSet<_> =
         doctor.configured.models().into_iter().map(|named| named.model.provider).collect();
     let providers = doctor.providers().all().filter(|provider| named.contains(&provider.id));
     let asked = providers.map(async |provider| {
-        // Who cannot be called is not asked for this alone; why is told by the check of keys.
+        // A provider that cannot be called is skipped; the check of keys reports why.
         doctor.providers().check_key(&provider.id).await.ok()?;
         let before_ms = unix_ms();
         let told_ms = (*doctor.fetch_time)(provider.id.clone()).await;
         finding(&provider.name, told_ms, before_ms.midpoint(unix_ms()))
     });
     let described: Vec<Finding> = join_all(asked).await.into_iter().flatten().collect();
-    if described.is_empty() { vec![Finding::ok("nobody told what time it is")] } else { described }
+    if described.is_empty() { vec![Finding::ok("no provider reported the time")] } else { described }
 }
 
-/// Nothing where the provider does not tell.
+/// `None` if the provider reports no time.
 fn finding(name: &str, told_ms: Result<Option<u64>, Failure>, here_ms: u64) -> Option<Finding> {
     let there_ms = match told_ms {
         Ok(there_ms) => there_ms?,

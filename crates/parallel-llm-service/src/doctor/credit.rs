@@ -1,4 +1,4 @@
-//! What may still be spent with the keys of those providers that say, and for how long they are good.
+//! The remaining credit and the expiry of each key, for providers that report them.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use super::{Doctor, Finding};
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::ProviderSettings;
 
-/// How long a provider is given to tell what is left. Real ones take a tenth of a second.
+/// The longest wait for a provider's report. Usually it takes a tenth of a second.
 const CREDIT_MAX: Duration = Duration::from_secs(5);
-/// A key that is good for fewer days than this is told: long enough to make another in peace.
+/// A key with fewer days left is reported: long enough to make another.
 const EXPIRES_SOON_DAYS: i64 = 14;
 
-pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let routers = doctor.settings.providers.iter().filter(|provider| provider.dialect.routes);
     let asked = routers.map(|provider| async move {
         findings(&provider.id, &provider.name, credit_of(doctor, provider).await)
@@ -25,7 +25,7 @@ pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
 }
 
 async fn credit_of(doctor: &Doctor, provider: &ProviderSettings) -> Result<Option<Credit>, Failure> {
-    // A program that keeps the key has a limit of its own.
+    // A key command has a time limit of its own.
     doctor.providers().check_key(&provider.id).await?;
     let late = |_| {
         let limit_s = CREDIT_MAX.as_secs();
@@ -36,7 +36,7 @@ async fn credit_of(doctor: &Doctor, provider: &ProviderSettings) -> Result<Optio
     tokio::time::timeout(CREDIT_MAX, fetched).await.map_err(late)?
 }
 
-/// Nothing where the provider cannot say, or has no key: that is told by the check of keys.
+/// Empty if the provider reports nothing or has no key, which the check of keys reports.
 fn findings(id: &ProviderId, name: &str, credit: Result<Option<Credit>, Failure>) -> Vec<Finding> {
     match credit {
         Ok(None) => Vec::new(),
@@ -66,11 +66,11 @@ fn expiry(id: &ProviderId, name: &str, credit: &Credit) -> Option<Finding> {
     let day = credit.expires_on.as_deref()?;
     let next = "make another key at the provider, and keep it with `keys set`";
     Some(match clock::days_until(day)? {
-        ..0 => Finding::muting(id, format!("{name}'s key was good until {day}, which is over"), next),
+        ..0 => Finding::muting(id, format!("{name}'s key was valid until {day}, which has passed"), next),
         days @ 0..EXPIRES_SOON_DAYS => {
-            Finding::warning(format!("{name}'s key is good until {day}, {days} days from now"), next)
+            Finding::warning(format!("{name}'s key is valid until {day}, {days} days from now"), next)
         }
-        _ => Finding::ok(format!("{name}'s key is good until {day}")),
+        _ => Finding::ok(format!("{name}'s key is valid until {day}")),
     })
 }
 

@@ -1,5 +1,4 @@
-//! The database: whether it opens, made where there is none, whether it is whole, how large it is, and whether a run in it
-//! was left unfinished.
+//! The database: opens or creates it, and checks its integrity, its size and interrupted runs.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,23 +9,23 @@ use parallel_llm_store::{CheckDepth, DatabaseState, Integrity, RunFilter, SpillS
 use super::system::size;
 use super::{Depth, Doctor, Finding, Health};
 
-/// Interrupted runs that are looked for. More would say the same.
+/// The most interrupted runs counted. More would say the same.
 const INTERRUPTED_MAX: usize = 100;
-/// How long the database is looked through: some hundred megabytes, and short enough that nobody minds.
+/// The time limit of the quick check: enough for some hundred megabytes.
 const QUICK_MAX: Duration = Duration::from_millis(1_200);
-/// How long it is looked through where everything is to be known: some tens of gigabytes.
+/// The time limit of the deep check: enough for some tens of gigabytes.
 pub(super) const WHOLE_MAX: Duration = Duration::from_secs(300);
-/// A write-ahead log beyond this is told. It is brought home at 32 MB, unless somebody reads on and on.
+/// The size above which a write-ahead log is reported. It is checkpointed at 32 MB, unless a reader keeps it open.
 const LOG_BYTES_MAX: u64 = 128 * 1024 * 1024;
 
-pub(super) async fn look(doctor: &Doctor, depth: Depth) -> Vec<Finding> {
-    match examine(doctor, depth).await {
+pub(super) async fn examine(doctor: &Doctor, depth: Depth) -> Vec<Finding> {
+    match inspect(doctor, depth).await {
         Ok(findings) => findings,
         Err(failure) => vec![Finding::failed(failure.message.clone(), failure.next_steps())],
     }
 }
 
-async fn examine(doctor: &Doctor, depth: Depth) -> Result<Vec<Finding>, Failure> {
+async fn inspect(doctor: &Doctor, depth: Depth) -> Result<Vec<Finding>, Failure> {
     let store = doctor.store.get().await?;
     let state = store.state().await?;
     let mut findings =
@@ -58,7 +57,7 @@ fn log(bytes: u64) -> Finding {
     Finding::warning(format!("{found}: some program reads on and on, so that it cannot be emptied"), next)
 }
 
-/// A purge was given up before its end.
+/// The finding after an interrupted purge.
 fn unpurged() -> Finding {
     let found =
         "words of purged runs stand in the index still, because a purge was interrupted or is under way";
@@ -81,7 +80,7 @@ fn whole(soundness: Integrity, within: Duration) -> Finding {
     }
 }
 
-/// What was kept in files because the database did not take it.
+/// The findings on spilled files, which hold what the database did not accept.
 fn spilled(spills: &SpillState) -> Vec<Finding> {
     let kinds = [
         (
@@ -123,7 +122,7 @@ async fn interrupted(doctor: &Doctor) -> Result<Option<Finding>, Failure> {
     Ok(Some(Finding::warning(
         format!("{}{or_more} {runs} interrupted; the newest is {}", interrupted.len(), newest.run_id),
         command.map_or_else(
-            || "leave it: its texts were not kept, so it cannot be gone on with".to_owned(),
+            || "leave it: its texts were not kept, so it cannot be continued".to_owned(),
             |command| format!("{command}, or leave it"),
         ),
     )))

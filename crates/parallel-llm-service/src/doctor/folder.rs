@@ -1,26 +1,25 @@
-//! The folders that are written: whether that can be done, who else may read them, what room there is, and whether locks
-//! hold there.
+//! The data and output folders: write access, permissions, free space, and whether locks work there.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::system::{OTHERS, Room, foreign_owner, mode, quoted, room, size, unsafe_file_system};
 use super::{Doctor, Finding, aside};
-use crate::runs::calibration::{MEND, table_of};
+use crate::runs::calibration::{REMEDY, table_of};
 use parallel_llm_settings::private_files;
 
-/// Room below this is told: a run comes to some hundred kilobytes, and a full disk loses answers.
+/// Less free space than this is reported: a run takes some hundred kilobytes, and a full disk loses answers.
 const FREE_BYTES_MIN: u64 = 256 * 1024 * 1024;
-/// Files that can still be made below this are told: a run makes up to seventy.
+/// Fewer free inodes than this are reported: a run makes up to seventy files.
 const FREE_FILES_MIN: u64 = 10_000;
-/// Files and folders whose permissions are looked at. More would take longer than anybody waits.
+/// The most entries whose permissions are checked. More would take too long.
 const ENTRIES_MAX: usize = 10_000;
 
-/// What to do where a folder is of no use.
+/// The remedy for an unusable folder.
 const ELSEWHERE: &str = "set `PARALLEL_LLM_DATA_DIR` to another folder";
 
 /// The data folder.
-pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let folder = doctor.settings.data_dir.clone();
     aside(move || {
         let mut findings = folder_findings(&folder, ELSEWHERE);
@@ -33,14 +32,14 @@ pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
     .await
 }
 
-/// What is wrong with the calibration table, where there is one.
+/// The finding for an unusable calibration table.
 fn calibration(folder: &Path) -> Option<Finding> {
     let wrong = table_of(folder).err()?;
-    Some(Finding::warning(wrong, MEND))
+    Some(Finding::warning(wrong, REMEDY))
 }
 
-/// The folder of the runs' files, where it is not in the data folder.
-pub(super) async fn look_at_runs(doctor: &Doctor) -> Vec<Finding> {
+/// The output folder, if it is not in the data folder.
+pub(super) async fn examine_output(doctor: &Doctor) -> Vec<Finding> {
     let (folder, data_dir) = (doctor.history.output_dir.clone(), doctor.settings.data_dir.clone());
     if !doctor.settings.files {
         return vec![Finding::ok("no files are written (`files` is `off`)")];
@@ -66,14 +65,14 @@ fn folder_findings(folder: &Path, elsewhere: &str) -> Vec<Finding> {
     findings
 }
 
-/// Writes a word into the folder, which is made where there is none, as the first run would.
+/// Writes a file into the folder, and creates the folder if needed, as the first run would.
 fn writable(folder: &Path, elsewhere: &str) -> Finding {
     let probe = folder.join(format!(".{}.probe", std::process::id()));
     let written = private_files::folder_builder()
         .recursive(true)
         .create(folder)
         .and_then(|()| private_files::file_options().open(&probe)?.write_all(b"a word"));
-    // Where it could not be written there is nothing to remove.
+    // If the write failed, there is nothing to remove.
     let _ = std::fs::remove_file(&probe);
     match written {
         Ok(()) => Finding::ok(format!("{} can be written", folder.display())),
@@ -98,8 +97,7 @@ fn privacy(folder: &Path, mode: u32) -> Finding {
     }
 }
 
-/// Files and folders in it that others may read or write once they are inside: those beside the database, and one folder
-/// deep.
+/// Entries that others may read or write once they are inside: those beside the database, and one folder deep.
 fn loose_entries(folder: &Path) -> Option<Finding> {
     let inside = entries(folder).take(ENTRIES_MAX);
     let all = inside.flat_map(|entry| {
@@ -108,7 +106,7 @@ fn loose_entries(folder: &Path) -> Option<Finding> {
         std::iter::once(entry).chain(below)
     });
     let is_loose = |path: &PathBuf| {
-        // SQLite's own come and go with the database, and have its mode.
+        // SQLite's own files come and go with the database, and have its mode.
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with("-wal") || name.ends_with("-shm") {
             return false;
@@ -124,7 +122,7 @@ fn loose_entries(folder: &Path) -> Option<Finding> {
     Some(Finding::warning(found, format!("`chmod -R go= {}`", quoted(folder))))
 }
 
-/// What is in a folder, in an order that does not change; nothing where it cannot be read.
+/// The entries of a folder in a fixed order; empty if it cannot be read.
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let listed = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = listed.take(ENTRIES_MAX).map(|entry| entry.path()).collect();
@@ -134,7 +132,7 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
 
 fn room_findings(room: Option<Room>) -> Vec<Finding> {
     let Some(room) = room else {
-        return vec![Finding::ok("how much room there is, this system does not tell")];
+        return vec![Finding::ok("this system does not report the free space")];
     };
     let bytes = if room.free_bytes < FREE_BYTES_MIN {
         let found = format!("only {} free: a full disk loses answers", size(room.free_bytes));
@@ -180,7 +178,7 @@ mod tests {
                 "warning only 9 more files can be made on its disk, which has no more inodes",
             ]
         );
-        assert_eq!(described(&room_findings(None)), ["ok how much room there is, this system does not tell"]);
+        assert_eq!(described(&room_findings(None)), ["ok this system does not report the free space"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The HTTP door: whether the address where it would listen is free, and who has it where it is not.
+//! The HTTP door: whether its default address is free, and which program uses it.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -8,22 +8,22 @@ use tokio::net::TcpStream;
 
 use super::{Finding, Health};
 
-/// What the help of `serve` suggests.
+/// The address that the help of `serve` suggests.
 const SUGGESTED: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8930);
-/// How long whoever listens there is given to say who it is. It runs on this machine.
+/// The longest wait for the listener to identify itself. It runs on this machine.
 const ANSWER_MAX: Duration = Duration::from_millis(800);
-/// As much of an answer as is read: its head, and the beginning of its body.
+/// The bytes read of an answer: its head and the start of its body.
 const ANSWER_BYTES_MAX: usize = 8 * 1024;
-/// Stands in what this program answers, whatever it was asked.
+/// A text that every answer of this program contains.
 const OURS: &str = "parallel-llm-mcp";
 
-pub(super) async fn look() -> Vec<Finding> {
+pub(super) async fn examine() -> Vec<Finding> {
     vec![address(SUGGESTED).await]
 }
 
 /// Whether the address is free.
 async fn address(address: SocketAddr) -> Finding {
-    // Taken for a moment only: the address is free again when the listener is dropped.
+    // Bound only for a moment: dropping the listener frees the address.
     let Err(error) = TcpListener::bind(address) else {
         return Finding::ok(format!("{address} is free for `serve --http {address}`"));
     };
@@ -38,13 +38,13 @@ async fn address(address: SocketAddr) -> Finding {
     Finding::of(Health::Ok, format!("another program listens on {address}"), Some(next.into()))
 }
 
-/// Whether the one who listens there gives this program's name, be it in its answer or in its refusal.
+/// Whether the listener names this program, in an answer or in a refusal.
 async fn is_ours(address: SocketAddr) -> bool {
     let asked = tokio::time::timeout(ANSWER_MAX, ask(address)).await;
     asked.is_ok_and(|answer| answer.is_ok_and(|answer| answer.contains(OURS)))
 }
 
-/// Asks for what MCP's servers tell of themselves without a session, and gives the beginning of the answer.
+/// Requests the metadata that MCP servers publish without a session; returns the start of the answer.
 async fn ask(address: SocketAddr) -> std::io::Result<String> {
     const BODY: &str = concat!(
         r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"#,
@@ -62,7 +62,7 @@ async fn ask(address: SocketAddr) -> std::io::Result<String> {
     stream.write_all(head.as_bytes()).await?;
     stream.write_all(BODY.as_bytes()).await?;
     let mut answer = Vec::new();
-    // What came before a connection broke is an answer too.
+    // Bytes received before the connection broke count as well.
     let _ = stream.take(ANSWER_BYTES_MAX as u64).read_to_end(&mut answer).await;
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }

@@ -1,4 +1,4 @@
-//! A key for every provider that the settings name. By the name of its variable, never by its value.
+//! Whether every configured provider has its key. Names the variable, never the value.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use parallel_llm_engine::{Failure, ProviderId};
 use super::{Doctor, Finding};
 use parallel_llm_settings::settings::ProviderKey;
 
-pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let named = doctor.configured.models();
     let providers: BTreeSet<&ProviderId> = named.iter().map(|named| &named.model.provider).collect();
-    // All at once: each may have a program that takes its time.
+    // Concurrently: each may have a slow key command.
     let check = async |provider| (provider, doctor.providers().check_key(provider).await);
     let checked = join_all(providers.into_iter().map(check)).await;
     let finding = |(provider, key): (&ProviderId, Result<(), Failure>)| {

@@ -1,21 +1,21 @@
-//! What the system allows this process: how many files may be open, and whether a crash leaves its memory on the disk.
+//! Limits of the operating system: open files, and core dumps after a crash.
 
 use std::collections::BTreeSet;
 
 use super::system::{self, Limits};
 use super::{Doctor, Finding, Health};
 
-/// Open files besides the connections of calls: the database, the log, the files of runs, standard streams, clients.
+/// Open files beside the connections of calls: the database, the log, files of runs, standard streams, clients.
 const FILES_BESIDE: u64 = 64;
 
-pub(super) fn look(doctor: &Doctor) -> Vec<Finding> {
+pub(super) fn examine(doctor: &Doctor) -> Vec<Finding> {
     match system::limits() {
-        None => vec![Finding::ok("how many files may be open, this system does not tell")],
+        None => vec![Finding::ok("this system does not report a limit of open files")],
         Some(limits) => vec![open_files(limits.open_files, calls(doctor)), memory(&limits)],
     }
 }
 
-/// The most calls at once to the providers that the settings name.
+/// The most concurrent calls to all configured providers.
 fn calls(doctor: &Doctor) -> u64 {
     let settings = &doctor.settings;
     let named: BTreeSet<_> =
@@ -29,7 +29,7 @@ fn calls(doctor: &Doctor) -> u64 {
 fn open_files(limit: Option<u64>, calls: u64) -> Finding {
     let needed = calls + FILES_BESIDE;
     match limit {
-        None => Finding::ok("as many files as there are may be open at once"),
+        None => Finding::ok("the number of open files has no limit"),
         Some(limit) if limit >= needed => {
             Finding::ok(format!("{limit} files may be open at once; {calls} calls need up to {needed}"))
         }
@@ -40,7 +40,7 @@ fn open_files(limit: Option<u64>, calls: u64) -> Finding {
     }
 }
 
-/// The memory of a process that crashed holds keys and questions.
+/// A core dump of a crashed process holds keys and questions.
 fn memory(limits: &Limits) -> Finding {
     if limits.core_bytes == Some(0) {
         return Finding::ok("a crash leaves no memory on the disk");
@@ -64,6 +64,6 @@ mod tests {
             described(Some(127)),
             "warning only 127 files may be open at once; 64 calls need up to 128"
         );
-        assert_eq!(described(None), "ok as many files as there are may be open at once");
+        assert_eq!(described(None), "ok the number of open files has no limit");
     }
 }

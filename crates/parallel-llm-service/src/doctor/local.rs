@@ -1,8 +1,8 @@
-//! Model servers on this machine that could be asked.
+//! Local model servers that could be asked.
 
 use super::{Doctor, Finding};
 
-pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let servers = doctor.configured.lists.local_servers().await;
     if servers.is_empty() {
         return vec![Finding::ok("none found running")];

@@ -1,9 +1,9 @@
-//! The log: where it goes, and who else may read it.
+//! The log: its destination, and who else may read it.
 
 use super::system::{OTHERS, mode, quoted, size};
 use super::{Doctor, Finding, aside};
 
-pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let settings = &doctor.settings;
     let level = settings.log_level.clone();
     let Some(path) = settings.log_file.clone() else {

@@ -1,9 +1,9 @@
-//! The doctor: is everything as it must be for a run, and what to do where it is not.
+//! The doctor: checks everything that a run needs, and names a remedy for each problem.
 //!
-//! A table of checks, done at once. One more check is one more file and one more row. A check looks and tells; it
-//! mends nothing, asks no model and pays for nothing. It makes what the first run would make: the folders and the
-//! database, because only so is it known that they can be made. Asking the models themselves is another thing
-//! ([`probe`]), which is paid for and so is a run.
+//! All checks are in one table and run concurrently; a new check is a new file and a row. A check reports and repairs
+//! nothing, asks no model and costs nothing. It creates what the first run would create, the folders and the database,
+//! because only that shows that they can be created. Asking the models themselves ([`probe`]) costs money and so is a
+//! run.
 
 mod anonymizer;
 mod bundle;
@@ -55,15 +55,15 @@ pub use system::size;
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What asks nobody but this machine is done at once; only a disk that hangs takes longer.
+/// The time limit of checks on this machine; only a disk that hangs takes longer.
 const HERE_MAX: Duration = Duration::from_secs(4);
-/// For what asks providers. The longest waits 10 s for a program that keeps a key, then twice 5 s for a list of models,
-/// and each of them says better what was late.
+/// The time limit of checks that ask providers. The longest waits 10 s for a key command, then twice 5 s for a list of
+/// models, and reports itself which of them was late.
 const THERE_MAX: Duration = Duration::from_secs(25);
-/// For opening the database, which waits up to 20 s for others who do it, and looking through it.
+/// The time limit for opening the database, which waits up to 20 s for other processes, and checking it.
 const DATABASE_MAX: Duration = Duration::from_secs(30);
 
-/// How long each kind of check may take. Only the database is looked at longer where everything is to be known.
+/// The time limit by depth. Only a deep check of the database has a longer one.
 const HERE: fn(Depth) -> Duration = |_| HERE_MAX;
 const THERE: fn(Depth) -> Duration = |_| THERE_MAX;
 const IN_DATABASE: fn(Depth) -> Duration = |depth| match depth {
@@ -71,61 +71,60 @@ const IN_DATABASE: fn(Depth) -> Duration = |depth| match depth {
     Depth::Deep => DATABASE_MAX.saturating_add(database::WHOLE_MAX),
 };
 
-/// How far the doctor looks.
+/// How thorough the checks are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// As far as takes a second or two.
+    /// A check of a second or two.
     Quick,
-    /// Through the whole database, however long that takes.
+    /// A check of the whole database, however long it takes.
     Deep,
 }
 
-/// A check by its name, what does it, and how long it may take: one that has said nothing by then is told as such, and
-/// holds up nobody else.
+/// A check with its name and time limit. A check that is late is reported and delays no other.
 struct Check {
     name: &'static str,
     within: fn(Depth) -> Duration,
-    look: fn(&Doctor, Depth) -> BoxFuture<'_, Vec<Finding>>,
+    examine: fn(&Doctor, Depth) -> BoxFuture<'_, Vec<Finding>>,
 }
 
-/// Every check, in the order they are told: what others rest on comes first.
+/// Every check, in the order of the report: what others depend on comes first.
 const CHECKS: &[Check] = &[
-    Check { name: "program", within: HERE, look: |_, _| Box::pin(ready(program::look())) },
-    Check { name: "settings", within: HERE, look: |doctor, _| Box::pin(settings::look(doctor)) },
-    Check { name: "network", within: HERE, look: |doctor, _| Box::pin(ready(network::look(doctor))) },
-    Check { name: "keys", within: THERE, look: |doctor, _| Box::pin(keys::look(doctor)) },
-    Check { name: "credit", within: THERE, look: |doctor, _| Box::pin(credit::look(doctor)) },
-    Check { name: "models", within: THERE, look: |doctor, _| Box::pin(models::look(doctor)) },
-    Check { name: "local servers", within: THERE, look: |doctor, _| Box::pin(local::look(doctor)) },
-    Check { name: "clock", within: THERE, look: |doctor, _| Box::pin(clock::look(doctor)) },
-    Check { name: "data folder", within: HERE, look: |doctor, _| Box::pin(folder::look(doctor)) },
-    Check { name: "run folder", within: HERE, look: |doctor, _| Box::pin(folder::look_at_runs(doctor)) },
+    Check { name: "program", within: HERE, examine: |_, _| Box::pin(ready(program::examine())) },
+    Check { name: "settings", within: HERE, examine: |doctor, _| Box::pin(settings::examine(doctor)) },
+    Check { name: "network", within: HERE, examine: |doctor, _| Box::pin(ready(network::examine(doctor))) },
+    Check { name: "keys", within: THERE, examine: |doctor, _| Box::pin(keys::examine(doctor)) },
+    Check { name: "credit", within: THERE, examine: |doctor, _| Box::pin(credit::examine(doctor)) },
+    Check { name: "models", within: THERE, examine: |doctor, _| Box::pin(models::examine(doctor)) },
+    Check { name: "local servers", within: THERE, examine: |doctor, _| Box::pin(local::examine(doctor)) },
+    Check { name: "clock", within: THERE, examine: |doctor, _| Box::pin(clock::examine(doctor)) },
+    Check { name: "data folder", within: HERE, examine: |doctor, _| Box::pin(folder::examine(doctor)) },
+    Check { name: "run folder", within: HERE, examine: |doctor, _| Box::pin(folder::examine_output(doctor)) },
     Check {
         name: "database",
         within: IN_DATABASE,
-        look: |doctor, depth| Box::pin(database::look(doctor, depth)),
+        examine: |doctor, depth| Box::pin(database::examine(doctor, depth)),
     },
-    Check { name: "log", within: HERE, look: |doctor, _| Box::pin(log::look(doctor)) },
-    Check { name: "limits", within: HERE, look: |doctor, _| Box::pin(ready(limits::look(doctor))) },
-    Check { name: "http", within: HERE, look: |_, _| Box::pin(http::look()) },
-    Check { name: "tokens", within: HERE, look: |doctor, _| Box::pin(tokens::look(doctor)) },
-    Check { name: "clients", within: HERE, look: |doctor, _| Box::pin(clients::look(doctor)) },
+    Check { name: "log", within: HERE, examine: |doctor, _| Box::pin(log::examine(doctor)) },
+    Check { name: "limits", within: HERE, examine: |doctor, _| Box::pin(ready(limits::examine(doctor))) },
+    Check { name: "http", within: HERE, examine: |_, _| Box::pin(http::examine()) },
+    Check { name: "tokens", within: HERE, examine: |doctor, _| Box::pin(tokens::examine(doctor)) },
+    Check { name: "clients", within: HERE, examine: |doctor, _| Box::pin(clients::examine(doctor)) },
 ];
 
-/// How a thing is.
+/// The state of what was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// Worth a look; runs are possible.
+    /// A problem that does not prevent runs.
     Warning,
-    /// In the way of a run.
+    /// A problem that prevents runs.
     Failed,
 }
 
 impl Health {
-    /// The word in tables and JSON.
+    /// The name in tables and JSON.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -135,41 +134,41 @@ impl Health {
     }
 }
 
-/// What one check found of one thing.
+/// A finding of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The check.
     pub check: &'static str,
-    /// How it is.
+    /// The state.
     pub state: Health,
     /// What was found.
     pub found: String,
-    /// What to do; null where there is nothing to do.
+    /// The remedy; null if none is needed.
     pub next: Option<Remedy>,
-    /// The provider that no call would reach, or that would refuse every call, for this.
+    /// The provider that cannot be called because of this finding.
     #[serde(skip)]
     mutes: Option<ProviderId>,
 }
 
-/// What all checks found.
+/// The findings of all checks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Diagnosis {
-    /// The version of this shape. Fields are added, never changed.
+    /// The version of this format. Fields are added, never changed.
     pub schema: u32,
     /// The version of this program.
     pub version: &'static str,
     /// The worst of all findings.
     pub state: Health,
-    /// How long the checks took, in milliseconds.
+    /// The duration of the checks, in milliseconds.
     pub elapsed_ms: u64,
-    /// What was found, in the order of the checks.
+    /// The findings in the order of the checks.
     pub findings: Vec<Finding>,
-    /// What came of asking each model of the panel; left out where they were not asked.
+    /// The result of asking each model of the panel; left out if they were not asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeReport>,
 }
 
-/// Looks whether everything is as it must be for a run, for one principal.
+/// Checks everything that a run needs, for one principal.
 #[derive(Clone)]
 pub struct Doctor {
     pub(crate) settings: Arc<Settings>,
@@ -188,7 +187,7 @@ impl Doctor {
         &self.configured.lists.providers
     }
 
-    /// Does every check, all at once.
+    /// Runs all checks concurrently.
     pub async fn examine(&self, depth: Depth) -> Diagnosis {
         let began = Instant::now();
         let findings = match self.principal.check_owner() {
@@ -211,8 +210,8 @@ impl Doctor {
         diagnosis
     }
 
-    /// One provider that can be asked is enough for a run. Where the panel has none, what is wrong with each of its own is
-    /// in the way of every run.
+    /// Raises findings to `failed` if they make every provider of the panel unusable: one usable provider is enough for
+    /// a run.
     fn weigh(&self, findings: &mut [Finding]) {
         let named = self.configured.models();
         let panel: BTreeSet<&ProviderId> =
@@ -226,8 +225,8 @@ impl Doctor {
     }
 }
 
-/// Whether calls would fail for this, too. Who says nothing of its keys or its models may still answer.
-fn is_in_the_way(code: &str) -> bool {
+/// Whether calls would fail for the same reason. A provider that refuses other requests may still answer questions.
+fn blocks_calls(code: &str) -> bool {
     const CODES: [Code; 10] = [
         Code::KeyMissing,
         Code::Auth,
@@ -244,7 +243,7 @@ fn is_in_the_way(code: &str) -> bool {
 }
 
 impl Diagnosis {
-    /// Takes in more findings, such as a door's own.
+    /// Adds findings, such as a door's own.
     pub fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
         self.findings.extend(findings);
         self.state = self.findings.iter().map(|finding| finding.state).max().unwrap_or(Health::Ok);
@@ -253,13 +252,13 @@ impl Diagnosis {
 
 impl Check {
     async fn run(&self, doctor: &Doctor, depth: Depth) -> Vec<Finding> {
-        let found = found_within((self.within)(depth), (self.look)(doctor, depth)).await;
+        let found = found_within((self.within)(depth), (self.examine)(doctor, depth)).await;
         found.into_iter().map(|finding| Finding { check: self.name, ..finding }).collect()
     }
 }
 
-async fn found_within(within: Duration, looking: impl Future<Output = Vec<Finding>>) -> Vec<Finding> {
-    tokio::time::timeout(within, looking).await.unwrap_or_else(|_| vec![late(within)])
+async fn found_within(within: Duration, check: impl Future<Output = Vec<Finding>>) -> Vec<Finding> {
+    tokio::time::timeout(within, check).await.unwrap_or_else(|_| vec![late(within)])
 }
 
 fn late(within: Duration) -> Finding {
@@ -267,9 +266,9 @@ fn late(within: Duration) -> Finding {
     Finding::warning(found, "try again; a disk or a network is slow")
 }
 
-/// Does what may wait for a disk where nobody waits for it. Its findings; one of its own where it came to grief.
-async fn aside(look: impl FnOnce() -> Vec<Finding> + Send + 'static) -> Vec<Finding> {
-    tokio::task::spawn_blocking(look).await.unwrap_or_else(|_| {
+/// Runs a check that may wait for a disk on a blocking thread. A panic becomes a finding.
+async fn aside(check: impl FnOnce() -> Vec<Finding> + Send + 'static) -> Vec<Finding> {
+    tokio::task::spawn_blocking(check).await.unwrap_or_else(|_| {
         vec![Finding::warning("a defect ended this check", "report it, best with `doctor --bundle FILE`")]
     })
 }
@@ -286,7 +285,7 @@ impl Diagnosis {
 }
 
 impl Finding {
-    /// A finding of a door's own check.
+    /// A finding of a check that a door makes itself.
     pub fn described(
         check: &'static str,
         state: Health,
@@ -308,18 +307,19 @@ impl Finding {
         Self::of(Health::Failed, found, Some(next.into()))
     }
 
-    /// Why a provider cannot be asked. How bad that is depends on the others: see [`Doctor::weigh`].
+    /// A finding that makes a provider unusable. [`Doctor::weigh`] sets its severity, which depends on the other
+    /// providers.
     fn muting(provider: &ProviderId, found: impl Into<String>, next: impl Into<Remedy>) -> Self {
         Self { mutes: Some(provider.clone()), ..Self::warning(found, next) }
     }
 
-    /// What came of asking a provider for something other than an answer.
+    /// The finding for a failed request to a provider, other than a question.
     fn refused(provider: &ProviderId, failure: &Failure) -> Self {
-        let mutes = is_in_the_way(failure.code.as_str()).then(|| provider.clone());
+        let mutes = blocks_calls(failure.code.as_str()).then(|| provider.clone());
         Self { mutes, ..Self::warning(failure.message.clone(), failure.next_steps()) }
     }
 
-    /// The check's name is put in by [`Check::run`], so that no check can go by another's.
+    /// [`Check::run`] sets the check's name, so that no check can use another's.
     fn of(state: Health, found: impl Into<String>, next: Option<Remedy>) -> Self {
         Self { check: "", state, found: found.into(), next, mutes: None }
     }

@@ -1,19 +1,18 @@
-//! Whether every configured model is still offered, at which price and with how much context; and how old the lists are
-//! that say so.
+//! The configured models: whether they are offered, price, context, and the age of the lists.
 
 use parallel_llm_engine::{Code, PicoUsd, ProviderId};
 
-use super::{Doctor, Finding, Health, is_in_the_way};
+use super::{Doctor, Finding, Health, blocks_calls};
 use crate::models::check::{CheckedModel, ModelState};
 use crate::models::find::ListLine;
 use crate::report::age::age;
 
-/// Models that are named where several lack the same; `models --check` names all.
+/// The most models named in a shared finding; `models --check` names all.
 const NAMED_MAX: usize = 3;
 
-pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let model_check = doctor.configured.check().await;
-    let count = |standing| model_check.models.iter().filter(|model| model.standing == standing).count();
+    let count = |standing| model_check.models.iter().filter(|model| model.state == standing).count();
     let well = count(ModelState::Alive) + count(ModelState::Expiring);
     let all = model_check.models.len();
     let mut findings = vec![Finding::ok(format!("{well} of {all} configured models are offered"))];
@@ -22,7 +21,7 @@ pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
     findings
 }
 
-/// One finding for each model; those that lack the same are told once, in the place of the first.
+/// One finding for each model; models with the same problem share one, in the place of the first.
 fn grouped(models: &[CheckedModel]) -> Vec<Finding> {
     let mut groups: Vec<Vec<&CheckedModel>> = Vec::new();
     for model in models {
@@ -51,14 +50,14 @@ fn group_finding(group: &[&CheckedModel]) -> Finding {
 }
 
 fn model_finding(model: &CheckedModel) -> Finding {
-    // A preset is asked by name only; the panel and the synthesizers are asked by every question.
+    // A preset is used only by name; the panel and the synthesizers are used by every question.
     let is_in_use = model.places.iter().any(|place| !place.starts_with("presets."));
-    let state = match model.standing {
+    let state = match model.state {
         ModelState::Alive => Health::Ok,
         ModelState::Dead if is_in_use => Health::Failed,
         ModelState::Dead | ModelState::Expiring | ModelState::Unknown => Health::Warning,
     };
-    let what = match (&model.message, model.standing) {
+    let what = match (&model.message, model.state) {
         (Some(message), _) => message.clone(),
         (None, ModelState::Unknown) => "nobody can tell".to_owned(),
         (None, _) => terms(model),
@@ -71,7 +70,7 @@ fn model_finding(model: &CheckedModel) -> Finding {
     )
 }
 
-/// What a model costs and how much it reads, as far as its list says.
+/// The price and context window of a model, as its list gives them.
 fn terms(model: &CheckedModel) -> String {
     let usd = |price: Option<f64>| PicoUsd::from_f64(price?);
     let price = match (usd(model.input_usd_per_million), usd(model.output_usd_per_million)) {
@@ -82,7 +81,7 @@ fn terms(model: &CheckedModel) -> String {
     price + &context.unwrap_or_default()
 }
 
-/// How old a list is. One that cannot be had for want of a key is told by the check of keys.
+/// The age of a list. If the list needs a missing key, the check of keys reports that.
 fn list_finding(list: &ListLine) -> Option<Finding> {
     let ListLine { provider, name, models, age_ms, embedded_on, error, .. } = list;
     let age = age_ms.map(age);
@@ -95,7 +94,7 @@ fn list_finding(list: &ListLine) -> Option<Finding> {
         Some(error) if error.code == Code::KeyMissing.as_str() => None,
         Some(error) => {
             let found = format!("the list of {name} cannot be fetched, {old}: {}", error.message);
-            let mutes = is_in_the_way(&error.code).then(|| ProviderId(provider.clone()));
+            let mutes = blocks_calls(&error.code).then(|| ProviderId(provider.clone()));
             Some(Finding { mutes, ..Finding::warning(found, error.steps.as_slice()) })
         }
         None if list.source == "none" => None,

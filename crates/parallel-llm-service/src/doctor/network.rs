@@ -1,11 +1,11 @@
-//! The way to the providers that the settings name: their addresses, and the proxy that calls go through.
+//! The network: the addresses of the configured providers, and the proxy.
 
 use std::collections::BTreeSet;
 
 use super::{Doctor, Finding};
 use parallel_llm_settings::settings::{HostInfo, Proxy};
 
-pub(super) fn look(doctor: &Doctor) -> Vec<Finding> {
+pub(super) fn examine(doctor: &Doctor) -> Vec<Finding> {
     let settings = &doctor.settings;
     let named: BTreeSet<_> =
         doctor.configured.models().into_iter().map(|named| named.model.provider).collect();
@@ -13,7 +13,7 @@ pub(super) fn look(doctor: &Doctor) -> Vec<Finding> {
         let name = format!("providers.{id}.base_url");
         settings.shown().iter().find(move |shown| shown.name == name)
     };
-    // One without an address is told by the check of keys, with what to set.
+    // The check of keys reports a missing address, with what to set.
     let providers = settings.providers.iter().filter(|provider| named.contains(&provider.id));
     let mut findings: Vec<Finding> = providers
         .filter_map(|provider| {

@@ -1,7 +1,7 @@
-//! Asking each model of the panel for a word: the only way to know that it answers.
+//! The probe: asks each model of the panel for a word, the only proof that it answers.
 //!
-//! It is paid for, so it is a run like any other: planned with its worst case, within the budget and the limits of the day,
-//! in the ledger and in the history, where only its metadata are kept.
+//! It costs money, so it is an ordinary run: planned with a worst case, within the budget and daily limits, in the
+//! ledger and in the history, which keeps only its metadata.
 
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::strategy::Strategy;
@@ -10,27 +10,27 @@ use parallel_llm_engine::{Code, Failure, PicoUsd, RunPlan, RunRequest, plan::bud
 use serde::Serialize;
 
 use super::{Doctor, Finding, Health};
-use crate::models::check::Named;
+use crate::models::check::NamedModel;
 use crate::report::{ErrorReport, Report, SeatReport};
 use crate::runs::RunHandle;
 
 /// The check's name.
 const CHECK: &str = "probe";
-/// What is asked.
+/// The question.
 const PROMPT: &str = "Reply with one word: ready";
-/// The output cap of each call. One token would do for a word, but the strictest API takes no less than this.
+/// The output cap of each call. One token would suffice, but the strictest API accepts no less.
 const TOKENS_MAX: u32 = 16;
-/// How long the models are waited for. One that takes longer for a word is slow, not broken.
+/// The longest wait for the models. A slower one is slow, not broken.
 const DEADLINE_MS: u64 = 60_000;
 
-/// What asking each model of the panel would be: nothing is sent yet.
+/// A planned probe. Nothing is sent yet.
 #[derive(Debug)]
 pub struct Probe {
     plan: RunPlan,
 }
 
 impl Probe {
-    /// What it would do and cost, in a sentence without its end.
+    /// What the probe would do and cost, as a sentence without a period.
     pub fn offer(&self) -> String {
         let models = match self.plan.seats.len() {
             1 => "1 model".to_owned(),
@@ -45,12 +45,12 @@ impl Probe {
     }
 }
 
-/// What came of it.
+/// The result of a probe.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProbeReport {
-    /// The run it was.
+    /// The id of its run.
     pub run_id: String,
-    /// What it cost, in USD; null where nobody knows.
+    /// The cost in USD; null if unknown.
     pub cost_usd: Option<f64>,
     /// Whether a part of the cost is computed from prices or unknown.
     pub cost_is_estimate: bool,
@@ -58,30 +58,30 @@ pub struct ProbeReport {
     pub models: Vec<ProbedModel>,
 }
 
-/// What came of asking one model.
+/// The result for one model.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProbedModel {
     /// The model that was asked.
     pub model: String,
     /// The model that answered, as its provider named it.
     pub served_model: Option<String>,
-    /// From sending to the first text or reasoning, in milliseconds.
+    /// The time from sending to the first text or reasoning, in milliseconds.
     pub first_token_ms: Option<u64>,
-    /// From the first request to the end, in milliseconds.
+    /// The time from the first request to the end, in milliseconds.
     pub elapsed_ms: Option<u64>,
-    /// What it cost, in USD; null where nobody knows.
+    /// The cost in USD; null if unknown.
     pub cost_usd: Option<f64>,
     /// Why there is no answer.
     pub error: Option<ErrorReport>,
 }
 
 impl Doctor {
-    /// Plans to ask each model of the panel once. Fails where nobody can be asked, or the budget does not hold it.
+    /// Plans a probe. Fails if no model can be asked, or if the budget is too low.
     pub async fn plan_probe(&self) -> Result<Probe, Failure> {
         self.principal.check_owner()?;
         let mut defaults = self.settings.defaults();
-        let named = self.configured.models().into_iter().filter(Named::is_of_panel);
-        // From the settings, so that one model that is gone stops none of the others; and nobody fuses.
+        let named = self.configured.models().into_iter().filter(NamedModel::is_of_panel);
+        // Models named by the settings, so that a missing one fails only its own seat; and no synthesis.
         defaults.panel = named.map(|named| named.model.to_string()).collect();
         defaults.synthesizers = Vec::new();
         defaults.wait = Wait::All;
@@ -99,7 +99,7 @@ impl Doctor {
         Ok(Probe { plan })
     }
 
-    /// Asks them.
+    /// Begins the probe.
     pub async fn probe(&self, probe: Probe) -> Result<RunHandle, Failure> {
         self.principal.check_owner()?;
         self.asking.begin(probe.plan).await
@@ -107,7 +107,7 @@ impl Doctor {
 }
 
 impl ProbeReport {
-    /// What the report of such a run says.
+    /// The result from the report of the run.
     pub fn of(report: &Report) -> Self {
         let model = |seat: &SeatReport| ProbedModel {
             model: seat.model.clone(),
@@ -115,7 +115,7 @@ impl ProbeReport {
             first_token_ms: seat.first_token_ms,
             elapsed_ms: seat.elapsed_ms,
             cost_usd: seat.cost_usd,
-            // That a model was stopped by so low a cap is no failure of its.
+            // Stopping at such a low cap is no failure.
             error: seat.error.clone().filter(|error| !has_answered(seat, error)),
         };
         Self {
@@ -126,25 +126,25 @@ impl ProbeReport {
         }
     }
 
-    /// The same as findings.
+    /// The result as findings.
     pub fn findings(&self) -> Vec<Finding> {
         let cost = self.cost_usd.and_then(PicoUsd::from_f64);
-        let cost = cost.map_or_else(|| "what nobody knows".to_owned(), |cost| cost.to_string());
+        let cost = cost.map_or_else(|| "an unknown amount".to_owned(), |cost| cost.to_string());
         let described =
             Finding::described(CHECK, Health::Ok, format!("run {} cost {cost}", self.run_id), None);
-        // What passes is in the way of one run and not of the next; where no other model answers, it is.
+        // A passing failure affects one run only; but if no other model answers, it prevents runs.
         let is_mute = self.models.iter().all(|model| model.error.is_some());
         self.models.iter().map(|model| model.finding(is_mute)).chain([described]).collect()
     }
 
-    /// That nobody could be asked.
+    /// The finding if no model could be asked.
     pub fn refused(failure: &Failure) -> Finding {
         let next = Some(failure.next_steps().into());
         Finding::described(CHECK, Health::Failed, failure.message.clone(), next)
     }
 }
 
-/// Whether there was an answer for all that is said of it: thinking counts, and so does a text that was cut.
+/// Whether the model answered despite the error: reasoning counts, and so does a cut text.
 fn has_answered(seat: &SeatReport, error: &ErrorReport) -> bool {
     seat.status == "cut" || error.code == Code::ReasoningOnly.as_str()
 }

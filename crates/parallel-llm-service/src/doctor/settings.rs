@@ -1,5 +1,5 @@
-//! Which settings files are in force, and who else may read or change them. That they can be read is known by now: nothing
-//! starts otherwise.
+//! The settings files in force, and who else may read or change them. They are valid: the program does not start
+//! otherwise.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use parallel_llm_engine::request::persona;
 use super::system::{OTHERS, OTHERS_WRITE, foreign_owner, mode, quoted};
 use super::{Doctor, Finding, Health, aside};
 
-pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let settings = &doctor.settings;
     let named = [("your own", &settings.user_file), ("the project's", &settings.project_file)];
     let found: Vec<String> = named
@@ -24,14 +24,14 @@ pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
     findings.extend(miscast(doctor));
     let holds_secret = settings.providers.iter().any(|provider| !provider.headers.is_empty());
     let own = settings.user_file.clone().map(|path| (path, holds_secret));
-    // It is refused where others may read it; that is known by now.
+    // The program has already refused it if others may read it.
     let kept = settings.keys_file.clone().filter(|path| path.exists()).map(|path| (path, true));
     let files: Vec<(PathBuf, bool)> = own.into_iter().chain(kept).collect();
     findings.extend(aside(move || files_findings(&files)).await);
     findings
 }
 
-/// Seats of the settings that no run can cast: nobody has said who they are to be, or they are no seats of the panel.
+/// Seats of the settings that no run can use: their persona is unknown, or they are not valid seats.
 fn miscast(doctor: &Doctor) -> Vec<Finding> {
     let wrong = |(place, reference): (String, &String)| {
         let entry = doctor.providers().entry_of(reference)?;
@@ -40,7 +40,7 @@ fn miscast(doctor: &Doctor) -> Vec<Finding> {
         } else {
             persona::find(entry.options.persona.as_deref()?, &doctor.settings.personas).err()?
         };
-        // A preset is asked by name only.
+        // A preset is used only by name.
         let state = if place.starts_with("presets.") { Health::Warning } else { Health::Failed };
         let found = format!("{reference} ({place}): {}", failure.message);
         Some(Finding::of(state, found, Some(failure.next_steps().into())))
@@ -48,7 +48,7 @@ fn miscast(doctor: &Doctor) -> Vec<Finding> {
     doctor.configured.references().into_iter().filter_map(wrong).collect()
 }
 
-/// The user's own files and their folders: who may write them decides where keys go.
+/// The user's own files and their folders: whoever may write them decides where keys are sent.
 fn files_findings(files: &[(PathBuf, bool)]) -> Vec<Finding> {
     let mut folders: Vec<&Path> = files.iter().filter_map(|(path, _)| path.parent()).collect();
     folders.dedup();

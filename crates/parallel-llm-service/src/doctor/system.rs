@@ -1,32 +1,32 @@
-//! What the operating system tells: of a disk, of a file's owner, of the limits of this process, and its own name.
+//! Facts from the operating system: disk space, file owners, process limits, host name.
 //!
-//! `None` wherever it does not tell; nobody is to be alarmed by that.
+//! `None` if the system does not report a fact, which is no reason for a warning.
 
 use std::fs::Metadata;
 use std::path::Path;
 
-/// What a mode gives to others than the owner.
+/// The mode bits of group and others.
 pub(super) const OTHERS: u32 = 0o077;
-/// What a mode lets others write.
+/// The write bits of group and others.
 pub(super) const OTHERS_WRITE: u32 = 0o022;
 
-/// What room there is on the disk of a folder.
+/// The free space on the disk of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Room {
     pub(super) free_bytes: u64,
-    /// Files that can still be made; `None` where the file system makes as many as there is room for.
+    /// The free inodes; `None` if the file system has no such limit.
     pub(super) free_files: Option<u64>,
 }
 
-/// Limits of this process that matter to it; `None` is no limit.
+/// The relevant limits of this process; `None` for no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limits {
     pub(super) open_files: Option<u64>,
     pub(super) core_bytes: Option<u64>,
 }
 
-/// File systems on which the locks of a database are known to fail between machines, or which do without them: the magic
-/// numbers of Linux (`statfs(2)`), and what each is called.
+/// File systems on which database locks are known to fail between machines, or which have none: the magic numbers of
+/// Linux (`statfs(2)`) and their names.
 #[cfg(any(target_os = "linux", test))]
 const UNSAFE: [(u32, &str); 9] = [
     (0x0000_6969, "NFS"),
@@ -40,7 +40,7 @@ const UNSAFE: [(u32, &str); 9] = [
     (0xbacb_acbc, "a shared folder of VMware"),
 ];
 
-/// What it is called, where locks are not safe on it.
+/// The name of a file system with unsafe locks.
 #[cfg(any(target_os = "linux", test))]
 fn unsafe_name(magic: u32) -> Option<&'static str> {
     UNSAFE.iter().find(|(known, _)| *known == magic).map(|(_, name)| *name)
@@ -58,10 +58,10 @@ pub(super) fn room(_: &Path) -> Option<Room> {
     None
 }
 
-/// What the file system of a folder is called, where locks are not safe on it.
+/// The name of a folder's file system if locks are unsafe on it.
 #[cfg(target_os = "linux")]
 pub(super) fn unsafe_file_system(folder: &Path) -> Option<&'static str> {
-    // The numbers have 32 bits, whatever the word of the machine.
+    // The magic numbers have 32 bits on every platform.
     unsafe_name(rustix::fs::statfs(folder).ok()?.f_type as u32)
 }
 
@@ -82,7 +82,7 @@ pub(super) fn mode(_: &Metadata) -> Option<u32> {
     None
 }
 
-/// The number of its owner, where that is somebody else than this process works for.
+/// The user id of its owner, if that is another user than this process's.
 #[cfg(unix)]
 pub(super) fn foreign_owner(metadata: &Metadata) -> Option<u32> {
     let owner = std::os::unix::fs::MetadataExt::uid(metadata);
@@ -107,7 +107,7 @@ pub(super) fn limits() -> Option<Limits> {
     None
 }
 
-/// The machine's name.
+/// The host name.
 #[cfg(unix)]
 pub(super) fn host() -> Option<String> {
     rustix::system::uname().nodename().to_str().ok().filter(|name| !name.is_empty()).map(str::to_owned)
@@ -118,14 +118,14 @@ pub(super) fn host() -> Option<String> {
     None
 }
 
-/// A path as a shell takes it.
+/// A path quoted for a shell.
 pub(super) fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%,".contains(&byte);
     if path.bytes().all(is_plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
-/// `12 GB`, `300 MB`, `40 kB`: enough to know how much that is.
+/// A size for people: `12 GB`, `300 MB`, `40 kB`.
 pub fn size(bytes: u64) -> String {
     match bytes {
         0..10_000 => format!("{bytes} bytes"),

@@ -1,10 +1,10 @@
-//! Who is let in over HTTP.
+//! The tokens that HTTP accepts.
 
 use super::{Doctor, Finding};
 use crate::access::TokenState;
 
-/// Why the database cannot be read is told by the check of it.
-pub(super) async fn look(doctor: &Doctor) -> Vec<Finding> {
+/// The check of the database reports why it cannot be read.
+pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
     let Ok(tokens) = doctor.access.list_tokens().await else { return Vec::new() };
     let active = tokens.iter().filter(|token| token.state == TokenState::Active).count();
     let over = tokens.len() - active;

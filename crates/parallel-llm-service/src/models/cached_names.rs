@@ -1,4 +1,4 @@
-//! The names of models that are known without asking anybody: for a menu that opens while its reader types.
+//! Cached names of models, for shell completion and menus.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,8 @@ use super::providers::has_key;
 use crate::access::Scope;
 
 impl Models {
-    /// Names of models as one types them, each once: those of the user's settings first, then the lists at hand of the
-    /// default provider and of every provider with a key, in the providers' order. No provider is asked, and no server
-    /// on this machine is looked for.
+    /// The names of models as a user types them, each once: those of the settings first, then the cached lists of the
+    /// default provider and of every provider with a key. No provider is asked, and no local server is looked for.
     pub async fn cached_names(&self) -> Result<Vec<String>, Failure> {
         self.principal.check(Scope::Read)?;
         let settings = self.settings();

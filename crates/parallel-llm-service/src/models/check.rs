@@ -1,6 +1,6 @@
-//! The model check: whether every model that the settings name is still offered, and for how long.
+//! The model check: whether every configured model is still offered, and until when.
 //!
-//! Only a list that was just fetched may say that a model is gone. Where there is none, that is said and not guessed.
+//! Only a freshly fetched list can show that a model is gone. Without one the state is unknown, not guessed.
 
 use std::collections::BTreeMap;
 
@@ -19,67 +19,68 @@ use crate::access::Scope;
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::ProviderSettings;
 
-/// A model that is offered for fewer days than this is told: long enough to choose another in peace.
+/// A model with fewer days left is reported: long enough to choose another.
 const EXPIRES_SOON_DAYS: i64 = 30;
 
-/// How every configured model stands.
+/// The result of a model check.
 #[derive(Clone, Debug, Serialize)]
 pub struct ModelCheck {
-    /// The version of this shape. Fields are added, never changed.
+    /// The version of this format. Fields are added, never changed.
     pub schema: u32,
-    /// Whether a configured model is gone.
+    /// Whether a configured model is no longer offered.
     pub has_dead: bool,
     /// The models, in the order of the settings.
     pub models: Vec<CheckedModel>,
-    /// The lists they were looked for in.
+    /// The lists that were searched.
     pub lists: Vec<ListLine>,
 }
 
-/// One configured model.
+/// A configured model.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckedModel {
     /// Its id, as `-m` takes it.
     pub id: String,
-    /// Where it is named: `panel`, `synthesizer`, `presets.quick.panel`.
+    /// The settings that name it: `panel`, `synthesizer`, `presets.quick.panel`.
     pub places: Vec<String>,
     /// The provider's id.
     pub provider: String,
     /// Whether the provider has the key it needs.
     pub has_key: bool,
-    /// How it stands.
-    pub standing: ModelState,
-    /// The model an alias stands for at the moment.
+    /// Its state.
+    #[serde(rename = "standing")]
+    pub state: ModelState,
+    /// The current target of an alias.
     pub alias_of: Option<String>,
-    /// The last day it is offered, `YYYY-MM-DD`, where that is known.
+    /// The last day on which it is offered, `YYYY-MM-DD`, if known.
     pub expires_on: Option<String>,
-    /// Tokens it can read and write together.
+    /// The context window in tokens.
     pub context_tokens: Option<u64>,
-    /// Price of a million tokens sent, in USD.
+    /// The price of a million input tokens, in USD.
     pub input_usd_per_million: Option<f64>,
-    /// Price of a million tokens received, in USD.
+    /// The price of a million output tokens, in USD.
     pub output_usd_per_million: Option<f64>,
-    /// What else there is to say.
+    /// The reason for the state.
     pub message: Option<String>,
-    /// What to do.
+    /// Next steps.
     pub next: Option<Vec<Next>>,
 }
 
-/// How a configured model stands.
+/// The state of a configured model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelState {
     /// Its provider offers it.
     Alive,
-    /// Its provider offers it for a few days more.
+    /// Its provider offers it for a few more days.
     Expiring,
     /// Its provider does not offer it, or no longer.
     Dead,
-    /// Nobody can tell: there is no list of its provider's, or none of today.
+    /// There is no list of its provider, or no current one.
     Unknown,
 }
 
 impl ModelState {
-    /// The word in tables and JSON.
+    /// The name in tables and JSON.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Alive => "alive",
@@ -90,21 +91,21 @@ impl ModelState {
     }
 }
 
-/// A model and the places that name it.
-pub(crate) struct Named {
+/// A model and the settings that name it.
+pub(crate) struct NamedModel {
     pub(crate) model: ModelRef,
     pub(crate) places: Vec<String>,
 }
 
-impl Named {
-    /// Whether every question asks it.
+impl NamedModel {
+    /// Whether it is in the default panel.
     pub(crate) fn is_of_panel(&self) -> bool {
         self.places.iter().any(|place| place == "panel")
     }
 }
 
 impl Models {
-    /// Looks for every configured model in its provider's list, all providers at once.
+    /// Looks up every configured model in its provider's list, all providers at once.
     pub async fn check(&self) -> Result<ModelCheck, Failure> {
         self.principal.check(Scope::Read)?;
         Ok(self.configured.look_for(self.configured.models(), Wanted::Fresh).await)
@@ -118,29 +119,29 @@ pub(crate) struct ConfiguredModels {
 }
 
 impl ConfiguredModels {
-    /// Looks for each in a list of now: who gives none is not there.
+    /// The same with newly fetched lists only.
     pub(crate) async fn check(&self) -> ModelCheck {
         self.look_for(self.models(), Wanted::New).await
     }
 
-    /// Looks for other models the same way. What is no reference to a model is left out.
+    /// Looks up other models. Invalid references are left out.
     pub(crate) async fn check_others(&self, models: &[String]) -> ModelCheck {
         let named = |reference: &String| {
-            Some(Named { model: self.lists.providers.model_of(reference)?, places: Vec::new() })
+            Some(NamedModel { model: self.lists.providers.model_of(reference)?, places: Vec::new() })
         };
         self.look_for(models.iter().filter_map(named).collect(), Wanted::Fresh).await
     }
 
-    async fn look_for(&self, named: Vec<Named>, wanted: Wanted<'_>) -> ModelCheck {
+    async fn look_for(&self, named: Vec<NamedModel>, wanted: Wanted<'_>) -> ModelCheck {
         let mut names: BTreeMap<&ProviderId, Vec<String>> = BTreeMap::new();
-        for Named { model, .. } in &named {
+        for NamedModel { model, .. } in &named {
             names.entry(&model.provider).or_default().push(model.model.clone());
         }
-        // Those without an address too: what to set is told as if it were a key.
+        // Providers without an address are included: the missing setting is reported like a missing key.
         let providers = self.lists.providers.settings.providers.iter();
         let asked = providers.filter_map(|provider| Some((provider, names.get(&provider.id)?)));
         let lookups = join_all(asked.map(|(provider, names)| self.searched(provider, names, wanted))).await;
-        let stands = |Named { model, places }| {
+        let stands = |NamedModel { model, places }| {
             let own = lookups.iter().find(|(lookup, _)| lookup.provider.id == model.provider);
             let mut present = CheckedModel::new(&model, places);
             if let Some((lookup, is_ready)) = own {
@@ -154,13 +155,13 @@ impl ConfiguredModels {
         let models: Vec<CheckedModel> = named.into_iter().map(stands).collect();
         ModelCheck {
             schema: 1,
-            has_dead: models.iter().any(|model| model.standing == ModelState::Dead),
+            has_dead: models.iter().any(|model| model.state == ModelState::Dead),
             models,
             lists: lookups.iter().map(|(lookup, _)| ListLine::of(lookup)).collect(),
         }
     }
 
-    /// The list to look for these names in, and whether the provider has its address and its key.
+    /// The list in which to look up these names, and whether the provider has its address and key.
     async fn searched<'a>(
         &self,
         provider: &'a ProviderSettings,
@@ -169,13 +170,13 @@ impl ConfiguredModels {
     ) -> (ProviderLookup<'a>, Result<(), Failure>) {
         let is_ready = self.lists.providers.check_key(&provider.id).await;
         let lookup = self.lists.of(provider, wanted).await;
-        // A name that a kept list does not have may be newer than the list.
+        // A name that a stored list lacks may be newer than the list.
         let is_lacking = lookup.known.failure.is_none() && !lookup.has_all(names);
         let lookup = if is_lacking { self.lists.of(provider, Wanted::Names(names)).await } else { lookup };
         (lookup, is_ready)
     }
 
-    /// Every reference of the settings, with the place that it stands in.
+    /// Every model reference of the settings, with the setting that holds it.
     pub(crate) fn references(&self) -> Vec<(String, &String)> {
         let settings = &self.lists.providers.settings;
         let mut references: Vec<(String, &String)> = Vec::new();
@@ -189,15 +190,15 @@ impl ConfiguredModels {
         references
     }
 
-    /// Every model that the settings name, once, with each place that names it.
-    pub(crate) fn models(&self) -> Vec<Named> {
-        let mut named: Vec<Named> = Vec::new();
+    /// Every configured model, once, with all settings that name it.
+    pub(crate) fn models(&self) -> Vec<NamedModel> {
+        let mut named: Vec<NamedModel> = Vec::new();
         for (place, reference) in self.references() {
             let Some(model) = self.lists.providers.model_of(reference) else { continue };
             match named.iter_mut().find(|named| named.model == model) {
                 Some(known) if known.places.contains(&place) => {}
                 Some(known) => known.places.push(place),
-                None => named.push(Named { model, places: vec![place] }),
+                None => named.push(NamedModel { model, places: vec![place] }),
             }
         }
         named
@@ -211,7 +212,7 @@ impl CheckedModel {
             places,
             provider: model.provider.0.clone(),
             has_key: true,
-            standing: ModelState::Unknown,
+            state: ModelState::Unknown,
             alias_of: None,
             expires_on: None,
             context_tokens: None,
@@ -231,7 +232,7 @@ impl CheckedModel {
         };
         let Some(info) = list.catalogue.find(&model.model) else { return self.miss(model, list) };
         let named = |id: &str| ModelRef { provider: model.provider.clone(), model: id.to_owned() };
-        // A lost `~` is given back; a variant or a dated name stays what it is.
+        // A missing `~` is restored; a variant or a dated name stays as it is.
         if info.id.strip_prefix('~') == Some(model.model.as_str()) {
             self.id = named(&info.id).to_string();
         }
@@ -241,25 +242,25 @@ impl CheckedModel {
         self.input_usd_per_million = info.price.map(|price| per_million(price.input));
         self.output_usd_per_million = info.price.map(|price| per_million(price.output));
         if lookup.known.failure.is_some() {
-            self.message = Some(format!("it is in an older list, but there is none of today{why}"));
+            self.message = Some(format!("it is in an older list, but there is none from today{why}"));
             return;
         }
-        self.standing = ModelState::Alive;
+        self.state = ModelState::Alive;
         if let Some(day) = &info.expires_on {
             self.expire(day);
         }
     }
 
-    /// Says how long it is still offered, where that is not long.
+    /// Notes an end of offer that is near or past.
     fn expire(&mut self, day: &str) {
         match clock::days_until(day) {
             Some(..0) => {
-                self.standing = ModelState::Dead;
-                self.message = Some(format!("it was offered until {day}, which is over"));
+                self.state = ModelState::Dead;
+                self.message = Some(format!("it was offered until {day}, which has passed"));
                 self.next = Some(Operation::ListModels.into());
             }
             Some(days @ 0..EXPIRES_SOON_DAYS) => {
-                self.standing = ModelState::Expiring;
+                self.state = ModelState::Expiring;
                 self.message = Some(format!("it is offered until {day}, {days} days from now"));
                 self.next = Some(Advice::ChooseAnotherInTime.into());
             }
@@ -272,22 +273,22 @@ impl CheckedModel {
         let nearest = nearest.map(|id| ModelRef { model: id.to_owned(), ..model.clone() });
         self.next = nearest.map(|nearest| Next::Meant(nearest.to_string().into()).into());
         if list.catalogue.is_live() {
-            self.standing = ModelState::Dead;
+            self.state = ModelState::Dead;
             self.message = Some("its provider does not offer it".to_owned());
             self.next.get_or_insert_with(|| Operation::ListModels.into());
         } else if matches!(list.source, Source::Live(_)) {
-            self.message = Some("its provider does not list it, but may take it all the same".to_owned());
+            self.message = Some("its provider does not list it, but may accept it anyway".to_owned());
         } else {
-            self.message = Some("it is not in the list at hand, which is not of today".to_owned());
+            self.message = Some("it is not in the cached list, which is not from today".to_owned());
         }
     }
 
-    /// Without a key or an address a model cannot be asked, whether it is alive or not. That it is gone is the worse
-    /// news.
+    /// Without a key or an address a model cannot be asked, whether it is offered or not. That it is gone is the worse
+    /// news, and stays.
     fn cannot_be_asked(&mut self, failure: &Failure, provider: &ProviderSettings) {
-        // Of a provider without an address nobody knows whether its key is right.
+        // Without an address there is no telling whether the key is right.
         self.has_key = provider.base_url.is_none() && has_key(provider);
-        if self.standing != ModelState::Dead {
+        if self.state != ModelState::Dead {
             self.message = Some(failure.message.clone());
             self.next = Some(failure.next_steps().to_vec());
         }

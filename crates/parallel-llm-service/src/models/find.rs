@@ -1,4 +1,4 @@
-//! The models that can be asked: the lists of the providers one uses, sifted and told the way one types them.
+//! Finding models: the lists of the user's providers, filtered, sorted and named as a user types them.
 
 use std::cmp::Reverse;
 
@@ -19,54 +19,53 @@ use crate::report::ErrorReport;
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::ProviderSettings;
 
-/// Prices are told for so many tokens.
-const TOLD_TOKENS: u64 = 1_000_000;
+/// The number of tokens that shown prices refer to.
+const PRICE_TOKENS: u64 = 1_000_000;
 
-/// Which models are wanted, and in which order.
+/// A filter and an order of models.
 #[derive(Clone, Debug, Default)]
 pub struct ModelQuery {
-    /// Words that all stand in a model's id or name, in any case.
+    /// Words that the id or name must contain, in any case.
     pub search: String,
-    /// Whose models, each told once; without any, those of OpenRouter, of every provider with a key, and of servers
-    /// found here.
+    /// The providers; if empty, OpenRouter, every provider with a key, and local servers found running.
     pub providers: Vec<String>,
-    /// Tokens a model can read and write together, at least.
+    /// The smallest context window, in tokens.
     pub context_min: Option<u64>,
-    /// What a million tokens received may cost at most, in USD.
+    /// The highest price of a million output tokens, in USD.
     pub price_max: Option<f64>,
     /// Only models that take pictures or documents.
     pub attachments: bool,
-    /// The order; without one the providers' own.
+    /// The order; `None` for the providers' own.
     pub sort: Option<ModelSort>,
-    /// The most models to give.
+    /// The most models to return.
     pub limit: Option<usize>,
-    /// Whether the lists are fetched now, however fresh those at hand are.
+    /// Whether to fetch the lists even if cached ones are fresh.
     pub refresh: bool,
 }
 
 /// An order of models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelSort {
-    /// The cheapest to answer first; those of unknown price last.
+    /// By price of output, the cheapest first; unknown prices last.
     Price,
-    /// Those that read most first.
+    /// By context window, the largest first.
     Context,
-    /// By the id one types.
+    /// By id.
     Name,
 }
 
-/// The models found, and the lists they were looked for in.
+/// The models found, and the lists searched.
 #[derive(Clone, Debug, Serialize)]
 pub struct FoundModels {
-    /// The version of this shape. Fields are added, never changed.
+    /// The version of this format. Fields are added, never changed.
     pub schema: u32,
     /// The lists, in the order of the providers.
     pub lists: Vec<ListLine>,
-    /// Servers on this machine that were found running. None of them was asked anything but its list.
+    /// Local servers found running. Each was asked only for its list.
     pub servers: Vec<LocalServer>,
-    /// How many models fit the query.
+    /// The number of models that match.
     pub models_total: usize,
-    /// Those that fit, as many as were wanted.
+    /// The matching models, up to the limit.
     pub models: Vec<ModelLine>,
 }
 
@@ -79,61 +78,61 @@ pub struct ListLine {
     pub name: String,
     /// Whether a key is set for it.
     pub has_key: bool,
-    /// `live`: fetched now. `kept`: fetched before and kept on disk. `embedded`: carried along. `none`: there is no
-    /// list.
+    /// `live`: fetched now. `kept`: fetched before and stored on disk. `embedded`: part of the program. `none`: there
+    /// is no list.
     pub source: &'static str,
-    /// When it was fetched, in milliseconds since 1970.
+    /// The time of the fetch, in milliseconds since 1970.
     pub fetched_at_ms: Option<u64>,
-    /// How long ago that was, in milliseconds.
+    /// The age of the list in milliseconds.
     pub age_ms: Option<u64>,
-    /// The day of an embedded list, `YYYY-MM-DD`.
+    /// The date of an embedded list, `YYYY-MM-DD`.
     pub embedded_on: Option<&'static str>,
-    /// How many models it names.
+    /// The number of its models.
     pub models: usize,
-    /// Why it is not newer, where a newer one was asked for.
+    /// Why no newer list was fetched, if one was requested.
     pub error: Option<ErrorReport>,
 }
 
 /// One model of a list.
 #[derive(Clone, Debug, Serialize)]
 pub struct ModelLine {
-    /// The name to ask for it by, as `-m` takes it.
+    /// The model, as `-m` takes it.
     pub id: String,
     /// The provider's id.
     pub provider: String,
     /// Its name for people.
     pub name: String,
-    /// The model an alias stands for at the moment.
+    /// The current target of an alias.
     pub alias_of: Option<String>,
-    /// Tokens it can read and write together.
+    /// The context window in tokens.
     pub context_tokens: Option<u64>,
-    /// Tokens it can write at most.
+    /// The most output tokens.
     pub output_tokens_max: Option<u64>,
-    /// Price of a million tokens sent, in USD.
+    /// The price of a million input tokens, in USD.
     pub input_usd_per_million: Option<f64>,
-    /// Price of a million tokens received, in USD.
+    /// The price of a million output tokens, in USD.
     pub output_usd_per_million: Option<f64>,
-    /// Where it costs something else.
+    /// Prices under other conditions.
     pub price_overrides: Vec<OverrideLine>,
-    /// Which files it takes, where the list says.
+    /// The file types that it accepts, if the list says so.
     pub inputs: Option<Inputs>,
-    /// The last day it is offered, `YYYY-MM-DD`, where that is known.
+    /// The last day on which it is offered, `YYYY-MM-DD`, if known.
     pub expires_on: Option<String>,
 }
 
-/// Another price of a model, under a condition.
+/// A price of a model under a condition.
 #[derive(Clone, Debug, Serialize)]
 pub struct OverrideLine {
-    /// Holds above so many tokens sent; null where it holds at certain hours.
+    /// The number of input tokens above which it applies; null if it applies at certain hours.
     pub above_input_tokens: Option<u64>,
-    /// Price of a million tokens sent, in USD, where it differs.
+    /// The price of a million input tokens, in USD, if it differs.
     pub input_usd_per_million: Option<f64>,
-    /// Price of a million tokens received, in USD, where it differs.
+    /// The price of a million output tokens, in USD, if it differs.
     pub output_usd_per_million: Option<f64>,
 }
 
 impl Models {
-    /// The models that fit. Fails where a provider is named that nobody knows.
+    /// The matching models. Fails for an unknown provider.
     pub async fn find(&self, query: &ModelQuery) -> Result<FoundModels, Failure> {
         self.principal.check(Scope::Read)?;
         let named = self.named(&query.providers)?;
@@ -181,7 +180,7 @@ impl Models {
         Ok(named)
     }
 
-    /// Those whose models are shown unasked: the default one, those with a key, and servers found here.
+    /// The providers that are listed by default: the default one, those with a key, and running local servers.
     fn usual_providers(&self, servers: &[LocalServer]) -> Vec<&ProviderSettings> {
         let default = &self.settings().default_provider().id;
         let runs_here = |id: &ProviderId| servers.iter().any(|server| server.provider == id.0);
@@ -193,7 +192,7 @@ impl Models {
     }
 }
 
-/// Its models, each as it is told and as its list has it.
+/// The models of a list, each as shown and as listed.
 fn models_of<'a>(lookup: &'a ProviderLookup<'_>) -> impl Iterator<Item = (ModelLine, &'a ModelInfo)> {
     let models = lookup.known.list.as_ref().map_or(&[][..], |list| list.catalogue.models());
     models.iter().map(|info| (ModelLine::of(&lookup.provider.id, info), info))
@@ -213,7 +212,7 @@ impl ModelQuery {
 
 impl ModelSort {
     fn apply(self, models: &mut [(ModelLine, &ModelInfo)]) {
-        // Each sort is stable: what is equal stays in the providers' order.
+        // The sorts are stable: equal models keep the providers' order.
         match self {
             Self::Price => models.sort_by_key(|(_, info)| {
                 info.price.map_or((PicoUsd(i64::MAX), PicoUsd(i64::MAX)), |price| (price.output, price.input))
@@ -253,7 +252,7 @@ impl ListLine {
     }
 }
 
-/// A model of this provider as one types it.
+/// A model of this provider as a user types it.
 pub(crate) fn name(provider: &ProviderId, model: &str) -> String {
     ModelRef { provider: provider.clone(), model: model.to_owned() }.to_string()
 }
@@ -288,7 +287,7 @@ impl OverrideLine {
 }
 
 pub(crate) fn per_million(price: PicoUsd) -> f64 {
-    price.times(TOLD_TOKENS).as_usd()
+    price.times(PRICE_TOKENS).as_usd()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What is known of each provider's models, asked for as its key allows.
+//! The model lists of the configured providers, fetched only where keys allow.
 //!
-//! What always holds: a provider that would refuse for want of a key is not asked, and for a mere look no key goes where
-//! nobody sent it.
+//! What always holds: a provider that would refuse without a key is not asked, and browsing sends no key to a provider
+//! that the user did not name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::catalogue::{Catalogues, KeyUse, Lookup, Wanted};
 use super::providers::{Providers, lists_for_all};
 use parallel_llm_settings::settings::{ProviderKey, ProviderSettings};
 
-/// A provider and what is known of its models.
+/// A provider and its list of models.
 pub(crate) struct ProviderLookup<'a> {
     pub(crate) provider: &'a ProviderSettings,
     pub(crate) known: Lookup,
@@ -29,7 +29,7 @@ pub(crate) struct Lists {
 }
 
 impl Lists {
-    /// What is known of the models of a provider that somebody named. Who would refuse for want of a key is not asked.
+    /// The list of a provider that the user named. A provider that would refuse without a key is not asked.
     pub(crate) async fn of<'a>(
         &self,
         provider: &'a ProviderSettings,
@@ -44,8 +44,7 @@ impl Lists {
         ProviderLookup { provider, known }
     }
 
-    /// What is known of the models of a provider that nobody named: for a mere look no key goes where nobody sent it,
-    /// and no program is run for one.
+    /// The list of a provider that the user did not name. A presumed server gets no key, and no key command runs.
     pub(crate) async fn of_unnamed<'a>(
         &self,
         provider: &'a ProviderSettings,
@@ -76,8 +75,8 @@ impl Lists {
         Lookup { failure, ..known }
     }
 
-    /// The list of each provider that is named. A provider is asked for its own only where a typed name is in no
-    /// fresh list; all are asked at once.
+    /// The lists of all providers that a request names. A list is fetched only if a name of this call is in no fresh
+    /// one; all are fetched at once.
     pub(crate) async fn for_request(
         &self,
         request: &RunRequest,
@@ -104,7 +103,7 @@ impl Lists {
 }
 
 impl ProviderLookup<'_> {
-    /// Whether its list has all of these names.
+    /// Whether the list has all of these names.
     pub(crate) fn has_all(&self, names: &[String]) -> bool {
         let list = self.known.list.as_ref();
         names.iter().all(|name| list.is_some_and(|list| list.catalogue.find(name).is_some()))

@@ -1,7 +1,7 @@
-//! Model servers on this machine: looked for where they usually listen, and offered. Never used unasked.
+//! Model servers on this machine: detected at their default addresses and offered, never used unasked.
 //!
-//! What always holds: a server that was not configured is sent one request for its list, and no key and no prompt. A
-//! key alone is no configuration: its variable may serve another program.
+//! What always holds: an unconfigured server gets one request for its list, and no key or prompt. A key alone is no
+//! configuration: its variable may serve another program.
 
 use std::time::Duration;
 
@@ -15,27 +15,27 @@ use super::lists::Lists;
 use super::providers::{has_key, is_local};
 use parallel_llm_settings::settings::ProviderSettings;
 
-/// How long a server on this machine is looked for. One that runs answers in milliseconds, and a port nobody
-/// listens on refuses at once; only one that listens and says nothing makes this wait.
+/// The longest wait for a local server. A running one answers in milliseconds, and a closed port refuses at once; only
+/// a silent listener takes this long.
 const LOOK_MAX: Duration = Duration::from_millis(1_000);
 
-/// A model server that runs on this machine.
+/// A running local model server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LocalServer {
     /// The provider's id.
     pub provider: String,
     /// Its name for people.
     pub name: String,
-    /// Where it is.
+    /// Its base URL.
     pub base_url: String,
-    /// How many models it has.
+    /// The number of its models.
     pub models: usize,
-    /// A model to ask, as `-m` takes it; null where it has none yet.
+    /// A model to ask, as `-m` takes it; null if it has none yet.
     pub example: Option<String>,
 }
 
 impl Lists {
-    /// Looks for all of them at once. One with an address and a key of its own is no find: somebody has set it up.
+    /// Looks for all local servers at once. A server with an address and a key is configured, and not reported.
     pub(crate) async fn local_servers(&self) -> Vec<LocalServer> {
         let is_find = |provider: &&ProviderSettings| {
             is_local(provider) && (self.providers.is_presumed(provider) || !has_key(provider))
@@ -44,7 +44,7 @@ impl Lists {
             let key = if self.providers.is_presumed(provider) {
                 KeyUse::Withheld
             } else {
-                // Where a key would be needed, it is another machine.
+                // A server that needs a key is probably another machine's.
                 self.providers.check_key(&provider.id).await.ok()?;
                 KeyUse::Sent
             };
@@ -57,7 +57,7 @@ impl Lists {
 }
 
 impl LocalServer {
-    /// The offer to use it, in a sentence without its end.
+    /// The offer to use it, as a sentence without a period.
     pub fn offer(&self) -> String {
         let place = self.base_url.split_once("://").map_or(self.base_url.as_str(), |(_, rest)| rest);
         let authority = place.split('/').next().unwrap_or(place);

@@ -1,4 +1,4 @@
-//! Models: which there are, what they cost, and whether those of the settings are still offered.
+//! Models: the lists of models, their prices, and the check of configured models.
 
 mod cached_names;
 pub(crate) mod catalogue;
@@ -23,7 +23,7 @@ pub use find::{FoundModels, ListLine, ModelLine, ModelQuery, ModelSort};
 pub use local::LocalServer;
 pub use overview::Overview;
 
-/// The models that can be asked.
+/// The models on offer, for one principal.
 #[derive(Clone)]
 pub struct Models {
     pub(crate) lists: Lists,

@@ -1,4 +1,4 @@
-//! What an MCP client may know before it asks: the settings in force, the providers at hand, and their models.
+//! The overview for MCP clients: the settings in force, the configured providers and their models.
 
 use parallel_llm_engine::Failure;
 use parallel_llm_provider::{Circuit, CircuitState};
@@ -9,21 +9,21 @@ use super::find::{ModelLine, ModelQuery};
 use crate::access::Principal;
 use crate::ports::OPENROUTER;
 
-/// Failing models that are told of: more than a panel has labs, and still a small part of a result.
+/// The most failing models listed: more than a panel has labs, and still a small part of a result.
 const CIRCUITS_MAX: usize = 8;
 
-/// The settings in force and the models that fit a search.
+/// The settings in force and the models of a search.
 #[derive(Clone, Debug, Serialize)]
 pub struct Overview {
-    /// The panel asked when none is named.
+    /// The default panel.
     pub panel: Vec<String>,
-    /// Who fuses, in order.
+    /// The synthesizers in order.
     pub synthesizer: Vec<String>,
     /// Names of presets.
     pub presets: Vec<String>,
     /// Names of personas.
     pub personas: Vec<String>,
-    /// How answers become one text.
+    /// The strategy.
     pub strategy: String,
     /// Output cap of each call in tokens.
     pub max_tokens: u32,
@@ -31,9 +31,9 @@ pub struct Overview {
     pub budget_usd: f64,
     /// The longest prompt in characters.
     pub prompt_chars_max: usize,
-    /// Whether OpenRouter's list is its own of today; else it is kept or carried along.
+    /// Whether OpenRouter's list was fetched now; else it is from disk or embedded.
     pub live: bool,
-    /// The providers at hand.
+    /// The configured providers.
     pub providers: Vec<ProviderLine>,
     /// Models that are not asked for a while, because they keep failing; left out where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -49,11 +49,11 @@ pub struct CircuitLine {
     pub id: String,
     /// `open`: it is not asked. `half_open`: one call tries.
     pub state: &'static str,
-    /// The failures that led there.
+    /// The number of failures that opened the circuit.
     pub failures: usize,
-    /// How long until a call may try, in milliseconds.
+    /// The time until a call may try, in milliseconds.
     pub wait_ms: u64,
-    /// What the last failure said, in the provider's words; told to the owner alone, because another may have met it.
+    /// The message of the last failure, for the owner only, because another caller may have received it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub last: String,
 }
@@ -69,21 +69,21 @@ impl CircuitLine {
     }
 }
 
-/// One provider at hand.
+/// A configured provider.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProviderLine {
-    /// Its id, which stands before the colon in a reference.
+    /// Its id, the part of a reference before the colon.
     pub id: String,
     /// Whether a key is set for it.
     pub has_key: bool,
-    /// Whether it is a server that was found running on this machine.
+    /// Whether it is a local server that was found running.
     pub runs_here: bool,
-    /// Where its list is from: `live`, `kept`, `embedded` or `none`.
+    /// The source of its list: `live`, `kept`, `embedded` or `none`.
     pub list: &'static str,
 }
 
 impl Models {
-    /// The settings in force, and the models whose names hold these words.
+    /// The settings in force, and the models whose names contain these words.
     pub async fn overview(&self, search: &str) -> Result<Overview, Failure> {
         let found = self.find(&ModelQuery { search: search.to_owned(), ..ModelQuery::default() }).await?;
         let settings = self.settings();

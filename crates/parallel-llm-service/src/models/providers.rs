@@ -1,6 +1,6 @@
-//! The providers as the rest of the service needs them: who has a key, who runs here, whose list is public.
+//! The configured providers: which have keys, which are local, and which lists are public.
 //!
-//! Never a key itself: whether there is one is all that needs to be known here.
+//! No key itself is known here, only whether there is one.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) const fn has_key(provider: &ProviderSettings) -> bool {
     !matches!(provider.key, ProviderKey::Missing)
 }
 
-/// Whether its list of models is public, so that it is asked for without a key: a router shows what it sells.
+/// Whether its list of models is public, so that it is fetched without a key. Routers publish theirs.
 pub(crate) const fn lists_for_all(provider: &ProviderSettings) -> bool {
     provider.dialect.routes
 }
@@ -35,7 +35,7 @@ pub(crate) struct Providers {
 }
 
 impl Providers {
-    /// Those of the settings, the default one first.
+    /// The providers of the settings, the default one first.
     pub(crate) fn new(settings: &Arc<Settings>, check_key: CheckKey) -> Self {
         let ids = settings.providers.iter().map(|provider| provider.id.clone()).collect();
         Self { settings: Arc::clone(settings), ids, check_key: Arc::new(check_key) }
@@ -56,25 +56,25 @@ impl Providers {
         self.all().find(|provider| provider.id == *id)
     }
 
-    /// Whether it is only presumed to be there: a local server at its usual address, which nobody has set. Anybody may
-    /// listen there, so that no key goes there before a model of it is asked for.
+    /// Whether it is only presumed: a local server at its default address that nobody configured. Any program may
+    /// listen there, so it gets no key before a model of it is asked.
     pub(crate) fn is_presumed(&self, provider: &ProviderSettings) -> bool {
         let name = format!("providers.{}.base_url", provider.id);
         let mut shown = self.settings.shown().iter();
         is_local(provider) && !shown.any(|shown| shown.name == name && shown.origin != Origin::Default)
     }
 
-    /// Fails where a call to this provider needs a key and there is none, with what to set.
+    /// Fails if this provider needs a key and has none; the failure names what to set.
     pub(crate) async fn check_key(&self, id: &ProviderId) -> Result<(), Failure> {
         (*self.check_key)(id.clone()).await
     }
 
-    /// The model a reference names; `None` where it cannot be read, which resolving says.
+    /// The model of a reference; `None` if it cannot be parsed, which resolving reports.
     pub(crate) fn model_of(&self, reference: &str) -> Option<ModelRef> {
         self.entry_of(reference).map(|entry| entry.model)
     }
 
-    /// The same with all that the reference says.
+    /// The seat of a reference, with all its options.
     pub(crate) fn entry_of(&self, reference: &str) -> Option<PanelEntry> {
         let is_provider = |id: &str| self.ids.iter().any(|known| known.0 == id);
         PanelEntry::parse(reference, self.ids.first()?, is_provider).ok()

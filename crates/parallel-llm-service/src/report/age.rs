@@ -1,6 +1,6 @@
-//! How long something took, and how long ago it was.
+//! Durations and ages as text.
 
-/// `90 s`, `12 min`, `3 h`, `9 d`: at least two of a unit, so that the number says something.
+/// An age: `90 s`, `12 min`, `3 h`, `9 d`. A larger unit begins at two of it, so that the rounded number stays useful.
 pub fn age(ms: u64) -> String {
     match ms / 1000 {
         seconds @ 0..120 => format!("{seconds} s"),
@@ -10,7 +10,7 @@ pub fn age(ms: u64) -> String {
     }
 }
 
-/// Milliseconds for people: `0.4 s`, `12.3 s`, `3 min 05 s`.
+/// A duration: `0.4 s`, `12.3 s`, `3 min 05 s`.
 pub fn seconds(ms: u64) -> String {
     if ms < 60_000 {
         return format!("{}.{} s", ms / 1000, ms % 1000 / 100);

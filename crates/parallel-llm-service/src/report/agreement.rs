@@ -1,5 +1,4 @@
-//! How far the answers agree: who says the same, what that is worth as votes, and what the one who read them all says they
-//! agree and differ in.
+//! How far the answers agree: groups of equal answers, their weight as votes, and a reader's analysis.
 
 use std::collections::BTreeMap;
 
@@ -13,137 +12,137 @@ use parallel_llm_engine::{Outcome, SeatNumber, agreement::votes};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Where the correlations come from by which votes are counted.
+/// The source of the correlations by which votes are counted.
 const PRIOR: &str = "prior";
-/// The band where no table tells how often such answers were right.
+/// The band of a confidence without a calibration table.
 const UNCALIBRATED: &str = "uncalibrated";
 
-/// Which answers say the same: what they come to, where the question has one short right answer or the strategy has them read,
-/// else letter by letter.
+/// Which answers are equal: by the value they come to, if the question has one short right answer or the strategy has
+/// them read, else letter by letter.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AgreementReport {
-    /// The most that do.
+    /// The size of the largest group of equal answers.
     pub equal: usize,
-    /// Of how many.
+    /// The number of answers compared.
     pub of: usize,
-    /// Who says what, the largest cluster first; empty where all answers to an open question differ.
+    /// The groups of equal answers, the largest first; empty if all answers to an open question differ.
     pub clusters: Vec<ClusterReport>,
-    /// Seats whose answers do not say plainly what they come to, though the question or the strategy asks for it.
+    /// Seats whose answers give no plain value, although the question or the strategy asks for one.
     pub unread: Vec<u8>,
-    /// The part of the answers in the largest cluster; null where there are no clusters.
+    /// The share of the answers in the largest cluster; null without clusters.
     pub share: Option<f64>,
-    /// How far the answers are spread over clusters, in bits: 0 where all say the same. One that could not be read is a
-    /// cluster of its own. Null where there are no clusters.
+    /// The entropy over the clusters, in bits: 0 if all answers are equal. An answer without a plain value is a cluster
+    /// of its own. Null without clusters.
     pub entropy_bits: Option<f64>,
-    /// How many independent votes the answers are worth; null where it is not known whose they are.
+    /// The number of independent votes that the answers are worth; null if their models are unknown.
     pub effective_votes: Option<EffectiveVotes>,
-    /// What the model that read them all says they agree and differ in; none of its fields where there is no such model, or
-    /// where its words are not kept.
+    /// The analysis by the model that read all answers; its fields are absent without such a model or if its text is
+    /// not kept.
     #[serde(flatten)]
     pub analysis: Option<AnalysisReport>,
-    /// What of a fused text stands in no answer; left out where nothing was fused, or where texts are not kept or too long
-    /// to be compared.
+    /// The part of a fused text that is in no answer; left out if nothing was fused, or if texts are not kept or too
+    /// long to compare.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub novel: Option<NovelReport>,
 }
 
-/// Answers that say the same.
+/// A group of equal answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ClusterReport {
-    /// What they say, such as `B`, `42` or `yes`; null where they are the same letter by letter.
+    /// Their value, such as `B`, `42` or `yes`; null if they are equal letter by letter.
     pub value: Option<String>,
-    /// Whose they are.
+    /// Their seats.
     pub seats: Vec<u8>,
 }
 
-/// How many independent votes answers are worth. Models err together, so that it is less than there are, and one model asked
-/// several times is one vote.
+/// The number of independent votes that answers are worth. Models err together, so it is less than their number, and
+/// several samples of one model are one vote.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EffectiveVotes {
-    /// All that were considered.
+    /// The votes of all considered answers.
     pub panel: f64,
-    /// Those of the largest cluster; null where there is none.
+    /// The votes of the largest cluster; null without clusters.
     pub largest: Option<f64>,
-    /// `prior`: reckoned with correlations measured elsewhere, not on your questions.
+    /// `prior`: computed with correlations measured elsewhere, not on your questions.
     pub source: String,
 }
 
-/// What the model that read all answers says of them: its opinion, in its words, checked only for whom it names.
+/// The analysis by the model that read all answers. It is that model's opinion; only the seats it names are checked.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AnalysisReport {
-    /// What the answers say. The lists below name claims by their place here, counted from 0.
+    /// The claims of the answers. The lists below name claims by index, counted from 0.
     pub claims: Vec<ClaimReport>,
     /// Claims that all answers support and none contradicts.
     pub consensus: Vec<usize>,
-    /// Claims that some answer contradicts.
+    /// Claims that an answer contradicts.
     pub contradictions: Vec<usize>,
-    /// Claims of one answer alone, which no other contradicts.
+    /// Claims of one answer that no other contradicts.
     pub unique_points: Vec<usize>,
-    /// The strongest views that were not followed, and why.
+    /// The strongest dissenting views, and why they were not followed.
     pub dissent: Vec<RemarkReport>,
-    /// Answers that nothing was taken from, and why.
+    /// Answers that the text does not use, and why.
     pub discarded: Vec<RemarkReport>,
-    /// What it thinks that no answer covers.
+    /// Points that no answer covers, in the model's opinion.
     pub blind_spots: Vec<String>,
 }
 
-/// One thing that answers say.
+/// A claim of one or more answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ClaimReport {
-    /// What.
+    /// The text.
     pub text: String,
-    /// Seats that say so.
+    /// Seats that support it.
     pub supported_by: Vec<u8>,
-    /// Seats that say otherwise.
+    /// Seats that contradict it.
     pub contradicted_by: Vec<u8>,
-    /// `kept`, `changed` or `dropped` in the final text; null where that is not told.
+    /// `kept`, `changed` or `dropped` in the final text; null if the model gives none.
     pub verdict: Option<String>,
-    /// Why; may be empty.
+    /// The reason; may be empty.
     pub reason: String,
 }
 
-/// What is said of one answer.
+/// A remark on one answer.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RemarkReport {
-    /// Whose.
+    /// The seat.
     pub seat: u8,
-    /// What.
+    /// The text.
     pub text: String,
 }
 
-/// What of a fused text stands in none of the answers, those of every layer included, nor in the question. By wording alone.
+/// The part of a fused text that is neither in an answer of any layer nor in the question, by wording alone.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NovelReport {
-    /// The part of its sentences and list items that share no three words in a row with them: 0 none, 1 all.
+    /// The share of its sentences and list items that share no three consecutive words with them: 0 none, 1 all.
     pub share: f64,
-    /// The first of these.
+    /// The first of these sentences and items.
     pub passages: Vec<String>,
-    /// What the text comes to, where the question has one short right answer and no answer comes to that; null elsewhere.
+    /// The text's value, if the question has one short right answer and no answer comes to it; else null.
     pub value: Option<String>,
 }
 
-/// How sure one may be of the answer, as far as somebody has measured how often such answers are right. Its counts are left
-/// out where nobody has.
+/// The confidence in the answer, from a measured share of right answers. Its counts are left out without such a
+/// measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ConfidenceReport {
-    /// `high`, `medium` or `low`, by where the interval of the share begins; `uncalibrated` where no table tells how often
-    /// answers with such agreement are right, or where it tells too little.
+    /// `high`, `medium` or `low`, by the lower end of the interval; `uncalibrated` without a table for such agreement,
+    /// or with too few questions in it.
     pub band: String,
-    /// What there is to go by.
+    /// The reason for the band.
     pub basis: String,
     /// The name of the calibration set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set: Option<String>,
-    /// The share of such answers that were right there: 0 none, 1 all.
+    /// The share of such answers that were right in the set: 0 none, 1 all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub right_share: Option<f64>,
-    /// Where the 95 % interval of that share begins.
+    /// The lower end of the share's 95 % interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Where it ends.
+    /// The upper end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Of how many questions.
+    /// The number of questions measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<u32>,
 }
@@ -199,28 +198,28 @@ impl AnalysisReport {
             verdict: claim.verdict.map(|verdict| verdict.as_str().to_owned()),
             reason: claim.reason.clone(),
         });
-        // Who did not see an answer cannot say that it agrees.
+        // A model that did not see an answer cannot say that it agrees.
         let answers =
             outcome.reading.as_ref().map_or(outcome.considered.len(), |reading| reading.shown.len());
-        let standings: Vec<ClaimStatus> =
+        let statuses: Vec<ClaimStatus> =
             analysis.claims.iter().map(|claim| ClaimStatus::of(claim, answers)).collect();
-        let those = |wanted: ClaimStatus| {
-            let numbered = standings.iter().enumerate().filter(|(_, standing)| **standing == wanted);
+        let claims_of = |wanted: ClaimStatus| {
+            let numbered = statuses.iter().enumerate().filter(|(_, status)| **status == wanted);
             numbered.map(|(index, _)| index).collect()
         };
         Self {
             claims: claims.collect(),
-            consensus: those(ClaimStatus::Consensus),
-            contradictions: those(ClaimStatus::Contradiction),
-            unique_points: those(ClaimStatus::Unique),
+            consensus: claims_of(ClaimStatus::Consensus),
+            contradictions: claims_of(ClaimStatus::Contradiction),
+            unique_points: claims_of(ClaimStatus::Unique),
             dissent: analysis.dissent.iter().map(RemarkReport::of).collect(),
             discarded: analysis.discarded.iter().map(RemarkReport::of).collect(),
             blind_spots: analysis.blind_spots.clone(),
         }
     }
 
-    /// The claims of one of its lists.
-    pub fn those<'a>(&'a self, list: &'a [usize]) -> impl Iterator<Item = &'a ClaimReport> {
+    /// The claims that one of the lists names.
+    pub fn claims_of<'a>(&'a self, list: &'a [usize]) -> impl Iterator<Item = &'a ClaimReport> {
         list.iter().filter_map(|index| self.claims.get(*index))
     }
 }
@@ -238,7 +237,7 @@ impl NovelReport {
 }
 
 impl ConfidenceReport {
-    /// How sure one may be of an answer with this agreement.
+    /// The confidence in an answer with this agreement.
     pub(super) fn of(agreement: &AgreementReport, confidence: Confidence<'_>) -> Self {
         let basis = match agreement.clusters.as_slice() {
             [] if !agreement.unread.is_empty() => {
@@ -250,7 +249,7 @@ impl ConfidenceReport {
         match confidence {
             Confidence::Counted { band, table, row } => Self::counted(&basis, band, table, row),
             Confidence::Uncalibrated(why) => {
-                // That there is nothing to count has been said.
+                // The basis already says that there is nothing to count.
                 let why = reason(why).filter(|_| !agreement.clusters.is_empty());
                 Self::uncalibrated([Some(basis), why].into_iter().flatten().collect::<Vec<_>>().join("; "))
             }
@@ -280,18 +279,18 @@ impl ConfidenceReport {
         }
     }
 
-    /// The band with what it rests on, for people.
+    /// The band and its basis as text.
     pub fn described(&self) -> String {
         format!("confidence: {} ({})", self.band, self.basis)
     }
 
-    /// Whether it rests on answers that were counted.
+    /// Whether the band comes from a calibration table.
     pub const fn is_calibrated(&self) -> bool {
         self.set.is_some()
     }
 }
 
-/// Why no table says how sure one may be, where there is one.
+/// Why no table gives a confidence; `None` if there is no table.
 fn reason(why: Why<'_>) -> Option<String> {
     Some(match why {
         Why::NoTable => return None,
@@ -310,11 +309,11 @@ fn reason(why: Why<'_>) -> Option<String> {
     })
 }
 
-/// The entropy of the clusters; an answer that was not read is one of its own.
+/// The entropy of the clusters in bits; an unread answer is a cluster of its own.
 fn entropy_bits(agreement: &Agreement) -> f64 {
     let sizes = agreement.clusters.iter().map(|cluster| cluster.seats.len());
     let sizes = sizes.chain(std::iter::repeat_n(1, agreement.unread.len()));
-    // Equal sizes together, so that a sum of equal parts is exact.
+    // Equal sizes are counted together, so that a sum of equal parts is exact.
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     sizes.for_each(|size| *counts.entry(size).or_default() += 1);
     let part = |(size, count): (usize, usize)| {
@@ -328,7 +327,7 @@ fn seats(seats: &[SeatNumber]) -> Vec<u8> {
     seats.iter().map(|seat| seat.0).collect()
 }
 
-/// Three places: more would be noise.
+/// Rounds to three decimal places: more would be noise.
 fn rounded(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
 }

@@ -1,5 +1,5 @@
-//! The calls beyond the panel: who was asked to fuse, to judge or to rank, what that took, and what judges made of the
-//! answers. No text of theirs: what they wrote for the person is the answer.
+//! The calls beyond the panel, to fuse, judge or rank, and the judges' verdicts. Their texts are left out: the text
+//! meant for the user is the answer.
 
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::outcome::{Judging, Verdict};
@@ -13,43 +13,43 @@ use super::{ErrorReport, UsageReport};
 /// One call beyond the panel.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CallReport {
-    /// What it was for: `synthesizer`, or the word for a step of the strategy, such as `judge`.
+    /// The role: `synthesizer`, or a step of the strategy such as `judge`.
     pub role: String,
-    /// Its number: of a synthesizer that in the chain, of a step that among all steps of the run; from 1.
+    /// The number, from 1: of a synthesizer its place in the chain, of a step its place among all steps of the run.
     pub number: u16,
     /// The model that was asked.
     pub model: String,
-    /// The id of the provider it was asked at.
+    /// The id of its provider.
     pub provider: String,
     /// `waiting`, `streaming`, `answered`, `cut`, `failed`, `refused`, `cancelled`, `skipped` or `unknown`.
     pub status: String,
     /// Why there is no reply, or why it stopped early.
     pub error: Option<ErrorReport>,
-    /// What the call used.
+    /// The tokens used.
     pub usage: UsageReport,
-    /// What all its requests cost, in USD; null where nobody knows.
+    /// The cost of all its requests, in USD; null if unknown.
     pub cost_usd: Option<f64>,
     /// Requests sent.
     pub attempts: u32,
-    /// From the first request to the end, in milliseconds.
+    /// The time from the first request to the end, in milliseconds.
     pub elapsed_ms: Option<u64>,
 }
 
-/// What judges made of the answers.
+/// The judges' verdicts on the answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct JudgingReport {
-    /// Every verdict, in the order they were asked for.
+    /// Every verdict, in the order of the calls.
     pub verdicts: Vec<VerdictReport>,
-    /// How often a judge changed its mind with the order in which it was shown the answers.
+    /// How often a judge changed its verdict with the order in which it saw the answers.
     pub flips: usize,
 }
 
-/// What one judge made of them in one call.
+/// One judge's verdict in one call.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct VerdictReport {
     /// The model.
     pub by: String,
-    /// The seats whose answers it was shown, the best first. One it did not name is not among them.
+    /// The seats whose answers it ranked, the best first. A seat that it did not name is absent.
     pub ranking: Vec<u8>,
 }
 

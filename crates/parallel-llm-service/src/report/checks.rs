@@ -1,25 +1,26 @@
-//! What the user's own check command says of the answers.
+//! The results of the user's check command.
 
 use parallel_llm_engine::run::outcome::Checked;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What the check command says of one answer.
+/// The result of the check command for one answer.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CheckReport {
-    /// Whose answer.
+    /// The seat.
     pub seat: u8,
-    /// Whether it passes; null where the command could not say.
+    /// Whether the answer passes; null if the command could not tell.
     pub passed: Option<bool>,
-    /// How well, from 0 to 1; null where it does not pass, or the command does not say.
+    /// The score from 0 to 1; null if the answer does not pass or the command gives none.
     pub score: Option<f64>,
-    /// The code of the reason why the command could not say; left out elsewhere.
+    /// The code of the failure, if the command could not tell; else left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The beginning of what the command wrote to its stderr, on one line; left out where it wrote nothing.
+    /// The start of the command's stderr, on one line; left out if empty.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub said: Option<String>,
-    /// How long the check took, in milliseconds.
+    #[serde(rename = "said")]
+    pub stderr: Option<String>,
+    /// The duration of the check, in milliseconds.
     pub elapsed_ms: u64,
 }
 
@@ -30,7 +31,7 @@ impl CheckReport {
             passed: checked.passed,
             score: checked.score,
             code: checked.failure.map(|code| code.as_str().to_owned()),
-            said: checked.said.as_deref().map(str::to_owned),
+            stderr: checked.said.as_deref().map(str::to_owned),
             elapsed_ms: checked.elapsed_ms,
         }
     }

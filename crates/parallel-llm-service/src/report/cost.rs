@@ -1,43 +1,43 @@
-//! What was paid, in words: a sum that lacks a call is the least that was paid, one computed from prices is about right,
-//! and what nobody knows is unknown, never nothing. What it can be at most is told beside the sum, never as the sum.
+//! A cost as text. A sum that lacks a call is a lower bound, a sum computed from prices is an estimate, and an unknown
+//! cost is unknown, never zero. An upper bound stands beside the sum and never replaces it.
 
 use parallel_llm_engine::PicoUsd;
 use parallel_llm_engine::run::{Run, SeatView};
 
-/// What some calls cost, and how sure that is.
+/// The cost of some calls, and how exact it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
-    /// The sum as far as known; `None` where nothing is.
+    /// The known part of the sum; `None` if nothing is known.
     pub known: Option<PicoUsd>,
-    /// Whether a call is missing in it.
+    /// Whether the sum lacks a call.
     pub lacks_calls: bool,
-    /// Whether a part of it is computed from prices, or missing.
+    /// Whether a part of the sum is computed from prices or missing.
     pub is_estimate: bool,
-    /// The most that all can have cost, where a call is missing and that is known.
+    /// The most that all calls can have cost, if a call is missing and its bound is known.
     pub bound: Option<PicoUsd>,
 }
 
 impl Cost {
-    /// What all requests of a run cost.
+    /// The cost of all requests of a run.
     pub fn of(run: &Run) -> Self {
-        let cost = Self::reckoned(run.cost(), run.cost_lacks_calls(), run.cost_is_estimate());
+        let cost = Self::of_sum(run.cost(), run.cost_lacks_calls(), run.cost_is_estimate());
         Self { bound: run.cost_bound(), ..cost }
     }
 
-    /// What these calls cost; a sum of nothing that is not sure is no sum.
-    pub fn reckoned(sum: PicoUsd, lacks_calls: bool, is_estimate: bool) -> Self {
+    /// The cost of calls with this sum. A sum of zero that is not exact counts as unknown.
+    pub fn of_sum(sum: PicoUsd, lacks_calls: bool, is_estimate: bool) -> Self {
         let is_estimate = is_estimate || lacks_calls;
         Self { known: sum.unless_unknown(is_estimate), lacks_calls, is_estimate, bound: None }
     }
 
-    /// What all requests of a seat cost.
+    /// The cost of all requests of a seat.
     pub fn of_seat(seat: &SeatView) -> Self {
         let (lacks_calls, is_estimate) = (seat.cost_lacks_calls(), seat.cost_is_estimate);
         Self { known: seat.known_cost(), lacks_calls, is_estimate, bound: None }
     }
 
-    /// The word before the sum, with the blank between: `at least `, `about ` or nothing.
-    pub const fn word(self) -> &'static str {
+    /// The qualifier before the sum, with a trailing space: `at least `, `about ` or nothing.
+    pub const fn qualifier(self) -> &'static str {
         match self {
             Self { lacks_calls: true, .. } => "at least ",
             Self { is_estimate: true, .. } => "about ",
@@ -45,16 +45,17 @@ impl Cost {
         }
     }
 
-    /// In words: `at least $0.0093`, `at least $0.0093, up to $0.12`, `about $1.20`, `$1.20`, `cost unknown`,
+    /// The cost as text: `at least $0.0093`, `at least $0.0093, up to $0.12`, `about $1.20`, `$1.20`, `cost unknown`,
     /// `cost unknown, up to $0.12`.
     pub fn described(self) -> String {
-        let known =
-            self.known.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{}{cost}", self.word()));
+        let known = self
+            .known
+            .map_or_else(|| "cost unknown".to_owned(), |cost| format!("{}{cost}", self.qualifier()));
         let bound = self.bound.map(|bound| format!(", up to {bound}"));
         known + bound.as_deref().unwrap_or_default()
     }
 
-    /// The same where anything of it is known.
+    /// The cost as text; `None` if nothing is known.
     pub fn described_if_known(self) -> Option<String> {
         self.known.map(|_| self.described())
     }

@@ -1,5 +1,5 @@
-//! The run report: the one JSON object that the command line, MCP, HTTP and `run.json` all give. Additive only:
-//! a field may be added, never changed or taken away.
+//! The run report: the one JSON object of the command line, MCP, HTTP and `run.json`. It is additive only: fields are
+//! added, never changed or removed.
 
 pub mod age;
 mod agreement;
@@ -34,111 +34,111 @@ pub use checks::CheckReport;
 pub use resuming::Resuming;
 pub use seat::{SeatReport, UsageReport};
 
-/// The version of the report's shape.
+/// The version of the report's format.
 const SCHEMA: u32 = 1;
-/// Why writing a report as JSON cannot fail.
+/// Why serialization cannot fail.
 const PLAIN: &str = "a report is plain data with string keys";
 
-/// One run, told whole.
+/// The full report of one run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
-    /// Version of this shape: 1.
+    /// Version of this format: 1.
     pub schema: u32,
-    /// The run's name, a ULID.
+    /// The run's id, a ULID.
     pub run_id: String,
-    /// `running`, `complete`, `partial`, `failed`, `cancelled` or `interrupted`. `complete`: every seat answered
-    /// and there is an answer. `partial`: there is an answer, but a seat without one.
+    /// `running`, `complete`, `partial`, `failed`, `cancelled` or `interrupted`. `complete`: every seat answered and
+    /// there is an answer. `partial`: there is an answer, but a seat has none.
     pub status: String,
-    /// The final text; null while there is none. While a further part of the run is under way, or where it was
-    /// interrupted, the text from before it.
+    /// The final text; null while there is none. While a further part of the run is in progress or interrupted, the
+    /// earlier text.
     pub answer: Option<Arc<str>>,
-    /// How the final text came about; null until a part of the run is decided.
+    /// How the final text was made; null until a part of the run is decided.
     pub synthesis: Option<Synthesis>,
-    /// Texts of the run that do not stand any more, or never did because the one before was better, in the order they
-    /// were set aside; left out where there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub earlier: Vec<EarlierReport>,
-    /// The panel, one entry per seat.
-    pub answers: Vec<SeatReport>,
-    /// The calls beyond the panel, synthesizers first; left out where there was none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<CallReport>,
-    /// How far the answers that were considered agree; left out where there were not several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agreement: Option<AgreementReport>,
-    /// What came of asking the seats again (strategies `moa` and `debate`), in order; left out where they were not.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rounds: Vec<RoundReport>,
-    /// How sure one may be of the answer by that; left out with it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub confidence: Option<ConfidenceReport>,
-    /// What judges made of the answers; left out where none gave a verdict.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub judging: Option<JudgingReport>,
-    /// What your check command says of each answer; left out where none was checked.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<CheckReport>,
-    /// Seats whose answers tried to instruct the models that read them, as one of these suspects; left out where there are
+    /// Texts that were replaced, or discarded because an earlier one was better, in that order; left out if there are
     /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<EarlierReport>,
+    /// The panel, one entry for each seat.
+    pub answers: Vec<SeatReport>,
+    /// The calls beyond the panel, synthesizers first; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallReport>,
+    /// How far the considered answers agree; left out for fewer than two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<AgreementReport>,
+    /// The rounds in which seats were asked again (strategies `moa` and `debate`), in order; left out if there are
+    /// none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<RoundReport>,
+    /// The confidence that this agreement gives the answer; left out with `agreement`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<ConfidenceReport>,
+    /// The judges' verdicts; left out if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judging: Option<JudgingReport>,
+    /// The results of your check command, one for each checked answer; left out if none was checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckReport>,
+    /// Seats whose answers may have tried to instruct the models that read them; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspected_injection: Vec<SuspicionReport>,
-    /// Whether fusing was worth it; null where nothing was fused.
+    /// What fusing added and cost; null if nothing was fused.
     pub worth: Option<WorthReport>,
-    /// What all requests of the run cost, as far as known, in USD; null where nothing is.
+    /// The known cost of all requests of the run, in USD; null if no cost is known.
     pub cost_usd: Option<f64>,
     /// Whether a part of the cost is computed from prices or unknown.
     pub cost_is_estimate: bool,
-    /// Whether a request is missing in the cost, because nobody knows what it cost, or not yet: it is the least that was
-    /// paid then.
+    /// Whether the cost lacks a request whose cost is unknown or not yet known. The cost is then a lower bound.
     pub cost_lacks_calls: bool,
-    /// The most that all requests can have cost, in USD, where one that is over is missing in the cost and prices are
-    /// known; left out elsewhere.
+    /// The most that all requests can have cost, in USD, if the cost lacks a finished request and prices are known;
+    /// else left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_max_usd: Option<f64>,
-    /// What was spent of it for this call, in USD, where the question was answered by a run that was over: 0 where its
-    /// answer is given again; left out elsewhere.
+    /// The part of the cost spent for this call, in USD, if a finished run answered the question: 0 if its answer is
+    /// given again. Else left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent_now_usd: Option<f64>,
-    /// When that run was asked, as `2026-11-20T13:10:33.007Z`; left out elsewhere.
+    /// When that run was asked, as `2026-11-20T13:10:33.007Z`; else left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<String>,
     /// Milliseconds from the start to the answer, or to now.
     pub elapsed_ms: u64,
-    /// How answers become one text.
+    /// The strategy that turns the answers into one text.
     pub strategy: String,
-    /// Why it is this one, where nobody named it; left out where somebody did.
+    /// Why this strategy was chosen; left out if the caller named it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy_reason: Option<String>,
-    /// What was not paid for because the answers agreed; left out where nothing was spared.
+    /// Calls that were skipped because the answers agreed; left out if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub spared: Option<SparedReport>,
-    /// Names what was asked: equal for runs that ask the same.
+    #[serde(rename = "spared")]
+    pub skipped: Option<SkippedReport>,
+    /// Hash of the resolved request: equal for runs that ask the same.
     pub plan_hash: String,
-    /// Where the answers lie as files.
+    /// The files of the run.
     pub files: FilesReport,
-    /// What else the reader should know.
+    /// Warnings about the run.
     pub warnings: Vec<ErrorReport>,
-    /// Why there is no answer; null where there is one.
+    /// Why there is no answer; null if there is one.
     pub error: Option<ErrorReport>,
     /// The program that wrote this report.
     pub program: ProgramReport,
-    /// How it can be continued, for doors that say so.
+    /// How the run can be continued. Doors render it.
     #[serde(skip)]
     #[schemars(skip)]
     pub resuming: Option<Resuming>,
 }
 
-/// Which program, and in which version.
+/// The program and its version.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ProgramReport {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its version.
     pub version: String,
 }
 
 impl ProgramReport {
-    /// This one.
+    /// This program.
     pub fn own() -> Self {
         Self {
             name: parallel_llm_settings::PROGRAM.to_owned(),
@@ -147,139 +147,141 @@ impl ProgramReport {
     }
 }
 
-/// How the final text came about.
+/// How the final text was made.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Synthesis {
-    /// `fused`: a synthesizer wrote it. `selected`: chosen among several. `verbatim`: one answer, word for word.
+    /// `fused`: written by a synthesizer. `selected`: chosen among several. `verbatim`: one answer, word for word.
     /// `listed`: all answers one after the other. `none`: there is no text.
     pub kind: String,
-    /// The model whose words these are.
+    /// The model that wrote the text.
     pub by: Option<String>,
-    /// The seats whose answers were there to choose from.
+    /// The seats whose answers were considered.
     pub considered: Vec<u8>,
-    /// Those of them whose answers the synthesizer or judge was not shown, because `top_k` of them were; left out where there are
+    /// Considered seats whose answers the synthesizer or judge was not shown because of `top_k`; left out if there are
     /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unshown: Vec<u8>,
-    /// The number of the call whose text it is or started from, where that is a seat's later answer and not the one in
-    /// `answers`; left out elsewhere.
+    /// The number of the call that wrote the text or its base, if that is a later answer of a seat and not the one in
+    /// `answers`; else left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_step: Option<u16>,
-    /// Why it came about this way.
+    /// Why the text was made this way.
     pub reason: String,
-    /// Answers that their reader saw only in part.
+    /// Answers of which the reader saw only a part.
     pub shortened: Vec<ShortenedReport>,
-    /// The seat without whose answer the text was made, because it would have hung on that answer alone; left out elsewhere.
+    /// The seat whose answer was excluded because the text would have depended on it alone; else left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands_without: Option<u8>,
-    /// Seats whose models are of the vendor of a model that read the answers; left out where there are none.
+    /// Seats whose models share a vendor with a model that read the answers; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kin: Vec<u8>,
+    #[serde(rename = "kin")]
+    pub same_vendor: Vec<u8>,
 }
 
-/// A text of a run that has a better or newer one.
+/// A text that a better or newer one replaced.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EarlierReport {
-    /// The text; null where there was none, or where it is not kept.
+    /// The text; null if there was none or it is not kept.
     pub answer: Option<Arc<str>>,
-    /// How it came about.
+    /// How it was made.
     pub synthesis: Synthesis,
 }
 
-/// An answer that may have tried to instruct whoever read it.
+/// An answer that may have tried to instruct the model that read it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SuspicionReport {
-    /// Whose.
+    /// The seat.
     pub seat: u8,
-    /// Why: `override`, `praise`, `turn`, `fence`, `form`, `hidden`, `reordered` or `encoded`, from signs in its text;
-    /// `reader`, said by a model that read it; `decides`, the result hung on it alone.
+    /// The signs: `override`, `praise`, `turn`, `fence`, `form`, `hidden`, `reordered` or `encoded`, found in its text;
+    /// `reader`, reported by a model that read it; `decides`, the result depended on it alone.
     pub signs: Vec<String>,
 }
 
-/// An answer that was shortened to fit its reader's context, or because no more of it was wanted.
+/// An answer that was shortened, to fit its reader's context or because the reader wanted no more.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShortenedReport {
-    /// Whose.
+    /// The seat.
     pub seat: u8,
-    /// Its length in characters.
+    /// Its full length in characters.
     pub from_chars: u64,
-    /// How much of it was shown.
+    /// The length shown, in characters.
     pub to_chars: u64,
 }
 
-/// Calls of the plan that were not made because the answers there were agreed.
+/// Planned calls that were skipped because the answers agreed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SparedReport {
-    /// How many: seats, the synthesizer, judges.
+pub struct SkippedReport {
+    /// Their number: seats, the synthesizer and judges.
     pub calls: usize,
-    /// The most they could have cost together, in USD, as far as prices are known.
+    /// The most that they could have cost together, in USD, as far as prices are known.
     pub cost_max_usd: f64,
 }
 
-/// What came of asking the seats again, each with what the others had said.
+/// A round in which each seat was asked again and saw the answers of the others.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RoundReport {
-    /// Which: of `moa` the layer, the panel being the first; of `debate` the round, from 1.
+    /// The number: for `moa` the layer, where the panel is the first; for `debate` the round, from 1.
     pub round: u16,
-    /// Seats that gave another answer; a seat that gave none keeps the one it had.
+    /// Seats that answered again; a seat that did not keeps its earlier answer.
     pub answered: Vec<u8>,
-    /// Those of them whose answer comes to something else than the one before.
+    /// Seats among them that changed their answer.
     pub changed: Vec<u8>,
-    /// Those of these that now say what most had said before: the known way to lose a right answer.
+    /// Changed seats that took over the earlier majority's answer: the known way to lose a right answer.
     pub followed: Vec<u8>,
-    /// Those that answered and of whom it cannot be told whether they say the same as before.
-    pub untold: Vec<u8>,
-    /// The most answers that say the same after it; 0 where that cannot be told.
+    /// Seats among `answered` for which a change cannot be determined.
+    #[serde(rename = "untold")]
+    pub undetermined: Vec<u8>,
+    /// The size of the largest group of equal answers afterwards; 0 if it cannot be determined.
     pub equal: usize,
-    /// Of how many.
+    /// The number of answers compared.
     pub of: usize,
-    /// Seats whose answer from before it nobody was shown, because `top_k` of them were; left out where there are none.
+    /// Seats whose earlier answer nobody was shown because of `top_k`; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unshown: Vec<u8>,
 }
 
-/// Whether fusing was worth it.
+/// What fusing added and cost.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WorthReport {
-    /// The seat whose answer the synthesizer started from.
+    /// The seat whose answer was the synthesizer's base.
     pub base_seat: u8,
-    /// How much of the final text differs from that answer: 0 the same, 1 nothing in common.
+    /// The share of the final text that differs from the base: 0 the same, 1 nothing in common.
     pub edit_ratio: Option<f64>,
-    /// The other seats whose answers have wording of the final text that the base's has not.
+    /// The other seats whose answers share wording with the final text that the base lacks.
     pub drawn_from: Vec<u8>,
-    /// What fusing cost beyond the panel, in USD.
+    /// The cost of fusing beyond the panel, in USD.
     pub extra_cost_usd: Option<f64>,
-    /// How long fusing took beyond the panel, in milliseconds.
+    /// The time that fusing took beyond the panel, in milliseconds.
     pub extra_ms: u64,
 }
 
 /// An error or a warning.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ErrorReport {
-    /// Its stable code; see `explain`.
+    /// The stable code; see `explain`.
     pub code: String,
     /// What happened.
     pub message: String,
     /// What to do next.
     pub next: String,
-    /// The same as it can be said in a door's words.
+    /// The next steps, typed, for a door's vocabulary.
     #[serde(skip)]
     #[schemars(skip)]
     pub steps: Vec<Next>,
     /// Whether the same request may succeed later.
     pub retryable: bool,
-    /// What lay behind it, from the outside in; left out where nothing more is known.
+    /// The causes, from the outside in; left out if none is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<String>,
-    /// How long the provider asked to wait, in milliseconds.
+    /// The wait that the provider asked for, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// The run it happened in, where that is not plain from the place.
+    /// The run it happened in, if the context does not show it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
 }
 
-/// Where the answers lie as files.
+/// The files of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FilesReport {
     /// The run's folder.
@@ -290,18 +292,18 @@ pub struct FilesReport {
     pub error: Option<String>,
 }
 
-/// How far the files of a run are.
+/// The state of a run's files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FilesState {
     /// No files are written for this run.
     #[default]
     Off,
-    /// They are written as answers land.
+    /// Each is written when its answer arrives.
     Writing,
-    /// All are written.
+    /// All files are written.
     Written,
-    /// One could not be written; the run is whole all the same.
+    /// A file could not be written; the stored run is complete anyway.
     Failed,
 }
 
@@ -317,7 +319,7 @@ impl Report {
         self
     }
 
-    /// Tells a run, with what is known of how often such answers are right.
+    /// The report of a run, with the confidence that the calibration gives its answer.
     pub fn of(run: &Run, files: FilesReport, calibration: &Calibration) -> Self {
         let (outcome, cost) = (run.outcome.as_ref(), Cost::of(run));
         let agreement = AgreementReport::of(run);
@@ -340,7 +342,8 @@ impl Report {
             judging: outcome.and_then(|outcome| outcome.judging.as_ref()).map(JudgingReport::of),
             checks: outcome
                 .map_or_else(Vec::new, |outcome| outcome.checks.iter().map(CheckReport::of).collect()),
-            suspected_injection: outcome.map(suspected).unwrap_or_default(),
+            suspected_injection: outcome
+                .map_or_else(Vec::new, |outcome| outcome.suspected.iter().map(SuspicionReport::of).collect()),
             worth: outcome.and_then(WorthReport::of),
             cost_usd: cost.known.map(PicoUsd::as_usd),
             cost_is_estimate: cost.is_estimate,
@@ -351,7 +354,7 @@ impl Report {
             elapsed_ms: run.decided_ms.unwrap_or(run.elapsed_ms),
             strategy: run.plan.strategy.name().to_owned(),
             strategy_reason: run.plan.chosen_because.clone(),
-            spared: SparedReport::of(run),
+            skipped: SkippedReport::of(run),
             plan_hash: run.plan_hash.clone(),
             files,
             warnings: run.warnings().iter().map(ErrorReport::of_warning).collect(),
@@ -361,7 +364,7 @@ impl Report {
         }
     }
 
-    /// What all requests of the run cost, as far as the report tells.
+    /// The cost of all requests, as the report holds it.
     pub fn cost(&self) -> Cost {
         Cost {
             known: self.cost_usd.and_then(PicoUsd::from_f64),
@@ -371,8 +374,8 @@ impl Report {
         }
     }
 
-    /// What it cost in words, and what of that was spent now, where most of it was before: `$0.00 now, $0.0037 in all since
-    /// it was asked on 2026-11-20`.
+    /// The cost as text, with the part spent for this call if a finished run answered the question: `$0.00 now, $0.0037
+    /// in all since it was asked on 2026-11-20`.
     pub fn cost_described(&self) -> String {
         let described = self.cost().described();
         let Some((spent_usd, asked_at)) = self.spent_now_usd.zip(self.asked_at.as_deref()) else {
@@ -383,12 +386,12 @@ impl Report {
         format!("{spent} now, {described} in all since it was asked on {day}")
     }
 
-    /// The report as JSON for people: a field a line, in the order of this page.
+    /// The report as JSON for people: one field on each line, in the order declared here.
     pub fn pretty(&self) -> String {
         serde_json::to_string_pretty(self).expect(PLAIN)
     }
 
-    /// Writes what [`Report::pretty`] gives piece by piece: its texts may be long.
+    /// Writes [`Report::pretty`] to a stream: the texts may be long.
     pub fn write_pretty(&self, sink: impl io::Write) -> io::Result<()> {
         serde_json::to_writer_pretty(sink, self).map_err(io::Error::from)
     }
@@ -402,10 +405,6 @@ impl Report {
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self).expect(PLAIN)
     }
-}
-
-fn suspected(outcome: &Outcome) -> Vec<SuspicionReport> {
-    outcome.suspected.iter().map(SuspicionReport::of).collect()
 }
 
 impl EarlierReport {
@@ -441,7 +440,7 @@ impl Synthesis {
                 .as_ref()
                 .and_then(|described| described.stands_without)
                 .map(|seat| seat.0),
-            kin: outcome.same_vendor.iter().map(|seat| seat.0).collect(),
+            same_vendor: outcome.same_vendor.iter().map(|seat| seat.0).collect(),
         }
     }
 }
@@ -455,7 +454,7 @@ impl SuspicionReport {
     }
 }
 
-impl SparedReport {
+impl SkippedReport {
     fn of(run: &Run) -> Option<Self> {
         let SkippedCalls { calls, cost_max } = run.skipped()?;
         Some(Self { calls, cost_max_usd: cost_max.as_usd() })
@@ -470,7 +469,7 @@ impl RoundReport {
             answered: seats(&round.answered),
             changed: seats(&round.changed),
             followed: seats(&round.followed),
-            untold: seats(&round.untold),
+            undetermined: seats(&round.untold),
             equal: round.equal,
             of: round.of,
             unshown: seats(&round.unshown),
@@ -491,7 +490,7 @@ impl WorthReport {
 }
 
 impl ErrorReport {
-    /// Tells a failure.
+    /// The report of a failure.
     pub fn of(failure: &Failure) -> Self {
         Self {
             code: failure.code.to_string(),
@@ -505,7 +504,7 @@ impl ErrorReport {
         }
     }
 
-    /// Tells a warning.
+    /// The report of a warning.
     pub fn of_warning(warning: &Warning) -> Self {
         Self {
             code: warning.code.to_string(),
@@ -519,12 +518,12 @@ impl ErrorReport {
         }
     }
 
-    /// The JSON object that stands for a call that failed before there was a run to report.
+    /// The JSON object in place of a report, for a call that failed before there was a run.
     pub fn envelope(&self) -> serde_json::Value {
         serde_json::json!({ "schema": SCHEMA, "error": self })
     }
 
-    /// A failure as that one JSON object, on one line, so that it also ends a list of events.
+    /// A failure as that JSON object on one line, so that it also ends a stream of events.
     pub fn line(failure: &Failure, vocabulary: &Vocabulary) -> String {
         Self::of(failure).in_vocabulary(vocabulary).envelope().to_string()
     }

@@ -1,21 +1,20 @@
-//! What continuing a run would do. It is for doors, which say each in their own words how; the report's JSON does not
-//! hold it.
+//! How a run can be continued. Doors render it; the report's JSON does not hold it.
 
 use parallel_llm_engine::RunStatus;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::{Run, SeatStatus, SeatView};
 
-/// How a run can be continued.
+/// The effect of continuing a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resuming {
-    /// Its seats without an answer are asked, and its text is made. Nothing is paid twice.
+    /// Seats without an answer are asked, and the text is made. Nothing is paid twice.
     Ask,
-    /// Only seats are left that were sent and never heard of, which may be paid twice.
+    /// Only seats are left whose request was sent without a known end: asking again may pay twice.
     Resend,
 }
 
 impl Resuming {
-    /// Of a run that was interrupted or lacks answers; nothing where its texts are not kept, or no seat could be asked.
+    /// For a run that was interrupted or lacks answers; `None` if its texts are not kept or no seat can be asked.
     pub(super) fn of(run: &Run) -> Option<Self> {
         let lacks = matches!(run.status, RunStatus::Interrupted | RunStatus::Partial);
         if !lacks || run.plan.store != StoreMode::Full {
@@ -25,7 +24,7 @@ impl Resuming {
             return Some(if run.needs_resend() { Self::Resend } else { Self::Ask });
         }
         if run.seats.iter().any(|seat| !seat.status.is_final()) {
-            // It is late, and on its way.
+            // A late answer is still on its way.
             return None;
         }
         let is_open = |seat: &SeatView| !seat.is_settled();

@@ -16,47 +16,47 @@ pub struct SeatReport {
     pub seat: u8,
     /// The model that was asked.
     pub model: String,
-    /// The id of the provider it was asked at.
+    /// The id of its provider.
     pub provider: String,
-    /// The name of the persona the seat was asked to be; left out where it has none.
+    /// The name of the seat's persona; left out if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persona: Option<String>,
-    /// The side the seat was asked to take, `for` or `against`; left out where it was asked to take none.
+    /// The side that the seat argues, `for` or `against`; left out if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stance: Option<String>,
-    /// The model that answered, as its provider named it.
+    /// The model that answered, as the provider names it.
     pub served_model: Option<String>,
     /// `waiting`, `streaming`, `answered`, `cut`, `failed`, `refused`, `cancelled`, `skipped` or `unknown`.
     pub status: String,
-    /// Whether the answer came too late to be considered for the run's.
+    /// Whether the answer came too late to be considered.
     pub late: bool,
-    /// The text, or the text so far; null where there is none or where it was left out for its size.
+    /// The text, or the text so far; null if there is none or it is left out for its size.
     pub text: Option<Arc<str>>,
-    /// The length of the text in bytes, whether or not it is here.
+    /// The length of the text in bytes, also if the text is left out.
     pub text_bytes: u64,
     /// Why there is no answer, or why it stopped early.
     pub error: Option<ErrorReport>,
-    /// Why the model stopped, in its protocol's word.
+    /// Why the model stopped, in the protocol's term.
     pub finish: Option<String>,
     /// Whether the model was stopped by its output cap.
     pub truncated: bool,
-    /// What the call used.
+    /// The tokens used.
     pub usage: UsageReport,
-    /// What all requests of the seat cost, in USD; null where nobody knows.
+    /// The cost of all requests of the seat, in USD; null if unknown.
     pub cost_usd: Option<f64>,
     /// Requests sent.
     pub attempts: u32,
-    /// Fields of the request that the provider rejected and that were left out of the next.
+    /// Request fields that the provider rejected and that the retry left out.
     pub without: Vec<String>,
-    /// From sending to the first text or reasoning, in milliseconds.
+    /// The time from sending to the first text or reasoning, in milliseconds.
     pub first_token_ms: Option<u64>,
-    /// From the first request to the end, in milliseconds.
+    /// The time from the first request to the end, in milliseconds.
     pub elapsed_ms: Option<u64>,
-    /// The provider's name for the call.
+    /// The provider's id for the call.
     pub generation_id: Option<String>,
 }
 
-/// Token counts as the provider reported them; null where it did not.
+/// Token counts as the provider reported them; null if it did not.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct UsageReport {
     /// Tokens sent, cached ones included.
@@ -98,7 +98,7 @@ impl SeatReport {
         }
     }
 
-    /// Its model, and in brackets who it was asked to be.
+    /// The model, with persona and stance in brackets.
     pub fn who(&self) -> String {
         let names: Vec<&str> =
             [&self.persona, &self.stance].into_iter().flatten().map(String::as_str).collect();
@@ -106,7 +106,7 @@ impl SeatReport {
     }
 }
 
-/// The seat's text, shared with its answer; text on its way is copied as it stands.
+/// The seat's text, shared with its answer; a text in progress is copied.
 fn text_of(seat: &SeatView) -> Option<Arc<str>> {
     let whole = seat.answer.as_ref().map(|answer| &answer.text).filter(|text| !text.is_empty());
     whole.cloned().or_else(|| seat.text().map(Arc::from))

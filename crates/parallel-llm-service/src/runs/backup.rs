@@ -1,4 +1,4 @@
-//! Looking after the database: whether it is what was written, a copy of it, and a copy put in its place.
+//! Database maintenance: check, back up and restore.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use crate::access::Principal;
 use crate::lazy::Lazy;
 use parallel_llm_settings::settings::Settings;
 
-/// How long a database is read: some hundred gigabytes.
+/// The longest time for a full check: enough for some hundred gigabytes.
 const READ_MAX: Duration = Duration::from_secs(3_600);
 
-/// How the database stands.
+/// The result of a check.
 #[derive(Clone, Debug)]
 pub struct StoreCheck {
-    /// How many runs there are.
+    /// The number of runs.
     pub runs: u64,
-    /// Its size in bytes.
+    /// The size of the database in bytes.
     pub bytes: u64,
-    /// Whether it is whole.
+    /// Whether the database is intact.
     pub soundness: Integrity,
-    /// Files that wait to be taken in, and those that were set aside.
+    /// Spilled files that wait to be read in, and those that were set aside.
     pub spills: SpillState,
 }
 
-/// The database as a whole.
+/// The run database.
 #[derive(Clone)]
 pub struct Database {
     pub(crate) settings: Arc<Settings>,
@@ -37,9 +37,9 @@ pub struct Database {
 }
 
 impl Database {
-    /// Whether the database is whole: its pages, or each text and each row as well.
+    /// Checks the database: its pages, or with `reads_data` each text and row as well.
     pub async fn check(&self, reads_data: bool) -> Result<StoreCheck, Failure> {
-        self.check_there()?;
+        self.check_exists()?;
         let store = self.store.get().await?;
         let state = store.state().await?;
         let thoroughness = if reads_data { CheckDepth::Full } else { CheckDepth::Quick };
@@ -51,15 +51,15 @@ impl Database {
         })
     }
 
-    /// Writes a backup of the database to this new file; and how many files wait that are not in it.
+    /// Writes a backup to this new file. Returns it with the number of spilled files that it lacks.
     pub async fn back_up(&self, to: &Path) -> Result<(Backup, usize), Failure> {
-        self.check_there()?;
+        self.check_exists()?;
         let store = self.store.get().await?;
         let backed_up = store.back_up(to).await?;
         Ok((backed_up, store.spills().waiting.len()))
     }
 
-    /// Puts a backup in the place of the database, which is kept beside it.
+    /// Replaces the database by a backup, and keeps the old one beside it.
     pub async fn restore(&self, from: &Path) -> Result<Restored, Failure> {
         self.principal.check_owner()?;
         if self.store.made().is_some() {
@@ -69,8 +69,8 @@ impl Database {
         parallel_llm_store::restore(&settings.database(), &settings.spill_folders(), from).await
     }
 
-    /// Refuses whoever is not the owner; and a database that is not there, which opening would make.
-    fn check_there(&self) -> Result<(), Failure> {
+    /// Fails for anybody but the owner, and for a missing database, which opening would create.
+    fn check_exists(&self) -> Result<(), Failure> {
         self.principal.check_owner()?;
         let path = self.settings.database();
         if path.exists() {

@@ -1,7 +1,7 @@
-//! The calibration table of the data folder: how often answers that agreed were right, as somebody has measured it.
+//! The calibration table of the data folder: measured shares of right answers by agreement.
 //!
-//! Read once, when it is first needed. What always holds: a table that cannot be used fails no run; each run is warned of it, and
-//! nothing is calibrated.
+//! The table is read once, when it is first needed. What always holds: an unusable table fails no run; each run gets a
+//! warning, and no confidence.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -14,11 +14,11 @@ use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::value::warning::Warning;
 use tokio::sync::OnceCell;
 
-/// The file in the data folder.
+/// The file's name in the data folder.
 const NAME: &str = "calibration.json";
-/// What to do where it is wrong.
-pub(crate) const MEND: Advice = Advice::RepairFileAndRestart;
-/// The longest file that is read, in bytes: the most rows, a hundred bytes each.
+/// The remedy for an unusable file.
+pub(crate) const REMEDY: Advice = Advice::RepairFileAndRestart;
+/// The longest accepted file, in bytes: the largest number of rows, a hundred bytes each.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The table of a data folder, read when it is first needed.
@@ -28,17 +28,17 @@ pub struct CalibrationFile {
 }
 
 impl CalibrationFile {
-    /// The table of this folder, whether there is one or not.
+    /// The table of this folder, which may not exist.
     pub fn of(data_dir: &Path) -> Self {
         Self { path: data_dir.join(NAME), read: OnceCell::new() }
     }
 
-    /// What it says.
+    /// The table.
     pub async fn get(&self) -> Arc<Calibration> {
-        Arc::clone(self.read.get_or_init(|| self.look()).await)
+        Arc::clone(self.read.get_or_init(|| self.load()).await)
     }
 
-    async fn look(&self) -> Arc<Calibration> {
+    async fn load(&self) -> Arc<Calibration> {
         let path = self.path.clone();
         let found = tokio::task::spawn_blocking(move || read(&path)).await;
         Arc::new(match found.unwrap_or_else(|error| Err(error.to_string())) {
@@ -47,14 +47,14 @@ impl CalibrationFile {
             Err(wrong) => Calibration::Unusable(Warning {
                 code: Code::SettingsInvalid,
                 message: format!("no answer is calibrated: {wrong}"),
-                next: MEND.into(),
+                next: REMEDY.into(),
             }),
         })
     }
 }
 
 impl CalibrationFile {
-    /// What is wrong with it, where there is one.
+    /// The warning about an unusable table.
     pub(crate) async fn warning(&self) -> Option<Warning> {
         match &*self.get().await {
             Calibration::Unusable(warning) => Some(warning.clone()),
@@ -63,7 +63,7 @@ impl CalibrationFile {
     }
 }
 
-/// The table of a data folder, where there is one. Fails with a sentence that names the file and, where it is one row, the row.
+/// Reads the table of a data folder, if there is one. The error names the file and, if one row is wrong, the row.
 pub(crate) fn table_of(data_dir: &Path) -> Result<Option<Table>, String> {
     read(&data_dir.join(NAME))
 }
@@ -80,9 +80,9 @@ fn read(path: &Path) -> Result<Option<Table>, String> {
     Table::read(&bytes).map(Some).map_err(unusable)
 }
 
-/// The file as far as it is read.
+/// The start of the file, one byte more than the limit.
 fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
-    // A pipe of that name would be waited for.
+    // Opening a pipe of that name would block.
     if !path.metadata()?.is_file() {
         return Err(std::io::Error::other("it is no file"));
     }

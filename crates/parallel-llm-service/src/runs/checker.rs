@@ -1,8 +1,8 @@
-//! The user's own check of answers: a program that is given one on stdin and says by its exit code whether it passes.
+//! The user's check command: a program that gets an answer on stdin and accepts it by its exit code.
 //!
-//! An answer is a stranger's text. What always holds: none of it is in the program's arguments or its environment, no key is
-//! there either, and of what the program writes only a score and the beginning of its stderr are kept, the latter for
-//! people and on one line. What the program does with the text is its own matter: nothing here is a sandbox.
+//! Answers are untrusted. What always holds: no part of one enters the program's arguments or environment, and neither
+//! does a key; of the program's output only a score and the start of stderr are kept, the latter on one line for
+//! people. Nothing here is a sandbox: what the program does with the text is its own concern.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,11 +21,11 @@ use parallel_llm_settings::child_process::{self, ChildError, ChildProgram, Desce
 use parallel_llm_settings::private_files;
 use parallel_llm_settings::settings::{CheckSettings, SEAT};
 
-/// What the name of a check's folder begins with.
+/// The prefix of a check's folder.
 const FOLDER: &str = "parallel-llm-check-";
-/// What is kept of a check's stderr, in characters: the first error of a compiler or a test.
-const SAID_CHARS_MAX: usize = 1_000;
-/// How often a folder is tried to be taken away. What is still there then stays.
+/// The longest kept excerpt of stderr, in characters: the first error of a compiler or a test.
+const STDERR_CHARS_MAX: usize = 1_000;
+/// The most attempts to remove a folder. After that it stays.
 const REMOVALS_MAX: usize = 3;
 
 /// The check command of the settings.
@@ -35,7 +35,7 @@ pub struct CheckCommand {
 }
 
 impl CheckCommand {
-    /// The check of these settings.
+    /// The check command of these settings.
     pub const fn new(settings: CheckSettings) -> Self {
         Self { settings }
     }
@@ -58,10 +58,10 @@ impl CheckCommand {
         })?;
         let status = ended.status.map_err(|error| Self::unavailable(&format!("was lost: {error}")))?;
         let score = score(&ended.stdout).filter(|_| status.success());
-        Ok(Grade { passed: status.success(), score, said: said(&ended.stderr) })
+        Ok(Grade { passed: status.success(), score, said: stderr_excerpt(&ended.stderr) })
     }
 
-    /// It is not named: a run's owner may be another than whose command it is.
+    /// The command is not named: the owner of the run may not be the owner of the command.
     fn unavailable(how: &str) -> Failure {
         Failure::new(Code::CheckUnavailable, format!("the check command {how}"))
             .with_next(Advice::TryCheckCommand)
@@ -82,20 +82,19 @@ impl Checker for CheckCommand {
     }
 }
 
-/// The number in the first line of what the check wrote, where it is one from 0 to 1.
+/// The score in the first line of stdout, if it is a number from 0 to 1.
 fn score(stdout: &[u8]) -> Option<f64> {
     let line = std::str::from_utf8(child_process::first_line(stdout)).ok()?;
     line.trim().parse().ok().filter(|score| (0.0..=1.0).contains(score))
 }
 
-/// The beginning of what the check wrote to its stderr, for people: it may quote the answer, so nothing of it steers a
-/// terminal.
-fn said(stderr: &[u8]) -> Option<Arc<str>> {
-    let line = safe::excerpt(&String::from_utf8_lossy(stderr), SAID_CHARS_MAX);
+/// The start of stderr for people. It may quote the answer, so control characters are removed.
+fn stderr_excerpt(stderr: &[u8]) -> Option<Arc<str>> {
+    let line = safe::excerpt(&String::from_utf8_lossy(stderr), STDERR_CHARS_MAX);
     (!line.is_empty()).then(|| line.into())
 }
 
-/// An empty folder for one check, taken away with all that is in it when the check is over.
+/// An empty folder for one check, removed with its content afterwards.
 struct CheckFolder {
     path: PathBuf,
 }
@@ -105,24 +104,24 @@ impl CheckFolder {
         let mut name = [0; 8];
         getrandom::fill(&mut name).map_err(io::Error::other)?;
         let path = parent.join(format!("{FOLDER}{:016x}", u64::from_le_bytes(name)));
-        // What is there already is somebody else's, and fails.
+        // Not recursive: an existing folder belongs to somebody else, and is an error.
         private_files::folder_builder().create(&path)?;
         Ok(Self { path })
     }
 }
 
 impl CheckFolder {
-    /// A check may have built a whole program there, so it is taken away beside the runtime, and waited for: the program may
-    /// end with this run.
+    /// Removes the folder on a blocking thread, because a check may have built a whole program there. The caller waits,
+    /// because the process may end with this run.
     async fn remove(mut self) {
         let path = std::mem::take(&mut self.path);
-        // An error means that the runtime is ending, and the folder stays.
+        // An error means that the runtime is ending; the folder then stays.
         let _ = tokio::task::spawn_blocking(move || remove(&path)).await;
     }
 }
 
 impl Drop for CheckFolder {
-    /// Of a check that was given up. Here and now, because a runtime that ends waits for nothing.
+    /// For a check that was given up. It removes at once, because a runtime that ends waits for nothing.
     fn drop(&mut self) {
         if !self.path.as_os_str().is_empty() {
             remove(&self.path);
@@ -130,7 +129,7 @@ impl Drop for CheckFolder {
     }
 }
 
-/// What was ended a moment ago may still write a last file.
+/// Tries several times: a process that was just killed may still write a last file.
 fn remove(path: &Path) {
     let _ = (0..REMOVALS_MAX).any(|_| std::fs::remove_dir_all(path).is_ok());
 }
@@ -225,7 +224,7 @@ mod tests {
         check("echo wrong >&2; exit 1", "does not pass: wrong").await;
         check("printf 'a\\n\\033[2Jb\\377' >&2", "passes: a [2Jb\u{fffd}").await;
         let described = Bench::of("head -c 9000 /dev/zero | tr '\\0' x >&2; exit 1").described("x").await;
-        assert_eq!(described, format!("does not pass: {}…", "x".repeat(SAID_CHARS_MAX - 1)));
+        assert_eq!(described, format!("does not pass: {}…", "x".repeat(STDERR_CHARS_MAX - 1)));
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! What all upstream calls cost, from the ledger: runs that were purged are still in it.
+//! Spending on upstream calls, from the ledger, which includes purged runs.
 
 use parallel_llm_engine::{Failure, PicoUsd};
 use parallel_llm_store::{CostBy, CostLine, CostQuery};
@@ -7,59 +7,58 @@ use serde::Serialize;
 use super::statistics::Statistics;
 use crate::access::Scope;
 
-/// Stands for the owner among the names of tokens, none of which begins so.
+/// The owner's name among the names of tokens, none of which begins like this.
 const OWNER: &str = "-";
 
-/// What all upstream calls cost.
+/// The spending on all upstream calls.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Costs {
     /// A line for each model, day (in UTC), provider or token.
     pub lines: Vec<Spending>,
-    /// All calls together. Without runs: one run may have calls in several lines.
+    /// The sum of all lines, without the number of runs, because one run may have calls in several lines.
     pub total: Spending,
 }
 
-/// What some calls cost.
+/// The spending on a group of calls.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Spending {
-    /// The model as `-m` takes it, the day as `YYYY-MM-DD`, the provider's id, or the name of the token that asked: `-`
-    /// where none did.
+    /// The model as `-m` takes it, the day as `YYYY-MM-DD`, the provider's id, or the name of the token, `-` for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Runs with such a call.
+    /// The number of runs with such a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<u64>,
     /// Calls sent.
     pub calls: u64,
-    /// Those that failed.
+    /// Calls that failed.
     pub failed: u64,
     /// Tokens sent, as far as providers counted them.
     pub input_tokens: u64,
     /// Tokens received, as far as providers counted them.
     pub output_tokens: u64,
-    /// What they cost as far as known.
+    /// The known cost.
     #[serde(skip)]
     pub cost: PicoUsd,
-    /// The same in USD; null where nothing of it is known.
+    /// The known cost in USD; null if none is known.
     pub cost_usd: Option<f64>,
-    /// Calls whose cost nobody knows, or not yet.
+    /// Calls whose cost is unknown or not yet known.
     pub calls_of_unknown_cost: u64,
-    /// The most that those can have cost, as far as prices are known.
+    /// The most that those calls can have cost, as far as prices are known.
     #[serde(skip)]
     pub unknown_cost_max: PicoUsd,
     /// The same in USD.
     pub unknown_cost_max_usd: f64,
-    /// Calls whose cost is computed from prices, because the provider told none.
+    /// Calls whose cost is computed from prices, because the provider reported none.
     pub calls_of_estimated_cost: u64,
 }
 
 impl Statistics {
-    /// What the calls since then, in milliseconds since 1970, cost.
+    /// The spending since then (milliseconds since 1970).
     pub async fn costs(&self, by: CostBy, since_ms: Option<i64>) -> Result<Costs, Failure> {
         self.principal.check(Scope::Read)?;
         let lines = self.store.get().await?.costs(self.principal.whose(), CostQuery { by, since_ms }).await?;
         let lines: Vec<Spending> = lines.into_iter().map(Spending::of).collect();
-        let total = lines.iter().fold(Spending::default(), Spending::plus).reckoned();
+        let total = lines.iter().fold(Spending::default(), Spending::plus).with_usd();
         Ok(Costs { lines, total })
     }
 }
@@ -80,10 +79,10 @@ impl Spending {
             unknown_cost_max_usd: 0.0,
             calls_of_estimated_cost: line.calls_of_estimated_cost,
         };
-        spending.reckoned()
+        spending.with_usd()
     }
 
-    /// What the calls cost as far as known; `None` where nothing of it is, which is not the same as nothing.
+    /// The known cost; `None` if nothing is known, which is not zero.
     pub fn known_cost(&self) -> Option<PicoUsd> {
         self.cost.unless_unknown(self.calls_of_unknown_cost > 0)
     }
@@ -102,7 +101,7 @@ impl Spending {
         }
     }
 
-    fn reckoned(self) -> Self {
+    fn with_usd(self) -> Self {
         Self {
             cost_usd: self.known_cost().map(PicoUsd::as_usd),
             unknown_cost_max_usd: self.unknown_cost_max.as_usd(),

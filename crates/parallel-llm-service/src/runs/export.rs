@@ -1,4 +1,4 @@
-//! Exporting: the files of runs made anew, and which runs there are to be told one after the other.
+//! Export: rebuilds the files of runs, and lists the runs to export.
 
 use std::path::{Path, PathBuf};
 
@@ -11,18 +11,18 @@ use crate::access::Scope;
 use crate::files;
 use parallel_llm_store::RunFilter;
 
-/// Runs of the list that are read at once.
+/// The runs read from the list at once.
 const PAGE_RUNS: usize = 500;
 
 impl History {
-    /// The run of this name, as [`History::find`] takes it.
+    /// The id of a run, by a name as in [`History::find`].
     pub async fn run_id(&self, name: &str) -> Result<RunId, Failure> {
         self.principal.check(Scope::Read)?;
         self.store.get().await?.find_prefix(self.principal.whose(), name).await
     }
 
-    /// The runs that began since then and before, both in milliseconds since 1970, oldest first. Only their ids, sixteen
-    /// bytes each.
+    /// The ids of the runs that began in this period (milliseconds since 1970), oldest first. Only ids, of sixteen
+    /// bytes each, so that the list stays small.
     pub async fn run_ids(
         &self,
         since_ms: Option<i64>,
@@ -48,7 +48,7 @@ impl History {
         Ok(found)
     }
 
-    /// Writes the files of a run anew into its folder inside `dir`, or where they lie usually, and gives that folder.
+    /// Rebuilds the files of a run in its folder inside `dir`, or in the output folder. Returns the run's folder.
     pub async fn export(&self, run_id: RunId, dir: Option<&Path>) -> Result<PathBuf, Failure> {
         self.principal.check_owner()?;
         let run = self.load(run_id).await?.run;
@@ -57,7 +57,7 @@ impl History {
             let next = [Next::Use(Operation::ShowRun), Next::Use(Operation::ExportReport)];
             return Err(Failure::new(Code::Usage, message).with_next(next));
         }
-        // Its answer may be there while late seats are waited for, whose files are written then.
+        // A decided run may still wait for late seats, and then writes their files itself.
         if !self.store.get().await?.is_over(run_id).await? {
             let message = format!("the run {run_id} is under way and writes its files itself");
             return Err(Failure::new(Code::Busy, message).with_next(Advice::WaitForItsEnd));

@@ -1,8 +1,7 @@
-//! The files of a run: the prompt, each answer as it lands, the final text and the report.
+//! The files of a run: the prompt, each answer as it arrives, the final text and the report.
 //!
-//! Derived from the run, which stays the truth: a file that cannot be written is told in the report and costs
-//! nothing else. What always holds: nothing partial stands under a final name, folders are 0700 and files 0600,
-//! and two runs never share a folder.
+//! They are derived from the run: a file that cannot be written is noted in the report and has no other effect. What
+//! always holds: no partial file has a final name, folders are 0700 and files 0600, and two runs never share a folder.
 
 mod erase;
 mod rebuild;
@@ -30,41 +29,41 @@ use crate::report::{FilesReport, FilesState, Report};
 use parallel_llm_settings::pinned_folder::{self, OpenFolder, PinnedFolder};
 use parallel_llm_settings::private_files;
 
-/// The question.
+/// The file of the question.
 const PROMPT: &str = "prompt.md";
-/// The report.
+/// The file of the report.
 const REPORT: &str = "run.json";
-/// How long the files of another process are waited for that has the answer: it writes them milliseconds later.
+/// The longest wait for another process to write the files of a decided run: it takes milliseconds.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(2);
-/// How often they are looked at meanwhile.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// What is short for the moment is tried again so often, and so long apart: a burst of runs has given its files and sockets
-/// back by then.
+/// The interval of looking for them.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Attempts and interval if a resource is short for a moment: by then a burst of runs has released its files and
+/// sockets.
 const TRIES: u32 = 10;
-const TRY_EVERY: Duration = Duration::from_millis(300);
-/// The longest part of a model's name that enters a file name, in bytes.
+const RETRY_INTERVAL: Duration = Duration::from_millis(300);
+/// The longest part of a model's name in a file name, in bytes.
 const SLUG_BYTES_MAX: usize = 64;
 
-/// How long a folder may take to be looked at or made before it counts as one that does not answer: a drive that wakes up,
-/// or one on the network, takes a second or two.
+/// The longest time for an operation on a folder: a drive that wakes up, or one on the network, takes a second or two.
 const FOLDER_MAX: Duration = Duration::from_secs(5);
 
-/// What stands around the writing of each file: it is given the folder and what writes, and comes back when that is done.
+/// A wrapper around the writing of each file. It gets the run's folder and the write, and must call the write.
 pub type AroundFiles = Arc<dyn Fn(&Path, &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> + Send + Sync>;
 
-/// A file to be written: its name, and what writes its content. Long texts stay where they are until then.
+/// A file to write: its name, and a function that writes its content. Long texts are not copied until then.
 type Due = (String, Box<dyn Fn(&mut dyn Write) -> io::Result<()> + Send>);
 
 /// The folder of one run.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// `None`: it cannot be used, and the first file will tell why.
+    /// `None` if it cannot be used; the first write reports why.
     pinned: Option<PinnedFolder>,
 }
 
 impl Folder {
-    /// Makes the folder of a run inside `base`. Fails before anything is paid where it cannot be written.
+    /// Makes the folder of a run inside `base`. Called before anything is paid, so that an unwritable folder costs
+    /// nothing.
     pub fn create(base: &Path, run_id: RunId) -> Result<Self, Failure> {
         let dir = base.join(run_id.to_string());
         let unwritable = |error: io::Error| {
@@ -72,14 +71,13 @@ impl Folder {
             Failure::new(Code::OutputUnwritable, message)
         };
         private_files::folder_builder().recursive(true).create(base).map_err(unwritable)?;
-        // Not recursive: a folder that exists already belongs to somebody else.
+        // Not recursive: an existing folder belongs to another run.
         private_files::folder_builder().recursive(false).create(&dir).map_err(unwritable)?;
         let pinned = PinnedFolder::of(&dir).map_err(unwritable)?;
         Ok(Self { path: dir, pinned: Some(pinned) })
     }
 
-    /// Makes the folder of a run that is not this process's, to write its files there too. `None` where it is there:
-    /// whoever made it writes them.
+    /// Makes the folder for the files of another process's run. `None` if it exists: whoever made it writes the files.
     pub fn claim(base: &Path, run_id: RunId) -> Result<Option<Self>, Failure> {
         match Self::create(base, run_id) {
             Err(_) if has_folder(base, run_id) => Ok(None),
@@ -87,31 +85,31 @@ impl Folder {
         }
     }
 
-    /// The folder of a run that has begun before, made anew where it is not there.
+    /// The folder of an earlier run, made again if it is missing.
     pub fn of(base: &Path, run_id: RunId) -> Self {
         let dir = base.join(run_id.to_string());
-        // What is wrong with it shows with the first file, and in the report.
+        // The first write reports an error of this.
         let _ = private_files::folder_builder().recursive(true).create(&dir);
         Self { pinned: PinnedFolder::of(&dir).ok(), path: dir }
     }
 
-    /// Takes the folder of a run away that did not begin.
+    /// Removes the folder of a run that did not begin.
     pub fn discard(&self) {
-        // Removes nothing but an empty folder; what else may be wrong with it is no news to anyone.
+        // Removes only an empty folder; any error can be ignored.
         let _ = std::fs::remove_dir(&self.path);
     }
 
-    /// Where it lies.
+    /// The folder's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes a whole file or none.
+    /// Writes a file atomically.
     fn write(&self, (name, content): &Due) -> io::Result<()> {
         self.pinned_folder()?.write(name, content)
     }
 
-    /// Takes these files away, as far as they are there.
+    /// Removes the files of these names that exist.
     fn remove(&self, names: &[String]) -> io::Result<()> {
         let pinned = self.pinned_folder()?;
         names.iter().try_for_each(|name| pinned.remove(name))
@@ -124,7 +122,7 @@ impl Folder {
     }
 }
 
-/// Does something with a folder that may not answer, beside the one thread of all runs, and for a bounded time.
+/// Runs file work on a blocking thread for a bounded time, because a folder may not answer.
 pub async fn in_time<T: Send + 'static>(
     base: &Path,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
@@ -140,29 +138,29 @@ pub async fn in_time<T: Send + 'static>(
     }
 }
 
-/// How far the files of a run are, for whoever reports it.
+/// The state of a run's files, to be watched.
 #[derive(Clone, Debug)]
 pub enum FilesWatch {
-    /// This process writes them, or nobody does any more.
-    Told(watch::Receiver<FilesReport>),
-    /// Another process writes them into this folder: what is there tells.
-    Seen(Arc<SeenFolder>),
+    /// Written by this process, or settled.
+    Reported(watch::Receiver<FilesReport>),
+    /// Written by another process: the folder shows the state.
+    Observed(Arc<ObservedFolder>),
 }
 
 /// The folder of a run whose files another process writes.
 #[derive(Debug)]
-pub struct SeenFolder {
+pub struct ObservedFolder {
     dir: PathBuf,
-    /// What was there at the last look: whoever tells of a run does not wait for a folder.
+    /// The state when the folder was last read, so that a report does not wait for the folder.
     last: Mutex<FilesReport>,
 }
 
-impl SeenFolder {
-    /// Looks again; `None` where the folder does not answer. Says whether the folder is there and its report missing.
-    async fn look(&self) -> Option<bool> {
+impl ObservedFolder {
+    /// Reads the folder; `None` if it does not answer, else whether it exists without its report.
+    async fn refresh(&self) -> Option<bool> {
         let dir = self.dir.clone();
-        let looked = in_time(&self.dir, move || Ok((dir.is_dir(), look_into(&dir)))).await;
-        let (is_there, files) = looked.ok()?;
+        let read = in_time(&self.dir, move || Ok((dir.is_dir(), read_state(&dir)))).await;
+        let (is_there, files) = read.ok()?;
         let is_unfinished = is_there && files.state == FilesState::Off;
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = files;
         Some(is_unfinished)
@@ -175,41 +173,41 @@ impl FilesWatch {
         Self::settled_as(FilesReport::default())
     }
 
-    /// Files that nobody writes any more.
+    /// Files that are settled in this state.
     pub fn settled_as(files: FilesReport) -> Self {
-        Self::Told(watch::channel(files).1)
+        Self::Reported(watch::channel(files).1)
     }
 
-    /// Files that another process writes, where it does; `now` is what was there a moment ago.
+    /// Files of another process, if the run has any; `now` is their state a moment ago.
     pub fn of_another(base: &Path, run: &Run, now: FilesReport) -> Self {
         if !run.plan.files {
             return Self::off();
         }
-        Self::Seen(Arc::new(SeenFolder {
+        Self::Observed(Arc::new(ObservedFolder {
             dir: base.join(run.plan.run_id.to_string()),
             last: Mutex::new(now),
         }))
     }
 
-    /// How far they are now, or were when they were last looked at.
+    /// The state now, or when the folder was last read.
     pub fn now(&self) -> FilesReport {
         match self {
-            Self::Told(said) => said.borrow().clone(),
-            Self::Seen(folder) => folder.last.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            Self::Reported(reports) => reports.borrow().clone(),
+            Self::Observed(folder) => folder.last.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 
-    /// Waits until the files of a settled run are written, or could not be.
+    /// Waits until the files of a decided run are written or have failed.
     pub async fn settled(&self) -> FilesReport {
         match self {
-            // Where the writer is gone, what it said last is the truth.
-            Self::Told(said) => {
-                let _ = said.clone().wait_for(|files| files.state != FilesState::Writing).await;
+            // If the writer is gone, its last report counts.
+            Self::Reported(reports) => {
+                let _ = reports.clone().wait_for(|files| files.state != FilesState::Writing).await;
             }
-            Self::Seen(folder) => {
+            Self::Observed(folder) => {
                 let give_up = Instant::now() + WRITTEN_WITHIN;
-                while folder.look().await == Some(true) && Instant::now() < give_up {
-                    tokio::time::sleep(LOOK_EVERY).await;
+                while folder.refresh().await == Some(true) && Instant::now() < give_up {
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
             }
         }
@@ -217,33 +215,33 @@ impl FilesWatch {
     }
 }
 
-/// Writes the files of one run as its events come.
+/// Writes the files of a run as its events arrive.
 pub struct FileWriter {
     folder: Folder,
     hub: Arc<Hub>,
     calibration: Arc<Calibration>,
-    said: watch::Sender<FilesReport>,
+    state: watch::Sender<FilesReport>,
     written: BTreeSet<String>,
     around: Option<AroundFiles>,
 }
 
 impl FileWriter {
-    /// A writer into this folder, and how it can be watched.
+    /// A writer into this folder, and its watch.
     pub fn new(folder: Folder, hub: Arc<Hub>, calibration: Arc<Calibration>) -> (Self, FilesWatch) {
         let begun =
             FilesReport { dir: Some(folder.path().to_owned()), state: FilesState::Writing, error: None };
-        let (said, watch) = watch::channel(begun);
-        let writer = Self { folder, hub, calibration, said, written: BTreeSet::new(), around: None };
-        (writer, FilesWatch::Told(watch))
+        let (state, watch) = watch::channel(begun);
+        let writer = Self { folder, hub, calibration, state, written: BTreeSet::new(), around: None };
+        (writer, FilesWatch::Reported(watch))
     }
 
-    /// The same with something of the caller's around each file.
+    /// The same with a wrapper around each write.
     #[must_use]
     pub fn within(self, around: Option<AroundFiles>) -> Self {
         Self { around, ..self }
     }
 
-    /// Follows the run to its end, or until nobody brings in any more what happens in it.
+    /// Follows the run until it is closed or its process is lost.
     pub async fn follow(mut self) {
         let hub = Arc::clone(&self.hub);
         let mut over = std::pin::pin!(hub.reached(Stage::Closed));
@@ -264,27 +262,27 @@ impl FileWriter {
         }
     }
 
-    /// Writes what the run has and the folder has not, again where something is short for the moment. What comes in meanwhile
-    /// brings another turn, so only the last one is worth waiting for.
+    /// Writes the missing files, and retries if a resource is short for a moment. New events bring another call, so
+    /// only the last call uses several tries.
     async fn write_patiently(&mut self, run: &Run, tries: u32) {
         let mut written = self.write_new(run).await;
         for _ in 1..tries {
             match &written {
-                Err(error) if is_shortage(error) => tokio::time::sleep(TRY_EVERY).await,
+                Err(error) if is_shortage(error) => tokio::time::sleep(RETRY_INTERVAL).await,
                 _ => break,
             }
             written = self.write_new(run).await;
         }
         match written {
-            Ok(()) if run.is_decided() => self.render(FilesState::Written, None),
+            Ok(()) if run.is_decided() => self.publish(FilesState::Written, None),
             Ok(()) => {}
-            Err(error) => self.render(FilesState::Failed, Some(error.to_string())),
+            Err(error) => self.publish(FilesState::Failed, Some(error.to_string())),
         }
     }
 
     async fn write_new(&mut self, run: &Run) -> io::Result<()> {
         let mut files = texts(run);
-        // The text that stands may be another once a further part of the run is decided.
+        // The final text may change until a further part of the run is decided.
         let is_due = |name: &str| run.is_decided() || name != run.plan.file_names.final_text();
         files.retain(|(name, _)| !self.written.contains(name) && is_due(name));
         self.write(files).await?;
@@ -315,8 +313,8 @@ impl FileWriter {
         tokio::task::spawn_blocking(move || folder.remove(&names)).await.map_err(io::Error::other)?
     }
 
-    fn render(&self, state: FilesState, error: Option<String>) {
-        self.said.send_replace(self.report(state, error));
+    fn publish(&self, state: FilesState, error: Option<String>) {
+        self.state.send_replace(self.report(state, error));
     }
 
     fn report(&self, state: FilesState, error: Option<String>) -> FilesReport {
@@ -324,9 +322,9 @@ impl FileWriter {
     }
 }
 
-/// Whether something is short that others give back: descriptors or memory, not room on the disk.
+/// Whether a resource is short that other tasks release: descriptors or memory, but not disk space.
 fn is_shortage(error: &io::Error) -> bool {
-    // A process or the system has too many open files.
+    // The process or the system has too many open files.
     #[cfg(unix)]
     if let Some(code) = error.raw_os_error() {
         use rustix::io::Errno;
@@ -358,7 +356,7 @@ async fn wait_for_text(events: &mut Watch) {
     }
 }
 
-/// The texts of a run as files. A text that was paid for is not overwritten by a newer one.
+/// The text files of a run. A paid text is never overwritten by a newer one.
 fn texts(run: &Run) -> Vec<Due> {
     let mut files = vec![prompt_file(run)];
     files.extend(run.seats.iter().zip(1..).filter_map(|(seat, number)| answer_file(run, seat, number)));
@@ -386,7 +384,7 @@ fn text_file(name: String, text: &Arc<str>) -> Due {
     (name, Box::new(move |sink| sink.write_all(text.as_bytes())))
 }
 
-/// The report of a run as a file. It is written last.
+/// The report file, which is written last.
 fn report_file(report: Report) -> Due {
     let write = move |sink: &mut dyn Write| {
         report.write_pretty(&mut *sink)?;
@@ -408,32 +406,32 @@ fn answer_name(run: &Run, seat: &SeatView, number: u8, is_cut: bool) -> String {
     run.plan.file_names.answer(SeatNumber(number), &slug(&seat.model.model), is_cut)
 }
 
-/// The names that this run's files may have been given and have no more: a further part that came to nothing has left
-/// its own for the text before, and a seat that was cut and asked again has a whole answer.
+/// Names of files that are outdated: a further part without a result has moved the earlier text to a name of its own,
+/// and a cut seat that was asked again has a complete answer.
 fn stale(run: &Run) -> Vec<String> {
     let whole = run.seats.iter().zip(1..).filter(|(seat, _)| seat.status == SeatStatus::Answered);
     let cut = whole.map(|(seat, number)| answer_name(run, seat, number, true));
     cut.chain([earlier_name(run.earlier.len() + 1)]).collect()
 }
 
-/// Every name that a file of this run may have been given.
+/// Every name that a file of this run may have.
 fn names(run: &Run) -> BTreeSet<String> {
     let answers = run.seats.iter().zip(1..);
     let answers =
         answers.flat_map(|(seat, number)| [false, true].map(|is_cut| answer_name(run, seat, number, is_cut)));
-    // One more, because a part that could not be stored has left its own for the text before.
+    // One more, because a part that could not be stored may have moved the earlier text.
     let earlier = (1..=run.earlier.len() + 1).map(earlier_name);
     let fixed = [PROMPT, run.plan.file_names.final_text(), REPORT].map(str::to_owned);
     let whole: Vec<String> = fixed.into_iter().chain(earlier).chain(answers).collect();
     whole.iter().map(|name| pinned_folder::temporary(name)).chain(whole.iter().cloned()).collect()
 }
 
-/// Whether what has this name in a folder is one of these files of a run.
+/// Whether the folder's entry of this name is one of the run's files.
 fn is_among(ours: &BTreeSet<String>, folder: &OpenFolder, name: &OsStr) -> io::Result<bool> {
     Ok(name.to_str().is_some_and(|name| ours.contains(name)) && folder.is_file(name)?)
 }
 
-/// A model's name as a part of a file name: lower case letters, digits, dots, dashes and underscores.
+/// A model's name for a file name: lower-case letters, digits, dots, dashes and underscores.
 fn slug(model: &str) -> String {
     let plain = |byte: u8| match byte {
         b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' => char::from(byte),
@@ -444,28 +442,28 @@ fn slug(model: &str) -> String {
     slug.trim_matches(['-', '.']).chars().take(SLUG_BYTES_MAX).collect()
 }
 
-/// Whether anything bears the name of the run's folder inside `base`.
+/// Whether `base` has an entry of the run's name.
 pub fn has_folder(base: &Path, run_id: RunId) -> bool {
     base.join(run_id.to_string()).symlink_metadata().is_ok()
 }
 
-/// Where the files of a stored run should lie, and whether they do.
+/// The state of the files of a stored run.
 pub async fn look_up(base: &Path, run: &Run) -> FilesReport {
     if !run.plan.files {
         return FilesReport::default();
     }
     let dir = base.join(run.plan.run_id.to_string());
-    let (looked, at) = (dir.clone(), dir.clone());
+    let (read, at) = (dir.clone(), dir.clone());
     let silent = |failure: Failure| FilesReport {
         dir: Some(dir),
         state: FilesState::Failed,
         error: Some(failure.message),
     };
-    in_time(&at, move || Ok(look_into(&looked))).await.unwrap_or_else(silent)
+    in_time(&at, move || Ok(read_state(&read))).await.unwrap_or_else(silent)
 }
 
-/// The files of a run that should lie here. Its report is written last.
-fn look_into(dir: &Path) -> FilesReport {
+/// The state of the files in this folder. The report is written last, so it stands for all.
+fn read_state(dir: &Path) -> FilesReport {
     if dir.join(REPORT).is_file() {
         FilesReport { dir: Some(dir.to_owned()), state: FilesState::Written, error: None }
     } else {

@@ -1,7 +1,7 @@
-//! One principal's hold on a run: watching it, waiting for it, giving it up.
+//! Run handles: one caller's view of a run, to watch it, wait for it and give it up.
 //!
-//! A run may have several principals, because the same question asked twice is one run. What always holds: it is given up
-//! only when all of them have given it up, and dropping a handle gives up nothing.
+//! A run may have several callers, because the same question asked twice is one run. What always holds: the run is
+//! given up only when all of them have given it up, and dropping a handle gives up nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -20,11 +20,11 @@ use crate::report::{ErrorReport, FilesReport, Report};
 use crate::runs::files::FilesWatch;
 use parallel_llm_settings::clock;
 
-/// How long an answer is held back for its files: those of a usual run take milliseconds, those on a network drive a
-/// second or two. A folder that does not answer keeps nobody from what was paid for.
+/// The longest wait for the files of a decided run: usually they take milliseconds, on a network drive a second or two.
+/// A folder that does not answer must not hold back a paid answer.
 const FILES_MAX: Duration = Duration::from_secs(5);
 
-/// A run under way, or just over. Clones are the same principal's.
+/// A run in progress or just closed. Clones belong to the same caller.
 #[derive(Clone)]
 pub struct RunHandle {
     id: RunId,
@@ -32,27 +32,27 @@ pub struct RunHandle {
     calibration: Arc<Calibration>,
     files: FilesWatch,
     interest: Arc<Interest>,
-    /// The run from its first event on, for the first who follows its events.
+    /// The run from its first event on, for the first follower of its events.
     beginning: Arc<Mutex<Option<(Run, Watch)>>>,
-    /// What the principal should know besides what the run itself tells.
+    /// A note for this caller, beside the run's own warnings: that it joined a run that was there already.
     note: Option<Warning>,
-    /// What the run had cost before this principal wanted it, where it was over then.
+    /// The cost of the run before this caller asked, if it was closed by then.
     cost_before: Option<PicoUsd>,
-    /// Keep up with a run of another process; they end with the last clone.
+    /// Tasks that follow a run of another process; they end with the last clone.
     tasks: Option<Arc<JoinSet<()>>>,
 }
 
-/// What somebody who asked wants of a run: that it goes on, until it is given up once.
+/// A caller's interest in a run: it goes on until the caller gives it up, once.
 struct Interest {
     has_given_up: AtomicBool,
-    /// How many principals still want the run; `None` for whoever only looks, and where another process does it.
+    /// The number of callers that still want the run; `None` for observers and for runs of another process.
     wanted_by: Option<Arc<AtomicUsize>>,
     stop: Stop,
-    /// The same run as this process continues it, once it does; for whoever asked what another process was at.
-    heir: OnceLock<RunHandle>,
+    /// The same run after this process took it over, for a caller that asked while another process worked on it.
+    successor: OnceLock<RunHandle>,
 }
 
-/// What a handle comes to for whoever may only give the run up: it keeps nothing of the run itself.
+/// A handle reduced to giving the run up: it keeps nothing of the run itself.
 pub struct Hold {
     id: RunId,
     hub: Weak<Hub>,
@@ -60,17 +60,17 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// The run's name.
+    /// The run's id.
     pub const fn id(&self) -> RunId {
         self.id
     }
 
-    /// Whether there is nothing to give up any more.
+    /// Whether the run is closed, so that there is nothing to give up.
     pub fn is_over(&self) -> bool {
         self.hub.upgrade().is_none_or(|hub| hub.with_run(|run| run.closed))
     }
 
-    /// As [`RunHandle::cancel`].
+    /// See [`RunHandle::cancel`].
     pub fn give_up(&self) {
         self.interest.give_up();
     }
@@ -78,10 +78,10 @@ impl Hold {
 
 impl Interest {
     fn new(wanted_by: Option<Arc<AtomicUsize>>, stop: Stop) -> Self {
-        Self { has_given_up: AtomicBool::new(false), wanted_by, stop, heir: OnceLock::new() }
+        Self { has_given_up: AtomicBool::new(false), wanted_by, stop, successor: OnceLock::new() }
     }
 
-    /// Of somebody who can give nothing up.
+    /// The interest of an observer, who can give nothing up.
     fn of_none() -> Self {
         Self::new(None, Stop::default())
     }
@@ -94,41 +94,41 @@ impl Interest {
         if self.wanted_by.as_deref().is_some_and(is_last) {
             self.stop.cancel();
         }
-        if let Some(heir) = self.heir.get() {
-            heir.cancel();
+        if let Some(successor) = self.successor.get() {
+            successor.cancel();
         }
     }
 }
 
-/// Takes up, for somebody who asked, a run that another has given up or left.
-pub(crate) struct Heirship(Arc<Interest>);
+/// Takes a run over for a caller, after another process gave it up or ended.
+pub(crate) struct Takeover(Arc<Interest>);
 
-impl Heirship {
-    /// Whether the run is wanted still.
+impl Takeover {
+    /// Whether the caller still wants the run.
     pub(crate) fn is_wanted(&self) -> bool {
         !self.0.has_given_up.load(Ordering::Relaxed)
     }
 
-    /// The run is done here now.
-    pub(crate) fn pass_to(&self, heir: RunHandle) {
-        let heir = self.0.heir.get_or_init(|| heir);
-        // Whoever asked may have left while it was begun.
+    /// Passes the interest on to the run that continues here.
+    pub(crate) fn pass_to(&self, successor: RunHandle) {
+        let successor = self.0.successor.get_or_init(|| successor);
+        // The caller may have left while it began.
         if !self.is_wanted() {
-            heir.cancel();
+            successor.cancel();
         }
     }
 }
 
 impl RunHandle {
-    /// The first principal's hold on a run that begins in this process.
+    /// The first handle on a run that begins in this process.
     pub(crate) fn here(hub: Arc<Hub>, calibration: Arc<Calibration>, stop: Stop) -> Self {
         let beginning = Some(hub.watch_events());
         let interest = Interest::new(Some(Arc::new(AtomicUsize::new(1))), stop);
         Self { beginning: Arc::new(Mutex::new(beginning)), ..Self::new(hub, calibration, interest) }
     }
 
-    /// A hold on a run that is over, or that another process does; `tasks` bring into `hub` what happens there, and
-    /// write its files where they are wanted here.
+    /// A handle on a run that is closed or that another process does; `tasks` follow it into `hub` and write its files
+    /// if they are wanted here.
     pub(crate) fn elsewhere(
         hub: Arc<Hub>,
         calibration: Arc<Calibration>,
@@ -139,9 +139,9 @@ impl RunHandle {
         Self { files, tasks: Some(Arc::new(tasks)), ..handle }
     }
 
-    /// What takes the run up for this principal, should whoever does it give it up or be gone.
-    pub(crate) fn heirship(&self) -> Heirship {
-        Heirship(Arc::clone(&self.interest))
+    /// The takeover of the run for this caller.
+    pub(crate) fn takeover(&self) -> Takeover {
+        Takeover(Arc::clone(&self.interest))
     }
 
     fn new(hub: Arc<Hub>, calibration: Arc<Calibration>, interest: Interest) -> Self {
@@ -158,96 +158,96 @@ impl RunHandle {
         Self { note: Some(note), ..self }
     }
 
-    /// The same for somebody who is given what had cost this much before.
+    /// The same for a caller who gets answers that had cost this much before.
     pub(crate) fn spending_since(self, cost_before: PicoUsd) -> Self {
         Self { cost_before: Some(cost_before), ..self }
     }
 
-    /// A look at the same run, which neither wants it nor gives it up.
+    /// An observer's handle on the same run, which cannot give it up.
     pub(crate) fn observe(&self) -> Self {
         self.of(Interest::of_none())
     }
 
-    /// The hold of another principal on the same run; `None` where all have given it up, so that no answer is to come of it.
+    /// Another caller's handle on the same run; `None` if all have given it up and no answer will come.
     pub(crate) fn join(&self) -> Option<Self> {
         let wanted_by = self.interest.wanted_by.clone();
         let has_answer = self.with_run(|run| run.is_decided() && run.status != RunStatus::Cancelled);
         if let Some(count) = &wanted_by {
-            // In one step, so that nobody joins what somebody gives up at the same moment.
+            // In one atomic step, so that no caller joins a run that another gives up at the same moment.
             let one_more = |count: usize| (count > 0 || has_answer).then_some(count + 1);
             count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
         }
         Some(self.of(Interest::new(wanted_by, self.interest.stop.clone())))
     }
 
-    /// Whether somebody who asked still wants the run, as far as that is known here.
+    /// Whether any caller still wants the run, as far as this process knows.
     pub(crate) fn is_wanted(&self) -> bool {
         self.interest.wanted_by.as_ref().is_none_or(|count| count.load(Ordering::Relaxed) > 0)
     }
 
-    /// The same run, held by another.
+    /// The same run with another interest.
     fn of(&self, interest: Interest) -> Self {
         let handle = Self::new(Arc::clone(&self.hub), Arc::clone(&self.calibration), interest);
         Self { files: self.files.clone(), tasks: self.tasks.clone(), ..handle }
     }
 
-    /// The run's name.
+    /// The run's id.
     pub const fn id(&self) -> RunId {
         self.id
     }
 
-    /// What the principal should know besides what the run itself tells: that it joined one that was there already.
+    /// A note for this caller, beside the run's own warnings: that it joined a run that was there already.
     pub const fn note(&self) -> Option<&Warning> {
         self.note.as_ref()
     }
 
-    /// What is needed to give the run up later, without the run.
+    /// A hold that can give the run up later.
     pub fn hold(&self) -> Hold {
         Hold { id: self.id, hub: Arc::downgrade(&self.hub), interest: Arc::clone(&self.interest) }
     }
 
-    /// Whether giving it up can end the run: it is done by this process, and wanted through this handle.
+    /// Whether giving up this handle can end the run: this process does the run, and this handle counts.
     pub fn is_here(&self) -> bool {
-        self.interest.wanted_by.is_some() || self.interest.heir.get().is_some()
+        self.interest.wanted_by.is_some() || self.interest.successor.get().is_some()
     }
 
-    /// Whether the run was read from the store: another process does it, or nobody does.
+    /// Whether the run was read from the store.
     pub const fn is_elsewhere(&self) -> bool {
         self.tasks.is_some()
     }
 
-    /// Whether this process alone knows what came of the run.
+    /// Whether only this process holds the run's texts.
     pub fn is_unstored(&self) -> bool {
-        let of_heir = self.interest.heir.get().is_some_and(Self::is_unstored);
-        of_heir || self.hub.is_unstored() || self.hub.with_run(|run| run.plan.store != StoreMode::Full)
+        let of_successor = self.interest.successor.get().is_some_and(Self::is_unstored);
+        of_successor || self.hub.is_unstored() || self.hub.with_run(|run| run.plan.store != StoreMode::Full)
     }
 
-    /// Whether nothing more will happen.
+    /// Whether the run is closed.
     pub fn is_closed(&self) -> bool {
         self.hub.with_run(|run| run.closed)
     }
 
-    /// How old a run under way is now, in milliseconds from its start on the clock of its events.
+    /// The age of a run in progress in milliseconds, from its start on the clock of its events.
     pub fn age_ms(&self) -> u64 {
         self.hub.age_ms()
     }
 
-    /// The run as it stands, and everything after.
+    /// A snapshot, and every later update.
     pub fn watch(&self) -> (Run, Watch) {
         self.hub.watch()
     }
 
-    /// The run and every event after: from the first event on for whoever asks first, else as it stands.
+    /// A run and every later event: from the first event on for the first caller, else from a snapshot.
     pub fn watch_events(&self) -> (Run, Watch) {
         self.beginning().unwrap_or_else(|| self.hub.watch_events())
     }
 
-    /// The run before the first event of what was begun here, and every event after, for whoever asks first.
+    /// The run before its first event in this process, and every event, for the first caller only.
     pub fn beginning(&self) -> Option<(Run, Watch)> {
         self.beginning.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// The run as it stands.
+    /// A snapshot of the run.
     pub fn snapshot(&self) -> Run {
         self.hub.snapshot()
     }
@@ -257,8 +257,8 @@ impl RunHandle {
         self.hub.with_run(read)
     }
 
-    /// Waits for the run's answer, or until this moment; the run goes on either way. Its files are waited for, too, but
-    /// not beyond that moment, and not for long.
+    /// Waits for the run's answer or until `until`; the run goes on either way. Also waits for its files, but never
+    /// beyond that moment or [`FILES_MAX`].
     pub async fn wait(&self, until: Option<Instant>) -> Report {
         let decided = self.hub.reached(Stage::Decided);
         if let Some(until) = until {
@@ -272,34 +272,34 @@ impl RunHandle {
         self.report_with(self.settled_files(until.map_or(patience, |until| until.min(patience))).await)
     }
 
-    /// Waits until late seats are in or given up, too.
+    /// Waits until late seats have answered or are given up, too.
     pub async fn wait_closed(&self) -> Report {
         self.closed().await;
         self.report_with(self.settled_files(Instant::now() + FILES_MAX).await)
     }
 
-    /// Returns when nothing more will happen, or nobody would tell it.
+    /// Returns when the run is closed, or its process is lost.
     pub async fn closed(&self) {
         self.hub.reached(Stage::Closed).await;
     }
 
-    /// The files of a settled run, written or not by this moment.
+    /// The files when they are all written, or as they are at this moment.
     async fn settled_files(&self, until: Instant) -> FilesReport {
         let files = self.files();
         timeout_at(until, files.settled()).await.unwrap_or_else(|_| files.now())
     }
 
-    /// Who writes the run's files.
+    /// The files of the run, or of its continuation here.
     fn files(&self) -> &FilesWatch {
-        self.interest.heir.get().map_or(&self.files, Self::files)
+        self.interest.successor.get().map_or(&self.files, Self::files)
     }
 
-    /// The run's report as it stands.
+    /// The run's report now.
     pub fn report(&self) -> Report {
         self.report_with(self.files().now())
     }
 
-    /// The report of the run as it stood at some moment.
+    /// The report of a snapshot.
     pub fn report_of(&self, run: &Run) -> Report {
         Report::of(run, self.files().now(), &self.calibration)
     }
@@ -307,7 +307,7 @@ impl RunHandle {
     fn report_with(&self, files: FilesReport) -> Report {
         let mut report = self.with_run(|run| Report::of(run, files, &self.calibration));
         if self.with_run(|run| run.status == RunStatus::Running) {
-            // Its newest event may be long ago.
+            // The newest event may be old.
             report.elapsed_ms = self.age_ms();
         }
         if let Some(before) = self.cost_before {
@@ -318,19 +318,20 @@ impl RunHandle {
         report
     }
 
-    /// Gives the run up, for this principal: connections are closed where that stops their cost, what has come is kept.
+    /// Gives the run up for this caller: connections are closed if that stops tsuccessor cost, and all answers so far are
+    /// kept.
     pub fn cancel(&self) {
         self.interest.give_up();
     }
 
-    /// Gives the run up and closes every connection at once, unless others still want it.
+    /// Gives the run up and closes every connection at once, unless another caller still wants it.
     pub fn abort(&self) {
         self.cancel();
         if self.interest.stop.is_cancelled() {
             self.interest.stop.abort();
         }
-        if let Some(heir) = self.interest.heir.get() {
-            heir.abort();
+        if let Some(successor) = self.interest.successor.get() {
+            successor.abort();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Runs that were done, or that another process does: found by name, listed, and watched like the ones under way.
+//! Stored runs and runs of other processes: found by id, listed and watched.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use crate::report::{FilesReport, Report};
 use crate::runs::{CalibrationFile, RunHandle, Runs};
 use parallel_llm_settings::clock;
 
-/// As many runs as the store lists at once.
+/// The most runs that the store lists at once.
 const LIST_MAX: usize = 500;
 
-/// A run, wherever it is known from.
+/// A run from this process or from the store.
 pub enum KnownRun {
-    /// Under way in this process.
+    /// In progress in this process.
     Live(RunHandle),
-    /// Read from the store; another process may still be at it.
+    /// Read from the store; another process may still work on it.
     Past(Box<PastRun>),
 }
 
@@ -35,32 +35,32 @@ pub struct PastRun {
     pub run: Run,
     /// Its events.
     pub events: Vec<Recorded>,
-    /// When it began, in milliseconds since 1970.
+    /// Its start, in milliseconds since 1970.
     pub created_at_ms: i64,
-    /// As it was planned, before any further part.
+    /// The original plan, without further parts.
     plan: Arc<RunPlan>,
     files: FilesReport,
     calibration: Arc<Calibration>,
     history: History,
 }
 
-/// The runs that exist for a principal, under way or remembered.
+/// The runs that a principal may see.
 #[derive(Clone)]
 pub struct History {
     pub(crate) store: Arc<Lazy<Store>>,
     pub(crate) live: Arc<Lazy<Runs>>,
     pub(crate) calibration: Arc<CalibrationFile>,
-    /// Where runs' folders lie.
+    /// The parent of the runs' folders.
     pub(crate) output_dir: PathBuf,
     pub(crate) principal: Principal,
 }
 
 impl History {
-    /// Finds a run by its name, by a unique beginning of it, or `@` for the newest.
+    /// Finds a run by its id, by a unique prefix of it, or by `@` for the newest.
     pub async fn find(&self, name: &str) -> Result<KnownRun, Failure> {
         self.principal.check(Scope::Read)?;
         Ok(match self.seek(name).await? {
-            // Whoever may only read gives nothing up.
+            // A principal that may only read cannot give a run up.
             KnownRun::Live(handle) if self.principal.check(Scope::Ask).is_err() => {
                 KnownRun::Live(handle.observe())
             }
@@ -68,7 +68,7 @@ impl History {
         })
     }
 
-    /// The same for a use case that may do more than read.
+    /// The same without the check of the scope, which the use case has done.
     pub(crate) async fn seek(&self, name: &str) -> Result<KnownRun, Failure> {
         let is_visible = |handle: &RunHandle| handle.with_run(|run| self.principal.may_see(&run.plan));
         let live = |id| self.live.made().and_then(|runs| runs.find(id)).filter(is_visible);
@@ -82,7 +82,7 @@ impl History {
         }
     }
 
-    /// A look at a run, whichever process does it. Whoever only looks gives nothing up.
+    /// An observer's handle on a run of any process. It cannot give the run up.
     pub async fn watch(&self, name: &str) -> Result<RunHandle, Failure> {
         Ok(match self.find(name).await? {
             KnownRun::Live(handle) => handle.observe(),
@@ -96,26 +96,26 @@ impl History {
         self.store.get().await?.list(self.principal.whose(), filter).await
     }
 
-    /// Runs that began since this moment, in milliseconds since 1970, and that a process which is gone left unfinished:
-    /// those that can be continued, newest first, up to 500. None where nothing has needed the store yet.
+    /// Interrupted runs that began since this moment (milliseconds since 1970) and can be continued, newest first, up
+    /// to [`LIST_MAX`]. Empty if nothing has opened the store yet.
     pub async fn interrupted_since(&self, since_ms: i64) -> Result<Vec<RunSummary>, Failure> {
         self.principal.check(Scope::Read)?;
         let Some(store) = self.store.made() else { return Ok(Vec::new()) };
         let status = Some(RunStatus::Interrupted);
         let filter = RunFilter { limit: LIST_MAX, status, before: None };
         let mut runs = store.list(self.principal.whose(), filter).await?;
-        // Without its question a run cannot be continued.
+        // A run cannot be continued without its question.
         runs.retain(|run| run.created_at_ms >= since_ms && run.question_excerpt.is_some());
         Ok(runs)
     }
 
-    /// A run as the store has it.
+    /// A run from the store.
     pub async fn load(&self, id: RunId) -> Result<PastRun, Failure> {
         self.principal.check(Scope::Read)?;
         self.read(id).await
     }
 
-    /// The same for a use case that may do more than read.
+    /// The same without the check of the scope, which the use case has done.
     pub(crate) async fn read(&self, id: RunId) -> Result<PastRun, Failure> {
         let stored = self.store.get().await?.load(self.principal.whose(), id).await?;
         let stored = stored.ok_or_else(|| missing(id))?;
@@ -133,7 +133,7 @@ fn missing(name: impl std::fmt::Display) -> Failure {
 }
 
 impl KnownRun {
-    /// The run as it stands.
+    /// A snapshot of the run.
     pub fn run(&self) -> Run {
         match self {
             Self::Live(handle) => handle.snapshot(),
@@ -143,7 +143,7 @@ impl KnownRun {
 }
 
 impl PastRun {
-    /// Tells each event, with the run as it stood then.
+    /// Calls `show` with each event and the run after it.
     pub fn replay(&self, mut show: impl FnMut(&Run, &Recorded)) {
         let mut run = Run::new(Arc::clone(&self.plan));
         for recorded in &self.events {
@@ -152,7 +152,7 @@ impl PastRun {
         }
     }
 
-    /// A hold on the run, which another process may still be doing.
+    /// An observer's handle on the run, which another process may still do.
     pub fn watch(self) -> RunHandle {
         let (store, id) = (Arc::clone(&self.history.store), self.run.plan.run_id);
         let is_running = self.run.status == RunStatus::Running;
@@ -160,7 +160,7 @@ impl PastRun {
         if is_running {
             tasks.spawn(Relay { store, id, hub: Arc::clone(&hub) }.run());
         } else {
-            // Nobody will close it any more, so nobody is to wait for that.
+            // No process will close it any more, so waiting for that would never end.
             hub.lose();
         }
         RunHandle::elsewhere(hub, calibration, files, tasks)
@@ -170,7 +170,7 @@ impl PastRun {
         if self.run.status == RunStatus::Running {
             self.run.elapsed_ms = self.elapsed_ms();
         }
-        // The files of a run that has just closed are written a moment later.
+        // Files of a run that has just closed are written a moment later.
         let theirs = if self.run.status == RunStatus::Interrupted {
             FilesWatch::settled_as(self.files)
         } else {
@@ -186,8 +186,8 @@ impl PastRun {
         Held { hub, tasks, files, calibration, writer }
     }
 
-    /// From the start to now, for a run under way. One that has stood still does not tell for how long, so there it is
-    /// the time of its newest event.
+    /// The time from the start to now, for a run in progress. A run with further parts does not say how long it was
+    /// interrupted, so it counts to its newest event.
     fn elapsed_ms(&self) -> u64 {
         let has_stood = self.events.iter().any(|recorded| recorded.event.reopens());
         let began_ms = u64::try_from(self.created_at_ms).ok().filter(|_| !has_stood);
@@ -201,12 +201,12 @@ impl PastRun {
     }
 }
 
-/// What a hold on a run of another process is made of.
+/// The parts of a handle on a run of another process.
 pub(crate) struct Held {
     pub(crate) hub: Arc<Hub>,
     pub(crate) tasks: JoinSet<()>,
     pub(crate) files: FilesWatch,
     pub(crate) calibration: Arc<Calibration>,
-    /// What writes its files here.
+    /// The task that writes its files here.
     pub(crate) writer: Option<AbortHandle>,
 }

@@ -1,7 +1,7 @@
-//! What the history says of the models of a panel: how often each mattered, how sure that is, and what it cost.
+//! Insights: how often each model of a panel mattered, with confidence interval and cost.
 //!
-//! Pure but for reading the facts. What always holds: nothing is said of a model before enough runs are there to say
-//! it, and every share is told with its interval and the number of runs behind it.
+//! Pure, apart from reading the facts. What always holds: no verdict on a model is given before there are enough runs,
+//! and every share comes with its interval and its number of runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,95 +13,96 @@ use serde::Serialize;
 use super::statistics::Statistics;
 use crate::access::Scope;
 
-/// The version of the shape.
+/// The version of the format.
 const SCHEMA: u32 = 1;
-/// Below so many runs nothing is said, whatever the interval: it takes questions to be independent, and a person's come
-/// in bunches of one matter.
+/// The fewest runs for a verdict, whatever the interval: the interval assumes independent questions, and a person asks
+/// several on one matter.
 const RUNS_MIN: u64 = 20;
-/// A model that surely matters in fewer than one run of ten may go; one that surely matters more often earns its seat.
-/// A model that never mattered needs 35 runs to be sure of it.
+/// The share that decides: a model whose interval lies below it may be left out, one whose interval lies above it earns
+/// its seat. A model that never mattered needs 35 runs.
 const SHARE_MIN: f64 = 0.1;
-/// More further runs than this are not foretold: it would take most people years.
+/// The largest forecast of further runs: more would take most people years.
 const MORE_RUNS_MAX: u64 = 1_000;
 
-/// What the history says of the models of a panel.
+/// Insights into the models of a panel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Insights {
-    /// The version of this shape.
+    /// The version of this format.
     pub schema: u32,
-    /// Only runs since then count, in milliseconds since 1970; all where null.
+    /// The start of the period, in milliseconds since 1970; null for all runs.
     pub since_ms: Option<i64>,
-    /// Runs that tell: a text was made of two answers or more, and it is known of which.
+    /// Informative runs: their text was made of two answers or more, and it is known of which.
     pub runs: u64,
-    /// Runs of two answers or more that do not tell: nobody could fuse them, or they are too long to compare.
-    pub runs_untold: u64,
-    /// The fewest runs a verdict is given on.
+    /// Runs of two answers or more that are not informative: nothing was fused, or the texts are too long to compare.
+    #[serde(rename = "runs_untold")]
+    pub runs_uninformative: u64,
+    /// The fewest runs for a verdict.
     pub runs_min: u64,
-    /// The models that held seats in the runs that tell, those of the most runs first.
+    /// The models with a seat in informative runs, by number of runs.
     pub models: Vec<ModelInsight>,
 }
 
-/// What the history says of one model as a seat of the panel.
+/// Insights into one model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModelInsight {
     /// The model, as `-m` takes it.
     pub model: String,
-    /// Runs that tell, in which it held a seat.
+    /// Informative runs in which it had a seat.
     pub runs: u64,
-    /// Seats it held in them.
+    /// Its seats in them.
     pub seats: u64,
-    /// Seats that answered whole, the late ones included.
+    /// Seats with a complete answer, late ones included.
     pub answered: u64,
     /// Seats whose answers came too late to be considered.
     pub late: u64,
     /// Seats that failed.
     pub failed: u64,
-    /// Seats that declined.
+    /// Seats that refused.
     pub refused: u64,
     /// Seats that ended otherwise: cut, cancelled, skipped or unknown.
     pub other: u64,
-    /// Runs whose text was built on its answer, or is its answer.
+    /// Runs whose text is its answer or was based on it.
     pub base_runs: u64,
-    /// Runs whose text has wording of its answer that the base has not.
+    /// Runs whose text shares wording with its answer that the base lacks.
     pub drawn_runs: u64,
-    /// Runs in which it mattered: either of the two.
+    /// Runs in which it mattered in one of these two ways.
     pub mattered_runs: u64,
     /// The share of its runs in which it mattered, 0 to 1.
     pub mattered_share: f64,
-    /// The 95 % interval of that share after Wilson.
+    /// The Wilson 95 % interval of that share.
     pub mattered_interval: [f64; 2],
-    /// What its calls cost, in USD; null where nothing of it is known.
+    /// The cost of its calls, in USD; null if none is known.
     pub cost_usd: Option<f64>,
-    /// The same for one run.
+    /// The mean cost per run.
     pub cost_per_run_usd: Option<f64>,
-    /// Seats of which nobody knows what they cost.
+    /// Seats of unknown cost.
     pub seats_of_unknown_cost: u64,
-    /// What the panels of its runs cost, in USD; null where nothing of it is known.
+    /// The cost of the panels of its runs, in USD; null if none is known.
     pub panel_cost_usd: Option<f64>,
-    /// From the first request to the whole answer on average, in milliseconds; null where it never answered.
+    /// The mean time from the first request to the complete answer, in milliseconds; null if it never answered.
     pub mean_ms: Option<u64>,
-    /// `leave_out`, `keep`, or `open` where there are too few runs to say.
+    /// `leave_out`, `keep`, or `open` for too few runs.
     pub verdict: Verdict,
-    /// How many more runs like those so far it takes to say; null where it is said, or beyond a thousand.
+    /// The number of further runs of this kind that a verdict would need; null with a verdict, or beyond a thousand.
     pub more_runs: Option<u64>,
     /// The verdict as a sentence.
     pub sentence: String,
 }
 
-/// What is to be done about a model.
+/// The verdict on a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It mattered so seldom that the panel does as well without it.
+    /// It mattered so rarely that the panel does as well without it.
     LeaveOut,
     /// It earns its seat.
     Keep,
-    /// Too few runs to say.
+    /// Too few runs for a verdict.
     Open,
 }
 
 impl Statistics {
-    /// What the runs since then, in milliseconds since 1970, say of the models of the panel.
+    /// The insights from the runs since then (milliseconds since 1970).
     pub async fn insights(&self, since_ms: Option<i64>) -> Result<Insights, Failure> {
         self.principal.check(Scope::Read)?;
         let facts = self.store.get().await?.seat_facts(self.principal.whose(), since_ms).await?;
@@ -109,15 +110,15 @@ impl Statistics {
     }
 }
 
-/// What these seats say.
+/// The insights from these seats.
 fn of(facts: &[SeatFact], since_ms: Option<i64>) -> Insights {
     let mut runs: BTreeMap<RunId, Vec<&SeatFact>> = BTreeMap::new();
     for fact in facts {
         runs.entry(fact.run_id).or_default().push(fact);
     }
     runs.retain(|_, seats| seats.iter().filter(|seat| seat.considered).count() >= 2);
-    let made_of_several = runs.len();
-    runs.retain(|_, seats| tells(seats));
+    let with_several_answers = runs.len();
+    runs.retain(|_, seats| is_informative(seats));
     let mut models: BTreeMap<String, Tally> = BTreeMap::new();
     for seats in runs.values() {
         let panel = Spent::of(seats.iter().copied());
@@ -133,15 +134,15 @@ fn of(facts: &[SeatFact], since_ms: Option<i64>) -> Insights {
         schema: SCHEMA,
         since_ms,
         runs: runs.len() as u64,
-        runs_untold: (made_of_several - runs.len()) as u64,
+        runs_uninformative: (with_several_answers - runs.len()) as u64,
         runs_min: RUNS_MIN,
         models,
     }
 }
 
-/// Whether it is known which answers the text of a run was made of. An answer that was given word for word because
-/// nobody could fuse says nothing of the others, and texts that are too long are not compared.
-fn tells(seats: &[&SeatFact]) -> bool {
+/// Whether it is known which answers the text of a run was made of. A verbatim answer, given because nothing was fused,
+/// says nothing about the others, and texts that are too long are not compared.
+fn is_informative(seats: &[&SeatFact]) -> bool {
     let has_base = seats.iter().any(|seat| seat.is_base);
     seats.first().is_some_and(|seat| match seat.outcome {
         OutcomeKind::Selected => has_base,
@@ -154,7 +155,7 @@ fn name(seat: &SeatFact) -> String {
     seat.model.to_string()
 }
 
-/// An amount, and how many seats are not in it.
+/// A sum of costs, and the number of seats that it lacks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spent {
     cost: PicoUsd,
@@ -185,7 +186,7 @@ impl Spent {
     }
 }
 
-/// What is counted of one model.
+/// The counts of one model.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     runs: u64,
@@ -203,7 +204,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Takes in the seats it held in one run, and what the whole panel of the run cost.
+    /// Adds the model's seats in one run and the cost of that run's panel.
     fn add(&mut self, held: &[&SeatFact], panel: Spent) {
         let count = |is: fn(&SeatFact) -> bool| held.iter().filter(|seat| is(seat)).count() as u64;
         let any = |is: fn(&SeatFact) -> bool| u64::from(held.iter().any(|seat| is(seat)));
@@ -270,7 +271,7 @@ impl Tally {
         format!("`{model}` {share} ({low:.0}–{high:.0} %): {rest}")
     }
 
-    /// What the panel would have cost less without the model: its own calls, exactly, and nothing guessed.
+    /// The saving without the model: the cost of its own calls, without guesses.
     fn saving(&self) -> String {
         let least = |spent: Spent| if spent.seats_of_unknown_cost > 0 { "at least " } else { "" };
         match (self.own.known(), self.panel.known()) {
@@ -287,7 +288,7 @@ impl Tally {
     }
 }
 
-/// What an interval says that was found on so many runs.
+/// The verdict for an interval from this many runs.
 fn judge([low, high]: [f64; 2], runs: u64) -> Verdict {
     match runs {
         ..RUNS_MIN => Verdict::Open,
@@ -297,7 +298,7 @@ fn judge([low, high]: [f64; 2], runs: u64) -> Verdict {
     }
 }
 
-/// How many more runs it takes to say something, if they go as those so far.
+/// The number of further runs until a verdict, if the share stays the same.
 fn more_runs(share: f64, runs: u64) -> Option<u64> {
     let says = |more: &u64| {
         let all = runs + more;
@@ -416,7 +417,7 @@ mod tests {
             with(6, OutcomeKind::None, None),
         ];
         let found = of(&facts.concat(), Some(7));
-        assert_eq!((found.runs, found.runs_untold, found.since_ms), (2, 3, Some(7)));
+        assert_eq!((found.runs, found.runs_uninformative, found.since_ms), (2, 3, Some(7)));
         assert!(found.models.iter().all(|model| model.runs == 2));
         assert_eq!(of(&[], None).models, []);
     }

@@ -1,4 +1,4 @@
-//! Which journal a run gets: the store, or memory for runs that are not to be stored.
+//! The journal of each run: the store, or memory for runs that are not stored.
 
 use std::sync::Arc;
 

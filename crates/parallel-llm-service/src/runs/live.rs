@@ -1,4 +1,4 @@
-//! The runs under way. A run belongs to nobody who asked for it: dropping a handle cancels nothing.
+//! The runs in progress. A run belongs to nobody who asked for it: dropping a handle cancels nothing.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -20,36 +20,36 @@ use crate::runs::files::{self, AroundFiles, FileWriter, FilesWatch, Folder};
 use crate::runs::handle::RunHandle;
 use crate::telemetry;
 
-/// Runs one process does at once. Each may hold 64 streams; past this a caller is better told to wait.
+/// The most runs in progress in one process. Each may hold 64 streams; beyond this a caller had better wait.
 const RUNS_MAX: usize = 1_000;
-/// Closed runs that are remembered here because no store has their texts: enough for a caller that was answered
-/// before the end to fetch the rest.
+/// The most closed runs kept in memory because no store has their texts: enough for callers that were answered before
+/// the end to fetch the rest.
 const UNSTORED_MAX: usize = 16;
 
-/// How long the last files of runs that are over are waited for.
+/// The longest wait for the files of closed runs at the end of the process.
 const WRITING_MAX: Duration = Duration::from_secs(1);
 
-/// The runs under way in this process.
+/// The runs in progress in this process.
 #[derive(Clone)]
 pub struct Runs {
     engine: Engine,
-    /// How often such answers are right.
+    /// The table that turns agreement into confidence.
     calibration: Arc<Calibration>,
-    /// How long a run that was given up may read replies that are paid for anyway.
+    /// The time that a run which was given up may read replies that are paid for anyway.
     drain: Duration,
     live: Arc<Mutex<BTreeMap<RunId, Live>>>,
     /// The newest closed runs whose texts are stored nowhere, oldest first.
     unstored: Arc<Mutex<VecDeque<RunHandle>>>,
     tasks: TaskTracker,
-    /// What writes the files of runs.
+    /// The tasks that write files.
     writing: TaskTracker,
-    /// The process is about to leave: whoever follows the runs of others stops.
+    /// Set when the process is about to end: tasks that follow runs of other processes stop.
     leaving: CancellationToken,
-    /// What stands around the writing of each file.
+    /// A wrapper around the writing of each file.
     around_files: Option<AroundFiles>,
 }
 
-/// A run that is under way or about to be.
+/// A run in progress or about to begin.
 struct Live {
     hub: Arc<Hub>,
     /// `None` until it has begun.
@@ -59,7 +59,7 @@ struct Live {
 type Opening = BoxFuture<'static, Result<Underway, Failure>>;
 
 impl Runs {
-    /// No runs yet. One that is given up has `drain` to read on what is paid for anyway.
+    /// No runs. A run that is given up may read paid replies for `drain`.
     pub fn new(engine: Engine, drain: Duration) -> Self {
         Self {
             engine,
@@ -74,20 +74,20 @@ impl Runs {
         }
     }
 
-    /// The same with something of the caller's around each file that is written.
+    /// The same with a wrapper around the writing of each file.
     #[must_use]
     pub fn with_around_files(self, around_files: Option<AroundFiles>) -> Self {
         Self { around_files, ..self }
     }
 
-    /// The same, telling with their answers how often such are right.
+    /// The same with this calibration table.
     #[must_use]
     pub fn calibrated(self, calibration: Arc<Calibration>) -> Self {
         Self { calibration, ..self }
     }
 
-    /// Begins a run, with its files in a folder inside `output_dir` where the plan wants files. When it returns, the
-    /// run is durable and on its way; a failure has cost nothing.
+    /// Begins a run, with a folder inside `output_dir` if the plan writes files. On return the run is stored and in
+    /// progress; a failure has cost nothing.
     pub async fn start(&self, plan: RunPlan, output_dir: PathBuf) -> Result<RunHandle, Failure> {
         let (base, run_id) = (output_dir.clone(), plan.run_id);
         let folder = if plan.files {
@@ -100,7 +100,7 @@ impl Runs {
         let opening = |hub, stop| -> Opening { Box::pin(async move { engine.open(hub, stop).await }) };
         let begun = self.begin(hub, folder, opening).await;
         if let (true, Some(folder)) = (begun.is_err(), new_folder) {
-            // An empty folder that is left behind is no harm.
+            // An empty folder left behind does no harm.
             let _ = files::in_time(&output_dir, move || {
                 folder.discard();
                 Ok(())
@@ -110,7 +110,7 @@ impl Runs {
         begun
     }
 
-    /// Continues a run that is at a stand. Nothing it has is asked for again but what `reopening` names.
+    /// Continues a run that has stopped. Asks only the seats that `reopening` names.
     pub async fn reopen(
         &self,
         run: Run,
@@ -126,22 +126,22 @@ impl Runs {
         let engine = self.engine.clone();
         let opening =
             |hub, stop| -> Opening { Box::pin(async move { engine.reopen(hub, stop, reopening).await }) };
-        // Whoever follows it from here on must not take it for over.
-        let going_on = Run { status: RunStatus::Running, closed: false, ..run };
-        self.begin(Arc::new(Hub::of(going_on)), folder, opening).await
+        // New followers must not take it for closed.
+        let running = Run { status: RunStatus::Running, closed: false, ..run };
+        self.begin(Arc::new(Hub::of(running)), folder, opening).await
     }
 
-    /// Notes that a run begins. Two calls may want to continue the same one at the same moment.
+    /// Registers a run before it begins: two calls may try to continue the same run at once.
     fn claim(&self, hub: Arc<Hub>) -> Result<Claim, Failure> {
         let id = hub.with_run(|run| run.plan.run_id);
         let mut live = self.live();
-        // One that is over may not have been let go of yet.
+        // A closed run may not be removed yet.
         let is_taken = |live: &Live| !live.handle.as_ref().is_some_and(RunHandle::is_closed);
         if live.get(&id).is_some_and(is_taken) {
-            let message = format!("the run {id} is being gone on with already");
+            let message = format!("the run {id} is being continued already");
             return Err(Failure::new(Code::Busy, message).with_run(id).with_next(Operation::WaitForRun));
         }
-        // What is refused here has no run, so none is named.
+        // A refused run does not exist, so the failure names none.
         let is_full = || Failure::new(Code::Busy, format!("{RUNS_MAX} runs are under way"));
         if live.len() >= RUNS_MAX {
             return Err(is_full());
@@ -150,7 +150,7 @@ impl Runs {
         Ok(Claim { runs: self.clone(), id, hub })
     }
 
-    /// Lets a run begin and go on by itself, whether or not the caller stays to hear of it.
+    /// Begins a run in a task of its own, which goes on if the caller is dropped.
     async fn begin(
         &self,
         hub: Arc<Hub>,
@@ -160,7 +160,7 @@ impl Runs {
         let claim = self.claim(Arc::clone(&hub))?;
         let stop = Stop::default();
         let opening = opening(Arc::clone(&hub), stop.clone());
-        // Whoever follows the run sees it from its first event on.
+        // Watched before it opens, so that the log has its first event.
         let logged = telemetry::is_wanted().then(|| hub.watch_events());
         let handle = RunHandle::here(Arc::clone(&hub), Arc::clone(&self.calibration), stop.clone());
         let (sender, begun_or_failed) = oneshot::channel();
@@ -168,7 +168,7 @@ impl Runs {
         self.tasks.spawn(async move {
             let underway = match opening.await {
                 Ok(underway) => underway,
-                // The caller may have gone; then nobody needs to know.
+                // If the caller is gone, nobody needs the failure.
                 Err(failure) => return drop(sender.send(Err(failure))),
             };
             if let Some((run, watch)) = logged {
@@ -177,7 +177,7 @@ impl Runs {
             let handle = handle.with_files(runs.write_files(folder, hub));
             claim.hold(handle.clone());
             drop(sender.send(Ok(handle)));
-            // Boxed, because a task is copied several times while it is spawned and ended, and this is most of it.
+            // Boxed, because a task is moved several times when it is spawned and ended, and this is most of its size.
             Box::pin(finish(underway, &stop, runs.drain)).await;
             drop(claim);
         });
@@ -193,7 +193,7 @@ impl Runs {
         watch
     }
 
-    /// A run is over: the store answers for it from now on, where it has its texts.
+    /// Removes a closed run. The store answers for it from now on, if it has the texts.
     fn retire(&self, id: RunId, hub: &Arc<Hub>) {
         let mut live = self.live();
         if !live.get(&id).is_some_and(|live| Arc::ptr_eq(&live.hub, hub)) {
@@ -208,25 +208,25 @@ impl Runs {
         }
     }
 
-    /// The handle of a run under way, or of one that is remembered nowhere else.
+    /// The handle of a run in progress, or of a closed one that is not stored.
     pub fn find(&self, id: RunId) -> Option<RunHandle> {
         let live = self.live().get(&id).and_then(|live| live.handle.clone());
         live.or_else(|| self.unstored().iter().find(|handle| handle.id() == id).cloned())
     }
 
-    /// Does something beside the runs, until it is done or the process leaves.
+    /// Runs a task beside the runs, until it ends or the process is about to end.
     pub(crate) fn beside(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(self.leaving.clone().run_until_cancelled_owned(work));
     }
 
-    /// Waits until every run has ended, but no longer than this.
+    /// Waits until every run has ended, at most `limit`.
     pub async fn drain(&self, limit: Duration) {
         self.leaving.cancel();
         self.tasks.close();
         if tokio::time::timeout(limit, self.tasks.wait()).await.is_err() {
-            tracing::warn!("runs under way did not end in time; what they had is kept");
+            tracing::warn!("runs in progress did not end in time; their answers so far are kept");
         }
-        // Whatever they lack can be made anew; a folder that does not answer does not hold the process.
+        // Missing files can be made again; a folder that does not answer must not hold up the process.
         self.writing.close();
         if tokio::time::timeout(limit.min(WRITING_MAX), self.writing.wait()).await.is_err() {
             tracing::warn!("not all files of the newest runs are written; `runs export` makes them anew");
@@ -242,24 +242,25 @@ impl Runs {
     }
 }
 
-/// Lets go of a run that is remembered nowhere else, for one more of the same kind: the oldest of its principal, else of any
-/// holder of a token, else of the owner; but a holder never takes a place of the owner's.
+/// Drops an unstored run to make room for the newest: the oldest of the same principal, else of any token holder, else
+/// of the owner. A token holder's run never replaces one of the owner's.
 fn make_room(unstored: &mut VecDeque<RunHandle>, newest: &RunHandle) -> bool {
     let principal = |handle: &RunHandle| handle.with_run(|run| run.plan.asked_by.clone());
     let of_newest = principal(newest);
     let oldest = |is_meant: &dyn Fn(&Option<String>) -> bool| {
         unstored.iter().position(|handle| is_meant(&principal(handle)))
     };
+    // A token holder's run may replace none of the owner's, so only the owner falls back to the oldest of all.
     let of_same = oldest(&|principal| *principal == of_newest);
     let of_anybody = || if of_newest.is_none() { Some(0) } else { None };
-    let place = match &of_newest {
+    let index = match &of_newest {
         Some(_) => of_same.or_else(|| oldest(&Option::is_some)),
         None => oldest(&Option::is_some).or(of_same),
     };
-    place.or_else(of_anybody).and_then(|place| unstored.remove(place)).is_some()
+    index.or_else(of_anybody).and_then(|index| unstored.remove(index)).is_some()
 }
 
-/// A run that is under way, or about to be. Dropped when it is over, however that came.
+/// The registration of a run. Dropping it retires the run, however it ended.
 struct Claim {
     runs: Runs,
     id: RunId,
@@ -267,12 +268,12 @@ struct Claim {
 }
 
 impl Claim {
-    /// The run has begun.
+    /// Notes the handle when the run has begun.
     fn hold(&self, handle: RunHandle) {
         if let Some(live) = self.runs.live().get_mut(&self.id) {
             live.handle = Some(handle);
         }
-        // What an earlier part had and could not write is not what the run goes on from.
+        // The run does not continue from an earlier part that could not be stored.
         self.runs.unstored().retain(|earlier| earlier.id() != self.id);
     }
 }
@@ -283,7 +284,7 @@ impl Drop for Claim {
     }
 }
 
-/// Does a run to its end. One that is given up reads on what is paid for anyway, but only for so long.
+/// Drives a run to its end. A run that is given up reads paid replies for at most `drain`.
 async fn finish(underway: Underway, stop: &Stop, drain: Duration) {
     let mut finishing = std::pin::pin!(underway.finish());
     tokio::select! {

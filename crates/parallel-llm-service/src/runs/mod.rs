@@ -1,4 +1,4 @@
-//! Runs: those under way in this process, those that are remembered, and what both leave behind.
+//! Runs in progress, stored runs, and what both leave behind.
 
 mod backup;
 pub(crate) mod calibration;
@@ -24,5 +24,5 @@ pub use history::{History, KnownRun, PastRun};
 pub use insights::{Insights, ModelInsight, Verdict};
 pub use journals::Journals;
 pub use live::Runs;
-pub use purge::{Doomed, PurgeStage, Purging, Retention};
+pub use purge::{PurgeSelection, PurgeStage, Purging, Retention};
 pub use statistics::Statistics;

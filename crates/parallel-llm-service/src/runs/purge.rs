@@ -1,5 +1,5 @@
-//! Purging: what is remembered of runs goes from the database and from the output folder. What they cost stays in the
-//! ledger, and what became of their seats, without a word of text.
+//! Purging: deletes runs from the database and the output folder. The ledger keeps their cost and the status of their
+//! seats, without any text.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,94 +11,92 @@ use super::history::History;
 use crate::report::ErrorReport;
 use crate::runs::files::{self, Erased};
 
-/// Runs whose files are removed before they go from the database: it takes a second or so for them, a little after which the
-/// caller is told how far it has come.
+/// Runs purged in one batch: it takes about a second, after which progress is reported.
 const RUNS_AT_ONCE: usize = 64;
-/// The version of the shape.
+/// The version of the format.
 const SCHEMA: u32 = 1;
 
-/// Which runs are to go.
+/// The runs to purge.
 #[derive(Clone, Debug)]
-pub enum Doomed {
-    /// Those that began before this moment, in milliseconds since 1970.
+pub enum PurgeSelection {
+    /// Runs that began before this moment, in milliseconds since 1970.
     Before(i64),
-    /// Those of these names, as [`History::find`] takes them.
+    /// Runs of these names, as in [`History::find`].
     Named(Vec<String>),
 }
 
-/// How far a purge has come.
+/// The progress of a purge.
 #[derive(Clone, Copy, Debug)]
 pub enum PurgeStage {
-    /// So many runs of so many are seen to.
+    /// Runs are being removed.
     Removing {
-        /// Those that are gone, or stay because they have to.
+        /// Runs handled so far, removed or kept.
         done: usize,
-        /// All that were meant.
+        /// All selected runs.
         total: usize,
     },
-    /// What is left of them is overwritten, and the space given back.
+    /// Their remains are overwritten, and the space is released.
     Overwriting,
 }
 
-/// What goes, or would go.
+/// The result of a purge, or its preview.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Purging {
-    /// The version of this shape.
+    /// The version of this format.
     pub schema: u32,
-    /// Whether it is gone; else this is what would go.
+    /// Whether the runs are purged; else this is a preview.
     pub done: bool,
-    /// How many runs.
+    /// The number of runs.
     pub runs: u64,
-    /// When the oldest of them began, in milliseconds since 1970.
+    /// The start of the oldest run, in milliseconds since 1970.
     pub oldest_ms: Option<u64>,
-    /// When the newest of them began.
+    /// The start of the newest run.
     pub newest_ms: Option<u64>,
-    /// Runs that were meant, but are under way: they stay.
+    /// Selected runs that are in progress: they stay.
     pub under_way: Vec<RunId>,
-    /// Why runs stay that were meant, one entry for each: their files could not be removed. Nothing of them is taken
-    /// from the database.
+    /// Failures, one for each selected run whose files could not be removed. Such a run stays whole in the database.
     pub failed: Vec<ErrorReport>,
-    /// Files removed from the output folder.
+    /// The number of files removed from the output folder.
     pub files: u64,
-    /// What was left in the folders of runs that are gone, because this program did not make it.
+    /// Files left in the folders of purged runs, because this program did not write them.
     pub left: Vec<PathBuf>,
-    /// Whether no text of them is left in the database's log: another process that reads keeps it until it lets go.
-    /// Null where nothing is gone yet.
+    /// Whether the database's log is free of their texts: another process that reads keeps the log until it ends its
+    /// transaction. Null in a preview.
     pub log_cleared: Option<bool>,
 }
 
-/// What is kept of runs, and what goes.
+/// Purges the runs of a data folder.
 #[derive(Clone)]
 pub struct Retention {
     pub(crate) history: History,
 }
 
 impl Retention {
-    /// What would go.
-    pub async fn purgeable(&self, doomed: &Doomed) -> Result<Purging, Failure> {
+    /// A preview of a purge.
+    pub async fn purgeable(&self, selection: &PurgeSelection) -> Result<Purging, Failure> {
         self.history.principal.check_owner()?;
-        let (runs, under_way) = self.doomed(doomed).await?;
+        let (runs, under_way) = self.selection(selection).await?;
         Ok(Purging::of(&runs, under_way))
     }
 
-    /// Lets it go, some runs at a time, and tells how far it has come after each time. The files of a run go first: where they
-    /// cannot, it stays in the database, and it can be tried again. Given up half-way, it is continued by purging again.
+    /// Purges the runs in batches, and reports progress after each. A run's files are removed first: if that fails, the
+    /// run stays in the database for another attempt. An interrupted purge continues when it is called again.
     pub async fn purge(
         &self,
-        doomed: &Doomed,
+        selection: &PurgeSelection,
         mut report: impl FnMut(PurgeStage) + Send,
     ) -> Result<Purging, Failure> {
         self.history.principal.check_owner()?;
-        let (runs, mut under_way) = self.doomed(doomed).await?;
+        let (runs, mut under_way) = self.selection(selection).await?;
         let store = self.history.store.get().await?;
         let (mut gone, mut rest) = (Vec::new(), Purging::default());
-        // Refused while another process purges, before a file is removed.
+        // Fails before any file is removed if another process is purging.
         store.purge(&[]).await?;
         for (number, some) in runs.chunks(RUNS_AT_ONCE).enumerate() {
             let without_files = self.erase_all(some, &mut rest).await;
             let purged = store.purge(&without_files).await?;
             gone.extend(purged.runs);
-            // One may have been taken up again meanwhile.
+            // A run may have been continued in the meantime.
             under_way.extend(purged.under_way);
             report(PurgeStage::Removing { done: number * RUNS_AT_ONCE + some.len(), total: runs.len() });
         }
@@ -109,7 +107,7 @@ impl Retention {
         Ok(Purging { done: true, failed, files, left, log_cleared: Some(log_cleared), ..gone })
     }
 
-    /// Removes the files of these runs, and gives those of which none is left that could not be removed.
+    /// Removes the files of these runs; returns the runs for which that succeeded.
     async fn erase_all(&self, runs: &[RunId], purging: &mut Purging) -> Vec<RunId> {
         let mut without_files = Vec::new();
         for run_id in runs {
@@ -125,23 +123,23 @@ impl Retention {
         without_files
     }
 
-    /// The runs that are meant: those that can go, and those that are under way. Both oldest first.
-    async fn doomed(&self, doomed: &Doomed) -> Result<(Vec<RunId>, Vec<RunId>), Failure> {
+    /// The selected runs: those that can be purged, and those in progress, both oldest first.
+    async fn selection(&self, selection: &PurgeSelection) -> Result<(Vec<RunId>, Vec<RunId>), Failure> {
         let store = self.history.store.get().await?;
-        let names = match doomed {
-            Doomed::Before(ms) => {
+        let names = match selection {
+            PurgeSelection::Before(ms) => {
                 let free: BTreeSet<RunId> = store.purgeable(*ms).await?.into_iter().collect();
-                let meant = self.history.run_ids(None, Some(*ms)).await?;
-                return Ok(meant.into_iter().partition(|run_id| free.contains(run_id)));
+                let selected = self.history.run_ids(None, Some(*ms)).await?;
+                return Ok(selected.into_iter().partition(|run_id| free.contains(run_id)));
             }
-            Doomed::Named(names) => names,
+            PurgeSelection::Named(names) => names,
         };
-        let mut meant = BTreeSet::new();
+        let mut selected = BTreeSet::new();
         for name in names {
-            meant.insert(self.history.run_id(name).await?);
+            selected.insert(self.history.run_id(name).await?);
         }
         let (mut free, mut under_way) = (Vec::new(), Vec::new());
-        for run_id in meant {
+        for run_id in selected {
             let runs = if store.is_over(run_id).await? { &mut free } else { &mut under_way };
             runs.push(run_id);
         }
@@ -155,7 +153,7 @@ impl Retention {
         }
         let run = match self.history.load(run_id).await {
             Ok(past) => past.run,
-            // Another process has purged it meanwhile, with its files.
+            // Another process purged it and its files in the meantime.
             Err(failure) if failure.code == Code::RunNotFound => return Ok(Erased::default()),
             Err(failure) => return Err(failure),
         };
@@ -165,7 +163,7 @@ impl Retention {
 }
 
 impl Purging {
-    /// These would go. Nothing has yet.
+    /// The preview of a purge of these runs.
     fn of(runs: &[RunId], under_way: Vec<RunId>) -> Self {
         Self {
             schema: SCHEMA,

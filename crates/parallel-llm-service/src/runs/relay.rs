@@ -1,4 +1,4 @@
-//! A run of another process, brought from the store to those who watch it here.
+//! Relays a run of another process from the store to its watchers here.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,32 +11,32 @@ use parallel_llm_store::{RunProgress, Store};
 
 use crate::lazy::Lazy;
 
-/// How often the store is asked about a run another process is doing.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// The interval of polling the store for a run of another process.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// One such run, and where it is watched here.
+/// A run of another process and its hub in this one.
 pub(crate) struct Relay {
     pub(crate) store: Arc<Lazy<Store>>,
     pub(crate) id: RunId,
     pub(crate) hub: Arc<Hub>,
 }
 
-/// What a look at a run finds.
-pub(crate) enum Seen {
-    /// What is new in it.
-    Look(Box<RunProgress>),
-    /// It was purged meanwhile.
-    Nothing,
+/// The result of polling a run.
+pub(crate) enum Polled {
+    /// New events or text.
+    Progress(Box<RunProgress>),
+    /// The run was purged.
+    Purged,
 }
 
 impl Relay {
-    /// Brings what comes until the run is over or its process is gone.
+    /// Relays until the run is closed or its process is gone.
     pub(crate) async fn run(self) {
         while !self.is_closed() {
             let is_lost = match self.next().await {
-                Some(Seen::Look(look)) => self.bring(*look),
-                Some(Seen::Nothing) => true,
-                // A store that cannot be read now may be read at the next look; whoever waits has a limit of their own.
+                Some(Polled::Progress(progress)) => self.pass_on(*progress),
+                Some(Polled::Purged) => true,
+                // The store may be readable at the next poll; waiting callers have limits of their own.
                 None => false,
             };
             if is_lost {
@@ -45,30 +45,30 @@ impl Relay {
         }
     }
 
-    /// Whether nothing more will happen.
+    /// Whether the run is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.hub.with_run(|run| run.closed)
     }
 
-    /// The next look; `None` where the store cannot be read just now.
-    pub(crate) async fn next(&self) -> Option<Seen> {
-        tokio::time::sleep(LOOK_EVERY).await;
+    /// The next poll; `None` if the store cannot be read now.
+    pub(crate) async fn next(&self) -> Option<Polled> {
+        tokio::time::sleep(POLL_INTERVAL).await;
         let seq = self.hub.with_run(|run| run.seq);
-        let look = self.store.get().await.ok()?.follow(self.id, seq).await.ok()?;
-        Some(look.map_or(Seen::Nothing, |look| Seen::Look(Box::new(look))))
+        let progress = self.store.get().await.ok()?.follow(self.id, seq).await.ok()?;
+        Some(progress.map_or(Polled::Purged, |progress| Polled::Progress(Box::new(progress))))
     }
 
-    /// Shows what is new in a run, and says whether its process is gone.
-    pub(crate) fn bring(&self, look: RunProgress) -> bool {
+    /// Passes progress to the watchers; returns whether the run's process is gone.
+    pub(crate) fn pass_on(&self, progress: RunProgress) -> bool {
         let texts: Vec<(CallerSlot, String)> =
-            look.checkpoints.into_iter().map(|one| (one.attempt.slot, one.text)).collect();
-        self.hub.relay(look.events, texts);
-        look.interrupted
+            progress.checkpoints.into_iter().map(|one| (one.attempt.slot, one.text)).collect();
+        self.hub.relay(progress.events, texts);
+        progress.interrupted
     }
 }
 
-/// Whether a run is further than this look at it, or was continued since the look before.
-pub(crate) fn is_past(look: &RunProgress, run: &Run) -> bool {
-    look.events.last().is_some_and(|last| last.seq < run.seq)
-        || look.events.iter().any(|recorded| recorded.event.reopens())
+/// Whether the run has moved beyond this progress or was continued within it.
+pub(crate) fn is_outdated(progress: &RunProgress, run: &Run) -> bool {
+    progress.events.last().is_some_and(|last| last.seq < run.seq)
+        || progress.events.iter().any(|recorded| recorded.event.reopens())
 }

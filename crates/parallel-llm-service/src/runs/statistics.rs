@@ -1,4 +1,4 @@
-//! What the runs of a principal come to as numbers.
+//! [`Statistics`]: figures over the runs of a principal.
 
 use std::sync::Arc;
 

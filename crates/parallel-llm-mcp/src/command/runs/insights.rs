@@ -65,10 +65,10 @@ fn render(context: &CommandContext<'_>, insights: &Insights, found: &Found) {
     let lines = table::lines(&COLUMNS, &rows).into_iter().chain([String::new()]).chain(sentences);
     context.console.page(&lines.collect::<Vec<_>>().join("\n"));
     context.console.say(&format!("from {} runs whose text was made of two answers or more", found.runs));
-    if found.runs_untold > 0 {
+    if found.runs_uninformative > 0 {
         context.console.say(&format!(
             "{} more tell nothing: nobody could fuse them, or their texts are too long to compare",
-            found.runs_untold
+            found.runs_uninformative
         ));
     }
     if found.models.iter().any(|model| model.verdict == Verdict::LeaveOut) {

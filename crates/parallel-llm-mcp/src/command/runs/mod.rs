@@ -174,7 +174,7 @@ fn json_line(run: &RunSummary) -> String {
 }
 
 fn cost(run: &RunSummary) -> Cost {
-    Cost::reckoned(run.cost, run.cost_lacks_calls, run.cost_is_estimate)
+    Cost::of_sum(run.cost, run.cost_lacks_calls, run.cost_is_estimate)
 }
 
 fn line(context: &CommandContext<'_>, run: &RunSummary) -> String {

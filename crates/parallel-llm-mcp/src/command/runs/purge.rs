@@ -12,7 +12,7 @@ use crate::exit;
 use crate::terminal::console::Tone;
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::ErrorReport;
-use parallel_llm_service::{Doomed, PurgeStage, Purging};
+use parallel_llm_service::{PurgeSelection, PurgeStage, Purging};
 use parallel_llm_settings::clock;
 
 /// How often it says how far it has come.
@@ -48,8 +48,8 @@ pub struct Purge {
 /// Does the command.
 pub(super) async fn run(context: &CommandContext<'_>, purge: Purge) -> Result<u8, Failure> {
     let doomed = match purge.older_than {
-        Some(moment) => Doomed::Before(moment.unix_ms()),
-        None => Doomed::Named(purge.runs),
+        Some(moment) => PurgeSelection::Before(moment.unix_ms()),
+        None => PurgeSelection::Named(purge.runs),
     };
     let purging = if purge.yes {
         let mut progress = Progress { context, described: Instant::now() };

@@ -1,39 +1,39 @@
-//! What a token says of itself, checked against what is expected of it. Pure: the time is told.
+//! The claims of a token, checked against the issuer's settings. Pure: the caller passes the time.
 
 use serde::Deserialize;
 
 use crate::access::{Grant, Scope};
 use parallel_llm_settings::settings::IssuerSettings;
 
-/// How far the issuer's clock may be from ours, in seconds.
+/// The largest difference between the issuer's clock and ours, in seconds.
 const LEEWAY_S: f64 = 60.0;
-/// The longest name of somebody that is taken, in bytes.
+/// The longest accepted subject, in bytes.
 const SUBJECT_BYTES_MAX: usize = 255;
 
 #[derive(Deserialize)]
 struct Claims {
     iss: String,
     sub: String,
-    aud: Words,
+    aud: Texts,
     exp: f64,
     nbf: Option<f64>,
-    scope: Option<Words>,
-    scp: Option<Words>,
+    scope: Option<Texts>,
+    scp: Option<Texts>,
 }
 
-/// One text, or several.
+/// A claim of one text or several.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Words {
+enum Texts {
     One(String),
     Several(Vec<String>),
 }
 
-impl Words {
+impl Texts {
     /// Each text.
     fn all(&self) -> &[String] {
         match self {
-            Self::One(word) => std::slice::from_ref(word),
+            Self::One(text) => std::slice::from_ref(text),
             Self::Several(words) => words,
         }
     }
@@ -44,26 +44,26 @@ impl Words {
     }
 }
 
-/// What claims whose signature was checked grant, or why nothing.
+/// The grant of claims with a checked signature, or why they are refused.
 pub(super) fn grant(claims: &[u8], terms: &IssuerSettings, now_s: u64) -> Result<Grant, &'static str> {
     let claims: Claims = serde_json::from_slice(claims).map_err(|_| "its claims cannot be read")?;
     let now_s = now_s as f64;
     if claims.iss != terms.address {
-        return Err("it is of another issuer");
+        return Err("another issuer issued it");
     }
     if !claims.aud.all().contains(&terms.audience) {
         return Err("it is for another server");
     }
     if now_s >= claims.exp + LEEWAY_S {
-        return Err("it is over");
+        return Err("it has expired");
     }
     if claims.nbf.is_some_and(|from| now_s < from - LEEWAY_S) {
-        return Err("it is not yet good");
+        return Err("it is not valid yet");
     }
     if claims.sub.trim().is_empty() || claims.sub.len() > SUBJECT_BYTES_MAX {
-        return Err("it names nobody");
+        return Err("its subject is empty or too long");
     }
-    let words = claims.scope.iter().chain(&claims.scp).flat_map(Words::split);
+    let words = claims.scope.iter().chain(&claims.scp).flat_map(Texts::split);
     let mut scopes: Vec<Scope> = words.filter_map(Scope::by_word).collect();
     scopes.sort_unstable();
     scopes.dedup();

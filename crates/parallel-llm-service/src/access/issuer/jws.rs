@@ -1,16 +1,16 @@
-//! A signed token as it comes: three parts of Base64 (RFC 7515, compact form).
+//! A signed token in its three Base64 parts (RFC 7515, compact form).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// Header, payload, signature.
+/// The number of parts: header, payload and signature.
 pub(super) const PARTS: usize = 3;
-/// The longest token, in bytes: HTTP servers take no longer header either.
+/// The longest token, in bytes: HTTP servers accept no longer headers either.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
 
-/// How a token may be signed. Nothing that is not signed, and nothing signed with a secret that both sides know.
+/// The accepted signature algorithms. Unsigned tokens and shared secrets are not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Algorithm {
     Rs256,
@@ -30,23 +30,24 @@ impl Algorithm {
         ("Ed25519", Self::EdDsa),
     ];
 
-    /// The algorithm of this word.
-    pub(super) fn by_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|(known, _)| *known == word).map(|(_, algorithm)| algorithm)
+    /// The algorithm of this name.
+    pub(super) fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, algorithm)| algorithm)
     }
 }
 
-/// A token taken apart. Nothing of it is believed yet.
+/// A token in parts, not yet verified.
 pub(super) struct Jws<'a> {
     pub(super) algorithm: Algorithm,
-    /// The key that it names.
+    /// The id of the key that it names.
     pub(super) kid: Option<String>,
     payload: Vec<u8>,
     signed: &'a [u8],
     signature: Vec<u8>,
 }
 
-/// What a header says that matters here. Keys and addresses of keys in it are not even looked at.
+/// The header fields that are read. Keys and key addresses in a header are ignored: an attacker could put his own
+/// there.
 #[derive(Deserialize)]
 struct Header {
     alg: String,
@@ -56,24 +57,24 @@ struct Header {
 }
 
 impl<'a> Jws<'a> {
-    /// Takes a token apart, or says why not.
+    /// Splits and decodes a token; the error says why it is not one.
     pub(super) fn read(token: &'a str) -> Result<Self, &'static str> {
         if token.len() > TOKEN_BYTES_MAX {
             return Err("it is too long");
         }
-        let (signed, signature) = token.rsplit_once('.').ok_or("it is no signed token")?;
-        let (header, payload) = signed.split_once('.').ok_or("it is no signed token")?;
-        let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| "it is no Base64");
+        let (signed, signature) = token.rsplit_once('.').ok_or("it is not a signed token")?;
+        let (header, payload) = signed.split_once('.').ok_or("it is not a signed token")?;
+        let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| "it is not Base64");
         let header: Header =
             serde_json::from_slice(&decode(header)?).map_err(|_| "its header cannot be read")?;
         if header.crit.is_some() {
-            return Err("it asks for what is not understood here");
+            return Err("it requires an extension that is not supported here");
         }
         let kind = header.typ.as_deref().map(str::to_ascii_lowercase);
         if !matches!(kind.as_deref(), None | Some("jwt" | "at+jwt" | "application/at+jwt")) {
-            return Err("it is not a token for access");
+            return Err("it is not an access token");
         }
-        let algorithm = Algorithm::by_word(&header.alg).ok_or("it is not signed in a way that is trusted")?;
+        let algorithm = Algorithm::by_name(&header.alg).ok_or("its signature algorithm is not accepted")?;
         Ok(Self {
             algorithm,
             kid: header.kid,
@@ -83,7 +84,7 @@ impl<'a> Jws<'a> {
         })
     }
 
-    /// What was signed, and the signature.
+    /// The signed bytes and the signature.
     pub(super) fn signed(&self) -> (&[u8], &[u8]) {
         (self.signed, &self.signature)
     }

@@ -10,16 +10,16 @@ use serde::Deserialize;
 
 use super::jws::{Algorithm, Jws};
 
-/// Keys that are taken from one issuer: each may have to be tried.
+/// The most keys used of one issuer: each may have to be tried.
 const KEYS_MAX: usize = 64;
-/// What stands before the two numbers of a point that is written out.
+/// The first byte of an uncompressed elliptic-curve point.
 const UNCOMPRESSED: u8 = 4;
 
-/// One key.
+/// A public key of an issuer.
 #[derive(Clone, Debug)]
 pub(super) struct PublicKey {
     kid: Option<String>,
-    /// The one algorithm it is for, where its issuer says so.
+    /// The only algorithm it is for, if its issuer names one.
     algorithm: Option<Algorithm>,
     material: Material,
 }
@@ -51,7 +51,7 @@ struct Jwk {
     y: Option<String>,
 }
 
-/// The keys of a document that can be used here; `None` where it is no such document.
+/// The usable keys of a document; `None` if it is not a key set.
 pub(super) fn read_all(document: &[u8]) -> Option<Vec<PublicKey>> {
     let set: KeySet = serde_json::from_slice(document).ok()?;
     let keys = set.keys.into_iter().filter_map(|key| read(serde_json::from_value(key).ok()?));
@@ -63,8 +63,8 @@ fn read(jwk: Jwk) -> Option<PublicKey> {
         return None;
     }
     let algorithm = match &jwk.alg {
-        // It is for something that is not done here.
-        Some(word) => Some(Algorithm::by_word(word)?),
+        // A key for an algorithm that is not accepted is skipped.
+        Some(word) => Some(Algorithm::by_name(word)?),
         None => None,
     };
     let number = |text: &Option<String>| URL_SAFE_NO_PAD.decode(text.as_deref()?).ok();
@@ -80,14 +80,14 @@ fn read(jwk: Jwk) -> Option<PublicKey> {
 }
 
 impl PublicKey {
-    /// Whether this may be the key that has signed the token.
+    /// Whether the key may have signed the token, by key id and algorithm.
     pub(super) fn fits(&self, jws: &Jws<'_>) -> bool {
         let is_named = jws.kid.is_none() || self.kid == jws.kid;
         let is_for_it = self.algorithm.is_none_or(|algorithm| algorithm == jws.algorithm);
         is_named && is_for_it && self.material.can(jws.algorithm)
     }
 
-    /// Whether it has.
+    /// Whether the key signed the token.
     pub(super) fn verify(&self, jws: &Jws<'_>) -> bool {
         let (signed, signature) = jws.signed();
         let plain = |algorithm: &'static dyn VerificationAlgorithm, key: &[u8]| {

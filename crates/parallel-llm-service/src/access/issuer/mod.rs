@@ -1,8 +1,8 @@
-//! Tokens that somebody else issues: who an organisation's own server for identities says is asking.
+//! Tokens of an outside issuer, an organisation's own identity server.
 //!
-//! The issuer is trusted for nothing but that, and only with keys that it publishes itself. What always holds: no
-//! token is believed whose signature was not checked with an algorithm of [`jws::Algorithm`], whose audience is not
-//! this server, or that is over; nothing a token says makes this program read an address.
+//! The issuer is trusted only to identify callers, and only with keys that it publishes itself. What always holds: a
+//! token is accepted only with a signature by an algorithm of [`jws::Algorithm`], with this server as its audience, and
+//! before its expiry; nothing in a token makes this program fetch a URL.
 
 mod claims;
 mod jws;
@@ -26,44 +26,45 @@ use crate::access::Grant;
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::IssuerSettings;
 
-/// How old the issuer's keys are when they are asked for again, beside the requests that they still serve: those who
-/// change theirs announce the new ones for longer.
+/// The age at which the keys are fetched again in the background while they stay in use: issuers announce new keys
+/// longer than this in advance.
 const KEYS_FRESH: Duration = Duration::from_secs(60 * 60);
-/// How long they are good for where they cannot be read again; a key that was taken back is believed no longer.
+/// The age up to which keys are valid if they cannot be fetched again; after that, a withdrawn key is no longer
+/// trusted.
 const KEYS_MAX_AGE: Duration = Duration::from_secs(2 * 60 * 60);
-/// How soon they are asked for again where a token names a key that is not among them, or they could not be read.
-/// Strangers choose what a token names.
+/// The shortest time between two fetches, if a token names an unknown key or the last fetch failed. Strangers choose
+/// the key that a token names.
 const REFETCH_AFTER: Duration = Duration::from_secs(60);
 
-/// Where an issuer says what it is: RFC 8414, and what `OpenID` Connect had before it.
+/// The well-known documents that describe an issuer: of RFC 8414, and of the older `OpenID` Connect discovery.
 const DESCRIPTIONS: [&str; 2] = ["oauth-authorization-server", "openid-configuration"];
 
-/// Reads a document that anybody may read.
+/// Fetches a public document.
 pub type ReadDocument = Box<dyn Fn(String) -> BoxFuture<'static, Result<Vec<u8>, Failure>> + Send + Sync>;
 
-/// Somebody whose word on who is asking is taken.
+/// An outside issuer of tokens.
 pub struct Issuer {
     terms: IssuerSettings,
     read: ReadDocument,
     kept: RwLock<Option<FetchedKeys>>,
-    /// Held while the keys are fetched, so that they are fetched once however many wait for them.
+    /// Held while the keys are fetched, so that waiting callers share one fetch.
     turn: Arc<Mutex<()>>,
-    /// Asks for the keys beside the requests; it is not waited for, because it changes nothing but what is kept here.
+    /// Fetches keys in the background. Nothing waits for it, because it only changes `kept`.
     renewing: TaskTracker,
 }
 
-/// What came of asking for the keys.
+/// The result of fetching the keys.
 #[derive(Clone)]
 struct FetchedKeys {
-    /// When they were asked for last.
-    asked: Instant,
-    /// When that which stands here came.
-    came: Instant,
+    /// The time of the last fetch.
+    fetched_at: Instant,
+    /// The time at which these keys, or this failure, arrived.
+    arrived: Instant,
     keys: Result<Arc<[PublicKey]>, Failure>,
 }
 
 impl Issuer {
-    /// The issuer of these terms, whose documents are read so.
+    /// The issuer with these settings, whose documents `read` fetches.
     pub fn new(terms: IssuerSettings, read: ReadDocument) -> Arc<Self> {
         Arc::new(Self {
             terms,
@@ -74,17 +75,17 @@ impl Issuer {
         })
     }
 
-    /// What its tokens are checked against.
+    /// The settings that its tokens are checked against.
     pub const fn terms(&self) -> &IssuerSettings {
         &self.terms
     }
 
-    /// Whether this may be one of its tokens at all.
+    /// Whether the text has the form of a signed token.
     pub fn is_token(secret: &str) -> bool {
         secret.split('.').count() == jws::PARTS
     }
 
-    /// What the token grants. Fails with `token_refused`, or with why the issuer's keys cannot be had.
+    /// The grant of the token. Fails with `token_refused`, or if the issuer's keys cannot be fetched.
     pub async fn check(self: &Arc<Self>, secret: &str) -> Result<Grant, Failure> {
         let jws = Jws::read(secret).map_err(refused)?;
         if !self.is_signed(&jws).await? {
@@ -93,41 +94,42 @@ impl Issuer {
         claims::grant(jws.payload(), &self.terms, clock::unix_ms() / 1000).map_err(refused)
     }
 
-    /// Whoever brings a token of a key that is known waits for nobody: strangers choose what others bring.
+    /// Whether a key of the issuer signed the token. A token with a known key never waits for a fetch, because
+    /// strangers can cause fetches by naming unknown keys.
     async fn is_signed(self: &Arc<Self>, jws: &Jws<'_>) -> Result<bool, Failure> {
         if let Some(kept) = self.kept().filter(|kept| kept.serves(jws)) {
             if kept.are_stale() {
-                self.renew_aside();
+                self.renew_in_background();
             }
             return kept.has_signed(jws);
         }
         let _turn = self.turn.lock().await;
         let kept = match self.kept() {
-            // Whoever had the turn before has brought them.
+            // The previous holder of the lock has fetched them.
             Some(kept) if kept.serves(jws) => kept,
             earlier => self.renew(earlier).await,
         };
         kept.has_signed(jws)
     }
 
-    /// Asks for the keys again, unless somebody does already, while nobody waits for it.
-    fn renew_aside(self: &Arc<Self>) {
+    /// Fetches the keys again in the background, unless a fetch is in progress.
+    fn renew_in_background(self: &Arc<Self>) {
         let Ok(turn) = Arc::clone(&self.turn).try_lock_owned() else { return };
         let issuer = Arc::clone(self);
         self.renewing.spawn(async move {
-            if issuer.renew(issuer.kept()).await.came.elapsed() >= KEYS_FRESH {
+            if issuer.renew(issuer.kept()).await.arrived.elapsed() >= KEYS_FRESH {
                 tracing::warn!(
-                    "the keys of the token issuer cannot be read; those at hand serve a while longer"
+                    "the keys of the token issuer cannot be read; the cached ones are used a while longer"
                 );
             }
             drop(turn);
         });
     }
 
-    /// What there is once the keys were asked for. Whoever calls it has the turn.
+    /// Fetches the keys and keeps the result. The caller holds `turn`.
     async fn renew(&self, earlier: Option<FetchedKeys>) -> FetchedKeys {
-        // Noted now, because whoever waits for the keys may go away before they come.
-        self.keep(earlier.clone().map(|kept| FetchedKeys { asked: Instant::now(), ..kept }));
+        // Noted before the fetch, because the caller may be dropped while it waits.
+        self.keep(earlier.clone().map(|kept| FetchedKeys { fetched_at: Instant::now(), ..kept }));
         let newest = FetchedKeys::next(earlier, self.fetch().await);
         self.keep(Some(newest.clone()));
         newest
@@ -156,12 +158,12 @@ impl Issuer {
         let mut failure = None;
         for address in addresses(&self.terms.address) {
             let document = (self.read)(address).await;
-            // Some answer any address with a page for people.
+            // Some servers answer any path with an HTML page.
             let read =
                 document.and_then(|it| serde_json::from_slice(&it).map_err(|_| unreadable("description")));
             match read {
                 Ok(description) => return Ok(description),
-                // The first reason is told: the second form is tried for those who do not have the first.
+                // The first failure is reported: the other forms are only for issuers without the first.
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
@@ -176,12 +178,12 @@ impl std::fmt::Debug for Issuer {
 }
 
 impl FetchedKeys {
-    /// What stands after the keys were asked for again: those from before where they are still good and none came.
+    /// The state after a fetch: the earlier keys if they are still valid and the fetch failed, else its result.
     fn next(earlier: Option<Self>, keys: Result<Arc<[PublicKey]>, Failure>) -> Self {
         let now = Instant::now();
         match earlier {
-            Some(earlier) if keys.is_err() && earlier.are_good() => Self { asked: now, ..earlier },
-            _ => Self { asked: now, came: now, keys },
+            Some(earlier) if keys.is_err() && earlier.are_valid() => Self { fetched_at: now, ..earlier },
+            _ => Self { fetched_at: now, arrived: now, keys },
         }
     }
 
@@ -190,30 +192,30 @@ impl FetchedKeys {
         Ok(keys.iter().any(|key| key.fits(jws) && key.verify(jws)))
     }
 
-    fn are_good(&self) -> bool {
-        self.keys.is_ok() && self.came.elapsed() < KEYS_MAX_AGE
+    fn are_valid(&self) -> bool {
+        self.keys.is_ok() && self.arrived.elapsed() < KEYS_MAX_AGE
     }
 
-    /// Whether the keys are to be asked for again although they are good.
+    /// Whether the keys are due for another fetch although they are valid.
     fn are_stale(&self) -> bool {
-        self.came.elapsed() >= KEYS_FRESH && self.asked.elapsed() >= REFETCH_AFTER
+        self.arrived.elapsed() >= KEYS_FRESH && self.fetched_at.elapsed() >= REFETCH_AFTER
     }
 
-    /// Whether there is no reason to ask anew, or not yet.
+    /// Whether the kept result decides for this token, because its key is known or a new fetch is not allowed yet.
     fn serves(&self, jws: &Jws<'_>) -> bool {
         let is_among_them = || self.keys.as_ref().is_ok_and(|keys| keys.iter().any(|key| key.fits(jws)));
-        self.are_good() && is_among_them() || self.asked.elapsed() < REFETCH_AFTER
+        self.are_valid() && is_among_them() || self.fetched_at.elapsed() < REFETCH_AFTER
     }
 }
 
-/// What an issuer says of itself, as far as it matters here.
+/// The part of an issuer's description that is needed here.
 #[derive(Deserialize)]
 struct Description {
     issuer: String,
     jwks_uri: String,
 }
 
-/// Where descriptions are: before the path of the issuer, and behind it for those who hold to the older form.
+/// The addresses of the description: the well-known segment before the issuer's path, and after it for the older form.
 fn addresses(issuer: &str) -> Vec<String> {
     let [first, second] = DESCRIPTIONS;
     let host_end = issuer.find("://").and_then(|at| issuer[at + 3..].find('/').map(|slash| at + 3 + slash));

@@ -130,19 +130,19 @@ async fn what_a_token_must_not_say() {
         signer.sign(&json!({"alg": "EdDSA", "kid": "ed"}), &claims)
     };
     let now = clock::unix_ms() / 1000;
-    let over = "token_refused: the token is refused: it is over";
+    let over = "token_refused: the token is refused: it has expired";
     let unread = "token_refused: the token is refused: its claims cannot be read";
     let elsewhere = "token_refused: the token is refused: it is for another server";
-    let nobody = "token_refused: the token is refused: it names nobody";
+    let nobody = "token_refused: the token is refused: its subject is empty or too long";
     for (name, value, expected) in [
-        ("iss", json!("https://id.example"), "token_refused: the token is refused: it is of another issuer"),
+        ("iss", json!("https://id.example"), "token_refused: the token is refused: another issuer issued it"),
         ("aud", json!("https://ask.example"), elsewhere),
         ("aud", json!([]), elsewhere),
         ("aud", json!(null), unread),
         ("exp", json!(now - 61), over),
         ("exp", json!("9999999999"), unread),
         ("exp", json!(null), unread),
-        ("nbf", json!(now + 120), "token_refused: the token is refused: it is not yet good"),
+        ("nbf", json!(now + 120), "token_refused: the token is refused: it is not valid yet"),
         ("nbf", json!("0"), unread),
         ("sub", json!(" "), nobody),
         ("sub", json!("a".repeat(256)), nobody),
@@ -171,7 +171,7 @@ async fn signatures_that_are_none() {
     let stranger = Signer::new().sign(&json!({"alg": "EdDSA", "kid": "ed"}), &claims());
     let mut other = claims();
     other["sub"] = "eve".into();
-    let untrusted = "it is not signed in a way that is trusted";
+    let untrusted = "its signature algorithm is not accepted";
     let unsigned_by = "no key of the issuer has signed it";
     let with = |header: Value| signer.sign(&header, &claims());
     for (token, expected) in [
@@ -184,12 +184,15 @@ async fn signatures_that_are_none() {
         (stranger, unsigned_by),
         (format!("{header}.{}.{signature}", encode(other.to_string())), unsigned_by),
         (format!("{signed}.{}", &signature[..signature.len() - 2]), unsigned_by),
-        (format!("{signed}.{signature}="), "it is no Base64"),
-        (format!("{header}.{payload}"), "it is no signed token"),
+        (format!("{signed}.{signature}="), "it is not Base64"),
+        (format!("{header}.{payload}"), "it is not a signed token"),
         (with(json!({"alg": "EdDSA", "kid": "ec"})), unsigned_by),
         (with(json!({"alg": "EdDSA", "kid": "nobody"})), unsigned_by),
-        (with(json!({"alg": "EdDSA", "crit": ["exp"]})), "it asks for what is not understood here"),
-        (with(json!({"alg": "EdDSA", "typ": "logout+jwt"})), "it is not a token for access"),
+        (
+            with(json!({"alg": "EdDSA", "crit": ["exp"]})),
+            "it requires an extension that is not supported here",
+        ),
+        (with(json!({"alg": "EdDSA", "typ": "logout+jwt"})), "it is not an access token"),
         (format!("{whole}{}", "a".repeat(20_000)), "it is too long"),
     ] {
         let said = described(&issuer, &token).await;

@@ -1,9 +1,9 @@
-//! Tokens: made, listed and revoked by the owner; checked for whoever comes with one.
+//! Tokens: creates, lists and revokes them for the owner, and checks the token of a caller.
 //!
-//! Where an issuer is set, its tokens are checked by [`Issuer`]; all else here is about this program's own.
+//! If an issuer is set, [`Issuer`] checks its tokens; everything else here concerns this program's own tokens.
 //!
-//! What always holds: a token is shown once, when it is made, and kept nowhere; its name is never given to another; and
-//! one that is unknown, revoked or over is refused in the same words, after the same look into the database.
+//! What always holds: a token is shown once, when it is made, and stored nowhere; no name is used twice; and an
+//! unknown, a revoked and an expired token are refused with the same message after the same database query.
 
 mod secret;
 
@@ -23,69 +23,69 @@ use secret::Secret;
 /// The longest name of a token, in characters.
 const NAME_CHARS_MAX: usize = 64;
 
-/// A token as it is wished for.
+/// The request for a new token.
 #[derive(Clone, Debug)]
-pub struct TokenWish {
-    /// What the runs of its holder are asked by: lower-case letters, digits, `.`, `_` and `-`, a letter first.
+pub struct TokenRequest {
+    /// The `asked_by` of its holder's runs: lower-case letters, digits, `.`, `_` and `-`, with a letter first.
     pub name: String,
-    /// What its holder may do; all where empty.
+    /// The scopes; all if empty.
     pub scopes: Vec<Scope>,
-    /// The most its holder's runs may cost in a day (UTC).
+    /// The most that its holder's runs may cost in a day (UTC).
     pub budget_day: Option<PicoUsd>,
-    /// How many requests its holder may make in a minute.
+    /// The most requests in a minute.
     pub requests_per_minute: Option<u32>,
-    /// How long it holds, in milliseconds; until it is revoked where `None`.
+    /// The lifetime in milliseconds; `None` until it is revoked.
     pub lifetime_ms: Option<u64>,
 }
 
-/// A token just made.
+/// A new token.
 #[derive(Clone, Debug)]
 pub struct MadeToken {
-    /// What is known of it from now on.
+    /// Its entry in the list of tokens.
     pub line: TokenLine,
-    /// The token itself, which nobody can tell again.
+    /// The token itself, which is shown only now.
     pub secret: SecretString,
 }
 
-/// What is known of a token.
+/// An entry in the list of tokens.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TokenLine {
-    /// Its number.
+    /// The token's number.
     pub id: i64,
-    /// What the runs of its holder are asked by.
+    /// The `asked_by` of its holder's runs.
     pub name: String,
-    /// Its last four characters.
+    /// The token's last four characters.
     pub last_four: String,
-    /// Whether its holder is let in.
+    /// Whether the token is accepted.
     pub state: TokenState,
-    /// What its holder may do.
+    /// The names of its scopes.
     pub scopes: Vec<String>,
-    /// The most its holder's runs may cost in a day (UTC), for showing.
+    /// The most that its holder's runs may cost in a day (UTC).
     #[serde(skip)]
     pub budget_day: Option<PicoUsd>,
-    /// The same in USD; null without a limit.
+    /// The daily budget in USD; null without a limit.
     pub budget_day_usd: Option<f64>,
-    /// How many requests its holder may make in a minute; null without a limit.
+    /// The most requests in a minute; null without a limit.
     pub requests_per_minute: Option<u32>,
-    /// When it was made, in milliseconds since 1970.
+    /// The time of creation, in milliseconds since 1970.
     pub created_at_ms: i64,
-    /// When it is over; null where it holds until it is revoked.
+    /// The time of expiry; null if it never expires.
     pub expires_at_ms: Option<i64>,
-    /// When it was revoked; null where it was not.
+    /// The time of revocation; null if it is not revoked.
     pub revoked_at_ms: Option<i64>,
-    /// When it last let its holder in, to the minute; null where it never has.
+    /// The time of its last use, to the minute; null if it was never used.
     pub last_used_at_ms: Option<i64>,
 }
 
-/// Whether a token holder is let in.
+/// Whether a token is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TokenState {
-    /// Yes.
+    /// It is accepted.
     Active,
-    /// No: its time is over.
+    /// It is refused: its lifetime has ended.
     Expired,
-    /// No: it was revoked.
+    /// It is refused: the owner revoked it.
     Revoked,
 }
 
@@ -100,7 +100,7 @@ impl TokenState {
     }
 }
 
-/// The tokens of this server, and of whoever issues others for it.
+/// The tokens of this server and of its issuer.
 #[derive(Clone)]
 pub struct Access {
     pub(crate) settings: Arc<Settings>,
@@ -110,8 +110,8 @@ pub struct Access {
 }
 
 impl Access {
-    /// Who comes with this token. Fails with `token_refused` where nobody is let in with it; made to be called for every
-    /// request, so that a token that was revoked is refused from the next one on.
+    /// The principal of this token. Fails with `token_refused` if the token is not accepted. Doors call it for every
+    /// request, so a revoked token is refused from the next request on.
     pub async fn check_token(&self, secret: &str) -> Result<Principal, Failure> {
         let grant = match &self.issuer {
             Some(issuer) if Issuer::is_token(secret) => issuer.check(secret).await?,
@@ -122,44 +122,44 @@ impl Access {
 
     async fn check_own_token(&self, secret: &str) -> Result<Grant, Failure> {
         let Some(secret) = Secret::parse(secret) else {
-            let failure = Failure::new(Code::TokenRefused, "this is no whole token of this server");
+            let failure = Failure::new(Code::TokenRefused, "this is not a complete token of this server");
             return Err(failure.with_next(Advice::CopyTokenAgain));
         };
         let store = self.store.get().await?;
         let found = store.find_token(secret.hash()).await?;
         let Some(token) = found.filter(|token| token.is_in_force(Store::now_ms())) else {
-            return Err(Failure::new(Code::TokenRefused, "this token is unknown, revoked or over"));
+            return Err(Failure::new(Code::TokenRefused, "this token is unknown, revoked or expired"));
         };
         store.note_token_use(&token);
         Ok(Grant::of_token(token))
     }
 
-    /// Makes a token. Fails with `usage` where its name cannot be one, or was ever given to another.
-    pub async fn create_token(&self, wish: TokenWish) -> Result<MadeToken, Failure> {
+    /// Makes a token. Fails with `usage` if the name is invalid or was used before.
+    pub async fn create_token(&self, request: TokenRequest) -> Result<MadeToken, Failure> {
         self.principal.check_owner()?;
-        check_name(&wish.name)?;
+        check_name(&request.name)?;
         let random = |error| {
             Failure::new(Code::Internal, format!("the system gives no random bytes for a token: {error}"))
         };
         let secret = Secret::draw().map_err(random)?;
-        let scopes = if wish.scopes.is_empty() { Scope::ALL.to_vec() } else { wish.scopes };
-        // In the table's order, each once.
+        let scopes = if request.scopes.is_empty() { Scope::ALL.to_vec() } else { request.scopes };
+        // In the order of `Scope::ALL`, each once.
         let scopes = Scope::ALL.iter().filter(|scope| scopes.contains(scope));
-        let lifetime_ms = wish.lifetime_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX));
+        let lifetime_ms = request.lifetime_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX));
         let new = NewToken {
-            name: wish.name,
+            name: request.name,
             hash: secret.hash(),
             last_four: secret.last_four().to_owned(),
             scopes: scopes.map(|scope| scope.word().to_owned()).collect(),
-            budget_day: wish.budget_day,
-            requests_per_minute: wish.requests_per_minute,
+            budget_day: request.budget_day,
+            requests_per_minute: request.requests_per_minute,
             expires_at_ms: lifetime_ms.map(|ms| Store::now_ms().saturating_add(ms)),
         };
         let token = self.store.get().await?.create_token(new).await?;
         Ok(MadeToken { line: TokenLine::of(token), secret: secret.into_inner() })
     }
 
-    /// Every token that was ever made, the oldest first. No database is made for it.
+    /// Every token ever made, the oldest first. Does not create a database.
     pub async fn list_tokens(&self) -> Result<Vec<TokenLine>, Failure> {
         self.principal.check_owner()?;
         if !self.settings.database().exists() {
@@ -169,11 +169,11 @@ impl Access {
         Ok(tokens.into_iter().map(TokenLine::of).collect())
     }
 
-    /// The token of this number or name. Fails with `usage` where there is none.
+    /// The token of this number or name. Fails with `usage` if there is none.
     pub async fn find_token(&self, name: &str) -> Result<TokenLine, Failure> {
         self.principal.check_owner()?;
         if name.starts_with(secret::PREFIX) {
-            // Pasted by mistake: it is not told again.
+            // The token itself was pasted by mistake: the message does not repeat it.
             let failure =
                 Failure::new(Code::Usage, "a token is named by its name or number, never by itself");
             return Err(failure.with_next(Operation::ListKeys));
@@ -183,8 +183,8 @@ impl Access {
         tokens.into_iter().find(is_meant).ok_or_else(|| no_token(name))
     }
 
-    /// Revokes the token of this number or name: it lets nobody in from the next request on. One that was revoked before
-    /// stays as it was.
+    /// Revokes the token of this number or name, from the next request on. A revoked token keeps its first time of
+    /// revocation.
     pub async fn revoke_token(&self, name: &str) -> Result<TokenLine, Failure> {
         let token = self.find_token(name).await?;
         let revoked = self.store.get().await?.revoke_token(token.id).await?;
@@ -193,7 +193,7 @@ impl Access {
 }
 
 impl Grant {
-    /// What a token grants. A word for a scope that only a newer program knows grants nothing here.
+    /// The grant of a token. A scope name that only a newer program knows grants nothing.
     fn of_token(token: Token) -> Self {
         Self {
             scopes: token.scopes.iter().filter_map(|word| Scope::by_word(word)).collect(),
@@ -228,7 +228,7 @@ impl TokenLine {
     }
 }
 
-/// A name that stands unquoted in a shell, is no number of a token, and cannot be mistaken for another by its case.
+/// Fails for a name that needs quotes in a shell, looks like a token's number, or differs from another only in case.
 fn check_name(name: &str) -> Result<(), Failure> {
     let is_plain = |char: char| matches!(char, 'a'..='z' | '0'..='9' | '.' | '_' | '-');
     let begins_well =

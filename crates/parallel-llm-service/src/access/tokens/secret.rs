@@ -1,19 +1,19 @@
-//! A token itself: `plm_`, 256 random bits, and a checksum, all in letters and digits. A scanner for leaked secrets and
-//! a person with a typo see from the text alone whether it is one. Pure but for drawing a new one.
+//! The text of a token: `plm_`, 256 random bits and a checksum, in letters and digits. Secret scanners and readers can
+//! tell from the text alone whether it is a token.
 //!
-//! What always holds: it cannot be printed, and what is kept of it cannot be turned back.
+//! What always holds: a token cannot be printed, and its stored hash cannot be reversed.
 
 use secrecy::{ExposeSecret, SecretString};
 
-/// How every token begins.
+/// The prefix of every token.
 pub(super) const PREFIX: &str = "plm_";
-/// The digits of base 62, in the order of ASCII.
+/// The digits of base 62, in ASCII order.
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// 62 to the power of 43 is a little more than 2 to the power of 256.
+/// Characters of the random part: 62^43 is a little more than 2^256.
 const BODY_CHARS: usize = 43;
-/// The same for 32 bits.
+/// Characters of the checksum: 62^6 is more than 2^32.
 const CHECK_CHARS: usize = 6;
-/// Keeps the hash of a token apart from every other hash of the same bytes.
+/// The context of the key derivation, which separates a token's hash from every other hash of the same bytes.
 const PURPOSE: &str = "parallel-llm-mcp 2026-11 a token of the server";
 
 /// A token.
@@ -21,7 +21,7 @@ const PURPOSE: &str = "parallel-llm-mcp 2026-11 a token of the server";
 pub(super) struct Secret(SecretString);
 
 impl Secret {
-    /// A token that nobody has.
+    /// A new random token.
     pub(super) fn draw() -> std::io::Result<Self> {
         let mut bits = [0; 32];
         getrandom::fill(&mut bits).map_err(std::io::Error::from)?;
@@ -34,7 +34,7 @@ impl Secret {
         Self(SecretString::from(format!("{PREFIX}{body}{check}")))
     }
 
-    /// Reads a token; `None` where the text is none, or one that was mistyped or cut.
+    /// Reads a token; `None` if the text is no token, is mistyped or cut.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix(PREFIX)?;
         if rest.len() != BODY_CHARS + CHECK_CHARS || !rest.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
@@ -44,35 +44,35 @@ impl Secret {
         (checksum(body) == check).then(|| Self(SecretString::from(text)))
     }
 
-    /// What it is known again by.
+    /// The stored hash.
     pub(super) fn hash(&self) -> [u8; 32] {
         blake3::derive_key(PURPOSE, self.0.expose_secret().as_bytes())
     }
 
-    /// Its last characters, by which a person knows it again. They are of the checksum.
+    /// The last characters, by which its owner recognizes it. They belong to the checksum and reveal no random bit.
     pub(super) fn last_four(&self) -> &str {
         let text = self.0.expose_secret();
         &text[text.len() - 4..]
     }
 
-    /// Gives it away, to be shown once.
+    /// The token's text, to be shown once.
     pub(super) fn into_inner(self) -> SecretString {
         self.0
     }
 }
 
-/// The checksum of a token's body, for whoever looks at the text alone.
+/// The checksum of a token's random part.
 fn checksum(body: &str) -> String {
     base62(&mut crc32(body.as_bytes()).to_be_bytes(), CHECK_CHARS)
 }
 
-/// CRC-32 as in zip files, bit by bit: a token is short.
+/// CRC-32 as in zip files, computed bit by bit because a token is short.
 fn crc32(bytes: &[u8]) -> u32 {
     let shift = |crc: u32, _| (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg());
     !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), shift))
 }
 
-/// A number, its greatest byte first, in so many digits. The number is used up.
+/// A big-endian number in this many base-62 digits, by repeated division by 62. The number's bytes are overwritten.
 fn base62(number: &mut [u8], digits: usize) -> String {
     let mut text = vec![b'0'; digits];
     for digit in text.iter_mut().rev() {

@@ -1,7 +1,7 @@
-//! What a file holds that is no one else's business: told by the shapes in which keys, passwords and tokens are kept.
+//! Detects secrets by content: the formats in which keys, passwords and tokens are stored.
 //!
-//! Only whole shapes count: a page that mentions a password passes, a file of which most lines set secrets does not. The
-//! exception is the head of a private key, which is a sign wherever it stands.
+//! Only whole files of such a format count: a page that mentions a password passes, a file whose lines mostly set
+//! secrets does not. The exception is the header of a private key, which counts anywhere.
 
 use std::path::Path;
 
@@ -9,23 +9,24 @@ use serde_json::Value;
 
 use super::is_template;
 
-/// The longest text that is looked through. Files of credentials are a few kB; the head of a key is looked for in all.
-const SHAPE_BYTES_MAX: usize = 256 * 1024;
+/// The longest text checked for formats, in bytes. Files of credentials are a few kB; the header of a key is searched
+/// in any length.
+const FORMAT_BYTES_MAX: usize = 256 * 1024;
 /// The shortest value that may be a password, in characters.
 const PASSWORD_CHARS_MIN: usize = 4;
-/// The shortest value that may be a token.
+/// The shortest value that may be a token, in characters.
 const TOKEN_CHARS_MIN: usize = 8;
-/// The shortest value that may be a key: with fewer letters and digits it is a word.
+/// The shortest value that may be a key, in characters: a shorter one is probably a word.
 const KEY_CHARS_MIN: usize = 16;
-/// Of so many lines that say something, all but one at most are of the shape.
-const SHAPE_LINES: usize = 5;
+/// Of each five lines with content, at most one may deviate from the format.
+const FORMAT_LINES: usize = 5;
 
-/// Heads of private keys in other forms than PEM.
+/// Headers of private keys in formats other than PEM.
 const KEY_HEADS: &[&str] = &["PuTTY-User-Key-File-", "AGE-SECRET-KEY-1"];
-/// What our own file of keys begins with.
+/// The first line of our own file of keys.
 const OWN_KEYS: &str = "# Written by `parallel-llm-mcp keys`";
 
-/// Fields of JSON whose text is a secret.
+/// JSON fields whose text is a secret.
 const JSON_SECRETS: &[&str] = &[
     "private_key",
     "client_secret",
@@ -37,11 +38,11 @@ const JSON_SECRETS: &[&str] = &[
     "identitytoken",
     "sessiontoken",
 ];
-/// Names of variables that hold a password.
+/// Words in names of variables that hold a password.
 const PASSWORD_WORDS: &[&str] = &["password", "passwd", "passwort", "pwd", "pass", "passphrase", "pw"];
-/// Names of variables that hold something as secret.
+/// Words in names of variables that hold a token.
 const TOKEN_WORDS: &[&str] = &["secret", "token", "credential", "credentials", "auth"];
-/// What stands where a secret is to be filled in.
+/// Placeholders for a secret.
 const PLACEHOLDERS: &[&str] = &[
     "your",
     "example",
@@ -64,7 +65,7 @@ const PLACEHOLDERS: &[&str] = &[
     "{{",
     "***",
 ];
-/// What tokens of well-known services begin with.
+/// Prefixes of tokens of well-known services.
 const TOKEN_HEADS: &[&str] = &[
     "sk-",
     "sk_live_",
@@ -81,7 +82,7 @@ const TOKEN_HEADS: &[&str] = &[
     "plm_",
 ];
 
-/// What is found in the file, whatever its name.
+/// What a file seems to hold by its content; `None` if nothing secret.
 pub(in super::super) fn by_content(path: &Path, bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}');
@@ -89,17 +90,17 @@ pub(in super::super) fn by_content(path: &Path, bytes: &[u8]) -> Option<String> 
         || KEY_HEADS.iter().any(|head| text.contains(head))
     {
         Some("a private key")
-    } else if text.len() <= SHAPE_BYTES_MAX {
-        shape(path, text)
+    } else if text.len() <= FORMAT_BYTES_MAX {
+        known_format(path, text)
     } else {
         None
     };
     what.map(|what| format!("it holds {what}"))
 }
 
-fn shape(path: &Path, text: &str) -> Option<&'static str> {
+fn known_format(path: &Path, text: &str) -> Option<&'static str> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| says_something(line)).collect();
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| has_content(line)).collect();
     if text.contains(OWN_KEYS) {
         return Some("kept keys of providers");
     }
@@ -113,7 +114,7 @@ fn shape(path: &Path, text: &str) -> Option<&'static str> {
     let is_secret = |(name, value): &(&str, &str)| is_secret(name, value);
     let is_random = |(_, value): &(&str, &str)| looks_random(value) || is_url_with_password(value);
     let sections = lines.iter().filter(|line| line.starts_with('[') && line.ends_with(']')).count();
-    // Of a template only what has been filled in counts.
+    // In a template only values that were filled in count.
     let found = if is_template(&name) {
         pairs.iter().any(|pair| is_secret(pair) && is_random(pair))
     } else {
@@ -123,20 +124,20 @@ fn shape(path: &Path, text: &str) -> Option<&'static str> {
         .then_some("variables with secrets")
 }
 
-fn says_something(line: &str) -> bool {
+fn has_content(line: &str) -> bool {
     !line.is_empty() && !line.starts_with(['#', ';']) && !line.starts_with("//=")
 }
 
-/// Whether so many of all lines make the shape of a file.
+/// Whether enough of all lines fit a format.
 const fn allows(fitting: usize, all: usize) -> bool {
-    fitting > 0 && all - fitting <= all / SHAPE_LINES
+    fitting > 0 && all - fitting <= all / FORMAT_LINES
 }
 
 fn mostly(lines: &[&str], fits: impl Fn(&str) -> bool) -> bool {
     allows(lines.iter().filter(|line| fits(line)).count(), lines.len())
 }
 
-/// What stands between `-----BEGIN ` and the next dashes.
+/// The labels between `-----BEGIN ` and the next dashes.
 fn pem_labels(text: &str) -> impl Iterator<Item = &str> {
     text.split("BEGIN ").skip(1).filter_map(|rest| rest.split_once("---")).map(|(label, _)| label).filter(
         |label| {
@@ -146,7 +147,7 @@ fn pem_labels(text: &str) -> impl Iterator<Item = &str> {
     )
 }
 
-/// Whether the file holds PEM, and nothing in it is private.
+/// Whether the file holds PEM and only public parts.
 pub(super) fn is_public_pem(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let mut labels = pem_labels(&text).peekable();
@@ -158,13 +159,13 @@ pub(super) fn is_public_pem(bytes: &[u8]) -> bool {
     labels.peek().is_some() && labels.all(is_public)
 }
 
-/// Whether settings of npm have a token or a password of their own in them.
+/// Whether npm settings contain a token or a password.
 pub(super) fn holds_npm_token(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     text.lines().any(|line| {
         let Some((name, value)) = line.trim().split_once(['=', ':']) else { return false };
         let (name, value) = match name {
-            // `//registry.npmjs.org/:_authToken=...` begins with an address.
+            // `//registry.npmjs.org/:_authToken=...` begins with a URL.
             name if name.is_empty() || name.starts_with("//") => {
                 let Some((name, value)) = line.trim().rsplit_once('=') else { return false };
                 (name, value)
@@ -176,7 +177,7 @@ pub(super) fn holds_npm_token(bytes: &[u8]) -> bool {
     })
 }
 
-/// Whether settings of Docker hold a login. What cannot be read may.
+/// Whether Docker settings hold a login. A file that cannot be parsed counts as one.
 pub(super) fn holds_docker_login(bytes: &[u8]) -> bool {
     let Ok(settings) = serde_json::from_slice::<Value>(bytes) else { return true };
     let logins = settings["auths"].as_object();
@@ -203,7 +204,7 @@ fn has_secret(json: &Value) -> bool {
     }
 }
 
-/// A file of Kubernetes that lets somebody in: the settings of its client, or a secret.
+/// A Kubernetes client configuration with credentials, or a secret.
 fn kubernetes(lines: &[&str]) -> bool {
     let has = |wanted: &str| lines.iter().any(|line| line.replace(' ', "") == wanted);
     let sets = |names: &[&str]| {
@@ -236,7 +237,7 @@ fn is_pgpass(line: &str) -> bool {
         && !line.contains(char::is_whitespace)
 }
 
-/// `name:HASH`, as Apache and Unix keep passwords.
+/// `name:HASH`, the password format of Apache and Unix.
 fn is_htpasswd(line: &str) -> bool {
     let Some((name, rest)) = line.split_once(':') else { return false };
     let hashes = ["$apr1$", "$1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$y$", "{SHA}", "{SSHA}"];
@@ -264,7 +265,7 @@ fn pair(line: &str) -> Option<(&str, &str)> {
     is_name.then(|| (name, value.trim().trim_end_matches([',', ';']).trim_matches(['"', '\''])))
 }
 
-/// Whether a variable of this name has a secret for its value.
+/// Whether a variable of this name and value holds a secret.
 fn is_secret(name: &str, value: &str) -> bool {
     if is_url_with_password(value) {
         return true;
@@ -295,7 +296,7 @@ fn words_of(name: &str) -> Vec<String> {
     spaced.split(['_', '-', '.']).map(str::to_owned).collect()
 }
 
-/// Whether this is a value as it is meant, and nothing to be filled in or worked out.
+/// Whether this is a literal value, and no placeholder or expression.
 fn is_literal(value: &str) -> bool {
     let value = value.trim().trim_matches(['"', '\'']).to_lowercase();
     !value.is_empty()
@@ -309,7 +310,7 @@ fn begins_like_token(value: &str) -> bool {
     value.len() >= KEY_CHARS_MIN && TOKEN_HEADS.iter().any(|head| value.starts_with(head))
 }
 
-/// Long, with letters and digits: nobody writes such a word by hand.
+/// Whether a value is long and mixes letters and digits, as no word does.
 fn looks_random(value: &str) -> bool {
     let has = |is: fn(&u8) -> bool| value.as_bytes().iter().any(is);
     let is_long = value.len() >= KEY_CHARS_MIN;

@@ -1,7 +1,7 @@
-//! Lists of models on disk: one file a provider, so that the next start knows what the last one fetched.
+//! Lists of models on disk, one file for each provider, for the next start.
 //!
-//! What always holds: nothing partial stands under a final name; folder 0700, file 0600; a file that cannot be read
-//! or is of another address counts as missing and is replaced by the next fetch. Nothing here is ever fatal.
+//! What always holds: no partial file has a final name; the folder is 0700, files are 0600; an unreadable file, or one
+//! of another address, counts as missing and is replaced by the next fetch. No error here is fatal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -13,20 +13,20 @@ use serde::{Deserialize, Serialize};
 
 use parallel_llm_settings::private_files;
 
-/// The version of the stored shape. Another one counts as missing.
+/// The version of the stored format. A file of another version counts as missing.
 const VERSION: u32 = 1;
-/// The longest file that is read or written. Four hundred models come to a tenth of a megabyte.
+/// The longest file, in bytes. Four hundred models take a tenth of a megabyte.
 const FILE_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// The longest id of a provider that becomes a file name, in bytes; longer ones are kept nowhere.
+/// The longest provider id used as a file name, in bytes; lists of longer ids are not stored.
 const ID_BYTES_MAX: usize = 64;
 
-/// A list as it lies on disk.
+/// A stored list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Kept {
     version: u32,
-    /// When it was fetched, in milliseconds since 1970.
+    /// The time of the fetch, in milliseconds since 1970.
     pub(super) fetched_at: u64,
-    /// The address it was fetched from. Another address may sell other models.
+    /// The base URL it was fetched from. Another one may offer other models.
     base_url: String,
     /// The models.
     pub(super) models: Vec<ModelInfo>,
@@ -37,7 +37,7 @@ impl Kept {
         Self { version: VERSION, fetched_at, base_url: base_url.to_owned(), models: models.to_vec() }
     }
 
-    /// The provider's list, where there is one of this address.
+    /// The provider's list, if there is one of this base URL.
     pub(super) fn read(folder: &Path, provider: &ProviderId, base_url: &str) -> Option<Self> {
         let file = File::open(path(folder, provider)?).ok()?;
         let mut bytes = Vec::new();
@@ -46,36 +46,36 @@ impl Kept {
         (kept.version == VERSION && kept.base_url == base_url).then_some(kept)
     }
 
-    /// Puts the list in place of the one before. One that is too long to be read again is not written.
+    /// Replaces the stored list. A list too long to be read again is not written.
     pub(super) fn write(&self, folder: &Path, provider: &ProviderId) -> io::Result<()> {
         let json = serde_json::to_vec(self)?;
         let Some(path) = path(folder, provider).filter(|_| json.len() <= FILE_BYTES_MAX) else {
             return Ok(());
         };
         private_files::folder_builder().recursive(true).create(folder)?;
-        // Two processes may write at once: each under a name of its own, and the last one is as good as the first.
+        // Two processes may write at once: each uses a temporary name of its own, and either list is good.
         let temporary = folder.join(format!(".{provider}.{}.new", std::process::id()));
         let written = write_private(&temporary, &json).and_then(|()| std::fs::rename(&temporary, path));
         if written.is_err() {
-            // What cannot be removed is a hidden file that the next write replaces.
+            // A leftover is a hidden file that the next write replaces.
             let _ = std::fs::remove_file(&temporary);
         }
         written
     }
 }
 
-/// What tells one file from the next that takes its place.
+/// The identity of a file's version, to notice when it was replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     modified: Option<SystemTime>,
     bytes: u64,
-    /// Two files written in one tick of the clock differ in this.
+    /// Two files written within one clock tick differ in their inode.
     #[cfg(unix)]
     inode: u64,
 }
 
 impl Mark {
-    /// The mark of a provider's list; `None` where there is none. One look at the folder: a microsecond.
+    /// The mark of a provider's list; `None` without one. Reading it takes a microsecond.
     pub(super) fn of(folder: &Path, provider: &ProviderId) -> Option<Self> {
         let facts = std::fs::metadata(path(folder, provider)?).ok()?;
         Some(Self {
@@ -87,14 +87,14 @@ impl Mark {
     }
 }
 
-/// Where a provider's list lies; `None` where its id is no plain file name.
+/// The path of a provider's list; `None` if its id is not a plain file name.
 fn path(folder: &Path, provider: &ProviderId) -> Option<PathBuf> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let is_name = (1..=ID_BYTES_MAX).contains(&provider.0.len()) && provider.0.bytes().all(is_plain);
     is_name.then(|| folder.join(format!("{provider}.json")))
 }
 
-/// Not flushed to the disk: what a power cut takes is fetched again.
+/// Without fsync: a list lost in a power failure is fetched again.
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = private_files::private(OpenOptions::new());
     options.write(true).create(true).truncate(true).open(path)?.write_all(bytes)

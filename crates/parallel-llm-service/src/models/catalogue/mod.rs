@@ -1,8 +1,8 @@
-//! What is known of each provider's models: a list fetched lately, one kept on disk, or the one carried along.
+//! The list of each provider's models: fetched recently, stored on disk, or embedded.
 //!
-//! Nobody waits for a list without need: what is fresh is used, and a provider is asked at most once at a time, for
-//! [`FETCH_MAX`]. Once it has failed it is not asked again for [`RETRY_AFTER`], unless somebody wants a list of now.
-//! What always holds: only a list that was just fetched may say that a name is wrong.
+//! Nobody waits for a list without need: a fresh one is used, and a provider is asked once at a time, for at most
+//! [`FETCH_MAX`]. After a failure it is not asked for [`RETRY_AFTER`], unless a new list is required. What always
+//! holds: only a list that was just fetched can show that a name is wrong.
 
 mod kept;
 
@@ -22,29 +22,29 @@ use kept::{Kept, Mark};
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::{ProviderSettings, Settings};
 
-/// A fetched list is good for so long in this process. The provider's own cache header says two minutes; models
-/// come and go in days.
+/// How long a fetched list is fresh in this process. The provider's own cache header says two minutes; models change in
+/// days.
 const FRESH_FOR: Duration = Duration::from_secs(600);
-/// After a failed fetch the next is not tried for so long, so that an outage does not slow every question.
+/// The pause after a failed fetch, so that an outage does not slow every question.
 const RETRY_AFTER: Duration = Duration::from_secs(60);
-/// A list is waited for at most so long: a question can be asked without it.
+/// The longest wait for a list: a question can be asked without it.
 const FETCH_MAX: Duration = Duration::from_secs(5);
 /// The folder of lists inside the data folder.
 const FOLDER: &str = "models";
 
-/// The list of OpenRouter's that is carried along, read when it is first needed.
+/// The embedded list of OpenRouter, parsed when it is first needed.
 static EMBEDDED: LazyLock<Arc<Catalogue>> = LazyLock::new(|| Arc::new(embedded_catalogue()));
 
-/// How a provider's list is fetched.
+/// Fetches a provider's list.
 pub type Fetch =
     Box<dyn Fn(ProviderId, KeyUse) -> BoxFuture<'static, Result<Catalogue, Failure>> + Send + Sync>;
 
-/// Whether a key may go along when a list is asked for.
+/// Whether the request for a list carries the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyUse {
-    /// No key goes along, and no program is run for one: nobody has said that the provider is to be used.
+    /// No key, and no key command: the user has not named the provider.
     Withheld,
-    /// The key goes along, where there is one.
+    /// The key, if there is one.
     Sent,
 }
 
@@ -56,73 +56,73 @@ pub struct Catalogues {
     by_provider: BTreeMap<ProviderId, CachedCatalogue>,
 }
 
-/// What is kept of one provider.
+/// The cached lists of one provider.
 struct CachedCatalogue {
     base_url: String,
-    /// Held while its list is fetched, so that it is fetched once however many want it.
+    /// Locked during a fetch, so that waiting callers share it.
     fetched: Mutex<Option<Fetched>>,
-    /// What was read from the disk last.
+    /// The last list read from disk.
     read: SyncMutex<Option<Read>>,
 }
 
-/// What a file held when it was read.
+/// A stored list and the mark of its file.
 #[derive(Clone)]
 struct Read {
     mark: Mark,
     list: Option<List>,
 }
 
-/// The last fetch, and what came of it.
+/// The last fetch and its result.
 struct Fetched {
     at: Instant,
     key: KeyUse,
     list: Result<List, Failure>,
 }
 
-/// A list of models, and where it is from.
+/// A list of models and its source.
 #[derive(Clone, Debug)]
 pub struct List {
     /// The models.
     pub catalogue: Arc<Catalogue>,
-    /// Where it is from.
+    /// Its source.
     pub source: Source,
 }
 
-/// Where a list of models is from.
+/// The source of a list of models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The provider's own, fetched by this process at this time, in milliseconds since 1970.
+    /// Fetched by this process, at this time in milliseconds since 1970.
     Live(u64),
-    /// The provider's own, kept on disk since this time, in milliseconds since 1970.
+    /// Stored on disk, since this time in milliseconds since 1970.
     Kept(u64),
-    /// Carried along with the program.
+    /// Embedded in the program.
     Embedded,
 }
 
-/// What is known of a provider's models.
+/// The result of looking up a provider's models.
 #[derive(Clone, Debug, Default)]
 pub struct Lookup {
-    /// The list, where there is any.
+    /// The list, if there is one.
     pub list: Option<List>,
-    /// Why it is not a newer one, where one was asked for.
+    /// Why there is no newer list, if one was requested.
     pub failure: Option<Failure>,
 }
 
-/// How much a list matters.
+/// How current a list has to be.
 #[derive(Clone, Copy, Debug)]
 pub enum Wanted<'a> {
-    /// Whatever is at hand; nobody is asked.
+    /// Any cached list; no provider is asked.
     Cached,
-    /// One that knows these names: only where none at hand does it matter whether a name is wrong or new.
+    /// Any cached list with these names; a new one only if a name may be wrong or new.
     Names(&'a [String]),
-    /// A fresh one.
+    /// A fresh list.
     Fresh,
-    /// One fetched now.
+    /// A list fetched now.
     New,
 }
 
 impl Catalogues {
-    /// Lists kept below the data folder and fetched like this.
+    /// Lists that are stored below the data folder and fetched by `fetch`.
     pub fn new(settings: &Settings, fetch: Fetch) -> Self {
         let cached = |provider: &ProviderSettings| {
             let base_url = provider.base_url.clone()?;
@@ -136,12 +136,12 @@ impl Catalogues {
         }
     }
 
-    /// What is known of a provider's models, fetched where that is wanted.
+    /// Looks up a provider's models, and fetches them if `wanted` requires it.
     pub async fn look_up(&self, provider: &ProviderId, wanted: Wanted<'_>, key: KeyUse) -> Lookup {
         let Some(cached) = self.by_provider.get(provider) else { return Lookup::default() };
         let known = match wanted {
             Wanted::New => None,
-            // Who wants no fetch does not wait for another's.
+            // A caller that needs no fetch does not wait for another's.
             Wanted::Cached => cached.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref())),
             Wanted::Names(_) | Wanted::Fresh => remembered(cached.fetched.lock().await.as_ref()),
         };
@@ -149,7 +149,7 @@ impl Catalogues {
             return Lookup { list: known, failure: None };
         }
         let kept = self.kept(provider, cached).await;
-        // It may be what another has fetched and kept meanwhile, which says more than the file of it.
+        // If another caller has fetched and stored it in the meantime, its list in memory says more than the file.
         let meanwhile = || cached.fetched.try_lock().ok().and_then(|fetched| remembered(fetched.as_ref()));
         let kept = if matches!(wanted, Wanted::New) { kept } else { meanwhile().or(kept) };
         let carried = provider.0 == OPENROUTER;
@@ -173,7 +173,7 @@ impl Catalogues {
         }
     }
 
-    /// The provider's own list, asked for now.
+    /// Fetches the provider's list now.
     pub async fn fetch_now(&self, provider: &ProviderId, key: KeyUse) -> Result<List, Failure> {
         match self.by_provider.get(provider) {
             Some(cached) => self.fetched(provider, cached, key, true).await,
@@ -183,11 +183,11 @@ impl Catalogues {
         }
     }
 
-    /// Whether a list is young enough to be told without asking again.
+    /// Whether a list is young enough to be used without fetching.
     pub fn is_fresh(&self, list: &List) -> bool {
         match list.source {
             Source::Live(_) => true,
-            // A file from the future, of a clock that was wrong, is not fresh for ever.
+            // A file dated in the future, from a wrong clock, must not stay fresh.
             Source::Kept(at_ms) => {
                 clock::unix_ms().checked_sub(at_ms).is_some_and(|age_ms| age_ms < self.max_age_ms)
             }
@@ -195,8 +195,8 @@ impl Catalogues {
         }
     }
 
-    /// The list on disk. Reading it takes a millisecond, which no other call is to wait for, so it is read again only
-    /// where the file is another one; every question looks for that.
+    /// The list on disk. Parsing it takes a millisecond on a blocking thread, so it is read again only if the file has
+    /// changed; every question checks that.
     async fn kept(&self, provider: &ProviderId, cached: &CachedCatalogue) -> Option<List> {
         let mark = Mark::of(&self.folder, provider)?;
         if let Some(read) = cached.read().clone().filter(|read| read.mark == mark) {
@@ -213,7 +213,7 @@ impl Catalogues {
         list
     }
 
-    /// The provider's own list, fetched now unless that was tried lately.
+    /// The provider's list, fetched now unless that was tried recently.
     async fn fetched(
         &self,
         provider: &ProviderId,
@@ -232,7 +232,7 @@ impl Catalogues {
             .map(|catalogue| List { catalogue: Arc::new(catalogue), source: Source::Live(clock::unix_ms()) });
         *fetched = Some(Fetched { at: Instant::now(), key, list: list.clone() });
         drop(fetched);
-        // Remembered before it is kept, so that nobody finds the file and not what it was made of.
+        // Kept in memory before it is stored, so that no caller finds the file first.
         if let Ok(list) = &list {
             self.keep(provider, cached, list).await;
         }
@@ -264,7 +264,8 @@ fn remembered(fetched: Option<&Fetched>) -> Option<List> {
 }
 
 impl Fetched {
-    /// Whether it spares another fetch. Who refused without a key may give its list with one.
+    /// Whether the result is still valid for a request with this key use. A provider that refused without a key may
+    /// answer with one.
     fn holds_for(&self, key: KeyUse) -> bool {
         let held_for = match self.list {
             Ok(_) => FRESH_FOR,
@@ -280,7 +281,8 @@ impl List {
         Self { catalogue: Arc::clone(&EMBEDDED), source: Source::Embedded }
     }
 
-    /// Whether it is newer than the one carried along. One from the future is of a clock that was wrong: of no time.
+    /// Whether it is newer than the embedded list. A date in the future comes from a wrong clock and counts for
+    /// nothing.
     fn is_after_embedded(&self) -> bool {
         match self.source {
             Source::Live(_) => true,

@@ -1,8 +1,7 @@
-//! Taking the files of a run away, and nothing else.
+//! Removes the files of a run, and nothing else.
 //!
-//! What always holds: only a folder that bears the run's id is looked into, and only regular files that this program
-//! names so are removed. No link is followed, also when somebody swaps one in meanwhile, because every step is taken from
-//! the folder held open.
+//! What always holds: only a folder named by the run's id is read, and only regular files with this program's names are
+//! removed. No link is followed, even if one is swapped in meanwhile, because every step starts from the open folder.
 
 use std::path::{Path, PathBuf};
 
@@ -13,16 +12,16 @@ use parallel_llm_engine::{Code, Failure};
 use super::{is_among, names};
 use parallel_llm_settings::pinned_folder::OpenFolder;
 
-/// What became of the folder of a run.
+/// The result of removing a run's files.
 #[derive(Clone, Debug, Default)]
 pub struct Erased {
-    /// Files removed.
+    /// The number of files removed.
     pub files: u64,
-    /// What is left, because this program did not make it. Its folder is left, too.
+    /// Files left, because this program did not write them. Their folder is left, too.
     pub left: Vec<PathBuf>,
 }
 
-/// Removes the files of a run from its folder inside `base`, and the folder where nothing else is in it.
+/// Removes the files of a run from its folder inside `base`, and the folder if it is then empty.
 pub fn erase(base: &Path, run: &Run) -> Result<Erased, Failure> {
     let dir = base.join(run.plan.run_id.to_string());
     match dir.symlink_metadata() {
@@ -49,7 +48,7 @@ fn erase_in(dir: &Path, run: &Run) -> std::io::Result<Erased> {
         }
     }
     if erased.left.is_empty() {
-        // An error means that something has come in meanwhile, which is not ours.
+        // An error means that a foreign file was added in the meantime.
         let _ = std::fs::remove_dir(dir);
     }
     erased.left.sort();

@@ -1,4 +1,4 @@
-//! Making the files of a run anew from what is stored of it: the whole run, or what there is of one that was interrupted.
+//! Rebuilds the files of a run from the store, also of an interrupted run.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -14,12 +14,12 @@ use super::{Folder, REPORT, is_among, names, report_file, stale, texts};
 use crate::report::{FilesReport, FilesState, Report};
 use parallel_llm_settings::pinned_folder::{OpenFolder, PinnedFolder};
 
-/// The most that is read of a report to learn whose it is. The largest holds 65 texts of 8 MiB, each written out.
+/// The longest report read to find its run, in bytes. The largest holds 65 texts of 8 MiB, with escapes.
 const REPORT_BYTES_MAX: u64 = 1 << 31;
 
-/// Writes the files of a run into its folder inside `base`, and gives that folder. One that is there is written to only
-/// where its report is this run's, or where it has none and nothing but files of this run: that of a run which was
-/// interrupted. Each file is then replaced whole.
+/// Writes the files of a run into its folder inside `base`; returns that folder. An existing folder is used only if its
+/// report is this run's, or if it has no report and only files of this run, as after an interruption. Each file is
+/// replaced atomically.
 pub fn rebuild(base: &Path, run: &Run, calibration: &Calibration) -> Result<PathBuf, Failure> {
     let run_id = run.plan.run_id;
     let dir = base.join(run_id.to_string());
@@ -37,7 +37,7 @@ pub fn rebuild(base: &Path, run: &Run, calibration: &Calibration) -> Result<Path
     Ok(dir)
 }
 
-/// The folder that is there, where it is this run's.
+/// The existing folder, if it is this run's.
 fn owned(dir: &Path, run: &Run) -> Result<Folder, Failure> {
     let run_id = run.plan.run_id;
     let report = dir.join(REPORT);
@@ -55,7 +55,7 @@ fn owned(dir: &Path, run: &Run) -> Result<Folder, Failure> {
     Err(Failure::new(Code::OutputUnwritable, message).with_next(next))
 }
 
-/// Whether nothing is in a folder but files of these names.
+/// Whether a folder holds only files of these names.
 fn holds_only(dir: &Path, ours: &BTreeSet<String>) -> std::io::Result<bool> {
     let folder = OpenFolder::open(dir)?;
     for name in folder.names()? {
@@ -66,7 +66,7 @@ fn holds_only(dir: &Path, ours: &BTreeSet<String>) -> std::io::Result<bool> {
     Ok(true)
 }
 
-/// Whose report a file is.
+/// The id of the run whose report a file is.
 fn reported(path: &Path) -> Option<String> {
     #[derive(Deserialize)]
     struct NamedFile {
