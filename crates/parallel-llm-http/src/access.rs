@@ -1,7 +1,7 @@
-//! Who asks, by the token in the `Authorization` header and nothing else, and how often.
+//! Authentication by the bearer token in the `Authorization` header, and the rate limit of each token.
 //!
-//! Every path is refused without a token, those that are not there too, so that nobody learns anything from the
-//! difference. A token in an address would stand in logs and histories; there it is not looked for.
+//! Every path is refused without a token, missing ones too, so that nobody learns which exist. Tokens in URLs are not
+//! accepted: they would appear in logs and histories.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,19 +21,19 @@ use super::status::Fault;
 use crate::failure;
 use parallel_llm_service::{Principal, redacted};
 
-/// The longest token in bytes. Ours are short; those that others issue carry what they know of their holder.
+/// The longest token in bytes. Ours are short; those of issuers contain claims.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
 
-/// Says whose a token is, or that it is nobody's.
+/// Finds the principal of a token, or fails.
 pub type Check = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Principal, Failure>> + Send + Sync>;
 
-/// Who may ask.
+/// Whom the server admits.
 #[derive(Clone)]
 pub enum Access {
-    /// Whoever reaches the address, as the owner. Who brings a token all the same means to be its holder, so it has to pass
-    /// this check.
+    /// Everybody who reaches the address, as the owner. A caller that sends a token anyway means to act for its holder,
+    /// so the token must pass this check.
     Open(Check),
-    /// Holders of a token that passes this check.
+    /// Only callers with a token that passes this check.
     Tokens(Check),
 }
 
@@ -46,7 +46,7 @@ impl fmt::Debug for Access {
     }
 }
 
-/// Who may ask, and who has how often.
+/// Admission and rate limits.
 pub(super) struct Gate {
     access: Access,
     resource: Option<Resource>,
@@ -58,7 +58,7 @@ impl Gate {
         Self { access, resource, rates: Mutex::default() }
     }
 
-    /// Who asks, where it may and does not ask too often.
+    /// The principal of a request, if it is admitted and within its rate.
     async fn admit(&self, headers: &HeaderMap) -> Result<Principal, Failure> {
         let check = match &self.access {
             Access::Open(_) if !headers.contains_key(header::AUTHORIZATION) => return Ok(Principal::Owner),
@@ -69,13 +69,13 @@ impl Gate {
             Ok(token) => check(token).await,
             Err(failure) => Err(failure),
         };
-        let principal = checked.map_err(|failure| self.besides(failure))?;
+        let principal = checked.map_err(|failure| self.with_remedy(failure))?;
         self.count(&principal)?;
         Ok(principal)
     }
 
-    /// A refusal, with the simplest way in.
-    fn besides(&self, failure: Failure) -> Failure {
+    /// Adds the simplest remedy to a refusal.
+    fn with_remedy(&self, failure: Failure) -> Failure {
         match self.access {
             Access::Open(_) => failure.with_next(Advice::LeaveAuthorizationOut),
             Access::Tokens(_) => failure,
@@ -95,7 +95,7 @@ impl Gate {
     }
 }
 
-/// Notes who asks, or refuses.
+/// Puts the principal into the request's extensions, or refuses.
 pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
     if let Some(description) = gate.resource.as_ref().and_then(|resource| resource.answer(&request)) {
         return description;
@@ -104,13 +104,13 @@ pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, n
         Ok(principal) => principal,
         Err(failure) => return refuse(failure, gate.resource.as_ref()),
     };
-    // What is behind has no use for it, and cannot show it.
+    // Removed, so that nothing behind this can disclose the token.
     request.headers_mut().remove(header::AUTHORIZATION);
     request.extensions_mut().insert(principal);
     next.run(request).await
 }
 
-/// The token, where there is exactly one.
+/// The token, if there is exactly one.
 fn bearer(headers: &HeaderMap) -> Option<String> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return None };
@@ -129,12 +129,12 @@ fn refuse(failure: Failure, resource: Option<&Resource>) -> Response {
             response
         }
         Code::ScopeMissing | Code::RateLimited => failure::response(&redacted(failure)),
-        _ => unknowing(&failure),
+        _ => unavailable(&failure),
     }
 }
 
-/// Whoever would know whose the token is does not answer. Why, is not for strangers to read: it may name files and hosts.
-fn unknowing(failure: &Failure) -> Response {
+/// The answer if the token could not be checked. The reason goes to the log only, because it may name files and hosts.
+fn unavailable(failure: &Failure) -> Response {
     tracing::warn!("a token could not be checked: {failure}");
     let described = Failure::new(failure.code, "the token cannot be checked just now")
         .with_next([Step::Do(Advice::TryInAMinute), Step::Do(Advice::SeeServerLog)]);

@@ -1,4 +1,4 @@
-//! The body of an answer, with what is held until it has been read, and an end that may come from outside.
+//! Response bodies that hold resources until they are read, and that can be ended from outside.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -12,9 +12,9 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::intake::Room;
 use super::share::Share;
 
-/// What is given back when a body ends.
+/// The resources released when a body ends.
 pub(super) struct Holding {
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
     _share: Option<Share>,
     _post: Option<TaskTrackerToken>,
     _room: Option<Room>,
@@ -22,16 +22,16 @@ pub(super) struct Holding {
 
 impl Holding {
     pub(super) const fn new(
-        place: OwnedSemaphorePermit,
+        permit: OwnedSemaphorePermit,
         share: Option<Share>,
         post: Option<TaskTrackerToken>,
         room: Option<Room>,
     ) -> Self {
-        Self { _place: place, _share: share, _post: post, _room: room }
+        Self { _permit: permit, _share: share, _post: post, _room: room }
     }
 }
 
-/// A body that holds something.
+/// A body that holds a value until its end.
 pub(super) struct Held<T> {
     inner: Body,
     holding: Option<T>,
@@ -39,7 +39,7 @@ pub(super) struct Held<T> {
 }
 
 impl<T: Send + Unpin + 'static> Held<T> {
-    /// This body, until it or everything is over.
+    /// Wraps a body; it ends early when `over` is cancelled.
     pub(super) fn wrap(inner: Body, holding: T, over: CancellationToken) -> Body {
         let over = Box::pin(over.cancelled_owned());
         Body::new(Self { inner, holding: Some(holding), over })
@@ -55,7 +55,7 @@ impl<T: Send + Unpin + 'static> HttpBody for Held<T> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let polled = Pin::new(&mut self.inner).poll_frame(context);
-        // What is there is written first.
+        // Available data is written before the end.
         let polled = match polled {
             Poll::Pending => self.over.as_mut().poll(context).map(|()| None),
             ready @ Poll::Ready(_) => ready,

@@ -1,8 +1,8 @@
-//! Accepts connections and serves HTTP/1.1 on each, with or without TLS, within bounds.
+//! Accepts connections and serves HTTP/1.1 on each, with or without TLS.
 //!
-//! A connection is accepted before there is a place for it: only then is it known that somebody wants one.
+//! A connection is accepted before there is room for it: only then is it known that a client needs one.
 //!
-//! Every connection is a task of one set, so that the end of the server is the end of them all.
+//! Every connection is a task of one set, so that all end with the server.
 
 use std::convert::Infallible;
 use std::io;
@@ -31,16 +31,16 @@ use super::limits::Limits;
 use super::linger::{Lingering, Refused};
 use super::stall::Stalling;
 
-/// Headers of one request.
+/// The most headers of a request.
 const HEADERS_MAX: usize = 100;
-/// How long a TLS handshake may take.
+/// The longest TLS handshake.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
-/// Pause after a failed `accept`: it fails when descriptors run out, and only time helps.
+/// The pause after a failed `accept`, which fails when descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
-/// How long clients may take to read the last of what was written to them.
+/// The time clients have to read the last bytes at the end of the server.
 const FLUSH_MAX: Duration = Duration::from_secs(1);
 
-/// What all connections share.
+/// The state shared by all connections.
 #[derive(Clone)]
 pub(super) struct Serving {
     pub(super) acceptor: Option<TlsAcceptor>,
@@ -49,7 +49,7 @@ pub(super) struct Serving {
 }
 
 impl Serving {
-    /// Serves until `stop`, and then gives the connections that are left; they take no further request.
+    /// Serves until `stop`, then returns the open connections, which take no further request.
     pub(super) async fn accept(self, listener: TcpListener, stop: &CancellationToken) -> JoinSet<()> {
         let all = Connections::new(self.limits.connections_max);
         let mut tasks = JoinSet::new();
@@ -64,8 +64,8 @@ impl Serving {
             tasks.spawn(async move {
                 let served = tokio::select! {
                     served = serving.connection(stream, Arc::clone(&connection), stop) => served,
-                    // Another one has more need of its place.
-                    () = connection.gone() => Ok(()),
+                    // It is evicted for another connection.
+                    () = connection.evicted() => Ok(()),
                 };
                 if let Err(error) = served {
                     tracing::debug!("a connection broke: {error}");
@@ -85,19 +85,19 @@ impl Serving {
         match self.acceptor.clone() {
             Some(acceptor) => {
                 let stream = timeout(HANDSHAKE_MAX, acceptor.accept(stream)).await??;
-                self.talk(stream, connection, stop).await
+                self.serve(stream, connection, stop).await
             }
-            None => self.talk(stream, connection, stop).await,
+            None => self.serve(stream, connection, stop).await,
         }
     }
 
-    async fn talk<T>(self, stream: T, connection: Arc<Connection>, stop: CancellationToken) -> io::Result<()>
+    async fn serve<T>(self, stream: T, connection: Arc<Connection>, stop: CancellationToken) -> io::Result<()>
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let refused = Refused::default();
         let stream = Lingering::new(Stalling::new(stream, self.limits.stall_max), refused.clone());
-        let routes = Noted { routes: TowerToHyperService::new(self.routes), connection, refused };
+        let routes = TrackedRoutes { routes: TowerToHyperService::new(self.routes), connection, refused };
         let talking = Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.head_max)
@@ -113,7 +113,7 @@ impl Serving {
     }
 }
 
-/// The next connection, and who opened it.
+/// The next connection and its peer.
 async fn accept(listener: &TcpListener) -> (TcpStream, IpAddr) {
     loop {
         match listener.accept().await {
@@ -123,14 +123,14 @@ async fn accept(listener: &TcpListener) -> (TcpStream, IpAddr) {
     }
 }
 
-/// The routes, for one connection, which takes note of what it is used for.
-struct Noted {
+/// The routes of one connection, which tracks its use.
+struct TrackedRoutes {
     routes: TowerToHyperService<Router>,
     connection: Arc<Connection>,
     refused: Refused,
 }
 
-impl Service<Request<Incoming>> for Noted {
+impl Service<Request<Incoming>> for TrackedRoutes {
     type Response = Response<axum::body::Body>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
@@ -141,14 +141,14 @@ impl Service<Request<Incoming>> for Noted {
         Box::pin(async move {
             let response = answering.await?;
             let status = response.status();
-            // A body that was taken has been read to its end.
+            // The body of an accepted request has been read to its end, that of a refused one may not.
             refused.set(status.is_client_error() || status.is_server_error());
             Ok(response.map(|body| Held::wrap(body, busy, CancellationToken::new())))
         })
     }
 }
 
-/// Waits a little for what is written, and closes all connections.
+/// Waits up to [`FLUSH_MAX`] for pending writes, then closes all connections.
 pub(super) async fn end(connections: &mut JoinSet<()>) {
     let _ = timeout(FLUSH_MAX, async { while connections.join_next().await.is_some() {} }).await;
     connections.shutdown().await;

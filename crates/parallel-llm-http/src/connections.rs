@@ -1,7 +1,7 @@
-//! The connections that are open: how many there may be, and which of them goes where one more comes.
+//! The open connections: their limit, and which one is evicted for a new one.
 //!
-//! What always holds: a connection on which a request is being answered never goes; whoever opens connections and asks
-//! nothing keeps nobody out, himself neither.
+//! What always holds: a connection with a request in progress is never evicted; a client that opens connections without
+//! requests locks nobody out, not even itself.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -10,18 +10,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// The connections of one server. Clones are one.
+/// The connections of a server. Clones share them.
 #[derive(Clone, Debug)]
 pub(super) struct Connections {
     open_max: usize,
     table: Arc<Mutex<Table>>,
-    /// Told when one ends, or has nothing to do any more.
+    /// Notified when a connection ends or becomes idle.
     changed: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
 struct Table {
-    /// Counts connections, and moments at which one begins to wait: the smaller number was first.
+    /// A logical clock that orders connections and the starts of idle times.
     clock: u64,
     open: BTreeMap<u64, Entry>,
 }
@@ -29,33 +29,32 @@ struct Table {
 #[derive(Debug)]
 struct Entry {
     peer: IpAddr,
-    /// Whether a whole request has come on it.
+    /// Whether it has received a complete request.
     has_asked: bool,
-    /// Since when it waits for a request; `None` while one is answered.
-    waits_since: Option<u64>,
-    gone: CancellationToken,
+    /// The start of its idle time; `None` while a request is in progress.
+    idle_since: Option<u64>,
+    evicted: CancellationToken,
 }
 
-/// One open connection, until it is dropped.
+/// An open connection, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Connection {
     all: Connections,
     id: u64,
-    gone: CancellationToken,
+    evicted: CancellationToken,
 }
 
-/// A request that is being answered, until it is dropped.
+/// A request in progress, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Busy(Arc<Connection>);
 
 impl Connections {
-    /// None yet, of so many at most.
+    /// No connections, with this limit.
     pub(super) fn new(connections_max: usize) -> Self {
         Self { open_max: connections_max, table: Arc::default(), changed: Arc::default() }
     }
 
-    /// Takes one more in. Where there are as many as there may be, one that waits for a request goes; where none does,
-    /// this one waits.
+    /// Admits a connection. At the limit, an idle one is evicted; if none is idle, the new one waits.
     pub(super) async fn admit(&self, peer: IpAddr) -> Connection {
         loop {
             let changed = self.changed.notified();
@@ -69,14 +68,14 @@ impl Connections {
     fn try_admit(&self, peer: IpAddr) -> Option<Connection> {
         let mut table = self.lock();
         if table.open.len() >= self.open_max {
-            let leaves = table.first_to_go()?;
-            table.open.remove(&leaves)?.gone.cancel();
+            let evicted = table.to_evict()?;
+            table.open.remove(&evicted)?.evicted.cancel();
         }
         let id = table.tick();
-        let gone = CancellationToken::new();
-        let entry = Entry { peer, has_asked: false, waits_since: Some(id), gone: gone.clone() };
+        let evicted = CancellationToken::new();
+        let entry = Entry { peer, has_asked: false, idle_since: Some(id), evicted: evicted.clone() };
         table.open.insert(id, entry);
-        Some(Connection { all: self.clone(), id, gone })
+        Some(Connection { all: self.clone(), id, evicted })
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -90,34 +89,35 @@ impl Table {
         self.clock
     }
 
-    /// Of the connections that never asked anything, else of those that wait for their next request: the one that waits
-    /// longest, of the peer that has most of them. So a peer with many gives up its own first, and behind a proxy, where
-    /// all peers are one, it is the oldest.
-    fn first_to_go(&self) -> Option<u64> {
+    /// The connection to evict: of those without any request, else of the idle ones, the longest idle one of the peer
+    /// with the most of them. So a peer with many loses its own first; behind a proxy, where all peers look the same,
+    /// it is the oldest.
+    fn to_evict(&self) -> Option<u64> {
         let first_of = |has_asked: bool| {
-            let is_meant = |entry: &Entry| entry.has_asked == has_asked && entry.waits_since.is_some();
+            let is_candidate = |entry: &Entry| entry.has_asked == has_asked && entry.idle_since.is_some();
             let mut of_peer = HashMap::<IpAddr, usize>::new();
-            for entry in self.open.values().filter(|entry| is_meant(entry)) {
+            for entry in self.open.values().filter(|entry| is_candidate(entry)) {
                 *of_peer.entry(entry.peer).or_default() += 1;
             }
             let most = of_peer.values().copied().max()?;
-            let meant = self.open.iter().filter(|(_, entry)| is_meant(entry) && of_peer[&entry.peer] == most);
-            meant.min_by_key(|(_, entry)| entry.waits_since).map(|(id, _)| *id)
+            let candidates =
+                self.open.iter().filter(|(_, entry)| is_candidate(entry) && of_peer[&entry.peer] == most);
+            candidates.min_by_key(|(_, entry)| entry.idle_since).map(|(id, _)| *id)
         };
         first_of(false).or_else(|| first_of(true))
     }
 }
 
 impl Connection {
-    /// Returns when it has to go.
-    pub(super) async fn gone(&self) {
-        self.gone.cancelled().await;
+    /// Returns when the connection is evicted.
+    pub(super) async fn evicted(&self) {
+        self.evicted.cancelled().await;
     }
 
-    /// Takes note of a request that has come on it, until its answer has been written.
+    /// Marks a request as in progress until its answer is written.
     pub(super) fn busy(self: &Arc<Self>) -> Busy {
         if let Some(entry) = self.all.lock().open.get_mut(&self.id) {
-            (entry.has_asked, entry.waits_since) = (true, None);
+            (entry.has_asked, entry.idle_since) = (true, None);
         }
         Busy(Arc::clone(self))
     }
@@ -136,7 +136,7 @@ impl Drop for Busy {
         let mut table = all.lock();
         let now = table.tick();
         if let Some(entry) = table.open.get_mut(id) {
-            entry.waits_since = Some(now);
+            entry.idle_since = Some(now);
         }
         drop(table);
         all.changed.notify_one();
@@ -169,11 +169,11 @@ mod tests {
             open.push(Some(connection));
         }
         let is_gone = |connection: &Option<Arc<Connection>>| {
-            connection.as_ref().is_none_or(|connection| connection.gone.is_cancelled())
+            connection.as_ref().is_none_or(|connection| connection.evicted.is_cancelled())
         };
-        let gone: Vec<usize> = (0..open.len()).filter(|at| is_gone(&open[*at])).collect();
-        assert_eq!(gone, expected, "{peers:?}");
-        assert_eq!(connections.lock().open.len(), open.len() - gone.len());
+        let evicted: Vec<usize> = (0..open.len()).filter(|at| is_gone(&open[*at])).collect();
+        assert_eq!(evicted, expected, "{peers:?}");
+        assert_eq!(connections.lock().open.len(), open.len() - evicted.len());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a door hands to the listener: its routes, and what the listener has to know of its protocol.
+//! [`Door`]: the routes of a protocol, and what the listener has to know of it.
 
 use axum::Router;
 use axum::http::HeaderName;
@@ -6,11 +6,11 @@ use axum::http::HeaderName;
 /// One protocol over HTTP.
 #[derive(Clone, Debug)]
 pub struct Door {
-    /// What the protocol is called.
+    /// The name of the protocol.
     pub name: &'static str,
-    /// What is served. Each answer says its own [`Policy`](super::Policy).
+    /// The routes. Each answer sets its own [`Policy`](super::Policy).
     pub routes: Router,
-    /// Where clients find it, who come to a path that is not there.
+    /// The path to suggest to clients that use a missing one.
     pub path: Option<&'static str>,
     /// Headers of the protocol that a page of a listed origin may send.
     pub page_sends: Vec<HeaderName>,
@@ -26,7 +26,7 @@ impl From<Router> for Door {
 }
 
 impl Door {
-    /// All of these as one.
+    /// The routes and paths of several doors.
     pub(super) fn all(doors: Vec<Self>) -> (Router, Vec<&'static str>) {
         let paths = doors.iter().filter_map(|door| door.path).collect();
         let routes = doors.into_iter().fold(Router::new(), |all, door| all.merge(door.routes));

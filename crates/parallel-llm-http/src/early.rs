@@ -1,9 +1,9 @@
-//! Headers before there is an answer. Clients give up on a post without headers after a minute, and a call may be silent
-//! for longer.
+//! Sends headers before there is an answer: clients give up on a post without headers after a minute, and a call may
+//! take longer.
 //!
-//! Where an answer has not come after a moment, the client is given the head of an event stream and a comment every few
-//! seconds; then the answer, whatever it is, as its door makes events of it. What always holds: whoever drops the outer
-//! answer drops the call within.
+//! If an answer takes longer than [`EARLY_AFTER`], the client gets the head of an event stream and a comment every few
+//! seconds, then the answer, converted to events by its door. What always holds: dropping the outer answer drops the
+//! call.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -16,33 +16,33 @@ use futures_util::future::BoxFuture;
 use futures_util::{Stream, StreamExt, stream};
 use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
 
-/// How long an answer may take before its client is given headers: shorter than any client's patience, longer than most
-/// refusals take, which should keep their status.
+/// The delay of the early headers: shorter than any client's timeout, longer than most refusals take, which should keep
+/// their status.
 const EARLY_AFTER: Duration = Duration::from_secs(2);
-/// How often a client is told that the call goes on: proxies cut connections that are silent for half a minute.
+/// The interval of comments: proxies cut connections that are silent for half a minute.
 const COMMENT_EVERY: Duration = Duration::from_secs(10);
-/// The longest answer that is made one event. Longer answers come as streams.
+/// The longest answer converted to one event. Longer answers come as streams.
 pub const EVENT_BYTES_MAX: usize = 64 << 20;
 
-/// The type of an event stream.
+/// The media type of event streams.
 pub const EVENTS: &str = "text/event-stream";
-/// Tells a proxy to pass on what comes, as it comes.
+/// Tells a proxy not to buffer.
 const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
-/// Says nothing: a line that readers of events skip.
+/// A comment line, which readers of events skip.
 const COMMENT: Bytes = Bytes::from_static(b": the call goes on\n\n");
 
-/// An answer on its way.
+/// A future answer.
 pub type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
-/// Makes the events of a stream of an answer that comes after its headers.
+/// Converts an answer that comes after its headers to events.
 pub type IntoEvents = Box<dyn FnOnce(Response) -> BoxFuture<'static, Body> + Send>;
 
-/// How far a late answer is.
+/// The state of a late answer.
 enum Stage {
     Waiting { answering: Answering, into_events: IntoEvents, ticks: Interval },
     Events(BodyDataStream),
 }
 
-/// The answer as it is where it comes soon, else as events.
+/// The answer itself if it comes soon, else an event stream with it.
 pub async fn answer(mut answering: Answering, into_events: IntoEvents) -> Response {
     if let Ok(response) = timeout(EARLY_AFTER, &mut answering).await {
         return response;
@@ -57,7 +57,7 @@ pub async fn answer(mut answering: Answering, into_events: IntoEvents) -> Respon
     response
 }
 
-/// Comments until there is an answer, then the answer.
+/// Comments until there is an answer, then its events.
 fn follow(stage: Stage) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
     stream::unfold(stage, |mut stage| async move {
         loop {
@@ -69,7 +69,7 @@ fn follow(stage: Stage) -> impl Stream<Item = Result<Bytes, Infallible>> + Send 
                         return Some((Ok(COMMENT), Stage::Waiting { answering, into_events, ticks }));
                     }
                 },
-                // A stream that breaks ends: its head is long gone.
+                // A broken stream can only end: its head was sent long ago.
                 Stage::Events(mut events) => {
                     let bytes = events.next().await?.ok()?;
                     return Some((Ok(bytes), Stage::Events(events)));
@@ -79,7 +79,7 @@ fn follow(stage: Stage) -> impl Stream<Item = Result<Bytes, Infallible>> + Send 
     })
 }
 
-/// One event of this text, each of its lines a line of the event.
+/// An event of this text, with each line in a `data` line.
 pub fn event(text: &[u8]) -> Vec<u8> {
     let mut event = Vec::with_capacity(text.len() + 16);
     for line in text.split(|byte| *byte == b'\n') {
@@ -91,12 +91,12 @@ pub fn event(text: &[u8]) -> Vec<u8> {
     event
 }
 
-/// Whether a client reads events.
+/// Whether a client accepts events.
 pub fn takes_events(headers: &HeaderMap) -> bool {
     names(headers, &header::ACCEPT, EVENTS)
 }
 
-/// Whether a header names this type.
+/// Whether a header names this media type.
 pub fn names(headers: &HeaderMap, name: &HeaderName, kind: &str) -> bool {
     headers.get_all(name).iter().any(|value| value.to_str().is_ok_and(|value| value.contains(kind)))
 }

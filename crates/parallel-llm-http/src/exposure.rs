@@ -1,16 +1,16 @@
-//! What must be so before an address is listened on that others reach: tokens, and secrecy for them on the way.
+//! Conditions for listening on an address that others can reach: tokens, and encryption for them.
 
 use parallel_llm_engine::value::next::{Blank, Next, When};
 use parallel_llm_engine::{Code, Failure};
 
 use super::{Access, Config};
 
-/// The flags of the two ways to keep tokens secret.
+/// The flags of the two ways to encrypt tokens.
 const TLS: &str = "--tls-cert FILE --tls-key FILE";
 const PROXY: &str = "--behind-proxy";
-/// Stands for the name that only the owner knows.
+/// The sample name of the server in suggestions.
 const SAMPLE: &str = "llm.example.com";
-/// Refuses what would let strangers in, with the command that would not.
+/// Fails for a configuration that would admit strangers, with a command that would not.
 pub(super) fn check(config: &Config) -> Result<(), Failure> {
     let address = config.address;
     let is_local = address.ip().is_loopback();
@@ -45,7 +45,7 @@ pub(super) fn check(config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is to be known of an address that was found to be fit to listen on.
+/// A warning about an accepted address.
 pub(super) fn risk(config: &Config) -> Option<String> {
     let address = config.address;
     (config.behind_proxy && config.tls.is_none() && !address.ip().is_loopback()).then(|| {
@@ -56,7 +56,7 @@ pub(super) fn risk(config: &Config) -> Option<String> {
     })
 }
 
-/// The command that starts the server with these flags.
+/// A next step: the command with these flags.
 fn command(config: &Config, flags: &str, when: When) -> Next {
     let address = config.address;
     let needs_names = flags == PROXY || address.ip().is_unspecified();

@@ -1,4 +1,4 @@
-//! A failure as an answer over HTTP.
+//! Failures as HTTP answers.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -8,20 +8,20 @@ use parallel_llm_engine::value::next::{self, Audience, Vocabulary};
 use super::status::{self, Fault};
 use parallel_llm_service::report::ErrorReport;
 
-/// Whoever asks over HTTP has no command line, and may be anybody.
+/// The vocabulary of HTTP callers, who have no command line and may be anybody.
 pub const VOCABULARY: Vocabulary = Vocabulary { audience: Audience::Tenant, ..next::PLAIN };
 
-/// The answer to a request that came to this failure, under the status of its code.
+/// The answer for a failure, with the status of its code.
 pub fn response(failure: &Failure) -> Response {
     under(status::of(failure.code), failure)
 }
 
-/// The answer to a request that HTTP itself refuses.
+/// The answer to a request refused by HTTP itself.
 pub fn refusal(fault: Fault, failure: &Failure) -> Response {
     under(fault.status(), failure)
 }
 
-/// Whoever asks has no command line, and is told when to come again where that is known.
+/// The answer with this status, and with `Retry-After` if the failure has one.
 fn under(status: StatusCode, failure: &Failure) -> Response {
     let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
     let mut response = (status, json, ErrorReport::line(failure, &VOCABULARY)).into_response();

@@ -1,7 +1,7 @@
-//! The requests under way: how many there may be, and what still holds the end of the server.
+//! The requests in flight: their limit, and what delays the shutdown.
 //!
-//! A post is a call that somebody waits for, so the end waits for it. Any other answer may be a stream without an end,
-//! which the end closes. What always holds: no principal but the owner has more than half of the places.
+//! A post is a call that a client waits for, so the shutdown waits for it. Any other answer may be an endless stream,
+//! which the shutdown closes. What always holds: no token holder has more than half of the permits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,36 +21,36 @@ use super::refusal;
 use super::share::Shares;
 use parallel_llm_service::Principal;
 
-/// The requests under way of one server.
+/// The requests in flight of one server.
 #[derive(Clone, Debug)]
 pub(super) struct Flight {
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     shares: Shares,
     posts: TaskTracker,
     over: CancellationToken,
 }
 
 impl Flight {
-    /// Nothing under way yet, with room for so many.
+    /// No requests, with this limit.
     pub(super) fn new(requests_max: usize) -> Self {
         Self {
-            places: Arc::new(Semaphore::new(requests_max)),
+            permits: Arc::new(Semaphore::new(requests_max)),
             shares: Shares::new((requests_max / 2).max(1)),
             posts: TaskTracker::new(),
             over: CancellationToken::new(),
         }
     }
 
-    /// Waits for the posts under way, but no longer than this, and ends all other answers.
-    pub(super) async fn land(&self, drain: Duration) {
+    /// Waits for posts in flight, at most `drain`, and ends all other answers.
+    pub(super) async fn drain(&self, drain: Duration) {
         self.posts.close();
-        // What is not answered by now is given up with its connection.
+        // An unanswered post is given up with its connection.
         let _ = timeout(drain, self.posts.wait()).await;
         self.over.cancel();
     }
 }
 
-/// Lets a request pass where there is a place for it, and holds the place until its answer has been read.
+/// Admits a request if there is a permit, and holds the permit until the answer has been read.
 pub(super) async fn admit(State(flight): State<Flight>, mut request: Request, next: Next) -> Response {
     let name = request.extensions().get::<Principal>().and_then(Principal::name);
     let share = match name.map(|name| flight.shares.take(name)) {
@@ -58,13 +58,13 @@ pub(super) async fn admit(State(flight): State<Flight>, mut request: Request, ne
         Some(share) => share,
         None => None,
     };
-    let Ok(place) = Arc::clone(&flight.places).try_acquire_owned() else {
+    let Ok(permit) = Arc::clone(&flight.permits).try_acquire_owned() else {
         return refusal::busy("the server has too many requests under way");
     };
     let post = (request.method() == Method::POST).then(|| flight.posts.token());
-    // Held here alone: a route may keep what else comes with a request for as long as a session.
+    // Taken out of the extensions, because a route may keep those for as long as a session.
     let room = request.extensions_mut().remove::<Room>();
-    let holding = Holding::new(place, share, post, room);
+    let holding = Holding::new(permit, share, post, room);
     let response = next.run(request).await;
     let over = flight.over.clone();
     response.map(|body| Held::wrap(body, holding, over))

@@ -1,8 +1,8 @@
-//! Who may ask at all: requests that name this server as their host, and come from no page of another origin.
+//! The guard: admits requests that name this server as host and come from no foreign page.
 //!
-//! A page in a browser reaches this machine like any program on it. It cannot choose its `Host` freely (a name that is
-//! made to lead here stays that name) nor hide its `Origin`, so both are looked at before anything else. Pages of the
-//! origins that the settings list are let in, and may read what they are answered; see `cors`.
+//! A page in a browser reaches this machine like any program on it. It cannot choose its `Host` freely (a DNS name that
+//! leads here stays that name) nor hide its `Origin`, so both are checked first. Pages of listed origins are admitted,
+//! and may read the answers; see `cors`.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -20,53 +20,53 @@ use super::status::Fault;
 use crate::failure;
 use parallel_llm_engine::text::safe;
 
-/// The header by which browsers tell where a request comes from.
+/// The header with the site of a browser's request.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// Characters of a stranger's host or origin that are told back.
+/// The longest excerpt of a foreign host or origin in a message, in characters.
 const SHOWN_CHARS_MAX: usize = 80;
 
-/// The names this server is called by, and the origins that may call it.
+/// The host names of this server, and the origins that may call it.
 #[derive(Debug)]
 pub(super) struct Names {
     hosts: Vec<Name>,
     origins: Vec<String>,
-    /// What addresses by the names of the settings begin with.
+    /// The base URLs for the host names of the settings.
     urls: Vec<String>,
 }
 
-/// One name of the server.
+/// A host name of the server.
 #[derive(Debug)]
 struct Name {
     scheme: &'static str,
     host: String,
-    /// `None`: any.
+    /// `None` for any port.
     port: Option<u16>,
 }
 
-/// Why a request is not ours.
+/// Why a request is refused.
 #[derive(Debug, PartialEq, Eq)]
-enum Stranger {
-    /// No client that means well sends it.
+enum Rejection {
+    /// A request that no well-meaning client sends.
     Malformed(&'static str),
     Host(String),
     Origin(String),
     Site,
 }
 
-/// What stands before everything else.
+/// The first check of every request.
 pub(super) struct Guard {
     pub(super) names: Names,
     pub(super) cors: Cors,
 }
 
-/// Lets a request pass, or refuses it.
+/// Admits a request or refuses it.
 pub(super) async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let Guard { names, cors } = &*guard;
-    match names.look(&request) {
+    match names.check(&request) {
         Ok(None) => next.run(request).await,
         Ok(Some(origin)) if cors::is_preflight(&request) => cors.open(cors.preflight(), origin),
         Ok(Some(origin)) => cors.open(next.run(request).await, origin),
-        Err(stranger) => stranger.refuse(),
+        Err(rejection) => rejection.refuse(),
     }
 }
 
@@ -88,7 +88,7 @@ impl Names {
         for text in &config.hosts {
             let (host, port) =
                 authority(text).ok_or_else(|| misread("http_hosts", text, "llm.example.com"))?;
-            // Behind a proxy it is the proxy's port, and the usual one unless it is named.
+            // Behind a proxy it is the proxy's port, the default one unless named.
             let at = if config.behind_proxy { port } else { port.or(Some(address.port())) };
             let at = at.filter(|port| *port != usual_port(public)).map(|port| format!(":{port}"));
             urls.push(format!("{public}://{host}{}", at.unwrap_or_default()));
@@ -104,42 +104,42 @@ impl Names {
         Ok(Self { hosts: names, origins, urls })
     }
 
-    /// What addresses by the names of the settings begin with, such as `https://llm.example.com`.
+    /// The base URLs for the host names of the settings, such as `https://llm.example.com`.
     pub(super) fn urls(&self) -> &[String] {
         &self.urls
     }
 
-    /// Whether a request is ours; with its origin, where that is one of a page that may read the answer.
-    fn look(&self, request: &Request) -> Result<Option<HeaderValue>, Stranger> {
+    /// Checks host and origin; returns the origin of a page that may read the answer.
+    fn check(&self, request: &Request) -> Result<Option<HeaderValue>, Rejection> {
         if request.uri().authority().is_some() || request.uri().scheme().is_some() {
-            return Err(Stranger::Malformed("the target of a request is a path here, not an address"));
+            return Err(Rejection::Malformed("the target of a request is a path here, not an address"));
         }
         let headers = request.headers();
-        self.look_at_host(headers)?;
+        self.check_host(headers)?;
         for origin in headers.get_all(header::ORIGIN) {
             if !origin.to_str().is_ok_and(|origin| self.has_origin(origin)) {
-                return Err(Stranger::Origin(shown(origin)));
+                return Err(Rejection::Origin(shown(origin)));
             }
         }
         let mut origins = headers.get_all(header::ORIGIN).iter();
         let only = origins.next().filter(|_| origins.next().is_none());
         if let Some(listed) = only.filter(|origin| self.lists(origin)) {
-            // Its browser says that it is of another site, as the list does.
+            // Its browser reports a cross-site request, which the list allows.
             return Ok(Some(listed.clone()));
         }
         let from_here = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
-        headers.get_all(FETCH_SITE).iter().all(from_here).then_some(None).ok_or(Stranger::Site)
+        headers.get_all(FETCH_SITE).iter().all(from_here).then_some(None).ok_or(Rejection::Site)
     }
 
-    fn look_at_host(&self, headers: &HeaderMap) -> Result<(), Stranger> {
+    fn check_host(&self, headers: &HeaderMap) -> Result<(), Rejection> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let (Some(value), None) = (hosts.next(), hosts.next()) else {
-            return Err(Stranger::Malformed("a request names its host exactly once"));
+            return Err(Rejection::Malformed("a request names its host exactly once"));
         };
         let host = value.to_str().ok().and_then(authority);
-        let host = host.ok_or(Stranger::Malformed("the `Host` of the request cannot be read"))?;
+        let host = host.ok_or(Rejection::Malformed("the `Host` of the request cannot be read"))?;
         let known = self.hosts.iter().any(|name| name.is(&host.0, host.1));
-        known.then_some(()).ok_or_else(|| Stranger::Host(shown(value)))
+        known.then_some(()).ok_or_else(|| Rejection::Host(shown(value)))
     }
 
     fn lists(&self, origin: &HeaderValue) -> bool {
@@ -165,12 +165,12 @@ impl Name {
     }
 }
 
-/// The port of an address that names none.
+/// The default port of a scheme.
 fn usual_port(scheme: &str) -> u16 {
     if scheme == "https" { 443 } else { 80 }
 }
 
-impl Stranger {
+impl Rejection {
     fn refuse(self) -> Response {
         let refused = |message: String| Failure::new(Code::HostRefused, message);
         let message = match self {
@@ -183,8 +183,8 @@ impl Stranger {
     }
 }
 
-/// A host in lower case with its port, where that is all there is: no user, no path, nothing that could be read in two
-/// ways.
+/// A host in lower case with its port; `None` if there is anything else, such as a user, a path, or an ambiguous
+/// spelling.
 fn authority(text: &str) -> Option<(String, Option<u16>)> {
     let (host, rest) = if let Some(inner) = text.strip_prefix('[') {
         let (ip, rest) = inner.split_once(']')?;
@@ -201,7 +201,7 @@ fn authority(text: &str) -> Option<(String, Option<u16>)> {
         return Some((host, None));
     }
     let digits = rest.strip_prefix(':')?;
-    // One way to write a number: no sign, no zero before it.
+    // Only the canonical form of a number: no sign, no leading zero.
     let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
     is_plain.then(|| digits.parse().ok()).flatten().map(|port| (host, Some(port)))
 }
@@ -234,8 +234,8 @@ mod tests {
     fn described(names: &Names, target: &str, headers: &[(&str, &str)]) -> String {
         let request =
             headers.iter().fold(Request::get(target), |request, (name, value)| request.header(*name, *value));
-        let looked = names.look(&request.body(axum::body::Body::empty()).unwrap());
-        looked.map_or_else(|stranger| format!("{stranger:?}"), |_| "ours".to_owned())
+        let looked = names.check(&request.body(axum::body::Body::empty()).unwrap());
+        looked.map_or_else(|rejection| format!("{rejection:?}"), |_| "ours".to_owned())
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! What a request may be: a method that is known, and with a post one JSON body, read whole within bounds.
+//! Reads requests: a known method, and for a post one JSON body within its limits.
 //!
-//! A body is read here and not behind, so that one that is too long, too slow or too much is told by the right status,
-//! whatever the route does with it. What it says is for the route to judge, which has it whole.
+//! Bodies are read here and not by routes, so that a long, slow or excessive one gets the right status on every route.
+//! The route judges the content.
 
 use std::sync::Arc;
 
@@ -22,36 +22,35 @@ use super::status::Fault;
 use crate::failure;
 use crate::message::Values;
 
-/// What routes may be asked.
+/// The methods of all routes.
 const METHODS: [Method; 3] = [Method::GET, Method::POST, Method::DELETE];
-/// The same, for whoever tries another.
+/// The same as an `Allow` header.
 const ALLOW: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
-/// The one type of a body.
+/// The only media type of bodies.
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-/// Room for bodies is given in pieces of so many bytes.
+/// Memory for bodies is reserved in units of this many bytes.
 const PIECE_BYTES: usize = 1024;
 
-/// The room that the body of a request takes, until its answer has been read: whatever is made of the body is held as
-/// long.
+/// The memory reserved for a body, held until the answer has been read, because values made from the body live as long.
 #[derive(Clone)]
 pub(super) struct Room(
     #[expect(dead_code, reason = "it is held, and given back when dropped")] Arc<OwnedSemaphorePermit>,
 );
 
-/// What is read, and the room there is for it.
+/// The limits, and the memory for bodies.
 pub(super) struct Intake {
     limits: Limits,
     room: Arc<Semaphore>,
 }
 
-/// A body, and the room it takes.
+/// A body and its reserved memory.
 struct Read {
     bytes: Vec<u8>,
     values: Values,
     room: Option<OwnedSemaphorePermit>,
 }
 
-/// Why a body is not read.
+/// Why a body is refused.
 enum Unread {
     TooLarge,
     TooSlow,
@@ -89,7 +88,7 @@ impl Intake {
             return Err(Unread::TooLarge);
         }
         let held = read.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        // Counted as the bytes come, so that no whole body is ever scanned at once here.
+        // Counted as the bytes arrive, so that no whole body is scanned at once.
         read.values.add(piece);
         let taken = read.bytes.len() + piece.len() + read.values.bytes();
         let missing = taken.div_ceil(PIECE_BYTES) - held;
@@ -119,7 +118,7 @@ impl Intake {
     }
 }
 
-/// Reads a request whole, or refuses it.
+/// Reads the body of a request, or refuses it.
 pub(super) async fn read(State(intake): State<Arc<Intake>>, request: Request, next: Next) -> Response {
     if !METHODS.contains(request.method()) {
         let failure = Failure::new(Code::Usage, "this method is not served").with_next(Advice::UseMethods);
@@ -141,21 +140,21 @@ pub(super) async fn read(State(intake): State<Arc<Intake>>, request: Request, ne
         Ok(read) => read,
         Err(unread) => return intake.refuse(&unread),
     };
-    // Behind the door a type is written in one way.
+    // Routes see the media type in one spelling.
     parts.headers.insert(header::CONTENT_TYPE, JSON);
     if let Some(room) = read.room {
         parts.extensions.insert(Room(Arc::new(room)));
     }
     let mut response = next.run(Request::from_parts(parts, Body::from(read.bytes))).await;
     if comes_in_pieces {
-        // It may have named a length, too, which is dropped unseen: a proxy that read that one counts the rest of what it
-        // sent as another request.
+        // A request with both headers had its `Content-Length` dropped unseen; a proxy that used it would take the rest
+        // of the body for another request.
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
 }
 
-/// Whether the body is JSON as it is: exactly one type, no other character set, nothing to unpack.
+/// Whether the body is plain JSON: exactly one media type, no other character set, no compression.
 fn is_json(headers: &HeaderMap) -> bool {
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     let (Some(value), None) = (types.next(), types.next()) else { return false };

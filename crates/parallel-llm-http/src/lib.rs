@@ -1,4 +1,4 @@
-//! HTTP for all doors: a listener, and what stands between a stranger and the routes behind it.
+//! HTTP for all doors: a listener, and the checks between strangers and the routes.
 //!
 //! ```text
 //! connection → policy → head → guard → access → rate → intake → flight → doors
@@ -7,9 +7,10 @@
 //!  time                                                body
 //! ```
 //!
-//! What always holds: nothing reaches a route, not even one that is not there, before its host and origin were found
-//! ours and its token known (who issues tokens is told without one); a route finds who asks in the request's extensions; every wait and every size has a bound.
-//! The listener knows no protocol: what is served, and how browsers may treat it, is said by its doors.
+//! What always holds: no request reaches a route, not even a missing one, before its host and origin are accepted and
+//! its token is known (the description of the issuer needs no token); a route finds the principal in the request's
+//! extensions; every wait and every size has a bound. The listener knows no protocol: doors define what is served and
+//! how browsers may treat it.
 
 mod access;
 mod body;
@@ -62,29 +63,29 @@ use guard::{Guard, Names};
 use intake::Intake;
 use status::Fault;
 
-/// How a server is to listen.
+/// The configuration of a server.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where. Port 0 takes a free one.
+    /// The address. Port 0 takes a free one.
     pub address: SocketAddr,
-    /// Who may ask.
+    /// Whom the server admits.
     pub access: Access,
-    /// Names that clients call the server by besides its own address: `name`, at any port, or `name:port`.
+    /// Host names beside the server's own address: `name`, at any port, or `name:port`.
     pub hosts: Vec<String>,
-    /// Origins that may ask besides its own, such as `https://llm.example.com`.
+    /// Admitted origins beside its own, such as `https://llm.example.com`.
     pub origins: Vec<String>,
-    /// The certificate, where it speaks https itself.
+    /// The certificate, if it speaks https itself.
     pub tls: Option<TlsFiles>,
-    /// Whether a proxy before it speaks https.
+    /// Whether a proxy in front of it speaks https.
     pub behind_proxy: bool,
-    /// What an issuer's tokens are for, where some are taken.
+    /// The resource of an issuer's tokens, if they are accepted.
     pub resource: Option<Resource>,
-    /// How much is taken on.
+    /// The limits.
     pub limits: Limits,
 }
 
 impl Config {
-    /// A server without TLS, that is called by its own address only.
+    /// A server without TLS and without other names than its own address.
     pub fn new(address: SocketAddr, access: Access) -> Self {
         let (hosts, origins) = (Vec::new(), Vec::new());
         Self {
@@ -100,7 +101,7 @@ impl Config {
     }
 }
 
-/// Where a server listens, before it serves.
+/// A bound server that does not serve yet.
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
@@ -109,8 +110,7 @@ pub struct Listener {
     names: Names,
 }
 
-/// Begins to listen. An address that other machines reach is refused unless tokens are asked for and kept secret on the
-/// way.
+/// Binds the address. An address that other machines can reach is refused unless tokens are required and encrypted.
 pub async fn bind(config: Config) -> Result<Listener, Failure> {
     exposure::check(&config)?;
     let acceptor = config.tls.as_ref().map(tls::acceptor).transpose()?;
@@ -129,21 +129,21 @@ pub async fn bind(config: Config) -> Result<Listener, Failure> {
 }
 
 impl Listener {
-    /// Where it listens.
+    /// The bound address.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What the addresses begin with by which it can be called, such as `http://127.0.0.1:8930`: never empty, and never
-    /// that of all addresses, which is nobody's name.
+    /// The base URLs of the server, such as `http://127.0.0.1:8930`: never empty, and never the unspecified address,
+    /// which no client can call.
     pub fn urls(&self) -> Vec<String> {
         let scheme = if self.acceptor.is_some() { "https" } else { "http" };
         let own = (!self.address.ip().is_unspecified()).then(|| format!("{scheme}://{}", self.address));
         own.into_iter().chain(self.names.urls().iter().cloned()).collect()
     }
 
-    /// Serves these doors until `stop`. Posts under way are answered for `drain` longer; then, or once there are none,
-    /// other answers end, streams included.
+    /// Serves these doors until `stop`. Posts in flight are answered for up to `drain` longer; then all other answers
+    /// end, streams included.
     pub async fn serve(self, doors: Vec<Door>, stop: CancellationToken, drain: Duration) {
         let flight = Flight::new(self.config.limits.requests_max);
         let guard = Guard { names: self.names, cors: Cors::new(&doors) };
@@ -161,12 +161,12 @@ impl Listener {
             .layer(axum::middleware::map_response(policy::add));
         let serving = connection::Serving { acceptor: self.acceptor, limits: self.config.limits, routes };
         let mut connections = serving.accept(self.socket, &stop).await;
-        flight.land(drain).await;
+        flight.drain(drain).await;
         connection::end(&mut connections).await;
     }
 }
 
-/// The answer at a path that no door has.
+/// The answer at a path without a route.
 fn nothing(paths: &[&str]) -> Response {
     let failure = Failure::new(Code::Usage, "there is nothing at this path");
     let failure = match paths {

@@ -1,7 +1,6 @@
-//! The end of a connection whose client may still be sending: what comes is read and thrown away for a while.
+//! Lingering close: after a refusal, the rest of a request is read and discarded for a while.
 //!
-//! A socket that is closed with bytes unread is reset, and the client then loses the answer that refused the rest of its
-//! body.
+//! Closing a socket with unread bytes resets it, and the client then loses the answer that refused its body.
 
 use std::io;
 use std::pin::Pin;
@@ -13,14 +12,14 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// How long a client may take to see the answer and to stop: it may first send all of its body.
+/// The time a client has to see the answer and stop: it may first send its whole body.
 const LINGER_MAX: Duration = Duration::from_secs(10);
-/// Bytes that are thrown away at most: several of the longest bodies.
-const THROWN_AWAY_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// The most bytes discarded: several of the longest bodies.
+const DISCARDED_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Bytes read at once.
 const READ_BYTES: usize = 16 * 1024;
 
-/// Whether the connection has refused something whose rest may be on its way. Clones are one.
+/// Whether the last answer refused a request whose rest may still arrive. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Refused(Arc<AtomicBool>);
 
@@ -31,37 +30,37 @@ impl Refused {
     }
 }
 
-/// A connection that is not closed before its client had the last answer.
+/// A connection that stays open until its client has read the last answer.
 pub(super) struct Lingering<T> {
     inner: T,
     refused: Refused,
     is_ended: bool,
-    thrown_away: usize,
-    /// Runs while it lingers, once its writing half is shut.
+    discarded: usize,
+    /// Runs while it lingers, after its writing half is shut down.
     until: Option<Pin<Box<Sleep>>>,
 }
 
 impl<T> Lingering<T> {
     pub(super) const fn new(inner: T, refused: Refused) -> Self {
-        Self { inner, refused, is_ended: false, thrown_away: 0, until: None }
+        Self { inner, refused, is_ended: false, discarded: 0, until: None }
     }
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Lingering<T> {
-    /// Throws away what comes, until nothing more does or there was enough.
-    fn throw_away(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    /// Discards input until it ends or a limit is reached.
+    fn discard(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let until = self.until.get_or_insert_with(|| Box::pin(sleep(LINGER_MAX)));
         if until.as_mut().poll(context).is_ready() {
             return Poll::Ready(());
         }
         let mut bytes = [0; READ_BYTES];
-        while !self.is_ended && self.thrown_away < THROWN_AWAY_BYTES_MAX {
+        while !self.is_ended && self.discarded < DISCARDED_BYTES_MAX {
             let mut buffer = ReadBuf::new(&mut bytes);
-            // A connection that breaks has come to its end, too.
+            // A broken connection has ended, too.
             let read = ready!(Pin::new(&mut self.inner).poll_read(context, &mut buffer));
             let count = buffer.filled().len();
             self.is_ended = read.is_err() || count == 0;
-            self.thrown_away += count;
+            self.discarded += count;
         }
         Poll::Ready(())
     }
@@ -105,13 +104,13 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<T> {
         Pin::new(&mut self.inner).poll_flush(context)
     }
 
-    /// Says first that nothing more is written, so that a client that waits for that ends as well.
+    /// Shuts down the writing half first, so that a client that waits for that ends as well.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.until.is_none() {
             ready!(Pin::new(&mut self.inner).poll_shutdown(context))?;
         }
         if self.refused.0.load(Ordering::Relaxed) {
-            ready!(self.throw_away(context));
+            ready!(self.discard(context));
         }
         Poll::Ready(Ok(()))
     }

@@ -1,30 +1,29 @@
-//! How much one JSON message may be: its bytes, and the values in it.
+//! The limits of one JSON message: its bytes, and the values in it.
 //!
-//! A bound in bytes alone bounds no memory. `{"":0},` is seven bytes of text and more than a kilobyte once it is read, so
-//! values are counted before anything is read as JSON. Pure; both doors that take messages use it.
+//! A limit on bytes alone does not limit memory: `{"":0},` is seven bytes of text and more than a kilobyte when parsed,
+//! so values are counted before any JSON is parsed. Pure; both doors that read messages use it.
 
 use memchr::memchr2;
 
-/// The longest message that a door reads, in bytes: twice the longest prompt that can be allowed, for its escapes.
-/// Attachments share it with the prompt, whatever `attachment_bytes_max` allows.
+/// The longest message in bytes: twice the longest prompt that can be allowed, for its escapes. Attachments share it
+/// with the prompt, whatever `attachment_bytes_max` allows.
 pub const BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// The most values in one message. The longest argument that a tool takes is a list of a few hundred; this leaves room for
-/// a conversation of thousands of messages, and takes ten megabytes at most.
+/// The most values in one message. The longest argument of a tool is a list of a few hundred; this leaves room for a
+/// conversation of thousands of messages, and takes at most ten megabytes.
 pub const VALUES_MAX: usize = 20_000;
 
-/// What one value may take in memory while the message is read and answered, in bytes. An object of one member counts as
-/// three: it takes 1.2 kB as the protocol library's value, with the copies that the library makes on the way.
+/// The memory of one value while its message is read and answered, in bytes. An object of one member counts as three
+/// values: the protocol library's value takes 1.2 kB, with the copies made on the way.
 const VALUE_BYTES: usize = 512;
 
-/// What all messages that are being answered may take in memory, in bytes, as far as their clients determine it: eight of
-/// the longest.
+/// The memory of all messages in progress, in bytes, as far as clients determine it: eight of the longest.
 pub const ALL_BYTES_MAX: usize = 8 * BYTES_MAX;
 
-/// Counts the values of one JSON text, which may come in pieces.
+/// Counts the values of one JSON text, which may arrive in pieces.
 ///
-/// Each value but the first, and each key, follows one of four characters outside of strings, so those are counted: one
-/// too many for an empty list or object. What is no JSON is counted all the same.
+/// Each value but the first, and each key, follows one of four characters outside of strings, so these are counted: one
+/// too many for an empty list or object. Text that is not JSON is counted the same way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Values {
     marks: usize,
@@ -51,8 +50,7 @@ impl Values {
         }
     }
 
-    /// Returns what follows the string that goes on here. A backslash at the end of a piece escapes the first byte of the
-    /// next one.
+    /// Returns the rest after the current string. A backslash at the end of a piece escapes the first byte of the next.
     fn skip_string<'a>(&mut self, piece: &'a [u8]) -> &'a [u8] {
         let Some(at) = memchr2(b'"', b'\\', piece) else { return &[] };
         if piece[at] == b'"' {
@@ -63,7 +61,7 @@ impl Values {
         piece.get(at + 2..).unwrap_or_default()
     }
 
-    /// Returns what follows the next opening quote.
+    /// Returns the rest after the next opening quote.
     fn count_marks<'a>(&mut self, piece: &'a [u8]) -> &'a [u8] {
         for (at, byte) in piece.iter().enumerate() {
             match byte {
@@ -78,19 +76,19 @@ impl Values {
         &[]
     }
 
-    /// Whether these are more than one message may hold.
+    /// Whether these are too many for one message.
     pub const fn are_too_many(&self) -> bool {
         self.marks >= VALUES_MAX
     }
 
-    /// What they may take in memory beside the bytes of the text. Too many are never read, so they take no more than the
-    /// most that are.
+    /// The memory of the values beside the text, in bytes. Too many are never parsed, so they take no more than the
+    /// limit.
     pub fn bytes(&self) -> usize {
         self.marks.min(VALUES_MAX) * VALUE_BYTES
     }
 }
 
-/// What a message may take in memory, in bytes: its text, and the values in it.
+/// The memory of a message in bytes: its text and its values.
 pub fn load(text: &[u8]) -> usize {
     text.len() + Values::of(text).bytes()
 }

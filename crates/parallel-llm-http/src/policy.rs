@@ -1,42 +1,42 @@
-//! What the answers of a route tell a browser that came across them.
+//! The browser policy of an answer: headers against sniffing, framing, caching and foreign readers.
 //!
-//! An answer says which policy is its own ([`Policy::on`]), a router does so for all of its routes. What always holds: an
-//! answer that says nothing is nothing for a browser: not to be sniffed, framed, kept, or read by pages; and no policy lets
-//! pages of other origins read an answer, which `cors` alone does.
+//! [`Policy::on`] sets the policy of an answer, [`Policy::over`] that of a router. What always holds: an answer without
+//! a policy may not be sniffed, framed, cached or read by pages; and no policy lets pages of other origins read an
+//! answer, which only `cors` does.
 
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::map_response;
 use axum::response::Response;
 
-/// Whatever an answer is: its type is what it says, and an address of ours is told to nobody.
+/// Headers of every answer: no sniffing, no referrer, no use by other origins.
 const ALWAYS: [(HeaderName, HeaderValue); 3] = [
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
     (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
 ];
 const NO_CONTENT_AT_ALL: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
-/// What has cost money, or is somebody's alone, is kept by nothing on its way.
+/// Answers that cost money or are private are not stored by caches.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// What a browser may do with an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// Nothing: it is for programs.
+    /// Nothing: the answer is for programs.
     #[default]
     Api,
-    /// Show it, within these bounds.
+    /// Show it as a page.
     Page {
-        /// What the page may load and do: a `Content-Security-Policy`, which should begin with `default-src 'none'` and
-        /// end with `frame-ancestors 'none'`.
+        /// A `Content-Security-Policy`, which should begin with `default-src 'none'` and end with `frame-ancestors
+        /// 'none'`.
         content_security: HeaderValue,
-        /// How long it may be kept: a `Cache-Control`.
+        /// A `Cache-Control`.
         cache: HeaderValue,
     },
 }
 
 impl Policy {
-    /// Says that the answers of these routes are under this policy, unless one says another itself.
+    /// Sets this policy for all answers of these routes that do not set their own.
     pub fn over(self, routes: Router) -> Router {
         routes.layer(map_response(move |mut response: Response| {
             let policy = self.clone();
@@ -47,7 +47,7 @@ impl Policy {
         }))
     }
 
-    /// Says that this answer is under this policy.
+    /// Sets the policy of an answer.
     pub fn on(self, mut response: Response) -> Response {
         response.extensions_mut().insert(self);
         response
@@ -63,7 +63,7 @@ impl Policy {
     }
 }
 
-/// Adds what the policy of an answer says, in place of what its route said.
+/// Adds the headers of an answer's policy, replacing those of its route.
 pub(super) async fn add(mut response: Response) -> Response {
     let policy = response.extensions_mut().remove::<Policy>().unwrap_or_default();
     response.headers_mut().extend(policy.headers());

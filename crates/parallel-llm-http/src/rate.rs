@@ -1,34 +1,34 @@
-//! How often one principal may ask: a bucket for each, that fills again with time. Pure: it is told what time it is.
+//! Rate limits: a token bucket for each principal. Pure: the caller passes the time.
 //!
-//! A bucket is kept as the moment at which it is full again. It holds a minute's requests, so that a client may begin
-//! with a few at once.
+//! A bucket is stored as the moment when it is full again. It holds a minute's requests, so a client may start with
+//! several at once.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The time a rate counts for.
+/// The period of a rate.
 const MINUTE: Duration = Duration::from_secs(60);
-/// Buckets at once. One that is full is as good as none, so only that many principals with requests in the last minute are
-/// told apart.
+/// The most buckets. A full bucket equals none, so only this many principals with requests in the last minute are told
+/// apart.
 const BUCKETS_MAX: usize = 4_096;
 
-/// The bucket of each principal who asked within the last minute.
+/// The buckets of principals with requests in the last minute.
 #[derive(Debug, Default)]
 pub(super) struct Rates {
     full_at: HashMap<String, Instant>,
 }
 
 impl Rates {
-    /// Takes one request of this principal, or says how long to wait for the next.
+    /// Takes one request of this principal, or returns the time until the next.
     pub(super) fn take(&mut self, name: &str, per_minute: u32, now: Instant) -> Result<(), Duration> {
         if per_minute == 0 {
             return Err(MINUTE);
         }
         let one = MINUTE / per_minute;
         let full_at = self.full_at.get(name).map_or(now, |full_at| (*full_at).max(now)) + one;
-        // The bucket never owes more than it holds.
+        // The bucket holds one minute's requests.
         let early = (full_at - now).saturating_sub(MINUTE);
         if early > Duration::ZERO {
             return Err(early);
@@ -40,7 +40,7 @@ impl Rates {
         Ok(())
     }
 
-    /// Forgets the full buckets; where there is none, the one that is nearest to it.
+    /// Drops full buckets; if there are none, the one that will be full next.
     fn make_room(&mut self, now: Instant) {
         self.full_at.retain(|_, full_at| *full_at > now);
         if self.full_at.len() >= BUCKETS_MAX {

@@ -1,4 +1,4 @@
-//! How the door refuses what it has no room for.
+//! The refusal of requests that there is no room for.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use parallel_llm_engine::{Code, Failure};
 
 use crate::failure;
 
-/// When to come again where the server has too much to do: requests end all the time.
+/// When to retry: requests end all the time.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);
 
-/// An answer for what there is no room for just now.
+/// The answer of a busy server.
 pub(super) fn busy(message: &str) -> Response {
     let busy = Failure::new(Code::Busy, message)
         .with_retry_after(Some(AGAIN_AFTER))

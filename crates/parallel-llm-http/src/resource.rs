@@ -1,4 +1,4 @@
-//! What a client without a token is told: that it needs one, and who issues them (RFC 9728).
+//! The protected resource (RFC 9728): tells clients without a token who issues them.
 
 use axum::extract::Request;
 use axum::http::{HeaderValue, Method, header};
@@ -10,12 +10,12 @@ use url::Url;
 
 use parallel_llm_service::Scope;
 
-/// Where a server says who issues tokens for it: before the path of what they are for.
+/// The well-known prefix of the description's path.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
-/// What a client without a token is told to bring.
+/// The challenge to a client without a token.
 const CHALLENGE: HeaderValue = HeaderValue::from_static(r#"Bearer realm="parallel-llm-mcp""#);
 
-/// What tokens of an issuer are for: this server, as clients know it.
+/// The resource that an issuer's tokens are for: this server, under its public URL.
 #[derive(Clone, Debug)]
 pub struct Resource {
     /// The path of its description.
@@ -25,7 +25,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// The server that clients and the issuer call `identifier`, an address without query and fragment.
+    /// The server under `identifier`, a URL without query and fragment.
     pub fn new(identifier: &str, issuer: &str) -> Result<Self, Failure> {
         let misread = || {
             let message = format!("`issuer_audience` cannot be the address of this server: `{identifier}`");
@@ -50,7 +50,7 @@ impl Resource {
         Ok(Self { path, challenge, description: description.to_string() })
     }
 
-    /// The description, where it is asked for. It is the one thing that is told without a token.
+    /// The description, if the request asks for it. Only this is served without a token.
     pub(super) fn answer(&self, request: &Request) -> Option<Response> {
         let path = request.uri().path();
         if request.method() != Method::GET || (path != self.path && path != WELL_KNOWN) {
@@ -62,7 +62,7 @@ impl Resource {
     }
 }
 
-/// What goes with a refusal for want of a token.
+/// The challenge in a refusal for lack of a token.
 pub(super) fn challenge(resource: Option<&Resource>) -> HeaderValue {
     resource.map_or(CHALLENGE, |resource| resource.challenge.clone())
 }

@@ -1,5 +1,4 @@
-//! A connection to a client that may stop reading. It is left alone for a while, and then broken: whatever is kept for
-//! such a client is kept for a bounded time.
+//! Breaks a connection whose client stops reading, so that nothing is held for it without limit.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -9,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A connection that breaks when nothing can be written to it for so long.
+/// A connection that breaks when a write waits for longer than `stall_max`.
 pub(super) struct Stalling<T> {
     inner: T,
     stall_max: Duration,
@@ -22,7 +21,7 @@ impl<T> Stalling<T> {
         Self { inner, stall_max, waiting: None }
     }
 
-    /// Begins to count with the first write that waits, and stops with the first that does not.
+    /// Starts the timer at the first write that waits, and stops it at the first that does not.
     fn count<O>(&mut self, polled: Poll<io::Result<O>>, context: &mut Context<'_>) -> Poll<io::Result<O>> {
         if polled.is_ready() {
             self.waiting = None;

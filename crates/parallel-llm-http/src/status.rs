@@ -1,13 +1,13 @@
-//! The one table from error code to HTTP status, and the few things that HTTP itself refuses with a status of its own.
+//! The one table from error code to HTTP status, and the refusals that HTTP itself makes.
 //!
-//! Clients repeat a request by themselves where they are answered 429, 502, 503 or 504, and some where they are answered
-//! 408, 409 or any 5xx. What always holds: one of the first four stands exactly where repeating may help, so that no client
-//! pays a second time for what cannot come out differently.
+//! Clients repeat a request on their own after 429, 502, 503 or 504, and some after 408, 409 or any 5xx. What always
+//! holds: one of the first four is used exactly if repeating may help, so that no client pays twice for the same
+//! failure.
 
 use axum::http::StatusCode;
 use parallel_llm_engine::Code;
 
-/// The status of an answer that is this failure.
+/// The status of a failure.
 pub const fn of(code: Code) -> StatusCode {
     match code {
         Code::PromptEmpty
@@ -17,9 +17,9 @@ pub const fn of(code: Code) -> StatusCode {
         | Code::PanelSize
         | Code::ModelInvalid
         | Code::CheckUnavailable => StatusCode::BAD_REQUEST,
-        // The caller's own token; never the key of a provider, which the caller may know nothing of.
+        // The caller's own token, never a provider's key, which is not the caller's concern.
         Code::TokenRefused => StatusCode::UNAUTHORIZED,
-        // What the caller may spend, not what the owner's account at a provider holds.
+        // The caller's own limit, not the owner's account at a provider.
         Code::Budget => StatusCode::PAYMENT_REQUIRED,
         Code::ScopeMissing | Code::HostRefused => StatusCode::FORBIDDEN,
         Code::ModelUnknown | Code::RunNotFound => StatusCode::NOT_FOUND,
@@ -28,7 +28,7 @@ pub const fn of(code: Code) -> StatusCode {
         Code::AttachmentInvalid | Code::AttachmentUnsupported | Code::IdempotencyConflict => {
             StatusCode::UNPROCESSABLE_ENTITY
         }
-        // Something this server depends on said no, and says so again.
+        // A dependency of this server refused, and would refuse again.
         Code::Auth
         | Code::Credits
         | Code::KeyLimit
@@ -50,7 +50,7 @@ pub const fn of(code: Code) -> StatusCode {
         | Code::LinkUnknown
         | Code::HiddenText => StatusCode::FAILED_DEPENDENCY,
         Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        // The owner has to mend it.
+        // The owner has to fix it.
         Code::SettingsInvalid
         | Code::KeyMissing
         | Code::OutputUnwritable
@@ -68,12 +68,12 @@ pub const fn of(code: Code) -> StatusCode {
     }
 }
 
-/// What is wrong with a request as HTTP, for which its status is more exact than that of any code.
+/// A fault of a request as HTTP, whose status is more exact than that of any code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It cannot be read.
+    /// It cannot be parsed.
     Malformed,
-    /// Nothing is served at its path, or what it names there is not.
+    /// Its path, or what it names, does not exist.
     NotFound,
     /// Its method is not served.
     Method,
@@ -81,18 +81,18 @@ pub enum Fault {
     TooSlow,
     /// Its body is too long.
     BodyTooLarge,
-    /// Its body is of a type that is not read.
+    /// The media type of its body is not supported.
     MediaType,
-    /// Its caller has too much under way.
+    /// Its caller has too many requests in flight.
     TooMany,
     /// Its head is too long.
     HeadTooLarge,
-    /// What would have to be known of it cannot be learned just now.
+    /// A necessary check is not possible now.
     Unavailable,
 }
 
 impl Fault {
-    /// The status that says so.
+    /// The status of the fault.
     pub const fn status(self) -> StatusCode {
         match self {
             Self::Malformed => StatusCode::BAD_REQUEST,

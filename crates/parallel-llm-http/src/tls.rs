@@ -1,4 +1,4 @@
-//! The certificate of the server, and its key.
+//! The server's certificate and key.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,19 +12,19 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-/// The longest file that is read. A chain of certificates is a tenth of it.
+/// The longest file in bytes. A certificate chain takes a tenth of it.
 const FILE_BYTES_MAX: u64 = 256 * 1024;
 
-/// Where the certificate of a server lies, both in PEM.
+/// The paths of the certificate and the key, both in PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// Its certificate, and those that vouch for it.
+    /// The certificate chain.
     pub certificate: PathBuf,
-    /// Its key.
+    /// The private key.
     pub key: PathBuf,
 }
 
-/// Reads both files. They are read once: a renewed certificate is served after a new start.
+/// Reads both files, once: a renewed certificate needs a restart.
 pub(super) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, Failure> {
     let pem = read(&files.certificate, "tls_cert")?;
     let unread = |setting, path: &Path, why: String| refused(setting, path, &why);
@@ -35,7 +35,7 @@ pub(super) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, Failure> {
         return Err(refused("tls_cert", &files.certificate, "it holds no certificate"));
     }
     let pem = read(&files.key, "tls_key")?;
-    // The error could quote what it could not read.
+    // The error is not shown: it could quote the key.
     let key = PrivateKeyDer::from_pem_slice(&pem)
         .map_err(|_| refused("tls_key", &files.key, "it holds no key in PEM"))?;
     let builder = ServerConfig::builder_with_provider(Arc::new(default_provider()));
@@ -47,7 +47,7 @@ pub(super) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, Failure> {
 }
 
 fn read(path: &Path, setting: &str) -> Result<Vec<u8>, Failure> {
-    // Opening anything else, such as a pipe, could wait for ever.
+    // Opening a pipe could block for ever.
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Err(refused(setting, path, "it is not a file"));
     }
