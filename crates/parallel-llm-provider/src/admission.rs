@@ -1,6 +1,6 @@
 //! Whether a call may be sent now, and what its reply teaches those that follow.
 //!
-//! The one place where a [place](crate::pace), a [gate](crate::gate) and a [circuit](crate::breaker) meet. What always
+//! The one place where a [place](crate::concurrency), a [gate](crate::gate) and a [circuit](crate::breaker) meet. What always
 //! holds: who waits at a gate holds no place; who waits for a place holds no turn at a gate; a call that is dropped, at
 //! whatever step, gives back all it holds.
 
@@ -12,42 +12,42 @@ use parallel_llm_engine::{Code, Failure, ModelRef, RunId};
 
 use crate::breaker::{Breakers, Circuit, Token};
 use crate::classify::Scope;
+use crate::concurrency::{CallSlot, ConcurrencyLimits};
 use crate::gate::{Gates, Pass, Waiter};
-use crate::pace::{Pace, Place};
 
 /// What a call needs before it is sent.
 #[derive(Debug)]
 pub(crate) struct Admission {
-    pace: Pace,
+    limits: ConcurrencyLimits,
     gates: Arc<Gates>,
     breakers: Arc<Breakers>,
 }
 
 /// The right to make one call, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct Admitted {
     pass: Pass,
     token: Arc<Token>,
     scope: Scope,
-    _place: Option<Place>,
+    _slot: Option<CallSlot>,
 }
 
 impl Admission {
-    pub(crate) fn new(pace: Pace) -> Self {
-        Self { pace, gates: Arc::default(), breakers: Arc::default() }
+    pub(crate) fn new(limits: ConcurrencyLimits) -> Self {
+        Self { limits, gates: Arc::default(), breakers: Arc::default() }
     }
 
     /// Waits until a call of this run to this model may be sent. Fails at once where it would be in vain.
-    pub(crate) async fn turn(&self, run_id: RunId, model: &ModelRef) -> Result<Turn, Failure> {
+    pub(crate) async fn admit(&self, run_id: RunId, model: &ModelRef) -> Result<Admitted, Failure> {
         let mut waiter = Waiter::default();
         // A round more is one in which the gate closed while a place was waited for, or another became its probe.
         loop {
             self.breakers.check(model)?;
             self.gates.wait(model, &mut waiter).await?;
-            let place = self.pace.place(run_id, &model.provider).await;
+            let slot = self.limits.acquire(run_id, &model.provider).await;
             let Some(pass) = self.gates.enter(model) else { continue };
             let token = Arc::new(self.breakers.enter(model)?);
-            return Ok(Turn { pass, token, scope: Scope::default(), _place: place });
+            return Ok(Admitted { pass, token, scope: Scope::default(), _slot: slot });
         }
     }
 
@@ -57,10 +57,10 @@ impl Admission {
     }
 }
 
-impl Turn {
+impl Admitted {
     /// The provider has taken the request and begun a reply.
-    pub(crate) fn began(&mut self) {
-        self.pass.began();
+    pub(crate) fn reply_began(&mut self) {
+        self.pass.reply_began();
     }
 
     /// The provider has refused the request; if it was for a limit, one of this scope.
@@ -75,7 +75,7 @@ impl Turn {
     }
 
     /// A part of the reply, or how it failed.
-    pub(crate) fn hear(&mut self, part: &Result<ReplyPart, Failure>) {
+    pub(crate) fn record(&mut self, part: &Result<ReplyPart, Failure>) {
         match part {
             Ok(ReplyPart::Text(_) | ReplyPart::Reasoning) => self.token.succeeded(),
             Ok(_) => {}
@@ -102,11 +102,11 @@ mod tests {
     }
 
     /// So many calls that fail together open a circuit.
-    const WAVE: usize = 10;
+    const BATCH: usize = 10;
 
     /// A key with so many places.
     fn admission(calls_max: usize) -> Admission {
-        Admission::new(Pace::new([(ProviderId("openrouter".to_owned()), calls_max)], 2 * WAVE))
+        Admission::new(ConcurrencyLimits::new([(ProviderId("openrouter".to_owned()), calls_max)], 2 * BATCH))
     }
 
     fn failed(code: Code) -> Result<ReplyPart, Failure> {
@@ -116,13 +116,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_waits_at_a_gate_holds_no_place() {
         let admission = admission(1);
-        admission.turn(RUN, &model("a")).await.unwrap().hear(&failed(Code::RateLimited));
+        admission.admit(RUN, &model("a")).await.unwrap().record(&failed(Code::RateLimited));
         let a = model("a");
-        let mut waiting = std::pin::pin!(admission.turn(RUN, &a));
+        let mut waiting = std::pin::pin!(admission.admit(RUN, &a));
         assert!((&mut waiting).now_or_never().is_none());
-        let other = admission.turn(RUN, &model("b")).now_or_never().expect("the only place is free");
+        let other = admission.admit(RUN, &model("b")).now_or_never().expect("the only slot is free");
         tokio::time::advance(Duration::from_secs(2)).await;
-        assert!((&mut waiting).now_or_never().is_none(), "now it waits for the place");
+        assert!((&mut waiting).now_or_never().is_none(), "now it waits for the slot");
         drop(other);
         assert!(waiting.now_or_never().is_some());
     }
@@ -130,14 +130,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_waits_for_a_place_sees_a_gate_that_closes_meanwhile() {
         let admission = admission(1);
-        let mut first = admission.turn(RUN, &model("a")).await.unwrap();
+        let mut first = admission.admit(RUN, &model("a")).await.unwrap();
         let a = model("a");
-        let mut waiting = std::pin::pin!(admission.turn(RUN, &a));
+        let mut waiting = std::pin::pin!(admission.admit(RUN, &a));
         assert!((&mut waiting).now_or_never().is_none());
-        first.hear(&failed(Code::RateLimited));
+        first.record(&failed(Code::RateLimited));
         drop(first);
         assert!((&mut waiting).now_or_never().is_none());
-        assert!(admission.turn(RUN, &model("b")).now_or_never().is_some(), "the place was given back");
+        assert!(admission.admit(RUN, &model("b")).now_or_never().is_some(), "the slot was given back");
         let start = Instant::now();
         assert!(waiting.await.is_ok());
         assert_eq!(start.elapsed(), Duration::from_secs(1));
@@ -145,43 +145,43 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_waits_sees_a_circuit_that_opens_meanwhile() {
-        let admission = admission(WAVE);
-        let mut turns = Vec::new();
-        for _ in 0..WAVE {
-            turns.push(admission.turn(RUN, &model("a")).await.unwrap());
+        let admission = admission(BATCH);
+        let mut admitted = Vec::new();
+        for _ in 0..BATCH {
+            admitted.push(admission.admit(RUN, &model("a")).await.unwrap());
         }
         let a = model("a");
-        let mut waiting = std::pin::pin!(admission.turn(RUN, &a));
+        let mut waiting = std::pin::pin!(admission.admit(RUN, &a));
         assert!((&mut waiting).now_or_never().is_none());
-        for turn in &mut turns {
-            turn.hear(&failed(Code::Upstream));
+        for call in &mut admitted {
+            call.record(&failed(Code::Upstream));
         }
-        drop(turns);
+        drop(admitted);
         assert_eq!(waiting.await.unwrap_err().code, Code::CircuitOpen);
         assert_eq!(admission.circuits().len(), 1);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_probe_that_finds_the_circuit_open_leaves_the_gate_to_the_next() {
-        let admission = admission(2 * WAVE);
-        let mut turns = Vec::new();
-        for _ in 0..=WAVE {
-            turns.push(admission.turn(RUN, &model("a")).await.unwrap());
+        let admission = admission(2 * BATCH);
+        let mut admitted = Vec::new();
+        for _ in 0..=BATCH {
+            admitted.push(admission.admit(RUN, &model("a")).await.unwrap());
         }
-        turns.pop().unwrap().hear(&failed(Code::RateLimited));
-        for turn in &mut turns {
-            turn.hear(&failed(Code::Upstream));
+        admitted.pop().unwrap().record(&failed(Code::RateLimited));
+        for call in &mut admitted {
+            call.record(&failed(Code::Upstream));
         }
         tokio::time::advance(Duration::from_secs(2)).await;
-        assert_eq!(admission.turn(RUN, &model("a")).await.unwrap_err().code, Code::CircuitOpen);
+        assert_eq!(admission.admit(RUN, &model("a")).await.unwrap_err().code, Code::CircuitOpen);
         tokio::time::advance(Duration::from_secs(30)).await;
-        let probe = admission.turn(RUN, &model("a")).await.unwrap();
+        let probe = admission.admit(RUN, &model("a")).await.unwrap();
         assert_eq!(
-            admission.turn(RUN, &model("a")).await.unwrap_err().code,
+            admission.admit(RUN, &model("a")).await.unwrap_err().code,
             Code::CircuitOpen,
             "it is half open"
         );
         drop(probe);
-        assert!(admission.turn(RUN, &model("a")).await.is_ok());
+        assert!(admission.admit(RUN, &model("a")).await.is_ok());
     }
 }

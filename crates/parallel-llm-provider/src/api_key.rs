@@ -32,9 +32,9 @@ impl ApiKey {
     }
 
     /// The header that carries the key, its value marked so that nothing prints or compresses it.
-    pub fn header(&self, place: KeyHeader) -> (HeaderName, HeaderValue) {
+    pub fn header(&self, kind: KeyHeader) -> (HeaderName, HeaderValue) {
         let key = self.0.expose_secret();
-        let (name, value) = match place {
+        let (name, value) = match kind {
             KeyHeader::Bearer => (header::AUTHORIZATION, SecretString::from(format!("Bearer {key}"))),
             KeyHeader::Bare(name) => (HeaderName::from_static(name), self.0.clone()),
         };

@@ -46,7 +46,7 @@ const BREAKERS_MAX: usize = 1024;
 /// Characters of the last failure that are repeated.
 const LAST_CHARS_MAX: usize = 160;
 /// What counts as a failure.
-const FAULTS: [Code; 4] = [Code::Upstream, Code::Connection, Code::Timeout, Code::Protocol];
+const COUNTED_FAILURES: [Code; 4] = [Code::Upstream, Code::Connection, Code::Timeout, Code::Protocol];
 
 /// The state of a circuit that is not closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub enum CircuitState {
 /// The circuits of all models.
 #[derive(Debug, Default)]
 pub(crate) struct Breakers {
-    book: Mutex<BreakerBook>,
+    table: Mutex<BreakerTable>,
 }
 
 /// One call that was let in, and the duty to tell what became of it. Dropping it untold leaves the probe to the next.
@@ -85,65 +85,70 @@ pub(crate) struct Token {
     model: ModelRef,
     /// Its place among all calls that were let in, from 1.
     number: u64,
-    is_told: AtomicBool,
+    is_recorded: AtomicBool,
 }
 
 impl Breakers {
     /// Fails where the model is not asked now.
     pub(crate) fn check(&self, model: &ModelRef) -> Result<(), Failure> {
-        let (book, now) = (self.book(), Instant::now());
-        let Some(breaker) = book.breakers.get(model) else { return Ok(()) };
+        let (table, now) = (self.lock(), Instant::now());
+        let Some(breaker) = table.breakers.get(model) else { return Ok(()) };
         breaker.verdict(now).map(|_| ()).map_err(|wait| breaker.refusal(model, wait))
     }
 
     /// Lets a call in, as the probe where the time for one has come.
     pub(crate) fn enter(self: &Arc<Self>, model: &ModelRef) -> Result<Token, Failure> {
-        let (mut book, now) = (self.book(), Instant::now());
-        let number = book.calls + 1;
-        if let Some(breaker) = book.breakers.get_mut(model)
+        let (mut table, now) = (self.lock(), Instant::now());
+        let number = table.calls + 1;
+        if let Some(breaker) = table.breakers.get_mut(model)
             && breaker.verdict(now).map_err(|wait| breaker.refusal(model, wait))?
         {
             breaker.phase = Phase::Probed { by: number, until: now + OPEN_FOR };
         }
-        book.calls = number;
-        Ok(Token { breakers: Arc::clone(self), model: model.clone(), number, is_told: AtomicBool::default() })
+        table.calls = number;
+        Ok(Token {
+            breakers: Arc::clone(self),
+            model: model.clone(),
+            number,
+            is_recorded: AtomicBool::default(),
+        })
     }
 
     /// The circuits that are not closed, by model.
     pub(crate) fn circuits(&self) -> Vec<Circuit> {
-        let (book, now) = (self.book(), Instant::now());
-        book.breakers.iter().filter_map(|(model, breaker)| breaker.circuit(model, now)).collect()
+        let (table, now) = (self.lock(), Instant::now());
+        table.breakers.iter().filter_map(|(model, breaker)| breaker.circuit(model, now)).collect()
     }
 
-    fn book(&self) -> MutexGuard<'_, BreakerBook> {
-        self.book.lock()
+    fn lock(&self) -> MutexGuard<'_, BreakerTable> {
+        self.table.lock()
     }
 }
 
 impl Token {
     /// The model has begun to answer.
     pub(crate) fn succeeded(&self) {
-        self.tell(None);
+        self.record(None);
     }
 
     /// The call has failed; whether that counts is decided here.
     pub(crate) fn failed(&self, failure: &Failure) {
-        if FAULTS.contains(&failure.code) && !failure.unsent {
-            self.tell(Some(&failure.message));
+        if COUNTED_FAILURES.contains(&failure.code) && !failure.unsent {
+            self.record(Some(&failure.message));
         }
     }
 
-    fn tell(&self, fault: Option<&str>) {
-        if !self.is_told.swap(true, Ordering::Relaxed) {
-            self.breakers.book().tell(&self.model, self.number, fault, Instant::now());
+    fn record(&self, error: Option<&str>) {
+        if !self.is_recorded.swap(true, Ordering::Relaxed) {
+            self.breakers.lock().record(&self.model, self.number, error, Instant::now());
         }
     }
 }
 
 impl Drop for Token {
     fn drop(&mut self) {
-        if !*self.is_told.get_mut()
-            && let Some(breaker) = self.breakers.book().breakers.get_mut(&self.model)
+        if !*self.is_recorded.get_mut()
+            && let Some(breaker) = self.breakers.lock().breakers.get_mut(&self.model)
             && matches!(breaker.phase, Phase::Probed { by, .. } if by == self.number)
         {
             breaker.phase = Phase::Open { until: Instant::now() };
@@ -153,22 +158,22 @@ impl Drop for Token {
 
 /// What is known of all models.
 #[derive(Debug, Default)]
-struct BreakerBook {
+struct BreakerTable {
     breakers: BTreeMap<ModelRef, Breaker>,
     /// How many calls have been let in.
     calls: u64,
 }
 
-impl BreakerBook {
+impl BreakerTable {
     /// Takes in what became of the call of this number: a fault, or none.
-    fn tell(&mut self, model: &ModelRef, number: u64, fault: Option<&str>, now: Instant) {
+    fn record(&mut self, model: &ModelRef, number: u64, error: Option<&str>, now: Instant) {
         if !self.breakers.contains_key(model) {
             self.make_room();
             self.breakers.insert(model.clone(), Breaker::default());
         }
         let breaker = self.breakers.get_mut(model).expect("it was made above");
         if number > breaker.changed_after {
-            breaker.tell(Told { number, newest: self.calls, at: now }, fault);
+            breaker.record(CallReport { number, newest: self.calls, at: now }, error);
         }
     }
 
@@ -177,7 +182,7 @@ impl BreakerBook {
         if self.breakers.len() < BREAKERS_MAX {
             return;
         }
-        let age = |breaker: &Breaker| (breaker.phase != Phase::Closed, breaker.heard_at);
+        let age = |breaker: &Breaker| (breaker.phase != Phase::Closed, breaker.last_report_at);
         let oldest = self.breakers.iter().min_by_key(|(_, breaker)| age(breaker));
         if let Some(model) = oldest.map(|(model, _)| model.clone()) {
             self.breakers.remove(&model);
@@ -200,7 +205,7 @@ struct Breaker {
     /// The failures that opened the circuit.
     failures: usize,
     last: String,
-    heard_at: Option<Instant>,
+    last_report_at: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -221,7 +226,7 @@ enum Phase {
 
 /// Which call has told something, and when.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct CallReport {
     number: u64,
     /// The newest call that had been let in by then.
     newest: u64,
@@ -240,35 +245,36 @@ impl Breaker {
     }
 
     /// Counts a call, which may open or close the circuit.
-    fn tell(&mut self, told: Told, fault: Option<&str>) {
-        self.heard_at = Some(told.at);
-        if let Some(words) = fault {
-            self.last = words.chars().take(LAST_CHARS_MAX).collect();
+    fn record(&mut self, report: CallReport, error: Option<&str>) {
+        self.last_report_at = Some(report.at);
+        if let Some(message) = error {
+            self.last = message.chars().take(LAST_CHARS_MAX).collect();
         }
         if self.phase == Phase::Closed {
-            self.count(told, fault.is_some());
-            if fault.is_none() || !self.is_failing() {
+            self.count(report, error.is_some());
+            if error.is_none() || !self.is_failing() {
                 return;
             }
-            self.failures = self.failures_seen().max(self.streak);
+            self.failures = self.failures_in_window().max(self.streak);
         } else {
-            self.failures += usize::from(fault.is_some());
+            self.failures += usize::from(error.is_some());
         }
-        self.phase = if fault.is_some() { Phase::Open { until: told.at + OPEN_FOR } } else { Phase::Closed };
-        self.changed_after = told.newest;
+        self.phase =
+            if error.is_some() { Phase::Open { until: report.at + OPEN_FOR } } else { Phase::Closed };
+        self.changed_after = report.newest;
         self.streak = 0;
         self.calls.clear();
     }
 
-    fn count(&mut self, told: Told, failed: bool) {
+    fn count(&mut self, report: CallReport, failed: bool) {
         if !failed {
             self.streak = 0;
-        } else if told.number > self.grown_after {
+        } else if report.number > self.grown_after {
             self.streak += 1;
-            self.grown_after = told.newest;
+            self.grown_after = report.newest;
         }
-        self.calls.push_back((told.at, failed));
-        let is_old = |(at, _): &(Instant, bool)| told.at - *at > WINDOW;
+        self.calls.push_back((report.at, failed));
+        let is_old = |(at, _): &(Instant, bool)| report.at - *at > WINDOW;
         while self.calls.len() > WINDOW_CALLS_MAX || self.calls.front().is_some_and(is_old) {
             self.calls.pop_front();
         }
@@ -277,11 +283,11 @@ impl Breaker {
     /// Whether it went on failing, or half of enough calls did.
     fn is_failing(&self) -> bool {
         let are_enough = self.calls.len() >= WINDOW_CALLS_MIN;
-        self.streak >= STREAK_MAX || (are_enough && 2 * self.failures_seen() >= self.calls.len())
+        self.streak >= STREAK_MAX || (are_enough && 2 * self.failures_in_window() >= self.calls.len())
     }
 
     /// The failures among the calls that are looked at.
-    fn failures_seen(&self) -> usize {
+    fn failures_in_window(&self) -> usize {
         self.calls.iter().filter(|(_, failed)| *failed).count()
     }
 

@@ -105,7 +105,12 @@ const TABLE: &[Row] = &[
 ];
 
 /// The failure that an answer with an error status is.
-pub(crate) fn answered(origin: &Origin, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
+pub(crate) fn error_response(
+    origin: &Origin,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Failure {
     if status.is_redirection() {
         return redirected(origin, status, headers);
     }
@@ -113,8 +118,8 @@ pub(crate) fn answered(origin: &Origin, status: StatusCode, headers: &HeaderMap,
     let verb = format!("answered {}", status.as_u16());
     // Kinds are told by known forms alone: an excerpt is for people, and no phrase of it decides anything.
     let excerpt = if error.is_moderation() { None } else { excerpt(origin, body) };
-    let said = Said { origin, verb, status: status.as_u16(), headers, error, excerpt };
-    failure(&said).with_status(status.as_u16())
+    let answer = ErrorAnswer { origin, verb, status: status.as_u16(), headers, error, excerpt };
+    failure(&answer).with_status(status.as_u16())
 }
 
 /// Whom the limit is about that an answer of status 429 tells of.
@@ -125,16 +130,16 @@ pub(crate) fn scope(body: &[u8]) -> Scope {
 }
 
 /// The failure that an error inside a reply of status 200 is.
-pub(crate) fn reported(origin: &Origin, error: ErrorBody) -> Failure {
+pub(crate) fn error_in_reply(origin: &Origin, error: ErrorBody) -> Failure {
     let status = reported_status(&error);
     let verb = format!("reported {}", error.code().unwrap_or_else(|| "an error".to_owned()));
     let excerpt =
         if error.is_moderation() { None } else { excerpt(origin, error.value().to_string().as_bytes()) };
-    failure(&Said { origin, verb, status, headers: &HeaderMap::new(), error, excerpt })
+    failure(&ErrorAnswer { origin, verb, status, headers: &HeaderMap::new(), error, excerpt })
 }
 
 /// The failure that a body is which is no API's answer. Of a page only that it is one: markup tells people nothing.
-pub(crate) fn no_api(origin: &Origin, body: &[u8]) -> Failure {
+pub(crate) fn not_an_api_reply(origin: &Origin, body: &[u8]) -> Failure {
     let is_page = body.trim_ascii_start().starts_with(b"<");
     let excerpt = if is_page { Some("a web page".to_owned()) } else { excerpt(origin, body) };
     let excerpt = excerpt.unwrap_or_else(|| "nothing that can be shown".to_owned());
@@ -170,7 +175,7 @@ fn excerpt(origin: &Origin, body: &[u8]) -> Option<String> {
 }
 
 /// An error with all that came with it.
-struct Said<'a> {
+struct ErrorAnswer<'a> {
     origin: &'a Origin,
     verb: String,
     status: u16,
@@ -180,24 +185,25 @@ struct Said<'a> {
     excerpt: Option<String>,
 }
 
-fn failure(said: &Said<'_>) -> Failure {
-    let error = &said.error;
-    let row = TABLE.iter().find(|Row(from, to, when, _)| (*from..=*to).contains(&said.status) && when(error));
+fn failure(answer: &ErrorAnswer<'_>) -> Failure {
+    let error = &answer.error;
+    let row =
+        TABLE.iter().find(|Row(from, to, when, _)| (*from..=*to).contains(&answer.status) && when(error));
     let code = row.map_or(Code::Upstream, |Row(.., code)| *code);
-    let mut failure = Failure::new(code, said.origin.scrubber.scrub(&message(said)));
+    let mut failure = Failure::new(code, answer.origin.scrubber.scrub(&message(answer)));
     match code {
-        Code::RateLimited => failure = rate_limited(failure, said),
-        Code::BadRequest => failure.rejected_field = rejected_field(error, &said.origin.optional_fields),
+        Code::RateLimited => failure = rate_limited(failure, answer),
+        Code::BadRequest => failure.rejected_field = rejected_field(error, &answer.origin.optional_fields),
         Code::Forbidden if is_policy(error) => {
             failure = failure.with_next(Advice::ChangePrivacySettings);
         }
         _ => {}
     }
     if failure.retryable && failure.retry_after_ms.is_none() {
-        let wait = retry_after::wait(said.headers, Some(error.value()), said.origin.now);
+        let wait = retry_after::wait(answer.headers, Some(error.value()), answer.origin.now);
         failure = failure.with_retry_after(wait);
         if let (Code::RateLimited, Some(wait)) = (code, wait) {
-            let until = httpdate::fmt_http_date(said.origin.now + wait);
+            let until = httpdate::fmt_http_date(answer.origin.now + wait);
             failure = failure.with_next([Next::WaitUntil(until.into()), Next::Do(Advice::AskAnotherModel)]);
         }
     }
@@ -205,24 +211,24 @@ fn failure(said: &Said<'_>) -> Failure {
 }
 
 /// Provider, upstream, status, and the provider's own words.
-fn message(said: &Said<'_>) -> String {
-    let error = &said.error;
-    let provider = &said.origin.provider;
+fn message(answer: &ErrorAnswer<'_>) -> String {
+    let error = &answer.error;
+    let provider = &answer.origin.provider;
     let upstream = error.provider_name().map(|name| format!(" ({name})")).unwrap_or_default();
     // OpenRouter's general sentence says less than what it passes on.
     let general = error.message().is_none_or(|message| message == "Provider returned error");
     let passed_on = if general && !error.is_moderation() { error.upstream_words() } else { None };
-    match passed_on.as_deref().or(error.message()).or(said.excerpt.as_deref()) {
-        Some(words) => format!("{provider}{upstream} {}: {words}", said.verb),
-        None => format!("{provider}{upstream} {}", said.verb),
+    match passed_on.as_deref().or(error.message()).or(answer.excerpt.as_deref()) {
+        Some(words) => format!("{provider}{upstream} {}: {words}", answer.verb),
+        None => format!("{provider}{upstream} {}", answer.verb),
     }
 }
 
 /// A cap on free models per day is not waited for; the failure says when it ends.
-fn rate_limited(failure: Failure, said: &Said<'_>) -> Failure {
-    let error = &said.error;
-    let now = said.origin.now;
-    let hint = retry_after::wait(said.headers, Some(error.value()), now);
+fn rate_limited(failure: Failure, answer: &ErrorAnswer<'_>) -> Failure {
+    let error = &answer.error;
+    let now = answer.origin.now;
+    let hint = retry_after::wait(answer.headers, Some(error.value()), now);
     // A limit that is counted over the last day's hours may be free again in seconds.
     if !is_daily(error) || hint.is_some_and(|hint| hint <= SOON) {
         return failure;
@@ -230,7 +236,7 @@ fn rate_limited(failure: Failure, said: &Said<'_>) -> Failure {
     let failure = failure.with_retryable(false);
     // OpenRouter counts afresh at midnight UTC; of the others only a reset they name is known.
     let midnight = || error.says(&["free-models-per-day"]).then(|| next_midnight(now));
-    let Some(reset) = retry_after::reset(said.headers, Some(error.value()), now).or_else(midnight) else {
+    let Some(reset) = retry_after::reset(answer.headers, Some(error.value()), now).or_else(midnight) else {
         return failure.with_next([Next::Do(Advice::WaitForLimit), Next::Do(Advice::AskAnotherModel)]);
     };
     let next = [Next::WaitUntil(httpdate::fmt_http_date(reset).into()), Next::Do(Advice::AskPaidModel)];
@@ -438,7 +444,7 @@ fn rejected_field(error: &ErrorBody, sent: &[&'static str]) -> Option<String> {
     }
     let upstream = error.upstream_words();
     let texts = error.message().into_iter().chain(upstream.as_deref());
-    texts.flat_map(mentioned).find_map(ours)
+    texts.flat_map(field_like_words).find_map(ours)
 }
 
 /// The names of the output cap.
@@ -465,7 +471,7 @@ fn says_any_of(error: &ErrorBody, phrases: &[&str]) -> bool {
 }
 
 /// The words of a sentence that may be names of fields. `usage` is a word of its own, so it counts only in quotes.
-fn mentioned(text: &str) -> impl Iterator<Item = &str> {
+fn field_like_words(text: &str) -> impl Iterator<Item = &str> {
     let is_quoted = ["`usage`", "'usage'", "\"usage\""].iter().any(|name| text.contains(name));
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     words.filter(move |word| is_quoted || *word != "usage")

@@ -2,7 +2,7 @@
 //!
 //! It decides little itself: a [codec](crate::codec) writes the request, [`crate::reply`] reads the answer,
 //! [`crate::classify`] and [`crate::transport`] name what went wrong, and every failure and every name that
-//! leaves passes the [scrubber](crate::scrubber) once, in [`Shared::outgoing`].
+//! leaves passes the [scrubber](crate::scrubber) once, in [`Shared::cleaned`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,15 +21,15 @@ use secrecy::SecretString;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
-use crate::admission::{Admission, Turn};
+use crate::admission::{Admission, Admitted};
 use crate::api_key::ApiKey;
 use crate::breaker::Circuit;
 use crate::classify::{self, Origin, Scope};
 use crate::codec::Address;
+use crate::concurrency::ConcurrencyLimits;
 use crate::credit::Credit;
 use crate::endpoint::Endpoint;
 use crate::http::Http;
-use crate::pace::Pace;
 use crate::reply::{Parts, Reply};
 use crate::scrubber::Scrubber;
 use crate::{charge, codec, date, http as pooled, models, transport};
@@ -124,7 +124,7 @@ impl Provider {
             let calls_max = endpoint.calls_max().unwrap_or(config.calls_per_key_max);
             (endpoint.id().clone(), calls_max)
         });
-        let pace = Pace::new(bounds, config.calls_max);
+        let limits = ConcurrencyLimits::new(bounds, config.calls_max);
         let scrubber = Scrubber::new(config.endpoints.iter().flat_map(secrets));
         let endpoints =
             config.endpoints.into_iter().map(|endpoint| (endpoint.id().clone(), Arc::new(endpoint)));
@@ -133,7 +133,7 @@ impl Provider {
             unusable: config.unusable,
             app_headers,
             http: Http::new(config.connect_timeout_ms, config.certificates),
-            admission: Admission::new(pace),
+            admission: Admission::new(limits),
             scrubber,
             lingering: Arc::new(Semaphore::new(LINGERING_MAX)),
             tasks: TaskTracker::new(),
@@ -171,7 +171,8 @@ impl Provider {
             let message = format!("{provider} gave no answer within {} s", TIME_WAIT.as_secs());
             Failure::new(Code::Timeout, message).with_next(Advice::CheckNetwork)
         })?;
-        let response = answered.map_err(|error| shared.scrubber.clean(shared.failed(endpoint, &error)))?;
+        let response =
+            answered.map_err(|error| shared.scrubber.clean(shared.transport_failure(endpoint, &error)))?;
         Ok(date::read(response.headers()))
     }
 
@@ -210,13 +211,14 @@ impl Caller for Provider {
             endpoint.dialect().check_inputs(endpoint.id(), &call.messages)?;
             check_privacy(&endpoint, &call)?;
             let key = shared.key(&endpoint).await?;
-            let turn = shared.admission.turn(call.run_id, &call.model).await;
+            let admitted = shared.admission.admit(call.run_id, &call.model).await;
             // A failure may repeat what an earlier one quoted.
-            let turn = turn.map_err(|failure| shared.scrubber.clean(failure))?;
-            let too_slow = turn.too_slow();
+            let admitted = admitted.map_err(|failure| shared.scrubber.clean(failure))?;
+            let too_slow = admitted.too_slow();
             let stops_billing = endpoint.dialect().billing.stops(&call.model.model, endpoint.is_loopback());
-            let stage = Stage::Unsent(call, key);
-            let exchange = Exchange { shared, endpoint, turn: Some(turn), stage, parts: Parts::new() };
+            let state = ExchangeState::Unsent(call, key);
+            let exchange =
+                Exchange { shared, endpoint, admitted: Some(admitted), state, parts: Parts::new() };
             Ok(Permit::new(move || exchange.stream().with_on_timeout(too_slow))
                 .with_stops_billing(stops_billing))
         }
@@ -230,7 +232,7 @@ impl Caller for Provider {
     ) -> BoxFuture<'static, Result<Option<Charge>, Failure>> {
         let (shared, provider) = (Arc::clone(&self.shared), model.provider.clone());
         let generation_id = generation_id.to_owned();
-        async move { shared.charge(&provider, &generation_id).await }.boxed()
+        async move { shared.fetch_charge(&provider, &generation_id).await }.boxed()
     }
 }
 
@@ -245,7 +247,7 @@ impl Shared {
         })
     }
 
-    fn failed(&self, endpoint: &Endpoint, error: &reqwest::Error) -> Failure {
+    fn transport_failure(&self, endpoint: &Endpoint, error: &reqwest::Error) -> Failure {
         transport::failure(endpoint, self.http.connect_timeout_ms(), error)
     }
 
@@ -290,7 +292,7 @@ impl Shared {
     }
 
     /// Sends the request of a call and waits for the headers of its reply.
-    async fn sent(
+    async fn send_request(
         &self,
         endpoint: &Endpoint,
         call: &Call,
@@ -304,7 +306,7 @@ impl Shared {
         let body = Bytes::from(codec.body(call, endpoint.dialect()));
         let request =
             client.post(endpoint.url(&codec.address(&call.model.model))).headers(headers).body(body.clone());
-        let response = request.send().await.map_err(|error| self.failed(endpoint, &error))?;
+        let response = request.send().await.map_err(|error| self.transport_failure(endpoint, &error))?;
         if !response.status().is_success() {
             let optional_fields = codec::sent_fields(codec, &body);
             return Err(refusal(Origin { optional_fields, ..self.origin(endpoint) }, response).await);
@@ -326,7 +328,11 @@ impl Shared {
     }
 
     /// What a call cost, where its provider keeps an account of it that can be asked for.
-    async fn charge(&self, provider: &ProviderId, generation_id: &str) -> Result<Option<Charge>, Failure> {
+    async fn fetch_charge(
+        &self,
+        provider: &ProviderId,
+        generation_id: &str,
+    ) -> Result<Option<Charge>, Failure> {
         let endpoint = self.endpoint(provider)?;
         if !endpoint.dialect().routes || generation_id.is_empty() {
             return Ok(None);
@@ -354,16 +360,16 @@ impl Shared {
         headers: HeaderMap,
     ) -> Result<Vec<u8>, Failure> {
         let Document { address, wait, .. } = document;
-        let got = tokio::time::timeout(*wait, self.got(endpoint, document, headers)).await;
-        let got = got.unwrap_or_else(|_| {
+        let result = tokio::time::timeout(*wait, self.get_untimed(endpoint, document, headers)).await;
+        let result = result.unwrap_or_else(|_| {
             let (provider, limit) = (endpoint.id(), wait.as_millis());
             let message = format!("{provider} gave no `{address}` within {limit} ms");
             Err(Failure::new(Code::Timeout, message).with_next(Advice::CheckNetwork))
         });
-        got.map_err(|failure| self.scrubber.clean(failure))
+        result.map_err(|failure| self.scrubber.clean(failure))
     }
 
-    async fn got(
+    async fn get_untimed(
         &self,
         endpoint: &Endpoint,
         document: &Document,
@@ -371,13 +377,13 @@ impl Shared {
     ) -> Result<Vec<u8>, Failure> {
         let Document { address, bytes_max, .. } = document;
         let request = self.http.client(endpoint.base())?.get(endpoint.url(address)).headers(headers);
-        let mut response = request.send().await.map_err(|error| self.failed(endpoint, &error))?;
+        let mut response = request.send().await.map_err(|error| self.transport_failure(endpoint, &error))?;
         if !response.status().is_success() {
             return Err(refusal(self.origin(endpoint), response).await.failure);
         }
         let mut body = Vec::new();
         let whole = pooled::read(&mut response, *bytes_max, &mut body).await;
-        if !whole.map_err(|error| self.failed(endpoint, &error))? {
+        if !whole.map_err(|error| self.transport_failure(endpoint, &error))? {
             let message = format!("the `{address}` of {} is longer than {bytes_max} bytes", endpoint.id());
             return Err(Failure::new(Code::Protocol, message));
         }
@@ -385,7 +391,7 @@ impl Shared {
     }
 
     /// The one gate outward: whatever a stranger said passes here.
-    fn outgoing(&self, part: Result<ReplyPart, Failure>) -> Result<ReplyPart, Failure> {
+    fn cleaned(&self, part: Result<ReplyPart, Failure>) -> Result<ReplyPart, Failure> {
         let clean = |text: &mut Option<String>| *text = text.take().map(|text| self.scrubber.scrub(&text));
         match part {
             Err(failure) => Err(self.scrubber.clean(failure)),
@@ -412,13 +418,13 @@ impl Shared {
         if let Some(Ok(None) | Err(_)) = response.chunk().now_or_never() {
             return;
         }
-        let Ok(place) = Arc::clone(&self.lingering).try_acquire_owned() else { return };
+        let Ok(permit) = Arc::clone(&self.lingering).try_acquire_owned() else { return };
         self.tasks.spawn(async move {
             let mut rest = Vec::new();
             let read = pooled::read(&mut response, LINGER_BYTES_MAX, &mut rest);
             // Whatever comes of it, the connection is dropped: into the pool if its body has ended.
             let _ = tokio::time::timeout(LINGER, read).await;
-            drop(place);
+            drop(permit);
         });
     }
 }
@@ -454,12 +460,12 @@ struct Exchange {
     shared: Arc<Shared>,
     endpoint: Arc<Endpoint>,
     /// Held until the exchange is over.
-    turn: Option<Turn>,
-    stage: Stage,
+    admitted: Option<Admitted>,
+    state: ExchangeState,
     parts: Parts,
 }
 
-enum Stage {
+enum ExchangeState {
     Unsent(Call, Option<ApiKey>),
     Reading(Box<Reading>),
     Over,
@@ -480,39 +486,39 @@ impl Exchange {
     async fn next(mut self: Box<Self>) -> Option<(Result<ReplyPart, Failure>, Box<Self>)> {
         loop {
             if let Some(part) = self.parts.pop_front() {
-                return Some((self.shared.outgoing(part), self));
+                return Some((self.shared.cleaned(part), self));
             }
-            match std::mem::replace(&mut self.stage, Stage::Over) {
-                Stage::Unsent(call, key) => self.send(call, key).await,
-                Stage::Reading(reading) => self.read(reading).await,
-                Stage::Over => return None,
+            match std::mem::replace(&mut self.state, ExchangeState::Over) {
+                ExchangeState::Unsent(call, key) => self.send(call, key).await,
+                ExchangeState::Reading(reading) => self.read(reading).await,
+                ExchangeState::Over => return None,
             }
-            if let Some(turn) = &mut self.turn {
+            if let Some(admitted) = &mut self.admitted {
                 // All are new: the last ones had been given out.
                 for part in &self.parts {
-                    turn.hear(part);
+                    admitted.record(part);
                 }
             }
-            if matches!(self.stage, Stage::Over) {
-                self.turn = None;
+            if matches!(self.state, ExchangeState::Over) {
+                self.admitted = None;
             }
         }
     }
 
     async fn send(&mut self, call: Call, key: Option<ApiKey>) {
-        match Box::pin(self.shared.sent(&self.endpoint, &call, key)).await {
+        match Box::pin(self.shared.send_request(&self.endpoint, &call, key)).await {
             Ok((response, mut reply)) => {
                 if let Some(id) = call_id(response.headers()) {
                     reply.accept(id, &mut self.parts);
                 }
-                if let Some(turn) = &mut self.turn {
-                    turn.began();
+                if let Some(admitted) = &mut self.admitted {
+                    admitted.reply_began();
                 }
-                self.stage = Stage::Reading(Box::new(Reading { response, reply }));
+                self.state = ExchangeState::Reading(Box::new(Reading { response, reply }));
             }
             Err(Refusal { failure, scope }) => {
-                if let Some(turn) = &mut self.turn {
-                    turn.refused(scope);
+                if let Some(admitted) = &mut self.admitted {
+                    admitted.refused(scope);
                 }
                 self.parts.push_back(Err(failure));
             }
@@ -524,10 +530,12 @@ impl Exchange {
         match response.chunk().await {
             Ok(Some(bytes)) => reply.feed(&bytes, &mut self.parts),
             Ok(None) => return reply.finish(&mut self.parts),
-            Err(error) => return self.parts.push_back(Err(self.shared.failed(&self.endpoint, &error))),
+            Err(error) => {
+                return self.parts.push_back(Err(self.shared.transport_failure(&self.endpoint, &error)));
+            }
         }
         if !reply.is_over() {
-            self.stage = Stage::Reading(reading);
+            self.state = ExchangeState::Reading(reading);
         } else if matches!(self.parts.back(), Some(Ok(ReplyPart::End(_)))) {
             self.shared.linger(reading.response).await;
         }
@@ -562,7 +570,7 @@ async fn refusal(origin: Origin, mut response: Response) -> Refusal {
     let mut body = Vec::new();
     // Half a body, or none, still has a status.
     let _ = tokio::time::timeout(ERROR_WAIT, pooled::read(&mut response, ERROR_BYTES_MAX, &mut body)).await;
-    let failure = classify::answered(&origin, status, &headers, &body);
+    let failure = classify::error_response(&origin, status, &headers, &body);
     Refusal { failure, scope: classify::scope(&body) }
 }
 

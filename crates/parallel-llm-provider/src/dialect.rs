@@ -40,7 +40,7 @@ pub enum CapField {
 
 /// How a provider is asked to report usage at the end of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UsageWish {
+pub enum UsageRequest {
     /// `usage: {include: true}`, OpenRouter's own, which also reports the cost.
     Usage,
     /// `stream_options: {include_usage: true}`, OpenAI's.
@@ -104,7 +104,7 @@ pub struct Dialect {
     /// Where the output cap goes.
     pub cap_field: CapField,
     /// How usage is asked for.
-    pub usage_wish: UsageWish,
+    pub usage_request: UsageRequest,
     /// How thinking is asked for.
     pub effort_field: EffortField,
     /// The efforts it has words for; another is asked for by the nearest.
@@ -165,7 +165,7 @@ impl Dialect {
         key_header: KeyHeader::Bearer,
         key_rule: KeyRule::UnlessLoopback,
         cap_field: CapField::MaxTokens,
-        usage_wish: UsageWish::StreamOptions,
+        usage_request: UsageRequest::StreamOptions,
         effort_field: EffortField::ReasoningEffort,
         efforts: COMMON_EFFORTS,
         system_role: "system",
@@ -180,7 +180,7 @@ impl Dialect {
     pub const OPENROUTER: Self = Self {
         key_rule: KeyRule::Always,
         cap_field: CapField::MaxCompletionTokens,
-        usage_wish: UsageWish::Usage,
+        usage_request: UsageRequest::Usage,
         effort_field: EffortField::Reasoning,
         efforts: Effort::ALL,
         routes: true,
@@ -207,7 +207,7 @@ impl Dialect {
         protocol: Protocol::Messages,
         key_header: KeyHeader::Bare("x-api-key"),
         key_rule: KeyRule::Always,
-        usage_wish: UsageWish::Unasked,
+        usage_request: UsageRequest::Unasked,
         effort_field: EffortField::ThinkingAndConfig,
         efforts: ANTHROPIC_EFFORTS,
         temperature_max: 1.0,
@@ -221,7 +221,7 @@ impl Dialect {
         protocol: Protocol::Gemini,
         key_header: KeyHeader::Bare("x-goog-api-key"),
         key_rule: KeyRule::Always,
-        usage_wish: UsageWish::Unasked,
+        usage_request: UsageRequest::Unasked,
         effort_field: EffortField::ThinkingLevel,
         inputs: ALL_INPUTS,
         billing: Billing::RunsOn,
@@ -269,7 +269,7 @@ impl Dialect {
     /// Mistral answers 422 to any field it does not know, `stream_options` and an effort among them.
     pub const MISTRAL: Self = Self {
         key_rule: KeyRule::Always,
-        usage_wish: UsageWish::Unasked,
+        usage_request: UsageRequest::Unasked,
         effort_field: EffortField::Nowhere,
         temperature_max: 1.5,
         billing: Billing::RunsOn,

@@ -42,18 +42,18 @@ enum KeySource {
     /// It is known, or there is none.
     Known(Option<ApiKey>),
     /// It is fetched when it is first needed. Held while that is done, so that it is done once however many need it.
-    Fetched { fetch: KeyFetch, came: Mutex<Option<Came>> },
+    Fetched { fetch: KeyFetch, fetched: Mutex<Option<FetchedKey>> },
 }
 
 /// What came of fetching a key.
-struct Came {
+struct FetchedKey {
     at: Instant,
     key: Result<Option<ApiKey>, Failure>,
 }
 
-impl Came {
+impl FetchedKey {
     /// A key holds as long as the program runs; that there is none holds only so long.
-    fn holds(&self) -> bool {
+    fn is_current(&self) -> bool {
         matches!(self.key, Ok(Some(_))) || self.at.elapsed() < REFETCH_AFTER
     }
 }
@@ -88,7 +88,7 @@ impl Endpoint {
     /// Fetches the key when it is first needed.
     #[must_use]
     pub fn with_key_fetch(mut self, fetch: KeyFetch) -> Self {
-        self.key = KeySource::Fetched { fetch, came: Mutex::new(None) };
+        self.key = KeySource::Fetched { fetch, fetched: Mutex::new(None) };
         self
     }
 
@@ -176,13 +176,13 @@ impl Endpoint {
     pub(crate) async fn key(&self) -> Result<Option<ApiKey>, Failure> {
         let key = match &self.key {
             KeySource::Known(key) => key.clone(),
-            KeySource::Fetched { fetch, came } => {
-                let mut came = came.lock().await;
-                if let Some(came) = came.as_ref().filter(|came| came.holds()) {
-                    came.key.clone()?
+            KeySource::Fetched { fetch, fetched } => {
+                let mut fetched = fetched.lock().await;
+                if let Some(fetched) = fetched.as_ref().filter(|fetched| fetched.is_current()) {
+                    fetched.key.clone()?
                 } else {
                     let key = fetch().await;
-                    came.insert(Came { at: Instant::now(), key }).key.clone()?
+                    fetched.insert(FetchedKey { at: Instant::now(), key }).key.clone()?
                 }
             }
         };
@@ -323,12 +323,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_key_is_fetched_once_and_a_missing_one_again_after_a_while() {
-        let fetched = async |came: Result<Option<ApiKey>, Failure>| {
+        let key_after = async |fetched: Result<Option<ApiKey>, Failure>| {
             let times = Arc::new(AtomicUsize::new(0));
             let counted = Arc::clone(&times);
             let fetch: KeyFetch = Box::new(move || {
                 counted.fetch_add(1, Ordering::SeqCst);
-                std::future::ready(came.clone()).boxed()
+                std::future::ready(fetched.clone()).boxed()
             });
             let endpoint = endpoint("https://a.b/v1").unwrap().with_key_fetch(fetch);
             let codes =
@@ -338,10 +338,10 @@ mod tests {
             let _ = key(&endpoint);
             (codes, at_once, times.load(Ordering::SeqCst))
         };
-        assert_eq!(fetched(Ok(ApiKey::parse("some-key").unwrap())).await, ([Ok(()), Ok(())], 1, 1));
+        assert_eq!(key_after(Ok(ApiKey::parse("some-key").unwrap())).await, ([Ok(()), Ok(())], 1, 1));
         let missing = [Err(Code::KeyMissing), Err(Code::KeyMissing)];
-        assert_eq!(fetched(Ok(None)).await, (missing, 1, 2));
+        assert_eq!(key_after(Ok(None)).await, (missing, 1, 2));
         let failed = Failure::new(Code::KeyMissing, "the keeper is locked");
-        assert_eq!(fetched(Err(failed)).await, (missing, 1, 2));
+        assert_eq!(key_after(Err(failed)).await, (missing, 1, 2));
     }
 }

@@ -47,8 +47,9 @@ pub fn chunk(body: &[u8]) {
     for protocol in PROTOCOLS {
         let codec = codec::of(protocol);
         let origin = origin(codec);
-        let read =
-            |pieces: &[&[u8]], said_events| parts(Reply::new(origin.clone(), codec, said_events), pieces);
+        let read = |pieces: &[&[u8]], declares_events| {
+            parts(Reply::new(origin.clone(), codec, declares_events), pieces)
+        };
         check_parts(&read(&[body], false));
         let expected = read(&[body], true);
         check_parts(&expected);
@@ -66,7 +67,7 @@ pub fn error_body(message: &[u8]) {
     for protocol in PROTOCOLS {
         let origin = origin(codec::of(protocol));
         let optional_fields = origin.optional_fields.clone();
-        let failure = classify::answered(&origin, status, &headers, body);
+        let failure = classify::error_response(&origin, status, &headers, body);
         check_failure(&failure);
         assert_eq!(failure.status, Some(status.as_u16()));
         let field = failure.rejected_field.as_deref();
@@ -130,8 +131,8 @@ fn without_words(mut parts: Vec<Result<ReplyPart, Failure>>) -> Vec<Result<Reply
 
 fn check_parts(parts: &[Result<ReplyPart, Failure>]) {
     let (mut text_bytes, mut accepted) = (0, 0);
-    for (place, part) in parts.iter().enumerate() {
-        let is_last = place + 1 == parts.len();
+    for (position, part) in parts.iter().enumerate() {
+        let is_last = position + 1 == parts.len();
         let ends = match part {
             Ok(ReplyPart::Accepted { generation_id }) => {
                 accepted += 1;
@@ -189,8 +190,8 @@ fn for_cuts(bytes: &[u8], check: impl Fn(&[&[u8]])) {
     check(&[bytes]);
     check(&bytes.chunks(1).collect::<Vec<_>>());
     let step = bytes.len() / CUTS + 1;
-    for place in (bytes.len() % step..bytes.len()).step_by(step) {
-        let (one, other) = bytes.split_at(place);
+    for position in (bytes.len() % step..bytes.len()).step_by(step) {
+        let (one, other) = bytes.split_at(position);
         check(&[one, other]);
     }
 }

@@ -31,21 +31,21 @@ const USER_AGENT: &str = concat!("parallel-llm-mcp/", env!("CARGO_PKG_VERSION"))
 
 /// The ways out of this machine. Each has its pool, made when it is first used.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum Route {
     /// Plain http, which only this machine may be spoken to with: no proxy, and no certificates to load.
     Plain,
     /// TLS to this machine: no proxy.
     Local,
     /// TLS to elsewhere, through the system's proxy where there is one.
-    Outward,
+    Remote,
 }
 
-impl Way {
+impl Route {
     fn to(url: &Url) -> Self {
         match (url.scheme() == "https", is_loopback(url)) {
             (false, _) => Self::Plain,
             (true, true) => Self::Local,
-            (true, false) => Self::Outward,
+            (true, false) => Self::Remote,
         }
     }
 }
@@ -73,13 +73,13 @@ impl Http {
 
     /// The client that reaches an address.
     pub(crate) fn client(&self, url: &Url) -> Result<Client, Failure> {
-        let way = Way::to(url);
+        let route = Route::to(url);
         let mut clients = self.clients.lock();
-        let place = &mut clients[way as usize];
-        if place.is_none() {
-            *place = Some(self.build(way)?);
+        let client = &mut clients[route as usize];
+        if client.is_none() {
+            *client = Some(self.build(route)?);
         }
-        Ok(place.as_ref().expect("it was made above").clone())
+        Ok(client.as_ref().expect("it was made above").clone())
     }
 
     /// Closes the connections that are idle. A later call makes new ones.
@@ -87,16 +87,16 @@ impl Http {
         *self.clients.lock() = [None, None, None];
     }
 
-    fn build(&self, way: Way) -> Result<Client, Failure> {
-        let mut roots = match way {
-            Way::Plain => RootCertStore::empty(),
-            Way::Local | Way::Outward => roots(rustls_native_certs::load_native_certs().certs),
+    fn build(&self, route: Route) -> Result<Client, Failure> {
+        let mut roots = match route {
+            Route::Plain => RootCertStore::empty(),
+            Route::Local | Route::Remote => roots(rustls_native_certs::load_native_certs().certs),
         };
         roots.add_parsable_certificates(self.certificates.iter().cloned());
         let builder = builder(tls(roots)?, Duration::from_millis(self.connect_timeout_ms));
-        let builder = match way {
-            Way::Plain | Way::Local => builder.no_proxy(),
-            Way::Outward => builder,
+        let builder = match route {
+            Route::Plain | Route::Local => builder.no_proxy(),
+            Route::Remote => builder,
         };
         builder.build().map_err(|error| {
             Failure::new(Code::Internal, format!("the HTTP client cannot be built: {}", error.without_url()))
@@ -104,7 +104,7 @@ impl Http {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the one place where a client is made")]
+#[expect(clippy::disallowed_methods, reason = "the one client where a client is made")]
 fn builder(tls: rustls::ClientConfig, connect_timeout: Duration) -> ClientBuilder {
     let identity = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
     Client::builder()

@@ -26,7 +26,7 @@ const TEXT_BYTES_MAX: usize = 8 * 1024 * 1024;
 const WHOLE_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// The most bytes in a row that bring neither text nor reasoning. Keep-alive comments come to 3 kB a minute, so
 /// only a hostile or broken server gets here, for instance with a compressed flood.
-const BARREN_BYTES_MAX: usize = 32 * 1024 * 1024;
+const EMPTY_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// The longest refusal that is kept; it is shown as the reason of a failure.
 const REFUSAL_BYTES_MAX: usize = 4 * 1024;
 /// The longest name of a call or a model. The longest known is under 80.
@@ -39,14 +39,14 @@ pub(crate) type Parts = VecDeque<Result<ReplyPart, Failure>>;
 #[derive(Debug)]
 pub(crate) struct Reply {
     shape: Shape,
-    heard: Heard,
+    state: ReplyState,
 }
 
 /// What a body turned out to be.
 #[derive(Debug)]
 enum Shape {
     /// Nothing but white space so far. The header says whether it should be events.
-    Unknown { said_events: bool },
+    Unknown { declares_events: bool },
     /// Server-sent events.
     Events(Decoder),
     /// One JSON value, kept until it is whole.
@@ -54,32 +54,32 @@ enum Shape {
 }
 
 impl Reply {
-    /// A reply whose headers have come. `said_events` is what they say about the body.
-    pub(crate) fn new(origin: Origin, codec: &'static dyn Codec, said_events: bool) -> Self {
-        Self { shape: Shape::Unknown { said_events }, heard: Heard::new(origin, codec) }
+    /// A reply whose headers have come. `declares_events` is what they say about the body.
+    pub(crate) fn new(origin: Origin, codec: &'static dyn Codec, declares_events: bool) -> Self {
+        Self { shape: Shape::Unknown { declares_events }, state: ReplyState::new(origin, codec) }
     }
 
     /// Takes the provider's name for the call, where the headers have it.
     pub(crate) fn accept(&mut self, generation_id: &str, parts: &mut Parts) {
-        self.heard.accept(generation_id, parts);
+        self.state.accept(generation_id, parts);
     }
 
     /// Whether the reply has ended or failed.
     pub(crate) const fn is_over(&self) -> bool {
-        self.heard.over
+        self.state.over
     }
 
     /// Takes the next bytes.
     pub(crate) fn feed(&mut self, bytes: &[u8], parts: &mut Parts) {
         let before = parts.len();
-        self.heard.barren_bytes += bytes.len();
+        self.state.empty_bytes += bytes.len();
         self.read(bytes, parts);
         if self.is_over() {
             return;
         }
-        if self.heard.barren_bytes > BARREN_BYTES_MAX {
-            let message = format!("{BARREN_BYTES_MAX} bytes came without text or reasoning");
-            self.heard.fail(Failure::new(Code::Protocol, self.heard.by(&message)), parts);
+        if self.state.empty_bytes > EMPTY_BYTES_MAX {
+            let message = format!("{EMPTY_BYTES_MAX} bytes came without text or reasoning");
+            self.state.fail(Failure::new(Code::Protocol, self.state.by(&message)), parts);
         } else if parts.len() == before {
             parts.push_back(Ok(ReplyPart::Alive));
         }
@@ -91,34 +91,34 @@ impl Reply {
             return;
         }
         match &self.shape {
-            Shape::Whole(body) => self.heard.whole(body, parts),
-            Shape::Events(_) if self.heard.may_end() => self.heard.end(parts),
+            Shape::Whole(body) => self.state.whole(body, parts),
+            Shape::Events(_) if self.state.may_end() => self.state.end(parts),
             _ => {
-                let failure = self.heard.stopped();
-                self.heard.fail(failure, parts);
+                let failure = self.state.cut_off();
+                self.state.fail(failure, parts);
             }
         }
     }
 
     fn read(&mut self, mut bytes: &[u8], parts: &mut Parts) {
-        if let Shape::Unknown { said_events } = self.shape {
+        if let Shape::Unknown { declares_events } = self.shape {
             bytes = without_padding(bytes);
-            match shape_of(bytes, said_events) {
+            match shape_of(bytes, declares_events) {
                 Some(shape) => self.shape = shape,
                 None if bytes.is_empty() => return,
-                None => return self.heard.fail(classify::no_api(&self.heard.origin, bytes), parts),
+                None => return self.state.fail(classify::not_an_api_reply(&self.state.origin, bytes), parts),
             }
         }
         match &mut self.shape {
-            Shape::Events(decoder) => self.heard.events(decoder, bytes, parts),
+            Shape::Events(decoder) => self.state.events(decoder, bytes, parts),
             Shape::Whole(body) if body.len() + bytes.len() > WHOLE_BYTES_MAX => {
-                let message = self.heard.by(&format!("the reply is longer than {WHOLE_BYTES_MAX} bytes"));
-                self.heard.fail(Failure::new(Code::AnswerTooLarge, message), parts);
+                let message = self.state.by(&format!("the reply is longer than {WHOLE_BYTES_MAX} bytes"));
+                self.state.fail(Failure::new(Code::AnswerTooLarge, message), parts);
             }
             Shape::Whole(body) => {
                 body.extend_from_slice(bytes);
                 // A whole completion brings nothing before its end; its own bound is above.
-                self.heard.barren_bytes = 0;
+                self.state.empty_bytes = 0;
             }
             Shape::Unknown { .. } => {}
         }
@@ -134,24 +134,24 @@ fn without_padding(bytes: &[u8]) -> &[u8] {
 
 /// The shape that begins with these bytes; `None` for none that an API has. A header may lie about JSON and
 /// about pages, but events begin with a field's name or a colon.
-fn shape_of(bytes: &[u8], said_events: bool) -> Option<Shape> {
+fn shape_of(bytes: &[u8], declares_events: bool) -> Option<Shape> {
     match bytes.first()? {
         b'{' | b'[' => Some(Shape::Whole(Vec::new())),
         b'<' => None,
         b':' | b'd' | b'e' | b'i' | b'r' => Some(Shape::Events(Decoder::default())),
-        _ => said_events.then(|| Shape::Events(Decoder::default())),
+        _ => declares_events.then(|| Shape::Events(Decoder::default())),
     }
 }
 
 /// What a reply has said so far.
 #[derive(Debug)]
-struct Heard {
+struct ReplyState {
     origin: Origin,
     codec: &'static dyn Codec,
     accepted: bool,
     over: bool,
     text_bytes: usize,
-    barren_bytes: usize,
+    empty_bytes: usize,
     finish: Option<Finish>,
     declined: Option<Declined>,
     refusal: String,
@@ -159,7 +159,7 @@ struct Heard {
     served_model: Option<String>,
 }
 
-impl Heard {
+impl ReplyState {
     fn new(origin: Origin, codec: &'static dyn Codec) -> Self {
         Self {
             origin,
@@ -167,7 +167,7 @@ impl Heard {
             accepted: false,
             over: false,
             text_bytes: 0,
-            barren_bytes: 0,
+            empty_bytes: 0,
             finish: None,
             declined: None,
             refusal: String::new(),
@@ -213,12 +213,12 @@ impl Heard {
         let events: Vec<&str> =
             if list.is_empty() { vec![&json] } else { list.into_iter().map(RawValue::get).collect() };
         let pieces = events.iter().map(|event| self.codec.read(event, true)).collect::<Result<Vec<_>, _>>();
-        let speaks = pieces.as_ref().is_ok_and(|pieces| pieces.iter().any(|piece| piece.speaks));
-        if !speaks && let Some(error) = ErrorBody::parse(body) {
-            return self.fail(classify::reported(&self.origin, error), parts);
+        let has_content = pieces.as_ref().is_ok_and(|pieces| pieces.iter().any(|piece| piece.has_content));
+        if !has_content && let Some(error) = ErrorBody::parse(body) {
+            return self.fail(classify::error_in_reply(&self.origin, error), parts);
         }
-        let Some(pieces) = pieces.ok().filter(|_| speaks) else {
-            return self.fail(classify::no_api(&self.origin, body), parts);
+        let Some(pieces) = pieces.ok().filter(|_| has_content) else {
+            return self.fail(classify::not_an_api_reply(&self.origin, body), parts);
         };
         for piece in pieces {
             if !self.over {
@@ -232,8 +232,8 @@ impl Heard {
 
     /// Whether the end of a stream is the end of a reply, though nothing said so.
     fn may_end(&self) -> bool {
-        let said_nothing = self.text_bytes == 0 && self.spent != Spent::default();
-        self.finish.is_some() || (said_nothing && self.codec.ends_without_a_word())
+        let is_empty = self.text_bytes == 0 && self.spent != Spent::default();
+        self.finish.is_some() || (is_empty && self.codec.may_end_silently())
     }
 
     fn piece(&mut self, piece: Piece<'_>, parts: &mut Parts) {
@@ -247,7 +247,7 @@ impl Heard {
             self.spent.update(spent);
         }
         if piece.reasoning {
-            self.barren_bytes = 0;
+            self.empty_bytes = 0;
             if parts.back() != Some(&Ok(ReplyPart::Reasoning)) {
                 parts.push_back(Ok(ReplyPart::Reasoning));
             }
@@ -265,7 +265,7 @@ impl Heard {
             return;
         }
         match piece.error {
-            Some(error) => self.fail(classify::reported(&self.origin, error), parts),
+            Some(error) => self.fail(classify::error_in_reply(&self.origin, error), parts),
             None if piece.ends => self.end(parts),
             None => {}
         }
@@ -275,7 +275,7 @@ impl Heard {
         if text.is_empty() {
             return;
         }
-        self.barren_bytes = 0;
+        self.empty_bytes = 0;
         let fits = text.len() <= TEXT_BYTES_MAX - self.text_bytes;
         let text =
             if fits { text.into_owned() } else { cut(&text, TEXT_BYTES_MAX - self.text_bytes).to_owned() };
@@ -332,7 +332,7 @@ impl Heard {
     }
 
     /// The failure that an end without an ending is.
-    fn stopped(&self) -> Failure {
+    fn cut_off(&self) -> Failure {
         if self.text_bytes > 0 {
             return Failure::new(Code::Incomplete, self.by("the stream ended in the middle of the answer"));
         }

@@ -235,6 +235,6 @@ async fn so_many_models_are_remembered_and_an_open_circuit_goes_last() {
         advance(Duration::from_millis(1)).await;
         breakers.enter(&model(&format!("m{number}"))).unwrap().succeeded();
     }
-    assert_eq!(breakers.book().breakers.len(), BREAKERS_MAX);
-    assert!(is_open(&breakers) && !breakers.book().breakers.contains_key(&model("m0")));
+    assert_eq!(breakers.lock().breakers.len(), BREAKERS_MAX);
+    assert!(is_open(&breakers) && !breakers.lock().breakers.contains_key(&model("m0")));
 }

@@ -17,11 +17,11 @@ fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
 }
 
 fn fail(status: u16, body: &str) -> Failure {
-    answered(&origin(), StatusCode::from_u16(status).unwrap(), &HeaderMap::new(), body.as_bytes())
+    error_response(&origin(), StatusCode::from_u16(status).unwrap(), &HeaderMap::new(), body.as_bytes())
 }
 
 /// A failure in one line: code, whether it is retried, after what wait, without which field.
-fn told(failure: &Failure) -> String {
+fn summary(failure: &Failure) -> String {
     let retry = if failure.retryable { " retry" } else { "" };
     let wait = failure.retry_after_ms.map(|wait| format!(" after {wait}")).unwrap_or_default();
     let field =
@@ -31,7 +31,7 @@ fn told(failure: &Failure) -> String {
 
 fn check(rows: &[(u16, &str, &str)]) {
     for (status, body, expected) in rows {
-        assert_eq!(told(&fail(*status, body)), *expected, "{status} {body}");
+        assert_eq!(summary(&fail(*status, body)), *expected, "{status} {body}");
     }
 }
 
@@ -110,8 +110,9 @@ fn money_and_permission() {
 #[test]
 fn the_waiting_402_keeps_its_wait() {
     let body = br#"{"error":{"code":402,"message":"x","metadata":{"reason":"in_flight_budget_exhausted"}}}"#;
-    let failure = answered(&origin(), StatusCode::PAYMENT_REQUIRED, &headers(&[("retry-after", "20")]), body);
-    assert_eq!(told(&failure), "credits_in_flight retry after 20000");
+    let failure =
+        error_response(&origin(), StatusCode::PAYMENT_REQUIRED, &headers(&[("retry-after", "20")]), body);
+    assert_eq!(summary(&failure), "credits_in_flight retry after 20000");
 }
 
 #[test]
@@ -120,7 +121,7 @@ fn a_moderators_word_is_its_own_and_the_prompt_is_not_shown() {
         403,
         r#"{"error":{"message":"Your input was flagged","code":403,"metadata":{"reasons":["violence"],"flagged_input":"SECRET PROMPT","provider_name":"OpenAI","raw":"SECRET PROMPT"}}}"#,
     );
-    assert_eq!(told(&failure), "moderated");
+    assert_eq!(summary(&failure), "moderated");
     assert_eq!(failure.message, "openrouter (OpenAI) answered 403: Your input was flagged");
 }
 
@@ -239,7 +240,7 @@ fn a_field_we_can_do_without_is_named() {
 fn a_rate_limit_says_how_long() {
     let body = r#"{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"google/gemma is temporarily rate-limited upstream.","provider_name":"Google AI Studio","provider_error_code":"insufficient_quota","retry_after_seconds":1,"headers":{"Retry-After":"1"}}},"user_id":"user_2abc"}"#;
     let failure = fail(429, body);
-    assert_eq!(told(&failure), "rate_limited retry after 1000");
+    assert_eq!(summary(&failure), "rate_limited retry after 1000");
     assert_eq!(
         failure.message,
         "openrouter (Google AI Studio) answered 429: google/gemma is temporarily rate-limited upstream."
@@ -257,11 +258,16 @@ fn a_rate_limit_says_how_long() {
         ("Fri, 20 Nov 2026 12:00:05 GMT", "rate_limited retry after 5000"),
         ("soon", "rate_limited retry"),
     ] {
-        let failure =
-            answered(&origin(), StatusCode::TOO_MANY_REQUESTS, &headers(&[("retry-after", value)]), b"{}");
-        assert_eq!(told(&failure), expected, "{value}");
+        let failure = error_response(
+            &origin(),
+            StatusCode::TOO_MANY_REQUESTS,
+            &headers(&[("retry-after", value)]),
+            b"{}",
+        );
+        assert_eq!(summary(&failure), expected, "{value}");
     }
-    let far = answered(&origin(), StatusCode::TOO_MANY_REQUESTS, &headers(&[("retry-after", "3600")]), b"{}");
+    let far =
+        error_response(&origin(), StatusCode::TOO_MANY_REQUESTS, &headers(&[("retry-after", "3600")]), b"{}");
     assert_eq!(far.next_step(), "wait until Fri, 20 Nov 2026 13:00:00 GMT, or ask another model");
 }
 
@@ -269,10 +275,10 @@ fn a_rate_limit_says_how_long() {
 fn the_daily_cap_is_not_waited_for() {
     let body = r#"{"error":{"code":429,"message":"Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day","metadata":{"headers":{"X-RateLimit-Limit":"50","X-RateLimit-Remaining":"0","X-RateLimit-Reset":"1795219200000"}}}}"#;
     let failure = fail(429, body);
-    assert_eq!(told(&failure), "rate_limited after 43200000");
+    assert_eq!(summary(&failure), "rate_limited after 43200000");
     assert!(failure.next_step().contains("Sat, 21 Nov 2026 00:00:00 GMT"), "{}", failure.next_step());
     let without_reset = fail(429, r#"{"error":"Rate limit exceeded: free-models-per-day"}"#);
-    assert_eq!(told(&without_reset), "rate_limited after 43200000");
+    assert_eq!(summary(&without_reset), "rate_limited after 43200000");
 }
 
 #[test]
@@ -339,10 +345,10 @@ fn validation_errors_keep_their_words() {
 #[test]
 fn a_redirect_names_the_host_alone() {
     let location = headers(&[("location", "http://evil.example:8080/steal?prompt=x")]);
-    let failure = answered(&origin(), StatusCode::TEMPORARY_REDIRECT, &location, b"");
-    assert_eq!(told(&failure), "redirect");
+    let failure = error_response(&origin(), StatusCode::TEMPORARY_REDIRECT, &location, b"");
+    assert_eq!(summary(&failure), "redirect");
     assert_eq!(failure.message, "openrouter answered 307 and points to evil.example");
-    let here = answered(&origin(), StatusCode::FOUND, &headers(&[("location", "/login?x")]), b"");
+    let here = error_response(&origin(), StatusCode::FOUND, &headers(&[("location", "/login?x")]), b"");
     assert_eq!(here.message, "openrouter answered 302 and points to another path");
 }
 
@@ -366,10 +372,10 @@ fn an_error_inside_a_reply_is_sorted_by_its_code() {
         (serde_json::json!("boom"), "upstream retry"),
         (serde_json::json!(7), "upstream retry"),
     ] {
-        assert_eq!(told(&reported(&origin(), ErrorBody::of(error.clone()))), expected, "{error}");
+        assert_eq!(summary(&error_in_reply(&origin(), ErrorBody::of(error.clone()))), expected, "{error}");
     }
     let failure =
-        reported(&origin(), ErrorBody::of(serde_json::json!({"code": "server_error", "message": "m"})));
+        error_in_reply(&origin(), ErrorBody::of(serde_json::json!({"code": "server_error", "message": "m"})));
     assert_eq!(failure.message, "openrouter reported server_error: m");
 }
 
@@ -507,7 +513,8 @@ fn limits_and_fields_have_words_of_their_own() {
 
 #[test]
 fn an_error_in_a_stream_is_sorted_by_what_it_says() {
-    let told = |body: &str| told(&reported(&origin(), ErrorBody::parse(body.as_bytes()).unwrap()));
+    let summary =
+        |body: &str| summary(&error_in_reply(&origin(), ErrorBody::parse(body.as_bytes()).unwrap()));
     for (body, expected) in [
         (r#"{"error":{"message":"x","type":"rate_limit_reached_error"}}"#, "rate_limited retry"),
         (
@@ -531,7 +538,7 @@ fn an_error_in_a_stream_is_sorted_by_what_it_says() {
         (r#"{"error":{"message":"bad","type":"invalid_request_error"}}"#, "bad_request"),
         (r#"{"error":{"message":"what?"}}"#, "upstream retry"),
     ] {
-        assert_eq!(told(body), expected, "{body}");
+        assert_eq!(summary(body), expected, "{body}");
     }
 }
 
@@ -572,8 +579,8 @@ fn a_sentence_that_mentions_a_field_is_no_rejection_of_it() {
 fn a_field_that_was_not_sent_is_not_left_out() {
     let sent = Origin { optional_fields: vec!["temperature"], ..origin() };
     let body = br#"{"error":{"message":"Reasoning is mandatory for this endpoint and cannot be disabled."}}"#;
-    let failure = answered(&sent, StatusCode::BAD_REQUEST, &HeaderMap::new(), body);
-    assert_eq!(told(&failure), "bad_request");
+    let failure = error_response(&sent, StatusCode::BAD_REQUEST, &HeaderMap::new(), body);
+    assert_eq!(summary(&failure), "bad_request");
 }
 
 #[test]
@@ -597,24 +604,32 @@ fn a_refusal_is_one_whatever_its_number() {
             "rate_limited retry",
         ),
     ]);
-    let told = |body: &str| told(&reported(&origin(), ErrorBody::parse(body.as_bytes()).unwrap()));
+    let summary =
+        |body: &str| summary(&error_in_reply(&origin(), ErrorBody::parse(body.as_bytes()).unwrap()));
     assert_eq!(
-        told(r#"{"error":{"code":502,"message":"x","metadata":{"error_type":"content_policy_violation"}}}"#),
+        summary(
+            r#"{"error":{"code":502,"message":"x","metadata":{"error_type":"content_policy_violation"}}}"#
+        ),
         "moderated"
     );
     assert_eq!(
-        told(r#"{"error":{"code":502,"message":"x","metadata":{"error_type":"refusal"}}}"#),
+        summary(r#"{"error":{"code":502,"message":"x","metadata":{"error_type":"refusal"}}}"#),
         "refused"
     );
-    assert_eq!(told(r#"{"error":{"code":"safety_violation","message":"x"}}"#), "moderated");
-    assert_eq!(told(r#"{"error":{"type":"billing_error","message":"x"}}"#), "credits");
+    assert_eq!(summary(r#"{"error":{"code":"safety_violation","message":"x"}}"#), "moderated");
+    assert_eq!(summary(r#"{"error":{"type":"billing_error","message":"x"}}"#), "credits");
 }
 
 #[test]
 fn a_days_limit_that_is_soon_free_is_waited_for() {
     let body = br#"{"error":{"message":"Rate limit reached on requests per day (RPD): Limit 50, Used 50."}}"#;
     let after = |seconds| {
-        told(&answered(&origin(), StatusCode::TOO_MANY_REQUESTS, &headers(&[("retry-after", seconds)]), body))
+        summary(&error_response(
+            &origin(),
+            StatusCode::TOO_MANY_REQUESTS,
+            &headers(&[("retry-after", seconds)]),
+            body,
+        ))
     };
     assert_eq!(after("2"), "rate_limited retry after 2000");
     assert_eq!(after("7200"), "rate_limited");
@@ -631,7 +646,7 @@ fn a_long_error_is_looked_at_from_its_beginning() {
         "every phrase of the tables looks at no more than this"
     );
     assert_eq!(error.upstream_words().unwrap().len(), 16 * 1024);
-    assert_eq!(told(&fail(400, &body)), "bad_request");
+    assert_eq!(summary(&fail(400, &body)), "bad_request");
 }
 
 #[test]
@@ -664,7 +679,8 @@ fn words_in_a_form_that_is_not_known_are_shown() {
     ] {
         assert_eq!(fail(status, body).message, message, "{status} {body}");
     }
-    let binary = answered(&origin(), StatusCode::BAD_GATEWAY, &HeaderMap::new(), &[0xff, 0xfe, 0x00, 0x80]);
+    let binary =
+        error_response(&origin(), StatusCode::BAD_GATEWAY, &HeaderMap::new(), &[0xff, 0xfe, 0x00, 0x80]);
     assert_eq!(binary.message, "openrouter answered 502");
 }
 

@@ -40,7 +40,7 @@ pub(crate) trait Codec: fmt::Debug + Sync {
     fn body(&self, call: &Call, dialect: &Dialect) -> Vec<u8>;
 
     /// Whether a stream may simply end, so that usage and nothing else is a whole reply, an empty one.
-    fn ends_without_a_word(&self) -> bool {
+    fn may_end_silently(&self) -> bool {
         false
     }
 
@@ -94,7 +94,7 @@ impl fmt::Display for Address {
 #[derive(Debug, Default)]
 pub(crate) struct Piece<'a> {
     /// Whether there was anything of a reply in it: a whole one without is no reply at all.
-    pub(crate) speaks: bool,
+    pub(crate) has_content: bool,
     /// The provider's name for the call.
     pub(crate) id: Option<Cow<'a, str>>,
     /// The model that answers.
@@ -121,11 +121,11 @@ impl Piece<'_> {
     /// The same, on its own.
     pub(crate) fn into_owned(self) -> Piece<'static> {
         let owned = |text: Option<Cow<'_, str>>| text.map(|text| Cow::Owned(text.into_owned()));
-        let Piece { speaks, reasoning, declined, spent, error, ends, .. } = self;
+        let Piece { has_content, reasoning, declined, spent, error, ends, .. } = self;
         let (id, model, refusal, finish) =
             (owned(self.id), owned(self.model), owned(self.refusal), owned(self.finish));
         let text = Cow::Owned(self.text.into_owned());
-        Piece { speaks, id, model, text, reasoning, refusal, finish, declined, spent, error, ends }
+        Piece { has_content, id, model, text, reasoning, refusal, finish, declined, spent, error, ends }
     }
 }
 

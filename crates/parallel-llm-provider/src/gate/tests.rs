@@ -22,7 +22,7 @@ fn ms(ms: u64) -> Duration {
 }
 
 /// Waits and enters, as a call does.
-async fn turn(gates: &Arc<Gates>, model: &ModelRef) -> Result<Pass, Failure> {
+async fn admit(gates: &Arc<Gates>, model: &ModelRef) -> Result<Pass, Failure> {
     let mut waiter = Waiter::default();
     loop {
         gates.wait(model, &mut waiter).await?;
@@ -33,7 +33,7 @@ async fn turn(gates: &Arc<Gates>, model: &ModelRef) -> Result<Pass, Failure> {
 }
 
 async fn pass(gates: &Arc<Gates>, model: &ModelRef) -> Pass {
-    turn(gates, model).await.unwrap()
+    admit(gates, model).await.unwrap()
 }
 
 /// Waits, and does not enter.
@@ -58,21 +58,21 @@ async fn a_wait_is_what_was_told_or_else_grows_from_a_second_to_eight() {
     let gates = Arc::new(Gates::default());
     let mut waits = Vec::new();
     let mut last = pass(&gates, &model("a")).await;
-    for told in [Some(2_500), None, None, None, None, Some(0), Some(100)] {
-        last.limited(Scope::Model, told.map(ms));
+    for requested in [Some(2_500), None, None, None, None, Some(0), Some(100)] {
+        last.limited(Scope::Model, requested.map(ms));
         let (wait, probe) = wait_of(&gates, "a").await;
         waits.push(wait);
         last = probe;
     }
     assert_eq!(waits, [2_500, 2_000, 4_000, 8_000, 8_000, 8_000, 100], "a wait of nothing is none");
-    last.began();
+    last.reply_began();
     // The next crowd comes at once, and is the same one.
     last.limited(Scope::Model, None);
     let (wait, mut probe) = wait_of(&gates, "a").await;
     assert_eq!(wait, 8_000);
-    probe.began();
+    probe.reply_began();
     drop(probe);
-    advance(CALM + ms(1)).await;
+    advance(BACKOFF_RESET_AFTER + ms(1)).await;
     pass(&gates, &model("a")).await.limited(Scope::Model, None);
     assert_eq!(wait_of(&gates, "a").await.0, 1_000, "after a calm it begins anew");
 }
@@ -88,7 +88,7 @@ async fn one_wave_counts_as_one() {
     assert_eq!(wait, 1_000);
     // A straggler of the wave neither stops the probe nor opens the gate.
     wave[0].limited(Scope::Model, Some(ms(5_000)));
-    wave[1].began();
+    wave[1].reply_began();
     assert!(!is_open(&gates, "a"));
     drop(probe);
     assert!(is_open(&gates, "a"), "the turn is the next one's");
@@ -116,7 +116,7 @@ async fn a_hundred_calls_come_back_one_first_and_the_others_spread() {
                 if start.elapsed() < ms(3_000) {
                     pass.limited(Scope::Model, None);
                 } else {
-                    pass.began();
+                    pass.reply_began();
                     return sent;
                 }
             }
@@ -129,7 +129,10 @@ async fn a_hundred_calls_come_back_one_first_and_the_others_spread() {
     let rest = &sent[102..];
     assert_eq!(rest.len(), 99, "each of the others asks once");
     let opened = 3_150;
-    assert!(rest[0] >= opened && *rest.last().unwrap() <= opened + SPREAD_MAX.as_millis(), "{rest:?}");
+    assert!(
+        rest[0] >= opened && *rest.last().unwrap() <= opened + RELEASE_SPREAD_MAX.as_millis(),
+        "{rest:?}"
+    );
     let crowds = rest.iter().map(|at| rest.iter().filter(|other| (*at..*at + 100).contains(other)).count());
     assert!(crowds.max().unwrap() <= 8, "no more than some five in a tenth of a second: {rest:?}");
 }
@@ -145,10 +148,10 @@ async fn a_few_wait_hardly_longer_than_the_probe() {
     assert!((&mut others).now_or_never().is_none());
     advance(ms(4_000)).await;
     assert!((&mut others).now_or_never().is_none(), "the probe has not been answered");
-    probe.began();
+    probe.reply_began();
     let opened = Instant::now();
     others.await;
-    assert!(opened.elapsed() <= 3 * SPACE, "{:?}", opened.elapsed());
+    assert!(opened.elapsed() <= 3 * RELEASE_INTERVAL, "{:?}", opened.elapsed());
     assert!(is_open(&gates, "a"), "who comes later does not wait at all");
 }
 
@@ -175,7 +178,7 @@ async fn a_probe_that_hangs_is_followed_by_another() {
     let (wait, second) = wait_of(&gates, "a").await;
     assert_eq!(wait, 10_000);
     assert!(gates.enter(&model("a")).is_none());
-    hangs.began();
+    hangs.reply_began();
     assert!(gates.enter(&model("a")).is_some(), "whichever of them is answered opens the gate");
     drop(second);
     assert!(gates.enter(&model("a")).is_some());
@@ -185,7 +188,7 @@ async fn a_probe_that_hangs_is_followed_by_another() {
 async fn a_wait_that_is_dropped_leaves_nothing_behind() {
     let gates = Arc::new(Gates::default());
     gates.enter(&model("a")).unwrap().limited(Scope::Model, None);
-    let count = || gates.book().gates.values().map(|gate| gate.waiting).sum::<u32>();
+    let count = || gates.lock().gates.values().map(|gate| gate.waiting).sum::<u32>();
     {
         let a = model("a");
         let mut waiting = std::pin::pin!(wait(&gates, &a));
@@ -211,12 +214,12 @@ async fn a_long_wait_fails_at_once_and_is_asked_about_again_after_ten_minutes() 
         failure.message,
         "openrouter told an earlier call to wait: `a` is limited for another 86400 s"
     );
-    advance(BELIEVED_MAX).await;
+    advance(PROBE_AFTER_MAX).await;
     let probe = pass(&gates, &model("a")).await;
     let failure = wait(&gates, &model("a")).now_or_never().unwrap().unwrap_err();
     assert_eq!(failure.retry_after_ms, Some(85_800_000), "nobody waits for this probe");
     drop(probe);
-    pass(&gates, &model("a")).await.began();
+    pass(&gates, &model("a")).await.reply_began();
     assert!(is_open(&gates, "a"));
 }
 
@@ -241,7 +244,7 @@ async fn a_limit_that_stays_is_waited_for_two_minutes_in_all() {
         let gates = Arc::clone(&gates);
         calls.spawn(async move {
             let start = Instant::now();
-            let failure = match turn(&gates, &model("a")).await {
+            let failure = match admit(&gates, &model("a")).await {
                 Ok(mut pass) => {
                     pass.limited(Scope::Model, None);
                     None
@@ -257,7 +260,7 @@ async fn a_limit_that_stays_is_waited_for_two_minutes_in_all() {
     assert_eq!(asked.len(), 3 + 14);
     for (waited, failure) in gave_up {
         let failure = failure.unwrap();
-        assert!(waited <= PATIENCE && waited + OWN_WAIT.1 > PATIENCE, "{waited:?}");
+        assert!(waited <= WAIT_TOTAL_MAX && waited + BACKOFF.1 > WAIT_TOTAL_MAX, "{waited:?}");
         assert_eq!((failure.code, failure.retry_after_ms), (Code::RateLimited, Some(8_000)));
     }
 }
@@ -265,7 +268,7 @@ async fn a_limit_that_stays_is_waited_for_two_minutes_in_all() {
 #[tokio::test(start_paused = true)]
 async fn a_gate_stops_whom_the_limit_is_about() {
     let names = ["a", "b", "a:free", "b:free", "moonshot:a"];
-    for (limited, scope, told, left) in [
+    for (limited, scope, requested, left) in [
         ("a", Scope::Model, None, vec!["b", "a:free", "b:free", "moonshot:a"]),
         ("a:free", Scope::Model, None, vec!["a", "b", "b:free", "moonshot:a"]),
         ("a:free", Scope::FreeModels, None, vec!["a", "b", "moonshot:a"]),
@@ -276,9 +279,9 @@ async fn a_gate_stops_whom_the_limit_is_about() {
         ("a", Scope::Key, Some(WAIT_MAX * 2), vec!["b", "a:free", "b:free", "moonshot:a"]),
     ] {
         let gates = Arc::new(Gates::default());
-        gates.enter(&model(limited)).unwrap().limited(scope, told);
+        gates.enter(&model(limited)).unwrap().limited(scope, requested);
         let open: Vec<&str> = names.into_iter().filter(|name| is_open(&gates, name)).collect();
-        assert_eq!(open, left, "{limited} {scope:?} {told:?}");
+        assert_eq!(open, left, "{limited} {scope:?} {requested:?}");
     }
 }
 
@@ -308,13 +311,13 @@ async fn so_many_gates_are_remembered_and_the_oldest_open_one_goes_first() {
     }
     advance(ms(1_000)).await;
     for number in [7, 9] {
-        gates.enter(&model(&name(number))).unwrap().began();
+        gates.enter(&model(&name(number))).unwrap().reply_began();
     }
     for number in GATES_MAX..GATES_MAX + 3 {
         gates.enter(&model(&name(number))).unwrap().limited(Scope::Model, Some(ms(1_000)));
     }
-    let book = gates.book();
-    let is_known = |number: &usize| book.gates.contains_key(&Name::Model(model(&name(*number))));
+    let table = gates.lock();
+    let is_known = |number: &usize| table.gates.contains_key(&GateKey::Model(model(&name(*number))));
     let gone: BTreeSet<usize> = (0..GATES_MAX + 3).filter(|number| !is_known(number)).collect();
     assert_eq!(gone, BTreeSet::from([0, 7, 9]));
 }

@@ -29,10 +29,10 @@ fn parts<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
     }
     reply.finish(&mut parts);
     parts.retain(|part| *part != Ok(ReplyPart::Alive));
-    parts.iter().map(told).collect()
+    parts.iter().map(summary).collect()
 }
 
-fn told(part: &Result<ReplyPart, Failure>) -> String {
+fn summary(part: &Result<ReplyPart, Failure>) -> String {
     match part {
         Ok(ReplyPart::Accepted { generation_id }) => format!("accepted {generation_id}"),
         Ok(ReplyPart::Alive) => "alive".to_owned(),
@@ -201,7 +201,7 @@ fn bytes_that_bring_nothing_are_a_sign_of_life_and_bounded() {
     for _ in 0..40 {
         reply.feed(comments.as_bytes(), &mut parts);
     }
-    assert_eq!(told(parts.back().unwrap()), "protocol");
+    assert_eq!(summary(parts.back().unwrap()), "protocol");
     assert!(reply.is_over() && parts.len() < 40);
 }
 
@@ -213,7 +213,7 @@ fn a_long_answer_is_kept_up_to_its_bound() {
     for _ in 0..20 {
         reply.feed(event.as_bytes(), &mut parts);
     }
-    assert_eq!(told(&parts.pop_back().unwrap()), "answer_too_large");
+    assert_eq!(summary(&parts.pop_back().unwrap()), "answer_too_large");
     let text =
         |part: &Result<ReplyPart, Failure>| matches!(part, Ok(ReplyPart::Text(text)) if !text.is_empty());
     assert_eq!(
@@ -231,7 +231,7 @@ fn a_line_without_end_is_given_up() {
     for _ in 0..64 {
         reply.feed(&piece, &mut parts);
     }
-    assert_eq!(told(parts.back().unwrap()), "protocol");
+    assert_eq!(summary(parts.back().unwrap()), "protocol");
 }
 
 proptest! {
@@ -264,7 +264,7 @@ fn of_gemini(events: &[&str]) -> Vec<String> {
         reply.feed(format!("data: {event}\n\n").as_bytes(), &mut parts);
     }
     reply.finish(&mut parts);
-    parts.iter().filter(|part| **part != Ok(ReplyPart::Alive)).map(told).collect()
+    parts.iter().filter(|part| **part != Ok(ReplyPart::Alive)).map(summary).collect()
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn a_stream_sent_as_a_list_is_a_stream() {
         let (mut reply, mut parts) = (Reply::new(origin(), codec::of(protocol), false), Parts::new());
         reply.feed(body.as_bytes(), &mut parts);
         reply.finish(&mut parts);
-        parts.iter().filter(|part| **part != Ok(ReplyPart::Alive)).map(told).collect::<Vec<_>>()
+        parts.iter().filter(|part| **part != Ok(ReplyPart::Alive)).map(summary).collect::<Vec<_>>()
     };
     let list = r#"[{"candidates":[{"content":{"parts":[{"text":"Hel"}]}}]},{"candidates":[{"content":{"parts":[{"text":"lo"}]},"finishReason":"STOP"}]}]"#;
     assert_eq!(whole(Protocol::Gemini, list), ["text Hel", "text lo", "end stop"]);

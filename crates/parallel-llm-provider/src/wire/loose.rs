@@ -19,7 +19,7 @@ pub(crate) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
         return Some(Cow::Borrowed(inner));
     }
     let read = |json: &str| serde_json::from_str(json).ok();
-    read(raw.get()).or_else(|| read(&mend_surrogates(raw.get()))).map(Cow::Owned)
+    read(raw.get()).or_else(|| read(&replace_lone_surrogates(raw.get()))).map(Cow::Owned)
 }
 
 /// The text of a field, where there is one.
@@ -53,27 +53,27 @@ pub(crate) fn part<'a, T: Deserialize<'a> + Default>(field: Option<&'a RawValue>
 
 /// A JSON string in which every escaped half of a surrogate pair that stands alone has become U+FFFD. Providers
 /// that cut a text between two chunks in the middle of an emoji send such halves.
-fn mend_surrogates(json: &str) -> String {
-    let mut mended = String::with_capacity(json.len());
+fn replace_lone_surrogates(json: &str) -> String {
+    let mut repaired = String::with_capacity(json.len());
     let mut rest = json;
     while let Some(escape) = rest.find('\\') {
-        mended.push_str(&rest[..escape]);
+        repaired.push_str(&rest[..escape]);
         rest = &rest[escape..];
         let taken = match unit(rest) {
             Some(0xd800..=0xdbff) if matches!(rest.get(6..).and_then(unit), Some(0xdc00..=0xdfff)) => 12,
             Some(0xd800..=0xdfff) => {
-                mended.push('\u{fffd}');
+                repaired.push('\u{fffd}');
                 rest = &rest[6..];
                 continue;
             }
             Some(_) => 6,
             None => 2.min(rest.len()),
         };
-        mended.push_str(&rest[..taken]);
+        repaired.push_str(&rest[..taken]);
         rest = &rest[taken..];
     }
-    mended.push_str(rest);
-    mended
+    repaired.push_str(rest);
+    repaired
 }
 
 /// The code unit of an escape `\uXXXX` at the beginning of the text.

@@ -40,7 +40,7 @@ pub(super) struct Chunk<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Choices<'a> {
     /// Whether there is a list of them, were it an empty one.
-    are_there: bool,
+    is_list: bool,
     /// The first.
     pub(super) first: Option<Choice<'a>>,
 }
@@ -100,13 +100,13 @@ impl<'a> Chunk<'a> {
     }
 
     /// Whether there is anything of a completion in it.
-    pub(super) const fn speaks(&self) -> bool {
-        self.choices.are_there
+    pub(super) const fn has_content(&self) -> bool {
+        self.choices.is_list
     }
 
     /// Whether it is the error of one who puts no `error` around it: Mistral's, or a FastAPI server's.
     pub(super) fn is_error(&self) -> bool {
-        !self.speaks() && (loose::holds_any(self.message) || loose::holds_any(self.detail))
+        !self.has_content() && (loose::holds_any(self.message) || loose::holds_any(self.detail))
     }
 
     /// What was used and what it cost, from wherever the provider puts it.
@@ -258,10 +258,10 @@ fn first_choice<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Choices<'d
             while let Some(choice) = list.next_element::<Choice<'de>>()? {
                 if choice.is_first() {
                     while list.next_element::<IgnoredAny>()?.is_some() {}
-                    return Ok(Choices { are_there: true, first: Some(choice) });
+                    return Ok(Choices { is_list: true, first: Some(choice) });
                 }
             }
-            Ok(Choices { are_there: true, first: None })
+            Ok(Choices { is_list: true, first: None })
         }
     }
 
@@ -270,7 +270,7 @@ fn first_choice<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Choices<'d
 
 /// The same JSON without what is of another kind than it should be: choices that are no list of objects, and deltas and
 /// messages that are no objects. `None` where it is no JSON object at all.
-pub(super) fn mended(json: &str) -> Option<String> {
+pub(super) fn repaired(json: &str) -> Option<String> {
     let mut chunk: Value = serde_json::from_str(json).ok()?;
     let fields = chunk.as_object_mut()?;
     if !fields.get("choices").is_none_or(Value::is_array) {
@@ -392,19 +392,19 @@ mod tests {
 
     #[test]
     fn what_is_of_another_kind_is_left_out() {
-        let mended = |json: &str| {
-            let text = mended(json).unwrap();
+        let repaired = |json: &str| {
+            let text = repaired(json).unwrap();
             let chunk = Chunk::read(&text).unwrap();
             let first = chunk
                 .choices
                 .first
                 .as_ref()
                 .map(|choice| (choice.finish_reason.is_some(), choice.delta.is_some()));
-            (chunk.speaks(), first, chunk.usage().is_some())
+            (chunk.has_content(), first, chunk.usage().is_some())
         };
         let stop = r#"{"choices":[null,{"delta":"","finish_reason":"stop"}],"usage":{}}"#;
-        assert_eq!(mended(stop), (true, Some((true, false)), true));
-        assert_eq!(mended(r#"{"choices":{},"usage":{"prompt_tokens":1}}"#), (true, None, true));
-        assert!(super::mended("[1]").is_none() && super::mended("{").is_none());
+        assert_eq!(repaired(stop), (true, Some((true, false)), true));
+        assert_eq!(repaired(r#"{"choices":{},"usage":{"prompt_tokens":1}}"#), (true, None, true));
+        assert!(super::repaired("[1]").is_none() && super::repaired("{").is_none());
     }
 }

@@ -16,7 +16,7 @@ use self::request::{
     ChatContent, ChatPart, ChatRequest, Include, IncludeUsage, ResponseFormat, ThinkingField,
 };
 use super::{Address, Codec, Declined, Piece};
-use crate::dialect::{CapField, Dialect, EffortField, UsageWish};
+use crate::dialect::{CapField, Dialect, EffortField, UsageRequest};
 use crate::wire::error::ErrorBody;
 use crate::wire::loose;
 
@@ -55,7 +55,7 @@ impl Codec for Chat {
         let may = |field: &str| !call.without.iter().any(|without| without == field);
         let cap_field = cap_field(dialect.cap_field, may);
         let cap = |field| (cap_field == Some(field)).then_some(call.max_tokens);
-        let wishes = |wish, field| dialect.usage_wish == wish && may(field);
+        let asks = |request, field| dialect.usage_request == request && may(field);
         let mut request = ChatRequest {
             model: &call.model.model,
             messages: call.messages.iter().map(|message| translated(message, dialect)).collect(),
@@ -68,8 +68,8 @@ impl Codec for Chat {
                 .map(|wanted| wanted.min(dialect.temperature_max)),
             response_format: (call.json && may("response_format"))
                 .then_some(ResponseFormat { kind: "json_object" }),
-            usage: wishes(UsageWish::Usage, "usage").then_some(Include { include: true }),
-            stream_options: wishes(UsageWish::StreamOptions, "stream_options")
+            usage: asks(UsageRequest::Usage, "usage").then_some(Include { include: true }),
+            stream_options: asks(UsageRequest::StreamOptions, "stream_options")
                 .then_some(IncludeUsage { include_usage: true }),
             ..ChatRequest::default()
         };
@@ -87,9 +87,9 @@ impl Codec for Chat {
             Ok(chunk) => Ok(read_chunk(&chunk, json, whole)),
             Err(error) => {
                 // A field of an unexpected kind costs itself, not what was paid for around it.
-                let mended = chunk::mended(json).ok_or(error)?;
-                let chunk = Chunk::read(&mended)?;
-                Ok(read_chunk(&chunk, &mended, whole).into_owned())
+                let repaired = chunk::repaired(json).ok_or(error)?;
+                let chunk = Chunk::read(&repaired)?;
+                Ok(read_chunk(&chunk, &repaired, whole).into_owned())
             }
         }
     }
@@ -97,7 +97,7 @@ impl Codec for Chat {
 
 fn read_chunk<'a>(chunk: &Chunk<'a>, json: &str, whole: bool) -> Piece<'a> {
     let mut piece = Piece {
-        speaks: chunk.speaks(),
+        has_content: chunk.has_content(),
         id: loose::text_of(chunk.id),
         model: loose::text_of(chunk.model),
         spent: chunk.usage(),

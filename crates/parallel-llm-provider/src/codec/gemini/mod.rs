@@ -75,14 +75,14 @@ impl Codec for Gemini {
         serde_json::to_vec(&request).expect("a request is text, numbers and flags under fixed names")
     }
 
-    fn ends_without_a_word(&self) -> bool {
+    fn may_end_silently(&self) -> bool {
         true
     }
 
     fn read<'a>(&self, json: &'a str, _whole: bool) -> serde_json::Result<Piece<'a>> {
         let response: Response<'a> = serde_json::from_str(json)?;
         let mut piece = Piece {
-            speaks: response.candidates.is_some() || response.prompt_feedback.is_some(),
+            has_content: response.candidates.is_some() || response.prompt_feedback.is_some(),
             id: loose::text_of(response.id),
             model: loose::text_of(response.model_version),
             spent: response.usage_metadata.map(spent),

@@ -9,14 +9,14 @@ fn json(call: &Call) -> String {
 
 /// A piece in one line.
 fn piece(json: &str) -> String {
-    let Piece { speaks, id, model, text, reasoning, finish, declined, spent, error, .. } =
+    let Piece { has_content, id, model, text, reasoning, finish, declined, spent, error, .. } =
         Gemini.read(json, false).unwrap();
     let error = error.map(|error| (error.code(), error.message().map(str::to_owned)));
     let spent = spent.map(|spent| {
         let Usage { input_tokens, output_tokens, reasoning_tokens, cached_tokens } = spent.usage;
         (input_tokens, output_tokens, reasoning_tokens, cached_tokens)
     });
-    format!("{speaks} {id:?} {model:?} {text:?} {reasoning} {finish:?} {declined:?} {spent:?} {error:?}")
+    format!("{has_content} {id:?} {model:?} {text:?} {reasoning} {finish:?} {declined:?} {spent:?} {error:?}")
 }
 
 #[test]

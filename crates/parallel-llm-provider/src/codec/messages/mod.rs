@@ -109,7 +109,7 @@ impl Codec for Messages {
 /// A message: whole in a reply that is no stream, without content where a stream begins.
 fn read_message<'a>(json: &'a str, piece: &mut Piece<'a>) -> serde_json::Result<()> {
     let message: event::WholeMessage<'a> = serde_json::from_str(json)?;
-    piece.speaks = true;
+    piece.has_content = true;
     piece.id = loose::text_of(message.id);
     piece.model = loose::text_of(message.model);
     piece.spent = message.usage.map(spent);

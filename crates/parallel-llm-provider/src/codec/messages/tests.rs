@@ -9,7 +9,7 @@ fn json(call: &Call) -> String {
 
 /// A piece in one line.
 fn piece(json: &str) -> String {
-    let Piece { speaks, id, model, text, reasoning, finish, declined, spent, error, ends, .. } =
+    let Piece { has_content, id, model, text, reasoning, finish, declined, spent, error, ends, .. } =
         Messages.read(json, false).unwrap();
     let error = error.map(|error| error.words().collect::<Vec<_>>().join(" "));
     let spent = spent.map(|spent| {
@@ -17,7 +17,7 @@ fn piece(json: &str) -> String {
         (input_tokens, output_tokens, cached_tokens)
     });
     format!(
-        "{speaks} {id:?} {model:?} {text:?} {reasoning} {finish:?} {declined:?} {spent:?} {error:?} {ends}"
+        "{has_content} {id:?} {model:?} {text:?} {reasoning} {finish:?} {declined:?} {spent:?} {error:?} {ends}"
     )
 }
 
