@@ -181,7 +181,7 @@ async fn answer(context: &Arc<RunContext>, mut panel: Panel) {
                     context.stop.cancel();
                 }
             };
-            panel.meanwhile(deciding).await;
+            panel.collect_during(deciding).await;
         }
         Gathered::Nothing => decide(context, Outcome::none(nobody_answered(&context.plan, &panel.failures))),
         Gathered::Cancelled => {
@@ -190,7 +190,7 @@ async fn answer(context: &Arc<RunContext>, mut panel: Panel) {
     }
     // An outcome that could not be stored is returned all the same, because it is paid for; a warning reports the error.
     let _ = context.log.commit().await;
-    panel.rest().await;
+    panel.collect_rest().await;
 }
 
 fn decide(context: &RunContext, outcome: Outcome) {

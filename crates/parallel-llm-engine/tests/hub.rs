@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use parallel_llm_engine::call::hub::{Stage, Update};
+use parallel_llm_engine::call::hub::{Phase, Update};
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Run};
@@ -162,10 +162,10 @@ async fn who_only_waits_is_woken_at_each_stage() {
         .wait(Wait::Seats { count: 1 })
         .run_beside(async |hub| {
             let began = Instant::now();
-            hub.reached(Stage::Running).await;
-            hub.reached(Stage::Decided).await;
+            hub.reached(Phase::Running).await;
+            hub.reached(Phase::Decided).await;
             let decided = (began.elapsed().as_millis(), hub.with_run(|run| run.outcome.is_some()));
-            hub.reached(Stage::Closed).await;
+            hub.reached(Phase::Closed).await;
             (decided, began.elapsed().as_millis())
         })
         .await;

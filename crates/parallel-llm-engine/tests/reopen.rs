@@ -245,7 +245,7 @@ async fn what_was_asked_and_never_sent_is_not_unknown() {
       fused by fuser from 1: `Both pull.`
       because the synthesizer started from one answer and patched it from the others
       edited 0.75 for $0.0010 in 20 ms
-      ! all_failed: going on with the run gave no better text: no further answer came (read the reason of each model)
+      ! all_failed: continuing the run gave no better text: no further answer came (read the reason of each model)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob failed, 3 requests 2545 ms, $0.00: upstream: scripted upstream
       3 cyd answered, 1 request 20 ms, $0.0010
@@ -341,7 +341,7 @@ async fn what_gives_no_other_text_keeps_the_one_there_is() {
       fused by fuser from 1: `Both pull.`
       because the synthesizer started from one answer and patched it from the others
       edited 0.75 for $0.0010 in 20 ms
-      ! cancelled: going on with the run gave no better text: the run was cancelled (look at the run)
+      ! cancelled: continuing the run gave no better text: the run was cancelled (look at the run)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd cancelled, 1 request 50 ms, ~?: cancelled: given up before it had answered
@@ -359,7 +359,7 @@ async fn what_gives_no_other_text_keeps_the_one_there_is() {
       because the synthesizer started from one answer and patched it from the others
       edited 0.75 for $0.0010 in 20 ms
       ! budget: the synthesizer `other` failed: the call may cost $0.011, which the budget of $0.0000000000010 does not hold (raise the budget, lower the number of tokens of an answer, or ask fewer or cheaper models)
-      ! budget: going on with the run gave no better text: every synthesizer failed (raise the budget, lower the number of tokens of an answer, or ask fewer or cheaper models)
+      ! budget: continuing the run gave no better text: every synthesizer failed (raise the budget, lower the number of tokens of an answer, or ask fewer or cheaper models)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser answered, 1 request 20 ms, $0.0010
@@ -396,7 +396,7 @@ async fn until_a_further_part_is_decided_the_answer_before_it_stands() {
         }
         let told = usual().after(before).run().await;
         // What was sent and not heard of is not sent again, so nothing new comes; then nothing is fused again.
-        let nothing = "going on with the run gave no better text: no further answer came".to_owned();
+        let nothing = "continuing the run gave no better text: no further answer came".to_owned();
         let expected = if gone == 1 { (1, Vec::new()) } else { (0, vec![nothing]) };
         assert_eq!((told.run.earlier.len(), warned(&told.run)), expected, "{}", told.story());
     }
@@ -520,7 +520,7 @@ async fn a_further_part_has_a_budget_of_its_own() {
       fused by fuser from 1: `Both pull.`
       because the synthesizer started from one answer and patched it from the others
       edited 0.75 for $0.0010 in 20 ms
-      ! all_failed: going on with the run gave no better text: no further answer came (read the reason of each model)
+      ! all_failed: continuing the run gave no better text: no further answer came (read the reason of each model)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd skipped, 0 requests, $0.00: budget: the call may cost $0.010, which the budget of $0.013 does not hold

@@ -99,7 +99,7 @@ fn a_part_that_nobody_can_fuse_leaves_the_fused_text() {
     assert_eq!(report["earlier"][0]["synthesis"]["kind"], "verbatim");
     let warnings = report["warnings"].as_array().into_iter().flatten();
     let told: Vec<&str> = warnings.filter_map(|warning| warning["message"].as_str()).collect();
-    let last = "going on with the run gave no better text: every synthesizer failed";
+    let last = "continuing the run gave no better text: every synthesizer failed";
     assert_eq!((told.len(), told.last()), (2, Some(&last)), "{told:?}");
     assert_eq!(runs(&stage, &["show", NEWEST, "--json"]).json(), report);
 }

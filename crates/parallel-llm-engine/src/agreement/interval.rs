@@ -1,10 +1,10 @@
-//! How sure a share is that was counted. Pure.
+//! The confidence interval of a counted share.
 
 /// The two-sided 95 % point of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// The 95 % interval of a share after Wilson (1927), as its two ends: it holds for few cases and for shares near nothing or
-/// all, where the usual one does not. `of` is at least one.
+/// The 95 % interval of a share after Wilson (1927) as its lower and upper end. Unlike the normal approximation it holds for
+/// few cases and for shares near 0 and 1. `of` is at least one.
 pub fn wilson(count: f64, of: f64) -> [f64; 2] {
     let (share, shrink) = (count / of, Z * Z / of);
     let middle = (share + shrink / 2.0) / (1.0 + shrink);

@@ -1,8 +1,8 @@
-//! Which answers say the same. Where the question has one short right answer they are compared by it, else letter by letter;
-//! by a value in their JSON, where that is wanted.
+//! Agreement: which answers have the same value, in clusters.
 //!
-//! Pure. What always holds: answers that say nothing plainly agree with nobody but their own letters, saying the same is
-//! an equivalence, and the order of the panel, not that of arrival, decides between clusters of one size.
+//! Answers are compared by their short answer if the question has one, else letter by letter; with the extractor `json` by a
+//! value in their JSON. Invariants: answers without a plain value agree only with identical texts, agreement is an
+//! equivalence, and the order of the panel, not that of arrival, decides between clusters of the same size.
 
 pub mod interval;
 pub mod votes;
@@ -16,33 +16,33 @@ use crate::request::strategy::Extractor;
 use crate::text::shingles;
 use crate::text::short_answer::{Form, Value};
 
-/// Answers that say the same.
+/// Answers with the same value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cluster {
-    /// What they say, in the one way of writing it; `None` where they are the same word for word, or no text is kept.
+    /// Their value in normal form; `None` if they are equal word for word, or if no text is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// Whose they are, in the order of the panel.
+    /// Their seats, in the order of the panel.
     pub seats: Vec<SeatNumber>,
 }
 
-/// How far the answers that were considered agree.
+/// How far the considered answers agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agreement {
-    /// The most that say the same.
+    /// The size of the largest cluster.
     pub equal: usize,
-    /// Of how many.
+    /// The number of answers.
     pub of: usize,
-    /// Who says what, the largest cluster first. Empty in runs from before it was told.
+    /// The clusters, largest first. Empty in the oldest runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<Cluster>,
-    /// Whose answers do not say plainly what they come to, though the question asks for it.
+    /// The seats whose answers have no plain value although the question asks for one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<SeatNumber>,
 }
 
 impl Agreement {
-    /// Compares the answers to a question as far as that needs no model; `None` as for [`Agreement::of`].
+    /// Compares answers with an extractor, as far as that needs no model; `None` as for [`Agreement::of`].
     pub(crate) fn by<'a>(
         extractor: Extractor,
         question: &str,
@@ -57,7 +57,7 @@ impl Agreement {
         }
     }
 
-    /// Compares answers by what they come to, as far as that was read.
+    /// Compares answers by their values; `None` is an answer whose value was not found.
     pub(crate) fn of_values(values: impl IntoIterator<Item = (SeatNumber, Option<Value>)>) -> Self {
         let (mut read, mut unread, mut of) = (Vec::new(), Vec::new(), 0);
         for (seat, value) in values {
@@ -73,8 +73,7 @@ impl Agreement {
         Self { equal, of, clusters, unread }
     }
 
-    /// Compares the answers to a question by their wording; `None` where they cannot be compared, because it is an open one and no two are
-    /// the same.
+    /// Compares answers by their text. `None` if they cannot be compared: the question is open, and no two texts are equal.
     pub(crate) fn of<'a>(
         question: &str,
         answers: impl IntoIterator<Item = (SeatNumber, &'a str)>,
@@ -90,11 +89,11 @@ impl Agreement {
             let equal = clusters.first().map_or(0, |largest| largest.seats.len());
             Self { equal, of: answers.len(), clusters, unread: Vec::new() }
         });
-        // That a short answer is asked for and none was read is no open question.
+        // A question with a short answer of which none was found is still no open question.
         same.or(closed.filter(|closed| closed.of > 0))
     }
 
-    /// Whether two answers to a question say the same; `None` where that cannot be told.
+    /// Whether two answers to a question agree; `None` if they cannot be compared.
     pub(crate) fn between(question: &str, one: &str, other: &str) -> Option<bool> {
         if shingles::exact(one) == shingles::exact(other) {
             return Some(true);
@@ -103,44 +102,44 @@ impl Agreement {
         agreement.unread.is_empty().then(|| agreement.is_unanimous())
     }
 
-    /// Whose answers most say, where several say the same and no other as many.
-    pub(crate) fn most(&self) -> Option<&[SeatNumber]> {
+    /// The seats of the largest cluster, if it has several and no other cluster has as many.
+    pub(crate) fn plurality(&self) -> Option<&[SeatNumber]> {
         let largest = self.clusters.first().filter(|largest| largest.seats.len() > 1)?;
         let is_level = self.clusters.get(1).is_some_and(|next| next.seats.len() == largest.seats.len());
         (!is_level).then_some(&largest.seats)
     }
 
-    /// How many answers say what that of a seat says, itself included; 0 where that cannot be told.
+    /// The size of the cluster of a seat; 0 if its answer could not be compared.
     pub(crate) fn count_of(&self, seat: SeatNumber) -> usize {
         let own = self.clusters.iter().find(|cluster| cluster.seats.contains(&seat));
         own.map_or(0, |own| own.seats.len())
     }
 
-    /// The same without the words of the answers, for runs of which no text is kept.
+    /// A copy without the values, for runs whose texts are not kept.
     #[must_use]
-    pub(crate) fn without_words(mut self) -> Self {
+    pub(crate) fn without_values(mut self) -> Self {
         self.clusters.iter_mut().for_each(|cluster| cluster.value = None);
         self
     }
 
-    /// Whether there are several answers and all say the same.
+    /// Whether there are several answers and all agree.
     pub fn is_unanimous(&self) -> bool {
         self.of > 1 && self.equal == self.of
     }
 
-    /// The answers that come to this.
+    /// The cluster with this value.
     pub(crate) fn cluster_of(&self, value: &Value) -> Option<&Cluster> {
-        let said = value.to_string();
-        self.clusters.iter().find(|cluster| cluster.value.as_ref() == Some(&said))
+        let value = value.to_string();
+        self.clusters.iter().find(|cluster| cluster.value.as_ref() == Some(&value))
     }
 
-    /// What all of them say, where that has a name.
+    /// The value of the largest cluster.
     pub fn value(&self) -> Option<&str> {
         self.clusters.first()?.value.as_deref()
     }
 }
 
-/// Clusters by what the answers come to.
+/// Clusters by value.
 fn clusters(read: Vec<(SeatNumber, Value)>) -> Vec<Cluster> {
     let mut clusters: Vec<(Value, Vec<SeatNumber>)> = Vec::new();
     for (seat, value) in read {
@@ -153,7 +152,7 @@ fn clusters(read: Vec<(SeatNumber, Value)>) -> Vec<Cluster> {
     in_order(clusters.into_iter().map(cluster).collect())
 }
 
-/// Clusters of the same texts; `None` where all differ.
+/// Clusters of equal texts; `None` if all differ.
 fn letter_by_letter(answers: &[(SeatNumber, &str)]) -> Option<Vec<Cluster>> {
     let mut clusters: Vec<(blake3::Hash, Cluster)> = Vec::new();
     for (seat, answer) in answers {
@@ -179,8 +178,8 @@ fn in_order(mut clusters: Vec<Cluster>) -> Vec<Cluster> {
 mod tests {
     use super::*;
 
-    /// Each cluster as `value: seats`, then whose answers were not read.
-    fn told(question: &str, answers: &[&str]) -> Option<String> {
+    /// Each cluster as `value: seats`, then the seats whose answers were not read.
+    fn rendered(question: &str, answers: &[&str]) -> Option<String> {
         let agreement = Agreement::of(question, (1..).map(SeatNumber).zip(answers.iter().copied()))?;
         let seats =
             |seats: &[SeatNumber]| seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
@@ -194,7 +193,7 @@ mod tests {
     }
 
     fn check(question: &str, answers: &[&str], expected: Option<&str>) {
-        assert_eq!(told(question, answers).as_deref(), expected, "{answers:?}");
+        assert_eq!(rendered(question, answers).as_deref(), expected, "{answers:?}");
     }
 
     const HOW_MANY: &str = "How many legs has a spider?";
@@ -255,7 +254,7 @@ mod tests {
     fn only_several_that_all_say_the_same_are_unanimous() {
         let is_unanimous = |answers: &[&str]| {
             Agreement::of(HOW_MANY, (1..).map(SeatNumber).zip(answers.iter().copied()))
-                .is_some_and(|told| told.is_unanimous())
+                .is_some_and(|agreement| agreement.is_unanimous())
         };
         assert!(is_unanimous(&["8", "#### 8", "8 legs"]));
         assert!(!is_unanimous(&["8", "8", "It depends."]));

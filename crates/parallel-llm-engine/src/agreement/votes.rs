@@ -1,17 +1,17 @@
-//! How many independent votes the answers of a panel are worth: fewer than there are, because models err together.
+//! The effective number of independent votes of a panel, which is lower than its size because models err together.
 //!
-//! Pure. The correlations are priors, measured elsewhere on other questions, and say nothing of this panel: five
-//! flagships of five labs on HELM-MMLU, 0.534; two models of one lab, 0.65 to 0.66.
+//! The correlations are published priors and were not measured on this panel: 0.534 for five flagships of five labs on
+//! HELM-MMLU, 0.65 to 0.66 for two models of one lab.
 
 use crate::request::panel::ModelRef;
 
-/// How far the errors of two models of one vendor go together.
+/// The correlation of the errors of two models of one vendor.
 const SAME_VENDOR: f64 = 0.65;
-/// How far those of two models of different vendors do.
+/// The correlation of the errors of two models of different vendors.
 const OTHER_VENDOR: f64 = 0.534;
 
-/// Kish's effective number of these votes, n² / Σφ over all pairs, to two places. One model asked n times is one vote.
-/// Nothing for no votes.
+/// Kish's effective number of votes, n² / Σφ over all pairs, rounded to two decimals. One model asked n times counts as one
+/// vote. Zero for no models.
 pub fn effective(models: &[&ModelRef]) -> f64 {
     let together = |one: &&ModelRef| models.iter().map(|other| correlation(one, other)).sum::<f64>();
     let sum: f64 = models.iter().map(together).sum();
@@ -38,8 +38,8 @@ mod tests {
             ModelRef { provider: ProviderId(provider.to_owned()), model: model.to_owned() }
         };
         let models: Vec<ModelRef> = models.iter().map(model).collect();
-        let told = effective(&models.iter().collect::<Vec<_>>());
-        assert!((told - expected).abs() < 1e-9, "{models:?}: {told}");
+        let votes = effective(&models.iter().collect::<Vec<_>>());
+        assert!((votes - expected).abs() < 1e-9, "{models:?}: {votes}");
     }
 
     #[test]

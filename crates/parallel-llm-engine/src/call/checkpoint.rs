@@ -1,4 +1,4 @@
-//! When the text of a reply on its way is kept, so that a process that is killed has lost a second of it.
+//! Checkpoints of a streaming reply, so that a killed process loses at most a second of text.
 
 use std::time::Duration;
 
@@ -8,30 +8,30 @@ use tokio::time::Instant;
 
 use crate::value::answer::Failure;
 
-/// A text on its way is kept each second, or each sixteen kilobytes, whichever comes first.
+/// A checkpoint is written every second or every 16 KiB, whichever comes first.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 const CHECKPOINT_BYTES: usize = 16 * 1024;
 
-/// Keeps the text on its way without anyone waiting for it: at most one write is under way, and it is dropped
-/// with the reply, because the event that ends the call carries the text.
-pub(crate) struct Saving {
+/// Writes checkpoints in the background. At most one write is under way. It is dropped with the reply, because the event
+/// that ends the call holds the text.
+pub(crate) struct Checkpoints {
     under_way: JoinSet<Result<(), Failure>>,
     saved_bytes: usize,
     saved_at: Instant,
     began: Instant,
-    /// Whether the provider's name for the call is noted and may not yet be durable. Without it a process that is
-    /// killed could not say later what the call cost.
-    pub(crate) named: bool,
+    /// Whether the provider's id of the call is staged and may not be durable yet. Without it, nobody could look up the
+    /// cost of the call after the process was killed.
+    pub(crate) has_staged_id: bool,
 }
 
-impl Saving {
+impl Checkpoints {
     pub(crate) fn new(now: Instant) -> Self {
-        Self { under_way: JoinSet::new(), saved_bytes: 0, saved_at: now, began: now, named: false }
+        Self { under_way: JoinSet::new(), saved_bytes: 0, saved_at: now, began: now, has_staged_id: false }
     }
 
-    /// Passes when something is to be kept though nothing more comes.
+    /// Waits until a write is due although no further part of the reply comes.
     pub(crate) async fn due(&mut self, text: &str) {
-        if self.named {
+        if self.has_staged_id {
             return tokio::time::sleep_until(self.began + CHECKPOINT_EVERY).await;
         }
         if text.len() == self.saved_bytes {
@@ -41,14 +41,15 @@ impl Saving {
         self.under_way.join_next().await;
     }
 
-    /// Whether the name of the call has waited long enough for a commit to go along with. Says so once.
-    pub(crate) fn name_is_due(&mut self) -> bool {
-        let is_due = self.named && self.began.elapsed() >= CHECKPOINT_EVERY;
-        self.named &= !is_due;
+    /// Whether the id of the call has waited long enough for another commit to join. True once.
+    pub(crate) fn id_is_due(&mut self) -> bool {
+        let is_due = self.has_staged_id && self.began.elapsed() >= CHECKPOINT_EVERY;
+        self.has_staged_id &= !is_due;
         is_due
     }
 
-    pub(crate) fn keep_up<'a>(
+    /// Writes a checkpoint with `save` if one is due and none is under way.
+    pub(crate) fn save_if_due<'a>(
         &mut self,
         text: &'a str,
         save: impl FnOnce(&'a str) -> BoxFuture<'static, Result<(), Failure>>,
@@ -57,7 +58,7 @@ impl Saving {
         if grown == 0 || (grown < CHECKPOINT_BYTES && self.saved_at.elapsed() < CHECKPOINT_EVERY) {
             return;
         }
-        // A failed write is not a failed answer: the event that ends the call is what counts.
+        // Failed writes are ignored: the event that ends the call holds the text anyway.
         while self.under_way.try_join_next().is_some() {}
         if self.under_way.is_empty() {
             self.under_way.spawn(save(text));

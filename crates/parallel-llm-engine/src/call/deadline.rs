@@ -1,4 +1,4 @@
-//! How the time of a run is split: the panel may not use up what the synthesizer needs.
+//! The deadlines of a run: the panel must leave time for the synthesizer.
 
 use std::time::Duration;
 
@@ -6,28 +6,28 @@ use tokio::time::Instant;
 
 use crate::plan::Timers;
 
-/// The part of a run kept for fusing: a third, because a synthesizer reads everything and writes one answer.
+/// One part in this many of the run's time is kept for fusing: a third, enough to read all answers and write one.
 const FUSING_SHARE: u32 = 3;
-/// The most that is kept for fusing, whatever the run may take.
+/// The most time that is kept for fusing, however long the run may take.
 const FUSING_MAX: Duration = Duration::from_secs(600);
 
-/// The fixed points of a run's time.
+/// The deadlines of one part of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
-    /// When this part of the run began; a resumed run has an earlier one.
+    /// When this part of the run began.
     pub started: Instant,
     /// How long the earlier parts took, in milliseconds.
     pub before_ms: u64,
-    /// When the panel is waited for no longer.
+    /// When the run stops waiting for the panel.
     pub panel: Instant,
-    /// When everything ends.
+    /// When the run ends.
     pub run: Instant,
-    /// When a call ends at the latest: with the run, or sooner where more is to come after it.
+    /// When a call must end: with the run, or earlier if further calls follow it.
     pub call: Instant,
 }
 
 impl Deadline {
-    /// Splits the run's time from now on. `before_ms` is what earlier parts of the run took.
+    /// The deadlines of a part that begins now. `before_ms` is how long earlier parts took.
     pub fn starting_now(timers: &Timers, before_ms: u64) -> Self {
         let started = Instant::now();
         let whole = Duration::from_millis(timers.run_ms);
@@ -36,7 +36,7 @@ impl Deadline {
         Self { started, before_ms, panel: started + whole.saturating_sub(fusing), run, call: run }
     }
 
-    /// For calls that have one share of the time that is left, of so many equal ones.
+    /// The deadlines of a call that gets one of `shares` equal shares of the remaining time.
     #[must_use]
     pub fn shared_by(self, shares: u32) -> Self {
         let now = Instant::now();
@@ -44,17 +44,17 @@ impl Deadline {
         Self { call: (now + share).min(self.run), ..self }
     }
 
-    /// The moment so many milliseconds into this part of the run.
+    /// The moment `ms` milliseconds after the beginning of this part.
     pub fn at_ms(&self, ms: u64) -> Instant {
         self.started + Duration::from_millis(ms)
     }
 
-    /// Milliseconds this part of the run has been worked on.
+    /// How long this part has run, in milliseconds.
     pub fn part_ms(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Milliseconds the run has been worked on, earlier parts included.
+    /// How long the run has run, earlier parts included, in milliseconds.
     pub fn elapsed_ms(&self) -> u64 {
         self.before_ms.saturating_add(self.part_ms())
     }

@@ -1,6 +1,6 @@
-//! A run while it happens: durable events and text on its way, for anyone who wants to watch.
+//! The hub of a run: its current state, and a broadcast of events and streaming text to watchers.
 //!
-//! Two lanes. Events are few and have been committed before they arrive here; text is many and only shown.
+//! There are two lanes. Events are few and durable before they arrive here; pieces of text are many and only for display.
 //! Watching is bounded: a watcher that lags gets a snapshot instead of what it missed, and never slows the run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,124 +17,123 @@ use crate::run::{Run, SeatStatus, SeatView};
 use crate::value::answer::Failure;
 use crate::value::warning::Warning;
 
-/// Updates of one lane a watcher may be behind before it gets a snapshot: some seconds of five models writing.
+/// The most updates of one lane a watcher may lag behind before it gets a snapshot: some seconds of five streams.
 const LAG_MAX: usize = 256;
 
-/// Something to show.
+/// An update for watchers.
 #[derive(Clone, Debug)]
 pub enum Update {
     /// A durable event.
     Event(Arc<Recorded>),
-    /// A place has begun to think or write.
+    /// A call has begun to reason or write.
     Begun(CallerSlot),
-    /// A piece of text on its way. It begins at byte `offset` of the text so far.
+    /// A piece of streaming text.
     Text {
-        /// Whose.
+        /// The slot that writes it.
         slot: CallerSlot,
-        /// Where the piece begins.
+        /// The byte of the text at which the piece begins.
         offset: usize,
         /// The piece.
         text: Arc<str>,
     },
-    /// Updates were missed; this is the run as it stands.
+    /// The current run, because the watcher missed updates.
     Snapshot(Box<Run>),
 }
 
-/// How far a run is, for those who only wait.
+/// The phase of a run, for callers that wait for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stage {
-    /// Its answer is not settled.
+pub enum Phase {
+    /// The run is not decided.
     #[default]
     Running,
-    /// Its answer is settled; late seats may still be under way.
+    /// The run is decided; late seats may still be under way.
     Decided,
     /// Nothing more will happen.
     Closed,
 }
 
-/// The meeting point of one run and its watchers.
+/// The current state of one run, and its watchers.
 #[derive(Debug)]
 pub struct Hub {
     run: Mutex<Run>,
     events: broadcast::Sender<Update>,
     texts: broadcast::Sender<Update>,
-    stage: watch::Sender<Stage>,
+    phase: watch::Sender<Phase>,
     unstored: AtomicBool,
-    /// The room its texts take, where they come in this process.
+    /// The share of the text budget its texts hold, if this process reads them.
     held: OnceLock<Arc<HeldText>>,
-    /// When this hub was made.
-    made: Instant,
-    /// How old the run was then, in milliseconds from its start.
-    age_when_made_ms: u64,
+    /// When this hub was created.
+    created: Instant,
+    /// The age of the run at that time, in milliseconds.
+    age_at_creation_ms: u64,
 }
 
 impl Hub {
-    /// The hub of a run nothing has happened in.
+    /// The hub of a new run.
     pub fn new(plan: Arc<RunPlan>) -> Self {
         Self::of(Run::new(plan))
     }
 
-    /// The hub of a run that has a history and goes on.
+    /// The hub of a run that has events and continues in this process.
     pub fn of(run: Run) -> Self {
         let (events, texts) = (broadcast::Sender::new(LAG_MAX), broadcast::Sender::new(LAG_MAX));
-        let (stage, unstored) = (watch::Sender::default(), AtomicBool::new(false));
+        let (phase, unstored) = (watch::Sender::default(), AtomicBool::new(false));
         Self {
-            made: Instant::now(),
-            age_when_made_ms: run.elapsed_ms,
+            created: Instant::now(),
+            age_at_creation_ms: run.elapsed_ms,
             run: Mutex::new(run),
             events,
             texts,
-            stage,
+            phase,
             unstored,
             held: OnceLock::new(),
         }
     }
 
-    /// The hub of a run that is done elsewhere, or is over; what happens in it is brought by [`Hub::relay`].
-    pub fn elsewhere(run: Run) -> Self {
-        let stage = stage_of(&run);
+    /// The hub of a run that is closed or executed by another process. [`Hub::relay`] brings its events.
+    pub fn remote(run: Run) -> Self {
+        let phase = phase_of(&run);
         let hub = Self::of(run);
-        hub.stage.send_replace(stage);
+        hub.phase.send_replace(phase);
         hub
     }
 
-    /// Brings in what another process has made durable, and the texts on their way there as far as it has kept them.
+    /// Adds the events another process has made durable, and the checkpoints of its streaming texts.
     pub fn relay(&self, events: Vec<Recorded>, texts: Vec<(CallerSlot, String)>) {
         self.record(events, None);
         for (slot, text) in texts {
             let so_far = self.with_run(|run| run.view(slot).map_or(0, |seat| seat.partial.len()));
-            // A text that does not go on from the one shown belongs to another try; the next event tells.
+            // A shorter text belongs to another try, which the next event brings.
             if let Some(piece) = text.get(so_far..).filter(|piece| !piece.is_empty()) {
                 self.text(slot, piece);
             }
         }
     }
 
-    /// The process that did the run is gone: whoever waits is told what there is.
-    pub fn lose(&self) {
+    /// Marks the run as interrupted, because the process that executed it is gone.
+    pub fn mark_interrupted(&self) {
         let mut run = self.lock();
         run.interrupt();
         // An error means that nobody watches.
         let _ = self.events.send(Update::Snapshot(Box::new(run.clone())));
         drop(run);
-        self.stage.send_replace(Stage::Closed);
+        self.phase.send_replace(Phase::Closed);
     }
 
-    /// The run stands like this now, because somebody went on with it: whoever watches or waits is told that, and not
-    /// how it had ended before.
-    pub fn renew(&self, run: Run) {
-        let stage = stage_of(&run);
+    /// Replaces the run, because another process continued it. Watchers get the new state instead of its earlier end.
+    pub fn replace(&self, run: Run) {
+        let phase = phase_of(&run);
         let mut held = self.lock();
         *held = run;
         // An error means that nobody watches.
         let _ = self.events.send(Update::Snapshot(Box::new(held.clone())));
         drop(held);
-        self.stage.send_replace(stage);
+        self.phase.send_replace(phase);
     }
 
-    /// Brings in what another watcher of the same run was told.
-    pub fn pass_on(&self, update: Update) {
-        // A text may come after the event that ends its place, and after a snapshot that has it already.
+    /// Adds an update that a watcher of the same run received.
+    pub fn forward(&self, update: Update) {
+        // A piece of text may come after the event that ends its call, or after a snapshot that already holds it.
         let is_awaited = |slot: CallerSlot, offset: Option<usize>| {
             let is_next = |seat: &SeatView| offset.is_none_or(|offset| offset == seat.partial.len());
             self.with_run(|run| run.view(slot).is_some_and(|seat| !seat.status.is_final() && is_next(seat)))
@@ -146,11 +145,11 @@ impl Hub {
                 self.text(slot, &text);
             }
             Update::Begun(_) | Update::Text { .. } => {}
-            Update::Snapshot(run) => self.renew(*run),
+            Update::Snapshot(run) => self.replace(*run),
         }
     }
 
-    /// The run as it stands, text on its way included.
+    /// A copy of the current run, including streaming text.
     pub fn snapshot(&self) -> Run {
         self.lock().clone()
     }
@@ -160,29 +159,29 @@ impl Hub {
         read(&self.lock())
     }
 
-    /// How old a run under way is now, in milliseconds from its start on the clock of its events.
+    /// The current age of a run under way, in milliseconds on the clock of its events.
     pub fn age_ms(&self) -> u64 {
-        self.age_when_made_ms
-            .saturating_add(u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX))
+        self.age_at_creation_ms
+            .saturating_add(u64::try_from(self.created.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// Whether events of the run could not be made durable, so that nobody else has them.
+    /// Whether some events could not be made durable, so that only this process has them.
     pub fn is_unstored(&self) -> bool {
         self.unstored.load(Ordering::Relaxed)
     }
 
-    /// Returns when the run has come this far.
-    pub async fn reached(&self, stage: Stage) {
+    /// Waits until the run has reached a phase.
+    pub async fn reached(&self, phase: Phase) {
         // The sender lives in `self`, so waiting cannot fail.
-        let _ = self.stage.subscribe().wait_for(|now| *now >= stage).await;
+        let _ = self.phase.subscribe().wait_for(|now| *now >= phase).await;
     }
 
-    /// The run as it stands, and every event and text after.
+    /// The current run, and a watch of all later events and texts.
     pub fn watch(self: &Arc<Self>) -> (Run, Watch) {
         self.follow(true)
     }
 
-    /// The run as it stands, and every event after; for those who do not show text on its way.
+    /// The current run, and a watch of all later events without streaming text.
     pub fn watch_events(self: &Arc<Self>) -> (Run, Watch) {
         self.follow(false)
     }
@@ -194,8 +193,7 @@ impl Hub {
         (run.clone(), Watch { hub: Arc::clone(self), events: self.events.subscribe(), texts })
     }
 
-    /// Events have happened. They are durable, or it is told why not: what was paid for is shown even where it
-    /// could not be stored, and the outcome then says so from the first look on.
+    /// Applies events and sends them to watchers. If they could not be stored, `unstored` says why; they are shown anyway, because they are paid for, and the outcome gets a warning before anyone can read it.
     pub(crate) fn record(&self, events: Vec<Recorded>, unstored: Option<&Failure>) {
         self.unstored.fetch_or(unstored.is_some(), Ordering::Relaxed);
         let mut run = self.lock();
@@ -213,12 +211,12 @@ impl Hub {
                 outcome.warnings.push(warning);
             }
         }
-        let stage = stage_of(&run);
+        let phase = phase_of(&run);
         drop(run);
-        self.stage.send_if_modified(|now| std::mem::replace(now, stage) != stage);
+        self.phase.send_if_modified(|now| std::mem::replace(now, phase) != phase);
     }
 
-    /// Tells whoever reads the run, now or later, what is to be known of it beside its events; the same once.
+    /// Adds a warning to the run, once.
     pub(crate) fn warn(&self, warning: Warning) {
         let mut run = self.lock();
         if !run.plan.warnings.contains(&warning) {
@@ -226,13 +224,13 @@ impl Hub {
         }
     }
 
-    /// The room that is given back when nobody reads the run here any more.
+    /// Keeps the run's share of the text budget until the hub is dropped.
     pub(crate) fn hold(&self, held: Arc<HeldText>) {
-        // An earlier part of the run has taken its own.
+        // Fails if an earlier part of the run has set its share already.
         let _ = self.held.set(held);
     }
 
-    /// A place has begun to think or write.
+    /// A call has begun to reason or write.
     pub(crate) fn begun(&self, slot: CallerSlot) {
         self.show(slot, |_| Update::Begun(slot));
     }
@@ -257,16 +255,16 @@ impl Hub {
     }
 
     fn lock(&self) -> MutexGuard<'_, Run> {
-        // A panic while folding leaves a run that is at worst one event behind; watching it is still right.
+        // After a panic in `apply` the run is at most one event behind, which is still fit for watching.
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn stage_of(run: &Run) -> Stage {
+fn phase_of(run: &Run) -> Phase {
     match (run.is_decided(), run.closed) {
-        (_, true) => Stage::Closed,
-        (true, false) => Stage::Decided,
-        (false, false) => Stage::Running,
+        (_, true) => Phase::Closed,
+        (true, false) => Phase::Decided,
+        (false, false) => Phase::Running,
     }
 }
 
@@ -279,8 +277,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// The next thing to show. Never ends by itself: a run says `Closed` when nothing more will come. A piece of
-    /// text may come after the event that ends its place; it is in the answer already then.
+    /// Waits for the next update. The stream has no end: `Closed` is the last event of a run. A piece of text may come after
+    /// the event that ends its call; the answer then already holds it.
     pub async fn next(&mut self) -> Update {
         let next = match &mut self.texts {
             Some(texts) => tokio::select! {

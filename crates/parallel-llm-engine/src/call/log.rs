@@ -1,7 +1,7 @@
-//! The pen of one run: numbers events, makes them durable in order and then shows them.
+//! The log of one run: numbers events, makes them durable in order, then shows them.
 //!
-//! Whoever holds the pen writes what everyone has staged, so appends that meet become one commit. What always
-//! holds: an event is shown only after it is durable, and once writing has failed nothing more is sent.
+//! Whoever holds the writer lock writes everything that is staged, so concurrent appends share a commit. Invariants: an
+//! event is shown only after it is durable, and after a failed write nothing more is sent.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -22,16 +22,16 @@ pub(crate) struct RunLog {
     deadline: Deadline,
     lease: Lease,
     tail: Mutex<Tail>,
-    pen: AsyncMutex<Pen>,
+    writer: AsyncMutex<Writer>,
 }
 
-/// Events that have happened and are not yet durable.
+/// Events that are staged and not yet durable.
 struct Tail {
     next_seq: u64,
     staged: Vec<Recorded>,
 }
 
-struct Pen {
+struct Writer {
     durable_seq: u64,
     broken: Option<Failure>,
 }
@@ -39,11 +39,11 @@ struct Pen {
 impl RunLog {
     pub(crate) fn new(journal: Arc<dyn Journal>, hub: Arc<Hub>, deadline: Deadline, lease: Lease) -> Self {
         let tail = Mutex::new(Tail { next_seq: lease.next_seq, staged: Vec::new() });
-        let pen = AsyncMutex::new(Pen { durable_seq: lease.next_seq - 1, broken: None });
-        Self { journal, hub, deadline, lease, tail, pen }
+        let writer = AsyncMutex::new(Writer { durable_seq: lease.next_seq - 1, broken: None });
+        Self { journal, hub, deadline, lease, tail, writer }
     }
 
-    /// Notes an event that the next commit takes along.
+    /// Stages an event for the next commit. Returns its number.
     pub(crate) fn stage(&self, event: Event) -> u64 {
         let mut tail = self.tail();
         let seq = tail.next_seq;
@@ -52,19 +52,19 @@ impl RunLog {
         seq
     }
 
-    /// Notes an event and returns when it and all before it are durable.
+    /// Stages an event and waits until it and all before it are durable.
     pub(crate) async fn append(&self, event: Event) -> Result<(), Failure> {
         let seq = self.stage(event);
         self.commit_to(seq).await
     }
 
-    /// Returns when everything noted so far is durable.
+    /// Waits until every staged event is durable.
     pub(crate) async fn commit(&self) -> Result<(), Failure> {
         let seq = self.tail().next_seq - 1;
         self.commit_to(seq).await
     }
 
-    /// Whether the day's limits of the run hold one more request of this place, now that everything noted is durable.
+    /// Fails if the limits of the day do not allow one more request of this slot. Every staged event must be durable.
     pub(crate) fn check_day(
         &self,
         plan: &Arc<RunPlan>,
@@ -73,31 +73,31 @@ impl RunLog {
         self.journal.check_day(Arc::clone(plan), slot)
     }
 
-    /// Keeps the text of a reply on its way.
+    /// Writes a checkpoint of a streaming reply.
     pub(crate) fn checkpoint(&self, attempt: Attempt, text: &str) -> BoxFuture<'static, Result<(), Failure>> {
         self.journal.checkpoint(self.lease, attempt, text.to_owned())
     }
 
     async fn commit_to(&self, seq: u64) -> Result<(), Failure> {
-        let mut pen = self.pen.lock().await;
-        if pen.durable_seq < seq {
+        let mut writer = self.writer.lock().await;
+        if writer.durable_seq < seq {
             let mut batch = std::mem::take(&mut self.tail().staged);
-            pen.durable_seq = batch.last().map_or(pen.durable_seq, |last| last.seq);
-            if pen.broken.is_none() {
-                pen.broken = self.journal.append(self.lease, batch.clone()).await.err();
+            writer.durable_seq = batch.last().map_or(writer.durable_seq, |last| last.seq);
+            if writer.broken.is_none() {
+                writer.broken = self.journal.append(self.lease, batch.clone()).await.err();
             }
-            if pen.broken.is_some() {
-                // Nobody sends on a `Sent` that is not durable, so it did not happen.
+            if writer.broken.is_some() {
+                // A request is not sent unless its `Sent` is durable, so these did not happen.
                 batch.retain(|recorded| !recorded.event.lets_bytes_leave());
             }
             if let Some(notice) = self.journal.notice(self.lease.run_id) {
                 self.hub.warn(notice);
             }
-            // After a failed write the run still tells its watchers what it has; the failure goes to whoever
-            // wanted to send more, and into the report.
-            self.hub.record(batch, pen.broken.as_ref());
+            // Watchers see the events even after a failed write. The failure goes to callers that want to send, and into the
+            // report.
+            self.hub.record(batch, writer.broken.as_ref());
         }
-        pen.broken.clone().map_or(Ok(()), Err)
+        writer.broken.clone().map_or(Ok(()), Err)
     }
 
     fn tail(&self) -> MutexGuard<'_, Tail> {

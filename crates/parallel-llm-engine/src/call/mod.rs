@@ -1,4 +1,4 @@
-//! One call and its retries: sent, read, timed, stopped, watched and paid.
+//! One upstream call and its retries: admission, sending, reading, timers, cancellation and cost.
 
 pub(crate) mod checkpoint;
 pub mod deadline;

@@ -1,6 +1,6 @@
-//! The timers of one reply: how long a provider may be silent, and how long a call may take in all.
+//! The timers of one reply: how long a provider may be silent, and how long a call may take.
 //!
-//! A time-out always says which timer ran out, its limit, and the setting that changes it.
+//! A time-out names the timer that ran out, its limit, and the setting that changes it.
 
 use std::time::Duration;
 
@@ -23,12 +23,12 @@ pub(crate) struct ReplyClock {
     first_text_end: Instant,
     deadline: Deadline,
     heard: Instant,
-    /// Whether the provider sends something while it has nothing to say.
+    /// Whether the provider sends keep-alive comments.
     keeps_alive: bool,
     /// When the first text or reasoning came.
     pub(crate) first: Option<Instant>,
     last: Instant,
-    /// Since when nothing is read, because other runs have the room.
+    /// Since when nothing is read, because other runs use up the text budget.
     paused: Option<Instant>,
 }
 
@@ -50,7 +50,7 @@ impl ReplyClock {
         }
     }
 
-    /// Text or reasoning has come. Says whether it is the first.
+    /// Notes that text or reasoning has come. Returns whether it is the first.
     pub(crate) fn content(&mut self) -> bool {
         self.last = self.heard;
         let is_first = self.first.is_none();
@@ -58,13 +58,13 @@ impl ReplyClock {
         is_first
     }
 
-    /// A sign of life has come that is neither text nor reasoning.
+    /// Notes a keep-alive comment.
     pub(crate) fn alive(&mut self) {
         self.keeps_alive = true;
     }
 
-    /// The next part of a reply, or the failure of the first timer that runs out. The reply is told that it was too
-    /// slow, but not where the run's own time is over: how much of that a call gets is not its provider's doing.
+    /// The next part of a reply, or the failure of the first timer that runs out. The reply learns that it was too slow,
+    /// unless the time of the run is over, which is not the provider's fault.
     pub(crate) async fn next(
         &mut self,
         reply: &mut ReplyStream,
@@ -87,9 +87,9 @@ impl ReplyClock {
         Some(Err(failure))
     }
 
-    /// Reads nothing until it is the run's turn. How long that takes is not its provider's doing, but of the run's time.
+    /// Reads nothing until it is the run's turn. The pause does not count for the provider's timers, but for the deadline.
     async fn pause(&mut self, turn: &Turn) -> Result<(), Failure> {
-        // Kept, because this may be dropped half-way and begun again.
+        // In `self`, because this future may be dropped half-way and be started again.
         let since = *self.paused.get_or_insert_with(Instant::now);
         let came = timeout_at(self.deadline.call, turn.comes()).await;
         let pause = since.elapsed();
@@ -111,7 +111,7 @@ impl ReplyClock {
             Some(_) => (self.last + Duration::from_millis(self.timers.content_ms), Timer::Content),
         };
         let whole = [(self.call_end, Timer::Call), (self.deadline.call, Timer::Run), content];
-        // A model may think in silence before its first text, unless its provider has shown that it does not.
+        // A model may think in silence before its first text. Only a provider that sends keep-alives can be idle then.
         let can_be_idle = self.first.is_some() || self.keeps_alive;
         whole.into_iter().fold(if can_be_idle { idle } else { whole[0] }, |soonest, limit| {
             if limit.0 < soonest.0 { limit } else { soonest }
@@ -130,7 +130,7 @@ impl ReplyClock {
             }
             Timer::Call => ("the answer was not whole", self.timers.call_ms, "call_timeout_ms"),
         };
-        // A silence may pass; a call that used up its whole time would only do so again.
+        // A silence may be temporary; a call that used up its whole time would do so again.
         let failure = Failure::new(Code::Timeout, format!("{what} within {}", seconds(ms)));
         failure
             .with_retryable(!matches!(timer, Timer::Call))
@@ -147,7 +147,7 @@ enum Timer {
     Run,
 }
 
-/// Why a call ends whose time within the run is over.
+/// The failure of a call whose share of the run's time is over.
 pub(crate) fn time_over(timers: &Timers, deadline: &Deadline) -> Failure {
     let failure = run_timeout(timers);
     if deadline.call < deadline.run {

@@ -1,7 +1,7 @@
-//! Whether a failed call is tried again, and when. Pure but for the [`RetryBudget`], which remembers.
+//! The retry policy of calls, and the budget of retries of each provider key.
 //!
-//! There is this one retry layer and no other. A call is tried again only before its first text: after that a
-//! second try would be a second payment for a text that is partly there.
+//! This is the only retry layer. A call is retried only before its first text: afterwards a retry would pay a second time
+//! for a text that is partly there.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -14,32 +14,32 @@ use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::retry::Retry;
 
-/// The shortest and longest wait of our own choosing, in seconds. Half a second outlives a hiccup; beyond eight
-/// a person is better served by an answer without this seat.
+/// The shortest and the longest backoff in seconds. Half a second outlives a hiccup; after eight, an answer without this
+/// seat serves the user better.
 const BACKOFF_S: (f64, f64) = (0.5, 8.0);
-/// A provider that asks for more than this is not waited for: the seat fails at once and says when.
+/// The longest `Retry-After` that is obeyed. Beyond it the seat fails at once, and the failure says when to retry.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
-/// How much later than asked a retry may leave, so that siblings do not return as one wave.
+/// The share of `Retry-After` by which a retry may be later, so that the calls of a panel do not return all at once.
 const RETRY_AFTER_SPREAD: f64 = 0.1;
-/// An empty answer is often billed, so it is asked for only once more.
+/// The retries after an empty answer: only one, because empty answers are often billed.
 const EMPTY_RETRIES_MAX: u32 = 1;
 
-/// Retries a key may make at once, and how fast they come back: 20 in 10 s.
+/// The retries a key may make at once, and how fast they refill: 20 in 10 s.
 const BUDGET_BURST: f64 = 20.0;
 const BUDGET_PER_S: f64 = 2.0;
-/// What each first try adds: one retry for ten calls.
+/// The retries each first try adds: one for ten calls.
 const BUDGET_PER_CALL: f64 = 0.1;
-/// The most that a busy hour saves up for a bad minute.
+/// The most retries that a busy hour can save up.
 const BUDGET_MAX: f64 = 100.0;
 
-/// A failed request, as far as the decision depends on it.
+/// A failed try, as far as the retry decision depends on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial<'a> {
-    /// How it failed.
+    /// The failure.
     pub failure: &'a Failure,
-    /// Retries of the call so far; those without a rejected field do not count against the provider: they were our doing.
+    /// The retries so far. Retries without a rejected field are not counted, because the request was at fault.
     pub retries: u32,
-    /// How many retries a call may have.
+    /// The most retries of a call.
     pub retries_max: u32,
     /// Fields already left out.
     pub without: &'a [String],
@@ -49,7 +49,7 @@ pub struct Trial<'a> {
     pub jitter: f64,
 }
 
-/// Decides by the failure alone; whether the key may afford a retry is the budget's to say.
+/// Decides by the failure and the time left. The caller must also ask the [`RetryBudget`].
 pub fn decide(trial: &Trial<'_>) -> Retry {
     if let Some(field) = &trial.failure.rejected_field {
         let tried = trial.without.contains(field);
@@ -73,14 +73,14 @@ pub fn decide(trial: &Trial<'_>) -> Retry {
     Retry::After { ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX) }
 }
 
-/// Full jitter: anything from the shortest wait to twice the one before, up to the longest.
+/// Exponential backoff with full jitter: from the shortest wait up to twice the previous bound, at most the longest wait.
 fn backoff(retries: u32, jitter: f64) -> Duration {
     let (shortest, longest) = BACKOFF_S;
     let top = (shortest * 2f64.powi(i32::try_from(retries + 1).unwrap_or(i32::MAX))).min(longest);
     Duration::from_secs_f64(shortest + (top - shortest) * jitter.clamp(0.0, 1.0))
 }
 
-/// Keeps retries from making an outage worse: a key may retry a tenth of its calls, and a few more.
+/// Limits retries, so that they do not make an outage worse: a key may retry a tenth of its calls, and a few more.
 #[derive(Debug, Default)]
 pub struct RetryBudget {
     allowances: Mutex<BTreeMap<ProviderId, Allowance>>,
@@ -93,12 +93,12 @@ struct Allowance {
 }
 
 impl RetryBudget {
-    /// Notes a first try.
+    /// Adds the share of a first try.
     pub fn deposit(&self, provider: &ProviderId) {
         self.change(provider, BUDGET_PER_CALL);
     }
 
-    /// Takes one retry, if there is one.
+    /// Takes one retry. Returns whether there was one.
     pub fn withdraw(&self, provider: &ProviderId) -> bool {
         self.change(provider, -1.0)
     }
@@ -109,6 +109,7 @@ impl RetryBudget {
         let allowance =
             allowances.entry(provider.clone()).or_insert(Allowance { tokens: BUDGET_BURST, at: now });
         let refill = now.duration_since(allowance.at).as_secs_f64() * BUDGET_PER_S;
+        // The refill stops at the burst but never takes away what deposits have saved up beyond it.
         let refilled = allowance.tokens.max((allowance.tokens + refill).min(BUDGET_BURST));
         allowance.at = now;
         let after = (refilled + by).min(BUDGET_MAX);

@@ -1,4 +1,4 @@
-//! What the calls and the strategy of one run share: its plan, its log, and the ways outward.
+//! The context that the calls and the strategy of one run share.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use crate::plan::budget::Budget;
 use crate::port::{Caller, Checker};
 use crate::request::panel::ProviderId;
 
-/// What every call of a run shares.
+/// The plan, log, budget and ports of one run.
 pub(crate) struct RunContext {
     pub(crate) plan: Arc<RunPlan>,
     pub(crate) caller: Arc<dyn Caller>,
@@ -28,15 +28,15 @@ pub(crate) struct RunContext {
     pub(crate) deadline: Deadline,
     pub(crate) stop: Stop,
     pub(crate) sending: Sending,
-    /// Providers that have refused their key in this part of the run: every other call with it would fail the same way.
+    /// Providers that refused their key in this part of the run. Every other call with the key would fail the same way.
     pub(crate) refused_keys: Mutex<BTreeSet<ProviderId>>,
-    /// Whether what this part of the run begins with is durable: it was held against the day's limits as a whole.
+    /// Whether the first commit of this part is durable. Its requests were checked against the limits of the day together.
     pub(crate) has_begun: AtomicBool,
 }
 
 impl RunContext {
-    /// Whether each request is held against the day's limits by itself.
-    pub(crate) fn is_limited(&self) -> bool {
+    /// Whether each further request must be checked against the limits of the day.
+    pub(crate) fn checks_day_limits(&self) -> bool {
         !self.plan.limits.is_empty() && self.has_begun.load(Ordering::Relaxed)
     }
 }

@@ -1,11 +1,11 @@
-//! How a run is given up, or one call of it: sparing what is paid for anyway, or at once.
+//! Cancellation of a run or of one call, and the latch that lets either output or cancellation win.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio_util::sync::CancellationToken;
 
-/// Gives a run up. Clones give up the same run.
+/// Cancels a run. Clones cancel the same run.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     cancelled: CancellationToken,
@@ -13,72 +13,72 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Gives the run up: nothing more is sent, and connections whose closing stops the cost are closed. The others are
-    /// read to their end, because their answers are paid for either way.
+    /// Cancels the run: nothing more is sent, and connections are closed if closing stops the cost. The other replies are
+    /// read to their end, because they are paid for either way.
     pub fn cancel(&self) {
         self.cancelled.cancel();
     }
 
-    /// Gives the run up and closes every connection.
+    /// Cancels the run and closes every connection.
     pub fn abort(&self) {
         self.cancelled.cancel();
         self.aborted.cancel();
     }
 
-    /// Whether the run has been given up.
+    /// Whether the run is cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.is_cancelled()
     }
 
-    /// Returns when the run has been given up.
+    /// Waits until the run is cancelled.
     pub async fn cancelled(&self) {
         self.cancelled.cancelled().await;
     }
 
-    /// Returns when a reply is not to be read on; `stops_billing` says whether closing it stops its cost.
+    /// Waits until a reply must not be read further. `stops_billing` says whether closing it stops its cost.
     pub(crate) async fn closing(&self, stops_billing: bool) {
         if stops_billing { self.cancelled.cancelled().await } else { self.aborted.cancelled().await }
     }
 
-    /// What gives up with this, and may be given up before it.
-    pub(crate) fn of_one(&self) -> Self {
+    /// A stop for one call: it is cancelled with the run, or alone.
+    pub(crate) fn child(&self) -> Self {
         Self { cancelled: self.cancelled.child_token(), aborted: self.aborted.child_token() }
     }
 
-    /// Whether requests may leave, in a part of the run that begins now.
+    /// The permission to send for a part of the run that begins now.
     pub(crate) fn sending(&self) -> Sending {
         Sending(self.cancelled.child_token())
     }
 }
 
-/// Whether requests may still leave: until the run is given up or its answer is settled. A late seat is worth its answer,
-/// not another payment.
+/// Whether requests may still leave: until the run is cancelled or decided. A late answer is still welcome, but not worth a
+/// further request.
 #[derive(Clone, Debug)]
 pub(crate) struct Sending(CancellationToken);
 
 impl Sending {
-    /// What ends with this, and may end before it.
-    pub(crate) fn of_one(&self) -> Self {
+    /// The permission of one call: it ends with this one, or earlier.
+    pub(crate) fn child(&self) -> Self {
         Self(self.0.child_token())
     }
 
-    /// The answer is settled: nothing leaves any more.
+    /// Ends the permission: the run is decided.
     pub(crate) fn end(&self) {
         self.0.cancel();
     }
 
-    /// Whether nothing leaves any more.
+    /// Whether no request may leave.
     pub(crate) fn is_over(&self) -> bool {
         self.0.is_cancelled()
     }
 
-    /// What this comes to, or `None` where nothing leaves any more before it does.
+    /// The result of `work`, or `None` if the permission ends first.
     pub(crate) async fn unless_over<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         self.0.run_until_cancelled(work).await
     }
 }
 
-/// Gives up one call, as long as nobody has seen any of its text.
+/// Cancels one call, unless some of its text has been shown.
 #[derive(Debug)]
 pub(crate) struct Revocation {
     stop: Stop,
@@ -87,12 +87,12 @@ pub(crate) struct Revocation {
 }
 
 impl Revocation {
-    /// What gives up the call that has these.
+    /// A revocation of the call with these parts.
     pub(crate) const fn new(stop: Stop, sending: Sending, latch: FirstOutputLatch) -> Self {
         Self { stop, sending, latch }
     }
 
-    /// Gives the call up; `false` where some of its text has been shown already, so that it goes on.
+    /// Cancels the call. Returns `false` if some of its text has been shown, so that the call continues.
     pub(crate) fn revoke(&self) -> bool {
         let is_revoked = self.latch.closes();
         if is_revoked {
@@ -103,8 +103,7 @@ impl Revocation {
     }
 }
 
-/// Lets the first output of a text through to whoever watches, or keeps all of it back: whichever is asked for first holds
-/// for good.
+/// Decides once whether the text of a call is shown or withheld: the first request wins, for good.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstOutputLatch(Arc<AtomicU8>);
 
@@ -113,7 +112,7 @@ impl FirstOutputLatch {
     const OPEN: u8 = 1;
     const CLOSED: u8 = 2;
 
-    /// Opens, unless it was closed before; says whether it is open.
+    /// Opens the latch unless it is closed. Returns whether it is open.
     pub(crate) fn opens(&self) -> bool {
         self.becomes(Self::OPEN)
     }
@@ -123,13 +122,13 @@ impl FirstOutputLatch {
         self.0.load(Ordering::Acquire) == Self::OPEN
     }
 
-    /// Closes, unless some text has been shown; says whether it is closed.
+    /// Closes the latch unless it is open. Returns whether it is closed.
     fn closes(&self) -> bool {
         self.becomes(Self::CLOSED)
     }
 
     fn becomes(&self, state: u8) -> bool {
-        // The task that reads the reply and the one that gives it up may meet here: exactly one of them wins.
+        // The task that reads the reply and the one that cancels it may race here: exactly one of them wins.
         let now = self.0.compare_exchange(Self::UNDECIDED, state, Ordering::AcqRel, Ordering::Acquire);
         now.map_or_else(|now| now == state, |_| true)
     }

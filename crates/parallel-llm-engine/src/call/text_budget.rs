@@ -1,10 +1,11 @@
-//! How much text all runs of a process hold at once, from the first piece of a reply until its run is let go of.
+//! The text budget: a bound on the text all runs of a process hold at once.
 //!
-//! Over the bound only the oldest run under way goes on: the others send nothing, read nothing, so that their providers
-//! wait at the socket, and put no answers together, until there is room. Nothing that was paid for is dropped for it, but
-//! the time of a run goes on. So all of them hold the bound, one run more, and what was being read when it was reached.
-//! What always holds: some run goes on. One that can only wait for others, because a provider has no place for its calls,
-//! lets the next oldest go on beside it: whoever has that place may be waiting here.
+//! Above the bound only the oldest run proceeds. The others send nothing, read nothing (so that their providers wait at the
+//! socket) and fuse nothing until text is released. Nothing that was paid for is dropped, but the clock of a waiting run
+//! keeps running. So all runs together hold at most the bound, one run more, and what was being read when it was reached.
+//!
+//! Invariant: some run proceeds. A run whose calls all wait for a connection lets the next oldest proceed as well, because
+//! the run that holds the connection may be waiting here.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -12,12 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-/// The text of all runs together. It is in memory up to three times: while it comes, for whoever watches, and as it is
-/// kept; later as an answer, in a prompt, and in a request. Usual answers are kilobytes, and a thousand runs of them
-/// come nowhere near.
+/// The default bound in bytes. A text is in memory up to three times: in the reply, for watchers and in a checkpoint; later
+/// as an answer, in a prompt and in a request. A thousand runs with usual answers of some kilobytes stay far below.
 pub(crate) const TEXT_BYTES_MAX: usize = 128 * 1024 * 1024;
 
-/// The room there is. Cloning shares it.
+/// The budget of a process. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct TextBudget {
     shared: Arc<Shared>,
@@ -27,75 +27,75 @@ pub(crate) struct TextBudget {
 struct Shared {
     bytes_max: usize,
     bytes: AtomicUsize,
-    /// Runs up to this number go on however much is held.
+    /// Runs up to this number proceed however much text is held.
     turn: AtomicU64,
-    book: Mutex<Book>,
+    register: Mutex<Register>,
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Book {
+struct Register {
     /// How many runs have begun.
     begun: u64,
-    /// The runs under way, the oldest first.
+    /// The runs under way, oldest first.
     under_way: BTreeMap<u64, OpenCalls>,
 }
 
-/// The calls of a run, as far as they tell whether it gets on.
+/// The open calls of a run.
 #[derive(Debug, Default)]
 struct OpenCalls {
-    /// Those whose replies are being read.
+    /// Calls whose reply is being read.
     reading: usize,
-    /// Those that wait until they may be sent.
+    /// Calls that wait for admission.
     waiting: usize,
 }
 
 impl OpenCalls {
-    /// Whether nothing comes before somebody else has ended a call.
+    /// Whether the run cannot proceed before another run ends a call.
     const fn depend_on_others(&self) -> bool {
         self.reading == 0 && self.waiting > 0
     }
 }
 
 impl TextBudget {
-    /// TextBudget for so much text.
+    /// A budget of `bytes_max` bytes.
     pub(crate) fn new(bytes_max: usize) -> Self {
         let shared = Shared {
             bytes_max,
             bytes: AtomicUsize::new(0),
             turn: AtomicU64::new(u64::MAX),
-            book: Mutex::default(),
+            register: Mutex::default(),
             changed: Notify::new(),
         };
         Self { shared: Arc::new(shared) }
     }
 
-    /// Takes in a run that begins.
+    /// Registers a run that begins.
     pub(crate) fn enter(&self) -> Turn {
         let held = Arc::new(HeldText { budget: self.clone(), bytes: AtomicUsize::new(0) });
-        let number = self.note(|book| {
-            book.begun += 1;
-            book.under_way.insert(book.begun, OpenCalls::default());
-            book.begun
+        let number = self.update(|register| {
+            register.begun += 1;
+            register.under_way.insert(register.begun, OpenCalls::default());
+            register.begun
         });
         Turn { budget: self.clone(), number, held }
     }
 
-    /// Changes the book and finds out whose turn it is now.
-    fn note<T>(&self, change: impl FnOnce(&mut Book) -> T) -> T {
-        let Shared { turn, book, changed, .. } = &*self.shared;
-        let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = change(&mut book);
-        let oldest = book.under_way.iter().find(|(_, calls)| !calls.depend_on_others());
+    /// Changes the register, then finds out whose turn it is.
+    fn update<T>(&self, change: impl FnOnce(&mut Register) -> T) -> T {
+        let Shared { turn, register, changed, .. } = &*self.shared;
+        let mut register = register.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = change(&mut register);
+        let oldest = register.under_way.iter().find(|(_, calls)| !calls.depend_on_others());
         let now = oldest.map_or(u64::MAX, |(number, _)| *number);
         if turn.swap(now, Ordering::Relaxed) != now {
             changed.notify_waiters();
         }
-        told
+        result
     }
 }
 
-/// A run under way among those that share the room. It leaves them when this is dropped.
+/// The place of a run in the queue for text. Dropping it leaves the queue.
 #[derive(Debug)]
 pub(crate) struct Turn {
     budget: TextBudget,
@@ -104,27 +104,27 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// What the run holds, which is given back by whoever lets go of it last.
+    /// The text the run holds. It is released when the last clone is dropped.
     pub(crate) fn held(&self) -> Arc<HeldText> {
         Arc::clone(&self.held)
     }
 
-    /// The run holds so much more text.
+    /// Adds `bytes` to the text the run holds.
     pub(crate) fn add(&self, bytes: usize) {
         self.held.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.budget.shared.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Whether the run may go on: there is room, or it is its turn.
+    /// Whether the run may proceed: there is room, or it is its turn.
     pub(crate) fn may_proceed(&self) -> bool {
         let Shared { bytes, bytes_max, turn, .. } = &*self.budget.shared;
         bytes.load(Ordering::Relaxed) < *bytes_max || self.number <= turn.load(Ordering::Relaxed)
     }
 
-    /// Returns when the run may go on.
+    /// Waits until the run may proceed.
     pub(crate) async fn comes(&self) {
         while !self.may_proceed() {
-            // Made before the second look, so that no change between the two is missed.
+            // Created before the second check, so that a change between check and wait is not missed.
             let changed = self.budget.shared.changed.notified();
             if !self.may_proceed() {
                 changed.await;
@@ -132,50 +132,50 @@ impl Turn {
         }
     }
 
-    /// A reply of the run is being read, as long as this is held.
-    pub(crate) fn reading(&self) -> Noted<'_> {
-        Noted::new(self, |calls| &mut calls.reading)
+    /// Counts a reply of the run as being read, until the guard is dropped.
+    pub(crate) fn reading(&self) -> CountedCall<'_> {
+        CountedCall::new(self, |calls| &mut calls.reading)
     }
 
-    /// A call of the run waits until it may be sent, as long as this is held.
-    pub(crate) fn waiting(&self) -> Noted<'_> {
-        Noted::new(self, |calls| &mut calls.waiting)
+    /// Counts a call of the run as waiting for admission, until the guard is dropped.
+    pub(crate) fn waiting(&self) -> CountedCall<'_> {
+        CountedCall::new(self, |calls| &mut calls.waiting)
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.budget.note(|book| book.under_way.remove(&self.number));
+        self.budget.update(|register| register.under_way.remove(&self.number));
     }
 }
 
-/// One call of a run, counted while it reads or waits.
-pub(crate) struct Noted<'a> {
+/// A guard that counts one call while it reads or waits.
+pub(crate) struct CountedCall<'a> {
     turn: &'a Turn,
     count: fn(&mut OpenCalls) -> &mut usize,
 }
 
-impl<'a> Noted<'a> {
+impl<'a> CountedCall<'a> {
     fn new(turn: &'a Turn, count: fn(&mut OpenCalls) -> &mut usize) -> Self {
-        let noted = Self { turn, count };
-        noted.change(|count| *count += 1);
-        noted
+        let counted = Self { turn, count };
+        counted.change(|count| *count += 1);
+        counted
     }
 
     fn change(&self, change: impl FnOnce(&mut usize)) {
-        self.turn.budget.note(|book| {
-            change((self.count)(book.under_way.entry(self.turn.number).or_default()));
+        self.turn.budget.update(|register| {
+            change((self.count)(register.under_way.entry(self.turn.number).or_default()));
         });
     }
 }
 
-impl Drop for Noted<'_> {
+impl Drop for CountedCall<'_> {
     fn drop(&mut self) {
         self.change(|count| *count -= 1);
     }
 }
 
-/// The text a run holds. It is given back when the last one who may still read it has let go of this.
+/// The text a run holds. Dropping it releases the text.
 #[derive(Debug)]
 pub(crate) struct HeldText {
     budget: TextBudget,

@@ -1,9 +1,8 @@
-//! One call from its admission to its end: admit, note `Sent`, send, read the reply, judge it, and again while
-//! the retry policy, the budget and the deadline allow.
+//! One upstream call from admission to its end: admit, stage `Sent`, send, read the reply, classify it, retry.
 //!
-//! The end is returned as the event that tells it, not yet durable: the run combines it with what it does next,
-//! so that both need one commit. What always holds: `Sent` is durable before the first byte leaves, requests
-//! sent are one plus the journaled retries, and a panic costs its own call only.
+//! The event that ends the call is returned before it is durable, so that the run can commit it together with what it does
+//! next. Invariants: `Sent` is durable before the first byte leaves; the requests sent are one plus the journaled retries; a
+//! panic fails its own call only.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError};
@@ -12,7 +11,7 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::time::{Instant, timeout_at};
 
-use crate::call::checkpoint::Saving;
+use crate::call::checkpoint::Checkpoints;
 use crate::call::deadline::Deadline;
 use crate::call::reply_clock::{ReplyClock, time_over};
 use crate::call::retry::{self, Trial};
@@ -32,7 +31,7 @@ use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::retry::Retry;
 
-/// One call in the making.
+/// One call and the state of its tries.
 pub(crate) struct UpstreamCall {
     context: Arc<RunContext>,
     slot: CallerSlot,
@@ -42,33 +41,33 @@ pub(crate) struct UpstreamCall {
     deadline: Deadline,
     stop: Stop,
     sending: Sending,
-    /// Where the call may be given up before anybody has seen of it.
+    /// Set if the call may be cancelled before any of its text is shown.
     latch: Option<FirstOutputLatch>,
     random: SeededRandom,
-    /// Requests an earlier part of the run sent.
-    before: u32,
-    /// The try under way, from 1.
+    /// How many requests earlier parts of the run sent.
+    earlier_requests: u32,
+    /// The number of the current try in this part, from 1.
     attempt: u32,
-    /// Tries that followed a failure which may pass.
+    /// Retries after a temporary failure.
     retries: u32,
-    /// Fields that are left out because the provider has rejected them, in an earlier part of the run or in this one.
+    /// Request fields that are left out because the provider rejected them, in this or an earlier part of the run.
     without: Vec<String>,
     reserved: PicoUsd,
 }
 
-/// How far a call is when it is handed over.
+/// The result of asking for admission.
 pub(crate) enum Admission {
-    /// Its `Sent` has been noted; it may be sent as soon as that is durable.
-    Noted(Permit),
-    /// It waits for its turn.
+    /// `Sent` is staged; the call may be sent as soon as it is durable.
+    Staged(Permit),
+    /// The call must wait.
     Waiting(BoxFuture<'static, Result<Permit, Failure>>),
-    /// It may not be sent at all.
+    /// The call may not be sent.
     Refused(Failure),
-    /// It is not wanted any more.
+    /// The run is cancelled or decided.
     Cancelled,
 }
 
-/// What one request gave, before it is judged.
+/// The reply of one request, before it is classified.
 struct Reply {
     text: String,
     thought: bool,
@@ -92,8 +91,9 @@ impl UpstreamCall {
         messages: Arc<[Message]>,
         reveal: Reveal,
     ) -> Self {
-        let told = |view: &SeatView| (view.attempts, view.without.clone());
-        let (before, without) = context.hub.with_run(|run| run.view(slot).map(told)).unwrap_or_default();
+        let earlier = |view: &SeatView| (view.attempts, view.without.clone());
+        let (earlier_requests, without) =
+            context.hub.with_run(|run| run.view(slot).map(earlier)).unwrap_or_default();
         Self {
             context: Arc::clone(context),
             slot,
@@ -105,7 +105,7 @@ impl UpstreamCall {
             sending: context.sending.clone(),
             latch: None,
             random: SeededRandom::new(&context.plan, &format!("jitter of {slot}")),
-            before,
+            earlier_requests,
             attempt: 1,
             retries: 0,
             without,
@@ -113,25 +113,25 @@ impl UpstreamCall {
         }
     }
 
-    /// The same with another end of its time.
+    /// The same call with another deadline.
     pub(crate) fn within(self, deadline: Deadline) -> Self {
         Self { deadline, ..self }
     }
 
-    /// The same, and what gives up this call alone.
+    /// The same call, and the revocation that cancels it alone.
     pub(crate) fn revocable(self) -> (Self, Revocation) {
-        let (stop, sending, latch) = (self.stop.of_one(), self.sending.of_one(), FirstOutputLatch::default());
+        let (stop, sending, latch) = (self.stop.child(), self.sending.child(), FirstOutputLatch::default());
         let revocation = Revocation::new(stop.clone(), sending.clone(), latch.clone());
         (Self { stop, sending, latch: Some(latch), ..self }, revocation)
     }
 
-    /// Lets go of a call that was to be admitted and is not made.
-    pub(crate) fn forgo(mut self) {
+    /// Releases the reservation of a call that is not made.
+    pub(crate) fn abandon(mut self) {
         self.settle(Some(PicoUsd::ZERO));
     }
 
-    /// Holds the money and asks for admission. Where it is given at once, `Sent` is noted, so that the calls of
-    /// a whole panel share one commit.
+    /// Reserves the worst case and asks for admission. If it is granted at once, `Sent` is staged, so that the calls of a whole
+    /// panel share one commit.
     pub(crate) fn admit(&mut self) -> Admission {
         if self.sending.is_over() {
             return Admission::Cancelled;
@@ -153,14 +153,14 @@ impl UpstreamCall {
         let (context, call) = (Arc::clone(&self.context), self.call());
         let admission = AssertUnwindSafe(async move { admitted(&context, call).await }).catch_unwind();
         let mut admission = admission.map(|admitted| admitted.unwrap_or_else(|_| Err(defect()))).boxed();
-        if self.context.is_limited() {
-            // What the day has cost is looked at first.
+        if self.context.checks_day_limits() {
+            // The limits of the day are checked first, in `enter`.
             return Admission::Waiting(admission);
         }
         match (&mut admission).now_or_never() {
             Some(Ok(permit)) => {
                 self.context.log.stage(Event::Sent { attempt: self.attempt() });
-                Admission::Noted(permit)
+                Admission::Staged(permit)
             }
             Some(Err(failure)) => Admission::Refused(failure),
             None => Admission::Waiting(admission),
@@ -184,7 +184,7 @@ impl UpstreamCall {
                 Err(event) => return *event,
             };
             let reply = self.read(permit).await;
-            let event = self.judge(&reply);
+            let event = self.classify(&reply);
             let Event::Failed { retry, failure: why, .. } = &event else { return event };
             let (retry, why) = (retry.clone(), why.clone());
             if retry == Retry::Never {
@@ -212,22 +212,23 @@ impl UpstreamCall {
         }
     }
 
-    /// Waits for admission and for the `Sent` to be durable; an error is the event that ends the call.
+    /// Waits for admission and until `Sent` is durable. An error is the event that ends the call.
     async fn enter(&mut self, admission: Admission) -> Result<Permit, Box<Event>> {
-        let before = Attempt { slot: self.slot, number: self.before + self.attempt - 1 };
+        // A try that does not leave has no number of its own: its end carries that of the request before, or 0.
+        let before = Attempt { slot: self.slot, number: self.earlier_requests + self.attempt - 1 };
         let permit = match admission {
-            Admission::Noted(permit) => permit,
+            Admission::Staged(permit) => permit,
             Admission::Refused(failure) => return Err(Box::new(self.never(before, failure))),
             Admission::Cancelled => return Err(Box::new(self.unsent(before))),
             Admission::Waiting(admission) => {
                 let context = Arc::clone(&self.context);
-                if context.is_limited()
+                if context.checks_day_limits()
                     && let Err(failure) = self.check_day().await
                 {
                     return Err(Box::new(self.never(before, failure)));
                 }
                 let admitted = self.sending.unless_over(timeout_at(self.deadline.call, admission)).await;
-                // What ends all calls at once frees their turns: such a turn comes too late.
+                // At the deadline many calls end and free their permits: a permit that comes of that is too late.
                 let admitted = match admitted {
                     Some(Ok(admitted)) if Instant::now() < self.deadline.call => Some(admitted),
                     Some(_) => Some(Err(time_over(&context.plan.timers, &self.deadline))),
@@ -244,24 +245,25 @@ impl UpstreamCall {
             }
         };
         match self.context.log.commit().await {
-            // No longer wanted while its note became durable: it does not leave, however it is billed.
+            // The run was cancelled or decided while `Sent` became durable: the request must not leave.
             Ok(()) if self.sending.is_over() => Err(Box::new(self.unsent(self.attempt()))),
             Ok(()) => Ok(permit),
             Err(failure) => Err(Box::new(self.never(before, failure))),
         }
     }
 
-    /// Fails where the day's limits do not hold one more request.
+    /// Fails if the limits of the day do not allow one more request.
     async fn check_day(&self) -> Result<(), Failure> {
-        // What has ended counts with what it cost. Waited for, because a commit may not be dropped half-way.
+        // Calls that have ended must be durable to count with their real cost. Awaited to the end, because a commit must
+        // not be dropped half-way.
         self.context.log.commit().await?;
         let check = self.context.log.check_day(&self.context.plan, self.slot);
         let checked = self.sending.unless_over(timeout_at(self.deadline.call, check)).await;
-        // One that is not wanted any more, or too late, is told so by whoever waits for its turn.
+        // If the run was cancelled or is out of time, the wait for admission reports it.
         checked.and_then(Result::ok).unwrap_or(Ok(()))
     }
 
-    /// The end of a call that was not sent (again).
+    /// Ends a call that fails without being sent (again).
     fn never(&mut self, attempt: Attempt, failure: Failure) -> Event {
         self.settle(Some(PicoUsd::ZERO));
         self.note_refused_key(&failure);
@@ -269,7 +271,7 @@ impl UpstreamCall {
         Event::Failed { attempt, failure, retry: Retry::Never, cost, elapsed_ms: 0 }
     }
 
-    /// The end of a call that is not wanted any more before it was sent (again).
+    /// Ends a call that is cancelled before it was sent (again).
     fn unsent(&mut self, attempt: Attempt) -> Event {
         self.settle(Some(PicoUsd::ZERO));
         Event::Cancelled { attempt, answer: None, cost: Some(PicoUsd::ZERO) }
@@ -283,7 +285,7 @@ impl UpstreamCall {
         let mut parts = permit.send();
         let _reading = context.turn.reading();
         let mut clock = ReplyClock::starting_now(&context.plan.timers, self.deadline);
-        let mut saving = Saving::new(clock.sent);
+        let mut checkpoints = Checkpoints::new(clock.sent);
         let mut reply = Reply {
             text: String::new(),
             thought: false,
@@ -297,8 +299,8 @@ impl UpstreamCall {
                 biased;
                 () = &mut closing => break End::Cancelled,
                 part = clock.next(&mut parts, &context.turn) => part,
-                () = saving.due(&reply.text) => {
-                    self.keep(&mut saving, &reply.text).await;
+                () = checkpoints.due(&reply.text) => {
+                    self.checkpoint(&mut checkpoints, &reply.text).await;
                     continue;
                 }
             };
@@ -313,26 +315,26 @@ impl UpstreamCall {
                     break End::Whole(end);
                 }
                 Some(Ok(part)) => {
-                    saving.named |= matches!(part, ReplyPart::Accepted { .. });
+                    checkpoints.has_staged_id |= matches!(part, ReplyPart::Accepted { .. });
                     self.take(part, &mut reply, &mut clock);
                 }
             }
-            self.keep(&mut saving, &reply.text).await;
+            self.checkpoint(&mut checkpoints, &reply.text).await;
         };
         reply.elapsed_ms = millis(clock.sent.elapsed());
         reply
     }
 
-    /// Keeps what has come of a reply on its way, where it is time.
-    async fn keep(&self, saving: &mut Saving, text: &str) {
-        if saving.name_is_due() {
-            // Waited for, because a commit may not be dropped half-way. A failed one shows where the next call
-            // wants to be sent, and in the report.
+    /// Writes a checkpoint of the reply if one is due.
+    async fn checkpoint(&self, checkpoints: &mut Checkpoints, text: &str) {
+        if checkpoints.id_is_due() {
+            // Awaited, because a commit must not be dropped half-way. A failure appears when the next call is sent, and in
+            // the report.
             let _ = self.context.log.commit().await;
         }
-        // Another process shows what is kept.
+        // Other processes show checkpoints, so a text that is withheld here must not be written.
         if self.latch.as_ref().is_none_or(FirstOutputLatch::is_open) {
-            saving.keep_up(text, |text| self.context.log.checkpoint(self.attempt(), text));
+            checkpoints.save_if_due(text, |text| self.context.log.checkpoint(self.attempt(), text));
         }
     }
 
@@ -345,7 +347,7 @@ impl UpstreamCall {
     fn take(&mut self, part: ReplyPart, reply: &mut Reply, clock: &mut ReplyClock) {
         match part {
             ReplyPart::Accepted { generation_id } => {
-                // Goes along with the next commit, or with one of its own where none comes soon.
+                // Joins the next commit, or gets its own if none comes soon; see `Checkpoints::id_is_due`.
                 self.context
                     .log
                     .stage(Event::Accepted { attempt: self.attempt(), generation_id: generation_id.clone() });
@@ -370,8 +372,8 @@ impl UpstreamCall {
         reply.first_ms = reply.first_ms.or_else(|| clock.first.map(|first| millis(first - clock.sent)));
     }
 
-    /// Says what the reply amounts to, and what the engine does about it.
-    fn judge(&mut self, reply: &Reply) -> Event {
+    /// Classifies a reply as the event that ends the try, with the retry decision.
+    fn classify(&mut self, reply: &Reply) -> Event {
         let attempt = self.attempt();
         let silent = reply.text.trim().is_empty();
         let (answer, failure) = match &reply.end {
@@ -380,7 +382,7 @@ impl UpstreamCall {
                 let answer = (!reply.text.is_empty()).then(|| self.answer(reply, &ReplyEnd::default()));
                 return Event::Cancelled { attempt, answer, cost: None };
             }
-            End::Whole(end) => (self.answer(reply, end), judge_whole(end, silent, reply.thought)),
+            End::Whole(end) => (self.answer(reply, end), failure_of_whole(end, silent, reply.thought)),
             End::Broken(failure) => (self.answer(reply, &ReplyEnd::default()), Some(failure.clone())),
         };
         let Some(failure) = failure else {
@@ -392,7 +394,7 @@ impl UpstreamCall {
             self.settle(answer.cost);
             return Event::Cut { attempt, answer, failure };
         }
-        // A refusal before anything was produced costs nothing; after a broken stream nobody knows.
+        // A refusal before any output costs nothing; the cost of a broken stream is unknown.
         let begun = reply.thought || reply.generation_id.is_some();
         let free = failure.unsent || (failure.is_refusal() && !begun);
         let cost = answer.cost.or_else(|| free.then_some(PicoUsd::ZERO));
@@ -432,7 +434,7 @@ impl UpstreamCall {
         }
     }
 
-    /// Whether a sibling with the same key has failed in a way that every other call with it would.
+    /// Whether another call with the same key has failed in a way that all calls with it would.
     fn is_key_refused(&self) -> bool {
         let refused = self.context.refused_keys.lock().unwrap_or_else(PoisonError::into_inner);
         refused.contains(&self.seat.model.provider)
@@ -450,7 +452,7 @@ impl UpstreamCall {
     }
 
     fn attempt(&self) -> Attempt {
-        Attempt { slot: self.slot, number: self.before + self.attempt }
+        Attempt { slot: self.slot, number: self.earlier_requests + self.attempt }
     }
 
     fn call(&self) -> Call {
@@ -470,8 +472,8 @@ impl UpstreamCall {
     }
 }
 
-/// Waits until the run goes on and its provider has a place for the call. A place that comes when there is no room any
-/// more is given back: a request that is not sent is not paid for. Whoever waits for this bounds it.
+/// Waits until the run may proceed and its provider admits the call. If the text budget is used up by then, the permit is
+/// returned, because an unsent request costs nothing. The caller bounds the wait.
 async fn admitted(context: &RunContext, call: Call) -> Result<Permit, Failure> {
     loop {
         context.turn.comes().await;
@@ -484,13 +486,13 @@ async fn admitted(context: &RunContext, call: Call) -> Result<Permit, Failure> {
     }
 }
 
-/// Why a call ends that panicked, here or in the caller.
+/// The failure of a call that panicked, here or in the caller.
 fn defect() -> Failure {
     Failure::new(Code::Internal, "a defect stopped this call")
 }
 
-/// Why a reply that came to its end is still no whole answer, if so.
-fn judge_whole(end: &ReplyEnd, silent: bool, thought: bool) -> Option<Failure> {
+/// The failure of a reply that came to its end but is no whole answer; `None` for an answer.
+fn failure_of_whole(end: &ReplyEnd, silent: bool, thought: bool) -> Option<Failure> {
     let capped = end.finish == Some(Finish::Length);
     match &end.refusal {
         _ if end.filtered => {

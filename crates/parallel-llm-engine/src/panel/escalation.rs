@@ -1,7 +1,7 @@
-//! Which seats are asked at once, and which only where those do not settle it. Pure.
+//! Escalation: which seats are asked at once, and which only if their answers do not settle the question.
 //!
-//! What always holds: a seat that waits is asked as soon as those before it can no longer settle it, so holding it back
-//! costs time and never an answer.
+//! Invariant: a held-back seat is asked as soon as the others can no longer settle the question, so holding it back costs
+//! time and never an answer.
 
 use crate::agreement::Agreement;
 use crate::plan::RunPlan;
@@ -12,17 +12,17 @@ pub(crate) fn first(plan: &RunPlan) -> usize {
     plan.strategy_choice().first(plan.seats.len())
 }
 
-/// How many of those held back are asked next, where it is not settled.
+/// How many of the held-back seats are asked next if the question is not settled.
 pub(crate) fn next(plan: &RunPlan, held_back: usize) -> usize {
     if plan.strategy.needs_one() { held_back.min(1) } else { held_back }
 }
 
-/// When the next are asked although those before them are still at it, in milliseconds from the start of the part.
+/// When the next seats are asked although the earlier ones have not ended, in milliseconds from the start of the part.
 pub(crate) fn hedge_ms(plan: &RunPlan, asked: usize) -> Option<u64> {
     Some(u64::from(plan.strategy_options.hedge_after_ms?).saturating_mul(asked as u64))
 }
 
-/// Whether these answers settle it, so that nobody else is asked: there is one where one is enough, elsewhere all say the same.
+/// Whether these answers settle the question: all agree, or there is one if the strategy needs only one.
 pub(crate) fn is_settled<'a>(
     plan: &RunPlan,
     answers: impl IntoIterator<Item = (SeatNumber, &'a str)>,

@@ -23,49 +23,49 @@ use crate::value::answer::{Answer, Failure};
 use crate::value::money::PicoUsd;
 use crate::value::retry::Retry;
 
-/// Why joining a seat cannot fail.
-const GUARDED: &str = "a call catches its own panics and is never aborted";
+/// Why joining the task of a seat cannot fail.
+const JOIN_CANNOT_FAIL: &str = "a call catches its own panics and is never aborted";
 
-/// An answer that can be used, whole or long enough.
+/// A usable answer: whole, or long enough.
 #[derive(Clone, Debug)]
 pub(crate) struct Usable {
     pub(crate) seat: SeatNumber,
     pub(crate) answer: Answer,
-    /// Whether it stopped before its end.
+    /// Whether it was cut.
     pub(crate) cut: bool,
-    /// The call that gave it, where that is not the seat's own of the panel.
+    /// The step that gave it; `None` for the seat's call of the panel.
     pub(crate) step: Option<StepNumber>,
 }
 
-/// Why the panel is waited for no longer.
+/// Why the run stops waiting for the panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gathered {
-    /// There are answers to use.
+    /// There are enough answers.
     Enough,
-    /// There is none, and none can come.
+    /// There is no answer, and none can come.
     Nothing,
-    /// The caller gave the run up.
+    /// The run is cancelled.
     Cancelled,
 }
 
-/// The panel at work.
+/// The open calls of the panel and the answers so far.
 pub(crate) struct Panel {
     context: Arc<RunContext>,
     seats: JoinSet<Event>,
     quorum: Quorum,
-    /// Seats that are asked only where those before them do not settle it, in the order of the panel.
+    /// Seats that are asked only if the earlier ones do not settle the question, in the order of the panel.
     held_back: Vec<Seat>,
-    /// Ends of calls beside the seats, not looked at yet.
-    beside: Vec<Event>,
-    /// Calls beside the seats that were given up.
-    set_aside: BTreeSet<CallerSlot>,
+    /// Ends of calls other than seats that nobody has taken yet.
+    other_ends: Vec<Event>,
+    /// Calls other than seats that were revoked.
+    revoked: BTreeSet<CallerSlot>,
     pub(crate) usable: Vec<Usable>,
     pub(crate) failures: Vec<(SeatNumber, Failure)>,
 }
 
 impl Panel {
-    /// Begins every call that `before` leaves to be made. Those admitted at once are noted in one commit with what has
-    /// been noted already, and nothing is sent before that is durable.
+    /// Begins every call that `before` leaves open. The calls that are admitted at once go into one commit with the events
+    /// that are staged already, and nothing is sent before that commit is durable.
     pub(crate) async fn begin(context: &Arc<RunContext>, before: &Run) -> Result<Self, Failure> {
         let quorum = Quorum::new(context.plan.wait);
         let mut panel = Self {
@@ -73,12 +73,12 @@ impl Panel {
             seats: JoinSet::new(),
             quorum,
             held_back: Vec::new(),
-            beside: Vec::new(),
-            set_aside: BTreeSet::new(),
+            other_ends: Vec::new(),
+            revoked: BTreeSet::new(),
             usable: Vec::new(),
             failures: Vec::new(),
         };
-        // Whoever wants more than the answer there is does not want it later.
+        // If the run has an outcome already, the user asked for more answers: no seat is held back then.
         let first = if before.outcome.is_none() { escalation::first(&context.plan) } else { usize::MAX };
         let mut at_once = Vec::new();
         for (index, (seat, view)) in context.plan.seats.iter().zip(&before.seats).enumerate() {
@@ -95,7 +95,7 @@ impl Panel {
         Ok(panel)
     }
 
-    /// Asks for the admission of these seats. Those that get it at once are noted.
+    /// Asks for admission of these seats. `Sent` is staged for those that are admitted at once.
     fn admit(&mut self, seats: &[Seat]) -> Vec<(Admission, UpstreamCall)> {
         let ask = |seat: &Seat| {
             self.quorum.ask(seat);
@@ -114,13 +114,13 @@ impl Panel {
 
     fn ask(&mut self, admitted: Vec<(Admission, UpstreamCall)>) {
         for (admission, upstream) in admitted {
-            // Boxed, because a task is copied several times while it is spawned and ended, and this one is kilobytes.
+            // Boxed, because spawning copies a task several times, and this one has kilobytes.
             self.seats.spawn(Box::pin(upstream.finish(admission)));
         }
     }
 
-    /// Whether the seats held back are to be asked now: what has come leaves open what they are there for.
-    fn is_open(&self) -> bool {
+    /// Whether the held-back seats must be asked: the answers so far do not settle the question.
+    fn needs_held_back(&self) -> bool {
         let answers = self.usable.iter().map(|one| (one.seat, &*one.answer.text));
         !self.held_back.is_empty() && !self.is_late() && !escalation::is_settled(&self.context.plan, answers)
     }
@@ -132,14 +132,14 @@ impl Panel {
         self.ask(admitted);
     }
 
-    /// When the next seats are asked by time alone.
+    /// When the next seats are asked even if no call ends.
     fn hedge_at(&self) -> Option<Instant> {
         let plan = &self.context.plan;
         let after_ms = escalation::hedge_ms(plan, plan.seats.len() - self.held_back.len())?;
-        self.is_open().then(|| self.context.deadline.at_ms(after_ms))
+        self.needs_held_back().then(|| self.context.deadline.at_ms(after_ms))
     }
 
-    /// Notes what becomes of seats that were held back and are not asked any more.
+    /// Stages the ends of held-back seats, which are not asked any more.
     pub(crate) fn release_held_back(&mut self, gathered: Gathered) {
         let seats: Vec<SeatNumber> = self.held_back.drain(..).map(|seat| seat.number).collect();
         if seats.is_empty() {
@@ -164,7 +164,7 @@ impl Panel {
         Instant::now() >= self.context.deadline.panel
     }
 
-    /// Takes in what an earlier part of the run knows of a seat.
+    /// Takes the result of a seat from an earlier part of the run.
     fn remember(&mut self, seat: SeatNumber, view: &SeatView) {
         let usable = earlier(seat, view);
         self.quorum.remember(usable.is_some());
@@ -175,25 +175,25 @@ impl Panel {
         }
     }
 
-    /// Takes ends in until there is enough. The last end is noted, not committed: it goes along with what the
-    /// strategy does next.
+    /// Takes ends of calls until the quorum decides. The last ends are staged but not committed, so that they share a commit
+    /// with what the strategy does next.
     pub(crate) async fn gather(&mut self) -> Gathered {
         loop {
             if let Some(gathered) = self.more().await {
                 return gathered;
             }
-            // A failed write shows where the next call wants to be sent, and in the report.
+            // A failure appears when the next call is sent, and in the report.
             let _ = self.context.log.commit().await;
         }
     }
 
-    /// Takes in what comes next; `None` where more is waited for. What is noted is not committed.
+    /// Takes the next ends of calls; `None` if the panel must still be awaited. The events are staged, not committed.
     pub(crate) async fn more(&mut self) -> Option<Gathered> {
         let context = Arc::clone(&self.context);
         loop {
             let until = match self.quorum.decision(context.deadline.part_ms()) {
                 WaitDecision::Impossible if context.stop.is_cancelled() => return Some(Gathered::Cancelled),
-                WaitDecision::Enough | WaitDecision::Impossible if self.is_open() => {
+                WaitDecision::Enough | WaitDecision::Impossible if self.needs_held_back() => {
                     self.ask_next();
                     return None;
                 }
@@ -201,7 +201,7 @@ impl Panel {
                 WaitDecision::Impossible => return Some(Gathered::Nothing),
                 WaitDecision::Wait { until_ms } => until_ms,
             };
-            // Without an answer there is nothing to stop for: the seats end by themselves with the run.
+            // Without a usable answer the wait goes on: the seats end with the run at the latest.
             let patience = until.map(|ms| context.deadline.at_ms(ms));
             let patience = patience.unwrap_or(context.deadline.panel).min(context.deadline.panel);
             let hedge_at = self.hedge_at();
@@ -209,10 +209,10 @@ impl Panel {
                 biased;
                 () = context.stop.cancelled() => return Some(Gathered::Cancelled),
                 Some(ended) = self.seats.join_next() => {
-                    self.take(ended.expect(GUARDED));
-                    // Those that ended during the last commit share the next.
+                    self.take(ended.expect(JOIN_CANNOT_FAIL));
+                    // Ends that came during the last commit share the next one.
                     while let Some(ended) = self.seats.try_join_next() {
-                        self.take(ended.expect(GUARDED));
+                        self.take(ended.expect(JOIN_CANNOT_FAIL));
                     }
                 }
                 () = sleep_until(hedge_at.unwrap_or(patience)), if hedge_at.is_some() => self.ask_next(),
@@ -228,36 +228,36 @@ impl Panel {
         }
     }
 
-    /// Takes in the next end, whether or not there is enough; says whether the run was given up before it came.
+    /// Takes the next end of a call without asking the quorum. Returns `Cancelled` if the run is cancelled first.
     pub(crate) async fn one_more(&mut self) -> Option<Gathered> {
         let context = Arc::clone(&self.context);
         tokio::select! {
             biased;
             () = context.stop.cancelled() => return Some(Gathered::Cancelled),
-            Some(ended) = self.seats.join_next() => self.take(ended.expect(GUARDED)),
+            Some(ended) = self.seats.join_next() => self.take(ended.expect(JOIN_CANNOT_FAIL)),
             else => {}
         }
         None
     }
 
-    /// Makes a call beside those of the seats, which comes to its end among them.
-    pub(crate) fn ask_beside(&mut self, upstream: UpstreamCall, admission: Admission) {
+    /// Makes another call, whose end is joined with those of the seats.
+    pub(crate) fn spawn_other(&mut self, upstream: UpstreamCall, admission: Admission) {
         self.seats.spawn(Box::pin(upstream.finish(admission)));
     }
 
-    /// The end of a call made beside those of the seats, told once.
-    pub(crate) fn ended_beside(&mut self) -> Option<Event> {
-        self.beside.pop()
+    /// Takes the end of such a call.
+    pub(crate) fn take_other_end(&mut self) -> Option<Event> {
+        self.other_ends.pop()
     }
 
-    /// What this call comes to is kept and told, but as given up: its end may be on its way already.
-    pub(crate) fn set_aside(&mut self, slot: CallerSlot) {
-        self.set_aside.insert(slot);
+    /// Records the end of a revoked call as cancelled, even if its answer is already on its way.
+    pub(crate) fn mark_revoked(&mut self, slot: CallerSlot) {
+        self.revoked.insert(slot);
     }
 
-    /// Collects the seats left behind while something else is done with the answers there are. What they give is
-    /// made durable at once: it was paid for like the others.
-    pub(crate) async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> T {
+    /// Does `work` and meanwhile takes the ends of late seats. Their answers are made durable at once, because they are paid
+    /// for like the others.
+    pub(crate) async fn collect_during<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         loop {
             let ended = tokio::select! {
@@ -265,9 +265,9 @@ impl Panel {
                 done = &mut work => return done,
                 Some(ended) = self.seats.join_next() => ended,
             };
-            self.take(ended.expect(GUARDED));
-            // Both go on together, because the work may hold the pen that the commit waits for; and the commit
-            // is always finished, because a dropped one would lose what it has taken.
+            self.take(ended.expect(JOIN_CANNOT_FAIL));
+            // Both run together, because `work` may hold the writer lock the commit waits for. The commit is always awaited
+            // to its end, because a dropped one would lose the events it has taken.
             let mut commit = std::pin::pin!(self.context.log.commit());
             tokio::select! {
                 biased;
@@ -280,27 +280,27 @@ impl Panel {
         }
     }
 
-    /// Collects the seats left behind.
-    pub(crate) async fn rest(mut self) {
+    /// Takes the ends of all remaining calls.
+    pub(crate) async fn collect_rest(mut self) {
         while let Some(ended) = self.seats.join_next().await {
-            self.take(ended.expect(GUARDED));
+            self.take(ended.expect(JOIN_CANNOT_FAIL));
             let _ = self.context.log.commit().await;
         }
     }
 
     fn take(&mut self, event: Event) {
         let elapsed_ms = self.context.deadline.part_ms();
-        let is_set_aside = event.attempt().is_some_and(|attempt| self.set_aside.contains(&attempt.slot));
-        let event = if is_set_aside { event.given_up() } else { event };
+        let is_revoked = event.attempt().is_some_and(|attempt| self.revoked.contains(&attempt.slot));
+        let event = if is_revoked { event.as_cancelled() } else { event };
         if let Some(Attempt { slot: CallerSlot::Seat(seat), .. }) = event.attempt() {
             let end = event.end();
             let usable = match end {
                 Some(CallEnd::Answered(answer)) => usable(seat, answer, false),
                 Some(CallEnd::Cut(answer, _)) => {
-                    usable(seat, answer, true).or_else(|| self.given_before(seat))
+                    usable(seat, answer, true).or_else(|| self.earlier_answer(seat))
                 }
-                // Asked again in vain: what it gave before is still there.
-                Some(CallEnd::Failed(_) | CallEnd::Cancelled) | None => self.given_before(seat),
+                // Asked again without success: its earlier answer remains.
+                Some(CallEnd::Failed(_) | CallEnd::Cancelled) | None => self.earlier_answer(seat),
             };
             self.quorum.observe(seat, usable.is_some(), elapsed_ms);
             match (usable, end) {
@@ -310,18 +310,18 @@ impl Panel {
                 }
                 (None, Some(CallEnd::Answered(_) | CallEnd::Cancelled) | None) => {}
             }
-        } else if !is_set_aside {
-            self.beside.push(event.clone());
+        } else if !is_revoked {
+            self.other_ends.push(event.clone());
         }
         self.context.log.stage(event);
     }
 
-    fn given_before(&self, seat: SeatNumber) -> Option<Usable> {
+    fn earlier_answer(&self, seat: SeatNumber) -> Option<Usable> {
         self.context.hub.with_run(|run| run.seat(seat).and_then(|view| earlier(seat, view)))
     }
 }
 
-/// What a seat gave in an earlier part of the run, as far as it can be used.
+/// The usable answer of a seat from an earlier part of the run.
 fn earlier(seat: SeatNumber, view: &SeatView) -> Option<Usable> {
     view.answer.as_ref().and_then(|answer| usable(seat, answer, view.status != SeatStatus::Answered))
 }

@@ -1,4 +1,4 @@
-//! The fan-out: who is asked, how many are waited for, and who only where the first do not settle it.
+//! The fan-out to the panel: gathering answers, the wait rule, and escalation to held-back seats.
 
 pub(crate) mod escalation;
 pub(crate) mod gather;

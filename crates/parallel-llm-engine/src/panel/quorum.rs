@@ -1,38 +1,37 @@
-//! When to stop waiting for the panel. Pure: it is told what happened and what time it is, and says what to do.
+//! The quorum: decides when to stop waiting for the panel, from the ends of seats and the time.
 //!
-//! What always holds: with every seat ended the verdict is final, and no verdict waits past the run's deadline
-//! (which the caller holds).
+//! Invariant: once every seat has ended, the decision is final. The caller enforces the deadline of the run.
 
 use crate::request::panel::{Seat, SeatNumber};
 use crate::request::wait::Wait;
 
-/// A straggler takes longer than this many times the median of those that answered.
+/// A straggler takes longer than this many times the median of the seats that answered.
 const STRAGGLER_MEDIANS: u64 = 3;
 
-/// What to do now.
+/// What to do at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitDecision {
-    /// Go on waiting, and ask again when something happens or this time (milliseconds from the start) comes.
+    /// Wait until a seat ends or a moment comes.
     Wait {
-        /// When the verdict may change by time alone.
+        /// When the decision may change without an event, in milliseconds from the start; `None` if it cannot.
         until_ms: Option<u64>,
     },
-    /// Stop waiting and use what is there.
+    /// Stop waiting and use the answers.
     Enough,
-    /// Nobody answered and nobody can.
+    /// No seat has answered and none can.
     Impossible,
 }
 
-/// Counts what the panel has done.
+/// Counts the ends of seats.
 ///
-/// The rule is about the seats that are asked now: answers that are there already are used, but they do not end the
-/// waiting for those that were wished for beside them.
+/// The rule counts only seats that are asked in this part of the run. Earlier answers are used, but they do not end the
+/// wait for the answers the user asked for in addition.
 #[derive(Clone, Debug)]
 pub struct Quorum {
     wait: Wait,
-    /// Seats asked now.
+    /// Seats asked in this part.
     seats: usize,
-    /// Answers that were there before.
+    /// Usable answers of earlier parts.
     before: usize,
     failed: usize,
     answered_ms: Vec<u64>,
@@ -40,23 +39,23 @@ pub struct Quorum {
 }
 
 impl Quorum {
-    /// A panel nobody of which is asked yet.
+    /// A quorum without seats.
     pub const fn new(wait: Wait) -> Self {
         Self { wait, seats: 0, before: 0, failed: 0, answered_ms: Vec::new(), strongest_open: Vec::new() }
     }
 
-    /// A seat is asked now.
+    /// Adds a seat that is asked in this part.
     pub fn ask(&mut self, seat: &Seat) {
         self.seats += 1;
         self.strongest_open.extend(seat.strongest.then_some(seat.number));
     }
 
-    /// A seat had ended before, with an answer that can be used or without: it is not asked now.
+    /// Adds a seat that ended in an earlier part and is not asked now. `answered` means with a usable answer.
     pub fn remember(&mut self, answered: bool) {
         self.before += usize::from(answered);
     }
 
-    /// A seat has ended, with an answer that can be used or without.
+    /// Notes the end of a seat. `answered` means with a usable answer.
     pub fn observe(&mut self, seat: SeatNumber, answered: bool, elapsed_ms: u64) {
         self.strongest_open.retain(|open| *open != seat);
         if answered {
@@ -66,7 +65,7 @@ impl Quorum {
         }
     }
 
-    /// What to do at this time, in milliseconds from the start.
+    /// The decision at `now_ms`, in milliseconds from the start.
     pub fn decision(&self, now_ms: u64) -> WaitDecision {
         let answered = self.answered_ms.len();
         if answered + self.failed >= self.seats {

@@ -1,8 +1,7 @@
-//! The only place where an answer enters a prompt.
+//! Builds prompts that show answers to a model. No other module puts an answer into a prompt.
 //!
-//! A stranger's text is fenced by marker lines carrying a code nobody can guess, and every one of its lines is
-//! prefixed, so no text can end its own block or pose as ours. What always holds: whatever the text, the
-//! prompt has exactly the blocks we made.
+//! Foreign text stands between marker lines with an unguessable code, and each of its lines has a prefix. So no text can end
+//! its block or pose as an instruction. Invariant: whatever the texts are, a prompt has exactly the blocks made here.
 
 pub mod reply;
 
@@ -20,8 +19,7 @@ macro_rules! define {
         $traits:expr,
         prompts { $( $(#[$task_doc:meta])* $task:ident = $folder:literal $($mark:ident)?, )* }
     )*) => {
-        /// What a model is asked to do with the answers it is shown. Each has two templates of our own words, in a folder that
-        /// its strategy names.
+        /// A task for a model that is shown answers. Each has two prompt templates, in a folder that its strategy names.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Task { $($( $(#[$task_doc])* $task, )*)* }
 
@@ -41,12 +39,12 @@ macro_rules! define {
                 }
             }
 
-            /// Whether the question itself is to be answered, for which the files that came with it are needed.
+            /// Whether the task is to answer the question itself, which needs its files.
             pub(crate) const fn answers(self) -> bool {
                 match self { $($( Self::$task => answers!($($mark)?), )*)* }
             }
 
-            /// Whether whoever answered before is shown its own answer apart from the others.
+            /// Whether the model is shown its own earlier answer apart from the others.
             pub(crate) const fn revises(self) -> bool {
                 match self { $($( Self::$task => revises!($($mark)?), )*)* }
             }
@@ -54,7 +52,7 @@ macro_rules! define {
     };
 }
 
-/// What the mark of a prompt says.
+/// Whether a prompt with this mark in the table answers the question: any mark does.
 macro_rules! answers {
     () => {
         false
@@ -75,84 +73,83 @@ macro_rules! revises {
 
 strategies!(define);
 
-/// What stands before every line of a stranger's text.
+/// The prefix of every line of foreign text.
 const LINE_PREFIX: &str = "| ";
-/// As long as a code is.
+/// A placeholder of the length of a code.
 const CODE_SAMPLE: &str = "00000000";
-/// Tokens kept free for what we say of candidates and for a vocabulary that counts differently from our estimate.
+/// Tokens kept free for remarks on candidates and for tokenizers that count more than the estimate.
 const MARGIN_TOKENS: u64 = 1_000;
-/// A candidate is never shortened below this many bytes: less would not be an answer any more.
+/// The least size of a shortened candidate in bytes; less would be no useful answer.
 const CANDIDATE_BYTES_MIN: usize = 500;
-/// A request of at most so many bytes is repeated behind candidates of at least so many: a model follows best what it read
-/// last, and a long request once more costs more than it brings.
+/// A request of at most this many bytes is repeated after candidates of at least `REPEATED_BEHIND_BYTES_MIN` bytes: a model
+/// follows best what it read last, but repeating a long request costs more than it helps.
 const REPEATED_BYTES_MAX: usize = 4_000;
 const REPEATED_BEHIND_BYTES_MIN: usize = 4_000;
-/// Stands where the end of a candidate was cut off.
+/// The mark at the end of a shortened candidate.
 const CUT_MARK: &str = "\n[shortened here to fit]";
 
-/// Stands behind a request that came with files.
+/// The note after a request with files.
 const FILES: &str = include_str!("../../prompts/files.md");
-/// Stands before a request that is repeated.
+/// The note before a repeated request.
 const AGAIN: &str = include_str!("../../prompts/again.md");
-/// How a reader is to take the votes.
+/// The note on how to use the votes.
 const VOTES: &str = include_str!("../../prompts/synthesize/votes.md");
 
-/// An answer as the synthesizer sees it: without its author.
+/// An answer as a model is shown it, without its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its neutral name: `A`, `B`, …, `Z`, `AA`, ….
+    /// Its neutral label: `A`, `B`, …, `Z`, `AA`, ….
     pub label: String,
-    /// Whose it is; never enters the prompt.
+    /// Its seat, which never enters the prompt.
     pub seat: SeatNumber,
-    /// The text shown, which may be shorter than the answer.
+    /// The shown text, which may be shorter than the answer.
     pub text: String,
-    /// Whether the answer itself lacks its end.
+    /// Whether the answer itself was cut.
     pub stops_early: bool,
-    /// Where it stands among the others, for a reader that is to know.
+    /// Its rank among the others, if the model may know it.
     pub peer_rank: Option<PeerRank>,
-    /// How many others come to the same, for a reader that is to know.
+    /// How many others agree with it, if the model may know it.
     pub votes: Option<Votes>,
 }
 
-/// How many of the other candidates come to the same as one.
+/// How many of the other candidates agree with one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Votes {
-    /// Those that do.
+    /// The number of those that agree.
     pub same: usize,
-    /// Of how many others.
+    /// The number of others.
     pub of: usize,
 }
 
-/// Where a candidate stands in a ranking by the authors of the others.
+/// The rank of a candidate by the authors of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerRank {
-    /// Its place, the best being 1; candidates ranked the same share one.
-    pub place: usize,
-    /// Of how many candidates.
+    /// Its rank, the best being 1; equal candidates share one.
+    pub rank: usize,
+    /// The number of candidates.
     pub of: usize,
-    /// Whether it shares its place.
+    /// Whether it shares its rank.
     pub shared: bool,
 }
 
-/// The neutral name of the candidate at this place in the shuffled order.
+/// The label of the candidate at this index of the shuffled order.
 pub fn label(index: usize) -> String {
     let letter = char::from(b'A' + u8::try_from(index % 26).unwrap_or(0));
     if index < 26 { letter.to_string() } else { format!("{}{letter}", label(index / 26 - 1)) }
 }
 
-/// What a reader is shown beside the request.
+/// The texts a model is shown besides the request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exhibits<'a> {
-    /// The answers of others, in the order given.
+    /// The answers of others, in this order.
     pub candidates: &'a [Candidate],
-    /// What the reader answered before, where it is to be held against them.
+    /// The model's own earlier answer, if the task is to revise it.
     pub own: Option<&'a Candidate>,
-    /// What a model made of the candidates; empty for tasks that have none. It is as strange as they are and stands in a block
-    /// of its own.
+    /// The analysis of the candidates by a model; empty for tasks without one. It is foreign text, in a block of its own.
     pub analysis: &'a str,
 }
 
-/// The messages that ask for a task. Whoever is to answer the request itself is sent its files, too.
+/// The messages of a task. A task that answers the request gets its files, too.
 pub fn messages(task: Task, request: &[Message], exhibits: Exhibits<'_>, nonce: &str) -> Vec<Message> {
     let candidates = framed_all(exhibits.candidates, nonce);
     if !task.answers() {
@@ -175,7 +172,7 @@ fn asking(task: Task, request: &[Message], nonce: &str, values: &[(&str, &str)])
     vec![Message::text(Role::System, system), Message::text(Role::User, user)]
 }
 
-/// The request in its block, and once more where so many bytes stand between it and the task.
+/// The block of the request, and its repetition if `shown_bytes` between request and task are many.
 fn asked(task: Task, request: &[Message], nonce: &str, shown_bytes: usize) -> (String, String) {
     let mut block = block("request", nonce, &conversation(request));
     let is_repeated = block.len() <= REPEATED_BYTES_MAX && shown_bytes >= REPEATED_BEHIND_BYTES_MIN;
@@ -192,15 +189,15 @@ fn framed_all(candidates: &[Candidate], nonce: &str) -> String {
     counted.into_iter().chain(candidates.iter().map(framed)).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A candidate in its block, and before that what we have to say of it: outside, where no stranger writes.
+/// The block of a candidate. Remarks on it stand before the block, where no foreign text can.
 fn framed(name: &str, candidate: &Candidate, nonce: &str) -> String {
     let mut framed = String::new();
     if candidate.stops_early {
         framed.push_str(&format!("The {name} stops early: its end is missing.\n"));
     }
-    if let Some(PeerRank { place, of, shared }) = candidate.peer_rank {
+    if let Some(PeerRank { rank, of, shared }) = candidate.peer_rank {
         let shared = if shared { ", shared" } else { "" };
-        framed.push_str(&format!("By the other members the {name} was ranked {place} of {of}{shared}.\n"));
+        framed.push_str(&format!("By the other members the {name} was ranked {rank} of {of}{shared}.\n"));
     }
     if let Some(Votes { same, of }) = candidate.votes {
         let others = if of == 1 { "other" } else { "others" };
@@ -209,20 +206,19 @@ fn framed(name: &str, candidate: &Candidate, nonce: &str) -> String {
     framed + &block(name, nonce, &candidate.text)
 }
 
-/// What a model can read, and how much of that its output needs.
+/// The context window of a model, and what part of it is used.
 #[derive(Clone, Copy, Debug)]
 pub struct ContextWindow {
-    /// Prompt and output together.
+    /// Tokens of prompt and output together.
     pub context_tokens: u64,
-    /// The output at its cap.
+    /// Tokens of the output at its cap.
     pub output_tokens: u32,
-    /// The most of each candidate; `None` for all of it.
+    /// The most tokens of each candidate; `None` means all.
     pub candidate_tokens: Option<u32>,
 }
 
-/// Shortens each candidate to its most, and then the longest until the prompt fits. What counts is the prompt: markers and the
-/// prefix of each line included.
-/// Returns the seats that were shortened, with their lengths in characters before.
+/// Shortens each candidate to `candidate_tokens`, and then the longest ones until the prompt fits, markers and line prefixes
+/// included. Returns the seats whose candidates were shortened, with their earlier lengths in characters.
 pub fn fit(
     task: Task,
     candidates: &mut [Candidate],
@@ -232,7 +228,7 @@ pub fn fit(
     let in_bytes =
         |tokens: u64| usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
     let most = window.candidate_tokens.map_or(usize::MAX, |tokens| in_bytes(tokens.into()));
-    // As if the request were repeated: whether it is depends on what is shown.
+    // As if the request were repeated: whether it is depends on the length of the candidates.
     let (block, again) = asked(task, request, CODE_SAMPLE, usize::MAX);
     let files = if task.answers() {
         request.iter().map(|one| one.weight_bytes() - one.text_bytes()).sum()
@@ -247,7 +243,7 @@ pub fn fit(
     let cap = level(lengths, in_bytes(free)).min(most);
     let mut shortened = Vec::new();
     for candidate in candidates.iter_mut() {
-        // Where only its length is bounded, that is the length of the text.
+        // `most` bounds the text, `cap` the text with its line prefixes.
         let is_long = candidate.text.len() > most || prefixed_bytes(&candidate.text) > cap && cap < most;
         let keep = match (is_long, cap < most) {
             (false, _) => continue,
@@ -269,12 +265,12 @@ pub fn fit(
     shortened
 }
 
-/// How many bytes a text has in its block, at most, without the markers around it.
+/// The most bytes a text takes in its block, without the markers.
 fn prefixed_bytes(text: &str) -> usize {
     text.len() + text.chars().filter(|one| is_line_end(*one)).count() * LINE_PREFIX.len()
 }
 
-/// How much of a text has so many bytes in its block.
+/// The length of the beginning of a text that takes `bytes` bytes in its block.
 fn prefixed_to(text: &str, bytes: usize) -> usize {
     let mut used = 0;
     let mut ends = text.char_indices().map(|(at, one)| {
@@ -284,12 +280,12 @@ fn prefixed_to(text: &str, bytes: usize) -> usize {
     ends.find(|(_, used)| *used > bytes).map_or(text.len(), |(at, _)| at)
 }
 
-/// How many bytes a block has.
+/// The bytes of a block with its markers.
 fn block_bytes(name: &str, text: &str) -> usize {
     block(name, CODE_SAMPLE, text).len()
 }
 
-/// The length that, as a cap on every text, makes them fit the allowance together: the longest give first.
+/// The cap on every text with which all fit the allowance together; the longest are shortened first.
 fn level(lengths: impl Iterator<Item = usize>, allowance: usize) -> usize {
     let mut sorted: Vec<usize> = lengths.collect();
     sorted.sort_unstable();

@@ -1,5 +1,7 @@
-//! The only place where the reply of a synthesizer or a judge is read. Tolerant: whatever a model makes of the form it was
-//! asked for, the text it wrote for the person is found, and nothing in it is obeyed.
+//! Reads the replies of synthesizers, judges and other readers of answers. No other module does.
+//!
+//! Reading is tolerant: however a model follows the requested form, the text for the user is found. Nothing in a reply is
+//! obeyed.
 
 mod analysis;
 mod body;
@@ -19,33 +21,33 @@ pub use refusal::is_refusal;
 pub use reveal::Reveal;
 
 use body::Body;
-use marker::{Marker, Says, markers};
+use marker::{Marker, MarkerKind, markers};
 
-/// So many texts that a reply marks as its answer are looked at, from the end, for one that holds anything.
+/// The most marked answers of a reply that are searched, from the end, for one that is not empty.
 const ANSWERS_MAX: usize = 8;
-/// Members that only the form of a synthesizer's reply has.
+/// Keys that only the form of a synthesizer has.
 const FORM_KEYS: [&str; 3] = ["base", "claims", "suspected_injection"];
-/// The members by which an object in a list may name a candidate.
+/// Keys by which an object in a list may name a candidate.
 const NAME_KEYS: [&str; 3] = ["label", "candidate", "name"];
-/// What models put before a label.
+/// Words that models put before a label.
 const LABEL_WORDS: [&str; 5] = ["candidate", "answer", "response", "reference", "option"];
 
 type Object = serde_json::Map<String, Value>;
 
-/// A synthesizer's reply, taken apart.
+/// The parts of a synthesizer's reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fusion {
     /// The label of the candidate it started from, if it named a known one.
     pub base: Option<String>,
-    /// Labels of candidates it thinks tried to instruct it; known ones only.
+    /// Known labels of candidates that it suspects of instructions.
     pub suspected_injection: Vec<String>,
-    /// The text for the person.
+    /// The text for the user.
     pub text: String,
-    /// Whether the reply followed the form it was asked for.
+    /// Whether the reply followed the requested form.
     pub well_formed: bool,
 }
 
-/// What we read of the structured part. Unknown keys are ignored, missing ones are empty.
+/// The JSON of a synthesizer's reply. Unknown keys are ignored, missing ones are empty.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct FusionForm {
@@ -53,7 +55,7 @@ struct FusionForm {
     suspected_injection: Value,
 }
 
-/// Takes a reply apart. `codes` are those that the prompt can have carried, `labels` the names the candidates were given.
+/// Reads a synthesizer's reply. `codes` are the codes the prompt can have had, `labels` those of the candidates.
 pub fn fusion(reply: &str, codes: &[String], labels: &[String]) -> Fusion {
     let Parts { form, text } = parts(reply, codes);
     let read: Option<FusionForm> = form.and_then(|form| serde_json::from_str(&form).ok());
@@ -67,21 +69,21 @@ pub fn fusion(reply: &str, codes: &[String], labels: &[String]) -> Fusion {
     }
 }
 
-/// The text of a reply that was to be nothing else. Who marks it all the same marks it with the code of the prompt.
-pub fn written(reply: &str, codes: &[String]) -> String {
+/// Reads a reply that was to be only a text. A model that marks its answer anyway uses the code of the prompt.
+pub fn plain_text(reply: &str, codes: &[String]) -> String {
     answer(reply, codes).map_or_else(|| Body::of(reply, codes, false), |(_, text)| text)
 }
 
-/// What a judge made of the candidates it was shown.
+/// The parts of a judge's reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JudgeReply {
-    /// Labels of candidates, the best first: known ones, each once.
+    /// Known labels, each once, best first.
     pub ranking: Vec<String>,
-    /// Labels of candidates it thinks tried to instruct it; known ones only.
+    /// Known labels of candidates that it suspects of instructions.
     pub suspected_injection: Vec<String>,
 }
 
-/// What we read of a judge's object.
+/// The JSON of a judge's reply.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct RankingForm {
@@ -89,7 +91,7 @@ struct RankingForm {
     suspected_injection: Value,
 }
 
-/// Reads a judge's reply; `None` where it names no candidate. `labels` are the names the candidates were given.
+/// Reads a judge's reply; `None` if it names no candidate. `labels` are those of the candidates.
 pub fn judgement(reply: &str, labels: &[String]) -> Option<JudgeReply> {
     let form = last_object(reply, "ranking")?;
     let form = serde_json::from_value::<RankingForm>(form.into()).ok()?;
@@ -98,7 +100,7 @@ pub fn judgement(reply: &str, labels: &[String]) -> Option<JudgeReply> {
     (!ranking.is_empty()).then_some(JudgeReply { ranking, suspected_injection })
 }
 
-/// The labels that are named here, in a list or otherwise, each once.
+/// The known labels in a value, each once.
 fn known(named: &Value, labels: &[String]) -> Vec<String> {
     let mut known: Vec<String> = Vec::new();
     for name in names(named) {
@@ -116,7 +118,7 @@ fn known(named: &Value, labels: &[String]) -> Vec<String> {
     known
 }
 
-/// The texts that name candidates.
+/// The strings in a value that may name candidates.
 fn names(named: &Value) -> Vec<&str> {
     match named {
         Value::String(name) => vec![name],
@@ -126,7 +128,7 @@ fn names(named: &Value) -> Vec<&str> {
     }
 }
 
-/// The label that a name stands for, however it is dressed: `B`, `b.`, `Candidate B`, `candidate_b`.
+/// The label a name means, in any of the usual spellings: `B`, `b.`, `Candidate B`, `candidate_b`.
 fn label_of<'a>(name: &str, labels: &'a [String]) -> Option<&'a String> {
     let bare = |name: &str| name.trim_matches(|one: char| !one.is_alphanumeric()).to_lowercase();
     let name = bare(name);
@@ -135,13 +137,13 @@ fn label_of<'a>(name: &str, labels: &'a [String]) -> Option<&'a String> {
     labels.iter().find(|label| is_meant(&label.to_lowercase()))
 }
 
-/// The last object in a reply that has this member.
+/// The last JSON object of a reply with this key.
 fn last_object(reply: &str, member: &str) -> Option<Object> {
     let read = |found: json::Document<'_>| serde_json::from_str::<Object>(&found.json).ok();
     json::objects(reply).filter_map(read).filter(|object| object.contains_key(member)).last()
 }
 
-/// A reply in its two parts.
+/// The two parts of a reply.
 struct Parts {
     /// The object of the form, as strict JSON.
     form: Option<String>,
@@ -159,7 +161,7 @@ fn parts(reply: &str, codes: &[String]) -> Parts {
             |(form, text)| Parts { form: Some(form), text: Body::of(text, codes, false) },
         );
     };
-    // The form without a marker that has the code: then one without it is ours, unless it stands in the object.
+    // No marker has the code. Then a marker without it counts, unless it stands inside the object.
     let body = &reply[begin..];
     let found = json::objects(body).next();
     let behind = found.as_ref().map_or(0, |found| found.range.end);
@@ -167,7 +169,7 @@ fn parts(reply: &str, codes: &[String]) -> Parts {
     if let Some(at) = uncoded_answer(&body[behind..], codes) {
         return Parts { form, text: Body::of(&body[behind + at..], codes, fence_is_open(&reply[..begin])) };
     }
-    // What follows the object is the answer. Where the object is all there is, whole or not, the answer was never written.
+    // The answer follows the object. If there is only the object, whole or not, the answer was never written.
     let start = body.trim_start().trim_start_matches("```json").trim_start_matches("```").trim_start();
     let text = match &form {
         Some(_) if start.starts_with('{') => after_object(&body[behind..]),
@@ -177,8 +179,8 @@ fn parts(reply: &str, codes: &[String]) -> Parts {
     Parts { form: form.filter(|_| start.starts_with('{')), text: Body::of(text, codes, false) }
 }
 
-/// The answer of a reply that marks it with a code, and where it begins. Of several the last that holds anything counts: those
-/// before it are drafts, or the form told over; one without anything behind it closes the answer before it.
+/// The answer that a reply marks with a code, and the byte where it begins. Of several marked answers, the last that is not
+/// empty counts: earlier ones are drafts or repeat the form, and an empty one closes the answer before it.
 fn answer(reply: &str, codes: &[String]) -> Option<(usize, String)> {
     let mut begins: Vec<usize> = Vec::new();
     let mut from = 0;
@@ -204,20 +206,20 @@ fn form(analysis: &str) -> Option<String> {
     last.or(first)
 }
 
-/// Where the first answer marked with a code begins that is marked in a line from here on.
+/// Where the first coded answer in or after the line at `from` begins.
 fn opening(reply: &str, from: usize, codes: &[String]) -> Option<usize> {
-    let is_ours = |marker: &Marker| marker.is_coded && marker.is_first && marker.says == Says::Answer;
+    let is_ours = |marker: &Marker| marker.is_coded && marker.is_first && marker.kind == MarkerKind::Answer;
     lines(reply, from).find_map(|(at, line)| {
-        // Of a line that has not come to its end, emphasis behind the marker may be missing.
+        // In an unfinished line, emphasis after the marker may still be missing.
         Some(at + markers(line, codes).find(is_ours)?.end)
     })
 }
 
-/// Where a reply goes on that has our form: its marker has a code, or stands at the beginning.
+/// Where the body of a reply begins whose analysis marker has a code or stands at the very beginning.
 fn analysis_begins(reply: &str, codes: &[String]) -> Option<usize> {
     let begins = |is_coded: bool| {
         let is_ours = move |marker: &Marker| {
-            marker.is_first && marker.says == Says::Analysis && (marker.is_coded || !is_coded)
+            marker.is_first && marker.kind == MarkerKind::Analysis && (marker.is_coded || !is_coded)
         };
         move |(at, line)| Some(at + markers(line, codes).find(is_ours)?.end)
     };
@@ -225,13 +227,13 @@ fn analysis_begins(reply: &str, codes: &[String]) -> Option<usize> {
     lines(reply, 0).find_map(begins(true)).or_else(|| lines(reply, 0).find(is_text).and_then(begins(false)))
 }
 
-/// Where the answer begins behind a marker that has no code, or another.
+/// Where the answer begins after a marker without a known code.
 fn uncoded_answer(text: &str, codes: &[String]) -> Option<usize> {
-    let is_ours = |marker: &Marker| marker.is_first && marker.says == Says::Answer;
+    let is_ours = |marker: &Marker| marker.is_first && marker.kind == MarkerKind::Answer;
     lines(text, 0).find_map(|(at, line)| Some(at + markers(line, codes).find(is_ours)?.end))
 }
 
-/// The lines of a text from here on, each with where it begins.
+/// The lines of a text from byte `from` on, each with the byte where it begins.
 fn lines(text: &str, from: usize) -> impl Iterator<Item = (usize, &str)> {
     let mut at = from;
     text[from..].split_inclusive('\n').map(move |line| {
@@ -244,12 +246,12 @@ fn line_end(text: &str, from: usize) -> usize {
     text[from..].find('\n').map_or(text.len(), |end| from + end + 1)
 }
 
-/// Whether a fence is open at the end of this text.
+/// Whether a code fence is open at the end of a text.
 fn fence_is_open(text: &str) -> bool {
     lines(text, 0).filter(|(_, line)| line.trim_start().starts_with("```")).count() % 2 == 1
 }
 
-/// A reply that is a JSON object of our form followed by text, fenced or not: the object, and the text.
+/// The object and the text of a reply that is a JSON object of the form, fenced or not, and then text.
 fn after_leading_object(reply: &str) -> Option<(String, &str)> {
     let reply = reply.trim_start();
     let body = reply.strip_prefix("```json").or_else(|| reply.strip_prefix("```")).unwrap_or(reply);
@@ -260,7 +262,7 @@ fn after_leading_object(reply: &str) -> Option<(String, &str)> {
     (is_ours && !text.trim().is_empty()).then_some((found.json.into_owned(), text))
 }
 
-/// What follows an object, without the end of the fence it stands in.
+/// The text after an object, without the end of its code fence.
 fn after_object(text: &str) -> &str {
     let text = text.trim_start();
     text.strip_prefix("```").unwrap_or(text)
@@ -409,7 +411,7 @@ mod tests {
         // A table that was copied with the prefix keeps its own bars.
         check("| | a | b |\n| |---|---|\n| | 1 | 2 |", "| a | b |\n|---|---|\n| 1 | 2 |");
         check("| 42", "42");
-        assert_eq!(written("<<answer 5eed>>\n| Hi.\n<<end answer 5eed>>", &codes()), "Hi.");
+        assert_eq!(plain_text("<<answer 5eed>>\n| Hi.\n<<end answer 5eed>>", &codes()), "Hi.");
     }
 
     #[test]

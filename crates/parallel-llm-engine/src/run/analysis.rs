@@ -1,6 +1,6 @@
-//! What a reader of the answers said they agree and differ in, read out of a run: a view, kept nowhere.
+//! The comparison of the answers by a model, read out of its reply in a run.
 //!
-//! Pure. What always holds: where the words of the run are not kept, or not any more, there is no analysis.
+//! The comparison itself is not stored: without the reply text there is none.
 
 use crate::plan::seed;
 use crate::plan::step::StepRole;
@@ -9,12 +9,12 @@ use crate::prompt::reply::{self, Analysis, Claim};
 use crate::request::panel::SeatNumber;
 use crate::run::Run;
 
-/// The analysis of the reader who made the text that stands, or was asked beside it; `None` where nobody was, where the
-/// reply has none, or where it is not kept.
+/// The analysis by the synthesizer of the current text, or by a separate call. `None` if there was none, if the reply has
+/// none, or if the reply is not stored.
 pub fn of(run: &Run) -> Option<Analysis> {
     let reading = run.outcome.as_ref()?.reading.as_ref()?;
     let reply = run.view(reading.by)?.answer.as_ref()?;
-    // The place may have been asked once more since, and may have been shown others.
+    // A later part of the run may have called the slot again with other answers.
     if reply.text_hash != reading.reply_hash || reply.text.is_empty() {
         return None;
     }
@@ -26,21 +26,21 @@ pub fn of(run: &Run) -> Option<Analysis> {
     }
 }
 
-/// What a claim is among those of several answers.
+/// How many answers make a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimStatus {
-    /// All say so.
+    /// All answers make it.
     Consensus,
-    /// Somebody says otherwise.
+    /// Some answer contradicts it.
     Contradiction,
-    /// One says so alone, and nobody says otherwise.
+    /// One answer makes it, and none contradicts it.
     Unique,
-    /// Some say so, and the others do not speak of it.
+    /// Some answers make it, and the others do not mention it.
     Shared,
 }
 
 impl ClaimStatus {
-    /// The standing of a claim among so many answers.
+    /// The status of a claim among `answers` answers.
     pub const fn of(claim: &Claim, answers: usize) -> Self {
         match (claim.supported_by.len(), claim.contradicted_by.len()) {
             (_, 1..) => Self::Contradiction,

@@ -1,9 +1,8 @@
-//! How often answers that agree so far were right, where somebody has measured it: a table of counts, and what it says of the
-//! answer of a run.
+//! Calibration: a table of how often answers with a given agreement were right, and what it says of a run.
 //!
-//! Pure: whoever calls reads the file. What always holds: no share is told that was not counted on answers with the same
-//! agreement, and none of a text that says something else than those who agree. Nothing is inferred from how many voted:
-//! models err together, so that votes multiply nothing.
+//! The caller reads the file. Invariants: a share is reported only if it was counted on answers with the same agreement, and
+//! only for a text that agrees with the largest cluster. Nothing is inferred from the number of votes, because models err
+//! together.
 
 use std::collections::HashMap;
 
@@ -19,71 +18,71 @@ use crate::text::short_answer::Form;
 use crate::value::answer::steers;
 use crate::value::warning::Warning;
 
-/// The version of the shape that is read.
+/// The supported version of the file.
 const VERSION: u64 = 1;
-/// The most rows: a thousand panels with ten ways to agree each.
+/// The most rows: enough for a thousand panels with ten kinds of agreement each.
 pub const ROWS_MAX: usize = 10_000;
-/// The longest name of a set, in characters: it stands in a line of a report.
+/// The longest name of a set in characters, so that it fits into a line of a report.
 const SET_CHARS_MAX: usize = 80;
 /// The longest name of a model, in characters.
 const MODEL_CHARS_MAX: usize = 200;
-/// The most answers that can agree: as many as a panel has seats.
+/// The most answers of a row: as many as a panel can have.
 const ANSWERS_MAX: u32 = 64;
-/// Below so many questions nothing is told: the interval of 19 right of 19 reaches down to 83 %.
+/// The fewest questions of a row that is reported: even for 19 right of 19 the interval reaches down to 83 %.
 pub const ASKED_MIN: u32 = 20;
-/// Where the interval begins at or above this, the band is `high`. The two bounds are ours and arbitrary, which is why the
-/// share, its interval and the count stand beside the word.
+/// The least lower end of the interval for the band `high`. Both bounds are arbitrary, so reports show the share, its
+/// interval and the count beside the band.
 const HIGH_MIN: f64 = 0.9;
-/// Where it begins at or above this, `medium`; below, `low`.
+/// The least lower end of the interval for the band `medium`.
 const MEDIUM_MIN: f64 = 0.7;
 
-/// What is known of how often answers are right.
+/// The calibration of an installation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Calibration {
-    /// Nobody has measured it.
+    /// There is no table.
     #[default]
     Absent,
-    /// There is a table, and it cannot be used.
+    /// The table cannot be used.
     Unusable(Warning),
-    /// It was measured.
+    /// A usable table.
     Table(Table),
 }
 
 /// How often answers were right on a set of questions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// What its maker calls the set.
+    /// The name of the set of questions.
     pub set: String,
     /// The day it was made, as `2026-11-22`.
     pub made: String,
-    /// The counts.
+    /// The counted rows.
     pub rows: Vec<Row>,
 }
 
-/// How often answers with one agreement were right.
+/// How often answers of one kind of agreement were right.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(expecting = "counts in an object")]
 pub struct Row {
-    /// Whose answers they were, each as `vendor/model`, in order; `None`: whoever's.
+    /// The models that answered, each as `vendor/model`, sorted; `None` means any models.
     #[serde(default)]
     pub panel: Option<Vec<String>>,
-    /// What the questions asked for.
+    /// The form of the questions.
     pub form: RowForm,
-    /// So many said the same.
+    /// How many answers agreed.
     pub agree: u32,
-    /// Of so many.
+    /// The number of answers.
     pub of: u32,
-    /// What they said was right so often.
+    /// How often the agreed value was right.
     pub right: u32,
-    /// Of so many questions.
+    /// The number of questions.
     pub asked: u32,
 }
 
-/// What kind of short answer questions ask for.
+/// The kind of short answer a question asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowForm {
-    /// One of the options they name.
+    /// One of the named options.
     Choice,
     /// A number.
     Number,
@@ -93,56 +92,56 @@ pub enum RowForm {
     Any,
 }
 
-/// How sure one may be of the answer of a run.
+/// The confidence in the answer of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Confidence<'a> {
-    /// Such answers were counted.
+    /// The table has counted such answers.
     Counted {
-        /// The word for it.
+        /// The band.
         band: Band,
-        /// Where.
+        /// The table.
         table: &'a Table,
-        /// How many were right, and of how many questions.
+        /// The row with the counts.
         row: &'a Row,
     },
-    /// They were not, or not enough.
+    /// There is no confidence, and this is why.
     Uncalibrated(Why<'a>),
 }
 
-/// A word for a share and how sure it is.
+/// The band of a share by the lower end of its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Band {
-    /// Surely nine of ten are right.
+    /// At least nine of ten are right.
     High,
-    /// Surely seven of ten are.
+    /// At least seven of ten are right.
     Medium,
-    /// Less, or nobody can be sure.
+    /// Fewer, or too few questions to be sure.
     Low,
 }
 
-/// Why nothing is told.
+/// Why there is no confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why<'a> {
     /// There is no table.
     NoTable,
-    /// It cannot be used.
+    /// The table cannot be used.
     Unusable,
-    /// Tables tell of questions with one short right answer.
+    /// The question is open; tables count questions with a short answer.
     Open,
-    /// The words that would have to be compared are not kept.
+    /// The texts to compare are not kept.
     NotKept,
-    /// No answer, or not the text, says plainly what it comes to.
+    /// No answer, or not the final text, has a plain value.
     Unsaid,
-    /// The text says something else than those who agree.
+    /// The final text has another value than the largest cluster.
     Otherwise,
-    /// The table has no answers with such an agreement.
+    /// The table has no row for such an agreement.
     NoRow(&'a Table),
-    /// It has them, and too few.
+    /// The row counts too few questions.
     TooFew(&'a Table, &'a Row),
 }
 
 impl Band {
-    /// Its word in reports.
+    /// Its name in reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::High => "high",
@@ -151,7 +150,7 @@ impl Band {
         }
     }
 
-    /// By where the interval begins.
+    /// The band for the lower end of an interval.
     fn from(low: f64) -> Self {
         match low {
             HIGH_MIN.. => Self::High,
@@ -162,22 +161,22 @@ impl Band {
 }
 
 impl Calibration {
-    /// What it says of the answer of a run; `None` while there is none.
+    /// The confidence in the answer of a run; `None` while there is no outcome.
     pub fn confidence(&self, run: &Run) -> Option<Confidence<'_>> {
         let outcome = run.outcome.as_ref()?;
-        let told = match self {
+        let confidence = match self {
             Self::Absent => Err(Why::NoTable),
             Self::Unusable(_) => Err(Why::Unusable),
             Self::Table(table) => table.confidence(run, outcome),
         };
-        Some(told.unwrap_or_else(Confidence::Uncalibrated))
+        Some(confidence.unwrap_or_else(Confidence::Uncalibrated))
     }
 }
 
 impl Table {
     fn confidence(&self, run: &Run, outcome: &Outcome) -> Result<Confidence<'_>, Why<'_>> {
         let agreement = outcome.agreement.as_ref().ok_or(Why::Open)?;
-        let form = agreed(run, outcome, agreement)?;
+        let form = agreed_form(run, outcome, agreement)?;
         let models = outcome.considered.iter().filter_map(|seat| run.seat(*seat)).map(|view| &view.model);
         let row = self.row(&panel_of(models), form, agreement).ok_or(Why::NoRow(self))?;
         if row.asked < ASKED_MIN {
@@ -186,7 +185,7 @@ impl Table {
         Ok(Confidence::Counted { band: Band::from(row.interval()[0]), table: self, row })
     }
 
-    /// The row for such answers: that of this panel before that of any, and then that of this form before that of any.
+    /// The most specific row for such answers: first by panel, then by form.
     fn row(&self, panel: &[String], form: RowForm, agreement: &Agreement) -> Option<&Row> {
         let fits = |row: &&Row| {
             (row.agree as usize, row.of as usize) == (agreement.equal, agreement.of)
@@ -197,7 +196,7 @@ impl Table {
         self.rows.iter().filter(fits).max_by_key(is_special)
     }
 
-    /// Reads a table. Fails with what is wrong, and the row it is wrong in, counted from 1.
+    /// Parses a table. The error names the wrong row, counted from 1.
     pub fn read(json: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
         #[serde(expecting = "`version`, `set`, `made` and `rows` in an object")]
@@ -218,11 +217,11 @@ impl Table {
         if shape.rows.len() > ROWS_MAX {
             return Err(format!("it has {} rows, and {ROWS_MAX} are read", shape.rows.len()));
         }
-        let (mut rows, mut told) = (Vec::new(), HashMap::new());
+        let (mut rows, mut seen) = (Vec::new(), HashMap::new());
         for (row, number) in shape.rows.into_iter().zip(1..) {
             let row = Row::read(row).map_err(|wrong| format!("row {number}: {wrong}"))?;
-            let of_whom = (row.panel.clone(), row.form, row.agree, row.of);
-            if let Some(before) = told.insert(of_whom, number) {
+            let key = (row.panel.clone(), row.form, row.agree, row.of);
+            if let Some(before) = seen.insert(key, number) {
                 return Err(format!("row {number} tells of the same answers as row {before}"));
             }
             rows.push(row);
@@ -267,7 +266,7 @@ impl Row {
     }
 }
 
-/// Whose answers these are, as a row names them: each as `vendor/model`, in order.
+/// The models of these answers as a row names them: each as `vendor/model`, sorted.
 fn panel_of<'a>(models: impl Iterator<Item = &'a ModelRef>) -> Vec<String> {
     let named = models.map(|model| {
         let (vendor, name) = model.vendor_and_name();
@@ -278,9 +277,9 @@ fn panel_of<'a>(models: impl Iterator<Item = &'a ModelRef>) -> Vec<String> {
     panel
 }
 
-/// What the question asks for, where the text of the outcome says what the most answers do.
-fn agreed<'a>(run: &Run, outcome: &Outcome, agreement: &Agreement) -> Result<RowForm, Why<'a>> {
-    // Where only numbers are kept, a run tells the same of itself at once and later.
+/// The form of the question, if the final text has the value of the largest cluster.
+fn agreed_form<'a>(run: &Run, outcome: &Outcome, agreement: &Agreement) -> Result<RowForm, Why<'a>> {
+    // A run that keeps only metadata must report the same right after it ends as later, when its texts are gone.
     let (question, is_kept) = (run.plan.question(), run.plan.store != StoreMode::Metadata);
     let text = outcome.text.as_deref().filter(|text| is_kept && !text.is_empty() && !question.is_empty());
     let text = text.ok_or(Why::NotKept)?;

@@ -1,7 +1,6 @@
-//! Durable facts about a run. A run is the list of its events; everything shown of it is their fold
-//! ([`crate::run::Run`]).
+//! The durable events of a run. Everything shown of a run is the fold of its events, [`crate::run::Run`].
 //!
-//! Stored for ever: a variant or field may be added, never changed or taken away.
+//! Events are stored for ever: variants and fields may be added, but never changed or removed.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,27 +13,27 @@ use crate::value::money::PicoUsd;
 use crate::value::retry::Retry;
 use crate::value::usage::Usage;
 
-/// One upstream request: whose, and which try. Attempts count from 1; 0 is a call that was never sent.
+/// One upstream request: its caller slot and its number. Attempts count from 1; 0 is a call that was never sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Attempt {
     /// Who makes the call. Stored under its first name.
     #[serde(rename = "place")]
     pub slot: CallerSlot,
-    /// Which try of that call.
+    /// The number of the try.
     pub number: u32,
 }
 
-/// One durable fact.
+/// One durable event.
 ///
-/// Whoever reads events matches all of them: the compiler then names every place that has to know a new one.
+/// Readers match every variant without `_`, so that the compiler names each place a new variant concerns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The run has begun; its plan is stored beside it.
     Started {
-        /// Names what was asked; see [`crate::plan::RunPlan::plan_hash`].
+        /// Identifies the question; see [`crate::plan::RunPlan::plan_hash`].
         plan_hash: String,
-        /// The worst case of its cost, held against the budget.
+        /// The worst case of its cost, which is reserved.
         reserved: PicoUsd,
     },
     /// A request is about to leave. Durable before its first byte does.
@@ -42,21 +41,21 @@ pub enum Event {
         /// Which request.
         attempt: Attempt,
     },
-    /// The provider took the request and named it; from here on it may cost money.
+    /// The provider accepted the request and gave it an id. From here on it may cost money.
     Accepted {
         /// Which request.
         attempt: Attempt,
-        /// The provider's name for it.
+        /// The provider's id of it.
         generation_id: String,
     },
     /// A whole answer.
     Answered {
         /// Which request.
         attempt: Attempt,
-        /// What it gave.
+        /// The answer.
         answer: Answer,
     },
-    /// An answer that stopped before its end.
+    /// An answer that broke off before its end.
     Cut {
         /// Which request.
         attempt: Attempt,
@@ -73,60 +72,60 @@ pub enum Event {
         failure: Failure,
         /// What the engine does about it.
         retry: Retry,
-        /// What it cost all the same; `None` where nobody knows.
+        /// What it cost; `None` if it is unknown.
         cost: Option<PicoUsd>,
-        /// From sending to the failure, in milliseconds. Another word in JSON, because [`Recorded`] writes its own
-        /// moment into the same object.
+        /// From sending to the failure, in milliseconds. It has another name in JSON, because [`Recorded`] writes its own
+        /// `elapsed_ms` into the same object.
         #[serde(rename = "took_ms")]
         elapsed_ms: u64,
     },
-    /// The request was given up because the run or the caller no longer wanted it.
+    /// The request was cancelled by the caller, or because the run no longer needed it.
     Cancelled {
         /// Which request.
         attempt: Attempt,
-        /// The text so far, where there was any.
+        /// The text so far, if there was any.
         answer: Option<Answer>,
-        /// What it cost, where that is known without a text: nothing, where no byte of it left.
+        /// What it cost, if that is known without a text: zero if no byte of it left.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<PicoUsd>,
     },
-    /// Seats were not asked, because those asked before them were enough.
+    /// Seats were not asked, because the answers of the others were enough. Stored under its first name.
     #[serde(rename = "spared")]
     Skipped {
-        /// Which.
+        /// The seats.
         seats: Vec<SeatNumber>,
     },
-    /// The run goes on: it was interrupted, or there is more to be had of it than its newest answer.
+    /// The run continues: it was interrupted, or the user asked for more.
     Reopened {
-        /// What is wanted of it now.
+        /// The further part.
         #[serde(flatten)]
         reopening: Reopening,
-        /// The worst case of what that costs, held against the budget.
+        /// The worst case of its cost, which is reserved.
         reserved: PicoUsd,
     },
-    /// What a request cost of which nobody had heard the end, as its provider tells it later.
+    /// The provider reported the cost of a request whose end was not heard.
     Reconciled {
         /// Which request.
         attempt: Attempt,
-        /// What it cost.
+        /// Its cost.
         cost: PicoUsd,
-        /// What it used.
+        /// Its token counts.
         usage: Usage,
     },
-    /// The answer of the run is settled.
+    /// The run is decided.
     Decided {
-        /// What came of it. Boxed, because it is by far the largest, and most events are not this one.
+        /// The outcome. Boxed, because it is by far larger than the other variants.
         outcome: Box<Outcome>,
     },
-    /// Late seats are in or given up; nothing more will happen.
+    /// Late seats have ended; nothing more will happen in this part.
     Closed {
-        /// What the run cost in all, as far as known.
+        /// The known cost of the whole run.
         cost: PicoUsd,
     },
 }
 
 impl Event {
-    /// The request the event is about, where it is about one.
+    /// The request the event is about, if any.
     pub const fn attempt(&self) -> Option<Attempt> {
         match self {
             Self::Sent { attempt }
@@ -144,8 +143,8 @@ impl Event {
         }
     }
 
-    /// The same end, as that of a request that was given up before it came.
-    pub(crate) fn given_up(self) -> Self {
+    /// The end of a call, turned into that of a cancelled one.
+    pub(crate) fn as_cancelled(self) -> Self {
         match self {
             Self::Answered { attempt, answer } | Self::Cut { attempt, answer, .. } => {
                 Self::Cancelled { attempt, answer: Some(answer), cost: None }
@@ -163,7 +162,7 @@ impl Event {
         }
     }
 
-    /// How the call came to its end, where the event says so.
+    /// How the call ended, if the event ends it.
     pub(crate) const fn end(&self) -> Option<CallEnd<'_>> {
         match self {
             Self::Answered { answer, .. } => Some(CallEnd::Answered(answer)),
@@ -182,7 +181,7 @@ impl Event {
         }
     }
 
-    /// Whether the request has left nothing behind: no text of it, not even the beginning.
+    /// Whether the event ends a request without any text.
     pub(crate) const fn is_without_text(&self) -> bool {
         match self {
             Self::Failed { .. } | Self::Cancelled { answer: None, .. } => true,
@@ -200,7 +199,7 @@ impl Event {
         }
     }
 
-    /// Whether bytes leave once this is durable, and may not leave before.
+    /// Whether bytes of a request leave once the event is durable, and not before.
     pub(crate) const fn lets_bytes_leave(&self) -> bool {
         match self {
             Self::Sent { .. } => true,
@@ -218,7 +217,7 @@ impl Event {
         }
     }
 
-    /// Whether nothing more happens in this part of the run.
+    /// Whether the event closes this part of the run.
     pub const fn closes(&self) -> bool {
         match self {
             Self::Closed { .. } => true,
@@ -254,7 +253,7 @@ impl Event {
         }
     }
 
-    /// What the event says of the cost of its request, as far as that is known.
+    /// The cost of the request by this event, if it is known.
     pub fn cost(&self) -> Option<PicoUsd> {
         match self {
             Self::Failed { cost, .. } | Self::Cancelled { answer: None, cost, .. } => *cost,
@@ -272,7 +271,7 @@ impl Event {
         }
     }
 
-    /// The answer the event carries, whose text is stored apart.
+    /// The answer in the event, whose text is stored apart.
     pub const fn answer(&self) -> Option<&Answer> {
         match self {
             Self::Answered { answer, .. }
@@ -291,7 +290,7 @@ impl Event {
         }
     }
 
-    /// As [`Event::answer`], for putting a stored text back.
+    /// As [`Event::answer`], to put a stored text back.
     pub const fn answer_mut(&mut self) -> Option<&mut Answer> {
         match self {
             Self::Answered { answer, .. }
@@ -311,25 +310,25 @@ impl Event {
     }
 }
 
-/// How a call came to its end.
+/// How a call ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CallEnd<'a> {
     /// With a whole answer.
     Answered(&'a Answer),
-    /// With an answer that stopped before its end, and why it stopped.
+    /// With a cut answer, and the reason.
     Cut(&'a Answer, &'a Failure),
-    /// With nothing.
+    /// Without an answer.
     Failed(&'a Failure),
-    /// It was given up.
+    /// By cancellation.
     Cancelled,
 }
 
-/// An event with its place in the run.
+/// An event with its number and time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// Numbers the events of a run from 1, without gaps.
+    /// The number of the event in the run, from 1 without gaps.
     pub seq: u64,
-    /// From the start of the run, in milliseconds, on a clock that never jumps.
+    /// Milliseconds since the start of the run, on a monotonic clock.
     pub elapsed_ms: u64,
     /// What happened.
     #[serde(flatten)]

@@ -1,5 +1,6 @@
-//! What is known of a run: the fold of its events. The live view, the history, the report and resuming are all
-//! this same fold, so they cannot disagree.
+//! A run as the fold of its events.
+//!
+//! The live view, the history, the report and resuming all use this fold, so they cannot disagree.
 
 pub mod analysis;
 pub mod calibration;
@@ -30,26 +31,26 @@ use crate::value::warning::Warning;
 
 pub use view::{SeatStatus, SeatView};
 
-/// How a run stands.
+/// The status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
     /// It is under way.
     Running,
-    /// Every seat answered and there is an answer.
+    /// There is an answer, and every seat has answered.
     Complete,
-    /// There is an answer, but a seat without one.
+    /// There is an answer, but not from every seat.
     Partial,
     /// There is no answer.
     Failed,
-    /// The caller gave it up.
+    /// The caller cancelled it.
     Cancelled,
-    /// The process that did it ended before it did.
+    /// Its process ended before the run did.
     Interrupted,
 }
 
 impl RunStatus {
-    /// The word used in JSON, columns and pages.
+    /// Its name in JSON, columns and pages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -62,40 +63,39 @@ impl RunStatus {
     }
 }
 
-/// Calls of the plan that were not needed.
+/// Planned calls that were not needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkippedCalls {
-    /// How many: seats, the synthesizer, judges.
+    /// How many calls: of seats, synthesizers and steps.
     pub calls: usize,
-    /// The most they could have cost together, as far as prices are known.
+    /// Their worst case, as far as prices are known.
     pub cost_max: PicoUsd,
 }
 
-/// What is known of a run.
+/// The state of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// What was planned.
+    /// The plan, extended by all further parts.
     pub plan: Arc<RunPlan>,
-    /// Names what was asked; empty before the run has started.
+    /// Identifies the question; empty before the run has started.
     pub plan_hash: String,
-    /// How it stands.
+    /// The status.
     pub status: RunStatus,
     /// The panel, in the order of the plan.
     pub seats: Vec<SeatView>,
-    /// The synthesizers of all parts of the run, each in the order of its chain; those never asked are `waiting`.
+    /// The synthesizers of all parts, each part in the order of its chain. Those never asked are `waiting`.
     pub synthesizers: Vec<SeatView>,
     /// How many of them belong to earlier parts.
     pub synthesizers_before: usize,
-    /// The steps of all parts of the run; those never made are `waiting`.
+    /// The steps of all parts. Those never made are `waiting`.
     pub steps: Vec<SeatView>,
-    /// Whether the newest part is to make another text of the answers there are, and asks nobody for more.
+    /// Whether the newest part makes another text of the existing answers and asks no seat.
     pub rewrites: bool,
-    /// The outcome that stands. Until a further part of the run is decided, that is the one from before it.
+    /// The current outcome. Until a further part is decided, it is that of the part before.
     pub outcome: Option<Outcome>,
-    /// Outcomes that do not stand any more, or never did because the one before was better: in the order they were set
-    /// aside.
+    /// Outcomes that were replaced, or that never replaced a better one, in order.
     pub earlier: Vec<Outcome>,
-    /// When the newest part of the run was decided, in milliseconds from the start; `None` until it is.
+    /// When the newest part was decided, in milliseconds from the start; `None` before that.
     pub decided_ms: Option<u64>,
     /// When the newest event happened, in milliseconds from the start.
     pub elapsed_ms: u64,
@@ -106,7 +106,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run nothing has happened in.
+    /// A run without events.
     pub fn new(plan: Arc<RunPlan>) -> Self {
         let seats = plan.seats.iter().map(SeatView::of_seat);
         let chain = plan.synthesizers.iter();
@@ -130,7 +130,7 @@ impl Run {
         }
     }
 
-    /// The run these events tell of.
+    /// Folds events into a run.
     pub fn fold(plan: Arc<RunPlan>, events: &[Recorded]) -> Self {
         let mut run = Self::new(plan);
         for recorded in events {
@@ -139,7 +139,7 @@ impl Run {
         run
     }
 
-    /// Takes one more event in. Events that are in already change nothing.
+    /// Applies the next event. Events that are already applied change nothing.
     pub fn apply(&mut self, recorded: &Recorded) {
         if recorded.seq <= self.seq {
             return;
@@ -156,7 +156,7 @@ impl Run {
             Event::Reopened { reopening, .. } => self.reopen(reopening),
             Event::Decided { outcome } => self.settle(outcome, recorded.elapsed_ms),
             Event::Closed { .. } => {
-                // Those of a process that is gone; a run that was not resumed has none.
+                // Only requests of a process that is gone can still be open here.
                 self.lose_track();
                 self.closed = true;
                 self.status = self.final_status();
@@ -173,7 +173,7 @@ impl Run {
                 }
                 if let Some(seat) = self.view_mut(attempt.slot) {
                     seat.apply(*attempt, event, recorded.elapsed_ms);
-                    seat.late |= is_decided && event.answer().is_some() && seat.has_given();
+                    seat.late |= is_decided && event.answer().is_some() && seat.has_usable_answer();
                 }
                 if is_decided {
                     self.status = self.final_status();
@@ -182,7 +182,7 @@ impl Run {
         }
     }
 
-    /// What is known of a place.
+    /// The view of a slot.
     pub fn view(&self, slot: CallerSlot) -> Option<&SeatView> {
         match slot {
             CallerSlot::Seat(number) => self.seats.get(number.index()),
@@ -191,7 +191,7 @@ impl Run {
         }
     }
 
-    /// As [`Run::view`], for showing text that is on its way.
+    /// As [`Run::view`], to add streaming text.
     pub fn view_mut(&mut self, slot: CallerSlot) -> Option<&mut SeatView> {
         match slot {
             CallerSlot::Seat(number) => self.seats.get_mut(number.index()),
@@ -200,12 +200,12 @@ impl Run {
         }
     }
 
-    /// Every place of the run: seats, synthesizers, steps.
+    /// The views of all slots: seats, synthesizers, steps.
     pub fn views(&self) -> impl Iterator<Item = &SeatView> {
         self.seats.iter().chain(&self.synthesizers).chain(&self.steps)
     }
 
-    /// How much text its places have given, in bytes.
+    /// The bytes of all answers.
     pub fn text_bytes(&self) -> usize {
         self.views().filter_map(|view| view.answer.as_ref()).map(|answer| answer.text.len()).sum()
     }
@@ -214,7 +214,7 @@ impl Run {
         self.seats.iter_mut().chain(&mut self.synthesizers).chain(&mut self.steps)
     }
 
-    /// The process that did the run is gone: what was under way is unknown.
+    /// Marks the run as interrupted, because its process is gone. Open requests become unknown.
     pub fn interrupt(&mut self) {
         if self.closed {
             return;
@@ -223,7 +223,7 @@ impl Run {
         self.status = if self.is_decided() { self.final_status() } else { RunStatus::Interrupted };
     }
 
-    /// The run goes on, in the same process or another. What was under way is lost; what was settled is kept.
+    /// Applies a further part of the run. Open requests become unknown; results are kept.
     pub(crate) fn reopen(&mut self, reopening: &Reopening) {
         self.lose_track();
         for seat in &mut self.seats {
@@ -239,14 +239,14 @@ impl Run {
         }
         self.plan = Arc::new(reopening.extend(&self.plan));
         self.steps.extend(reopening.steps.iter().filter_map(|step| step_view(&self.plan, step)));
-        // Where there was no text, there is nothing to stand.
+        // An outcome without a text does not stay the current one.
         self.earlier.extend(self.outcome.take_if(|outcome| outcome.kind == OutcomeKind::None));
         self.decided_ms = None;
         self.closed = false;
         self.status = RunStatus::Running;
     }
 
-    /// Whether its newest part is decided. After that nothing more is sent.
+    /// Whether its newest part is decided. Afterwards nothing is sent.
     pub const fn is_decided(&self) -> bool {
         self.decided_ms.is_some()
     }
@@ -256,15 +256,15 @@ impl Run {
         &self.plan.synthesizers[self.synthesizers_before..]
     }
 
-    /// What a further part of it begins with.
+    /// The state a further part begins with.
     pub fn so_far(&self) -> SoFar<'_> {
         SoFar { plan: &self.plan, chain: self.chain(), spent: self.cost_max() }
     }
 
-    /// What the reader should know besides the answer.
+    /// The warnings of the plan and the outcome.
     pub fn warnings(&self) -> Vec<Warning> {
-        let told = self.outcome.iter().flat_map(|outcome| &outcome.warnings);
-        let mut warnings: Vec<Warning> = self.plan.warnings.iter().chain(told).cloned().collect();
+        let of_outcome = self.outcome.iter().flat_map(|outcome| &outcome.warnings);
+        let mut warnings: Vec<Warning> = self.plan.warnings.iter().chain(of_outcome).cloned().collect();
         if self.outcome.is_some() && !self.is_decided() {
             let (is_how, next) = match self.status {
                 RunStatus::Running => ("under way", Operation::WaitForRun),
@@ -281,44 +281,43 @@ impl Run {
         warnings
     }
 
-    /// Nobody will hear of requests still under way any more.
+    /// Gives up on all requests under way.
     fn lose_track(&mut self) {
         self.views_mut().filter(|view| !view.status.is_final()).for_each(SeatView::lose_track);
     }
 
-    /// What all requests cost as far as known; `None` where nothing is, which is not the same as nothing.
+    /// The known cost of all requests; `None` if nothing is known, which is not the same as zero.
     pub fn known_cost(&self) -> Option<PicoUsd> {
         self.cost().unless_unknown(self.cost_is_estimate())
     }
 
-    /// What all requests cost as far as known, to be reckoned with.
+    /// The known cost of all requests, for sums.
     pub fn cost(&self) -> PicoUsd {
         self.views().filter_map(|view| view.cost).sum()
     }
 
-    /// What all requests may have cost: those that are over and of which nobody knows it count with their worst case,
-    /// as far as prices are known. A further part of the run may spend the rest of its budget.
+    /// The most all requests can have cost: ended requests of unknown cost count with their worst case, as far as prices are
+    /// known. A further part may spend the rest of the budget.
     pub fn cost_max(&self) -> PicoUsd {
         self.cost().plus(self.unpriced().flatten().sum())
     }
 
-    /// The same where it says something: some request is over and nobody knows what it cost, none is under way, and all
-    /// their prices are known.
+    /// An upper bound of the cost, if it means something: some ended request has an unknown cost, all prices are known, and no
+    /// request is under way.
     pub fn cost_bound(&self) -> Option<PicoUsd> {
         let is_under_way = self.views().any(SeatView::is_under_way);
         let unpriced: Option<Vec<PicoUsd>> = self.unpriced().collect();
-        let feared = unpriced.filter(|unpriced| !is_under_way && !unpriced.is_empty())?;
-        Some(self.cost().plus(feared.into_iter().sum()))
+        let worst_cases = unpriced.filter(|unpriced| !is_under_way && !unpriced.is_empty())?;
+        Some(self.cost().plus(worst_cases.into_iter().sum()))
     }
 
-    /// For each place with requests that are over and of which nobody knows what they cost, the most they can have cost;
-    /// `None` where its price is not known.
+    /// For each slot with ended requests of unknown cost, the most these can have cost; `None` if the price is unknown.
     fn unpriced(&self) -> impl Iterator<Item = Option<PicoUsd>> {
         let unpriced = self.views().filter(|view| view.unpriced > 0);
         unpriced.map(|view| Some(self.plan.worst_request(view.slot)?.times(u64::from(view.unpriced))))
     }
 
-    /// Whether a request is missing in what is known of the cost, which is the least that was paid then.
+    /// Whether the known cost lacks a request, so that it is only a lower bound.
     pub fn cost_lacks_calls(&self) -> bool {
         self.views().any(SeatView::cost_lacks_calls)
     }
@@ -328,7 +327,7 @@ impl Run {
         self.views().any(|view| view.cost_is_estimate || view.status == SeatStatus::Streaming)
     }
 
-    /// Why there is no answer, where none is to come.
+    /// Why there is no answer and none will come.
     pub fn failure(&self) -> Option<Failure> {
         let lost = || {
             let message = "the process that did the run ended before it had an answer";
@@ -347,16 +346,15 @@ impl Run {
         })
     }
 
-    /// Whether going on with the run comes to nothing unless requests are sent again of which nobody heard the end: none
-    /// of its seats gave an answer that can be used, and none is left that may be asked.
+    /// Whether resuming is useless unless requests with unknown end are sent again: no seat has a usable answer, and no other
+    /// seat is left to ask.
     pub fn needs_resend(&self) -> bool {
         let is_lost = |seat: &SeatView| seat.status == SeatStatus::Unknown;
-        let helps = |seat: &SeatView| !seat.is_settled() || seat.has_given();
+        let helps = |seat: &SeatView| !seat.is_settled() || seat.has_usable_answer();
         self.seats.iter().any(is_lost) && !self.seats.iter().any(helps)
     }
 
-    /// The command that goes on with the run where it was interrupted, and finishes it; `None` where its texts are not
-    /// kept, because then none does.
+    /// The command that resumes the run; `None` if its texts are not stored, because such a run cannot be resumed.
     pub fn resuming(&self) -> Option<String> {
         let id = self.plan.run_id;
         let command = if self.needs_resend() {
@@ -367,7 +365,7 @@ impl Run {
         (self.plan.store == StoreMode::Full).then_some(command)
     }
 
-    /// What a call beyond the panel is doing, in a word: `fusing`, `judging`.
+    /// What a synthesizer or step does, in one word: `fusing`, `judging`.
     pub fn task(&self, slot: CallerSlot) -> Option<&'static str> {
         match slot {
             CallerSlot::Seat(_) => None,
@@ -376,17 +374,17 @@ impl Run {
         }
     }
 
-    /// Whether one answer stands for several because nobody could make one text of them.
+    /// Whether the outcome is a single answer because fusing failed.
     pub fn is_unfused(&self) -> bool {
         self.outcome.as_ref().is_some_and(|outcome| outcome.unfused.is_some())
     }
 
-    /// Seats that answered in full.
+    /// How many seats have a whole answer.
     pub fn answered(&self) -> usize {
         self.seats.iter().filter(|seat| seat.status == SeatStatus::Answered).count()
     }
 
-    /// Seats without a whole answer that were to give one. Who loses a race is not missed.
+    /// Seats without a whole answer that should have one. The losers of a race are not missing.
     pub fn missing(&self) -> impl Iterator<Item = &SeatView> {
         let is_enough = self.plan.strategy.needs_one()
             && self.outcome.as_ref().is_some_and(|outcome| outcome.kind != OutcomeKind::None);
@@ -394,7 +392,7 @@ impl Run {
         self.seats.iter().filter(move |seat| !is_enough && is_missing(seat))
     }
 
-    /// What was not paid for because the answers there were agreed, or because one was enough; `None` where nothing was.
+    /// The calls that were not needed because the answers agreed, or because one was enough; `None` if there are none.
     pub fn skipped(&self) -> Option<SkippedCalls> {
         let is_settled = |outcome: &Outcome| {
             let is_unanimous = outcome.agreement.as_ref().is_some_and(Agreement::is_unanimous)
@@ -410,12 +408,12 @@ impl Run {
             self.view(*slot)
                 .is_some_and(|view| view.attempts == 0 && (view.is_unneeded() || !view.status.is_final()))
         };
-        // A seat that gave nothing would not have been asked again.
+        // A seat without an answer would not have been asked again.
         let would_be_made = |slot: &CallerSlot| match self.plan.step_at(*slot).map(|step| step.key.by) {
             Some(CallerSlot::Seat(seat)) => {
-                self.seat(seat).is_some_and(|view| view.has_given() || view.is_unneeded())
+                self.seat(seat).is_some_and(|view| view.has_usable_answer() || view.is_unneeded())
             }
-            // A text that is begun early takes the place of the one after.
+            // An early draft replaces the synthesis, so it does not count beside it.
             _ => self.plan.role_of(*slot) != Some(StepRole::Draft),
         };
         let slots: Vec<CallerSlot> = planned.filter(is_unneeded).filter(would_be_made).collect();
@@ -423,18 +421,18 @@ impl Run {
         (!slots.is_empty()).then_some(SkippedCalls { calls: slots.len(), cost_max })
     }
 
-    /// Those whose end is not known yet: seats, and the synthesizers and steps that were asked.
+    /// The calls that have not ended: of seats, and of the synthesizers and steps that were asked.
     pub fn awaited(&self) -> impl Iterator<Item = &SeatView> {
         self.seats.iter().chain(self.called()).filter(|view| !view.status.is_final())
     }
 
-    /// The calls beyond the panel that were made, or were to be and could not.
+    /// The synthesizers and steps that were called, or failed without being sent.
     pub fn called(&self) -> impl Iterator<Item = &SeatView> {
         let is_asked = |view: &&SeatView| view.attempts > 0 || view.status.is_final();
         self.synthesizers.iter().chain(&self.steps).filter(is_asked)
     }
 
-    /// Texts that were, or may be, begun early by the synthesizers of its newest part, the last first.
+    /// The planned early drafts of the newest part, last first.
     pub(crate) fn drafts(&self) -> impl Iterator<Item = &SeatView> {
         let is_own =
             |by: CallerSlot| self.chain().iter().any(|one| by == CallerSlot::Synthesizer(one.number));
@@ -443,13 +441,13 @@ impl Run {
         own.filter_map(|step| self.view(CallerSlot::Step(step.number)))
     }
 
-    /// A text that is begun early is made of the answers that are there when it is asked for.
+    /// Notes which answers an early draft reads: those that are in when it is sent.
     fn note_reads(&mut self, slot: CallerSlot) {
         if self.plan.role_of(slot) != Some(StepRole::Draft) {
             return;
         }
         let seats = self.seats.iter().zip((1..).map(SeatNumber));
-        let reads = seats.filter(|(seat, _)| seat.has_given()).map(|(_, number)| number).collect();
+        let reads = seats.filter(|(seat, _)| seat.has_usable_answer()).map(|(_, number)| number).collect();
         if let Some(view) = self.view_mut(slot) {
             view.reads = reads;
         }
@@ -460,13 +458,13 @@ impl Run {
         self.view(CallerSlot::Seat(number))
     }
 
-    /// When a seat came to its end, in milliseconds from the start of the run.
+    /// When a seat ended, in milliseconds from the start of the run.
     pub(crate) fn ended_ms(&self, number: SeatNumber) -> Option<u64> {
         let seat = self.seat(number)?;
         Some(seat.sent_ms? + seat.elapsed_ms?)
     }
 
-    /// Whether a text of just these answers stands, and nobody wants another one of them.
+    /// Whether the current outcome was made of exactly these answers, and no other text of them is wanted.
     pub(crate) fn has_text_of(&self, mut seats: impl ExactSizeIterator<Item = SeatNumber>) -> bool {
         let is_of_several =
             |kind| matches!(kind, OutcomeKind::Fused | OutcomeKind::Selected | OutcomeKind::Listed);
@@ -478,33 +476,33 @@ impl Run {
     }
 
     fn settle(&mut self, outcome: &Outcome, at_ms: u64) {
-        let stands = self.weigh(outcome);
-        // An answer that came while another was being made of the rest is as late as one that came after.
-        if stands.kind != OutcomeKind::None {
+        let current = self.better_outcome(outcome);
+        // An answer that came during the fusion is as late as one that came after it.
+        if current.kind != OutcomeKind::None {
             for (seat, number) in self.seats.iter_mut().zip((1..).map(SeatNumber)) {
-                seat.late = seat.has_given() && !stands.considered.contains(&number);
+                seat.late = seat.has_usable_answer() && !current.considered.contains(&number);
             }
         }
         self.views_mut().for_each(SeatView::report);
-        self.outcome = Some(stands);
+        self.outcome = Some(current);
         self.decided_ms = Some(at_ms);
         self.status = self.final_status();
     }
 
-    /// The better of what there was and what a further part of the run came to. The other is set aside, and where it is
-    /// the new one, a warning tells why.
-    fn weigh(&mut self, outcome: &Outcome) -> Outcome {
+    /// Returns the better of the current and the new outcome, and keeps the other as an earlier one. If the new one is worse,
+    /// a warning says why.
+    fn better_outcome(&mut self, outcome: &Outcome) -> Outcome {
         match self.outcome.take() {
-            Some(mut before) if before.outdoes(outcome) => {
+            Some(mut before) if before.is_better_than(outcome) => {
                 let why = outcome.failure.as_ref().or(outcome.unfused.as_ref());
                 before.warnings.extend(outcome.warnings.iter().cloned());
-                // What was found out of the answers holds, whichever text stands.
+                // The results of checks apply whichever text is current.
                 if !outcome.checks.is_empty() {
                     before.checks.clone_from(&outcome.checks);
                 }
                 before
                     .warnings
-                    .extend(why.map(|why| Warning::of("going on with the run gave no better text", why)));
+                    .extend(why.map(|why| Warning::of("continuing the run gave no better text", why)));
                 self.earlier.extend((outcome.kind != OutcomeKind::None).then(|| outcome.clone()));
                 before
             }
@@ -528,7 +526,7 @@ impl Run {
     }
 }
 
-/// A step nothing has happened in; `None` where the plan has nobody to make it.
+/// The view of a step without events; `None` if the plan has no model for it.
 fn step_view(plan: &RunPlan, step: &Step) -> Option<SeatView> {
     let seat = plan.seat_at(CallerSlot::Step(step.number))?;
     Some(SeatView::new(CallerSlot::Step(step.number), seat.model.clone()))

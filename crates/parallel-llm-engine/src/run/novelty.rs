@@ -1,8 +1,7 @@
-//! What of a fused text stands in none of the answers, those of every layer included, nor in the question: a view of the texts
-//! of a run.
+//! The novelty of a fused text: the passages that share no wording with any answer or with the question.
 //!
-//! Pure, and by wording alone: a thought in other words counts as new, and a denial in the old ones does not. What always
-//! holds: where a text is missing, or all are too long to be compared, nothing is said.
+//! Only wording is compared: a known thought in other words counts as new, a denial in known words does not. There is no
+//! result if a text is missing or the texts are too long to compare.
 
 use std::collections::HashSet;
 
@@ -14,26 +13,26 @@ use crate::run::{Run, SeatView};
 use crate::text::shingles::all_phrases;
 use crate::text::short_answer::{Form, Value};
 
-/// The most bytes of texts that are compared: as much as an edit ratio is worth.
+/// The most bytes of texts that are compared, as for edit ratios.
 const COMPARED_BYTES_MAX: usize = 200_000;
-/// The most passages that are told; all are counted.
+/// The most passages that are reported; all are counted.
 const PASSAGES_MAX: usize = 20;
-/// The longest passage that is told whole, in characters.
+/// The longest reported passage in characters; longer ones are cut.
 const PASSAGE_CHARS_MAX: usize = 300;
 
-/// What is new in a fused text.
+/// The new part of a fused text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Novelty {
-    /// The part of its sentences and list items that share no phrase of three words with an answer or the question: 0
-    /// none, 1 all. Three places. What is too short to have a phrase is not counted.
+    /// The share, 0 to 1, of its sentences and list items without a phrase of three words from an answer or the question,
+    /// rounded to three decimals. Passages of fewer words are not counted.
     pub share: f64,
-    /// The first of these, as they stand in the text.
+    /// The first of these passages, as they stand in the text.
     pub passages: Vec<String>,
-    /// What the text comes to, where the question has one short right answer and no answer comes to that.
+    /// The short answer of the text, if the question has one and no answer gives it.
     pub value: Option<String>,
 }
 
-/// What is new in the text that stands; `None` where it was not fused, or where that cannot be told.
+/// The novelty of the current text; `None` if it was not fused or cannot be compared.
 pub fn of(run: &Run) -> Option<Novelty> {
     let outcome = run.outcome.as_ref().filter(|outcome| outcome.kind == OutcomeKind::Fused)?;
     let text = outcome.text.as_deref().filter(|text| !text.is_empty())?;
@@ -48,15 +47,15 @@ pub fn of(run: &Run) -> Option<Novelty> {
     let answers: Vec<&str> = panel.chain(again).collect::<Option<_>>()?;
     let question = run.plan.question();
     let bytes = answers.iter().map(|answer| answer.len()).sum::<usize>() + question.len() + text.len();
-    (bytes <= COMPARED_BYTES_MAX).then(|| told(text, &question, &answers))
+    (bytes <= COMPARED_BYTES_MAX).then(|| compare(text, &question, &answers))
 }
 
-/// What a place gave, where its words are kept.
+/// The text of a view, if it is stored.
 fn text_of(view: &SeatView) -> Option<&str> {
     Some(&*view.answer.as_ref()?.text).filter(|text| !text.is_empty())
 }
 
-fn told(text: &str, question: &str, answers: &[&str]) -> Novelty {
+fn compare(text: &str, question: &str, answers: &[&str]) -> Novelty {
     let known: HashSet<u64> = answers.iter().copied().chain([question]).flat_map(all_phrases).collect();
     let (mut counted, mut new) = (0_usize, Vec::new());
     for passage in passages(text) {
@@ -75,7 +74,7 @@ fn told(text: &str, question: &str, answers: &[&str]) -> Novelty {
     }
 }
 
-/// What the text comes to, where answers come to something and none to that.
+/// The short answer of the text, if some answers have one and none has this.
 fn new_value(text: &str, question: &str, answers: &[&str]) -> Option<String> {
     let form = Form::of(question)?;
     let value = form.read(text)?;
@@ -95,7 +94,7 @@ fn sentences(line: &str) -> Vec<&str> {
     while let Some((at, character)) = characters.next() {
         let is_end = match character {
             '。' | '！' | '？' => true,
-            // Not in `3.5` or `e.g.`-like names of files.
+            // No end within `3.5` or `main.rs`.
             '.' | '!' | '?' | '…' => characters.peek().is_none_or(|(_, next)| next.is_whitespace()),
             _ => false,
         };
@@ -115,7 +114,7 @@ mod tests {
 
     /// The share, the passages, and what the text newly comes to.
     fn check(question: &str, answers: &[&str], text: &str, expected: &str) {
-        let Novelty { share, passages, value } = told(text, question, answers);
+        let Novelty { share, passages, value } = compare(text, question, answers);
         assert_eq!(format!("{share} {passages:?} {}", value.as_deref().unwrap_or("-")), expected, "{text}");
     }
 
@@ -144,7 +143,7 @@ mod tests {
     fn what_is_long_is_compared_to_its_end_and_told_in_part() {
         let words: Vec<String> = (0..20_000).map(|number| format!("w{number}")).collect();
         let (answer, new) = (words.join(" "), format!("{}.", "n ".repeat(400)));
-        let told = told(&format!("{}.\n{new}", words[19_000..].join(" ")), "", &[&answer]);
-        assert_eq!((told.share, told.passages[0].chars().count()), (0.5, PASSAGE_CHARS_MAX));
+        let novelty = compare(&format!("{}.\n{new}", words[19_000..].join(" ")), "", &[&answer]);
+        assert_eq!((novelty.share, novelty.passages[0].chars().count()), (0.5, PASSAGE_CHARS_MAX));
     }
 }

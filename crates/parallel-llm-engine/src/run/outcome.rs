@@ -1,4 +1,4 @@
-//! What came of a run: the final text, and truthfully how it came about.
+//! The outcome of a run: its final text, and how the text came about.
 
 use std::sync::Arc;
 
@@ -21,34 +21,34 @@ pub enum OutcomeKind {
     Fused,
     /// A strategy chose one answer among several.
     Selected,
-    /// One answer, word for word, because there was nothing to fuse or nobody could.
+    /// One answer, word for word, because there was nothing to fuse or fusing failed.
     Verbatim,
-    /// All answers one after the other, and nothing made of them.
+    /// All answers, one after the other.
     Listed,
     /// There is no text.
     None,
 }
 
-/// A candidate that was shortened to fit its reader's context, or because no more of it was wanted.
+/// An answer that was shortened to fit the context of its reader, or by an option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shortened {
-    /// Whose answer.
+    /// The seat that gave it.
     pub seat: SeatNumber,
     /// Its length in characters.
     pub from_chars: u64,
-    /// How much of it the reader was shown.
+    /// How many characters the reader was shown.
     pub to_chars: u64,
 }
 
-/// Whether fusing was worth it this time.
+/// Whether fusing was worth its cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Worth {
     /// The answer the synthesizer started from.
     pub base_seat: SeatNumber,
-    /// How much of the final text differs from that answer: 0 the same, 1 nothing in common. `None` where the
-    /// texts are too long to compare.
+    /// How much the final text differs from that answer: 0 is equal, 1 has nothing in common. `None` if the texts are too
+    /// long to compare.
     pub edit_ratio: Option<f64>,
-    /// Seats whose answers have wording of the final text that the base's has not: what fusing drew on.
+    /// Seats whose answers share wording with the final text that the base answer lacks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drawn_from: Vec<SeatNumber>,
     /// What fusing cost beyond the panel.
@@ -57,121 +57,121 @@ pub struct Worth {
     pub extra_ms: u64,
 }
 
-/// Who read the answers and said in its reply what they agree and differ in. The reply is kept like any answer, so what it
-/// says is a view of it, [`crate::run::analysis::of`], and stands nowhere else.
+/// The call whose reply compares the answers. The reply is kept like any answer; [`crate::run::analysis::of`] reads the
+/// comparison out of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
-    /// Whose reply it is.
+    /// The slot of the call.
     pub by: CallerSlot,
-    /// BLAKE3 of the reply, in hexadecimal: the place may be asked once more in a later part of the run.
+    /// BLAKE3 of the reply, in hexadecimal, because a later part of the run may call the slot again.
     pub reply_hash: String,
-    /// Whose answers it was shown, in the order of their labels `A`, `B`, ….
+    /// The seats whose answers it was shown, in the order of their labels `A`, `B`, ….
     pub shown: Vec<SeatNumber>,
 }
 
-/// What one judge made of the answers.
+/// The judgement of one judge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The call it gave it in.
+    /// The step of the call.
     pub step: StepNumber,
-    /// Who.
+    /// The model of the judge.
     pub by: ModelRef,
-    /// Whose answers it was shown, the best first. One it did not name is not among them.
+    /// The seats of the answers it ranked, best first. Answers it did not name are left out.
     pub ranking: Vec<SeatNumber>,
 }
 
-/// What judges made of the answers, where any were asked.
+/// The judgements of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judging {
-    /// Every verdict, in the order they were asked for.
+    /// All judgements, in the order they were asked for.
     pub verdicts: Vec<Verdict>,
-    /// How often a judge changed its mind with the order in which it was shown the answers.
+    /// How often a judge decided otherwise when it was shown the answers in another order.
     pub flips: usize,
 }
 
-/// What the user's own check says of one answer.
+/// The result of the check command for one answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checked {
-    /// Whose answer.
+    /// The seat that gave it.
     pub seat: SeatNumber,
-    /// Whether it passes; `None` where the check could not say.
+    /// Whether it passes; `None` if the check failed to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<bool>,
-    /// How well, from 0 to 1, where it passes and the check says so.
+    /// The score from 0 to 1, if the answer passes and the check gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// Why the check could not say.
+    /// Why the check failed to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Code>,
-    /// The beginning of what it wrote to its stderr; never kept where only metadata is, because it may quote the answer.
+    /// The beginning of its stderr. Not stored if only metadata is, because it may quote the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Arc<str>>,
     /// How long the check took, in milliseconds.
     pub elapsed_ms: u64,
 }
 
-/// What came of asking the seats again, each with what the others had said.
+/// A round in which the seats answered again after reading the answers of the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
-    /// Which: of a layered strategy the layer, the panel being the first; of a debate the round, from 1.
+    /// The number: the layer of a layered strategy, the panel being 1, or the round of a debate, from 1.
     pub round: u16,
-    /// Seats that gave another answer; what a seat has that gave none stays its own.
+    /// Seats that answered again; a seat that did not keeps its earlier answer.
     pub answered: Vec<SeatNumber>,
-    /// Those of them whose answer comes to something else than the one before.
+    /// Those whose answer has another value than before.
     pub changed: Vec<SeatNumber>,
-    /// Those of these that now say what most had said before: the known way to lose a right answer.
+    /// Those that changed to the previous majority, the known way to lose a right answer.
     pub followed: Vec<SeatNumber>,
-    /// Those that answered and of whom it cannot be told whether they say the same as before.
+    /// Those that answered, but whose old and new value cannot be compared.
     pub untold: Vec<SeatNumber>,
-    /// The most answers that say the same after it; 0 where that cannot be told.
+    /// The size of the largest group of equal answers after the round; 0 if they cannot be compared.
     pub equal: usize,
-    /// Of how many.
+    /// The number of answers.
     pub of: usize,
-    /// Seats whose answer from before it nobody was shown, where only some were.
+    /// Seats whose previous answers were not shown to anyone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unshown: Vec<SeatNumber>,
 }
 
 impl Round {
-    /// Whether there were several answers after it and all said the same.
+    /// Whether several answers remained and all agreed.
     pub fn is_unanimous(&self) -> bool {
         self.of > 1 && self.equal == self.of
     }
 }
 
-/// A seat whose answer may have tried to instruct whoever read it.
+/// A seat whose answer may have tried to instruct its reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suspicion {
-    /// Whose.
+    /// The seat.
     pub seat: SeatNumber,
-    /// Why, each sign once.
+    /// The signs of it, each once.
     pub signs: Vec<Sign>,
 }
 
-/// What came of making the text without each of the answers, too.
+/// The texts that were made with each answer left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaveOneOut {
-    /// Each of these texts, in the order of the panel; one that did not come is not among them.
+    /// These texts, in the order of the panel. Texts that failed are left out.
     pub texts: Vec<Without>,
-    /// The seat without whose answer the text that stands was made, because the result hung on that answer alone.
+    /// The seat whose answer the current text was made without, because the result depended on it alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands_without: Option<SeatNumber>,
 }
 
-/// A text that was made without one of the answers.
+/// A text made without one of the answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Without {
-    /// Whose answer was left out.
+    /// The seat whose answer was left out.
     pub seat: SeatNumber,
-    /// The call that made it.
+    /// The step that made it.
     pub step: StepNumber,
-    /// How far it is from the other texts, in thousandths: 0 the same as most of them, 1000 nothing in common. `None` where it
+    /// Its distance from the other texts in thousandths: 0 is equal to most of them, 1000 has nothing in common. `None` if it
     /// could not be compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<u16>,
 }
 
-/// The end of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How the text came about.
@@ -179,66 +179,65 @@ pub struct Outcome {
     /// The final text; stored apart from the event, like an answer's.
     #[serde(skip)]
     pub text: Option<Arc<str>>,
-    /// BLAKE3 of the text, in hexadecimal, where there is one.
+    /// BLAKE3 of the text, in hexadecimal, if there is one.
     pub text_hash: Option<String>,
-    /// The model whose words these are.
+    /// The model that wrote the text.
     pub by: Option<ModelRef>,
-    /// The seat whose answer it is, word for word, or that the fusion started from.
+    /// The seat whose answer the text is, or from which the fusion started.
     pub base_seat: Option<SeatNumber>,
-    /// The call that gave the text of that seat, where it is not the seat's answer in the panel but a later one.
+    /// The step that gave this answer; `None` for the answer of the panel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_step: Option<StepNumber>,
-    /// The seats whose answers were there to choose from; one that came later is not among them.
+    /// The seats whose answers were considered. Late answers are not among them.
     #[serde(default)]
     pub considered: Vec<SeatNumber>,
-    /// Those of them whose answers the synthesizer or judge was not shown, because only some were and others are closer to
-    /// all.
+    /// Those whose answers the synthesizer or judge was not shown, because others were closer to all (option `top_k`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unshown: Vec<SeatNumber>,
-    /// Which of these say the same, where that can be told.
+    /// Which of these agree, if they can be compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
-    /// What judges made of them, where any were asked.
+    /// The judgements, if a judge was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judging: Option<Judging>,
-    /// What the user's own check says of them, in the order of the panel, where they were checked.
+    /// The results of the check command, in the order of the panel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Checked>,
-    /// What came of asking the seats again, where they were.
+    /// The rounds in which seats answered again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Round>,
-    /// Who said what the answers agree and differ in, where anybody did.
+    /// The call that compared the answers, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<Reading>,
-    /// What came of leaving each answer out, where that was asked for.
+    /// The texts with each answer left out, if they were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leave_one_out: Option<LeaveOneOut>,
-    /// Answers that may have tried to instruct whoever read them, in the order of the panel.
+    /// Answers that may have tried to instruct their reader, in the order of the panel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspected: Vec<Suspicion>,
-    /// Seats whose models are of the vendor of a model that read the answers, or are that model: readers have been found to
-    /// like their own kind.
+    /// Seats whose models are of the same vendor as a model that read the answers, because readers tend to prefer answers of
+    /// their own kind. Stored under its first name.
     #[serde(default, rename = "kin", skip_serializing_if = "Vec::is_empty")]
     pub same_vendor: Vec<SeatNumber>,
-    /// Why it came about this way, in one sentence.
+    /// The reason for the outcome, in one sentence.
     pub reason: String,
-    /// Answers that their reader saw only in part.
+    /// Answers that were shown only in part.
     #[serde(default)]
     pub shortened: Vec<Shortened>,
-    /// Whether fusing was worth it; only where something was fused.
+    /// Whether fusing was worth its cost; `None` if nothing was fused.
     pub worth: Option<Worth>,
-    /// What else the reader should know.
+    /// Warnings.
     #[serde(default)]
     pub warnings: Vec<Warning>,
-    /// Why there is no text, where there is none.
+    /// Why there is no text.
     pub failure: Option<Failure>,
-    /// Why nobody could fuse, where answers were to be fused and the text is one of them instead.
+    /// Why fusing failed, if the text is a single answer instead of the fusion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfused: Option<Failure>,
 }
 
 impl Outcome {
-    /// An outcome of this kind with a reason and nothing else.
+    /// An outcome of which only kind and reason are set.
     pub fn new(kind: OutcomeKind, reason: impl Into<String>) -> Self {
         Self {
             kind,
@@ -266,16 +265,16 @@ impl Outcome {
         }
     }
 
-    /// Whether this stands although a later part of the run came to `newer`: that is no text, or one answer only because
-    /// nobody could fuse, while this was made of several.
-    pub fn outdoes(&self, newer: &Self) -> bool {
+    /// Whether this outcome stays current although a later part came to `newer`: that has no text, or is a single answer
+    /// because fusing failed while this one was made of several.
+    pub fn is_better_than(&self, newer: &Self) -> bool {
         match newer.kind {
             OutcomeKind::None => self.kind != OutcomeKind::None,
             _ => newer.unfused.is_some() && matches!(self.kind, OutcomeKind::Fused | OutcomeKind::Selected),
         }
     }
 
-    /// Adds a sign to what is suspected of a seat.
+    /// Adds a sign to the suspicion of a seat.
     pub fn suspect(&mut self, seat: SeatNumber, sign: Sign) {
         let at = self.suspected.binary_search_by_key(&seat, |suspicion| suspicion.seat);
         let at = at.unwrap_or_else(|at| {
@@ -288,20 +287,20 @@ impl Outcome {
         }
     }
 
-    /// No text, and why.
+    /// An outcome without a text.
     pub fn none(failure: Failure) -> Self {
         Self { failure: Some(failure.clone()), ..Self::new(OutcomeKind::None, failure.message) }
     }
 
-    /// Gives the outcome its text and whose words they are.
+    /// Sets the text and the model that wrote it.
     #[must_use]
     pub fn with_text(self, text: Arc<str>, by: ModelRef) -> Self {
-        Self { by: Some(by), ..self.with_words(text) }
+        Self { by: Some(by), ..self.with_joint_text(text) }
     }
 
-    /// Gives the outcome a text that is nobody's alone.
+    /// Sets a text that no single model wrote.
     #[must_use]
-    pub fn with_words(mut self, text: Arc<str>) -> Self {
+    pub fn with_joint_text(mut self, text: Arc<str>) -> Self {
         self.text_hash = Some(blake3::hash(text.as_bytes()).to_hex().to_string());
         self.text = Some(text);
         self
@@ -317,12 +316,12 @@ mod tests {
         let failure = || Failure::new(Code::Upstream, "it failed");
         let fallback = || Outcome { unfused: Some(failure()), ..Outcome::new(OutcomeKind::Verbatim, "") };
         let kinds = [OutcomeKind::Fused, OutcomeKind::Selected, OutcomeKind::Verbatim, OutcomeKind::None];
-        let stands = |newer: Outcome| kinds.map(|kind| Outcome::new(kind, "").outdoes(&newer));
+        let stands = |newer: Outcome| kinds.map(|kind| Outcome::new(kind, "").is_better_than(&newer));
         assert_eq!(stands(Outcome::none(failure())), [true, true, true, false]);
         assert_eq!(stands(fallback()), [true, true, false, false]);
         // One that was made so on purpose is what was asked for.
         assert_eq!(stands(Outcome::new(OutcomeKind::Verbatim, "")), [false; 4]);
         assert_eq!(stands(Outcome::new(OutcomeKind::Fused, "")), [false; 4]);
-        assert!(!fallback().outdoes(&fallback()));
+        assert!(!fallback().is_better_than(&fallback()));
     }
 }

@@ -1,7 +1,6 @@
-//! What is wanted of a run that goes on: seats asked (again), seats added, another text from the answers it has.
+//! A further part of a run: seats asked again, seats added, another text of the answers.
 //!
-//! Pure, like the plan it extends. What always holds: nothing that was asked before is changed, only added to, so
-//! the events of the earlier parts still mean what they meant.
+//! Invariant: a further part only adds to the plan, so the events of earlier parts keep their meaning.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,13 +16,13 @@ use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
 
-/// The most synthesizers a run can have had in all its parts: as many as there are numbers for them.
+/// The most synthesizers of a run in all its parts, limited by their numbers.
 const SYNTHESIZERS_MAX: usize = u8::MAX as usize;
 
-/// What a run has come to before a further part of it.
+/// The state of a run before a further part.
 #[derive(Clone, Copy, Debug)]
 pub struct SoFar<'a> {
-    /// What was planned, in all its parts.
+    /// The plan of all parts so far.
     pub plan: &'a RunPlan,
     /// The synthesizers of its newest part.
     pub chain: &'a [Seat],
@@ -34,39 +33,39 @@ pub struct SoFar<'a> {
 /// A further part of a run, resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reopening {
-    /// Earlier seats that are asked now, by number.
+    /// Existing seats that are asked (again).
     pub ask: Vec<SeatNumber>,
-    /// New seats, numbered on from those of the plan.
+    /// New seats, numbered after those of the plan.
     #[serde(default)]
     pub seats: Vec<Seat>,
-    /// Who fuses now, numbered on from those of the plan. Empty where the part before had not got so far: its own
-    /// synthesizers are asked then.
+    /// New synthesizers, numbered after those of the plan. Empty if the part before was not decided, whose synthesizers are
+    /// asked then.
     #[serde(default)]
     pub synthesizers: Vec<Seat>,
-    /// The calls the strategy may make beside those, numbered on from those of the plan. Empty where it goes on with those of the
-    /// part before.
+    /// The steps of the strategy, numbered after those of the plan. Empty if the part continues with the steps of the part
+    /// before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
-    /// How answers become one text.
+    /// The strategy that makes one text of the answers.
     pub strategy: Strategy,
     /// The options of the strategy. Stored under their first name.
     #[serde(rename = "knobs", default, skip_serializing_if = "StrategyOptions::is_default")]
     pub strategy_options: StrategyOptions,
-    /// Why it is this one, where nobody named it.
+    /// Why it is this strategy; `None` if the user named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen_because: Option<String>,
-    /// The most the run may cost in all, earlier parts included.
+    /// The most the whole run may cost, earlier parts included.
     pub budget: PicoUsd,
-    /// What may be spent in a day besides, by the settings in force now.
+    /// The limits of a day in force now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<DayLimit>,
-    /// What the reader should know of what this part adds.
+    /// Warnings about this part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }
 
 impl Reopening {
-    /// Goes on where the run stopped.
+    /// Resumes the run where it stopped.
     pub fn resume(plan: &RunPlan, ask: Vec<SeatNumber>) -> Self {
         Self {
             ask,
@@ -82,15 +81,15 @@ impl Reopening {
         }
     }
 
-    /// Asks seats again after the run had its outcome, and makes another text with the synthesizers of `chain`, which
-    /// are among those of the plan. The part may cost what the run has left of its budget.
+    /// Asks seats again after the run was decided, and makes another text with the synthesizers of `chain`, which are among
+    /// those of the plan. The part may spend the rest of the budget.
     pub fn again(plan: &RunPlan, ask: Vec<SeatNumber>, chain: &[Seat]) -> Result<Self, Failure> {
         let mut synthesizers = chain.to_vec();
         number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
         Self { synthesizers, ..Self::resume(plan, ask) }.with_steps(plan)
     }
 
-    /// Whether it asks nobody the plan does not name, and makes its text as the plan says.
+    /// Whether it adds no seat and makes its text as the plan says.
     pub fn asks_as(&self, plan: &RunPlan) -> bool {
         let models = |chain: &[Seat]| chain.iter().map(|seat| seat.model.clone()).collect::<Vec<_>>();
         self.seats.is_empty()
@@ -98,8 +97,8 @@ impl Reopening {
             && (self.synthesizers.is_empty() || models(&self.synthesizers) == models(&plan.synthesizers))
     }
 
-    /// Makes another text: of `request` the models (as new seats), the synthesizer, the strategy, the sampling wishes
-    /// and the budget count, which is for this part alone.
+    /// Makes another text. From `request` it takes the models (as new seats), the synthesizer, the strategy, the sampling
+    /// options, and the budget, which is for this part alone.
     pub fn resolve(
         request: &RunRequest,
         terms: &Terms<'_>,
@@ -131,7 +130,7 @@ impl Reopening {
         reopening.within(so_far, request.budget.unwrap_or(terms.defaults.budget))
     }
 
-    /// The same with a budget for this part, besides what the run has cost so far. Fails where the part may cost more.
+    /// Sets the budget of this part, on top of what the run has cost so far. Fails if the part may cost more.
     pub fn within(mut self, so_far: SoFar<'_>, budget: PicoUsd) -> Result<Self, Failure> {
         budget::check("this part of the run", self.worst_case(so_far.plan, so_far.chain), budget)?;
         self.budget = so_far.spent.plus(budget);
@@ -161,33 +160,32 @@ impl Reopening {
         }
     }
 
-    /// Whom this part asks, and the synthesizers it begins with: its own, else those of the part before, which are
-    /// `chain`.
+    /// The seats this part asks, and its synthesizers: its own, else `chain`, those of the part before.
     pub fn asked<'a>(&'a self, plan: &'a RunPlan, chain: &'a [Seat]) -> (Vec<&'a Seat>, &'a [Seat]) {
         let again = plan.seats.iter().filter(|seat| self.ask.contains(&seat.number));
         let chain = if self.synthesizers.is_empty() { chain } else { &self.synthesizers };
         (again.chain(&self.seats).collect(), chain)
     }
 
-    /// Who is called in this part where none of them fails. `plan` is extended by it already, `chain` as for
+    /// The slots that are called in this part if none of them fails. `plan` already contains this part; `chain` is as for
     /// [`Reopening::asked`].
     pub fn called(&self, plan: &RunPlan, chain: &[Seat]) -> Vec<CallerSlot> {
         let (asked, chain) = self.asked(plan, chain);
         plan.called(asked, chain, self.steps_of(plan))
     }
 
-    /// The most this part can cost, as far as prices are known. `chain` is as for [`Reopening::asked`].
+    /// The worst case of this part, as far as prices are known. `chain` is as for [`Reopening::asked`].
     pub fn worst_case(&self, plan: &RunPlan, chain: &[Seat]) -> PicoUsd {
         let (asked, chain) = self.asked(plan, chain);
         self.extend(plan).worst_case_of(asked, chain, self.steps_of(plan))
     }
 
-    /// The steps this part may make: its own, else those of the part before.
+    /// The steps of this part: its own, else those of the part before.
     fn steps_of<'a>(&'a self, plan: &'a RunPlan) -> &'a [Step] {
         if self.synthesizers.is_empty() && self.steps.is_empty() { &plan.steps } else { &self.steps }
     }
 
-    /// The steps of a part that makes another text.
+    /// Adds the steps of a part that makes another text.
     fn with_steps(mut self, plan: &RunPlan) -> Result<Self, Failure> {
         let choice = self.strategy_choice();
         let seats = [plan.seats.as_slice(), &self.seats].concat();
@@ -200,7 +198,7 @@ impl Reopening {
     }
 }
 
-/// Numbers new places on from those there are.
+/// Numbers new seats after the `before` existing ones.
 fn number(new: &mut [Seat], before: usize, count_max: usize) -> Result<(), Failure> {
     if before + new.len() > count_max {
         return Err(Failure::new(Code::PanelSize, format!("the run would have more than {count_max} seats")));

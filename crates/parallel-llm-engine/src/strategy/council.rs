@@ -142,7 +142,7 @@ fn ranks(usable: &[Usable], judgements: &[(SeatNumber, Judgement)]) -> Vec<Rank>
 fn standing(ranks: &[Rank], seat: SeatNumber) -> Option<PeerRank> {
     let own = ranks.iter().find(|rank| rank.seat == seat)?;
     let counts = |wanted: Ordering| ranks.iter().filter(|rank| rank.order(own) == wanted).count();
-    Some(PeerRank { place: counts(Ordering::Less) + 1, of: ranks.len(), shared: counts(Ordering::Equal) > 1 })
+    Some(PeerRank { rank: counts(Ordering::Less) + 1, of: ranks.len(), shared: counts(Ordering::Equal) > 1 })
 }
 
 /// Asks one chair. A failure means the next may try.

@@ -29,5 +29,5 @@ fn outcome(context: &RunContext, usable: &[Usable]) -> Outcome {
         1 => "one answer came, and nothing was to be made of several".to_owned(),
         count => format!("{count} answers stand side by side, as they are"),
     };
-    Outcome::new(OutcomeKind::Listed, reason).with_words(text.into())
+    Outcome::new(OutcomeKind::Listed, reason).with_joint_text(text.into())
 }

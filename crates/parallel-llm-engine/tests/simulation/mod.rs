@@ -169,8 +169,8 @@ impl Story {
         let events = self.history.durable.events();
         let is = |is: fn(&Event) -> bool| events.iter().filter(|recorded| is(&recorded.event)).count();
         let reconciled = is(|event| matches!(event, Event::Reconciled { .. }));
-        let gone_on = "going on with the run gave no better text";
-        let kept = outcome.warnings.iter().filter(|warning| warning.message.starts_with(gone_on)).count();
+        let no_better = "continuing the run gave no better text";
+        let kept = outcome.warnings.iter().filter(|warning| warning.message.starts_with(no_better)).count();
         let crashes = self.lives.iter().filter(|lived| matches!(lived.end, End::Crashed(_))).count();
         let drained = self.lives.iter().filter(|lived| lived.drained()).count();
         for (what, times) in [

@@ -35,7 +35,7 @@ impl Asking {
         }
         let Held { hub, tasks, files, calibration, writer } = past.hold(folder);
         if is_over {
-            hub.lose();
+            hub.mark_interrupted();
         }
         let handle = RunHandle::elsewhere(Arc::clone(&hub), calibration, files, tasks);
         if !is_over {
@@ -71,7 +71,7 @@ impl Following {
         while self.takeover.is_wanted() && !relay.is_closed() {
             let progress = match relay.next().await {
                 Some(Polled::Progress(progress)) => progress,
-                Some(Polled::Purged) => return relay.hub.lose(),
+                Some(Polled::Purged) => return relay.hub.mark_interrupted(),
                 None => continue,
             };
             if progress.events.is_empty() && !progress.interrupted {
@@ -86,10 +86,10 @@ impl Following {
                 // Replies that are paid for anyway are still being read: the end is near, and every result is used.
                 RunStatus::Cancelled => {}
                 // One process gave it up and another continues it; this is not passed on either.
-                _ if is_outdated(&progress, &past.run) => relay.hub.renew(past.run),
+                _ if is_outdated(&progress, &past.run) => relay.hub.replace(past.run),
                 _ => {
                     if relay.pass_on(*progress) {
-                        return relay.hub.lose();
+                        return relay.hub.mark_interrupted();
                     }
                 }
             }
@@ -106,26 +106,26 @@ impl Following {
                 let warning =
                     Warning::of("the run was given up elsewhere, and could not be continued here", &failure);
                 Arc::make_mut(&mut left.plan).warnings.push(warning);
-                hub.renew(left);
-                return hub.lose();
+                hub.replace(left);
+                return hub.mark_interrupted();
             }
         };
         // From here on, the new run writes the files.
         self.writer.iter().for_each(AbortHandle::abort);
         self.takeover.pass_to(successor.clone());
         let (run, mut watch) = successor.watch();
-        hub.renew(run);
+        hub.replace(run);
         let mut over = std::pin::pin!(successor.closed());
         loop {
             tokio::select! {
                 biased;
-                update = watch.next() => hub.pass_on(update),
+                update = watch.next() => hub.forward(update),
                 () = &mut over => break,
             }
         }
-        hub.renew(successor.snapshot());
+        hub.replace(successor.snapshot());
         if !successor.is_closed() {
-            hub.lose();
+            hub.mark_interrupted();
         }
     }
 }

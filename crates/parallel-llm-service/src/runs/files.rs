@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use parallel_llm_engine::call::hub::{Hub, Stage, Update, Watch};
+use parallel_llm_engine::call::hub::{Hub, Phase, Update, Watch};
 use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Code, Event, Failure, RunId, SeatNumber, SeatStatus};
@@ -244,7 +244,7 @@ impl FileWriter {
     /// Follows the run until it is closed or its process is lost.
     pub async fn follow(mut self) {
         let hub = Arc::clone(&self.hub);
-        let mut over = std::pin::pin!(hub.reached(Stage::Closed));
+        let mut over = std::pin::pin!(hub.reached(Phase::Closed));
         let (mut run, mut events) = hub.watch_events();
         let mut is_over = false;
         loop {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use parallel_llm_engine::call::hub::{Hub, Stage, Watch};
+use parallel_llm_engine::call::hub::{Hub, Phase, Watch};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::run::{Run, RunStatus};
@@ -260,7 +260,7 @@ impl RunHandle {
     /// Waits for the run's answer or until `until`; the run goes on either way. Also waits for its files, but never
     /// beyond that moment or [`FILES_MAX`].
     pub async fn wait(&self, until: Option<Instant>) -> Report {
-        let decided = self.hub.reached(Stage::Decided);
+        let decided = self.hub.reached(Phase::Decided);
         if let Some(until) = until {
             if timeout_at(until, decided).await.is_err() {
                 return self.report();
@@ -280,7 +280,7 @@ impl RunHandle {
 
     /// Returns when the run is closed, or its process is lost.
     pub async fn closed(&self) {
-        self.hub.reached(Stage::Closed).await;
+        self.hub.reached(Phase::Closed).await;
     }
 
     /// The files when they are all written, or as they are at this moment.

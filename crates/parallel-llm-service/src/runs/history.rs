@@ -161,7 +161,7 @@ impl PastRun {
             tasks.spawn(Relay { store, id, hub: Arc::clone(&hub) }.run());
         } else {
             // No process will close it any more, so waiting for that would never end.
-            hub.lose();
+            hub.mark_interrupted();
         }
         RunHandle::elsewhere(hub, calibration, files, tasks)
     }
@@ -176,7 +176,7 @@ impl PastRun {
         } else {
             FilesWatch::of_another(&self.history.output_dir, &self.run, self.files)
         };
-        let (hub, mut tasks) = (Arc::new(Hub::elsewhere(self.run)), JoinSet::new());
+        let (hub, mut tasks) = (Arc::new(Hub::remote(self.run)), JoinSet::new());
         let calibration = self.calibration;
         let ours = folder.map(|folder| FileWriter::new(folder, Arc::clone(&hub), Arc::clone(&calibration)));
         let (files, writer) = match ours {

@@ -40,7 +40,7 @@ impl Relay {
                 None => false,
             };
             if is_lost {
-                return self.hub.lose();
+                return self.hub.mark_interrupted();
             }
         }
     }

@@ -1,65 +1,65 @@
-//! What a reader of the answers says they agree and differ in: the analysis in its reply.
+//! Reads the analysis in a reply: the claims of the answers, and who makes or contradicts them.
 //!
-//! What always holds: it names known seats only, each once in a list, in the order of the panel; its lists and its texts
-//! are bounded; whatever is not of the form is left out and spoils nothing beside it. Its texts are a stranger's.
+//! Invariants: only known seats are named, each once per list and in the order of the panel; lists and texts are bounded;
+//! malformed parts are dropped without affecting others. The texts are foreign.
 
 use serde_json::{Value, json};
 
 use super::{Object, known, last_object, parts};
 use crate::request::panel::SeatNumber;
 
-/// The most claims that are read. A few are asked for; more are not an analysis any more.
+/// The most claims that are read. The prompt asks for a few.
 const CLAIMS_MAX: usize = 40;
 /// The most remarks and blind spots of one kind.
 const REMARKS_MAX: usize = 16;
 /// The longest text of one claim, remark or reason, in characters.
 const TEXT_CHARS_MAX: usize = 500;
 
-/// What a reader says that the answers agree and differ in.
+/// The analysis of the answers by a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Analysis {
-    /// What the answers say, with who says it.
+    /// The claims of the answers.
     pub claims: Vec<Claim>,
-    /// The strongest views that were not followed, with why.
+    /// The strongest views that were not followed, with the reasons.
     pub dissent: Vec<Remark>,
-    /// Answers of which nothing was used, with why.
+    /// Answers of which nothing was used, with the reasons.
     pub discarded: Vec<Remark>,
-    /// What the reader thinks that none of the answers covers.
+    /// Points that no answer covers.
     pub blind_spots: Vec<String>,
-    /// Whose answers tried to instruct the reader, as far as it says.
+    /// The seats whose answers it suspects of instructions.
     pub suspected: Vec<SeatNumber>,
-    /// Whose answer it finds best as it stands.
+    /// The seat of the best answer.
     pub base: Option<SeatNumber>,
 }
 
-/// One thing that answers say.
+/// One claim of the answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// In the reader's words.
+    /// The claim in the words of the model.
     pub text: String,
-    /// Who says so.
+    /// The seats that make the claim.
     pub supported_by: Vec<SeatNumber>,
-    /// Who says otherwise, and does not say so as well.
+    /// The seats that contradict it and do not make it as well.
     pub contradicted_by: Vec<SeatNumber>,
-    /// What became of it; `None` where the reader does not say so.
+    /// Its fate in the final text; `None` if the model does not say.
     pub verdict: Option<ClaimVerdict>,
-    /// Why; may be empty.
+    /// The reason; may be empty.
     pub reason: String,
 }
 
-/// What became of a claim in the final text.
+/// The fate of a claim in the final text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimVerdict {
-    /// It stands there.
+    /// It was kept.
     Kept,
-    /// It stands there otherwise.
+    /// It was changed.
     Changed,
     /// It was left out.
     Dropped,
 }
 
 impl ClaimVerdict {
-    /// The word used in prompts, JSON and pages.
+    /// Its name in prompts, JSON and pages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -73,23 +73,23 @@ impl ClaimVerdict {
     }
 }
 
-/// What is said of one answer.
+/// A remark on one answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// Whose.
+    /// The seat of the answer.
     pub seat: SeatNumber,
-    /// What.
+    /// The remark.
     pub text: String,
 }
 
 impl Analysis {
-    /// Whether it says anything of what the answers say.
-    fn says_something(&self) -> bool {
+    /// Whether it has any claim, remark or blind spot.
+    fn has_content(&self) -> bool {
         let remarks = self.dissent.len() + self.discarded.len() + self.blind_spots.len();
         !self.claims.is_empty() || remarks > 0
     }
 
-    /// As another model is shown it that knows the answers by the same names: keys of ours, and nothing but what was read.
+    /// Renders it as JSON for another model that knows the answers by the same labels, with only what was read.
     pub fn rendered(&self, shown: &[(String, SeatNumber)]) -> String {
         let label = |seat: &SeatNumber| shown.iter().find(|(_, known)| known == seat).map(|(label, _)| label);
         let labels = |seats: &[SeatNumber]| seats.iter().filter_map(label).collect::<Vec<_>>();
@@ -115,21 +115,21 @@ impl Analysis {
     }
 }
 
-/// Reads what an analyst wrote, who was asked for nothing but the analysis; `None` where there is none.
+/// Reads the reply of an analyst, which was asked for the analysis only; `None` if there is none.
 pub fn comparison(reply: &str, shown: &[(String, SeatNumber)]) -> Option<Analysis> {
     let form = last_object(reply, "claims")?;
     Some(Reader { form: &form, shown }.analysis())
 }
 
-/// Reads the analysis of a reply to a prompt with one of these codes; `None` where there is none. `shown` are the names that the
-/// candidates had there, and whose they are.
+/// Reads the analysis in a synthesizer's reply to a prompt with one of these codes; `None` if there is none. `shown` are the
+/// labels of the candidates with their seats.
 pub fn analysis(reply: &str, codes: &[String], shown: &[(String, SeatNumber)]) -> Option<Analysis> {
     let form: Object = serde_json::from_str(&parts(reply, codes).form?).ok()?;
     let analysis = Reader { form: &form, shown }.analysis();
-    analysis.says_something().then_some(analysis)
+    analysis.has_content().then_some(analysis)
 }
 
-/// The object of a reply, and what its labels mean.
+/// The JSON of a reply, and the seats of its labels.
 struct Reader<'a> {
     form: &'a Object,
     shown: &'a [(String, SeatNumber)],
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
         self.list(key).filter_map(remark).take(REMARKS_MAX).collect()
     }
 
-    /// Whose candidates are named, in a list or alone.
+    /// The seats of the labels in a value.
     fn seats(&self, named: &Value) -> Vec<SeatNumber> {
         let labels: Vec<String> = self.shown.iter().map(|(label, _)| label.clone()).collect();
         let named = known(named, &labels);
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A text that says something, as far as it is kept.
+/// A text that is not empty, cut to its longest length.
 fn text(value: &Value) -> Option<String> {
     let text = value.as_str()?.trim();
     let kept: String = text.chars().take(TEXT_CHARS_MAX).collect();

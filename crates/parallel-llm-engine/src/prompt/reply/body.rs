@@ -1,44 +1,44 @@
-//! The text for the person, piece by piece: without what was copied from the prompt or belongs to the form of a reply.
+//! Extracts the text for the user from a reply, piece by piece.
 //!
-//! One machine for the text that is stored and the text that is shown while it comes, so that both are the same. What it takes
-//! out: markers with the code of the prompt, and what stands between the end of an answer and the next one; the fence
-//! of a form that was fenced; `| ` before lines that are no table and stand in no code.
+//! The same state machine makes the stored and the streamed text, so both are equal. It removes markers with the code of the
+//! prompt, text between the end of one answer and the next, the code fence of a fenced form, and `| ` before lines that are
+//! neither a table nor code.
 
-use super::marker::{EMPHASIS, MARKER_BYTES_MAX, Marker, Says, is_decoration, markers, may_begin};
+use super::marker::{EMPHASIS, MARKER_BYTES_MAX, Marker, MarkerKind, is_decoration, markers, may_begin};
 
-/// What stands before every line of a block of the prompt.
+/// The prefix of the lines of a block in the prompt.
 const PREFIX: char = '|';
-/// How much emphasis may stand behind a marker, in bytes.
+/// The most bytes of emphasis after a marker.
 pub(super) const EMPHASIS_BYTES_MAX: usize = 4;
 
-/// A text on its way.
+/// The state of a text that is read piece by piece.
 #[derive(Debug, Default)]
 pub(super) struct Body {
     codes: Vec<String>,
-    /// What is not decided yet: the rest of a line.
+    /// The undecided rest of a line.
     pending: String,
-    /// Whether the beginning of that line is out already.
+    /// Whether the beginning of that line has been returned already.
     is_within_line: bool,
-    /// Lines that begin like those of a block, until one comes that does not.
+    /// Lines with the prefix of a block, until a line without it comes.
     prefixed: Vec<String>,
-    /// Blank lines and what may be the end of the form, until something follows them.
+    /// Blank lines and a possible end of the form, until text follows.
     held: String,
-    /// Whether a fence was open where the answer began.
+    /// Whether a code fence was open where the answer began.
     is_fenced: bool,
     is_in_code: bool,
     has_begun: bool,
-    /// Whether the answer has ended, and no other has begun.
+    /// Whether the answer has ended and no other has begun.
     is_over: bool,
     shown: String,
 }
 
 impl Body {
-    /// A text in a reply to a prompt with one of these codes.
+    /// An empty text of a reply to a prompt with one of these codes.
     pub(super) fn new(codes: &[String], is_fenced: bool) -> Self {
         Self { codes: codes.to_vec(), is_fenced, ..Self::default() }
     }
 
-    /// The whole of a text.
+    /// Reads a whole text.
     pub(super) fn of(text: &str, codes: &[String], is_fenced: bool) -> String {
         let mut body = Self::new(codes, is_fenced);
         let mut shown = body.push(text);
@@ -46,7 +46,7 @@ impl Body {
         shown.trim().to_owned()
     }
 
-    /// Takes the next piece and returns what can be shown now.
+    /// Takes the next piece and returns the text that is decided now.
     pub(super) fn push(&mut self, piece: &str) -> String {
         for part in piece.split_inclusive('\n') {
             self.pending.push_str(part);
@@ -61,7 +61,7 @@ impl Body {
         std::mem::take(&mut self.shown)
     }
 
-    /// What is left where nothing comes any more. Blank lines are not, nor is what only closes the form.
+    /// Returns the rest after the last piece, without blank lines and the end of the form.
     pub(super) fn finish(&mut self) -> String {
         let line = std::mem::take(&mut self.pending);
         self.line(&line);
@@ -70,37 +70,37 @@ impl Body {
         std::mem::take(&mut self.shown)
     }
 
-    /// A line to its end, or what has not been shown of it.
+    /// Takes the rest of a line.
     fn line(&mut self, line: &str) {
         let Some(marker) = self.marker(line) else { return self.text(line) };
         let before = &line[..marker.start];
-        // A lone `<` might have become a marker; with another one behind it, it is text like any.
+        // A single `<` was held because it might have become a marker; it was text.
         if self.is_within_line || !may_begin(before) || !is_decoration(before) {
             self.text(before);
         }
-        match marker.says {
-            Says::End | Says::Analysis => self.is_over = true,
-            Says::Answer => {
-                // A later answer takes the place of an earlier one; of what has been shown nothing can be taken back.
+        match marker.kind {
+            MarkerKind::End | MarkerKind::Analysis => self.is_over = true,
+            MarkerKind::Answer => {
+                // A later answer should replace an earlier one, but shown text cannot be taken back: it is appended.
                 self.release_prefixed();
                 self.held.push_str("\n\n");
                 (self.is_over, self.is_within_line) = (false, false);
                 self.text(line[marker.end..].trim_start());
             }
-            Says::Other => {}
+            MarkerKind::Other => {}
         }
     }
 
-    /// The marker of a line that nobody but the reader of the prompt can have written.
+    /// The marker of a line that only the reader of the prompt can have written.
     fn marker(&self, line: &str) -> Option<Marker> {
         let is_ours = |marker: &Marker| {
             let is_first = marker.is_first && !self.is_within_line;
-            marker.is_coded && (is_first || marker.says == Says::End)
+            marker.is_coded && (is_first || marker.kind == MarkerKind::End)
         };
         markers(line, &self.codes).find(is_ours)
     }
 
-    /// Text of a line without a marker: its beginning, or more of it.
+    /// Takes text of a line without a marker: its beginning or a continuation.
     fn text(&mut self, line: &str) {
         if self.is_over {
             return;
@@ -115,7 +115,7 @@ impl Body {
         }
         self.release_prefixed();
         let plain = line.trim();
-        let is_end = |marker: Marker| marker.is_first && marker.says == Says::End;
+        let is_end = |marker: Marker| marker.is_first && marker.kind == MarkerKind::End;
         if plain.is_empty() || markers(line, &self.codes).any(is_end) {
             self.held.push_str(line);
         } else if plain.starts_with("```") {
@@ -128,7 +128,7 @@ impl Body {
     fn fence(&mut self, line: &str) {
         let is_bare = line.trim() == "```";
         if is_bare && self.is_fenced && !self.has_begun {
-            // It ends the fence around the form.
+            // This ends the code fence around the form.
             self.is_fenced = false;
             return;
         }

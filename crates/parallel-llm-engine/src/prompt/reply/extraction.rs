@@ -1,26 +1,25 @@
-//! What a reader says that each answer comes to.
+//! Reads the reply of an extractor: the value of each answer.
 //!
-//! What always holds: it names known labels only, and of a label that is given two different answers it gives none.
+//! Invariants: only known labels count, and a label with two different values counts as having none.
 
 use serde_json::Value;
 
 use super::{known, label_of, last_object};
 
-/// The longest answer that is read, in characters; a dozen words are asked for. A longer one is left out, not shortened: two
-/// that begin alike need not end so.
+/// The longest accepted value in characters; the prompt asks for a dozen words. Longer ones are left out, not shortened,
+/// because two values with the same beginning may differ.
 const ANSWER_CHARS_MAX: usize = 200;
 
-/// What a reader made of the candidates it was shown.
+/// The parts of an extractor's reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extraction {
-    /// Labels of candidates, each once, with what they come to, in the order of `labels`; there is at least one.
+    /// Known labels, each once, with their values, in the order of `labels`; at least one.
     pub answers: Vec<(String, String)>,
-    /// Labels of candidates it thinks tried to instruct it; known ones only.
+    /// Known labels of candidates that it suspects of instructions.
     pub suspected_injection: Vec<String>,
 }
 
-/// Reads a reader's reply; `None` where it says of no candidate what it comes to. `labels` are the names the candidates
-/// were given.
+/// Reads an extractor's reply; `None` if it has no value. `labels` are those of the candidates.
 pub fn extraction(reply: &str, labels: &[String]) -> Option<Extraction> {
     let form = last_object(reply, "answers")?;
     let given = given(form.get("answers")?);
@@ -38,7 +37,7 @@ pub fn extraction(reply: &str, labels: &[String]) -> Option<Extraction> {
     (!answers.is_empty()).then_some(Extraction { answers, suspected_injection })
 }
 
-/// Labels and answers, as a list of objects or as one object.
+/// The labels and values, from a list of objects or from one object.
 fn given(answers: &Value) -> Vec<(&str, &Value)> {
     match answers {
         Value::Array(list) => {
@@ -49,7 +48,7 @@ fn given(answers: &Value) -> Vec<(&str, &Value)> {
     }
 }
 
-/// An answer as text; `None` where it is none, or too long to be a short one.
+/// A value as text; `None` if it is empty or too long.
 fn text(answer: &Value) -> Option<String> {
     let text = match answer {
         Value::String(text) => text.trim().to_owned(),

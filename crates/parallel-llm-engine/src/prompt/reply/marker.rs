@@ -1,40 +1,41 @@
-//! The markers of our form in a reply: `<<analysis CODE>>`, `<<answer CODE>>`, `<<end answer CODE>>`, and what models make of them.
+//! Finds the markers of the form in a reply: `<<analysis CODE>>`, `<<answer CODE>>`, `<<end answer CODE>>` and variants.
 //!
-//! A marker with the code of the prompt is the reader's own: no candidate has seen the code. One without it may be quoted.
+//! A marker with the code of the prompt is the model's own, because no candidate has seen the code. A marker without it may
+//! be a quotation.
 
-/// The longest marker that is looked for, in bytes: the longest of ours with the longest code has sixty.
+/// The longest recognized marker in bytes. The longest proper marker with the longest code has sixty.
 pub(super) const MARKER_BYTES_MAX: usize = 96;
-/// What Markdown may put around a marker.
+/// Markdown characters that may stand around a marker.
 const DECORATION: &[char] = &['*', '_', '`', '#', '>', '|', '-', '~', ' ', '\t'];
-/// What of that stands on both sides of it.
+/// Those of them that stand on both sides of it.
 pub(super) const EMPHASIS: &[char] = &['*', '_', '`'];
-/// The words of our own markers, and some that models put with them.
+/// The words of proper markers, and words that models add.
 const WORDS: &[&str] = &["answer", "analysis", "end", "of", "the", "final"];
 
-/// What a marker says.
+/// The meaning of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Says {
+pub(super) enum MarkerKind {
     /// The analysis begins.
     Analysis,
     /// The answer begins.
     Answer,
     /// Something ends.
     End,
-    /// Something else that has the code: a block of the prompt, written down again.
+    /// Another marker with the code: the model copied a block of the prompt.
     Other,
 }
 
 /// A marker in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Marker {
-    pub(super) says: Says,
+    pub(super) kind: MarkerKind,
     /// Whether it has the code of the prompt.
     pub(super) is_coded: bool,
     /// Whether only Markdown stands before it, or the end of an object.
     pub(super) is_first: bool,
-    /// Where it begins in the line, with its emphasis, in bytes.
+    /// The byte of the line where it begins, with its emphasis.
     pub(super) start: usize,
-    /// Where what follows it begins.
+    /// The byte of the line after it.
     pub(super) end: usize,
 }
 
@@ -50,15 +51,15 @@ fn marker(line: &str, at: usize, codes: &[String]) -> Option<Marker> {
     let words: Vec<&str> =
         lower.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let is_coded = words.iter().any(|word| codes.iter().any(|code| code == word));
-    // A marker without its code says nothing but our own words, and perhaps a code that was copied wrongly.
+    // A marker without the right code may hold only known words, and perhaps a wrongly copied code.
     let is_code = |word: &str| word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_ours = words.iter().all(|word| WORDS.contains(word) || is_code(word));
     (is_coded || is_ours).then_some(())?;
-    let says = match &words {
-        _ if inside.trim_start().starts_with('/') || words.contains(&"end") => Says::End,
-        words if words.contains(&"analysis") => Says::Analysis,
-        words if words.contains(&"answer") => Says::Answer,
-        _ if is_coded => Says::Other,
+    let kind = match &words {
+        _ if inside.trim_start().starts_with('/') || words.contains(&"end") => MarkerKind::End,
+        words if words.contains(&"analysis") => MarkerKind::Analysis,
+        words if words.contains(&"answer") => MarkerKind::Answer,
+        _ if is_coded => MarkerKind::Other,
         _ => return None,
     };
     let (before, behind) = (&line[..at], &line[at + 2 + inside.len() + 2..]);
@@ -69,15 +70,15 @@ fn marker(line: &str, at: usize, codes: &[String]) -> Option<Marker> {
     let rest = rest.strip_prefix(':').unwrap_or(rest);
     let before = before.trim_end_matches(DECORATION);
     let is_first = before.is_empty() || before.ends_with('}');
-    Some(Marker { says, is_coded, is_first, start, end: line.len() - rest.len() })
+    Some(Marker { kind, is_coded, is_first, start, end: line.len() - rest.len() })
 }
 
-/// Whether only Markdown stands here.
+/// Whether a text is only Markdown decoration.
 pub(super) fn is_decoration(text: &str) -> bool {
     text.trim_start_matches(DECORATION).is_empty()
 }
 
-/// Whether a line may still become one with a marker at its beginning, as far as it has come.
+/// Whether an unfinished line may still turn out to begin with a marker.
 pub(super) fn may_begin(line: &str) -> bool {
     let rest = line.trim_start_matches(DECORATION);
     if line.len() - rest.len() > MARKER_BYTES_MAX {
@@ -95,7 +96,7 @@ mod tests {
         let told = markers(line, &["5eed".to_owned()]).next().map_or("none".to_owned(), |marker| {
             let code = if marker.is_coded { "" } else { "!" };
             let place = if marker.is_first { "first" } else { "within" };
-            format!("{code}{:?} {place} [{}|{}]", marker.says, &line[..marker.start], &line[marker.end..])
+            format!("{code}{:?} {place} [{}|{}]", marker.kind, &line[..marker.start], &line[marker.end..])
         });
         assert_eq!(told, expected, "{line}");
     }

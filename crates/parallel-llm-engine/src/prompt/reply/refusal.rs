@@ -1,12 +1,12 @@
-//! Whether a text as a whole declines to do what was asked.
+//! Recognizes a text that as a whole declines the task.
 //!
-//! Only what our own synthesizer wrote is looked at so: it is about whether it did its work. What a seat answers is an answer,
-//! whatever it says, and the status of a call comes from its protocol. So the aim is to miss rather than to find too much: a text
-//! that says more than that it declines is none.
+//! This is used only for synthesizers, to find out whether they did their work. An answer of a seat is an answer whatever it
+//! says, and the status of a call comes from its protocol. False negatives are better than false positives: a text that says
+//! more than that it declines is no refusal.
 
-/// The longest refusal in characters: a sentence or three. A longer text has something to say.
+/// The longest refusal in characters, about three sentences. A longer text has content.
 const REFUSAL_CHARS_MAX: usize = 400;
-/// What comes before it, out of politeness.
+/// Polite phrases before a refusal.
 const PREFACES: &[&str] = &[
     "i'm sorry",
     "i am sorry",
@@ -23,7 +23,7 @@ const PREFACES: &[&str] = &[
     "as an ai model",
     "regrettably",
 ];
-/// How it declines.
+/// Phrases that decline.
 const DECLINES: &[&str] = &[
     "i can't",
     "i cannot",
@@ -46,7 +46,7 @@ const DECLINES: &[&str] = &[
     "i'm going to have to decline",
     "i can’t",
 ];
-/// What it declines to do: the task itself, not a part of it. Nothing, where it declines outright.
+/// What is declined: the task itself, not a part of it. Nothing may follow a phrase that declines outright.
 const TASKS: &[&str] = &[
     "help",
     "assist",
@@ -76,7 +76,7 @@ const TASKS: &[&str] = &[
     "that ",
     "this ",
 ];
-/// The same in other languages, at the beginning of a text.
+/// Refusals in other languages, at the beginning of a text.
 const ELSEWHERE: &[&str] = &[
     "es tut mir leid, aber ich kann",
     "tut mir leid, aber ich kann",
@@ -104,7 +104,7 @@ const ELSEWHERE: &[&str] = &[
     "к сожалению, я не могу помочь",
 ];
 
-/// Whether a text declines and says nothing else.
+/// Whether a text declines and says nothing more.
 pub fn is_refusal(text: &str) -> bool {
     let text = text.trim_matches(|one: char| one.is_whitespace() || "*_\"'`".contains(one));
     if text.is_empty() || text.chars().count() > REFUSAL_CHARS_MAX {

@@ -1,14 +1,14 @@
-//! Shows a reply while it comes, without the part that is not for the person.
+//! Reveals a streaming reply without the part that is not for the user.
 
 use std::borrow::Cow;
 
 use super::body::{Body, EMPHASIS_BYTES_MAX};
 use super::{fence_is_open, opening};
 
-/// How much of a reply is looked at before it is decided that it does not follow the form, in bytes.
+/// After this many bytes it is decided whether a reply follows the form.
 const FORM_BYTES: usize = 80;
 
-/// What of a reply is shown.
+/// What part of a reply is shown.
 #[derive(Debug)]
 pub struct Reveal(Showing);
 
@@ -16,7 +16,7 @@ pub struct Reveal(Showing);
 enum Showing {
     All,
     Nothing,
-    /// Nothing yet: the answer of the form has not begun.
+    /// Nothing yet, because the answer has not begun.
     Waiting {
         codes: Vec<String>,
         held: String,
@@ -32,22 +32,22 @@ impl Reveal {
         Self(Showing::All)
     }
 
-    /// Shows nothing: the reply is not for the person, or not as it stands.
+    /// Shows nothing, because the reply is not meant for the user.
     pub const fn nothing() -> Self {
         Self(Showing::Nothing)
     }
 
-    /// Shows what comes after the answer marker, or everything if the reply does not follow the form.
+    /// Shows the text after the answer marker, or everything if the reply does not follow the form.
     pub fn answer(code: &str) -> Self {
         Self(Showing::Waiting { codes: vec![code.to_owned()], held: String::new(), seen: 0, is_near: false })
     }
 
-    /// Shows a reply that was to be nothing but a text.
+    /// Shows a reply that was to be only a text.
     pub fn text(code: &str) -> Self {
         Self(Showing::Answer(Box::new(Body::new(&[code.to_owned()], false))))
     }
 
-    /// Takes the next piece and returns what may be shown now.
+    /// Takes the next piece and returns the text that can be shown now.
     pub fn push<'a>(&mut self, piece: &'a str) -> Cow<'a, str> {
         let (codes, held, seen, is_near) = match &mut self.0 {
             Showing::All => return piece.into(),
@@ -60,7 +60,7 @@ impl Reveal {
         let begun = may_be_marked.then(|| opening(held, *seen, codes)).flatten();
         *is_near = begun.is_some();
         *seen = held.rfind('\n').map_or(0, |end| end + 1);
-        // Emphasis around the marker may still be coming.
+        // Wait for emphasis that may follow the marker.
         let begun =
             begun.filter(|from| held[*from..].contains('\n') || held.len() >= from + EMPHASIS_BYTES_MAX);
         let (mut body, from) = match begun {
@@ -75,13 +75,13 @@ impl Reveal {
         shown.into()
     }
 
-    /// What may be shown once the reply has come to its end.
+    /// Returns the rest of the text after the end of the reply.
     pub fn finish(&mut self) -> String {
         match &mut self.0 {
             Showing::All | Showing::Nothing => String::new(),
             Showing::Answer(body) => body.finish(),
             Showing::Waiting { codes, held, .. } => {
-                // What is held is read as a whole where it is stored; the marker may stand in its last line.
+                // Read as a whole, like the stored reply: the marker may stand in the last line.
                 let reply = std::mem::take(held);
                 let text = super::fusion(&reply, codes, &[]).text;
                 self.0 = Showing::Nothing;
@@ -91,7 +91,8 @@ impl Reveal {
     }
 }
 
-/// Whether a reply, by its beginning, does not follow the form. One that speaks of the code does, after some words before it.
+/// Whether the beginning of a reply shows that it does not follow the form. A reply with the code does, even after a few
+/// other words.
 fn is_no_form(held: &str, codes: &[String]) -> bool {
     let start = held.trim_start();
     let follows =

@@ -24,7 +24,7 @@ pub(crate) fn agreement(context: &RunContext, usable: &[Usable]) -> Option<Agree
 /// As much of it as is kept of the words of the run.
 pub(crate) fn kept(context: &RunContext, agreement: Agreement) -> Agreement {
     match context.plan.store {
-        StoreMode::Metadata => agreement.without_words(),
+        StoreMode::Metadata => agreement.without_values(),
         StoreMode::Full | StoreMode::None => agreement,
     }
 }

@@ -157,7 +157,7 @@ impl<'a> Early<'a> {
 
     /// Looks at the end of a draft, where it has come; says whether there is its text.
     fn take_end(&mut self, panel: &mut Panel) -> bool {
-        let Some(end) = panel.ended_beside() else { return false };
+        let Some(end) = panel.take_other_end() else { return false };
         self.draft = None;
         self.is_over = true;
         match (end.end(), end.attempt()) {
@@ -180,7 +180,7 @@ impl<'a> Early<'a> {
             if !is_news(self.context, &usable, &draft.reads) || !draft.revocation.revoke() {
                 return;
             }
-            panel.set_aside(draft.slot);
+            panel.mark_revoked(draft.slot);
             self.draft = None;
         }
         let is_early = !is_enough && !self.is_over && usable.len() >= self.from;
@@ -211,14 +211,14 @@ impl<'a> Early<'a> {
         let upstream = UpstreamCall::new(self.context, slot, seat, messages, reveal);
         let (mut upstream, revocation) = upstream.revocable();
         match upstream.admit() {
-            admission @ Admission::Noted(_) => {
-                panel.ask_beside(upstream, admission);
+            admission @ Admission::Staged(_) => {
+                panel.spawn_other(upstream, admission);
                 self.rounds += 1;
                 let reads = answers.usable.iter().map(|one| one.seat).collect();
                 self.draft = Some(EarlyDraft { slot, reads, revocation });
             }
             // By its turn others may have answered; and what may not be sent is told when it is needed.
-            _ => upstream.forgo(),
+            _ => upstream.abandon(),
         }
     }
 }
@@ -233,7 +233,7 @@ fn is_news(context: &RunContext, usable: &[Usable], reads: &[SeatNumber]) -> boo
         return false;
     }
     let said = compared(&read);
-    let Some(most) = said.as_ref().and_then(Agreement::most) else { return true };
+    let Some(most) = said.as_ref().and_then(Agreement::plurality) else { return true };
     let all = compared(&[read, late.clone()].concat());
     let same = all.iter().flat_map(|all| &all.clusters).find(|cluster| cluster.seats.contains(&most[0]));
     !same.is_some_and(|same| late.iter().all(|one| same.seats.contains(&one.seat)))

@@ -158,7 +158,7 @@ impl AfterRounds {
             let one = answers.iter().find(|one| one.seat == seat);
             one.map(|one| Arc::clone(&one.answer.text)).expect("whoever is asked again has answered")
         };
-        let most = agreement.as_ref().and_then(Agreement::most).map(|seats| text(before, seats[0]));
+        let most = agreement.as_ref().and_then(Agreement::plurality).map(|seats| text(before, seats[0]));
         let mut round = Round { equal: self.equal(), of: self.newest.len(), ..Round::default() };
         for seat in &answered {
             let now = text(&self.newest, *seat);

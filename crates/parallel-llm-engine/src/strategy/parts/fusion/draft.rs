@@ -133,7 +133,7 @@ impl FusionCall {
         };
         let call = PlannedCall { slot, messages: shown.messages(context), reveal, rests: Rests::Nothing };
         let answer = call::make(context, call).await?;
-        let text = reply::written(&answer.text, &shown.codes(context));
+        let text = reply::plain_text(&answer.text, &shown.codes(context));
         let written = FusedText {
             text,
             base: analysis.base,
