@@ -291,7 +291,7 @@ impl Panel {
     fn take(&mut self, event: Event) {
         let elapsed_ms = self.context.deadline.part_ms();
         let is_revoked = event.attempt().is_some_and(|attempt| self.revoked.contains(&attempt.slot));
-        let event = if is_revoked { event.as_cancelled() } else { event };
+        let event = if is_revoked { event.into_cancelled() } else { event };
         if let Some(Attempt { slot: CallerSlot::Seat(seat), .. }) = event.attempt() {
             let end = event.end();
             let usable = match end {

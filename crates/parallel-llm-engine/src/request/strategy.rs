@@ -154,9 +154,9 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: Result<&str, &str>) {
-        let told = StrategyChoice::parse(text).map(|choice| choice.to_string());
-        let told = told.map_err(|failure| format!("{}; {}", failure.message, failure.next_step()));
-        assert_eq!(told.as_deref().map_err(String::as_str), expected, "{text}");
+        let rendered = StrategyChoice::parse(text).map(|choice| choice.to_string());
+        let rendered = rendered.map_err(|failure| format!("{}; {}", failure.message, failure.next_step()));
+        assert_eq!(rendered.as_deref().map_err(String::as_str), expected, "{text}");
     }
 
     #[test]
@@ -206,15 +206,15 @@ mod tests {
 
     #[test]
     fn who_does_not_choose_has_it_chosen_by_the_question() {
-        let told = |question, has_checker| {
+        let rendered = |question, has_checker| {
             let chosen = ResolvedStrategy::of("auto", question, has_checker).unwrap();
             (chosen.choice.to_string(), chosen.why)
         };
         let (closed, open) = ("How many legs has a spider?", "How do tides work?");
-        assert_eq!(told(closed, false), ("synthesize@first=2".to_owned(), Some(WHY_CLOSED)));
-        assert_eq!(told(open, false), ("synthesize".to_owned(), Some(WHY_OPEN)));
-        assert_eq!(told(closed, true), ("synthesize@first=2".to_owned(), Some(WHY_CLOSED)));
-        assert_eq!(told(open, true), ("best-of-n@by=check".to_owned(), Some(WHY_CHECKED)));
+        assert_eq!(rendered(closed, false), ("synthesize@first=2".to_owned(), Some(WHY_CLOSED)));
+        assert_eq!(rendered(open, false), ("synthesize".to_owned(), Some(WHY_OPEN)));
+        assert_eq!(rendered(closed, true), ("synthesize@first=2".to_owned(), Some(WHY_CLOSED)));
+        assert_eq!(rendered(open, true), ("best-of-n@by=check".to_owned(), Some(WHY_CHECKED)));
         assert_eq!(ResolvedStrategy::of("vote", "How many?", true).unwrap().why, None);
         assert_eq!(ResolvedStrategy::check("auto@first=2").unwrap_err().code, Code::Usage);
     }
@@ -274,8 +274,8 @@ mod tests {
             ("json:/a~2", "behind `~` stands `0` or `1`"),
             ("json:/%f", "behind `%` stand two hexadecimal digits of a UTF-8 text"),
         ] {
-            let told = format!("the option `extractor` cannot be `{wrong}`: {why}; {written}");
-            check(&format!("vote@extractor={wrong}"), Err(&told));
+            let rendered = format!("the option `extractor` cannot be `{wrong}`: {why}; {written}");
+            check(&format!("vote@extractor={wrong}"), Err(&rendered));
         }
         check("vote@first=two", Err("the option `first` cannot be `two`; give a whole number from 2 to 63"));
     }

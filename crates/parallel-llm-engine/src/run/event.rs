@@ -144,7 +144,7 @@ impl Event {
     }
 
     /// The end of a call, turned into that of a cancelled one.
-    pub(crate) fn as_cancelled(self) -> Self {
+    pub(crate) fn into_cancelled(self) -> Self {
         match self {
             Self::Answered { attempt, answer } | Self::Cut { attempt, answer, .. } => {
                 Self::Cancelled { attempt, answer: Some(answer), cost: None }

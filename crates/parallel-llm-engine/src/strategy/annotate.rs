@@ -1,7 +1,6 @@
-//! What every outcome passes through: whose answers look as if they instructed their reader, and where the text leads.
+//! Annotates every outcome: suspected injections, unknown links, hidden characters, and vendors shared with readers.
 //!
-//! Nothing is left out for it but links, and those only where the user wants it so. Works with what came of the strategy, so a
-//! strategy cannot forget it.
+//! Nothing is removed except links in paranoid mode. The engine calls it after the strategy, so no strategy can forget it.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +15,10 @@ use crate::value::code::Code;
 use crate::value::invisible;
 use crate::value::warning::Warning;
 
-/// So many hosts are named in a warning; the text itself has them all.
+/// The most hosts a warning names; the text has all of them.
 const HOSTS_MAX: usize = 8;
 
-/// The outcome with what is to be told of these answers and of its text.
+/// Adds the warnings about these answers and the text to an outcome.
 pub(crate) fn annotated(context: &RunContext, usable: &[Usable], mut outcome: Outcome) -> Outcome {
     for one in usable {
         let signs = injection::signs(&one.answer.text);
@@ -41,7 +40,7 @@ pub(crate) fn annotated(context: &RunContext, usable: &[Usable], mut outcome: Ou
     outcome
 }
 
-/// The seats of the vendors of those who read the answers.
+/// The seats whose models are of the same vendor as a judge or the writer.
 fn same_vendor(context: &RunContext, usable: &[Usable], outcome: &Outcome) -> Vec<SeatNumber> {
     let judges = outcome.judging.iter().flat_map(|judging| &judging.verdicts).map(|verdict| &verdict.by);
     let writer = outcome.by.as_ref().filter(|_| outcome.kind == OutcomeKind::Fused);
@@ -51,7 +50,7 @@ fn same_vendor(context: &RunContext, usable: &[Usable], outcome: &Outcome) -> Ve
     seats.filter(|seat| readers.iter().any(|reader| reader.has_vendor_of(model(*seat)))).collect()
 }
 
-/// Tells of characters in the text that nobody sees: a program or a model that is handed it reads them.
+/// Warns of invisible characters in the text, which a program or model would read.
 fn flag_hidden(outcome: &mut Outcome) {
     let count = outcome.text.as_deref().map_or(0, invisible::hidden);
     if count > 0 {
@@ -85,7 +84,7 @@ fn flag_links(context: &RunContext, usable: &[Usable], outcome: &mut Outcome) {
             (Some(only), None) if outcome.suspected.iter().any(|one| one.seat == only) => {
                 suspect.insert(host);
             }
-            // Where all answers are listed, each is told with its own links.
+            // In a list of all answers, each link stands under its author anyway.
             (Some(_), None) if usable.len() > 1 && outcome.kind != OutcomeKind::Listed => {
                 alone.insert(host);
             }
@@ -93,7 +92,7 @@ fn flag_links(context: &RunContext, usable: &[Usable], outcome: &mut Outcome) {
         }
     }
     let flagged: BTreeSet<String> = strange.union(&suspect).cloned().collect();
-    // An answer that stands as it is stays as it is.
+    // A selected answer is returned word for word, so only a fused text is changed.
     let is_defused = context.plan.strategy_options.is_paranoid() && outcome.kind == OutcomeKind::Fused;
     if is_defused && let Some(by) = outcome.by.clone() {
         *outcome = std::mem::replace(outcome, Outcome::new(OutcomeKind::None, ""))
@@ -106,7 +105,7 @@ fn flag_links(context: &RunContext, usable: &[Usable], outcome: &mut Outcome) {
         (alone, "only one answer has and the question has not", ""),
     ];
     for (hosts, why, end) in whys.into_iter().filter(|(hosts, ..)| !hosts.is_empty()) {
-        let hosts = told(context, &hosts);
+        let hosts = host_list(context, &hosts);
         outcome.warnings.push(Warning {
             code: Code::LinkUnknown,
             message: format!("the text links to {hosts}, which {why}{end}"),
@@ -115,15 +114,15 @@ fn flag_links(context: &RunContext, usable: &[Usable], outcome: &mut Outcome) {
     }
 }
 
-/// Hosts by their names, never what stands behind them: that may carry what was asked. Where no words of the answers are
-/// kept, how many they are.
-fn told(context: &RunContext, hosts: &BTreeSet<String>) -> String {
+/// The names of hosts for a warning, never the rest of a link, which may carry parts of the question. If texts are not kept,
+/// only their number.
+fn host_list(context: &RunContext, hosts: &BTreeSet<String>) -> String {
     let count = hosts.len();
     if context.plan.store == StoreMode::Metadata {
         return format!("{count} {}", if count == 1 { "host" } else { "hosts" });
     }
-    let mut told: Vec<String> =
+    let mut names: Vec<String> =
         hosts.iter().take(HOSTS_MAX).map(|host| format!("`{}`", links::shown(host))).collect();
-    told.extend((count > HOSTS_MAX).then(|| format!("{} more", count - HOSTS_MAX)));
-    told.join(", ")
+    names.extend((count > HOSTS_MAX).then(|| format!("{} more", count - HOSTS_MAX)));
+    names.join(", ")
 }

@@ -1,8 +1,7 @@
-//! Best of N: a judge reads all answers in two orders and says which is best; that one stands, word for word. With `by=check`
-//! the user's own check command says it, and no judge is asked.
+//! The strategy `best-of-n`: a judge reads all answers in two orders and selects the best one.
 //!
-//! A judge that changes its mind with the order has not decided: then it is a tie, and of the two the one closer to all
-//! the others stands.
+//! A judge that prefers another answer in the other order has not decided: the result is a tie, and of the two answers the
+//! one closer to all others is selected. With `by=check` the check command decides and no judge is asked.
 
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use crate::strategy::parts::{check, selection};
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     if context.plan.strategy_options.is_checked() {
-        return check::choose(context, answers.usable).await;
+        return check::select(context, answers.usable).await;
     }
-    selection::first_of(context, Task::Judge, answers).await
+    selection::select(context, Task::Judge, answers).await
 }

@@ -1,7 +1,7 @@
-//! A cascade: some of the panel are asked first, and where they agree nobody else is. Otherwise the others are asked too, and
-//! a synthesizer fuses all answers, unless these agree.
+//! The strategy `cascade`: some seats are asked first, and the others only if those disagree.
 //!
-//! Whom it asks first and when it goes on is decided in [`crate::panel::escalation`], before anything is fused.
+//! If the answers still disagree, a synthesizer fuses all of them. [`crate::panel::escalation`] decides which seats are asked
+//! first and when the others are.
 
 use std::sync::Arc;
 
@@ -11,5 +11,5 @@ use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::synthesis;
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
-    synthesis::of(context, answers).await
+    synthesis::synthesize(context, answers).await
 }

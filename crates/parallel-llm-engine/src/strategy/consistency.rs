@@ -1,8 +1,7 @@
-//! Universal self-consistency: a judge says which answer the others most support in substance, where that cannot be
-//! counted; that one stands, word for word.
+//! The strategy `consistency` (universal self-consistency): a judge selects the answer the others support most.
 //!
-//! The same as best of N but for the question. It is asked in one order, because what an answer comes to is seen from any
-//! place in the list.
+//! It differs from best of N only in the question to the judge. One order is enough, because the value of an answer does not
+//! depend on its position in the list.
 
 use std::sync::Arc;
 
@@ -13,5 +12,5 @@ use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::selection;
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
-    selection::first_of(context, Task::Consistency, answers).await
+    selection::select(context, Task::Consistency, answers).await
 }

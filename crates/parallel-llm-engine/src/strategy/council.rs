@@ -1,8 +1,7 @@
-//! A council: those who answered rank each other's answers without knowing whose they are, and a chair that is told the
-//! ranking writes the text as a synthesizer does.
+//! The strategy `council`: the seats rank each other's anonymous answers, and a chair that knows the ranking writes the text.
 //!
-//! Nobody ranks its own answer. Each sees the others in an order of its own, so that over all of them every answer stands in
-//! every place of a list once. Where nobody can write, the answer ranked best stands, word for word.
+//! No seat ranks its own answer. Each sees the others in another order, so that over all seats every answer stands once at
+//! every position. If no chair can write, the answer ranked best is selected.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -17,7 +16,7 @@ use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::{Judging, Outcome, Shortened};
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::best::best_among;
-use crate::strategy::parts::call::Rests;
+use crate::strategy::parts::call::Dependents;
 use crate::strategy::parts::gate::gated;
 use crate::strategy::parts::judge::{self, JudgeCall, Judgement};
 use crate::strategy::parts::shown::{Assignment, Order, Shown};
@@ -28,7 +27,7 @@ use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
 
-/// The word for whoever writes.
+/// What the synthesizer is called in messages.
 const CHAIR: &str = "chair";
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
@@ -54,7 +53,7 @@ pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> O
     reviews.with_reviews(context, outcome)
 }
 
-/// What the members made of each other's answers.
+/// The rankings of the answers by the seats.
 struct Reviews {
     judgements: Vec<(SeatNumber, Judgement)>,
     shortened: Vec<Shortened>,
@@ -62,7 +61,7 @@ struct Reviews {
 }
 
 impl Reviews {
-    /// The outcome with what is to be told of them.
+    /// Adds the rankings and their warnings to an outcome.
     fn with_reviews(self, context: &RunContext, mut outcome: Outcome) -> Outcome {
         let failed = |(seat, failure): &(SeatNumber, Failure)| {
             let model = &context.plan.seats[seat.index()].model;
@@ -73,7 +72,7 @@ impl Reviews {
         let suspected: Vec<SeatNumber> = suspected.into_iter().collect();
         let mut warnings: Vec<Warning> = self.failures.iter().map(failed).collect();
         warnings.append(&mut outcome.warnings);
-        // What the chair was shown of an answer counts before what a member was.
+        // How much the chair was shown of an answer matters more than how much a member was.
         let known: Vec<SeatNumber> = outcome.shortened.iter().map(|cut| cut.seat).collect();
         outcome.shortened.extend(self.shortened.into_iter().filter(|cut| !known.contains(&cut.seat)));
         let verdicts: Vec<_> = self.judgements.into_iter().map(|(_, judgement)| judgement.verdict).collect();
@@ -86,13 +85,13 @@ impl Reviews {
 
 async fn reviews(context: &Arc<RunContext>, usable: &[Usable]) -> Reviews {
     let mut reviews = Reviews { judgements: Vec::new(), shortened: Vec::new(), failures: Vec::new() };
-    // Of two answers each would be the only one that the author of the other has to rank.
+    // With two answers, each author would rank a single one.
     if usable.len() < 3 {
         return reviews;
     }
     let calls = usable.iter().filter_map(|one| {
         let assignment = Assignment { task: Task::Review, order: Order::After(one.seat) };
-        let call = JudgeCall::about(context, review_of(one.seat), Rests::Text, assignment, usable)?;
+        let call = JudgeCall::about(context, review_of(one.seat), Dependents::Text, assignment, usable)?;
         Some((one.seat, call))
     });
     let (members, calls): (Vec<SeatNumber>, Vec<JudgeCall>) = calls.unzip();
@@ -106,46 +105,45 @@ async fn reviews(context: &Arc<RunContext>, usable: &[Usable]) -> Reviews {
     reviews
 }
 
-/// How one answer was ranked: the sum of its places, the best being 0, over how many members, none of whom is its author.
-/// What orders them is the mean place as a share of the places below the first; every member is shown as many answers, so
-/// that share is of the same number for all, and the mean place alone does.
+/// The rank of one answer: the sum of its positions (0 is best) in the rankings of all members but its author. Every member
+/// ranks the same number of answers, so the mean position orders the answers.
 struct Rank {
     seat: SeatNumber,
-    places: usize,
+    positions: usize,
     members: usize,
 }
 
 impl Rank {
-    /// The better first, by the mean place; in whole numbers, so that equal ones are exactly equal.
+    /// Compares mean positions, the better first. Cross-multiplied whole numbers keep equal means exactly equal.
     fn order(&self, other: &Self) -> Ordering {
-        (self.places * other.members).cmp(&(other.places * self.members))
+        (self.positions * other.members).cmp(&(other.positions * self.members))
     }
 }
 
-/// The ranks of the answers that somebody ranked, the best first. An answer that a ranking leaves out is the last in it.
+/// The ranks of the answers with at least one ranking, best first. An answer that a ranking leaves out is last in it.
 fn ranks(usable: &[Usable], judgements: &[(SeatNumber, Judgement)]) -> Vec<Rank> {
     let last = usable.len().saturating_sub(2);
     let rank = |one: &Usable| {
         let others = judgements.iter().filter(|(member, _)| *member != one.seat);
-        let places = others.map(|(_, judgement)| {
+        let positions = others.map(|(_, judgement)| {
             judgement.verdict.ranking.iter().position(|seat| *seat == one.seat).unwrap_or(last)
         });
-        let places: Vec<usize> = places.collect();
-        Rank { seat: one.seat, places: places.iter().sum(), members: places.len() }
+        let positions: Vec<usize> = positions.collect();
+        Rank { seat: one.seat, positions: positions.iter().sum(), members: positions.len() }
     };
     let mut ranks: Vec<Rank> = usable.iter().map(rank).filter(|rank| rank.members > 0).collect();
     ranks.sort_by(Rank::order);
     ranks
 }
 
-/// Where a seat stands in the ranking.
-fn standing(ranks: &[Rank], seat: SeatNumber) -> Option<PeerRank> {
+/// The rank of a seat's answer among all.
+fn peer_rank(ranks: &[Rank], seat: SeatNumber) -> Option<PeerRank> {
     let own = ranks.iter().find(|rank| rank.seat == seat)?;
     let counts = |wanted: Ordering| ranks.iter().filter(|rank| rank.order(own) == wanted).count();
     Some(PeerRank { rank: counts(Ordering::Less) + 1, of: ranks.len(), shared: counts(Ordering::Equal) > 1 })
 }
 
-/// Asks one chair. A failure means the next may try.
+/// Asks one chair. After a failure the next of the chain is asked.
 async fn write(
     context: &Arc<RunContext>,
     chair: Seat,
@@ -154,11 +152,11 @@ async fn write(
 ) -> Result<Outcome, Failure> {
     let slot = CallerSlot::Synthesizer(chair.number);
     let shown = Shown::to(context, slot, Assignment::once(Task::Chair), usable);
-    let shown = shown.ranked(|seat| standing(ranks, seat));
-    fusion::written(context, CHAIR, &chair, shown, usable).await
+    let shown = shown.ranked(|seat| peer_rank(ranks, seat));
+    fusion::fuse_shown(context, CHAIR, &chair, shown, usable).await
 }
 
-/// Puts the answer ranked best in the place of the one closest to the others, where no chair wrote.
+/// If no chair wrote a text, replaces the fallback of the chain by the answer ranked best.
 fn best_ranked(context: &RunContext, usable: &[Usable], ranks: &[Rank], outcome: Outcome) -> Outcome {
     let leading = ranks.iter().take_while(|rank| rank.order(&ranks[0]) == Ordering::Equal);
     let leading: Vec<SeatNumber> = leading.map(|rank| rank.seat).collect();
@@ -174,12 +172,12 @@ fn best_ranked(context: &RunContext, usable: &[Usable], ranks: &[Rank], outcome:
     }
 }
 
-/// The call in which a seat's model ranks the answers of the others.
+/// The key of the step in which a seat ranks the answers of the others.
 const fn review_of(seat: SeatNumber) -> StepKey {
     StepKey { role: StepRole::Reviewer, by: CallerSlot::Seat(seat), round: 1 }
 }
 
-/// What the reviews for this text cost together; `None` where that is not known of one.
+/// The cost of the reviews for this text; `None` if that of one is unknown.
 fn reviews_cost(context: &RunContext) -> Option<PicoUsd> {
     let reviews = context.plan.seats.iter().filter_map(|seat| context.plan.step(review_of(seat.number)));
     call::cost(context, reviews.map(|step| CallerSlot::Step(step.number)))

@@ -1,8 +1,7 @@
-//! Debate: every seat holds its answer against the others and keeps or changes it, some times over; then the most frequent
-//! of the newest answers stands, word for word.
+//! The strategy `debate`: in rounds, every seat compares its answer with the others and keeps or changes it, then a vote.
 //!
-//! A debate does not make right answers likelier by itself: seats also give up right ones because most say otherwise. So
-//! the outcome tells for each round who changed its answer, and who then said what most had said.
+//! A debate alone does not make right answers likelier, because seats also drop right answers to follow the majority. So the
+//! outcome reports for each round which seats changed their answer and which of them followed the majority.
 
 use std::sync::Arc;
 
@@ -12,10 +11,11 @@ use crate::prompt::Task;
 use crate::run::outcome::{Outcome, Round};
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::counting;
-use crate::strategy::parts::rounds::{self, AfterRounds, Again};
+use crate::strategy::parts::rounds::{self, AfterRounds, RoundKind};
 use crate::strategy::parts::verbatim::verbatim;
 
-const REVISING: Again = Again { role: StepRole::Reviser, task: Task::Revise, word: "round", after: 0 };
+const REVISING: RoundKind =
+    RoundKind { role: StepRole::Reviser, task: Task::Revise, word: "round", after: 0 };
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     if let [only] = answers.usable {
@@ -34,10 +34,10 @@ pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> O
         more => format!(", after {more} rounds{}", changes(&after_rounds)),
     };
     let reason = format!("{}{after}", outcome.reason);
-    after_rounds.with_story(Outcome { reason, ..outcome })
+    after_rounds.with_rounds(Outcome { reason, ..outcome })
 }
 
-/// How often a seat changed what its answer comes to, where that can be told of every answer.
+/// How often the value of an answer changed, if that is known for every answer.
 fn changes(after_rounds: &AfterRounds) -> String {
     let changes = |round: &Round| round.untold.is_empty().then_some(round.changed.len());
     match after_rounds.rounds.iter().map(changes).sum::<Option<usize>>() {

@@ -1,8 +1,7 @@
-//! Layers (mixture of agents): every seat answers again, having read all answers of the layer before; a synthesizer then
-//! makes one text of the last layer.
+//! The strategy `moa` (mixture of agents): every seat answers again in layers, then a synthesizer fuses the last layer.
 //!
-//! What the synthesizer starts from, and what stands where it fails, is a seat's newest answer: the outcome names the call
-//! that gave it.
+//! In each layer the seats read the answers of the layer before. The synthesizer starts from the newest answer of a seat,
+//! which is also the fallback if it fails; the outcome names the step that gave it.
 
 use std::sync::Arc;
 
@@ -13,17 +12,18 @@ use crate::run::outcome::Outcome;
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::fusion;
 use crate::strategy::parts::gate::gated;
-use crate::strategy::parts::rounds::{self, Again};
+use crate::strategy::parts::rounds::{self, RoundKind};
 use crate::strategy::parts::verbatim::verbatim;
 
-const PROPOSING: Again = Again { role: StepRole::Proposer, task: Task::Propose, word: "layer", after: 1 };
+const PROPOSING: RoundKind =
+    RoundKind { role: StepRole::Proposer, task: Task::Propose, word: "layer", after: 1 };
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     if let [only] = answers.usable {
         return verbatim(context, only, "only one answer came, so there was nothing to fuse");
     }
     let began_ms = context.deadline.elapsed_ms();
-    // The panel is the first layer.
+    // The panel itself is layer 1.
     let layers = 2..=u16::from(context.plan.strategy_options.layers());
     let after_rounds = match rounds::ask(context, answers, PROPOSING, layers).await {
         Ok(after_rounds) => after_rounds,
@@ -38,5 +38,5 @@ pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> O
         worth.extra_cost = worth.extra_cost.and_then(|cost| Some(cost.plus(layers_cost?)));
         worth.extra_ms = context.deadline.elapsed_ms().saturating_sub(began_ms);
     }
-    after_rounds.with_story(outcome)
+    after_rounds.with_rounds(outcome)
 }

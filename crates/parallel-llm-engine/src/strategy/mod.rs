@@ -1,9 +1,9 @@
-//! How answers become one text. A strategy is one file, its prompts, one row of the table here, one same-named test, and a
-//! section of `docs/strategies.md`.
+//! The strategies that make one text of the answers, and their table.
 //!
-//! A strategy builds text only through [`crate::prompt`], calls models only through [`parts::call`], and reads replies only
-//! through [`crate::prompt::reply`]. If everything it tries fails, the best answer is returned word for word and the outcome
-//! says so: what was paid for is never lost.
+//! A strategy is one file, its prompts, one row of the table, a test of the same name, and a section of
+//! `docs/strategies.md`. It builds prompts only through [`crate::prompt`], calls models only through [`parts::call`], and
+//! reads replies only through [`crate::prompt::reply`]. If everything it tries fails, it returns the best answer word for
+//! word and the outcome says so: what was paid for is never lost.
 
 pub(crate) mod annotate;
 mod best_of_n;
@@ -31,14 +31,13 @@ pub(crate) use parts::considered::considered;
 pub(crate) use parts::early::gather;
 pub(crate) use parts::verbatim::fallback;
 
-/// Every strategy: its name in flags, settings and JSON, its file, what the engine knows of it before it runs, and its own
-/// prompts by folder. The folders below take from it what is theirs: `request` the names and what can be set, `plan` the calls,
-/// `prompt` the templates. A prompt marked `answers` or `revises` asks for an answer to
-/// the question itself; with `revises`, whoever answered before is shown its own answer apart.
+/// The table of strategies: name in flags, settings and JSON, file, traits, and prompts by folder. Other modules expand it
+/// for their part: `request` takes the names and options, `prompt` the templates. A prompt marked `answers` or `revises` asks
+/// for an answer to the question itself; with `revises`, the model is shown its own earlier answer apart.
 macro_rules! strategies {
     ($define:ident) => {
         $define! {
-            /// A synthesizer starts from the best answer and patches it only where it can say why.
+            /// A synthesizer starts from the best answer and changes it only for a reason.
             Synthesize = "synthesize" in synthesize,
                 Traits {
                     fuses: true,
@@ -46,25 +45,25 @@ macro_rules! strategies {
                     ..Traits::PLAIN
                 },
                 prompts {
-                    /// Make one answer of them, starting from the best.
+                    /// Make one text of the answers, starting from the best.
                     Synthesize = "synthesize",
-                    /// Make one answer of them, starting from none.
+                    /// Make one text of the answers, starting from none.
                     Free = "synthesize/free",
-                    /// Compare them, for whoever makes one answer of them.
+                    /// Compare the answers for another call.
                     Analyse = "synthesize/analyse",
-                    /// Make one answer of them, starting from the best, with an analysis at hand.
+                    /// Make one text of the answers with an analysis, starting from the best.
                     Write = "synthesize/write",
-                    /// The same, starting from none.
+                    /// Make one text of the answers with an analysis, starting from none.
                     WriteFree = "synthesize/write_free",
                 }
-            /// The answer that most others agree with is taken as it is.
+            /// The answer most others agree with is selected.
             Vote = "vote" in vote,
                 Traits { option_names: &[First, Weights, Extractor, MinShare], ..Traits::PLAIN },
                 prompts {
-                    /// Say what each comes to.
+                    /// Extract the value of each answer.
                     Extract = "vote",
                 }
-            /// A judge says which answer is best, and that one is taken as it is.
+            /// The answer a judge finds best is selected.
             BestOfN = "best-of-n" in best_of_n,
                 Traits {
                     calls: Calls::Verdict,
@@ -72,10 +71,10 @@ macro_rules! strategies {
                     ..Traits::PLAIN
                 },
                 prompts {
-                    /// Say which are better than others.
+                    /// Rank the answers.
                     Judge = "best-of-n",
                 }
-            /// Some are asked first; only where they do not agree, the others are, and a synthesizer fuses all.
+            /// Some seats are asked first. If they disagree, the others are asked, and a synthesizer fuses all answers.
             Cascade = "cascade" in cascade,
                 Traits {
                     fuses: true,
@@ -84,15 +83,15 @@ macro_rules! strategies {
                     ..Traits::PLAIN
                 },
                 prompts {}
-            /// The answer that comes first is taken as it is.
+            /// The first answer is selected.
             Race = "race" in race,
                 Traits { needs_one: true, option_names: &[HedgeAfterMs], ..Traits::PLAIN },
                 prompts {}
-            /// All answers, side by side.
+            /// All answers are listed.
             Panel = "panel" in panel,
                 Traits::PLAIN,
                 prompts {}
-            /// A judge says which answer the others most support, and that one is taken as it is.
+            /// The answer that a judge finds best supported by the others is selected.
             Consistency = "consistency" in consistency,
                 Traits {
                     orders: 1,
@@ -101,10 +100,10 @@ macro_rules! strategies {
                     ..Traits::PLAIN
                 },
                 prompts {
-                    /// Say which the others most support.
+                    /// Say which answer the others support most.
                     Consistency = "consistency",
                 }
-            /// A judge compares the answers two by two, and the winner is taken as it is.
+            /// A judge compares the answers in pairs, and the winner is selected.
             Tournament = "tournament" in tournament,
                 Traits {
                     calls: Calls::Matches,
@@ -112,10 +111,10 @@ macro_rules! strategies {
                     ..Traits::PLAIN
                 },
                 prompts {
-                    /// Say which of two is better.
+                    /// Say which of two answers is better.
                     Match = "tournament",
                 }
-            /// Those who answered rank each other's answers, and a chair that is told the ranking writes the text.
+            /// The seats rank each other's answers, and a chair that knows the ranking writes the text.
             Council = "council" in council,
                 Traits {
                     fuses: true,
@@ -124,12 +123,12 @@ macro_rules! strategies {
                     ..Traits::PLAIN
                 },
                 prompts {
-                    /// Rank those of one's fellows.
+                    /// Rank the answers of the other seats.
                     Review = "council/review",
-                    /// Make one answer of them, being told how their authors ranked each other.
+                    /// Make one text of the answers, knowing their ranks.
                     Chair = "council",
                 }
-            /// Every seat answers again, having read all answers, before a synthesizer makes one text of the newest.
+            /// Every seat answers again after reading all answers, and a synthesizer makes one text of the newest.
             Moa = "moa" in moa,
                 Traits {
                     fuses: true,
@@ -138,10 +137,10 @@ macro_rules! strategies {
                     ..Traits::PLAIN
                 },
                 prompts {
-                    /// Answer again, having read them.
+                    /// Answer again after reading the answers.
                     Propose = "moa" answers,
                 }
-            /// One model is asked several times, and a synthesizer makes one text of what it gave.
+            /// One model is asked several times, and a synthesizer makes one text of its answers.
             SelfMoa = "self-moa" in self_moa,
                 Traits {
                     fuses: true,
@@ -150,7 +149,7 @@ macro_rules! strategies {
                     ..Traits::PLAIN
                 },
                 prompts {}
-            /// Every seat holds its answer against the others and keeps or changes it; then the most frequent one stands.
+            /// Every seat compares its answer with the others and keeps or changes it; then the answers are voted on.
             Debate = "debate" in debate,
                 Traits {
                     calls: Calls::Revisions,
@@ -158,7 +157,7 @@ macro_rules! strategies {
                     ..Traits::PLAIN
                 },
                 prompts {
-                    /// Keep its own answer or change it.
+                    /// Keep or change one's own answer.
                     Revise = "debate" revises,
                 }
         }
@@ -172,7 +171,7 @@ macro_rules! define {
         $traits:expr,
         prompts { $($prompts:tt)* }
     )*) => {
-        /// Makes one text of the answers, of which there is at least one.
+        /// Makes one text of the answers by the strategy of the plan. There is at least one answer.
         pub(crate) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
             match context.plan.strategy {
                 $( Strategy::$strategy => $file::decide(context, answers).await, )*

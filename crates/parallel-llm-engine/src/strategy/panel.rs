@@ -1,4 +1,4 @@
-//! The panel as it is: all answers one after the other, each under its model's name, and nothing made of them.
+//! The strategy `panel`: all answers one after the other, each under the name of its model.
 
 use std::future::{Ready, ready};
 
@@ -7,8 +7,8 @@ use crate::panel::gather::Usable;
 use crate::run::outcome::{Outcome, OutcomeKind};
 use crate::strategy::parts::answers::Answers;
 
-/// Stands before a line of an answer that reads like one of our headings: nobody speaks in another's name.
-const NOT_OURS: char = '\\';
+/// Escapes a line of an answer that equals one of the headings, so that no answer can pose as another model's.
+const ESCAPE: char = '\\';
 
 pub(super) fn decide(context: &RunContext, answers: Answers<'_>) -> Ready<Outcome> {
     ready(outcome(context, answers.usable))
@@ -20,7 +20,7 @@ fn outcome(context: &RunContext, usable: &[Usable]) -> Outcome {
     let listed = usable.iter().zip(&headings).map(|(one, heading)| {
         let lines = one.answer.text.trim().lines().map(|line| {
             let is_forged = headings.iter().any(|heading| line.trim() == heading);
-            if is_forged { format!("{NOT_OURS}{line}") } else { line.to_owned() }
+            if is_forged { format!("{ESCAPE}{line}") } else { line.to_owned() }
         });
         format!("{heading}\n\n{}", lines.collect::<Vec<_>>().join("\n"))
     });

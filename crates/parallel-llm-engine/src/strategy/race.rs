@@ -1,4 +1,6 @@
-//! A race: the answer that comes first is taken as it is. Whom it asks when is decided in [`crate::panel::escalation`].
+//! The strategy `race`: the first answer is selected.
+//!
+//! [`crate::panel::escalation`] decides which seats are asked when.
 
 use std::cmp::Reverse;
 use std::future::{Ready, ready};
@@ -15,7 +17,7 @@ pub(super) fn decide(context: &RunContext, answers: Answers<'_>) -> Ready<Outcom
 
 fn outcome(context: &RunContext, usable: &[Usable]) -> Outcome {
     let ended_ms = |one: &Usable| context.hub.with_run(|run| run.ended_ms(one.seat)).unwrap_or(u64::MAX);
-    // Whole answers before cut ones; of those that came in the same moment the first of the panel.
+    // Whole answers before cut ones; of answers that came at the same moment, that of the first seat.
     let first = usable.iter().max_by_key(|one| (!one.cut, Reverse((ended_ms(one), one.seat))));
     let first = first.expect("there is at least one answer");
     match context.plan.seats.len() {

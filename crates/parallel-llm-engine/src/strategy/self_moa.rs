@@ -1,5 +1,6 @@
-//! One model, several samples, fused: the panel is one model so many times, which the plan has seen to (see
-//! `plan/samples.rs`). From there on it is a synthesis like any other.
+//! The strategy `self-moa`: several samples of one model are fused.
+//!
+//! `plan/samples.rs` makes the panel of one model; the rest is a synthesis like any other.
 
 use std::sync::Arc;
 
@@ -9,5 +10,5 @@ use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::synthesis;
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
-    synthesis::of(context, answers).await
+    synthesis::synthesize(context, answers).await
 }

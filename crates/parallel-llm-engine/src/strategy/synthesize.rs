@@ -1,8 +1,7 @@
-//! Synthesis: a synthesizer chooses the best answer as its base and patches it with justified changes, or writes from all
-//! answers alike where that is wanted.
+//! The strategy `synthesize`: a synthesizer takes the best answer as its base and makes justified changes.
 //!
-//! The synthesizers are asked in the order of their chain until one gives a text. Each failure is a warning; if
-//! all fail, the best answer is returned word for word.
+//! With `mode=free` it writes from all answers equally. The synthesizers are asked in the order of their chain until one
+//! gives a text. Each failure is a warning; if all fail, the best answer is returned word for word.
 
 use std::sync::Arc;
 
@@ -12,5 +11,5 @@ use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::synthesis;
 
 pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
-    synthesis::of(context, answers).await
+    synthesis::synthesize(context, answers).await
 }

@@ -1,7 +1,8 @@
-//! A tournament: a judge compares the answers two by two, each pair in both orders; the winner stands, word for word.
+//! The strategy `tournament`: a judge compares the answers in pairs, each in both orders, and the winner is selected.
 //!
-//! In a knockout who loses is out, in a league each meets each. A match whose winner changes with the order is a tie, and
-//! between those that are level that of the strongest seat stands, else the one closer to all the others. Answers that say the same are not compared.
+//! In a knockout the loser is out; in a league each answer meets each other one. A match whose winner changes with the order
+//! is a tie. Between tied answers, that of the strongest seat wins, else the one closer to all others. Answers that agree are
+//! not compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,14 +21,14 @@ use crate::strategy::parts::call::Question;
 use crate::strategy::parts::chain;
 use crate::strategy::parts::gate::gated;
 use crate::strategy::parts::judge::{self, Judgement};
-use crate::strategy::parts::verbatim::{by_default, selected, strongest, unfused, verbatim};
+use crate::strategy::parts::verbatim::{selected, strongest, tie_break, unfused, verbatim};
 use crate::text::shingles;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::next::{Argument, Next};
 use crate::value::warning::Warning;
 
-/// Points in halves, so that they are whole numbers.
+/// Points, doubled so that a tie is a whole number.
 const WIN: usize = 2;
 const TIE: usize = 1;
 
@@ -46,23 +47,23 @@ pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> O
     won.map_or_else(Outcome::none, |won| tournament.outcome(&won))
 }
 
-/// Who won, and what is said of it.
-struct Won {
+/// The winner, and how it won.
+struct Winner {
     seat: SeatNumber,
     how: String,
 }
 
-/// Two answers that meet.
+/// One comparison of two answers.
 struct Match {
     pair: [SeatNumber; 2],
-    /// Its number in the tournament, from 0: its calls are found by it.
+    /// Its number in the tournament, from 0, which determines its steps.
     number: u16,
-    /// Whom the judge put first in each order that came to a verdict.
+    /// The preferred seat in each order with a judgement.
     tops: Vec<SeatNumber>,
 }
 
 impl Match {
-    /// Who won; `None` where nobody did.
+    /// The winner; `None` for a tie.
     fn winner(&self) -> Option<SeatNumber> {
         let top = *self.tops.first()?;
         self.tops.iter().all(|other| *other == top).then_some(top)
@@ -73,29 +74,29 @@ impl Match {
     }
 }
 
-/// Where the matches are played, and what has come of them so far.
+/// The state of a tournament.
 struct Tournament<'a> {
     context: &'a Arc<RunContext>,
     usable: &'a [Usable],
-    /// The same, that of the strongest seat first, then the one closest to all others: it stands where two are level.
+    /// The answers by tie-break: that of the strongest seat first, then those closest to all others.
     closest: Vec<&'a Usable>,
     agreement: Option<&'a Agreement>,
-    /// The same text has the same one.
+    /// The hash of each text, to find equal ones.
     texts: BTreeMap<SeatNumber, blake3::Hash>,
     orders: u16,
-    /// The judges that are asked: one that came to no verdict in a whole round is not asked for the next.
+    /// The judges to ask. A judge without a judgement in a whole round is not asked again.
     chain: Vec<Seat>,
     matches: u16,
-    /// Matches that were to be judged.
+    /// Matches that needed a judgement.
     wanted: usize,
-    /// Those of them that had no verdict.
+    /// Those of them without one.
     unjudged: usize,
-    /// Matches without a winner, for whatever reason.
+    /// Matches without a winner, for any reason.
     ties: usize,
     judging: Judging,
     shortened: Vec<Shortened>,
     suspected: BTreeSet<SeatNumber>,
-    /// Every call that came to no verdict.
+    /// The calls without a judgement.
     failures: Vec<(ModelRef, Failure)>,
 }
 
@@ -121,30 +122,30 @@ impl<'a> Tournament<'a> {
     }
 
     fn answer(&self, seat: SeatNumber) -> &'a Usable {
-        self.usable.iter().find(|one| one.seat == seat).expect("those who meet have answered")
+        self.usable.iter().find(|one| one.seat == seat).expect("only seats that answered are in a match")
     }
 
-    /// Of these that of the strongest seat, else the one closest to all others.
-    fn level(&self, seats: &[SeatNumber]) -> SeatNumber {
+    /// The tie-break among these: the strongest seat, else the answer closest to all others.
+    fn break_tie(&self, seats: &[SeatNumber]) -> SeatNumber {
         let among = self.closest.iter().find(|one| seats.contains(&one.seat));
         among.expect("those who meet have answered").seat
     }
 
-    /// The seats in an order that says nothing about where they came from.
+    /// The seats in a random order.
     fn drawn(&self) -> Vec<SeatNumber> {
         let mut seats: Vec<SeatNumber> = self.usable.iter().map(|one| one.seat).collect();
         SeededRandom::new(&self.context.plan, "the draw of a tournament").shuffle(&mut seats);
         seats
     }
 
-    async fn knockout(&mut self) -> Result<Won, Failure> {
+    async fn knockout(&mut self) -> Result<Winner, Failure> {
         let mut field = self.drawn();
         while field.len() > 1 {
-            // Who has no opponent goes on, and first, so that the next one without is another.
+            // A seat without an opponent advances, and to the front, so that the next one without is another.
             let without = if field.len() % 2 == 1 { field.pop() } else { None };
             let pairs = field.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
             let played = self.play(pairs).await?;
-            let won = played.iter().map(|one| one.winner().unwrap_or_else(|| self.level(&one.pair)));
+            let won = played.iter().map(|one| one.winner().unwrap_or_else(|| self.break_tie(&one.pair)));
             field = without.into_iter().chain(won).collect();
         }
         let of = self.usable.len();
@@ -157,15 +158,15 @@ impl<'a> Tournament<'a> {
                 format!("; {ties} matches were ties and went to {whom}the answers closer to all the others")
             }
         };
-        Ok(Won { seat: field[0], how: format!("it won the knockout of {of} answers{level}") })
+        Ok(Winner { seat: field[0], how: format!("it won the knockout of {of} answers{level}") })
     }
 
-    async fn league(&mut self) -> Result<Won, Failure> {
+    async fn league(&mut self) -> Result<Winner, Failure> {
         let drawn = self.drawn();
         let mut pairs = Vec::new();
         for (one, first) in drawn.iter().enumerate() {
             for (other, second) in drawn.iter().enumerate().skip(one + 1) {
-                // Each comes first in about half of its matches.
+                // Each answer is shown first in about half of its matches.
                 pairs.push(if (one + other) % 2 == 1 { [*first, *second] } else { [*second, *first] });
             }
         }
@@ -179,19 +180,19 @@ impl<'a> Tournament<'a> {
         let leading: Vec<SeatNumber> =
             points.iter().filter(|(_, points)| *points == most).map(|(seat, _)| *seat).collect();
         let (had, of) = (most as f64 / WIN as f64, drawn.len() - 1);
-        let won = self.level(&leading);
-        let closest = by_default(self.context, self.answer(won), "closest to all the others");
+        let won = self.break_tie(&leading);
+        let closest = tie_break(self.context, self.answer(won), "closest to all the others");
         let how = match leading.len() {
             1 => format!("it has the most points of the league, {had} of {of}"),
             several => format!(
                 "of the {several} answers that have the most points of the league, {had} of {of}, it is {closest}"
             ),
         };
-        Ok(Won { seat: won, how })
+        Ok(Winner { seat: won, how })
     }
 
-    /// Plays these matches at once. A judge that comes to no verdict on one leaves it to the next of the chain; where none
-    /// does, it is a tie. A failure means that the run was cancelled.
+    /// Plays these matches at once. A match without a judgement goes to the next judge of the chain; after the last one it is
+    /// a tie. An error means that the run was cancelled.
     async fn play(&mut self, pairs: Vec<[SeatNumber; 2]>) -> Result<Vec<Match>, Failure> {
         let first = self.matches;
         let matches = pairs.into_iter().zip(first..);
@@ -217,7 +218,7 @@ impl<'a> Tournament<'a> {
         Ok(matches)
     }
 
-    /// What one judge makes of these matches.
+    /// Asks one judge about these matches.
     async fn judged(&mut self, judge: &Seat, open: &mut [&mut Match]) -> Result<(), Failure> {
         let mut calls = Vec::new();
         let mut whose = Vec::new();
@@ -230,9 +231,9 @@ impl<'a> Tournament<'a> {
             }
         }
         judge::shorten(&mut self.shortened, &calls);
-        let ruled = judge::ask(self.context, &calls).await;
-        for (ruled, index) in ruled.into_iter().zip(whose) {
-            match ruled {
+        let judgements = judge::ask(self.context, &calls).await;
+        for (judgement, index) in judgements.into_iter().zip(whose) {
+            match judgement {
                 Ok(judgement) => self.take(judgement, open[index]),
                 Err(failure) if failure.code == Code::Cancelled => return Err(failure),
                 Err(failure) => self.failures.push((judge.model.clone(), failure)),
@@ -242,7 +243,7 @@ impl<'a> Tournament<'a> {
     }
 
     fn take(&mut self, Judgement { mut verdict, suspected }: Judgement, of: &mut Match) {
-        // It names one at least; who is better of two is said by one name.
+        // A ranking names at least one answer, and of two that is enough.
         let top = verdict.ranking[0];
         of.tops.push(top);
         verdict.ranking = [top].into_iter().chain(of.pair.into_iter().filter(|seat| *seat != top)).collect();
@@ -250,7 +251,7 @@ impl<'a> Tournament<'a> {
         self.suspected.extend(suspected);
     }
 
-    /// Whether these two say the same, so that neither is better.
+    /// Whether these two agree, so that neither is better.
     fn is_same(&self, pair: [SeatNumber; 2]) -> bool {
         let clusters = self.agreement.map_or(&[][..], |agreement| &agreement.clusters);
         let have_both = |cluster: &Cluster| pair.iter().all(|seat| cluster.seats.contains(seat));
@@ -258,7 +259,7 @@ impl<'a> Tournament<'a> {
         one == other || clusters.iter().any(have_both)
     }
 
-    fn outcome(mut self, won: &Won) -> Outcome {
+    fn outcome(mut self, won: &Winner) -> Outcome {
         let warnings = self.warnings();
         let judging = std::mem::take(&mut self.judging);
         let judging = (!judging.verdicts.is_empty()).then_some(judging);
@@ -276,7 +277,7 @@ impl<'a> Tournament<'a> {
             }
             None => {
                 let last = self.failures.last().map(|(_, failure)| (failure.code, failure.next.as_slice()));
-                unfused(self.context, self.usable, chain::why("judge", last))
+                unfused(self.context, self.usable, chain::chain_failure("judge", last))
             }
         };
         let mut outcome = Outcome { judging, shortened: self.shortened, warnings, ..outcome };
@@ -285,20 +286,20 @@ impl<'a> Tournament<'a> {
         outcome
     }
 
-    /// One for each judge that failed, however often, and one for the matches nobody decided.
+    /// One warning for each judge that failed, and one for undecided matches.
     fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
-        let mut told: Vec<&ModelRef> = Vec::new();
+        let mut named: Vec<&ModelRef> = Vec::new();
         for (judge, failure) in &self.failures {
-            if !told.contains(&judge) {
+            if !named.contains(&judge) {
                 let count = self.failures.iter().filter(|(other, _)| other == judge).count();
                 let calls = if count == 1 { "one call".to_owned() } else { format!("{count} calls") };
                 let what = format_args!("the judge `{judge}` gave no verdict in {calls}");
                 warnings.push(Warning::of(what, failure));
-                told.push(judge);
+                named.push(judge);
             }
         }
-        // Where none had one the outcome says so itself.
+        // If no match had a judgement, the outcome itself says so.
         if let (1.., Some((_, last)), false) =
             (self.unjudged, self.failures.last(), self.judging.verdicts.is_empty())
         {

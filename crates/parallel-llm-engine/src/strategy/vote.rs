@@ -1,8 +1,8 @@
-//! The answer that most others agree with, as it is; by count, or by what each seat's accuracy says. It costs no call
-//! beyond the panel, but for one where a model is to say what the answers come to.
+//! The strategy `vote`: the answer most others agree with is selected, by count or weighted by accuracy.
 //!
-//! Where the answers cannot be compared by what they come to, the one that shares most with the others has the most of
-//! their votes. Between clusters that weigh the same the one with the strongest seat wins, else the one with the first.
+//! It needs no call besides the panel, except one with `extractor=llm`. If the answers cannot be compared by value, the one
+//! closest to the others is selected. Between clusters of equal weight, the one with the strongest seat wins, else the one
+//! with the first seat.
 
 use std::sync::Arc;
 

@@ -320,14 +320,14 @@ mod tests {
 
     /// Every object found, as strict JSON, one a line; `~` before those that were put right.
     fn check(text: &str, expected: &str) {
-        let told: Vec<String> = objects(text)
+        let rendered: Vec<String> = objects(text)
             .map(|found| {
                 serde_json::from_str::<serde_json::Value>(&found.json).expect("what comes out is JSON");
                 let mark = if matches!(found.json, Cow::Owned(_)) { "~" } else { "" };
                 format!("{mark}{}", found.json)
             })
             .collect();
-        assert_eq!(told.join("\n"), expected, "{text}");
+        assert_eq!(rendered.join("\n"), expected, "{text}");
     }
 
     /// What a string comes out as.

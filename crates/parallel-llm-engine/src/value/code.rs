@@ -169,7 +169,7 @@ codes! {
         "The model has failed so often that it is not asked for a while.",
         next: [Next::Do(Advice::WaitForModel), Next::Do(Advice::AskAnotherModel)];
     CheckFailed = "check_failed", retryable: false,
-        "No answer passes the check command. The best one is given all the same, and is told as one that does not pass.",
+        "No answer passes the check command. The best one is returned anyway, marked as not passing.",
         next: [Next::Do(Advice::AskInOtherWords)];
     CheckUnavailable = "check_unavailable", retryable: false,
         "There is no check command, or it could not be run.",

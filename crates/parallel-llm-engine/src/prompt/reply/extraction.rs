@@ -66,12 +66,12 @@ mod tests {
     /// Each label with its answer, then the suspected labels.
     fn check(reply: &str, expected: Option<&str>) {
         let labels = ["A", "B", "C"].map(str::to_owned);
-        let told = extraction(reply, &labels).map(|read| {
+        let rendered = extraction(reply, &labels).map(|read| {
             let answers: Vec<String> =
                 read.answers.iter().map(|(label, answer)| format!("{label}: {answer}")).collect();
             format!("{}; {}", answers.join(", "), read.suspected_injection.join(" "))
         });
-        assert_eq!(told.as_deref(), expected, "{reply}");
+        assert_eq!(rendered.as_deref(), expected, "{reply}");
     }
 
     #[test]

@@ -93,12 +93,12 @@ mod tests {
 
     /// What the first marker says, with `!` where it has no code, and what stands before and behind it.
     fn check(line: &str, expected: &str) {
-        let told = markers(line, &["5eed".to_owned()]).next().map_or("none".to_owned(), |marker| {
+        let rendered = markers(line, &["5eed".to_owned()]).next().map_or("none".to_owned(), |marker| {
             let code = if marker.is_coded { "" } else { "!" };
             let place = if marker.is_first { "first" } else { "within" };
             format!("{code}{:?} {place} [{}|{}]", marker.kind, &line[..marker.start], &line[marker.end..])
         });
-        assert_eq!(told, expected, "{line}");
+        assert_eq!(rendered, expected, "{line}");
     }
 
     #[test]

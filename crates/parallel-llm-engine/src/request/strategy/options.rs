@@ -190,7 +190,7 @@ pub struct StrategyOptions {
     /// How much of each answer a reader is shown, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown_tokens_max: Option<u32>,
-    /// Whether a synthesizer is told how many answers say the same.
+    /// Whether a synthesizer learns how many answers agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub show_votes: Option<Switch>,
 }
@@ -241,7 +241,7 @@ impl StrategyOptions {
         self.shown_tokens_max.map_or(answer_tokens, |most| answer_tokens.min(most)).into()
     }
 
-    /// Whether a synthesizer is told how many answers say the same.
+    /// Whether a synthesizer learns how many answers agree.
     pub fn shows_votes(&self) -> bool {
         self.show_votes == Some(Switch::On)
     }

@@ -1,5 +1,6 @@
-//! Which answer stands for all when nobody can fuse them: that of the seat marked strongest, else the one that shares most
-//! with the others. Pure and deterministic, so a fallback can be explained and repeated.
+//! The best answer without a model: that of the strongest seat, else the one that shares most with the others.
+//!
+//! The choice is deterministic, so a fallback can be explained and repeated.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -9,7 +10,7 @@ use crate::panel::gather::Usable;
 use crate::request::panel::SeatNumber;
 use crate::text::shingles;
 
-/// What two texts with the same words have in common. A whole number, so that equal answers are exactly as good.
+/// The overlap of two texts with the same words. A whole number, so that equal answers are exactly equal.
 pub(crate) const SAME: usize = 1_000_000;
 
 /// The answer of the strongest seat, else the one closest to the others. Whole answers come before cut ones, and the
@@ -18,7 +19,7 @@ pub(crate) fn best<'a>(usable: &'a [Usable], strongest: &[SeatNumber]) -> &'a Us
     best_first(usable, strongest)[0]
 }
 
-/// Of the answers of these seats that of the strongest, else the one closest to all others.
+/// Among the answers of these seats, that of the strongest seat, else the one closest to all others.
 pub(crate) fn best_among<'a>(
     usable: &'a [Usable],
     strongest: &[SeatNumber],
@@ -34,13 +35,13 @@ pub(crate) fn best_first<'a>(usable: &'a [Usable], strongest: &[SeatNumber]) -> 
         let is_strongest = strongest.contains(&one.seat);
         (!one.cut, !one.answer.truncated(), is_strongest, *agreement, Reverse(one.seat))
     };
-    let mut ranked: Vec<(&Usable, usize)> = usable.iter().zip(agreements(usable)).collect();
+    let mut ranked: Vec<(&Usable, usize)> = usable.iter().zip(overlaps(usable)).collect();
     ranked.sort_by_key(|one| Reverse(rank(one)));
     ranked.into_iter().map(|(one, _)| one).collect()
 }
 
-/// So many of the answers, in the order of the panel: those of `strongest`, then those that say what most others say, where
-/// that can be told, then those closest to the others in their words.
+/// Selects `most` answers, in the order of the panel: those of `strongest`, then those of the largest clusters, then those
+/// closest to the others in their words.
 pub(crate) fn closest(
     usable: &[Usable],
     most: usize,
@@ -49,30 +50,30 @@ pub(crate) fn closest(
 ) -> Vec<Usable> {
     let mut closest = best_first(usable, strongest);
     closest.sort_by_key(|one| {
-        let says_as_many = agreement.map_or(0, |agreement| agreement.count_of(one.seat));
-        (!strongest.contains(&one.seat), Reverse(says_as_many))
+        let cluster_size = agreement.map_or(0, |agreement| agreement.count_of(one.seat));
+        (!strongest.contains(&one.seat), Reverse(cluster_size))
     });
     closest.truncate(most);
     closest.sort_by_key(|one| one.seat);
     closest.into_iter().cloned().collect()
 }
 
-/// How much each answer has in common with all others together.
-fn agreements(usable: &[Usable]) -> Vec<usize> {
+/// The sum of the overlaps of each answer with all others.
+fn overlaps(usable: &[Usable]) -> Vec<usize> {
     let words: Vec<BTreeSet<u64>> =
         usable.iter().map(|one| shingles::words(&one.answer.text).into_iter().collect()).collect();
-    let mut agreements = vec![0; words.len()];
+    let mut overlaps = vec![0; words.len()];
     for (one, first) in words.iter().enumerate() {
         for (other, second) in words.iter().enumerate().skip(one + 1) {
             let overlap = overlap(first, second);
-            agreements[one] += overlap;
-            agreements[other] += overlap;
+            overlaps[one] += overlap;
+            overlaps[other] += overlap;
         }
     }
-    agreements
+    overlaps
 }
 
-/// Shared words as a part of all words of both, in parts of [`SAME`].
+/// The shared words of two texts as a share of all their words (Jaccard), in parts of [`SAME`].
 pub(crate) fn overlap(one: &BTreeSet<u64>, other: &BTreeSet<u64>) -> usize {
     let shared = one.intersection(other).count();
     let all = one.len() + other.len() - shared;

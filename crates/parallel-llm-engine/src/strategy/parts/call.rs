@@ -1,8 +1,7 @@
-//! The calls of a strategy. What the run has of a call is taken, and only what is missing is asked for.
+//! The calls of a strategy. Results that the run already has are reused, and only missing calls are made.
 //!
-//! A strategy says which calls it wants and reads what they gave; that a run may have been interrupted, and has some of it
-//! already, is known here and nowhere above. What always holds: what was paid for is not asked for again, and neither is a
-//! call that the run has gone on without.
+//! A strategy lists its calls and reads their results. Only this module knows that an interrupted run may have some results
+//! already. Invariants: a call that was paid for is not made again; nor is a call that the run continued without.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,46 +26,46 @@ use crate::value::next::Operation;
 pub(crate) struct PlannedCall {
     pub(crate) slot: CallerSlot,
     pub(crate) messages: Arc<[Message]>,
-    /// What of its reply is shown while it comes.
+    /// Which part of the streaming reply is shown.
     pub(crate) reveal: Reveal,
-    pub(crate) rests: Rests,
+    pub(crate) dependents: Dependents,
 }
 
-/// What rests on a call, so that it may not be made any more once that was asked for: it would be read beside other replies
-/// than those that came after it.
+/// Later calls that depend on a call. Once one of them was sent, the call must not be made any more, because its result would
+/// contradict what they were based on.
 #[derive(Clone, Copy)]
-pub(crate) enum Rests {
-    /// Nothing that a later reply could contradict.
+pub(crate) enum Dependents {
+    /// No call depends on it.
     Nothing,
-    /// The same question put to a later judge, because this one had no verdict; and every later question.
+    /// The same question to a later judge, asked because this one gave no judgement, and every later question.
     Questions(Question),
-    /// The text that a synthesizer writes.
+    /// The call in which a synthesizer writes the text.
     Text,
 }
 
-/// Which question a call puts to a judge.
+/// A question to a judge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Question {
-    /// Its number among those of this judge, from 0.
+    /// Its number among the questions to this judge, from 0.
     pub(crate) number: u16,
-    /// How many have been put, to whomever, once it and those put along with it are.
+    /// How many questions have been asked of all judges, including it and those asked together with it.
     pub(crate) count: u16,
-    /// In how many orders of the answers each is put.
+    /// In how many orders of the answers each is asked.
     pub(crate) orders: u16,
 }
 
 impl Question {
-    /// One question and no other.
+    /// The only question.
     pub(crate) const fn only(orders: u16) -> Self {
         Self { number: 0, count: 1, orders }
     }
 
-    /// Its call in this order, the first being 1, among all calls of one judge.
+    /// The number of its call in this order (from 1) among all calls to one judge.
     pub(crate) const fn round(self, order: u16) -> u16 {
         self.number * self.orders + order
     }
 
-    /// Whether `sent` came after the call `own` of this question.
+    /// Whether the step `sent` was asked after the step `own` of this question.
     const fn is_before(self, own: StepKey, sent: StepKey) -> bool {
         let is_later_question = sent.round > self.count * self.orders;
         let is_same_question = (sent.round - 1) / self.orders == self.number;
@@ -76,18 +75,18 @@ impl Question {
     }
 }
 
-/// Makes a call of a place of the plan. What it gives goes along with the next commit.
+/// Makes one call. Its end is staged and shares the next commit.
 pub(crate) async fn make(context: &Arc<RunContext>, call: PlannedCall) -> Result<Answer, Failure> {
     let mut gave = all(context, vec![call]).await;
     gave.pop().expect("one call, one end")
 }
 
-/// Makes these calls at once and returns what they gave, in their order.
+/// Makes these calls concurrently and returns their results in order.
 pub(crate) async fn all(context: &Arc<RunContext>, calls: Vec<PlannedCall>) -> Vec<Result<Answer, Failure>> {
     within(context, context.deadline, calls).await
 }
 
-/// The same with another end of their time.
+/// As [`all`], with another deadline.
 pub(crate) async fn within(
     context: &Arc<RunContext>,
     deadline: Deadline,
@@ -95,65 +94,64 @@ pub(crate) async fn within(
 ) -> Vec<Result<Answer, Failure>> {
     let open = AtomicUsize::new(calls.len());
     let recorded = recorded(context, &calls);
-    // All are admitted before the first goes on, so that those admitted at once share one commit.
+    // All ask for admission before the first is awaited, so that the calls admitted at once share one commit.
     let begun = recorded.into_iter().zip(calls).map(|(recorded, call)| match recorded {
-        Some(gave) => Begun::Before(gave),
+        Some(gave) => PendingCall::Recorded(gave),
         None => begin(context, deadline, call),
     });
-    let begun: Vec<Begun> = begun.collect();
+    let begun: Vec<PendingCall> = begun.collect();
     join_all(begun.into_iter().map(|begun| finish(context, begun, &open))).await
 }
 
-/// How far a call is.
-enum Begun {
-    /// The run has what it came to.
-    Before(Result<Answer, Failure>),
-    /// It is made now.
+/// A call that is about to be awaited.
+enum PendingCall {
+    /// The run already has its result.
+    Recorded(Result<Answer, Failure>),
+    /// The call is made now.
     Now(Box<UpstreamCall>, Admission),
 }
 
-fn begin(context: &Arc<RunContext>, deadline: Deadline, call: PlannedCall) -> Begun {
+fn begin(context: &Arc<RunContext>, deadline: Deadline, call: PlannedCall) -> PendingCall {
     let PlannedCall { slot, messages, reveal, .. } = call;
     let seat = context.plan.seat_at(slot).expect("a strategy calls slots of its plan only");
     let mut upstream = Box::new(UpstreamCall::new(context, slot, seat, messages, reveal).within(deadline));
     let admission = upstream.admit();
-    Begun::Now(upstream, admission)
+    PendingCall::Now(upstream, admission)
 }
 
-/// Brings a call to its end; `open` counts those of its fellows that have not come to theirs, and itself.
-async fn finish(context: &RunContext, begun: Begun, open: &AtomicUsize) -> Result<Answer, Failure> {
+/// Awaits the end of a call. `open` counts the calls of the group that have not ended, including this one.
+async fn finish(context: &RunContext, begun: PendingCall, open: &AtomicUsize) -> Result<Answer, Failure> {
     let event = match begun {
-        Begun::Before(gave) => {
+        PendingCall::Recorded(gave) => {
             open.fetch_sub(1, Ordering::Relaxed);
             return gave;
         }
-        Begun::Now(upstream, admission) => upstream.finish(admission).await,
+        PendingCall::Now(upstream, admission) => upstream.finish(admission).await,
     };
-    let gave = given(&event);
+    let gave = result_of(&event);
     context.log.stage(event);
     if open.fetch_sub(1, Ordering::Relaxed) > 1 {
-        // What was paid for does not wait for its fellows. A failed write shows where the next call wants to be sent.
+        // Make it durable without waiting for the others. A failed write appears when the next call is sent.
         let _ = context.log.commit().await;
     }
     gave
 }
 
-/// What the run has of each of these calls already; `None` where it is to be made.
+/// The recorded result of each call; `None` if the call must be made.
 fn recorded(context: &RunContext, calls: &[PlannedCall]) -> Vec<Option<Result<Answer, Failure>>> {
     let sent = context.hub.with_run(Sent::of);
     let passed = |call: &PlannedCall| sent.has_passed(context, call).then(|| Err(passed()));
     context.hub.with_run(|run| {
-        calls.iter().map(|call| given_before(run, call.slot).or_else(|| passed(call))).collect()
+        calls.iter().map(|call| earlier_result(run, call.slot).or_else(|| passed(call))).collect()
     })
 }
 
-/// What the run has of a call that may not be made again: a text was paid, and of a request nobody has heard the end of
-/// nobody knows.
-fn given_before(run: &Run, slot: CallerSlot) -> Option<Result<Answer, Failure>> {
+/// The result of a call that must not be made again: its text is paid for, or its end is unknown, so that it may be.
+fn earlier_result(run: &Run, slot: CallerSlot) -> Option<Result<Answer, Failure>> {
     let view = run.view(slot)?;
     match (view.status, &view.answer, &view.failure) {
-        (SeatStatus::Unknown, ..) => Some(Err(unheard_of())),
-        // What an outcome has reported already was wanted of another part.
+        (SeatStatus::Unknown, ..) => Some(Err(end_unknown())),
+        // A result that an outcome has reported belongs to an earlier part.
         _ if view.is_reported => None,
         (SeatStatus::Answered, Some(answer), _) => Some(Ok(answer.clone())),
         (SeatStatus::Cut, _, Some(failure)) => Some(Err(failure.clone())),
@@ -161,10 +159,10 @@ fn given_before(run: &Run, slot: CallerSlot) -> Option<Result<Answer, Failure>> 
     }
 }
 
-/// The calls of the synthesizers in force that were sent for the text that is made now.
+/// The calls of the current synthesizers that were sent for the current text.
 struct Sent {
     steps: Vec<StepKey>,
-    /// Whether one of them was asked for the text itself.
+    /// Whether one of them was the call for the text itself.
     has_text: bool,
 }
 
@@ -172,7 +170,7 @@ impl Sent {
     fn of(run: &Run) -> Self {
         let is_sent =
             |slot: CallerSlot| run.view(slot).is_some_and(|view| view.attempts > 0 && !view.is_reported);
-        // A text that was begun before, by synthesizers of its own, is no concern of this one.
+        // Calls of the synthesizers of earlier parts do not concern this text.
         let chain: Vec<CallerSlot> =
             run.chain().iter().map(|one| CallerSlot::Synthesizer(one.number)).collect();
         let steps = run.plan.steps.iter().filter(|step| chain.contains(&step.key.by));
@@ -181,20 +179,20 @@ impl Sent {
         Self { steps, has_text: chain.into_iter().any(is_sent) }
     }
 
-    /// Whether the run has gone on without this call.
+    /// Whether the run continued without this call.
     fn has_passed(&self, context: &RunContext, call: &PlannedCall) -> bool {
-        match (call.rests, context.plan.step_at(call.slot)) {
-            (Rests::Questions(question), Some(step)) => {
+        match (call.dependents, context.plan.step_at(call.slot)) {
+            (Dependents::Questions(question), Some(step)) => {
                 let mut later = self.steps.iter().filter(|sent| sent.role == step.key.role);
                 later.any(|sent| question.is_before(step.key, *sent))
             }
-            (Rests::Text, _) => self.has_text,
-            (Rests::Nothing | Rests::Questions(_), _) => false,
+            (Dependents::Text, _) => self.has_text,
+            (Dependents::Nothing | Dependents::Questions(_), _) => false,
         }
     }
 }
 
-/// What these calls have cost for the text that is made now, as far as known; `None` where it is not known of one.
+/// The cost of these calls for the current text; `None` if that of one is unknown.
 pub(crate) fn cost(context: &RunContext, slots: impl IntoIterator<Item = CallerSlot>) -> Option<PicoUsd> {
     context.hub.with_run(|run| {
         let views = slots.into_iter().filter_map(|slot| run.view(slot));
@@ -207,7 +205,7 @@ fn passed() -> Failure {
         .with_next(Operation::Resend)
 }
 
-fn unheard_of() -> Failure {
+fn end_unknown() -> Failure {
     Failure::new(
         Code::Interrupted,
         "it was asked before and never heard of; it may have been paid, so it was not asked again",
@@ -215,8 +213,8 @@ fn unheard_of() -> Failure {
     .with_next(Operation::Synthesize)
 }
 
-/// What a call gave that is over.
-fn given(event: &Event) -> Result<Answer, Failure> {
+/// The result of a call from the event that ended it.
+fn result_of(event: &Event) -> Result<Answer, Failure> {
     match event.end() {
         Some(CallEnd::Answered(answer)) => Ok(answer.clone()),
         Some(CallEnd::Cut(_, failure) | CallEnd::Failed(failure)) => Err(failure.clone()),

@@ -1,4 +1,4 @@
-//! The synthesizers of a run, asked in the order of their chain until one does what a strategy wants of it.
+//! Asks the synthesizers of a run in the order of their chain until one succeeds.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::value::code::Code;
 use crate::value::next::{Argument, Next};
 use crate::value::warning::Warning;
 
-/// What the first of the chain comes to that can do it; `who` is the word for what they are here. Each failure is a
-/// warning; if all fail, the best answer stands as it is.
+/// The outcome of the first synthesizer that succeeds. `who` is what it is called in messages. Each failure is a warning; if
+/// all fail, the best answer is returned word for word.
 pub(crate) async fn ask<Working>(
     context: &Arc<RunContext>,
     usable: &[Usable],
@@ -38,8 +38,8 @@ where
     }
 }
 
-/// What the first of the chain gives that can, and a warning for each before it that could not. A failure is that of all,
-/// or that the run was cancelled.
+/// The result of the first synthesizer that succeeds, and a warning for each failed one before it. An error means that all
+/// failed or that the run was cancelled.
 pub(crate) async fn first<Given, Working>(
     context: &Arc<RunContext>,
     who: &str,
@@ -54,7 +54,7 @@ where
         match work(synthesizer).await {
             Err(failure) if failure.code != Code::Cancelled => {
                 warnings.push(Warning::of(format_args!("the {who} `{model}` failed"), &failure));
-                // Nobody else has any time either: that is what happened, not that all of them failed.
+                // The others have no time either. Report the time-out, not that all of them failed.
                 if Instant::now() >= context.deadline.run {
                     return (Err(out_of_time(context, who)), warnings);
                 }
@@ -62,7 +62,7 @@ where
             gave => return (gave, warnings),
         }
     }
-    let why = why(who, warnings.last().map(|last| (last.code, last.next.as_slice())));
+    let why = chain_failure(who, warnings.last().map(|last| (last.code, last.next.as_slice())));
     (Err(why), warnings)
 }
 
@@ -72,8 +72,8 @@ fn out_of_time(context: &RunContext, who: &str) -> Failure {
     Failure { message, ..failure }
 }
 
-/// Why nobody of the chain did it: each failed, the last with this code and next step, or there is none.
-pub(crate) fn why(who: &str, last: Option<(Code, &[Next])>) -> Failure {
+/// The failure of a whole chain: all failed, the last with this code and next steps, or there is no synthesizer.
+pub(crate) fn chain_failure(who: &str, last: Option<(Code, &[Next])>) -> Failure {
     match last {
         Some((code, next)) => Failure::new(code, format!("every {who} failed")).with_next(next.to_vec()),
         None => Failure::new(Code::Usage, format!("no {who} is configured"))
@@ -81,7 +81,7 @@ pub(crate) fn why(who: &str, last: Option<(Code, &[Next])>) -> Failure {
     }
 }
 
-/// Takes the word of a reader for whose answers tried to instruct it, and warns of them.
+/// Records the seats a reader suspects of instructions, with warnings.
 pub(crate) fn suspect(outcome: &mut Outcome, who: &str, seats: &[SeatNumber]) {
     outcome.warnings.extend(suspicions(who, seats.iter().copied()));
     for seat in seats {
@@ -89,7 +89,7 @@ pub(crate) fn suspect(outcome: &mut Outcome, who: &str, seats: &[SeatNumber]) {
     }
 }
 
-/// Tells whose answers a reader suspects of having tried to instruct it.
+/// The warnings for the seats a reader suspects of instructions.
 pub(crate) fn suspicions(who: &str, seats: impl IntoIterator<Item = SeatNumber>) -> Vec<Warning> {
     let suspicion = |seat| Warning {
         code: Code::SuspectedInjection,

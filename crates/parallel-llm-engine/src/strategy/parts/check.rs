@@ -1,8 +1,7 @@
-//! Answers tried by the user's own check: of those that pass it the one with the highest score stands, word for word.
+//! Selection by the check command: of the answers that pass, the one with the highest score is selected.
 //!
-//! To run an answer says more of it than any judge, and than how many say the same, so neither is asked. What always holds:
-//! which one stands does not hang on the order in which answers or checks come to their end. A check costs no money, so a
-//! run that is resumed checks its answers anew.
+//! Running an answer says more about it than a judge or agreement, so neither is used. Invariant: the selection does not
+//! depend on the order in which answers or checks end. A check costs no money, so a resumed run checks its answers anew.
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
@@ -16,53 +15,53 @@ use crate::request::StoreMode;
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::{Checked, Outcome};
 use crate::strategy::parts::best::best_among;
-use crate::strategy::parts::verbatim::{by_default, selected, strongest, unfused, verbatim};
+use crate::strategy::parts::verbatim::{selected, strongest, tie_break, unfused, verbatim};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::warning::Warning;
 
-/// So many checks of one run are under way at once: each may compile and test a program, and the machine is the user's own.
+/// The most concurrent checks of a run. Each may compile and test a program on the user's own machine.
 const CHECKS_MAX: usize = 4;
 
-/// The best of the answers that pass the check. Where none does, the best answer stands, and is told as one that does not.
-pub(crate) async fn choose(context: &RunContext, usable: &[Usable]) -> Outcome {
+/// The best of the answers that pass the check. If none does, the best answer is returned, marked as not passing.
+pub(crate) async fn select(context: &RunContext, usable: &[Usable]) -> Outcome {
     let Some(checker) = &context.checker else {
         let why =
             Failure::new(Code::CheckUnavailable, "there is no check command to run the answers through");
         return unpassed(context, usable, why);
     };
-    // Checks may take minutes, and the last answer that came is not durable yet. A failed write shows in the report.
+    // Checks may take minutes, and the last answer is not durable yet. A failed write appears in the report.
     let _ = context.log.commit().await;
     // Boxed, because a stream of borrowing futures cannot be sent to another thread.
-    let checks: Vec<BoxFuture<'_, Tried>> =
-        usable.iter().map(|one| tried(context, &**checker, one).boxed()).collect();
-    let checking = stream::iter(checks).buffer_unordered(CHECKS_MAX).collect::<Vec<Tried>>();
-    let mut tried = tokio::select! {
+    let checks: Vec<BoxFuture<'_, CheckResult>> =
+        usable.iter().map(|one| check_one(context, &**checker, one).boxed()).collect();
+    let checking = stream::iter(checks).buffer_unordered(CHECKS_MAX).collect::<Vec<CheckResult>>();
+    let mut results = tokio::select! {
         biased;
         () = context.stop.cancelled() => return Outcome::none(cancelled()),
-        tried = checking => tried,
+        results = checking => results,
     };
-    tried.sort_by_key(|one| one.checked.seat);
-    let checks: Vec<Checked> = tried.iter().map(|one| one.checked.clone()).collect();
+    results.sort_by_key(|one| one.checked.seat);
+    let checks: Vec<Checked> = results.iter().map(|one| one.checked.clone()).collect();
     let outcome = match best_passing(context, usable, &checks) {
         Some((chosen, how)) => passing(context, usable, chosen, &how),
-        None => unpassed(context, usable, why_none(&tried)),
+        None => unpassed(context, usable, why_none(&results)),
     };
     let mut outcome = Outcome { checks, ..outcome };
-    // Where none could be checked, the reason is told once.
+    // If no answer could be checked, the outcome itself gives the reason.
     if outcome.checks.iter().any(|one| one.passed.is_some()) {
-        outcome.warnings.extend(warnings(&tried));
+        outcome.warnings.extend(warnings(&results));
     }
     outcome
 }
 
-/// What came of checking one answer.
-struct Tried {
+/// The result of checking one answer.
+struct CheckResult {
     checked: Checked,
     failure: Option<Failure>,
 }
 
-async fn tried(context: &RunContext, checker: &dyn Checker, one: &Usable) -> Tried {
+async fn check_one(context: &RunContext, checker: &dyn Checker, one: &Usable) -> CheckResult {
     let began = Instant::now();
     let candidate = AnswerToCheck { seat: one.seat, text: one.answer.text.clone() };
     let late = || Err(run_timeout(&context.plan.timers));
@@ -77,20 +76,24 @@ async fn tried(context: &RunContext, checker: &dyn Checker, one: &Usable) -> Tri
     match graded {
         Ok(grade) => {
             let score = grade.score.filter(|score| grade.passed && (0.0..=1.0).contains(score));
-            // There is a zero below zero.
+            // `-0.0` passes the range check.
             let score = score.map(f64::abs);
             let is_kept = context.plan.store != StoreMode::Metadata;
             let said = grade.said.filter(|_| is_kept);
-            Tried { checked: Checked { passed: Some(grade.passed), score, said, ..checked }, failure: None }
+            CheckResult {
+                checked: Checked { passed: Some(grade.passed), score, said, ..checked },
+                failure: None,
+            }
         }
-        Err(failure) => {
-            Tried { checked: Checked { failure: Some(failure.code), ..checked }, failure: Some(failure) }
-        }
+        Err(failure) => CheckResult {
+            checked: Checked { failure: Some(failure.code), ..checked },
+            failure: Some(failure),
+        },
     }
 }
 
-/// Of the answers that pass, the one with the highest score, of equals that of the strongest seat, else the one closest to the others; and why. One without a
-/// score stands behind those that have one.
+/// The passing answer with the highest score, and the reason. Ties go to the strongest seat, else to the answer closest to
+/// the others. An answer without a score ranks below those with one.
 fn best_passing<'a>(
     context: &RunContext,
     usable: &'a [Usable],
@@ -107,7 +110,7 @@ fn best_passing<'a>(
         return None;
     }
     let chosen = best_among(usable, &strongest(context), &top);
-    let closest = by_default(context, chosen, "closest to the others");
+    let closest = tie_break(context, chosen, "closest to the others");
     let how = match (passing.len(), top.len(), highest) {
         (1, ..) => format!("it is the only one of {} answers that passes the check", checks.len()),
         (count, 1, _) => {
@@ -140,26 +143,26 @@ fn unpassed(context: &RunContext, usable: &[Usable], why: Failure) -> Outcome {
     Outcome { warnings, ..unfused(context, usable, why) }
 }
 
-/// Why no answer passes: those that could be checked do not, or none could be.
-fn why_none(tried: &[Tried]) -> Failure {
-    let decided = tried.iter().filter(|one| one.failure.is_none()).count();
-    let message = match (decided, tried.first().and_then(|one| one.failure.clone())) {
+/// The failure if no answer passes: those that were checked do not, or none could be checked.
+fn why_none(results: &[CheckResult]) -> Failure {
+    let decided = results.iter().filter(|one| one.failure.is_none()).count();
+    let message = match (decided, results.first().and_then(|one| one.failure.clone())) {
         (0, Some(first)) => {
             return Failure { message: format!("no answer could be checked: {}", first.message), ..first };
         }
-        (1, _) if tried.len() == 1 => "the only answer does not pass the check".to_owned(),
-        (all, _) if all == tried.len() => format!("none of the {all} answers passes the check"),
+        (1, _) if results.len() == 1 => "the only answer does not pass the check".to_owned(),
+        (all, _) if all == results.len() => format!("none of the {all} answers passes the check"),
         (decided, _) => format!("none of the {decided} answers that could be checked passes the check"),
     };
     Failure::new(Code::CheckFailed, message)
 }
 
-fn warnings(tried: &[Tried]) -> Vec<Warning> {
-    let warning = |one: &Tried| {
+fn warnings(results: &[CheckResult]) -> Vec<Warning> {
+    let warning = |one: &CheckResult| {
         let failure = one.failure.as_ref()?;
         Some(Warning::of(format_args!("the answer of seat {} was not checked", one.checked.seat), failure))
     };
-    tried.iter().filter_map(warning).collect()
+    results.iter().filter_map(warning).collect()
 }
 
 fn cancelled() -> Failure {

@@ -1,4 +1,4 @@
-//! Which answers a text is made of.
+//! Selects the answers a text is made of.
 
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
@@ -6,16 +6,15 @@ use crate::plan::step::StepRole;
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::strategy::parts::early;
 
-/// The answers that are considered, in the order of the panel. Where the run has begun to make a text of them before and
-/// has paid for some of it, those that came later were not shown to whomever it asked; nor were they where a text was begun
-/// early.
+/// The considered answers, in the order of the panel. If an interrupted run has already paid for calls that read answers, or
+/// has an early draft, answers that came after those calls are left out, because the calls have not read them.
 pub(crate) fn considered(context: &RunContext, usable: &[Usable]) -> Vec<Usable> {
     let has_given =
         |view: &&SeatView| !view.is_reported && matches!(view.status, SeatStatus::Answered | SeatStatus::Cut);
     let was_there = |run: &Run, one: &Usable, began_ms: u64| {
         run.ended_ms(one.seat).is_some_and(|ended_ms| ended_ms <= began_ms)
     };
-    let early = early::text_of(context);
+    let early = early::finished_draft(context);
     let mut considered: Vec<Usable> = context.hub.with_run(|run| {
         let is_text = |view: &&SeatView| context.plan.role_of(view.slot) != Some(StepRole::Draft);
         let began_ms = run.called().filter(has_given).filter(is_text).filter_map(|view| view.sent_ms).min();
@@ -25,7 +24,7 @@ pub(crate) fn considered(context: &RunContext, usable: &[Usable]) -> Vec<Usable>
             None => usable.iter().filter(was_there).cloned().collect(),
         }
     });
-    // So that the order of arrival leaves no trace.
+    // The order of arrival must not influence the result.
     considered.sort_by_key(|one| one.seat);
     considered
 }

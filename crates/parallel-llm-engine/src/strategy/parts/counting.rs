@@ -1,8 +1,7 @@
-//! The answer that most others agree with, as it is; by count, or by what each seat's accuracy says. It costs no call
-//! beyond the panel, but for one where a model is to say what the answers come to.
+//! Counts votes: the largest or heaviest cluster of answers wins.
 //!
-//! Where the answers cannot be compared by what they come to, the one that shares most with the others has the most of
-//! their votes. Between clusters that weigh the same the one with the strongest seat wins, else the one with the first.
+//! If the answers cannot be compared by value, the one closest to the others is selected. Between clusters of equal weight,
+//! the one with the strongest seat wins, else the one with the first seat.
 
 use std::fmt::Write;
 
@@ -13,17 +12,17 @@ use crate::request::strategy::{Extractor, Weights};
 use crate::run::outcome::Outcome;
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::best::best;
-use crate::strategy::parts::verbatim::{by_default, selected, strongest, unfused, verbatim};
+use crate::strategy::parts::verbatim::{selected, strongest, tie_break, unfused, verbatim};
 use crate::text::short_answer::Form;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::warning::Warning;
 
-/// Parts of a nat that weights are counted in. Whole numbers, so that clusters that weigh the same are exactly as heavy,
-/// in whatever order their seats are added up.
+/// Weights are whole numbers of this many parts of a nat, so that their sums do not depend on the order of addition and equal
+/// weights are exactly equal.
 const PARTS: f64 = 1e9;
 
-/// The vote on answers of which it is known which say the same, as far as that can be known.
+/// The outcome of the vote on answers whose agreement is known.
 pub(crate) fn counted(context: &RunContext, Answers { usable, agreement }: Answers<'_>) -> Outcome {
     if let [only] = usable {
         return verbatim(context, only, "only one answer came, so there was nothing to vote on");
@@ -43,10 +42,10 @@ pub(crate) fn counted(context: &RunContext, Answers { usable, agreement }: Answe
             (Some(_), _) => "no two answers agree".to_owned(),
             (None, _) => "answers to an open question cannot be counted".to_owned(),
         };
-        // Whether or not it says plainly what it comes to: one that alone does may do so to win.
+        // Even if only one answer has a plain value, it does not win by that: it may have been written to win.
         let closest = || {
             let chosen = best(usable, &strongest(context));
-            let how = by_default(context, chosen, "closest to the others");
+            let how = tie_break(context, chosen, "closest to the others");
             selected(context, chosen, format!("{why}; this is the one {how}"))
         };
         let most = agreement.map_or(1, |agreement| agreement.equal);
@@ -75,7 +74,7 @@ pub(crate) fn counted(context: &RunContext, Answers { usable, agreement }: Answe
     let mut reason = format!("{} of {} answers say {said}", winner.seats.len(), agreement.of);
     if weights == Weights::LogOdds {
         reason.push_str(&by_weight(most, &weighed));
-        // What speaks against everything that is said speaks for the rest, where there is one.
+        // A negative weight of all given values speaks for a value nobody gave, if there can be one.
         if most < 0 && weighed.len() <= others {
             reason.push_str("; what nobody says is likelier");
         }
@@ -88,8 +87,8 @@ pub(crate) fn counted(context: &RunContext, Answers { usable, agreement }: Answe
     selected(context, best(&members, &strong), reason)
 }
 
-/// The best answer as it is, where what wins the vote has too few of the answers, or nothing wins it, for a reason that is
-/// told. They are counted, not weighed: weights are the user's own estimates, a majority is not.
+/// The fallback if the winner has less than `min_share` of the answers, or if nothing wins for the reason `none`. Answers are
+/// counted here, not weighed, because weights are only estimates of the user.
 fn without_majority(
     context: &RunContext,
     usable: &[Usable],
@@ -97,7 +96,7 @@ fn without_majority(
     none: Option<&str>,
 ) -> Option<Outcome> {
     let (least_percent, of) = (usize::from(context.plan.strategy_options.min_share?), usable.len());
-    // Rounded down, so that what is told is below the least wherever the share is.
+    // Rounded down, so that the reported share is below the minimum whenever the real one is.
     let percent = most * 100 / of;
     if percent >= least_percent {
         return None;
@@ -116,9 +115,9 @@ fn count(cluster: &Cluster) -> i64 {
     i64::try_from(cluster.seats.len()).unwrap_or(i64::MAX)
 }
 
-/// How many wrong answers there can be: the options but one, or the other one of yes and no. Where the question lists none
-/// it is as many as were given, so that each of them may be wrong: the fewest that are possible, which overrates no seat. A
-/// value in JSON is none of the options, and a model may read something else, too.
+/// How many wrong values are possible: all options but one, or one for yes and no. For an open set it is the number of given
+/// values, so that each may be wrong: the smallest possible number, which overrates no seat. Values in JSON are not options
+/// of the question, and a model may extract other values, so the given ones are a lower bound.
 fn others(context: &RunContext, agreement: &Agreement) -> usize {
     let is_json = matches!(context.plan.strategy_options.extractor(), Extractor::Json(_));
     let listed = match Form::of(&context.plan.question()).filter(|_| !is_json) {
@@ -129,9 +128,9 @@ fn others(context: &RunContext, agreement: &Agreement) -> usize {
     listed.max(agreement.clusters.len() - 1)
 }
 
-/// How much the seats of a cluster speak for what they say, in parts of a nat. With seats that err independently, and each
-/// wrong answer as likely as the next, what weighs most is what is most likely right: Bayes' rule. A seat that is right
-/// less often than chance speaks against its answer.
+/// The log odds for the value of a cluster, in parts of a nat. If seats err independently and all wrong values are equally
+/// likely, the value with the highest weight is the most likely one by Bayes' rule. A seat that is right less often than
+/// chance counts against its value.
 #[allow(clippy::cast_possible_truncation, reason = "64 weights below 800 nats are far from the bounds")]
 fn log_odds(context: &RunContext, cluster: &Cluster, others: usize) -> i64 {
     let accuracies = cluster.seats.iter().filter_map(|seat| context.plan.seats[seat.index()].accuracy);
@@ -139,7 +138,7 @@ fn log_odds(context: &RunContext, cluster: &Cluster, others: usize) -> i64 {
     accuracies.map(|accuracy| (weight(accuracy) * PARTS).round() as i64).sum()
 }
 
-/// What the heaviest cluster weighs, and the next.
+/// Renders the weight of the heaviest cluster and of the next.
 fn by_weight(most: i64, weighed: &[(i64, &Cluster)]) -> String {
     let nats = |weight: i64| format!("{:.2}", weight as f64 / PARTS);
     let mut said = format!(", the most by weight: {}", nats(most));

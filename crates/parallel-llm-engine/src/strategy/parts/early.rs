@@ -1,8 +1,7 @@
-//! A text that is begun before the panel is done: with enough answers there, a synthesizer is asked for a text of these
-//! while the others are waited for.
+//! Early drafts: with enough answers, a synthesizer begins a text while the panel still waits for the others.
 //!
-//! What always holds: a text of which a word has been shown is not taken back, and of one that is given up nobody sees a
-//! word. Until then an answer that says something else has the text begun anew, with that answer.
+//! Invariants: a draft is not withdrawn once a part of it was shown, and no part of a withdrawn draft is shown. Until its
+//! first output, a late answer with another value restarts the draft with that answer.
 
 use std::fmt::Write as _;
 use std::panic::AssertUnwindSafe;
@@ -27,10 +26,10 @@ use crate::strategy::parts::shown::{Limited, limited};
 use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
 
-/// Waits for the panel, and for a text begun early where that is wanted.
+/// Waits for the panel, and for an early draft if the option is set.
 pub(crate) async fn gather(context: &Arc<RunContext>, panel: &mut Panel) -> Gathered {
-    if text_of(context).is_some() && !context.stop.is_cancelled() {
-        // A process that is gone had its text already, of the answers that were there then.
+    if finished_draft(context).is_some() && !context.stop.is_cancelled() {
+        // An earlier process already had a draft, made of the answers it had then.
         return Gathered::Enough;
     }
     let Some(mut early) = Early::of(context) else { return panel.gather().await };
@@ -43,15 +42,15 @@ pub(crate) async fn gather(context: &Arc<RunContext>, panel: &mut Panel) -> Gath
             None => {}
         }
         let has_text = early.take_end(panel);
-        // A defect in what is only quicker does not end the run.
-        let weigh = AssertUnwindSafe(|| early.weigh(panel, is_enough));
-        if !has_text && std::panic::catch_unwind(weigh).is_err() {
+        // A panic in a mere optimization must not end the run.
+        let update = AssertUnwindSafe(|| early.update(panel, is_enough));
+        if !has_text && std::panic::catch_unwind(update).is_err() {
             early.is_over = true;
         }
         if is_enough && early.draft.is_none() && !has_text {
             return Gathered::Enough;
         }
-        // A failed write shows where the next call wants to be sent, and in the report.
+        // A failure appears when the next call is sent, and in the report.
         let _ = context.log.commit().await;
         if has_text {
             return Gathered::Enough;
@@ -59,8 +58,8 @@ pub(crate) async fn gather(context: &Arc<RunContext>, panel: &mut Panel) -> Gath
     }
 }
 
-/// The call that has begun a text early, where it came to its end with one and no outcome tells of it yet.
-pub(crate) fn text_of(context: &RunContext) -> Option<SeatView> {
+/// The finished early draft that no outcome has reported yet.
+pub(crate) fn finished_draft(context: &RunContext) -> Option<SeatView> {
     let given: Vec<SeatView> = context.hub.with_run(|run| {
         let given = |view: &&SeatView| view.status == SeatStatus::Answered && !view.is_reported;
         run.drafts().filter(given).cloned().collect()
@@ -70,9 +69,9 @@ pub(crate) fn text_of(context: &RunContext) -> Option<SeatView> {
         .find(|view| view.answer.as_ref().is_some_and(|reply| fusion::holds_text(context, view.slot, reply)))
 }
 
-/// The text that was begun before all had answered, where it came to its end.
+/// The outcome of a finished early draft.
 pub(crate) fn outcome(context: &RunContext, answers: Answers<'_>) -> Option<Outcome> {
-    let view = text_of(context)?;
+    let view = finished_draft(context)?;
     let Limited { shown, unshown } = limited(context, answers);
     let draft = FusionCall::whole(context, view.slot, &shown).read(context, view.answer.as_ref()?).ok()?;
     let mut outcome = fusion::fused(context, SYNTHESIZER, &view.model, draft, &shown);
@@ -91,7 +90,7 @@ pub(crate) fn outcome(context: &RunContext, answers: Answers<'_>) -> Option<Outc
         let _ = write!(outcome.reason, ", having given up {given_up} begun sooner");
     }
     if let Some(worth) = &mut outcome.worth {
-        // What ran beside the panel cost no time.
+        // The part of the draft that ran beside the panel cost no extra time.
         let since_ms = ended_ms.max(view.sent_ms).unwrap_or_default();
         let until_ms = view.sent_ms.zip(view.elapsed_ms).map_or(since_ms, |(sent, elapsed)| sent + elapsed);
         worth.extra_ms = until_ms.saturating_sub(since_ms);
@@ -99,12 +98,12 @@ pub(crate) fn outcome(context: &RunContext, answers: Answers<'_>) -> Option<Outc
     Some(outcome)
 }
 
-/// What the texts begun early have cost for the text that is made now; `None` where nobody knows.
+/// The cost of the early drafts for the current text; `None` if that of one is unknown.
 pub(crate) fn cost(context: &RunContext) -> Option<PicoUsd> {
     context.hub.with_run(|run| run.drafts().map(SeatView::unreported_cost).sum())
 }
 
-/// What is to be known of texts begun early that came to nothing by themselves.
+/// Warnings about early drafts that failed.
 pub(crate) fn warnings(context: &RunContext) -> Vec<Warning> {
     use SeatStatus::{Answered, Cut, Failed, Refused, Unknown};
     let ended: Vec<SeatView> =
@@ -121,31 +120,31 @@ pub(crate) fn warnings(context: &RunContext) -> Vec<Warning> {
     failures.map(|failure| Warning::of("a text begun early failed", &failure)).collect()
 }
 
-/// The drafts of a part of a run.
+/// The state of the early drafts of a part.
 struct Early<'a> {
     context: &'a Arc<RunContext>,
-    /// Who writes them.
+    /// The synthesizer that writes them.
     by: SeatNumber,
-    /// How many answers there must be.
+    /// How many answers a draft needs.
     from: usize,
-    /// How many there have been.
+    /// How many drafts have been begun.
     rounds: u16,
     draft: Option<EarlyDraft>,
-    /// Whether one has failed by itself: the usual way is gone then.
+    /// Whether no further draft is begun, because one has ended.
     is_over: bool,
 }
 
-/// A text on its way.
+/// A draft under way.
 struct EarlyDraft {
     slot: CallerSlot,
-    /// Whose answers it is made of.
+    /// The seats whose answers it reads.
     reads: Vec<SeatNumber>,
     revocation: Revocation,
 }
 
 impl<'a> Early<'a> {
-    /// `None` where nobody wants it, or where the run has had its chance: whoever wants another text of it does not want it
-    /// sooner, and what became of a draft of a process that is gone is known or was paid for in vain.
+    /// `None` if the option is not set, if the run already has an outcome (another text is not needed early), or if an earlier
+    /// process has begun a draft, which is finished or lost.
     fn of(context: &'a Arc<RunContext>) -> Option<Self> {
         let from = context.plan.strategy_options.early?.into();
         let by = context.hub.with_run(|run| {
@@ -155,7 +154,7 @@ impl<'a> Early<'a> {
         Some(Self { context, by, from, rounds: 0, draft: None, is_over: false })
     }
 
-    /// Looks at the end of a draft, where it has come; says whether there is its text.
+    /// Takes the end of the draft if it has come. Returns whether there is a text.
     fn take_end(&mut self, panel: &mut Panel) -> bool {
         let Some(end) = panel.take_other_end() else { return false };
         self.draft = None;
@@ -172,12 +171,12 @@ impl<'a> Early<'a> {
         }
     }
 
-    /// Begins a draft, lets it go on, or gives it up for another, as the answers that have come want it.
-    fn weigh(&mut self, panel: &mut Panel, is_enough: bool) {
+    /// Begins, keeps or restarts the draft, depending on the answers so far.
+    fn update(&mut self, panel: &mut Panel, is_enough: bool) {
         let mut usable = panel.usable.clone();
         usable.sort_by_key(|one| one.seat);
         if let Some(draft) = &self.draft {
-            if !is_news(self.context, &usable, &draft.reads) || !draft.revocation.revoke() {
+            if !has_other_value(self.context, &usable, &draft.reads) || !draft.revocation.revoke() {
                 return;
             }
             panel.mark_revoked(draft.slot);
@@ -193,7 +192,7 @@ impl<'a> Early<'a> {
         }
     }
 
-    /// Whether the seat that is best by the user's word is still to end: nothing is made without it.
+    /// Whether the strongest seat has not ended: no draft is made without it.
     fn lacks_strongest(&self, panel: &Panel) -> bool {
         let has_ended = |number| {
             panel.usable.iter().any(|one| one.seat == number)
@@ -207,7 +206,7 @@ impl<'a> Early<'a> {
         let Some(step) = plan.step(StepKey::draft(self.by, self.rounds + 1)) else { return };
         let slot = CallerSlot::Step(step.number);
         let PlannedCall { slot, messages, reveal, .. } = fusion::draft(self.context, slot, answers);
-        let seat = plan.seat_at(slot).expect("a step of the plan has somebody to make it");
+        let seat = plan.seat_at(slot).expect("every step of the plan has a model");
         let upstream = UpstreamCall::new(self.context, slot, seat, messages, reveal);
         let (mut upstream, revocation) = upstream.revocable();
         match upstream.admit() {
@@ -217,14 +216,14 @@ impl<'a> Early<'a> {
                 let reads = answers.usable.iter().map(|one| one.seat).collect();
                 self.draft = Some(EarlyDraft { slot, reads, revocation });
             }
-            // By its turn others may have answered; and what may not be sent is told when it is needed.
+            // A call that must wait would be too late for a draft, and a refusal will be reported when the text is needed.
             _ => upstream.abandon(),
         }
     }
 }
 
-/// Whether somebody says something else than most of those who are read, as far as is known.
-fn is_news(context: &RunContext, usable: &[Usable], reads: &[SeatNumber]) -> bool {
+/// Whether a late answer has another value than the largest cluster of the answers the draft reads, or may have.
+fn has_other_value(context: &RunContext, usable: &[Usable], reads: &[SeatNumber]) -> bool {
     let question = context.plan.question();
     let compared =
         |usable: &[&Usable]| Agreement::of(&question, usable.iter().map(|one| (one.seat, &*one.answer.text)));

@@ -1,6 +1,6 @@
-//! A vote on what a model says that each answer comes to, for questions whose answers nobody can compare by their wording.
+//! A vote on values that a model extracts, for answers that cannot be compared by their text.
 //!
-//! What always holds: the model only names what is counted. What stands is an answer of the panel, word for word.
+//! Invariant: the model only names the values to count. The outcome is an answer of the panel, word for word.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::prompt::Task;
 use crate::prompt::reply::{self, Reveal};
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::run::outcome::{Outcome, Shortened};
-use crate::strategy::parts::answers::{Answers, kept};
-use crate::strategy::parts::call::{self, PlannedCall, Question, Rests};
+use crate::strategy::parts::answers::{Answers, storable};
+use crate::strategy::parts::call::{self, Dependents, PlannedCall, Question};
 use crate::strategy::parts::chain;
 use crate::strategy::parts::counting::counted;
 use crate::strategy::parts::shown::{Assignment, Shown};
@@ -24,10 +24,10 @@ use crate::value::code::Code;
 use crate::value::next::Operation;
 use crate::value::warning::Warning;
 
-/// What they are called who read the answers for a vote.
+/// What the reading model is called in messages.
 const WHO: &str = "extractor";
 
-/// Counts the answers by what the first of the chain says that can; where none can, as they are counted without.
+/// Counts the answers by the values that the first working extractor finds; if all fail, as with `extractor=auto`.
 pub(crate) async fn vote(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     let (read, warnings) = chain::first(context, WHO, |by| read(context, by, answers.usable)).await;
     let mut outcome = match read {
@@ -43,18 +43,18 @@ pub(crate) async fn vote(context: &Arc<RunContext>, answers: Answers<'_>) -> Out
     outcome
 }
 
-/// What a model says that the answers come to.
-struct Read {
+/// The values a model extracted.
+struct ExtractedValues {
     by: ModelRef,
     values: Vec<(SeatNumber, Option<Value>)>,
-    /// Whose answers it thinks tried to instruct it.
+    /// The seats it suspects of instructions.
     suspected: Vec<SeatNumber>,
     shortened: Vec<Shortened>,
 }
 
-impl Read {
+impl ExtractedValues {
     fn counted(self, context: &RunContext, usable: &[Usable]) -> Outcome {
-        let agreement = kept(context, Agreement::of_values(self.values));
+        let agreement = storable(context, Agreement::of_values(self.values));
         let mut outcome = counted(context, Answers { usable, agreement: Some(&agreement) });
         outcome.reason = format!("by what the {WHO} `{}` reads, {}", self.by, outcome.reason);
         outcome.agreement = Some(agreement);
@@ -64,31 +64,31 @@ impl Read {
     }
 }
 
-/// Asks one model. A failure means that the next may try.
-async fn read(context: &Arc<RunContext>, by: Seat, usable: &[Usable]) -> Result<Read, Failure> {
+/// Asks one model. After a failure the next of the chain is asked.
+async fn read(context: &Arc<RunContext>, by: Seat, usable: &[Usable]) -> Result<ExtractedValues, Failure> {
     let key = StepKey { role: StepRole::Extractor, by: CallerSlot::Synthesizer(by.number), round: 1 };
     let slot = context.plan.step(key).map(|step| CallerSlot::Step(step.number)).ok_or_else(unplanned)?;
     let shown = Shown::to(context, slot, Assignment::once(Task::Extract), usable);
-    let rests = Rests::Questions(Question::only(1));
-    let call = PlannedCall { slot, messages: shown.messages(context), reveal: Reveal::nothing(), rests };
+    let dependents = Dependents::Questions(Question::only(1));
+    let call = PlannedCall { slot, messages: shown.messages(context), reveal: Reveal::nothing(), dependents };
     let reply = call::make(context, call).await?;
     values(context, by.model, shown, &reply).ok_or_else(unreadable)
 }
 
-/// What a reply says of these answers; `None` where it says of none what it comes to.
-fn values(context: &RunContext, by: ModelRef, shown: Shown, reply: &Answer) -> Option<Read> {
+/// The values in a reply; `None` if it has none.
+fn values(context: &RunContext, by: ModelRef, shown: Shown, reply: &Answer) -> Option<ExtractedValues> {
     let reply::Extraction { answers, suspected_injection } = reply::extraction(&reply.text, &shown.labels())?;
     let form = Form::of(&context.plan.question());
     let said = |label: &String| answers.iter().find(|(named, _)| named == label).map(|(_, short)| short);
     let value = |(label, seat): (String, SeatNumber)| {
         (seat, said(&label).and_then(|short| Value::of(form.as_ref(), short)))
     };
-    let values: Vec<_> = shown.names().into_iter().map(value).collect();
+    let values: Vec<_> = shown.labelled_seats().into_iter().map(value).collect();
     let mut suspected: Vec<SeatNumber> =
         suspected_injection.iter().filter_map(|label| shown.seat_of(label)).collect();
     suspected.sort_unstable();
     let is_any = values.iter().any(|(_, value)| value.is_some());
-    is_any.then_some(Read { by, values, suspected, shortened: shown.shortened })
+    is_any.then_some(ExtractedValues { by, values, suspected, shortened: shown.shortened })
 }
 
 fn unplanned() -> Failure {

@@ -1,8 +1,7 @@
-//! Synthesis: a synthesizer chooses the best answer as its base and patches it with justified changes, or writes from all
-//! answers alike where that is wanted.
+//! Fusion: asks the chain of synthesizers for a text of the answers, and builds the outcome.
 //!
-//! The synthesizers are asked in the order of their chain until one gives a text. Each failure is a warning; if
-//! all fail, the best answer is returned word for word.
+//! Each failure is a warning; if all fail, the best answer is returned word for word. In paranoid mode the text is also made
+//! with each answer left out, and the texts are compared.
 
 mod draft;
 mod leave_one_out;
@@ -31,28 +30,28 @@ use crate::value::next::{Limit, Next};
 use crate::value::warning::Warning;
 use draft::FusedText;
 pub(crate) use draft::{FusionCall, no_answer};
-use leave_one_out::{Control, Finding, Text, Weighed};
+use leave_one_out::{Compared, Control, Finding, Text};
 
-/// The longest pair of texts, in bytes, whose edit ratio is worth its time.
+/// The most bytes of two texts whose edit ratio is computed; beyond that it takes too long.
 const EDIT_BYTES_MAX: usize = 200_000;
-/// An answer counts as drawn on where it has one of so many of the phrases that are new: of a long text about one thing,
-/// a phrase or two stand in every answer.
+/// An answer was drawn from if it has at least one in this many of the new phrases. A bound is needed, because a few phrases of
+/// a long text stand in every answer.
 const PHRASES_SHARE: usize = 50;
 
-/// The word for whoever writes.
+/// What the writing model is called in messages.
 pub(crate) const SYNTHESIZER: &str = "synthesizer";
 
-/// The call that makes a text of these answers in one of the plan's steps.
+/// The call for an early draft of these answers in a step of the plan.
 pub(crate) fn draft(context: &RunContext, slot: CallerSlot, answers: Answers<'_>) -> PlannedCall {
     FusionCall::whole(context, slot, &limited(context, answers).shown).call(context)
 }
 
-/// Whether the reply to such a call holds a text. One that declines is none: what is only quicker is not worth a doubt.
+/// Whether the reply to such a call holds a text. A refusal is none: an optimization must not lower the quality.
 pub(crate) fn holds_text(context: &RunContext, slot: CallerSlot, reply: &Answer) -> bool {
     lacks_text(context, slot, reply).is_none()
 }
 
-/// Why the reply to such a call holds no text, where it holds none.
+/// The failure of a reply to such a call without a text.
 pub(crate) fn lacks_text(context: &RunContext, slot: CallerSlot, reply: &Answer) -> Option<Failure> {
     let text = reply::fusion(&reply.text, &seed::codes_of(&context.plan, slot), &[]).text;
     if text.is_empty() {
@@ -61,7 +60,7 @@ pub(crate) fn lacks_text(context: &RunContext, slot: CallerSlot, reply: &Answer)
     reply::is_refusal(&text).then(draft::refusal)
 }
 
-/// Has one text made of the answers by the first of the chain that can; if none can, the best answer stands.
+/// Fuses the answers with the first synthesizer that succeeds; if all fail, the outcome is the best answer.
 pub(crate) async fn write(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     let began_ms = context.deadline.elapsed_ms();
     let Limited { shown, unshown } = limited(context, answers);
@@ -74,7 +73,7 @@ pub(crate) async fn write(context: &Arc<RunContext>, answers: Answers<'_>) -> Ou
     outcome
 }
 
-/// Asks one synthesizer, who is shown these answers. A failure means the next may try.
+/// Asks one synthesizer. After a failure the next of the chain is asked.
 async fn fuse(context: &Arc<RunContext>, by: Seat, usable: &[Usable]) -> Result<Outcome, Failure> {
     let first = FusionCall::first(context, &by, usable);
     let controls = leave_one_out::controls(context, &by, usable);
@@ -90,11 +89,11 @@ async fn fuse(context: &Arc<RunContext>, by: Seat, usable: &[Usable]) -> Result<
     }
     let texts =
         controls.iter().zip(gave).map(|(control, gave)| (control, control.read(context, gave))).collect();
-    compared(context, &by.model, whole, texts, usable)
+    compare_controls(context, &by.model, whole, texts, usable)
 }
 
-/// What a model writes, under the word for what it is here, that is shown this of the answers.
-pub(crate) async fn written(
+/// Fuses with one model that is shown `shown`. `who` is what it is called in messages.
+pub(crate) async fn fuse_shown(
     context: &Arc<RunContext>,
     who: &str,
     by: &Seat,
@@ -106,11 +105,11 @@ pub(crate) async fn written(
     Ok(fused(context, who, &by.model, writing.read(context, &answer)?, usable))
 }
 
-/// A text to be made without one of the answers, and what came of it.
+/// A text made without one of the answers, and its result.
 type Controlled<'a> = (&'a Control, Result<FusedText, Failure>);
 
-/// The one of these texts that stands: of all answers, or without one of them.
-fn compared(
+/// Compares the text of all answers with those without one of them, and returns the outcome of the chosen one.
+fn compare_controls(
     context: &RunContext,
     by: &ModelRef,
     whole: Result<FusedText, Failure>,
@@ -139,31 +138,32 @@ fn compared(
         .map(|(control, draft)| Text { without: without(*control), text: &draft.text })
         .collect();
     let answers: Vec<&str> = usable.iter().map(|one| &*one.answer.text).collect();
-    let Weighed { stands, apart, finding } = leave_one_out::weigh(&context.plan.question(), &texts, &answers);
-    let told = drafts.iter().zip(&apart).filter_map(|((control, _), apart)| {
+    let Compared { chosen, apart, finding } =
+        leave_one_out::compare(&context.plan.question(), &texts, &answers);
+    let texts = drafts.iter().zip(&apart).filter_map(|((control, _), apart)| {
         let Control { without, step, .. } = (*control)?;
         Some(Without { seat: *without, step: *step, apart: *apart })
     });
-    let told = LeaveOneOut { texts: told.collect(), stands_without: without(drafts[stands].0) };
+    let leave_one_out = LeaveOneOut { texts: texts.collect(), stands_without: without(drafts[chosen].0) };
     let cost = draft::sum(drafts.iter().map(|(_, draft)| draft.cost));
-    // Whoever made the text that stands has not read all answers; the others have.
+    // The model of the chosen text may not have read all answers, so the suspicions of all texts count.
     let suspected: BTreeSet<SeatNumber> =
         drafts.iter().flat_map(|(_, draft)| draft.suspected.iter().copied()).collect();
     let suspected = suspected.into_iter().collect();
-    let stands = FusedText { suspected, cost, ..drafts.swap_remove(stands).1 };
-    let mut outcome = fused(context, SYNTHESIZER, by, stands, usable);
-    if let Some(seat) = told.stands_without {
+    let chosen = FusedText { suspected, cost, ..drafts.swap_remove(chosen).1 };
+    let mut outcome = fused(context, SYNTHESIZER, by, chosen, usable);
+    if let Some(seat) = leave_one_out.stands_without {
         outcome.reason = format!("{}, but for that of seat {seat}", outcome.reason);
     }
     if let Finding::HangsOn(seat) = finding {
         outcome.suspect(seat, Sign::Decides);
     }
-    outcome.leave_one_out = Some(told);
+    outcome.leave_one_out = Some(leave_one_out);
     outcome.warnings.extend(finding.warning().into_iter().chain(warnings));
     Ok(outcome)
 }
 
-/// The outcome that is this text, by a model under the word for what it is here.
+/// The outcome of a fused text. `who` is what its model is called in messages.
 pub(crate) fn fused(
     context: &RunContext,
     who: &str,
@@ -204,7 +204,7 @@ pub(crate) fn fused(
     outcome
 }
 
-/// The seats, but for the base's, in whose answers wording of the final text is found that the base has not.
+/// The seats, except that of the base, whose answers share wording with the final text that the base lacks.
 fn drawn_from(base: &Usable, text: &str, usable: &[Usable]) -> Vec<SeatNumber> {
     if text.len() > EDIT_BYTES_MAX {
         return Vec::new();
@@ -221,12 +221,12 @@ fn drawn_from(base: &Usable, text: &str, usable: &[Usable]) -> Vec<SeatNumber> {
     drawn.map(|one| one.seat).collect()
 }
 
-/// How much of the final text differs from its base, by words: 0 the same, 1 nothing in common.
+/// How much the final text differs from its base, by words: 0 is equal, 1 has nothing in common.
 fn edit_ratio(base: &str, text: &str) -> Option<f64> {
     if base.len() + text.len() > EDIT_BYTES_MAX {
         return None;
     }
     let same = f64::from(TextDiff::from_words(base.trim(), text.trim()).ratio());
-    // Three places: more would be noise, and whole outputs can be compared in tests.
+    // Three decimals: more would be noise, and tests can compare whole outputs.
     Some(((1.0 - same) * 1e3).round() / 1e3)
 }

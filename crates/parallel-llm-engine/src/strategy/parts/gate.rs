@@ -1,4 +1,4 @@
-//! Whether there is anything to read at all: where all answers say the same, one of them stands and nobody is asked.
+//! The gate: if all answers agree, one of them is selected and no model reads them.
 
 use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
@@ -8,15 +8,14 @@ use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::best::best;
 use crate::strategy::parts::verbatim::{selected, strongest};
 
-/// Whether nobody is asked to read the answers because all say the same. Who asks for another text of them wants one.
+/// Whether the gate is on and all answers agree. It is off if the user asks for another text of the answers.
 pub(crate) fn is_gated(context: &RunContext, agreement: Option<&Agreement>) -> bool {
     let is_on = context.plan.strategy_options.gate.unwrap_or_default() == Gate::Unanimous
         && !context.hub.with_run(|run| run.rewrites);
     is_on && agreement.is_some_and(Agreement::is_unanimous)
 }
 
-/// One of the answers where all say the same, so that nobody is asked to read them; `None` where they differ, or where
-/// somebody is to be asked all the same.
+/// The outcome if the gate applies; `None` if the answers must be read.
 pub(crate) fn gated(context: &RunContext, Answers { usable, agreement }: Answers<'_>) -> Option<Outcome> {
     let agreement = agreement.filter(|_| is_gated(context, agreement))?;
     let said = agreement.value().map_or("the same".to_owned(), |value| format!("`{value}`"));

@@ -1,4 +1,4 @@
-//! Calls that judge: a model is shown answers and says which is better, and what it says is read.
+//! Judge calls: a model is shown answers, and its ranking is read.
 
 use std::sync::Arc;
 
@@ -10,51 +10,51 @@ use crate::prompt::Task;
 use crate::prompt::reply::{self, Reveal};
 use crate::request::panel::{ModelRef, Seat, SeatNumber};
 use crate::run::outcome::{Shortened, Verdict};
-use crate::strategy::parts::call::{self, PlannedCall, Question, Rests};
+use crate::strategy::parts::call::{self, Dependents, PlannedCall, Question};
 use crate::strategy::parts::shown::{Assignment, Order, Shown};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::next::Operation;
 
-/// A call in which a model judges answers, what it is shown of them, and what rests on it.
+/// One call to a judge, with the answers it is shown.
 pub(crate) struct JudgeCall {
     step: StepNumber,
     by: ModelRef,
     shown: Shown,
-    rests: Rests,
+    dependents: Dependents,
 }
 
-/// What a judge made of the answers it was shown.
+/// The judgement of one call.
 pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
-    /// Whose answers the judge thinks tried to instruct it.
+    /// The seats the judge suspects of instructions.
     pub(crate) suspected: Vec<SeatNumber>,
 }
 
 impl JudgeCall {
-    /// The call about these answers in this step, and what rests on it; `None` where the plan does not have it.
+    /// The call for these answers in the step of `key`; `None` if the plan does not have the step.
     pub(crate) fn about(
         context: &RunContext,
         key: StepKey,
-        rests: Rests,
+        dependents: Dependents,
         assignment: Assignment,
         usable: &[Usable],
     ) -> Option<Self> {
         let step = context.plan.step(key)?.number;
         let slot = CallerSlot::Step(step);
         let by = context.plan.seat_at(slot)?.model.clone();
-        Some(Self { step, by, shown: Shown::to(context, slot, assignment, usable), rests })
+        Some(Self { step, by, shown: Shown::to(context, slot, assignment, usable), dependents })
     }
 
     fn read(&self, reply: &str) -> Result<Judgement, Failure> {
-        let read = reply::judgement(reply, &self.shown.labels()).ok_or_else(no_verdict)?;
+        let read = reply::judgement(reply, &self.shown.labels()).ok_or_else(no_judgement)?;
         let seats = |labels: &[String]| labels.iter().filter_map(|label| self.shown.seat_of(label)).collect();
         let verdict = Verdict { step: self.step, by: self.by.clone(), ranking: seats(&read.ranking) };
         Ok(Judgement { verdict, suspected: seats(&read.suspected_injection) })
     }
 }
 
-/// The calls that put a question about these answers to a judge: one in each order of the answers.
+/// The calls for a question to a judge: one for each order of the answers.
 pub(crate) fn calls(
     context: &RunContext,
     judge: &Seat,
@@ -66,23 +66,23 @@ pub(crate) fn calls(
     orders.filter_map(move |(order, number)| {
         let round = question.round(number);
         let key = StepKey { role: StepRole::Judge, by: CallerSlot::Synthesizer(judge.number), round };
-        JudgeCall::about(context, key, Rests::Questions(question), Assignment { task, order }, usable)
+        JudgeCall::about(context, key, Dependents::Questions(question), Assignment { task, order }, usable)
     })
 }
 
-/// What each of these calls came to, in their order; a failure means that it came to no verdict.
+/// Makes these calls and returns their judgements in order.
 pub(crate) async fn ask(context: &Arc<RunContext>, calls: &[JudgeCall]) -> Vec<Result<Judgement, Failure>> {
     let wanted = calls.iter().map(|call| PlannedCall {
         slot: CallerSlot::Step(call.step),
         messages: call.shown.messages(context),
         reveal: Reveal::all(),
-        rests: call.rests,
+        dependents: call.dependents,
     });
     let gave = call::all(context, wanted.collect()).await;
     calls.iter().zip(gave).map(|(call, gave)| call.read(&gave?.text)).collect()
 }
 
-/// Notes which answers judges were shown only a part of, and of each the smallest part.
+/// Adds the answers that judges were shown only in part, each with its smallest part.
 pub(crate) fn shorten(shortened: &mut Vec<Shortened>, calls: &[JudgeCall]) {
     for cut in calls.iter().flat_map(|call| &call.shown.shortened) {
         match shortened.iter_mut().find(|known| known.seat == cut.seat) {
@@ -93,6 +93,7 @@ pub(crate) fn shorten(shortened: &mut Vec<Shortened>, calls: &[JudgeCall]) {
     shortened.sort_by_key(|cut| cut.seat);
 }
 
-pub(crate) fn no_verdict() -> Failure {
+/// The failure of a reply that names no answer.
+pub(crate) fn no_judgement() -> Failure {
     Failure::new(Code::Protocol, "its reply names no answer").with_next(Operation::ShowRun)
 }

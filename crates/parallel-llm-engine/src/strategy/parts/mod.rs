@@ -1,4 +1,4 @@
-//! What strategies are made of. A part does one thing and chooses no strategy; no strategy imports another one.
+//! The parts that strategies are made of. A part does one thing, and no strategy imports another one.
 
 pub(crate) mod answers;
 pub(crate) mod best;

@@ -1,7 +1,7 @@
-//! Further rounds: every seat that answered is asked again, by its own model, and shown what the others have said.
+//! Further rounds: every seat that answered is asked again and shown the answers of the others.
 //!
-//! What always holds: a seat whose further call fails keeps the newest answer it has, and nobody is asked again once all
-//! say the same. No round may use up the time of what comes after it.
+//! Invariants: a seat whose call fails keeps its newest answer; no seat is asked again once all agree; no round uses up the
+//! time of the rounds after it.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::prompt::reply::Reveal;
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::{Outcome, Round};
 use crate::strategy::parts::answers::{Answers, agreement};
-use crate::strategy::parts::call::{self, PlannedCall, Rests};
+use crate::strategy::parts::call::{self, Dependents, PlannedCall};
 use crate::strategy::parts::gate::is_gated;
 use crate::strategy::parts::shown::{Assignment, Limited, Shown, limited};
 use crate::value::answer::{Answer, Failure};
@@ -24,35 +24,34 @@ use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
 
-/// What the seats are asked for in a round.
+/// The kind of the rounds of a strategy.
 #[derive(Clone, Copy)]
-pub(crate) struct Again {
+pub(crate) struct RoundKind {
     pub(crate) role: StepRole,
     pub(crate) task: Task,
-    /// The word for one round.
+    /// What a round is called in messages.
     pub(crate) word: &'static str,
-    /// How much is to come after the last round, of the time that a round has.
+    /// How many further shares of time, each as long as a round, are kept for what follows the last round.
     pub(crate) after: u32,
 }
 
-/// How things stand after some rounds.
+/// The state after some rounds.
 pub(crate) struct AfterRounds {
     /// The newest answer of every seat, in the order of the panel.
     newest: Vec<Usable>,
-    /// Which of these say the same.
+    /// Their agreement.
     agreement: Option<Agreement>,
-    /// What came of each round.
+    /// The result of each round.
     pub(crate) rounds: Vec<Round>,
     warnings: Vec<Warning>,
     steps: Vec<StepNumber>,
 }
 
-/// Asks round after round until all say the same, nobody answers any more, or there is no further one. A failure is that of
-/// the whole run.
+/// Asks in rounds until all agree, no seat answers any more, or the last round is over. An error ends the whole run.
 pub(crate) async fn ask(
     context: &Arc<RunContext>,
     answers: Answers<'_>,
-    again: Again,
+    kind: RoundKind,
     rounds: RangeInclusive<u16>,
 ) -> Result<AfterRounds, Failure> {
     let mut after = AfterRounds {
@@ -63,61 +62,66 @@ pub(crate) async fn ask(
         steps: Vec::new(),
     };
     for (round, left) in rounds.clone().zip((1..=u32::from(rounds.end() - rounds.start()) + 1).rev()) {
-        // Where nobody has answered, the next round would ask the same once more.
+        // If no seat answered, the next round would ask exactly the same again.
         if is_gated(context, after.agreement.as_ref()) || after.is_silent() {
             break;
         }
-        after.ask_again(context, again, round, left).await?;
+        after.ask_again(context, kind, round, left).await?;
     }
     Ok(after)
 }
 
 impl AfterRounds {
-    /// Whether nobody gave another answer in the newest round.
+    /// Whether no seat answered in the newest round.
     pub(crate) fn is_silent(&self) -> bool {
         self.rounds.last().is_some_and(|round| round.answered.is_empty())
     }
 
-    /// What the calls of all rounds cost; `None` where one is not known.
+    /// The cost of the calls of all rounds; `None` if that of one is unknown.
     pub(crate) fn cost(&self, context: &RunContext) -> Option<PicoUsd> {
         call::cost(context, self.steps.iter().map(|step| CallerSlot::Step(*step)))
     }
 
-    /// The newest answers, and which of them say the same.
+    /// The newest answers with their agreement.
     pub(crate) fn answers(&self) -> Answers<'_> {
         Answers { usable: &self.newest, agreement: self.agreement.as_ref() }
     }
 
-    /// What came of the newest answers, with the story of the rounds.
-    pub(crate) fn with_story(mut self, outcome: Outcome) -> Outcome {
+    /// Adds the rounds and their warnings to an outcome.
+    pub(crate) fn with_rounds(mut self, outcome: Outcome) -> Outcome {
         self.warnings.extend(outcome.warnings);
         Outcome { rounds: self.rounds, warnings: self.warnings, ..outcome }
     }
 
-    /// Asks once more, with so many rounds left, this one included.
+    /// Asks one more round. `left` is the number of rounds left, including this one.
     async fn ask_again(
         &mut self,
         context: &Arc<RunContext>,
-        again: Again,
+        kind: RoundKind,
         round: u16,
         left: u32,
     ) -> Result<(), Failure> {
-        let round_name = format!("{} {round}", again.word);
+        let round_name = format!("{} {round}", kind.word);
         let (mut asked, mut calls): (Vec<(SeatNumber, StepNumber)>, Vec<PlannedCall>) =
             (Vec::new(), Vec::new());
         let Limited { shown: read, unshown } = limited(context, self.answers());
         for one in &self.newest {
-            let key = StepKey { role: again.role, by: CallerSlot::Seat(one.seat), round };
+            let key = StepKey { role: kind.role, by: CallerSlot::Seat(one.seat), round };
             let Some(step) = context.plan.step(key).map(|step| step.number) else { continue };
             let slot = CallerSlot::Step(step);
-            let shown = Shown::to(context, slot, Assignment::once(again.task), &read);
+            let shown = Shown::to(context, slot, Assignment::once(kind.task), &read);
             self.warnings.extend(shortened(one.seat, &round_name, &shown));
             let messages = shown.messages(context);
-            calls.push(PlannedCall { slot, messages, reveal: Reveal::all(), rests: Rests::Nothing });
+            calls.push(PlannedCall {
+                slot,
+                messages,
+                reveal: Reveal::all(),
+                dependents: Dependents::Nothing,
+            });
             asked.push((one.seat, step));
         }
         self.steps.extend(asked.iter().map(|(_, step)| *step));
-        let gave = call::within(context, context.deadline.shared_by(left + again.after), calls).await;
+        let gave = call::within(context, context.deadline.shared_by(left + kind.after), calls).await;
         let is_over = |gave: &&Result<Answer, Failure>| {
             gave.as_ref().is_err_and(|failure| failure.code == Code::Cancelled)
         };
@@ -131,7 +135,7 @@ impl AfterRounds {
                 Ok(answer) => {
                     answered.push(seat);
                     let own = self.newest.iter_mut().find(|one| one.seat == seat);
-                    *own.expect("whoever is asked again has answered") =
+                    *own.expect("every seat that is asked again has answered") =
                         Usable { seat, answer, cut: false, step: Some(step) };
                 }
                 Err(failure) => {
@@ -146,7 +150,7 @@ impl AfterRounds {
         Ok(())
     }
 
-    /// Holds the newest answers of the seats that gave one against those before.
+    /// Compares the answers of this round with those before.
     fn compared(
         &self,
         context: &RunContext,
@@ -156,7 +160,7 @@ impl AfterRounds {
         let question = context.plan.question();
         let text = |answers: &[Usable], seat: SeatNumber| {
             let one = answers.iter().find(|one| one.seat == seat);
-            one.map(|one| Arc::clone(&one.answer.text)).expect("whoever is asked again has answered")
+            one.map(|one| Arc::clone(&one.answer.text)).expect("every seat that is asked again has answered")
         };
         let most = agreement.as_ref().and_then(Agreement::plurality).map(|seats| text(before, seats[0]));
         let mut round = Round { equal: self.equal(), of: self.newest.len(), ..Round::default() };
@@ -181,7 +185,7 @@ impl AfterRounds {
     }
 }
 
-/// Tells that a seat was shown answers only in part.
+/// The warning that a seat was shown answers only in part.
 fn shortened(seat: SeatNumber, round_name: &str, shown: &Shown) -> Option<Warning> {
     let count = shown.shortened.len();
     (count > 0).then(|| Warning {

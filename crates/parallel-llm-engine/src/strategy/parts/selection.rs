@@ -1,8 +1,7 @@
-//! Best of N: a judge reads all answers in two orders and says which is best; that one stands, word for word. With `by=check`
-//! the user's own check command says it, and no judge is asked.
+//! Selection by a judge: it reads all answers, in one or two orders, and its first choice is selected.
 //!
-//! A judge that changes its mind with the order has not decided: then it is a tie, and of the two the one closer to all
-//! the others stands.
+//! A judge that prefers another answer in the other order has not decided: the result is a tie, and of the two answers the
+//! one closer to all others is selected.
 
 use std::sync::Arc;
 
@@ -18,12 +17,12 @@ use crate::strategy::parts::chain;
 use crate::strategy::parts::gate::gated;
 use crate::strategy::parts::judge::{self, JudgeCall};
 use crate::strategy::parts::shown::{Limited, limited};
-use crate::strategy::parts::verbatim::{by_default, selected, strongest, verbatim};
+use crate::strategy::parts::verbatim::{selected, strongest, tie_break, verbatim};
 use crate::value::answer::Failure;
 use crate::value::warning::Warning;
 
-/// The answer that a judge puts first who is shown all of them for this task.
-pub(crate) async fn first_of(context: &Arc<RunContext>, task: Task, answers: Answers<'_>) -> Outcome {
+/// Selects the answer a judge puts first for this task.
+pub(crate) async fn select(context: &Arc<RunContext>, task: Task, answers: Answers<'_>) -> Outcome {
     let usable = answers.usable;
     if let [only] = usable {
         return verbatim(context, only, "only one answer came, so there was nothing to judge");
@@ -38,7 +37,7 @@ pub(crate) async fn first_of(context: &Arc<RunContext>, task: Task, answers: Ans
     Outcome { unshown, ..outcome }
 }
 
-/// The outcome by what one judge has said. A failure means that it gave no verdict at all.
+/// The outcome of the calls of one judge. An error means that no call gave a judgement.
 fn outcome(
     context: &RunContext,
     usable: &[Usable],
@@ -49,13 +48,13 @@ fn outcome(
     let tops: Vec<SeatNumber> =
         verdicts.iter().filter_map(|verdict| verdict.ranking.first().copied()).collect();
     let (chosen, how) = match (tops.as_slice(), failures.as_slice()) {
-        ([], _) => return Err(failures.pop().unwrap_or_else(judge::no_verdict)),
+        ([], _) => return Err(failures.pop().unwrap_or_else(judge::no_judgement)),
         ([top], []) => (*top, "put it first".to_owned()),
         ([top], _) => (*top, "put it first in the only order that came to a verdict".to_owned()),
         ([one, other, ..], _) if one == other => (*one, "put it first in both orders".to_owned()),
         ([one, other, ..], _) => {
             let chosen = best_among(usable, &strongest(context), &[*one, *other]);
-            let closer = by_default(context, chosen, "closer to all the others");
+            let closer = tie_break(context, chosen, "closer to all the others");
             let how = format!(
                 "put seat {one} first in one order and seat {other} in the other, which is a tie; this one is {closer}"
             );
@@ -73,10 +72,10 @@ fn outcome(
     Ok(outcome)
 }
 
-/// What a judge's calls gave together.
+/// The results of the calls of one judge.
 struct Judged {
     verdicts: Vec<Verdict>,
-    /// Whose answers it thinks tried to instruct it, in the order of the panel.
+    /// The seats it suspects of instructions, in the order of the panel.
     suspected: Vec<SeatNumber>,
     shortened: Vec<Shortened>,
     failures: Vec<Failure>,

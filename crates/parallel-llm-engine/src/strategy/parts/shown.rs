@@ -1,5 +1,4 @@
-//! Answers as a model is shown them: without their authors, in an order that says nothing, shortened only to fit and to what is
-//! wanted of each.
+//! The answers as a model is shown them: anonymous, in random order, shortened only to fit or by an option.
 
 use std::sync::Arc;
 
@@ -18,17 +17,17 @@ use crate::strategy::parts::verbatim::strongest;
 use crate::value::answer::Answer;
 use crate::value::usage::tokens_in;
 
-/// In which order answers are shown. Whoever judges sees them both ways, so that a place in the list decides nothing.
+/// The order in which answers are shown. A judge sees both directions, so that the position in the list decides nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Forward,
     Backward,
-    /// Without the answer of this seat, whose model reads: those that come after it, then those before. In a circle of
-    /// readers each answer so stands in each place once, and a habit of theirs decides nothing.
+    /// For the model of this seat, without its own answer: the answers after it, then those before it. Over all seats each
+    /// answer stands once at each position, so that a position bias of the readers cancels out.
     After(SeatNumber),
 }
 
-/// What a reader is to do with the answers it is shown, and in which order it is shown them.
+/// The task of a reader, and the order in which it is shown the answers.
 #[derive(Clone, Copy)]
 pub(crate) struct Assignment {
     pub(crate) task: Task,
@@ -36,7 +35,7 @@ pub(crate) struct Assignment {
 }
 
 impl Assignment {
-    /// A task for whoever reads the answers once.
+    /// A task for which the answers are read once.
     pub(crate) const fn once(task: Task) -> Self {
         Self { task, order: Order::Forward }
     }
@@ -48,15 +47,15 @@ pub(crate) struct Shown {
     task: Task,
     pub(crate) nonce: String,
     pub(crate) candidates: Vec<Candidate>,
-    /// What the reader gave before, where it holds that against the others.
+    /// The reader's own earlier answer, if it revises that.
     own: Option<Candidate>,
     pub(crate) shortened: Vec<Shortened>,
-    /// What another reader made of these answers, for whoever has it at hand.
+    /// The analysis of these answers by another model; may be empty.
     analysis: String,
 }
 
 impl Shown {
-    /// What the model of this place is shown for its task.
+    /// The answers for the model of a slot.
     pub(crate) fn to(
         context: &RunContext,
         slot: CallerSlot,
@@ -66,7 +65,7 @@ impl Shown {
         Self::beside(context, slot, assignment, usable, String::new())
     }
 
-    /// The same beside an analysis of these answers, in which they have the names they have here.
+    /// The answers and their analysis, which uses the same labels.
     pub(crate) fn beside(
         context: &RunContext,
         slot: CallerSlot,
@@ -78,8 +77,8 @@ impl Shown {
             CallerSlot::Step(number) => context.plan.steps.get(number.index()).map(|step| step.key),
             CallerSlot::Seat(_) | CallerSlot::Synthesizer(_) => None,
         };
-        let mut random = SeededRandom::new(&context.plan, &occasion(key));
-        // The first bytes are a code.
+        let mut random = SeededRandom::new(&context.plan, &order_purpose(key));
+        // The first bytes used to be the code of the prompt: skip them to keep the order of stored runs.
         random.nonce();
         let is_own =
             |one: &&Usable| task.revises() && key.is_some_and(|key| key.by == CallerSlot::Seat(one.seat));
@@ -111,7 +110,7 @@ impl Shown {
         Self { reader: slot, task, nonce, candidates, own, shortened, analysis }
     }
 
-    /// The same, the reader being told where each answer stands.
+    /// Adds the rank of each answer.
     #[must_use]
     pub(crate) fn ranked(mut self, peer_rank: impl Fn(SeatNumber) -> Option<PeerRank>) -> Self {
         for candidate in &mut self.candidates {
@@ -120,8 +119,8 @@ impl Shown {
         self
     }
 
-    /// The same, the reader being told how many of them come to the same, where that is wanted and can be told. It is counted
-    /// among those shown: what is left out on purpose has no say.
+    /// Adds how many of the shown answers agree with each, if the option is on and they can be compared. Answers that are left
+    /// out do not count.
     #[must_use]
     pub(crate) fn counted(mut self, context: &RunContext, usable: &[Usable]) -> Self {
         let agreement =
@@ -133,7 +132,7 @@ impl Shown {
         self
     }
 
-    /// The prompt. Who answers the question again does so as whoever it is asked to be.
+    /// The prompt. A reader that answers the question again keeps its persona.
     pub(crate) fn messages(&self, context: &RunContext) -> Arc<[Message]> {
         let exhibits = prompt::Exhibits {
             candidates: &self.candidates,
@@ -148,36 +147,36 @@ impl Shown {
         reader.sent(&messages.into())
     }
 
-    /// The codes that a reply may carry: it may be one to the prompt of an earlier part of the run.
+    /// The codes a reply can have, including those of prompts of earlier parts.
     pub(crate) fn codes(&self, context: &RunContext) -> Vec<String> {
         seed::codes_of(&context.plan, self.reader)
     }
 
-    /// The names the candidates have here.
+    /// The labels of the candidates.
     pub(crate) fn labels(&self) -> Vec<String> {
         self.candidates.iter().map(|candidate| candidate.label.clone()).collect()
     }
 
-    /// These names, and whose they are.
-    pub(crate) fn names(&self) -> Vec<(String, SeatNumber)> {
+    /// The labels of the candidates with their seats.
+    pub(crate) fn labelled_seats(&self) -> Vec<(String, SeatNumber)> {
         self.candidates.iter().map(|candidate| (candidate.label.clone(), candidate.seat)).collect()
     }
 
-    /// What it takes to read once more what this reader said of them, in the reply it gave.
+    /// A reference to the reply, by which the analysis in it can be read again.
     pub(crate) fn reading(&self, reply: &Answer) -> Reading {
         let shown = self.candidates.iter().map(|one| one.seat).collect();
         Reading { by: self.reader, reply_hash: reply.text_hash.clone(), shown }
     }
 
-    /// Whose candidate has this name.
+    /// The seat of the candidate with this label.
     pub(crate) fn seat_of(&self, label: &str) -> Option<SeatNumber> {
         self.candidates.iter().find(|one| one.label == label).map(|one| one.seat)
     }
 }
 
-/// What an order is made for. Every layer of answers has its own, so that no place in the list goes with a seat; whoever
-/// reads the same answers reads them in the same one, or backward.
-fn occasion(key: Option<StepKey>) -> String {
+/// The purpose by which the random order is derived. Each round of answers has its own, so that no seat keeps a position. All
+/// readers of the same answers share one order, forward or backward.
+fn order_purpose(key: Option<StepKey>) -> String {
     match key {
         Some(StepKey { role: role @ (StepRole::Proposer | StepRole::Reviser), round, .. }) => {
             format!("the order for a {} in round {round}", role.as_str())
@@ -197,7 +196,7 @@ fn candidate(index: usize, one: &Usable) -> Candidate {
     }
 }
 
-/// Shortens candidates to what the reader is to be shown of each, and to what it can read beside so many bytes of other things.
+/// Shortens candidates to the option and to the context of the reader, which also holds `beside_bytes` of other text.
 fn shorten(
     context: &RunContext,
     reader: &Seat,
@@ -219,14 +218,14 @@ fn shorten(
         .collect()
 }
 
-/// The answers that a reader is shown, and the seats whose answers it is not shown.
+/// The answers a reader is shown, and the seats whose answers it is not.
 pub(crate) struct Limited {
     pub(crate) shown: Vec<Usable>,
     pub(crate) unshown: Vec<SeatNumber>,
 }
 
-/// As many answers as a reader is to be shown: those closest to all. The strongest seat's is always among them, because
-/// leaving it out costs most.
+/// Limits the answers to the `top_k` closest to all others. That of the strongest seat is always among them, because leaving it
+/// out costs most.
 pub(crate) fn limited(context: &RunContext, Answers { usable, agreement }: Answers<'_>) -> Limited {
     let most = context.plan.strategy_options.shown_max(usable.len());
     let shown = closest(usable, most, &strongest(context), agreement);

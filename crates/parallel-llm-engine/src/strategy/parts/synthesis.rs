@@ -1,5 +1,4 @@
-//! One text of the answers: the only answer, or one of answers that all say the same, or what a synthesizer writes of them,
-//! be it begun early or now.
+//! One text of the answers: the only answer, one of unanimous answers, an early draft, or a new fusion.
 
 use std::sync::Arc;
 
@@ -11,8 +10,8 @@ use crate::strategy::parts::verbatim::verbatim;
 use crate::strategy::parts::{early, fusion};
 use crate::value::money::PicoUsd;
 
-/// Has the answers fused, unless there is nothing to fuse.
-pub(crate) async fn of(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
+/// Fuses the answers, unless there is nothing to fuse.
+pub(crate) async fn synthesize(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
     if let [only] = answers.usable {
         return verbatim(context, only, "only one answer came, so there was nothing to fuse");
     }
@@ -26,7 +25,7 @@ pub(crate) async fn of(context: &Arc<RunContext>, answers: Answers<'_>) -> Outco
         None => fusion::write(context, answers).await,
     };
     if let Some(worth) = &mut outcome.worth {
-        // The text that was begun early is among the drafts already.
+        // The cost of an early draft is counted with the drafts below.
         let written = if is_early { Some(PicoUsd::ZERO) } else { worth.extra_cost };
         worth.extra_cost = written.zip(early::cost(context)).map(|(written, early)| written.plus(early));
     }

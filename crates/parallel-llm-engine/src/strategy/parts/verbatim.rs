@@ -1,5 +1,4 @@
-//! Outcomes that are one of the answers, word for word: because a strategy chose it, because there was no other, or because
-//! nobody could fuse.
+//! Outcomes that are one answer, word for word: selected, the only one, or the fallback if fusing failed.
 
 use std::sync::Arc;
 
@@ -11,20 +10,20 @@ use crate::strategy::parts::best::best;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 
-/// The best answer as it is, where the answers were to be fused and nobody could.
+/// The best answer as the fallback for a fusion that failed.
 pub(crate) fn unfused(context: &RunContext, usable: &[Usable], why: Failure) -> Outcome {
     let chosen = best(usable, &strongest(context));
-    let how = by_default(context, chosen, "closest to the others");
+    let how = tie_break(context, chosen, "closest to the others");
     let reason = format!("{}; this is the answer {how}, word for word", why.message);
     Outcome { unfused: Some(why), ..verbatim(context, chosen, reason) }
 }
 
-/// One answer as it is, chosen among several.
+/// One answer, selected among several.
 pub(crate) fn selected(context: &RunContext, chosen: &Usable, reason: impl Into<String>) -> Outcome {
     Outcome { kind: OutcomeKind::Selected, ..verbatim(context, chosen, reason) }
 }
 
-/// One answer as it is.
+/// One answer, word for word.
 pub(crate) fn verbatim(context: &RunContext, chosen: &Usable, reason: impl Into<String>) -> Outcome {
     let model = context.plan.seats[chosen.seat.index()].model.clone();
     let mut outcome =
@@ -34,18 +33,18 @@ pub(crate) fn verbatim(context: &RunContext, chosen: &Usable, reason: impl Into<
     outcome
 }
 
-/// What there is where a defect ended a strategy: the best answer, word for word. What was paid for is given.
+/// The outcome after a panic in a strategy: the best answer, so that what was paid for is not lost.
 pub(crate) fn fallback(context: &RunContext, usable: &[Usable]) -> Outcome {
     unfused(context, usable, Failure::new(Code::Internal, "a defect ended the fusing"))
 }
 
-/// The seats that are best by the user's word: where nothing else decides, they do.
+/// The seats the user marked as strongest, which break ties.
 pub(crate) fn strongest(context: &RunContext) -> Vec<SeatNumber> {
     let strongest = context.plan.seats.iter().filter(|seat| seat.strongest);
     strongest.map(|seat| seat.number).collect()
 }
 
-/// Why an answer stands where nothing else decides, with these words where it is not that of the strongest seat.
-pub(crate) fn by_default(context: &RunContext, chosen: &Usable, otherwise: &'static str) -> &'static str {
+/// The tie-break that decided for an answer: the strongest seat, or else `otherwise`.
+pub(crate) fn tie_break(context: &RunContext, chosen: &Usable, otherwise: &'static str) -> &'static str {
     if strongest(context).contains(&chosen.seat) { "of the strongest seat" } else { otherwise }
 }

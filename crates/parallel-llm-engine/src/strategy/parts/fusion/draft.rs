@@ -1,4 +1,4 @@
-//! One text by one synthesizer: asked for in one call that compares and writes, or in two, the first of which only compares.
+//! One text by one synthesizer: in one call that compares and writes, or in two calls.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::prompt::{Candidate, Task};
 use crate::request::panel::{Seat, SeatNumber};
 use crate::request::strategy::Mode;
 use crate::run::outcome::{Reading, Shortened};
-use crate::strategy::parts::call::{self, PlannedCall, Rests};
+use crate::strategy::parts::call::{self, Dependents, PlannedCall};
 use crate::strategy::parts::shown::{Assignment, Shown};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
@@ -19,28 +19,28 @@ use crate::value::money::PicoUsd;
 use crate::value::next::Operation;
 use crate::value::warning::Warning;
 
-/// A text, and what is known of how it was made.
+/// A fused text, and how it was made.
 pub(crate) struct FusedText {
     pub(crate) text: String,
-    /// Whose answer it started from, where it did and that was named.
+    /// The seat whose answer it started from, if the synthesizer named it.
     pub(crate) base: Option<SeatNumber>,
-    /// Whose answers tried to instruct the synthesizer, as far as it says.
+    /// The seats the synthesizer suspects of instructions.
     pub(crate) suspected: Vec<SeatNumber>,
     pub(crate) shortened: Vec<Shortened>,
     pub(crate) cost: Option<PicoUsd>,
     pub(crate) is_truncated: bool,
-    /// The reply that holds the analysis behind it.
+    /// The reply with the analysis.
     pub(crate) reading: Option<Reading>,
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// An analyst's reply, and what was read in it.
+/// An analyst's reply, and the analysis in it.
 struct Analysed {
     analysis: reply::Analysis,
     answer: Answer,
 }
 
-/// A call that compares, or compares and writes.
+/// A call that compares the answers, or compares and writes.
 pub(crate) struct FusionCall {
     slot: CallerSlot,
     shown: Shown,
@@ -48,7 +48,7 @@ pub(crate) struct FusionCall {
 }
 
 impl FusionCall {
-    /// What a synthesizer is asked first.
+    /// The first call of a synthesizer: of the analyst if the analysis is separate.
     pub(crate) fn first(context: &RunContext, by: &Seat, usable: &[Usable]) -> Self {
         let own = CallerSlot::Synthesizer(by.number);
         let key = StepKey { role: StepRole::Analyst, by: own, round: 1 };
@@ -63,29 +63,34 @@ impl FusionCall {
         }
     }
 
-    /// One call for all of it.
+    /// A single call that compares and writes.
     pub(crate) fn whole(context: &RunContext, slot: CallerSlot, usable: &[Usable]) -> Self {
         let task = if is_anchored(context) { Task::Synthesize } else { Task::Free };
         Self::over(slot, shown(context, slot, task, usable, String::new()))
     }
 
-    /// One call of whoever is shown this.
+    /// A single call with `shown`.
     pub(crate) const fn over(slot: CallerSlot, shown: Shown) -> Self {
         Self { slot, shown, is_analyst: false }
     }
 
     pub(crate) fn call(&self, context: &RunContext) -> PlannedCall {
-        // Of several texts nobody knows yet which stands.
+        // In paranoid mode no text is shown, because it is not known yet which one will be chosen.
         let is_last = match self.slot {
             CallerSlot::Synthesizer(_) => true,
             slot => context.plan.role_of(slot) == Some(StepRole::Draft),
         };
         let is_shown = is_last && !context.plan.strategy_options.is_paranoid();
         let reveal = if is_shown { Reveal::answer(&self.shown.nonce) } else { Reveal::nothing() };
-        PlannedCall { slot: self.slot, messages: self.shown.messages(context), reveal, rests: Rests::Nothing }
+        PlannedCall {
+            slot: self.slot,
+            messages: self.shown.messages(context),
+            reveal,
+            dependents: Dependents::Nothing,
+        }
     }
 
-    /// The text that comes of it, for which an analyst's reply needs one call more.
+    /// The text from the result of the first call. After an analyst's reply it takes a second call.
     pub(crate) async fn finish(
         self,
         context: &Arc<RunContext>,
@@ -97,7 +102,8 @@ impl FusionCall {
             return self.read(context, &gave?);
         }
         let analysed = gave.and_then(|answer| {
-            let analysis = reply::comparison(&answer.text, &self.shown.names()).ok_or_else(unreadable)?;
+            let analysis =
+                reply::comparison(&answer.text, &self.shown.labelled_seats()).ok_or_else(unreadable)?;
             Ok(Analysed { analysis, answer })
         });
         match analysed {
@@ -114,7 +120,7 @@ impl FusionCall {
         }
     }
 
-    /// Has the text written by whoever is shown the analysis, too.
+    /// Makes the second call, which is shown the analysis and writes the text.
     async fn write(
         self,
         context: &Arc<RunContext>,
@@ -125,13 +131,14 @@ impl FusionCall {
         let task = if is_anchored(context) { Task::Write } else { Task::WriteFree };
         let analysis = reply::Analysis { base: analysis.base.filter(|_| is_anchored(context)), ..analysis };
         let slot = CallerSlot::Synthesizer(by.number);
-        let shown = shown(context, slot, task, usable, analysis.rendered(&self.shown.names()));
+        let shown = shown(context, slot, task, usable, analysis.rendered(&self.shown.labelled_seats()));
         let reveal = if context.plan.strategy_options.is_paranoid() {
             Reveal::nothing()
         } else {
             Reveal::text(&shown.nonce)
         };
-        let call = PlannedCall { slot, messages: shown.messages(context), reveal, rests: Rests::Nothing };
+        let call =
+            PlannedCall { slot, messages: shown.messages(context), reveal, dependents: Dependents::Nothing };
         let answer = call::make(context, call).await?;
         let text = reply::plain_text(&answer.text, &shown.codes(context));
         let written = FusedText {
@@ -147,7 +154,7 @@ impl FusionCall {
         written.unless_unwritten(&shown.candidates)
     }
 
-    /// A reply that holds all of it.
+    /// Reads the reply of a single call.
     pub(crate) fn read(&self, context: &RunContext, answer: &Answer) -> Result<FusedText, Failure> {
         let fusion = reply::fusion(&answer.text, &self.shown.codes(context), &self.shown.labels());
         let seat_of = |label: &String| self.shown.seat_of(label);
@@ -166,8 +173,8 @@ impl FusionCall {
 }
 
 impl FusedText {
-    /// The text, where it is one. A refusal is none where most answers do what was asked: the synthesizer has not done its
-    /// work then, and the answers were paid for. Where most decline as well, it may have made of them what they come to.
+    /// Fails for an empty text, and for a refusal if most answers are none: then the synthesizer has not done its work. If most
+    /// answers are refusals, a refusal is the right fusion of them.
     fn unless_unwritten(self, candidates: &[Candidate]) -> Result<Self, Failure> {
         if self.text.is_empty() {
             return Err(no_answer());
@@ -189,17 +196,17 @@ pub(crate) fn refusal() -> Failure {
         .with_next(Operation::ShowRun)
 }
 
-/// What the model of this place is shown of the answers, beside what is known of them already.
+/// The answers for a slot, with an analysis that may be empty.
 fn shown(context: &RunContext, slot: CallerSlot, task: Task, usable: &[Usable], analysis: String) -> Shown {
     Shown::beside(context, slot, Assignment::once(task), usable, analysis).counted(context, usable)
 }
 
-/// What is known of these costs together; `None` where nothing is.
+/// The sum of the known costs; `None` if none is known.
 pub(crate) fn sum(costs: impl IntoIterator<Item = Option<PicoUsd>>) -> Option<PicoUsd> {
     costs.into_iter().flatten().reduce(PicoUsd::plus)
 }
 
-/// Whether a text starts from one of the answers.
+/// Whether a text must start from one of the answers (option `mode`).
 pub(crate) fn is_anchored(context: &RunContext) -> bool {
     context.plan.strategy_options.mode.unwrap_or_default() == Mode::Anchored
 }
