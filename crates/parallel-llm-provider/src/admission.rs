@@ -1,8 +1,8 @@
-//! Whether a call may be sent now, and what its reply teaches those that follow.
+//! Decides when a call may be sent, and learns from its reply.
 //!
-//! The one place where a [place](crate::concurrency), a [gate](crate::gate) and a [circuit](crate::breaker) meet. What always
-//! holds: who waits at a gate holds no place; who waits for a place holds no turn at a gate; a call that is dropped, at
-//! whatever step, gives back all it holds.
+//! Combines the [concurrency limits](crate::concurrency), the rate limit [gates](crate::gate) and the [circuit
+//! breakers](crate::breaker). Invariants: a call that waits at a gate holds no slot; a call that waits for a slot has
+//! not entered a gate; a call that is dropped at any step gives back everything it holds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::classify::Scope;
 use crate::concurrency::{CallSlot, ConcurrencyLimits};
 use crate::gate::{Gates, Pass, Waiter};
 
-/// What a call needs before it is sent.
+/// Everything that is checked before a call is sent.
 #[derive(Debug)]
 pub(crate) struct Admission {
     limits: ConcurrencyLimits,
@@ -23,7 +23,7 @@ pub(crate) struct Admission {
     breakers: Arc<Breakers>,
 }
 
-/// The right to make one call, until it is dropped.
+/// The permission to make one call, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Admitted {
     pass: Pass,
@@ -37,10 +37,10 @@ impl Admission {
         Self { limits, gates: Arc::default(), breakers: Arc::default() }
     }
 
-    /// Waits until a call of this run to this model may be sent. Fails at once where it would be in vain.
+    /// Waits until a call of this run to this model may be sent. Fails at once when waiting would not help.
     pub(crate) async fn admit(&self, run_id: RunId, model: &ModelRef) -> Result<Admitted, Failure> {
         let mut waiter = Waiter::default();
-        // A round more is one in which the gate closed while a place was waited for, or another became its probe.
+        // Repeats when the gate closed while the call waited for a slot, or when another call became its probe.
         loop {
             self.breakers.check(model)?;
             self.gates.wait(model, &mut waiter).await?;
@@ -51,30 +51,30 @@ impl Admission {
         }
     }
 
-    /// The models that are not asked, or only tried.
+    /// The models whose circuit is open or half open.
     pub(crate) fn circuits(&self) -> Vec<Circuit> {
         self.breakers.circuits()
     }
 }
 
 impl Admitted {
-    /// The provider has taken the request and begun a reply.
+    /// The provider has accepted the request and begun a reply.
     pub(crate) fn reply_began(&mut self) {
         self.pass.reply_began();
     }
 
-    /// The provider has refused the request; if it was for a limit, one of this scope.
+    /// The provider has refused the request; if because of a limit, the limit has this scope.
     pub(crate) const fn refused(&mut self, scope: Scope) {
         self.scope = scope;
     }
 
-    /// What is to be told where the reply is dropped for being too slow.
+    /// The callback to run if the reply is dropped because it is too slow.
     pub(crate) fn too_slow(&self) -> impl FnOnce(&Failure) + Send + use<> {
         let token = Arc::clone(&self.token);
         move |failure| token.failed(failure)
     }
 
-    /// A part of the reply, or how it failed.
+    /// Records a part of the reply, or how the reply failed.
     pub(crate) fn record(&mut self, part: &Result<ReplyPart, Failure>) {
         match part {
             Ok(ReplyPart::Text(_) | ReplyPart::Reasoning) => self.token.succeeded(),
@@ -101,10 +101,10 @@ mod tests {
         ModelRef { provider: ProviderId("openrouter".to_owned()), model: name.to_owned() }
     }
 
-    /// So many calls that fail together open a circuit.
+    /// This many calls that fail together open a circuit.
     const BATCH: usize = 10;
 
-    /// A key with so many places.
+    /// An admission whose key has this many slots.
     fn admission(calls_max: usize) -> Admission {
         Admission::new(ConcurrencyLimits::new([(ProviderId("openrouter".to_owned()), calls_max)], 2 * BATCH))
     }

@@ -1,8 +1,7 @@
-//! The secret with which a provider knows its customer.
+//! An API key.
 //!
-//! What always holds: a key cannot be shown. It has no `Display`, its `Debug` is `***`, its memory is wiped when
-//! it is dropped, and the header made of it is marked sensitive. Removing keys from other people's text is the
-//! [scrubber](crate::scrubber)'s work.
+//! Invariant: a key is never shown. It has no `Display`, its `Debug` is `***`, its memory is wiped when it is dropped,
+//! and the header made from it is marked sensitive. The [scrubber](crate::scrubber) removes keys from other text.
 
 use http::{HeaderName, HeaderValue, header};
 use parallel_llm_engine::value::next::Advice;
@@ -16,8 +15,8 @@ use crate::dialect::KeyHeader;
 pub struct ApiKey(SecretString);
 
 impl ApiKey {
-    /// Reads a key as it stands in a variable or a file. White space around it is taken away; a blank key is no
-    /// key. The failure says what is wrong with a key without showing any of it.
+    /// Reads a key from a variable or a file. Surrounding white space is removed; a blank key counts as no key. The
+    /// failure says what is wrong without showing any of the key.
     pub fn parse(text: &str) -> Result<Option<Self>, Failure> {
         let key = text.trim();
         if key.is_empty() {
@@ -31,7 +30,7 @@ impl ApiKey {
         Ok(Some(Self(SecretString::from(key))))
     }
 
-    /// The header that carries the key, its value marked so that nothing prints or compresses it.
+    /// The header that carries the key, marked sensitive so that it is neither printed nor compressed.
     pub fn header(&self, kind: KeyHeader) -> (HeaderName, HeaderValue) {
         let key = self.0.expose_secret();
         let (name, value) = match kind {
@@ -44,7 +43,7 @@ impl ApiKey {
         (name, value)
     }
 
-    /// The secret itself, for removing it from text.
+    /// The secret itself, so that it can be removed from text.
     pub(crate) fn secret(&self) -> SecretString {
         self.0.clone()
     }

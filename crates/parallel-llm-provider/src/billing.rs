@@ -1,37 +1,36 @@
-//! Whether hanging up ends what a call costs.
+//! Whether closing the connection stops what a call costs.
 //!
-//! Some providers stop a model, and the bill, when the connection is dropped; others let it write to its end and charge
-//! for all of it. Where hanging up saves nothing the engine may as well hear the answer out. Source: OpenRouter's list
-//! of providers whose streams can be cancelled, October 2026.
+//! Some providers stop the model and the bill when the connection is dropped; others let it finish and charge for all
+//! of it. If closing saves nothing, the engine may as well read the answer to its end. Source: OpenRouter's list of
+//! providers whose streams can be cancelled, October 2026.
 
-/// What a provider charges for a reply that is not heard to its end.
+/// What a provider charges when the connection is closed before the end of the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Billing {
-    /// What was written until the connection was dropped.
+    /// Only what was written until the connection was dropped.
     Stops,
-    /// All of it.
+    /// The whole answer.
     RunsOn,
-    /// It routes to others, and theirs holds: told by the author of the model.
+    /// It routes to other providers and their rule applies; guessed from the author of the model.
     ByAuthor,
-    /// Nobody knows. A server on this machine is taken for one that costs nothing and wants to be free again; of others
-    /// the worse is assumed.
+    /// Unknown. A server on this machine is assumed to cost nothing and to stop; any other is assumed to charge for
+    /// everything.
     Unknown,
 }
 
-/// The authors whose models mostly run where hanging up ends the bill: at OpenAI and Azure, Anthropic, DeepSeek, xAI,
-/// Cohere, Liquid, Mancer and Recursal themselves. An author is a guess at the upstream, the best there is before the
-/// reply names it: some of them sell through clouds that charge on.
+/// The authors whose models mostly run at providers that stop billing: OpenAI and Azure, Anthropic, DeepSeek, xAI,
+/// Cohere, Liquid, Mancer and Recursal themselves. The author is a guess at the upstream provider, the best there is
+/// before the reply names it: some of these authors also sell through clouds that do not stop.
 ///
-/// Google, Mistral, Amazon, Alibaba (`qwen/`), MiniMax, Perplexity and AI21 charge for all of it. So do many that run
-/// open models, and nobody knows which of them gets the call: an author who is not listed counts as one of these.
-/// Hearing such a call out wastes at most the output cap, which its run has set aside, and brings an answer; hanging up
-/// on it may throw away what is paid for in full.
+/// Google, Mistral, Amazon, Alibaba (`qwen/`), MiniMax, Perplexity and AI21 charge for everything. So do many providers
+/// of open models, and the upstream is not known in advance, so an author that is not listed counts as one of these.
+/// Reading such a call to its end wastes at most the output cap, which the run has reserved, and yields an answer;
+/// closing it may discard an answer that is paid for in full.
 const STOPPING_AUTHORS: [&str; 8] =
     ["openai", "anthropic", "deepseek", "x-ai", "cohere", "liquid", "mancer", "recursal"];
 
 impl Billing {
-    /// Whether hanging up on a call to this model ends what it costs. `is_local` says that the server is on this
-    /// machine.
+    /// Whether closing a call to this model stops its cost. `is_local` says that the server is on this machine.
     pub(crate) fn stops(self, model: &str, is_local: bool) -> bool {
         match self {
             Self::Stops => true,
@@ -58,7 +57,7 @@ mod tests {
         assert_eq!(
             stops,
             [
-                // By its authors, and nobody knows this one.
+                // Decided by the author, and this author is unknown.
                 ("openrouter", false),
                 ("openai", true),
                 ("anthropic", true),

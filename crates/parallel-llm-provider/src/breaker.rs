@@ -1,23 +1,23 @@
-//! A circuit breaker for each model: one that keeps failing is not asked for a while, and it is said so.
+//! A circuit breaker for each model: a model that keeps failing is not called for a while.
 //!
-//! Each call to a model that is down costs its seat three tries and half a minute, and the provider a load it cannot
-//! bear. So after many failures the circuit opens: calls fail at once, with what the last failure said. After a while
-//! one call goes through; if the model answers it the circuit closes, else it stays open for as long again.
+//! Each call to a model that is down costs its seat three tries and half a minute, and adds load to the provider. So
+//! after many failures the circuit opens: calls fail at once, with the message of the last failure. After a while one
+//! call is let through; if the model answers, the circuit closes, otherwise it stays open for as long again.
 //!
-//! A failure is what is the server's or the network's fault. What is the caller's fault, a limit, a refusal or an empty
-//! answer says nothing of whether the model is up, and counts neither way. A call succeeds with its first text or
-//! reasoning; what becomes of it later is not counted.
+//! Only failures of the server or the network count. Errors of the caller, limits, refusals and empty answers say
+//! nothing about whether the model is up and are ignored. A call succeeds with its first text or reasoning; what
+//! happens to it later is not counted.
 //!
-//! A row of failures is to say that the model went on failing. Calls that were under way together may all have met one
-//! hiccup, so they are one step of the row: a failure lengthens it only if its call was let in after the failure before
-//! was told. The share of failures goes by calls, because enough of them say so by themselves.
+//! The streak should show that the model kept failing. Calls that ran at the same time may all have met one short
+//! outage, so together they count as one step: a failure lengthens the streak only if its call was admitted after the
+//! previous failure was recorded. The failure rate is counted per call.
 //!
-//! A request that did not leave says nothing of the model either: it cost nothing, and what broke is the way there. Where
-//! this machine has no network that way is broken to every model, and each would be said to fail. A server that cannot be
-//! reached is so never kept from being tried; its calls fail by themselves, soon and with the better reason.
+//! A request that was never sent is not counted: it cost nothing, and the connection broke, not the model. Without a
+//! network, every model would otherwise be reported as failing. Calls to a server that cannot be reached are therefore
+//! always tried; they fail quickly and with a better reason.
 //!
-//! What always holds: [`Breaker`] is pure, the time is given; a call counts once at most; what a call says that was let
-//! in before the circuit last changed is old news and not counted.
+//! Invariants: [`Breaker`] is pure, the time is passed in; a call counts at most once; a call that was admitted before
+//! the circuit last changed does not count.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -28,47 +28,47 @@ use parallel_llm_engine::{Code, Failure, ModelRef};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
-/// So many failures in a row open a circuit. One call has three tries; the fifth failure is another call's.
+/// This many failures in a row open a circuit. One call has three tries, so the fifth failure comes from another call.
 const STREAK_MAX: usize = 5;
-/// A model that fails every other time is no use either, once enough calls have shown it within [`WINDOW`].
+/// A model that fails every second time opens its circuit too, after at least this many calls within [`WINDOW`].
 const WINDOW_CALLS_MIN: usize = 10;
-/// How far back calls are looked at.
+/// The period over which the failure rate is counted.
 const WINDOW: Duration = Duration::from_secs(60);
-/// Calls that are looked at; the newest count. As many as a key makes at once.
+/// The most calls that are counted; the newest are kept. As many as one key makes at once.
 const WINDOW_CALLS_MAX: usize = 64;
-/// How long an open circuit stays so: an overloaded model needs about that long, and a person can bear it. A probe that
-/// says nothing for as long is not waited for any longer, and the next call probes as well.
+/// How long an open circuit stays open: about as long as an overloaded model needs, and short enough for a person to
+/// wait. If a probe has reported nothing after this time, the next call probes as well.
 const OPEN_FOR: Duration = Duration::from_secs(30);
-/// What is said to wait while a probe is out, whose end nobody knows.
+/// The wait that is reported while a probe is running, whose end is unknown.
 const PROBE_WAIT: Duration = Duration::from_secs(1);
-/// Models that are remembered.
+/// The most models that are remembered.
 const BREAKERS_MAX: usize = 1024;
 /// Characters of the last failure that are repeated.
 const LAST_CHARS_MAX: usize = 160;
-/// What counts as a failure.
+/// The codes that count as a failure of the model.
 const COUNTED_FAILURES: [Code; 4] = [Code::Upstream, Code::Connection, Code::Timeout, Code::Protocol];
 
 /// The state of a circuit that is not closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Circuit {
-    /// Which model is not asked.
+    /// The model that is not called.
     pub model: ModelRef,
-    /// How far it is open.
+    /// Whether it is open or half open.
     pub state: CircuitState,
-    /// The failures that opened it, and those of the probes since.
+    /// The failures that opened it, plus those of the probes since.
     pub failures: usize,
-    /// How long until a call may try again, in milliseconds; 0 where the next one may.
+    /// Milliseconds until a call may try again; 0 if the next one may.
     pub wait_ms: u64,
-    /// What the last failure said, shortened.
+    /// The message of the last failure, shortened.
     pub last: String,
 }
 
-/// How far a circuit is open.
+/// Whether a circuit is open or half open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CircuitState {
     /// Calls fail at once.
     Open,
-    /// The time is over: one call tries, or the next one will.
+    /// The wait is over: one call is probing, or the next one will.
     HalfOpen,
 }
 
@@ -78,25 +78,26 @@ pub(crate) struct Breakers {
     table: Mutex<BreakerTable>,
 }
 
-/// One call that was let in, and the duty to tell what became of it. Dropping it untold leaves the probe to the next.
+/// A call that was admitted and has to report its result. If it is dropped without a report, the next call becomes the
+/// probe.
 #[derive(Debug)]
 pub(crate) struct Token {
     breakers: Arc<Breakers>,
     model: ModelRef,
-    /// Its place among all calls that were let in, from 1.
+    /// The number of the call among all admitted calls, from 1.
     number: u64,
     is_recorded: AtomicBool,
 }
 
 impl Breakers {
-    /// Fails where the model is not asked now.
+    /// Fails if the model is not called now.
     pub(crate) fn check(&self, model: &ModelRef) -> Result<(), Failure> {
         let (table, now) = (self.lock(), Instant::now());
         let Some(breaker) = table.breakers.get(model) else { return Ok(()) };
         breaker.verdict(now).map(|_| ()).map_err(|wait| breaker.refusal(model, wait))
     }
 
-    /// Lets a call in, as the probe where the time for one has come.
+    /// Admits a call, as the probe if one is due.
     pub(crate) fn enter(self: &Arc<Self>, model: &ModelRef) -> Result<Token, Failure> {
         let (mut table, now) = (self.lock(), Instant::now());
         let number = table.calls + 1;
@@ -131,7 +132,7 @@ impl Token {
         self.record(None);
     }
 
-    /// The call has failed; whether that counts is decided here.
+    /// The call has failed; decides whether that counts.
     pub(crate) fn failed(&self, failure: &Failure) {
         if COUNTED_FAILURES.contains(&failure.code) && !failure.unsent {
             self.record(Some(&failure.message));
@@ -156,16 +157,16 @@ impl Drop for Token {
     }
 }
 
-/// What is known of all models.
+/// The state of all models.
 #[derive(Debug, Default)]
 struct BreakerTable {
     breakers: BTreeMap<ModelRef, Breaker>,
-    /// How many calls have been let in.
+    /// How many calls have been admitted.
     calls: u64,
 }
 
 impl BreakerTable {
-    /// Takes in what became of the call of this number: a fault, or none.
+    /// Records the result of a call: an error message, or success.
     fn record(&mut self, model: &ModelRef, number: u64, error: Option<&str>, now: Instant) {
         if !self.breakers.contains_key(model) {
             self.make_room();
@@ -177,7 +178,7 @@ impl BreakerTable {
         }
     }
 
-    /// Forgets the model that was heard of longest ago, one whose circuit is closed first.
+    /// Forgets the model with the oldest report, closed circuits first.
     fn make_room(&mut self) {
         if self.breakers.len() < BREAKERS_MAX {
             return;
@@ -190,15 +191,15 @@ impl BreakerTable {
     }
 }
 
-/// What is known of one model.
+/// The state of one model.
 #[derive(Debug, Default)]
 struct Breaker {
     phase: Phase,
-    /// The newest call that had been let in when it last opened or closed.
+    /// The newest call that had been admitted when the circuit last opened or closed.
     changed_after: u64,
-    /// Failures in a row, those of calls under way together counted as one.
+    /// Failures in a row; calls that ran at the same time count as one.
     streak: usize,
-    /// The newest call that had been let in when the streak last grew.
+    /// The newest call that had been admitted when the streak last grew.
     grown_after: u64,
     /// When calls ended and whether they failed, the newest last.
     calls: VecDeque<(Instant, bool)>,
@@ -215,26 +216,26 @@ enum Phase {
     Open {
         until: Instant,
     },
-    /// The probe is on its way.
+    /// A probe is running.
     Probed {
-        /// The number of its call.
+        /// The number of the probing call.
         by: u64,
-        /// How long it is waited for.
+        /// How long to wait for it.
         until: Instant,
     },
 }
 
-/// Which call has told something, and when.
+/// Which call reported, and when.
 #[derive(Clone, Copy, Debug)]
 struct CallReport {
     number: u64,
-    /// The newest call that had been let in by then.
+    /// The newest call that had been admitted by then.
     newest: u64,
     at: Instant,
 }
 
 impl Breaker {
-    /// Whether a call may go, and if so whether it is the probe; otherwise how long it should wait.
+    /// `Ok(true)` if a call may go as the probe, `Ok(false)` if it may simply go, or how long it should wait.
     fn verdict(&self, now: Instant) -> Result<bool, Duration> {
         match self.phase {
             Phase::Closed => Ok(false),
@@ -280,13 +281,13 @@ impl Breaker {
         }
     }
 
-    /// Whether it went on failing, or half of enough calls did.
+    /// Whether the streak is too long or the failure rate too high.
     fn is_failing(&self) -> bool {
         let are_enough = self.calls.len() >= WINDOW_CALLS_MIN;
         self.streak >= STREAK_MAX || (are_enough && 2 * self.failures_in_window() >= self.calls.len())
     }
 
-    /// The failures among the calls that are looked at.
+    /// The failures among the counted calls.
     fn failures_in_window(&self) -> usize {
         self.calls.iter().filter(|(_, failed)| *failed).count()
     }
@@ -301,7 +302,7 @@ impl Breaker {
         let message = format!(
             "{provider}: `{model}` failed {failures} times and is not asked {until}; the last time: {last}"
         );
-        // Not tried again by the engine: the half minute would be everybody's on the panel.
+        // The engine must not retry: the whole panel would wait for half a minute.
         let failure = Failure::new(Code::CircuitOpen, message).with_retryable(false).never_sent();
         failure.with_retry_after(Some(wait))
     }

@@ -1,4 +1,4 @@
-//! What a call cost, as a router's `GET /generation` says afterwards.
+//! What a call cost, as a router's `GET /generation` reports it afterwards.
 
 use parallel_llm_engine::port::Charge;
 use parallel_llm_engine::{Code, Failure, Usage};
@@ -6,8 +6,8 @@ use parallel_llm_engine::{Code, Failure, Usage};
 use crate::wire::loose;
 use crate::wire::model::Fields;
 
-/// Reads the document about the call of this name; `None` where it does not say what the call cost. Tokens are the
-/// model's own, by which it is billed, and else the router's.
+/// Reads the document about the call with this id; `None` if it does not give a cost. Prefers the model's own token
+/// counts, by which it is billed, to the router's.
 pub(crate) fn read(body: &[u8], generation_id: &str) -> Result<Option<Charge>, Failure> {
     let strange = |what: &str| {
         let message = format!("the account of the call cannot be understood: {what}");

@@ -1,8 +1,8 @@
-//! Says what kind of failure a provider's error is.
+//! Turns a provider's error into a failure with a code.
 //!
-//! Pure: status, headers, body and wall time in, [`Failure`] out. Kinds are told by the protocol's own fields
-//! where it has them and by known phrases where it has none; the table below is all there is. What always holds: no
-//! HTML, no flagged piece of the prompt, no key and no address a redirect points to is shown.
+//! Pure: status, headers, body and wall time in, [`Failure`] out. Errors are recognised by the protocol's own fields
+//! where it has them and by known phrases otherwise; the table below is complete. Invariant: no HTML, no flagged part
+//! of the prompt, no key and no redirect address is shown.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -16,34 +16,34 @@ use crate::retry_after;
 use crate::scrubber::Scrubber;
 use crate::wire::error::ErrorBody;
 
-/// A wait that is worth it even where the limit is called a day's.
+/// A wait this short is worth it even if the limit is a daily one.
 const SOON: Duration = Duration::from_secs(60);
-/// A day, for free models are counted afresh at midnight UTC.
+/// Seconds in a day. Limits on free models reset at midnight UTC.
 const DAY_S: u64 = 24 * 60 * 60;
-/// The status of an error in a stream whose code says nothing: the provider's own fault, so it may be retried.
+/// The status of an error in a stream whose code is missing or unknown: a provider error, so it may be retried.
 const STATUS_UNKNOWN: u16 = 500;
-/// Characters of a body that are shown where its form is none that is known: two lines of a terminal.
+/// Characters that are shown of a body in an unknown format: two lines of a terminal.
 const EXCERPT_CHARS_MAX: usize = 160;
-/// How much of a body is read for its excerpt. A key that is cut off there stands far behind what is shown.
+/// Bytes of a body that are read for the excerpt. A key that is cut off there is far behind what is shown.
 const EXCERPT_BYTES_READ: usize = 4 * 1024;
 
-/// Who said something, when it came, and what must not be repeated of it.
+/// Where an answer came from, when, and what must not be repeated of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     /// The provider's name in the settings.
     pub(crate) provider: String,
-    /// The wall time, against which dates are reckoned.
+    /// The wall time, to which dates are compared.
     pub(crate) now: SystemTime,
-    /// Takes keys out while the words are whole: half a key at the end of a shortened text is not known as one.
+    /// Removes keys before a text is shortened, because half a key would not be recognised.
     pub(crate) scrubber: Scrubber,
-    /// The fields that were sent and can be left out. Empty once a reply has begun: then nothing is sent again.
+    /// The fields that were sent and can be left out. Empty once a reply has begun, because then nothing is sent again.
     pub(crate) optional_fields: Vec<&'static str>,
 }
 
-/// Whom a limit is about.
+/// Which calls a limit applies to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Calls to the same model. Nearly all limits are counted so, and where nothing is said it is the smallest guess.
+    /// Calls to the same model. Nearly all limits are like this, and it is the most cautious assumption.
     #[default]
     Model,
     /// Calls to free models with the same key.
@@ -52,19 +52,19 @@ pub(crate) enum Scope {
     Key,
 }
 
-/// The sentences by which a limit is known that is not one model's. They count only as the provider's own words: what
-/// OpenRouter passes on is about accounts of its own.
+/// The phrases that identify a limit which is not for one model. They count only in the provider's own message: what
+/// OpenRouter passes on is about OpenRouter's accounts.
 const SCOPES: &[(&[&str], Scope)] = &[
     (&["free-models-per-"], Scope::FreeModels),
-    // Moonshot's: `request reached max organization concurrency: 1`, `… organization max RPM: 3`.
+    // Moonshot: `request reached max organization concurrency: 1`, `… organization max RPM: 3`.
     (&["request reached", "organization"], Scope::Key),
     (&["organization rate limit exceeded"], Scope::Key),
 ];
 
-/// One line of the table: which errors get which code.
+/// One row of the table: first status, last status, condition, code.
 struct Row(u16, u16, fn(&ErrorBody) -> bool, Code);
 
-/// The first row whose statuses (from, to) and condition fit decides.
+/// The first row whose statuses and condition match decides.
 const TABLE: &[Row] = &[
     Row(400, 599, is_context_overflow, Code::ContextLength),
     Row(400, 404, is_unknown_model, Code::ModelUnknown),
@@ -91,20 +91,20 @@ const TABLE: &[Row] = &[
         Code::AttachmentUnsupported,
     ),
     Row(404, 404, |error| error.says(&["no endpoints found that can handle"]), Code::BadRequest),
-    // A server that knows no such path is not the API we took it for.
+    // A server without this path is not the expected API.
     Row(404, 404, is_no_api, Code::Protocol),
     Row(404, 404, any, Code::ModelUnknown),
     Row(408, 409, any, Code::Upstream),
     Row(413, 413, any, Code::TooLarge),
     Row(425, 425, any, Code::Upstream),
     Row(429, 429, any, Code::RateLimited),
-    // Groq's word for no capacity.
+    // Groq uses this for insufficient capacity.
     Row(498, 499, any, Code::Upstream),
     Row(400, 499, any, Code::BadRequest),
     Row(500, 599, any, Code::Upstream),
 ];
 
-/// The failure that an answer with an error status is.
+/// The failure for an answer with an error status.
 pub(crate) fn error_response(
     origin: &Origin,
     status: StatusCode,
@@ -116,20 +116,20 @@ pub(crate) fn error_response(
     }
     let error = ErrorBody::parse(body).unwrap_or_default();
     let verb = format!("answered {}", status.as_u16());
-    // Kinds are told by known forms alone: an excerpt is for people, and no phrase of it decides anything.
+    // The code is decided by known fields and phrases; the excerpt is only shown to people.
     let excerpt = if error.is_moderation() { None } else { excerpt(origin, body) };
     let answer = ErrorAnswer { origin, verb, status: status.as_u16(), headers, error, excerpt };
     failure(&answer).with_status(status.as_u16())
 }
 
-/// Whom the limit is about that an answer of status 429 tells of.
+/// The scope of the limit that an answer with status 429 reports.
 pub(crate) fn scope(body: &[u8]) -> Scope {
     let Some(error) = ErrorBody::parse(body) else { return Scope::Model };
     let known = SCOPES.iter().find(|(phrases, _)| error.says_itself(phrases));
     known.map_or(Scope::Model, |(_, scope)| *scope)
 }
 
-/// The failure that an error inside a reply of status 200 is.
+/// The failure for an error inside a reply with status 200.
 pub(crate) fn error_in_reply(origin: &Origin, error: ErrorBody) -> Failure {
     let status = reported_status(&error);
     let verb = format!("reported {}", error.code().unwrap_or_else(|| "an error".to_owned()));
@@ -138,7 +138,7 @@ pub(crate) fn error_in_reply(origin: &Origin, error: ErrorBody) -> Failure {
     failure(&ErrorAnswer { origin, verb, status, headers: &HeaderMap::new(), error, excerpt })
 }
 
-/// The failure that a body is which is no API's answer. Of a page only that it is one: markup tells people nothing.
+/// The failure for a body that is not an API's answer. Of a web page it only says that it is one.
 pub(crate) fn not_an_api_reply(origin: &Origin, body: &[u8]) -> Failure {
     let is_page = body.trim_ascii_start().starts_with(b"<");
     let excerpt = if is_page { Some("a web page".to_owned()) } else { excerpt(origin, body) };
@@ -149,8 +149,7 @@ pub(crate) fn not_an_api_reply(origin: &Origin, body: &[u8]) -> Failure {
     )
 }
 
-/// The beginning of a body in one line, without keys; `None` of a page, of bytes that are no text, and of JSON that
-/// says nothing.
+/// The beginning of a body in one line, without keys; `None` for a page, for binary data and for empty JSON.
 fn excerpt(origin: &Origin, body: &[u8]) -> Option<String> {
     let body = body.trim_ascii_start();
     let text = origin.scrubber.scrub(&String::from_utf8_lossy(&body[..body.len().min(EXCERPT_BYTES_READ)]));
@@ -174,14 +173,14 @@ fn excerpt(origin: &Origin, body: &[u8]) -> Option<String> {
     Some(line)
 }
 
-/// An error with all that came with it.
+/// An error with everything that came with it.
 struct ErrorAnswer<'a> {
     origin: &'a Origin,
     verb: String,
     status: u16,
     headers: &'a HeaderMap,
     error: ErrorBody,
-    /// What people are shown where the error has no words in a place we know.
+    /// What people are shown if the error has no message in a known field.
     excerpt: Option<String>,
 }
 
@@ -210,12 +209,12 @@ fn failure(answer: &ErrorAnswer<'_>) -> Failure {
     failure
 }
 
-/// Provider, upstream, status, and the provider's own words.
+/// Provider, upstream provider, status, and the provider's message.
 fn message(answer: &ErrorAnswer<'_>) -> String {
     let error = &answer.error;
     let provider = &answer.origin.provider;
     let upstream = error.provider_name().map(|name| format!(" ({name})")).unwrap_or_default();
-    // OpenRouter's general sentence says less than what it passes on.
+    // OpenRouter's general message says less than the one it passes on.
     let general = error.message().is_none_or(|message| message == "Provider returned error");
     let passed_on = if general && !error.is_moderation() { error.upstream_words() } else { None };
     match passed_on.as_deref().or(error.message()).or(answer.excerpt.as_deref()) {
@@ -224,17 +223,17 @@ fn message(answer: &ErrorAnswer<'_>) -> String {
     }
 }
 
-/// A cap on free models per day is not waited for; the failure says when it ends.
+/// A daily limit on free models is not retried; the failure says when it ends.
 fn rate_limited(failure: Failure, answer: &ErrorAnswer<'_>) -> Failure {
     let error = &answer.error;
     let now = answer.origin.now;
     let hint = retry_after::wait(answer.headers, Some(error.value()), now);
-    // A limit that is counted over the last day's hours may be free again in seconds.
+    // A limit counted over the last 24 hours may be free again in seconds.
     if !is_daily(error) || hint.is_some_and(|hint| hint <= SOON) {
         return failure;
     }
     let failure = failure.with_retryable(false);
-    // OpenRouter counts afresh at midnight UTC; of the others only a reset they name is known.
+    // OpenRouter resets at midnight UTC; for others only a reset time in the answer is known.
     let midnight = || error.says(&["free-models-per-day"]).then(|| next_midnight(now));
     let Some(reset) = retry_after::reset(answer.headers, Some(error.value()), now).or_else(midnight) else {
         return failure.with_next([Next::Do(Advice::WaitForLimit), Next::Do(Advice::AskAnotherModel)]);
@@ -243,7 +242,7 @@ fn rate_limited(failure: Failure, answer: &ErrorAnswer<'_>) -> Failure {
     failure.with_retry_after(reset.duration_since(now).ok()).with_next(next)
 }
 
-/// Whether a day's number of requests is used up. Google says so in the name of the quota.
+/// Whether a daily number of requests is used up. Google says so in the name of the quota.
 fn is_daily(error: &ErrorBody) -> bool {
     let quota_of_day = |detail: &Value| {
         let mut violations = detail.get("violations").and_then(Value::as_array).into_iter().flatten();
@@ -257,7 +256,7 @@ fn next_midnight(now: SystemTime) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs((since / DAY_S + 1) * DAY_S)
 }
 
-/// The host alone: the rest of the address may carry what is secret.
+/// Only the host is shown: the rest of the address may contain secrets.
 fn redirected(origin: &Origin, status: StatusCode, headers: &HeaderMap) -> Failure {
     let location = headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
     let host = location.and_then(|to| Url::parse(to).ok()).and_then(|url| url.host_str().map(str::to_owned));
@@ -266,8 +265,8 @@ fn redirected(origin: &Origin, status: StatusCode, headers: &HeaderMap) -> Failu
     Failure::new(Code::Redirect, message).with_status(status.as_u16())
 }
 
-/// The status an error would have had if it had come before the reply began: by its own word, its number, what its
-/// sentence is known for, or a word that nearly every error has.
+/// The status the error would have had before the reply began: by its specific word, its number, a known phrase, or a
+/// general word.
 fn reported_status(error: &ErrorBody) -> u16 {
     const SENTENCES: [(&str, u16); 7] = [
         ("rate limit", 429),
@@ -281,7 +280,7 @@ fn reported_status(error: &ErrorBody) -> u16 {
     let number = || error.code().and_then(|code| code.parse().ok()).filter(|code| (400..600).contains(code));
     let sentence = || SENTENCES.iter().find(|(phrase, _)| error.says(&[phrase])).map(|(_, status)| *status);
     let general = || error.words().find_map(status_of_general_word);
-    // Its word says more than its number: a refusal in the middle of a stream comes with 502.
+    // The word is more specific than the number: a refusal in the middle of a stream comes with 502.
     error
         .words()
         .find_map(status_of_word)
@@ -311,7 +310,7 @@ fn status_of_word(word: &str) -> Option<u16> {
     })
 }
 
-/// Words that say little, because their senders use them for nearly everything.
+/// Words that providers use for nearly every error.
 fn status_of_general_word(word: &str) -> Option<u16> {
     matches!(word, "invalid_request" | "invalid_request_error" | "invalid_prompt").then_some(400)
 }
@@ -320,17 +319,17 @@ const fn any(_: &ErrorBody) -> bool {
     true
 }
 
-/// Whether one of these sentences stands in the provider's words: all phrases of one.
+/// Whether the error contains one of these sentences, each given as phrases that must all be present.
 fn says_any(error: &ErrorBody, sentences: &[&[&str]]) -> bool {
     sentences.iter().any(|phrases| error.says(phrases))
 }
 
-/// Whether one of these is a word of the error.
+/// Whether the error has one of these words.
 fn has_any(error: &ErrorBody, words: &[&str]) -> bool {
     words.iter().any(|word| error.has_word(word))
 }
 
-/// Providers have no common word for this, so their sentences are known by heart.
+/// Providers have no common code for this, so the phrases are listed.
 fn is_context_overflow(error: &ErrorBody) -> bool {
     const SENTENCES: &[&[&str]] = &[
         &["maximum context length is"],
@@ -359,14 +358,14 @@ fn is_unknown_model(error: &ErrorBody) -> bool {
 }
 
 fn is_bad_key(error: &ErrorBody) -> bool {
-    // What OpenRouter passes on is about its key, not the user's.
+    // Only the provider's own message: what OpenRouter passes on is about OpenRouter's key.
     let phrases = ["api key not valid", "incorrect api key", "unregistered callers"];
     has_any(error, &["invalid_api_key", "authentication_error"])
         || phrases.iter().any(|phrase| error.says_itself(&[phrase]))
 }
 
-/// An empty account, in the words of those who have no status for it. What OpenRouter passes on, and its metadata, are
-/// about accounts of its own.
+/// Whether the account is empty, for providers without a status for it. What OpenRouter passes on, and its metadata,
+/// are about OpenRouter's accounts.
 fn is_out_of_credit(error: &ErrorBody) -> bool {
     const PHRASES: [&str; 4] = [
         "credit balance is too low",
@@ -378,8 +377,8 @@ fn is_out_of_credit(error: &ErrorBody) -> bool {
         || PHRASES.iter().any(|phrase| error.says_itself(&[phrase]))
 }
 
-/// Whether a moderator stopped the question or the answer: by the protocol's own marks, or by the sentences of those
-/// who have none.
+/// Whether a moderator stopped the question or the answer: by the protocol's fields, or by phrases of providers without
+/// such fields.
 fn is_moderated(error: &ErrorBody) -> bool {
     error.is_moderation()
         || has_any(error, &["content_filter", "content_policy_violation", "safety_violation"])
@@ -402,7 +401,7 @@ fn is_key_limit(error: &ErrorBody) -> bool {
     sources.contains(&source) || says_any(error, &[&["key limit exceeded"], &["specified api usage limits"]])
 }
 
-/// Whether the account's own settings leave no provider for the model.
+/// Whether the account's own settings exclude every provider of the model.
 fn is_policy(error: &ErrorBody) -> bool {
     says_any_of(error, &["data policy", "no allowed providers", "model restrictions", "guardrail"])
         || ["privacy_restricted", "constraint_filtered", "region_restricted"].into_iter().any(|code| {
@@ -414,9 +413,9 @@ fn is_no_api(error: &ErrorBody) -> bool {
     error.message().is_none_or(|message| message.trim_end_matches('.').eq_ignore_ascii_case("not found"))
 }
 
-/// The optional field of ours that the provider will not take, if that is what it says. Only fields that were sent
-/// count, and what it names itself goes before what its sentence mentions. Naming a field is not enough:
-/// `max_tokens must not exceed 8192` is about the value, and leaving the cap out would cost money.
+/// The optional field that the provider rejects, if any. Only fields that were sent count, and a field the error names
+/// in a structured way takes precedence over one its message mentions. Mentioning a field is not enough: `max_tokens
+/// must not exceed 8192` is about the value, and leaving out the cap would cost money.
 fn rejected_field(error: &ErrorBody, sent: &[&'static str]) -> Option<String> {
     const REJECTIONS: [&str; 8] = [
         "not supported",
@@ -435,7 +434,7 @@ fn rejected_field(error: &ErrorBody, sent: &[&'static str]) -> Option<String> {
     let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
     let ours = |word: &str| {
         let word = plain(word);
-        // The cap is renamed where its name is not known, and never left out for its value.
+        // The cap is renamed if its name is unknown, and never left out because of its value.
         let fits = |field: &&&str| plain(field) == word && (is_unknown || !CAPS.contains(*field));
         sent.iter().find(fits).map(|field| (*field).to_owned())
     };
@@ -450,7 +449,7 @@ fn rejected_field(error: &ErrorBody, sent: &[&'static str]) -> Option<String> {
 /// The names of the output cap.
 const CAPS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
-/// Whether a field is not known at all, as opposed to its value.
+/// Whether the error is about an unknown field, not about its value.
 fn is_field_unknown(error: &ErrorBody) -> bool {
     const PHRASES: [&str; 7] = [
         "unsupported parameter",
@@ -470,7 +469,7 @@ fn says_any_of(error: &ErrorBody, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| error.says(&[phrase]))
 }
 
-/// The words of a sentence that may be names of fields. `usage` is a word of its own, so it counts only in quotes.
+/// The words of a message that may be names of fields. `usage` is also an ordinary word, so it counts only in quotes.
 fn field_like_words(text: &str) -> impl Iterator<Item = &str> {
     let is_quoted = ["`usage`", "'usage'", "\"usage\""].iter().any(|name| text.contains(name));
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');

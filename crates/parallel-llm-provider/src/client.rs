@@ -1,8 +1,8 @@
 //! The client: admits calls, sends them, and reads their replies. All IO of this crate is here.
 //!
-//! It decides little itself: a [codec](crate::codec) writes the request, [`crate::reply`] reads the answer,
-//! [`crate::classify`] and [`crate::transport`] name what went wrong, and every failure and every name that
-//! leaves passes the [scrubber](crate::scrubber) once, in [`Shared::cleaned`].
+//! A [codec](crate::codec) writes the request, [`crate::reply`] reads the answer, [`crate::classify`] and
+//! [`crate::transport`] classify errors, and every failure and every name that leaves passes the
+//! [scrubber](crate::scrubber) once, in [`Shared::cleaned`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,52 +34,53 @@ use crate::reply::{Parts, Reply};
 use crate::scrubber::Scrubber;
 use crate::{charge, codec, date, http as pooled, models, transport};
 
-/// Bytes that are kept of the body of an error. Real ones are under 4 kB; HTML pages are not worth more.
+/// The most bytes read of an error's body. Real ones are under 4 kB; HTML pages are not worth more.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
-/// How long the body of an error is waited for once its status has come. Its class is known by then.
+/// How long to wait for the body of an error once its status has come. The status alone gives a code.
 const ERROR_WAIT: Duration = Duration::from_secs(5);
-/// The longest list of models. Four hundred models come to one and a half megabytes.
+/// The longest list of models. Four hundred models take one and a half megabytes.
 const MODELS_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// The longest account of a key. Real ones are under 1 kB.
+/// The longest document about a key. Real ones are under 1 kB.
 const CREDIT_BYTES_MAX: usize = 64 * 1024;
-/// The longest account of a call. Real ones are under 2 kB.
+/// The longest document about a call. Real ones are under 2 kB.
 const CHARGE_BYTES_MAX: usize = 64 * 1024;
-/// How long an account of a call is waited for once connected. It is asked for when nobody waits for it any more, and
-/// may be asked for again.
+/// How long to wait for the document about a call once connected. It is requested in the background and may be
+/// requested again.
 const CHARGE_WAIT: Duration = Duration::from_secs(10);
-/// How long the head of an answer is waited for that is to tell the time: longer, and nobody could say what time that is.
+/// How long to wait for the answer that tells the time. A slower answer would be too inaccurate.
 const TIME_WAIT: Duration = Duration::from_secs(5);
-/// What such a document is written in.
+/// The content type of such a document.
 const JSON: &str = "application/json";
-/// How long such a document is waited for.
+/// How long to wait for such a document.
 const GET_WAIT: Duration = Duration::from_secs(30);
-/// How long a connection whose reply has ended is given to end its body, so that it can be used again.
+/// How long a connection whose reply has ended may take to end its body, so that it can be reused.
 const LINGER: Duration = Duration::from_secs(2);
-/// Bytes that are read after the end of a reply for that purpose.
+/// The most bytes read after the end of a reply for that purpose.
 const LINGER_BYTES_MAX: usize = 64 * 1024;
-/// Where OpenRouter names a call before its reply begins, with the name by which its cost can be asked for later.
+/// The header in which OpenRouter gives the id of a call before its reply begins. The cost can be requested later by
+/// this id.
 const CALL_ID_HEADER: &str = "x-generation-id";
-/// Connections that are given that time at once; beyond it they are closed.
+/// The most connections that are given that time at once; further ones are closed.
 const LINGERING_MAX: usize = 64;
 
-/// What the program decides about its providers.
+/// The configuration of all providers.
 #[derive(Debug)]
 pub struct ProviderConfig {
     /// The providers, each with its key.
     pub endpoints: Vec<Endpoint>,
-    /// The providers that cannot be called as they are configured, and why.
+    /// The providers whose configuration cannot be used, and why.
     pub unusable: BTreeMap<ProviderId, Failure>,
-    /// Calls at once with one provider's key, where the endpoint has no bound of its own.
+    /// Concurrent calls with one provider's key, unless the endpoint has a limit of its own.
     pub calls_per_key_max: usize,
-    /// Calls at once in the whole process.
+    /// Concurrent calls in the whole process.
     pub calls_max: usize,
-    /// How long a connection may take to be made, name look-up and TLS included.
+    /// The timeout for making a connection, including name resolution and TLS.
     pub connect_timeout_ms: u64,
-    /// The name the program gives itself at OpenRouter.
+    /// The name of the app that is sent to OpenRouter.
     pub app_title: Option<String>,
-    /// The address the program gives itself at OpenRouter. None is invented.
+    /// The address of the app that is sent to OpenRouter. Nothing is sent if it is not set.
     pub app_url: Option<String>,
-    /// Certificates that are trusted besides the system's, in DER.
+    /// Certificates to trust besides the system's, in DER.
     pub certificates: Vec<Vec<u8>>,
 }
 
@@ -98,7 +99,7 @@ impl Default for ProviderConfig {
     }
 }
 
-/// All configured providers. Cheap to clone; clones share connections and bounds.
+/// All configured providers. Cheap to clone; clones share connections and limits.
 #[derive(Clone, Debug)]
 pub struct Provider {
     shared: Arc<Shared>,
@@ -141,12 +142,12 @@ impl Provider {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Whether calls to this provider can have a key, where they need one. Fetches it if need be.
+    /// Whether there is a key for calls to this provider, if it needs one. Fetches the key if necessary.
     pub async fn check_key(&self, provider: &ProviderId) -> Result<(), Failure> {
         self.shared.key(self.shared.endpoint(provider)?).await.map(|_| ())
     }
 
-    /// Asks a router what may still be spent with its key; `None` where the provider cannot say.
+    /// Asks a router what may still be spent with its key; `None` if the provider cannot say.
     pub async fn fetch_credit(&self, provider: &ProviderId) -> Result<Option<Credit>, Failure> {
         let shared = &self.shared;
         let endpoint = shared.endpoint(provider)?;
@@ -159,8 +160,8 @@ impl Provider {
         Credit::read(&shared.get(endpoint, &key, headers).await?).map(Some)
     }
 
-    /// What time it is at a provider, in milliseconds since 1970; `None` where it does not say. Only the head of an answer
-    /// is asked for, as a stranger would: no key goes along, so whether it refuses does not matter.
+    /// The time at a provider in milliseconds since 1970; `None` if it does not say. Sends a HEAD request without a
+    /// key, so it does not matter whether the provider refuses it.
     pub async fn fetch_time(&self, provider: &ProviderId) -> Result<Option<u64>, Failure> {
         let shared = &self.shared;
         let endpoint = shared.endpoint(provider)?;
@@ -176,28 +177,28 @@ impl Provider {
         Ok(date::read(response.headers()))
     }
 
-    /// The models that have failed so often that they are not asked for a while, or only tried.
+    /// The models whose circuit is open or half open.
     pub fn circuits(&self) -> Vec<Circuit> {
         let Shared { admission, scrubber, .. } = &*self.shared;
         let clean = |circuit: Circuit| Circuit { last: scrubber.scrub(&circuit.last), ..circuit };
         admission.circuits().into_iter().map(clean).collect()
     }
 
-    /// Asks a provider for its models. Also makes the connection that the first calls will use.
+    /// Asks a provider for its models. Also opens the connection that the first calls will use.
     pub async fn fetch_catalogue(&self, provider: &ProviderId) -> Result<Catalogue, Failure> {
         let endpoint = self.shared.endpoint(provider)?;
-        // Some lists can be read without a key; who wants one says so.
+        // Some lists can be read without a key; a provider that requires one answers so.
         let key = self.shared.key(endpoint).await.unwrap_or_default();
         self.shared.catalogue(endpoint, self.shared.headers(endpoint, key.as_ref(), JSON)).await
     }
 
-    /// Asks for its models as a stranger would: no key and no header of the user's goes along, and none is fetched.
+    /// Asks for the models anonymously: no key and no configured header is sent, and no key is fetched.
     pub async fn fetch_catalogue_keyless(&self, provider: &ProviderId) -> Result<Catalogue, Failure> {
         let accept = (header::ACCEPT, HeaderValue::from_static(JSON));
         self.shared.catalogue(self.shared.endpoint(provider)?, HeaderMap::from_iter([accept])).await
     }
 
-    /// Closes idle connections. Calls in flight go on; a later call makes a new connection.
+    /// Closes idle connections. Calls in flight continue; a later call opens a new connection.
     pub fn close(&self) {
         self.shared.http.close();
     }
@@ -212,7 +213,7 @@ impl Caller for Provider {
             check_privacy(&endpoint, &call)?;
             let key = shared.key(&endpoint).await?;
             let admitted = shared.admission.admit(call.run_id, &call.model).await;
-            // A failure may repeat what an earlier one quoted.
+            // The failure may contain an earlier provider message.
             let admitted = admitted.map_err(|failure| shared.scrubber.clean(failure))?;
             let too_slow = admitted.too_slow();
             let stops_billing = endpoint.dialect().billing.stops(&call.model.model, endpoint.is_loopback());
@@ -264,7 +265,8 @@ impl Shared {
         }
     }
 
-    /// The key of an endpoint, which from now on stands in no text. A failure may quote the program that keeps it.
+    /// The key of an endpoint, which the scrubber removes from text from now on. A failure may quote the program that
+    /// stores the key.
     async fn key(&self, endpoint: &Endpoint) -> Result<Option<ApiKey>, Failure> {
         let key = endpoint.key().await.map_err(|failure| self.scrubber.clean(failure))?;
         if let Some(key) = &key {
@@ -273,8 +275,8 @@ impl Shared {
         Ok(key)
     }
 
-    /// The headers of a request: what the user wants, who asks, what the protocol wants, and the key. A later one
-    /// replaces an earlier one.
+    /// The headers of a request: the user's, the app's, the protocol's, and the key. A later one replaces an earlier
+    /// one.
     fn headers(&self, endpoint: &Endpoint, key: Option<&ApiKey>, accept: &'static str) -> HeaderMap {
         let mut headers = endpoint.headers().clone();
         if endpoint.dialect().routes {
@@ -302,7 +304,7 @@ impl Shared {
         let codec = codec::of(endpoint.dialect().protocol);
         let mut headers = self.headers(endpoint, key.as_ref(), "text/event-stream, application/json");
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        // Shared with the request, so that a refusal can be held against what was sent.
+        // Shared with the request, so that a refusal can be compared to what was sent.
         let body = Bytes::from(codec.body(call, endpoint.dialect()));
         let request =
             client.post(endpoint.url(&codec.address(&call.model.model))).headers(headers).body(body.clone());
@@ -327,7 +329,7 @@ impl Shared {
         models::read(&self.get(endpoint, &list, headers).await?, dialect)
     }
 
-    /// What a call cost, where its provider keeps an account of it that can be asked for.
+    /// What a call cost, if its provider keeps a record that can be requested.
     async fn fetch_charge(
         &self,
         provider: &ProviderId,
@@ -343,7 +345,7 @@ impl Shared {
         let wait = Duration::from_millis(self.http.connect_timeout_ms()) + CHARGE_WAIT;
         let account = Document { address, bytes_max: CHARGE_BYTES_MAX, wait };
         match self.get(endpoint, &account, self.headers(endpoint, key.as_ref(), JSON)).await {
-            // An account is written some time after its call, and of some calls never.
+            // The record is written some time after the call, and for some calls never.
             Err(failure) if failure.status == Some(StatusCode::NOT_FOUND.as_u16()) => {
                 let message = format!("{provider} has no account of the call yet");
                 Err(Failure::new(Code::Upstream, message).with_retryable(true))
@@ -352,7 +354,7 @@ impl Shared {
         }
     }
 
-    /// The body of a document, within its time and its size.
+    /// The body of a document, within its limits of time and size.
     async fn get(
         &self,
         endpoint: &Endpoint,
@@ -390,7 +392,7 @@ impl Shared {
         Ok(body)
     }
 
-    /// The one gate outward: whatever a stranger said passes here.
+    /// Removes keys from everything a provider said. Every part passes through here.
     fn cleaned(&self, part: Result<ReplyPart, Failure>) -> Result<ReplyPart, Failure> {
         let clean = |text: &mut Option<String>| *text = text.take().map(|text| self.scrubber.scrub(&text));
         match part {
@@ -410,10 +412,10 @@ impl Shared {
         }
     }
 
-    /// Reads the rest of a body whose reply has ended, for a moment, so that its connection can be used again.
+    /// Reads the rest of a body whose reply has ended for a moment, so that its connection can be reused.
     async fn linger(&self, mut response: Response) {
-        // The end of the body has usually come with the end of the reply. Whoever reads the connection gets a turn to see
-        // it and to give the connection back, else a call that follows at once would make another one.
+        // The end of the body usually comes with the end of the reply. Yielding lets the connection's task see it and
+        // return the connection to the pool; otherwise a call that follows at once would open another connection.
         tokio::task::yield_now().await;
         if let Some(Ok(None) | Err(_)) = response.chunk().now_or_never() {
             return;
@@ -422,14 +424,14 @@ impl Shared {
         self.tasks.spawn(async move {
             let mut rest = Vec::new();
             let read = pooled::read(&mut response, LINGER_BYTES_MAX, &mut rest);
-            // Whatever comes of it, the connection is dropped: into the pool if its body has ended.
+            // In any case the connection is dropped then: into the pool if its body has ended.
             let _ = tokio::time::timeout(LINGER, read).await;
             drop(permit);
         });
     }
 }
 
-/// A small document of a provider's, and what is read and waited for at most.
+/// A small document of a provider, with its size limit and timeout.
 struct Document {
     address: Address,
     bytes_max: usize,
@@ -445,7 +447,7 @@ impl Document {
 /// Why a request got no reply.
 struct Refusal {
     failure: Failure,
-    /// Whom it is about, where it is for a limit.
+    /// Which calls the limit applies to, if the reason is a limit.
     scope: Scope,
 }
 
@@ -471,7 +473,7 @@ enum ExchangeState {
     Over,
 }
 
-/// A reply on its way, and what it is read from.
+/// A reply that is being read.
 struct Reading {
     response: Response,
     reply: Reply,
@@ -482,7 +484,7 @@ impl Exchange {
         ReplyStream::new(stream::unfold(Box::new(self), Self::next))
     }
 
-    /// The next part. Those of one read are given out without waiting in between.
+    /// The next part. Parts from one read are returned without waiting.
     async fn next(mut self: Box<Self>) -> Option<(Result<ReplyPart, Failure>, Box<Self>)> {
         loop {
             if let Some(part) = self.parts.pop_front() {
@@ -494,7 +496,7 @@ impl Exchange {
                 ExchangeState::Over => return None,
             }
             if let Some(admitted) = &mut self.admitted {
-                // All are new: the last ones had been given out.
+                // All of them are new: the earlier ones have been returned.
                 for part in &self.parts {
                     admitted.record(part);
                 }
@@ -542,33 +544,32 @@ impl Exchange {
     }
 }
 
-/// Everything of an endpoint that must stand in no text.
+/// Everything in an endpoint that must not appear in text.
 fn secrets(endpoint: &Endpoint) -> Vec<SecretString> {
     let headers = endpoint.headers().values().filter_map(|value| value.to_str().ok()).map(SecretString::from);
     endpoint.known_key().map(ApiKey::secret).into_iter().chain(headers).collect()
 }
 
-/// Fails where a question that is to stay private would go to what is called OpenRouter and is not spoken to as such.
+/// Fails if a private question would go to a server that is called OpenRouter but not addressed as such.
 fn check_privacy(endpoint: &Endpoint, call: &Call) -> Result<(), Failure> {
     if endpoint.id().0 != DEFAULT_PROVIDER || endpoint.dialect().routes || !call.routing.is_private() {
         return Ok(());
     }
     let host = endpoint.authority();
-    let message =
-        format!("the terms of privacy cannot be told to {host}, which is not spoken to as OpenRouter");
+    let message = format!("the privacy terms cannot be sent to {host}, which is not addressed as OpenRouter");
     Err(Failure::new(Code::Forbidden, message).with_next(Advice::UseOpenRouterPath))
 }
 
-/// The provider's name for a call, where its headers have it.
+/// The provider's id of a call, if its headers have it.
 fn call_id(headers: &HeaderMap) -> Option<&str> {
     headers.get(CALL_ID_HEADER)?.to_str().ok()
 }
 
-/// What an answer with an error status says.
+/// Reads an answer with an error status.
 async fn refusal(origin: Origin, mut response: Response) -> Refusal {
     let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
     let mut body = Vec::new();
-    // Half a body, or none, still has a status.
+    // The status is enough, even if the body is missing or incomplete.
     let _ = tokio::time::timeout(ERROR_WAIT, pooled::read(&mut response, ERROR_BYTES_MAX, &mut body)).await;
     let failure = classify::error_response(&origin, status, &headers, &body);
     Refusal { failure, scope: classify::scope(&body) }

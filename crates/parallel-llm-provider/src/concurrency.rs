@@ -1,8 +1,8 @@
-//! How many calls run at once: so many with one provider's key, so many in the whole process.
+//! Limits how many calls run at once, per provider key and in the whole process.
 //!
-//! What always holds: who waits for a key holds no place of the process, so a busy provider does not hold up
-//! the others; a free place goes to the oldest run that waits, so that a run which is nearly done is not held up by
-//! all that have only begun; a place comes back when its [`CallSlot`] is dropped, however the call ended.
+//! Invariants: a call that waits for a key holds no slot of the process, so a busy provider does not block the others;
+//! a free slot goes to the oldest waiting run, so that a nearly finished run is not held up by newer ones; a slot is
+//! given back when its [`CallSlot`] is dropped, however the call ended.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use parallel_llm_engine::{ProviderId, RunId};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
-/// The right to run one call. Given back on drop.
+/// The permission to run one call. Given back on drop.
 #[derive(Debug)]
 pub(crate) struct CallSlot {
     _key: Slot,
     _process: Slot,
 }
 
-/// The places there are.
+/// All slots.
 #[derive(Debug)]
 pub(crate) struct ConcurrencyLimits {
     keys: BTreeMap<ProviderId, Arc<SlotPool>>,
@@ -26,13 +26,13 @@ pub(crate) struct ConcurrencyLimits {
 }
 
 impl ConcurrencyLimits {
-    /// Places for each provider's key, and for all of them together.
+    /// Slots for each provider's key, and for all of them together.
     pub(crate) fn new(keys: impl IntoIterator<Item = (ProviderId, usize)>, calls_max: usize) -> Self {
         let keys = keys.into_iter().map(|(id, calls_max)| (id, SlotPool::new(calls_max))).collect();
         Self { keys, process: SlotPool::new(calls_max) }
     }
 
-    /// Waits for a place for a call of this run. `None` where the provider is not configured.
+    /// Waits for a slot for a call of this run. `None` if the provider is not configured.
     pub(crate) async fn acquire(&self, run_id: RunId, provider: &ProviderId) -> Option<CallSlot> {
         let key = self.keys.get(provider)?.take(run_id).await;
         let process = self.process.take(run_id).await;
@@ -40,7 +40,7 @@ impl ConcurrencyLimits {
     }
 }
 
-/// Places of one kind.
+/// Slots of one kind.
 #[derive(Debug)]
 struct SlotPool {
     queue: Mutex<SlotQueue>,
@@ -49,14 +49,14 @@ struct SlotPool {
 #[derive(Debug)]
 struct SlotQueue {
     free: usize,
-    /// How many have waited.
+    /// How many calls have waited.
     tickets: u64,
-    /// Who waits: the oldest run first, and in a run in the order of asking.
+    /// The waiting calls: the oldest run first, and within a run in order.
     waiting: BTreeMap<(RunId, u64), oneshot::Sender<Slot>>,
 }
 
 impl SlotPool {
-    /// At least one place: a bound of zero would let every call wait for ever.
+    /// At least one slot: with zero every call would wait for ever.
     fn new(count: usize) -> Arc<Self> {
         let queue = SlotQueue { free: count.max(1), tickets: 0, waiting: BTreeMap::new() };
         Arc::new(Self { queue: Mutex::new(queue) })
@@ -65,7 +65,7 @@ impl SlotPool {
     async fn take(self: &Arc<Self>, run_id: RunId) -> Slot {
         let (mut entry, slot) = {
             let mut queue = self.lock();
-            // Nobody waits while there is a free place.
+            // Nobody waits while there is a free slot.
             if queue.free > 0 {
                 queue.free -= 1;
                 return Slot { pool: Arc::clone(self) };
@@ -86,7 +86,7 @@ impl SlotPool {
     }
 }
 
-/// One place.
+/// One slot.
 #[derive(Debug)]
 struct Slot {
     pool: Arc<SlotPool>,
@@ -99,14 +99,14 @@ impl Drop for Slot {
             None => queue.free += 1,
             Some((_, next)) => {
                 drop(queue);
-                // Where the next one has left meanwhile, this comes back and is dropped here: on to the one behind it.
+                // If the next one has left, the slot comes back here and is dropped again, which passes it on.
                 drop(next.send(Slot { pool: Arc::clone(&self.pool) }));
             }
         }
     }
 }
 
-/// Takes one who leaves out of the queue.
+/// Removes a call that stops waiting from the queue.
 struct QueueEntry<'a> {
     pool: &'a SlotPool,
     name: Option<(RunId, u64)>,
@@ -172,7 +172,7 @@ mod tests {
         let mut gone = Box::pin(limits.acquire(run(2), &a));
         let mut served = Box::pin(limits.acquire(run(3), &a));
         assert!(gone.as_mut().now_or_never().is_none() && served.as_mut().now_or_never().is_none());
-        // The one has been given the place and is dropped before it has seen it.
+        // The first has been given the slot and is dropped before it has seen it.
         drop(first);
         drop(gone);
         let slot = served.await;

@@ -1,4 +1,4 @@
-//! What may still be spent with a key, as a router's `GET /key` says.
+//! What may still be spent with a key, as a router's `GET /key` reports it.
 
 use parallel_llm_engine::{Code, Failure, PicoUsd};
 use serde::Deserialize;
@@ -7,23 +7,23 @@ use serde_json::value::RawValue;
 use crate::models;
 use crate::wire::loose;
 
-/// How often a limit can begin anew.
+/// How often a limit can reset.
 const RESETS: [&str; 3] = ["daily", "weekly", "monthly"];
 
-/// The state of a key. Neither its label nor its hash is kept: both tell part of it.
+/// The state of a key. Neither its label nor its hash is kept, because both reveal part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Credit {
-    /// What the key may still spend; `None` where it has no limit of its own.
+    /// What may still be spent; `None` if the key has no limit of its own.
     pub remaining: Option<PicoUsd>,
-    /// What it has spent in all.
+    /// What it has spent in total.
     pub spent: Option<PicoUsd>,
-    /// What it may spend in all, or between two resets; `None` where it has no limit of its own.
+    /// What it may spend in total, or between two resets; `None` if it has no limit of its own.
     pub limit: Option<PicoUsd>,
-    /// How often the limit begins anew: `daily`, `weekly` or `monthly`; `None` where it does not.
+    /// How often the limit resets: `daily`, `weekly` or `monthly`; `None` if it does not.
     pub resets: Option<&'static str>,
-    /// The last day it can be used, `YYYY-MM-DD`, in UTC; `None` where it has none.
+    /// The last day on which it can be used, `YYYY-MM-DD` in UTC; `None` if it does not expire.
     pub expires_on: Option<String>,
-    /// Whether the account has never paid, which bounds its free requests.
+    /// Whether the account has never paid, which limits its free requests.
     pub is_free_tier: bool,
 }
 
@@ -54,7 +54,7 @@ impl Credit {
     /// Reads the document.
     pub(crate) fn read(body: &[u8]) -> Result<Self, Failure> {
         let envelope: Option<Envelope<'_>> = serde_json::from_slice(body.trim_ascii()).ok();
-        // A list would be read as fields in their order.
+        // A list would be read as fields in order.
         let data = envelope.map(|it| it.data).filter(|data| data.get().starts_with('{'));
         let data: Option<Key<'_>> = data.and_then(|data| serde_json::from_str(data.get()).ok());
         let data =

@@ -1,13 +1,13 @@
-//! What time it is at a provider, as the head of its answer says.
+//! The time at a provider, from the headers of its answer.
 //!
-//! Pure. What always holds: an answer out of a store on the way, which tells when it was put there and not what time it is,
-//! tells nothing; neither does a date before 1970 or one that is none.
+//! Pure. A cached answer is ignored, because its date is when it was stored; so is a date before 1970 or one that
+//! cannot be read.
 
 use std::time::UNIX_EPOCH;
 
 use http::{HeaderMap, header};
 
-/// The time in milliseconds since 1970, as exact as a header has it: to the second.
+/// The time in milliseconds since 1970, with the resolution of the header: one second.
 pub(crate) fn read(headers: &HeaderMap) -> Option<u64> {
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
     if text(header::AGE).is_some_and(|age| age != "0") {

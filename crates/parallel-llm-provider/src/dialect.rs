@@ -1,18 +1,18 @@
-//! How providers differ, as data.
+//! The differences between providers, as data.
 //!
-//! One client speaks to all of them; what it must do differently stands in a [`Dialect`], so that a new provider
-//! is a row of [`known`](crate::known) and a test. Reading is the same for all who share a protocol: every known
-//! place for usage, reasoning and errors is looked at.
+//! One client serves all providers; the differences are in a [`Dialect`], so that a new provider is a row of
+//! [`known`](crate::known) and a test. Replies are read the same way for all providers of a protocol: every known field
+//! for usage, reasoning and errors is tried.
 
 use parallel_llm_engine::request::catalogue::Inputs;
 use parallel_llm_engine::{Code, Effort, Failure, Message, ProviderId};
 
 use crate::billing::Billing;
 
-/// Which protocol is spoken: how a call is written and how its reply is read.
+/// The protocol: how a call is written and how its reply is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// `POST chat/completions`, which OpenAI began and nearly everyone speaks.
+    /// `POST chat/completions`, from OpenAI and used by nearly every provider.
     Chat,
     /// `POST messages`, Anthropic's own.
     Messages,
@@ -20,19 +20,19 @@ pub enum Protocol {
     Gemini,
 }
 
-/// Where the key goes.
+/// Which header carries the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyHeader {
     /// `Authorization: Bearer KEY`.
     Bearer,
-    /// A header of its own that holds the key alone.
+    /// A separate header that contains only the key.
     Bare(&'static str),
 }
 
 /// The field that carries the output cap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapField {
-    /// `max_completion_tokens`: counts reasoning too; OpenAI's reasoning models take nothing else.
+    /// `max_completion_tokens`: includes reasoning; OpenAI's reasoning models accept nothing else.
     MaxCompletionTokens,
     /// `max_tokens`: the older name, which every local server knows.
     MaxTokens,
@@ -45,22 +45,22 @@ pub enum UsageRequest {
     Usage,
     /// `stream_options: {include_usage: true}`, OpenAI's.
     StreamOptions,
-    /// Not at all: it reports usage unasked, and may refuse fields it does not know.
+    /// Not at all: it reports usage anyway, and may refuse unknown fields.
     Unasked,
 }
 
-/// How a provider is told how hard to think.
+/// How the effort is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffortField {
     /// `reasoning: {effort}`, OpenRouter's.
     Reasoning,
     /// `reasoning_effort`, OpenAI's.
     ReasoningEffort,
-    /// `thinking: {type}` and, where thinking is on, `reasoning_effort`: DeepSeek's.
+    /// `thinking: {type}` and, if thinking is on, `reasoning_effort`: DeepSeek's.
     ThinkingAndEffort,
-    /// `reasoning: {enabled}`, which knows on and off only: Together's.
+    /// `reasoning: {enabled}`, only on or off: Together's.
     ReasoningEnabled,
-    /// `thinking: {type}` and, where thinking is on, `output_config: {effort}`: Anthropic's.
+    /// `thinking: {type}` and, if thinking is on, `output_config: {effort}`: Anthropic's.
     ThinkingAndConfig,
     /// `generationConfig.thinkingConfig`: Google's.
     ThinkingLevel,
@@ -68,77 +68,77 @@ pub enum EffortField {
     Nowhere,
 }
 
-/// Which prices of a list of models are read, and for how many tokens they are. The same fields mean a token at one
-/// provider and a million at another, so what a provider does not document is not read.
+/// Which prices in a list of models are read, and for how many tokens they are. The same fields mean a token at one
+/// provider and a million at another, so prices that a provider does not document are not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListPrices {
-    /// `prompt` and `completion`, in US dollars for a token: OpenRouter's, which others have taken over.
+    /// `prompt` and `completion`, in US dollars per token: OpenRouter's, adopted by others.
     PerToken,
-    /// `input` and `output`, in US dollars for a million tokens: Together's.
+    /// `input` and `output`, in US dollars per million tokens: Together's.
     PerMillion,
 }
 
-/// When a call cannot be made without a key.
+/// When a call needs a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRule {
     /// Always.
     Always,
-    /// Unless the server is on this machine, where most ask for none.
+    /// Unless the server is on this machine, where most servers need none.
     UnlessLoopback,
 }
 
-/// OpenRouter's own host; its regional ones lie below it.
+/// OpenRouter's own host; its regional ones are subdomains.
 const OPENROUTER_HOST: &str = "openrouter.ai";
-/// How the base URLs of OpenRouter end, its regional ones and the simulator's too; no other provider's does.
+/// The end of OpenRouter's base URLs, also of its regional ones and of the simulator; no other provider uses it.
 const OPENROUTER_PATH: &str = "/api/v1";
 
-/// What one provider does its own way.
+/// What one provider does differently.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dialect {
-    /// Which protocol is spoken.
+    /// The protocol.
     pub protocol: Protocol,
-    /// Where the key goes.
+    /// Which header carries the key.
     pub key_header: KeyHeader,
     /// When a key is needed.
     pub key_rule: KeyRule,
-    /// Where the output cap goes.
+    /// Which field carries the output cap.
     pub cap_field: CapField,
-    /// How usage is asked for.
+    /// How usage is requested.
     pub usage_request: UsageRequest,
-    /// How thinking is asked for.
+    /// How the effort is set.
     pub effort_field: EffortField,
-    /// The efforts it has words for; another is asked for by the nearest.
+    /// The efforts it supports; for any other the nearest is used.
     pub efforts: &'static [Effort],
     /// The role of instructions: `system` nearly everywhere.
     pub system_role: &'static str,
-    /// The highest sampling temperature it takes; a higher one is lowered to it.
+    /// The highest sampling temperature it accepts; a higher one is reduced to it.
     pub temperature_max: f64,
-    /// Whether it routes to other providers: it takes routing terms, a service tier and a session, and the program
-    /// names itself to it.
+    /// Whether it routes to other providers: it accepts routing terms, a service tier and a session, and is sent the
+    /// name of the app.
     pub routes: bool,
     /// How its list of models gives prices.
     pub list_prices: ListPrices,
-    /// Which files its protocol can carry. What a model takes is another matter.
+    /// Which files its protocol can carry. Whether a model accepts them is a separate question.
     pub inputs: Inputs,
-    /// Whether hanging up ends what a call costs.
+    /// Whether closing the connection stops the cost.
     pub billing: Billing,
 }
 
 /// Pictures and documents.
 const ALL_INPUTS: Inputs = Inputs { image: true, document: true };
-/// What every provider with a word for an effort has.
+/// The efforts that every provider with efforts supports.
 const COMMON_EFFORTS: &[Effort] = &[Effort::None, Effort::Low, Effort::Medium, Effort::High];
-/// OpenAI's words.
+/// OpenAI's efforts.
 const OPENAI_EFFORTS: &[Effort] =
     &[Effort::None, Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::Xhigh];
-/// Anthropic's words; none is said by switching thinking off.
+/// Anthropic's efforts; `none` is sent as thinking switched off.
 const ANTHROPIC_EFFORTS: &[Effort] = &[Effort::Low, Effort::Medium, Effort::High, Effort::Max];
 /// Pictures only.
 const IMAGES: Inputs = Inputs { image: true, document: false };
 
 impl Dialect {
-    /// What is spoken at a base URL of OpenRouter's: its own path is its own, everything else is taken for a server
-    /// that speaks the protocol.
+    /// The dialect of a base URL of OpenRouter: its own path means OpenRouter, everything else is assumed to be a
+    /// generic chat server.
     pub fn of_base_url(base_url: &str) -> Self {
         let host = base_url.split("://").nth(1).and_then(|rest| rest.split(['/', ':']).next());
         let is_theirs = host.is_some_and(|host| host == OPENROUTER_HOST || host.ends_with(".openrouter.ai"));
@@ -149,7 +149,7 @@ impl Dialect {
         }
     }
 
-    /// Fails where a message holds a file that the provider's protocol cannot carry.
+    /// Fails if a message contains a file that the provider's protocol cannot carry.
     pub fn check_inputs(&self, provider: &ProviderId, messages: &[Message]) -> Result<(), Failure> {
         let mut files = messages.iter().flat_map(Message::files);
         files.find(|file| !self.inputs.takes(file.kind())).map_or(Ok(()), |file| {
@@ -158,8 +158,8 @@ impl Dialect {
         })
     }
 
-    /// Any server that speaks the chat protocol. `max_tokens`, because Mistral, Ollama and LM Studio know no other;
-    /// a server that rejects it is asked again with the newer name.
+    /// Any server of the chat protocol. `max_tokens`, because Mistral, Ollama and LM Studio know no other name; a
+    /// server that rejects it is sent the newer name.
     pub const OPENAI_COMPATIBLE: Self = Self {
         protocol: Protocol::Chat,
         key_header: KeyHeader::Bearer,
@@ -189,7 +189,7 @@ impl Dialect {
         ..Self::OPENAI_COMPATIBLE
     };
 
-    /// OpenAI. `system` is still taken, and mapped to `developer` where a model wants that.
+    /// OpenAI. `system` is still accepted, and mapped to `developer` where a model needs that.
     pub const OPENAI: Self = Self {
         key_rule: KeyRule::Always,
         efforts: OPENAI_EFFORTS,
@@ -199,7 +199,7 @@ impl Dialect {
         ..Self::OPENAI_COMPATIBLE
     };
 
-    /// Azure's `v1` path: OpenAI's dialect with the key in a header of its own. Models are deployments.
+    /// Azure's `v1` path: OpenAI's dialect with the key in another header. Models are deployments.
     pub const AZURE: Self = Self { key_header: KeyHeader::Bare("api-key"), ..Self::OPENAI };
 
     /// Anthropic's own protocol: thinking, documents and exact usage, which its chat layer loses.
@@ -216,7 +216,7 @@ impl Dialect {
         ..Self::OPENAI_COMPATIBLE
     };
 
-    /// Google's own protocol: thinking, documents and the reasons of its filters, which its chat layer loses.
+    /// Google's own protocol: thinking, documents and filter reasons, which its chat layer loses.
     pub const GEMINI: Self = Self {
         protocol: Protocol::Gemini,
         key_header: KeyHeader::Bare("x-goog-api-key"),
@@ -228,7 +228,7 @@ impl Dialect {
         ..Self::OPENAI_COMPATIBLE
     };
 
-    /// Anthropic's chat layer, which ignores an effort without a word.
+    /// Anthropic's chat layer, which silently ignores an effort.
     pub const ANTHROPIC_CHAT: Self = Self {
         key_rule: KeyRule::Always,
         effort_field: EffortField::Nowhere,
@@ -249,7 +249,7 @@ impl Dialect {
         ..Self::OPENAI_COMPATIBLE
     };
 
-    /// DeepSeek, which takes text only.
+    /// DeepSeek, which accepts text only.
     pub const DEEPSEEK: Self = Self {
         key_rule: KeyRule::Always,
         effort_field: EffortField::ThinkingAndEffort,
@@ -258,7 +258,7 @@ impl Dialect {
         ..Self::OPENAI_COMPATIBLE
     };
 
-    /// xAI reports usage in its last chunk unasked, and takes the wish as well.
+    /// xAI reports usage in its last chunk anyway, and also accepts the request for it.
     pub const XAI: Self = Self {
         key_rule: KeyRule::Always,
         cap_field: CapField::MaxCompletionTokens,
@@ -266,7 +266,7 @@ impl Dialect {
         ..Self::OPENAI_COMPATIBLE
     };
 
-    /// Mistral answers 422 to any field it does not know, `stream_options` and an effort among them.
+    /// Mistral answers 422 to any unknown field, including `stream_options` and an effort.
     pub const MISTRAL: Self = Self {
         key_rule: KeyRule::Always,
         usage_request: UsageRequest::Unasked,
@@ -285,7 +285,8 @@ impl Dialect {
         ..Self::OPENAI_COMPATIBLE
     };
 
-    /// Moonshot. Nobody says what it charges for a reply that is hung up on, so the worse is assumed.
+    /// Moonshot. What it charges for a reply that is not read to its end is not documented, so it is assumed to charge
+    /// for everything.
     pub const MOONSHOT: Self = Self {
         key_rule: KeyRule::Always,
         effort_field: EffortField::Nowhere,

@@ -1,7 +1,7 @@
-//! Documents that anybody may read, such as the public keys of whoever issues tokens.
+//! Public documents, such as the public keys of a token issuer.
 //!
-//! What always holds: they are read over https, or over http from this machine; no key goes along, no redirect is
-//! followed, and what is waited for and read is bounded.
+//! Invariants: they are read over https, or over http from this machine; no key is sent, no redirect is followed, and
+//! time and size are limited.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use url::Url;
 use crate::endpoint;
 use crate::http::{self, Http};
 
-/// The longest document. The keys of an issuer are some kilobytes.
+/// The longest document. The keys of an issuer take a few kilobytes.
 const BYTES_MAX: usize = 256 * 1024;
-/// How long one is waited for: somebody waits for what depends on it.
+/// The timeout for a document. Somebody is waiting for the result.
 const WAIT: Duration = Duration::from_secs(10);
 
 /// Reads documents.
@@ -24,12 +24,12 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// Reads over connections made within this time, and trusts these certificates (DER) besides the system's.
+    /// Uses this connection timeout and trusts these certificates (DER) besides the system's.
     pub fn new(connect_timeout_ms: u64, certificates: Vec<Vec<u8>>) -> Self {
         Self { http: Http::new(connect_timeout_ms, certificates) }
     }
 
-    /// The bytes of one.
+    /// The bytes of a document.
     pub async fn read(&self, address: &str) -> Result<Vec<u8>, Failure> {
         let url = endpoint::parse("the address of the document", address)?;
         let late = || {

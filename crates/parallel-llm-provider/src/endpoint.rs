@@ -1,7 +1,7 @@
-//! Where a provider is reached, and the key that may go there.
+//! The address of a provider and the key that may be sent there.
 //!
-//! What always holds: the address is https, or http to this machine; it carries no user, query or fragment; and
-//! every address made from it has the same host, so that the key cannot leave it.
+//! Invariants: the address is https, or http to this machine; it has no user, query or fragment; every address made
+//! from it has the same host, so that the key cannot be sent elsewhere.
 
 use std::fmt;
 use std::time::Duration;
@@ -18,11 +18,11 @@ use crate::api_key::ApiKey;
 use crate::codec::Address;
 use crate::dialect::{Dialect, KeyRule};
 
-/// A key that could not be fetched is fetched again after so long: its keeper may have been locked. Sooner, each seat of
-/// a panel would wait for the same failure.
+/// How long to wait before fetching a missing key again: the key store may have been locked. Otherwise each seat of a
+/// panel would wait for the same failure.
 const REFETCH_AFTER: Duration = Duration::from_secs(60);
 
-/// Fetches a key when a call first needs it, for instance from a program that keeps it.
+/// Fetches a key when a call first needs it, for instance from a password manager.
 pub type KeyFetch = Box<dyn Fn() -> BoxFuture<'static, Result<Option<ApiKey>, Failure>> + Send + Sync>;
 
 /// A configured provider.
@@ -41,18 +41,18 @@ pub struct Endpoint {
 enum KeySource {
     /// It is known, or there is none.
     Known(Option<ApiKey>),
-    /// It is fetched when it is first needed. Held while that is done, so that it is done once however many need it.
+    /// It is fetched when it is first needed. Locked meanwhile, so that it is fetched once however many calls need it.
     Fetched { fetch: KeyFetch, fetched: Mutex<Option<FetchedKey>> },
 }
 
-/// What came of fetching a key.
+/// The result of fetching a key.
 struct FetchedKey {
     at: Instant,
     key: Result<Option<ApiKey>, Failure>,
 }
 
 impl FetchedKey {
-    /// A key holds as long as the program runs; that there is none holds only so long.
+    /// A key is used as long as the program runs; a failure only for a while.
     fn is_current(&self) -> bool {
         matches!(self.key, Ok(Some(_))) || self.at.elapsed() < REFETCH_AFTER
     }
@@ -92,8 +92,7 @@ impl Endpoint {
         self
     }
 
-    /// Sends these headers with every request, below our own: none of them replaces a key. Their values are taken
-    /// for secrets.
+    /// Sends these headers with every request. They never replace ours or the key. Their values are treated as secrets.
     #[must_use]
     pub fn with_headers(mut self, mut headers: HeaderMap) -> Self {
         headers.values_mut().for_each(|value| value.set_sensitive(true));
@@ -101,15 +100,15 @@ impl Endpoint {
         self
     }
 
-    /// Bounds the calls at once to this provider, in place of the general bound; Ollama works one at a time.
+    /// Limits concurrent calls to this provider, in place of the general limit; Ollama handles one at a time.
     #[must_use]
     pub const fn with_calls_max(mut self, calls_max: usize) -> Self {
         self.calls_max = Some(calls_max);
         self
     }
 
-    /// What to do where a key is missing, in place of the code's own advice: only the settings know where this one is
-    /// looked for.
+    /// What to do if the key is missing, in place of the general advice: only the settings know where this key is
+    /// looked up.
     #[must_use]
     pub fn with_key_advice(mut self, advice: Vec<Next>) -> Self {
         self.key_advice = advice;
@@ -121,12 +120,12 @@ impl Endpoint {
         &self.id
     }
 
-    /// Its way of speaking.
+    /// Its dialect.
     pub const fn dialect(&self) -> &Dialect {
         &self.dialect
     }
 
-    /// The bound on calls at once, where it has its own.
+    /// Its own limit on concurrent calls, if any.
     pub const fn calls_max(&self) -> Option<usize> {
         self.calls_max
     }
@@ -146,7 +145,7 @@ impl Endpoint {
         is_loopback(&self.base)
     }
 
-    /// Whether requests go through TLS.
+    /// Whether requests use TLS.
     pub fn is_https(&self) -> bool {
         self.base.scheme() == "https"
     }
@@ -159,12 +158,12 @@ impl Endpoint {
         }
     }
 
-    /// The headers the user wants with every request.
+    /// The user's headers for every request.
     pub(crate) const fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
-    /// The key, where it is known without fetching it.
+    /// The key, if it is known without fetching it.
     pub(crate) const fn known_key(&self) -> Option<&ApiKey> {
         match &self.key {
             KeySource::Known(key) => key.as_ref(),
@@ -172,7 +171,7 @@ impl Endpoint {
         }
     }
 
-    /// The key a call goes with. Fails where it needs one and there is none.
+    /// The key for a call. Fails if one is needed and there is none.
     pub(crate) async fn key(&self) -> Result<Option<ApiKey>, Failure> {
         let key = match &self.key {
             KeySource::Known(key) => key.clone(),
@@ -194,7 +193,7 @@ impl Endpoint {
             .with_next(self.key_advice.clone())
     }
 
-    /// An address below the base. Segments are escaped, so nothing leads out of it.
+    /// An address below the base. Segments are escaped, so that no name can leave the base.
     pub(crate) fn url(&self, address: &Address) -> Url {
         let mut url = self.base.clone();
         let mut path = url.path_segments_mut().expect("http and https addresses have a path");
@@ -205,7 +204,7 @@ impl Endpoint {
     }
 }
 
-/// An address that a key or trust may be bound to; `what` names it to people.
+/// An address to which a key or trust may be bound; `what` names it in messages.
 pub(crate) fn parse(what: &str, text: &str) -> Result<Url, Failure> {
     let invalid = |why: &str| {
         let failure = Failure::new(Code::SettingsInvalid, format!("{what} {why}"));
@@ -233,7 +232,7 @@ pub(crate) fn authority(url: &Url) -> String {
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// Whether the host is this machine by its very name, so that no resolver is asked for it.
+/// Whether the host is this machine by its name alone, without name resolution.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),

@@ -1,7 +1,8 @@
-//! What must hold of every byte a provider may send, for the fuzzer in `fuzz/` and for the test that replays its corpora.
+//! Checks that must hold for any bytes a provider may send, for the fuzzer in `fuzz/` and for the test that replays its
+//! corpora.
 //!
-//! Hidden, and no part of the library: each function reads one input and panics where something does not hold, in a
-//! release build too. It leaves to [`crate::sse`] and the others what is read, and to the fuzzer which bytes.
+//! Hidden, not part of the library's API: each function reads one input and panics if a check fails, also in a release
+//! build.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -20,29 +21,29 @@ use crate::retry_after;
 use crate::scrubber::Scrubber;
 use crate::sse::{Decoder, Step};
 
-/// The protocols a reply may be taken for.
+/// The protocols a reply may be read as.
 const PROTOCOLS: [Protocol; 3] = [Protocol::Chat, Protocol::Messages, Protocol::Gemini];
 
-/// Places at which an input is cut in two, beside being cut into single bytes. The fuzzer moves them with the length.
+/// How many positions to split an input at, besides splitting it into single bytes. The positions depend on the length.
 const CUTS: usize = 12;
-/// A leap year. Nobody waits so long, so no hint may ask for it.
+/// A leap year. No hint may ask for a longer wait.
 const WAIT_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
-/// Characters of a sentence for people, and bytes of a stranger's name.
+/// The most characters of a sentence for people, and bytes of a name from a provider.
 const SENTENCE_CHARS_MAX: usize = 700;
 const NAME_BYTES_MAX: usize = 200;
-/// The status of a message that gives none.
+/// The status of a message without one.
 const STATUS: u16 = 500;
-/// A day of November 2026, so that an input means the same every day.
+/// A day of November 2026, so that an input gives the same result every day.
 const NOW_S: u64 = 1_795_000_000;
 
-/// A stream of events: every cutting gives what a plain reading of the whole gives.
+/// A stream of events: every split gives the same events as a simple reading of the whole.
 pub fn sse(stream: &[u8]) {
     let expected = plain_events(stream);
     for_cuts(stream, |pieces| assert_eq!(decoded(pieces), expected, "cut into {} pieces", pieces.len()));
 }
 
-/// The body of a reply, in every protocol: every cutting gives the same parts, one end stands last, and what strangers
-/// named is short and plain.
+/// The body of a reply, in every protocol: every split gives the same parts, there is one end and it is last, and names
+/// from the provider are short and plain.
 pub fn chunk(body: &[u8]) {
     for protocol in PROTOCOLS {
         let codec = codec::of(protocol);
@@ -61,7 +62,7 @@ pub fn chunk(body: &[u8]) {
     }
 }
 
-/// An answer that is no reply, in every protocol: the failure is a plain, bounded sentence without the key.
+/// An answer that is not a reply, in every protocol: the failure is a plain sentence of limited length without the key.
 pub fn error_body(message: &[u8]) {
     let RawReply { status, headers, body } = RawReply::read(message);
     for protocol in PROTOCOLS {
@@ -91,7 +92,7 @@ fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(NOW_S)
 }
 
-/// A key of the right shape that opens nothing.
+/// A key of the right form that is not real.
 fn key() -> String {
     format!("sk-or-v1-{}", "0".repeat(64))
 }
@@ -105,7 +106,8 @@ fn origin(codec: &dyn Codec) -> Origin {
     }
 }
 
-/// The parts of a reply that comes in these pieces. How often it says that it is alive or thinks depends on the cut.
+/// The parts of a reply that arrives in these pieces. `Alive` and repeated `Reasoning` depend on the split and are left
+/// out.
 fn parts(mut reply: Reply, pieces: &[&[u8]]) -> Vec<Result<ReplyPart, Failure>> {
     let mut parts = Parts::new();
     for piece in pieces {
@@ -121,7 +123,7 @@ fn parts(mut reply: Reply, pieces: &[&[u8]]) -> Vec<Result<ReplyPart, Failure>> 
     parts
 }
 
-/// A failure may quote the first piece that came, which the cut decides.
+/// A failure may quote the first piece, which depends on the split.
 fn without_words(mut parts: Vec<Result<ReplyPart, Failure>>) -> Vec<Result<ReplyPart, Failure>> {
     for failure in parts.iter_mut().filter_map(|part| part.as_mut().err()) {
         failure.message.clear();
@@ -185,7 +187,7 @@ fn check_failure(failure: &Failure) {
     );
 }
 
-/// Gives the whole, its single bytes, and its two halves at some places.
+/// Checks the whole, its single bytes, and two halves at several positions.
 fn for_cuts(bytes: &[u8], check: impl Fn(&[&[u8]])) {
     check(&[bytes]);
     check(&bytes.chunks(1).collect::<Vec<_>>());
@@ -210,8 +212,8 @@ fn decoded(pieces: &[&[u8]]) -> Vec<Vec<u8>> {
     events
 }
 
-/// The events of a stream, read the slow way: ends of lines made equal, lines split, data collected. The fuzzer's
-/// inputs are far shorter than what is too long.
+/// The events of a stream, read in the simplest way: line ends normalised, lines split, data collected. The fuzzer's
+/// inputs are far below the length limit.
 fn plain_events(stream: &[u8]) -> Vec<Vec<u8>> {
     let text: Vec<u8> = stream
         .iter()
@@ -238,7 +240,7 @@ fn plain_events(stream: &[u8]) -> Vec<Vec<u8>> {
     events
 }
 
-/// An answer as text, so that a corpus can be read: a status, headers, a blank line and the body, each header on a line.
+/// An answer as text, so that a corpus can be read: a status, headers one per line, a blank line and the body.
 struct RawReply<'a> {
     status: StatusCode,
     headers: HeaderMap,
@@ -246,7 +248,7 @@ struct RawReply<'a> {
 }
 
 impl<'a> RawReply<'a> {
-    /// Reads what is there; what is no header is left out.
+    /// Reads what is there; lines that are not headers are ignored.
     fn read(bytes: &'a [u8]) -> Self {
         let end = bytes.windows(2).position(|pair| pair == b"\n\n");
         let (head, body) = end.map_or((bytes, [].as_slice()), |end| (&bytes[..end], &bytes[end + 2..]));

@@ -1,14 +1,14 @@
-//! A wait that all calls share: after a 429 nobody asks again until its time is over, and then one call goes first.
+//! A shared wait for rate limits: after a 429 no call is sent until the wait is over, and then one call goes first.
 //!
-//! A provider that says "too many" says it to everyone who would ask the same. So a 429 closes a gate: that of the
-//! model, or of all the calls its limit is about ([`Scope`]). When the time is over one call passes as a probe, and
-//! the others wait for the first byte of its answer: they need not each earn a 429 to learn what one can. A probe that
-//! tells nothing, because it was dropped or failed otherwise, leaves its turn to the next. Once the gate is open, those
-//! who waited leave one after the other, not as the wave that closed it.
+//! A provider that answers 429 would answer it to every similar call. So a 429 closes a gate: that of the model, or of
+//! all calls the limit applies to ([`Scope`]). When the wait is over one call passes as a probe, and the others wait
+//! for the first byte of its answer instead of each getting a 429. If a probe gives no result, because it was dropped
+//! or failed otherwise, the next call probes. Once the gate is open, the waiting calls are released one by one, not all
+//! at once.
 //!
-//! What always holds: who waits holds nothing but its place in a count, and leaves nothing behind when it is dropped;
-//! nobody waits longer than [`WAIT_TOTAL_MAX`] in all; an answer to a call that was sent before a gate closed does not close it
-//! anew, so that one wave counts as one.
+//! Invariants: a waiting call holds nothing but a count, and leaves nothing behind when it is dropped; nobody waits
+//! longer than [`WAIT_TOTAL_MAX`] in total; a call that was sent before a gate closed does not close it again, so that
+//! calls sent together count as one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,59 +21,62 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::classify::Scope;
 
-/// The shortest and the longest wait of our own choosing, where a 429 does not say. A second is what those ask for that
-/// do say; after eight a person is better served by a failure, as with the engine's own waits.
+/// The shortest and the longest wait if a 429 does not give one. A second is what providers usually ask for; after
+/// eight a failure is better than more waiting, as with the engine's own waits.
 const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(8));
-/// A gate that closes so soon after it opened has met the same crowd, so its own wait doubles; later it begins anew.
+/// If a gate closes again within this time, its wait doubles; later it starts again from the shortest.
 const BACKOFF_RESET_AFTER: Duration = Duration::from_secs(10);
-/// Who would have to wait longer fails at once and is told when. The engine's `RETRY_AFTER_MAX`, for the same reason.
+/// A call that would have to wait longer fails at once, and its failure says how long. Equal to the engine's
+/// `RETRY_AFTER_MAX`, for the same reason.
 const WAIT_MAX: Duration = Duration::from_secs(60);
-/// Who has waited so long in all fails too: the limit has outlived the longest wait, its probe and more. Otherwise a
-/// hundred calls at a limit that stays would wait for their probes one by one, for a quarter of an hour.
+/// The longest a call waits in total, several waits and probes included. Otherwise a hundred calls at a limit that
+/// stays would wait for their probes one by one, for a quarter of an hour.
 const WAIT_TOTAL_MAX: Duration = Duration::from_secs(120);
-/// After so long one call asks though the provider has said to wait longer: a day's limit may have been lifted by hand,
+/// After this time one call probes even if the provider asked for a longer wait: a daily limit may have been lifted,
 /// and a 429 costs nothing.
 const PROBE_AFTER_MAX: Duration = Duration::from_secs(10 * 60);
-/// A probe that has met no 429 by then is at work or stuck in a queue: the next goes as well. A 429 comes in a second.
+/// A probe without a 429 by then is running or stuck in a queue, so the next call may go as well. A 429 comes within a
+/// second.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
-/// What those who waited keep between them on average when the gate opens: fifty calls a second.
+/// The average interval between the waiting calls when the gate opens: fifty calls a second.
 const RELEASE_INTERVAL: Duration = Duration::from_millis(20);
-/// The longest that the last of them waits for that; from a hundred on they leave closer together.
+/// The longest time over which they are released; above a hundred calls the interval is shorter.
 const RELEASE_SPREAD_MAX: Duration = Duration::from_secs(2);
-/// Gates that are remembered. A gate is made by a 429 only, so this is far more than the models anyone asks.
+/// The most gates that are remembered. Only a 429 makes a gate, so this is far more than needed.
 const GATES_MAX: usize = 1024;
-/// 2⁶⁴ divided by the golden ratio: the multiples of it lie evenly over the range, however many there are.
+/// 2⁶⁴ divided by the golden ratio: its multiples are spread evenly over the range, however many there are.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// All gates. One for each model, key and key's free models that ever met a 429.
+/// All gates: one for each model, key and key's free models that ever got a 429.
 #[derive(Debug, Default)]
 pub(crate) struct Gates {
     table: Mutex<GateTable>,
-    /// Wakes all who wait, to look again. Gates change seldom.
+    /// Wakes all waiting calls so that they check again. Gates change rarely.
     changed: Notify,
 }
 
-/// One who waits, through all the rounds it takes.
+/// A waiting call, over all its waits.
 #[derive(Debug, Default)]
 pub(crate) struct Waiter {
-    /// Its place in the spread, once it has had to wait.
+    /// Its position in the release order, once it has had to wait.
     ticket: Option<u64>,
     waited: Duration,
 }
 
-/// The right to send one call, and the duty to tell what became of it. Dropping it untold leaves the turn to the next.
+/// The permission to send one call, which has to report its result. If it is dropped without a report, the next call
+/// becomes the probe.
 #[derive(Debug)]
 pub(crate) struct Pass {
     gates: Arc<Gates>,
     model: ModelRef,
     /// How often gates had closed when it was given.
     closings: u64,
-    /// The gates whose probe this is.
+    /// The gates this call probes.
     probes: Vec<GateKey>,
 }
 
 impl Gates {
-    /// Waits until a call to this model may try to [`enter`](Self::enter). Fails where that would take too long.
+    /// Waits until a call to this model may try to [`enter`](Self::enter). Fails if that would take too long.
     pub(crate) async fn wait(&self, model: &ModelRef, waiter: &mut Waiter) -> Result<(), Failure> {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
@@ -94,7 +97,7 @@ impl Gates {
         }
     }
 
-    /// Passes all gates of the model at once, where they are open or have time for a probe.
+    /// Enters all gates of the model at once, if they are open or due for a probe.
     pub(crate) fn enter(self: &Arc<Self>, model: &ModelRef) -> Option<Pass> {
         let (closings, probes) = self.lock().enter(model, Instant::now())?;
         Some(Pass { gates: Arc::clone(self), model: model.clone(), closings, probes })
@@ -106,12 +109,12 @@ impl Gates {
 }
 
 impl Pass {
-    /// The provider has begun to answer: what this call probed is open.
+    /// The provider has begun to answer: the probed gates are open.
     pub(crate) fn reply_began(&mut self) {
         self.settle(Gate::open);
     }
 
-    /// The provider has answered 429 and, where it said so, how long to wait.
+    /// The provider has answered 429 and possibly how long to wait.
     pub(crate) fn limited(&mut self, scope: Scope, requested: Option<Duration>) {
         let name = GateKey::of(&self.model, scope, requested);
         self.probes.retain(|probe| *probe != name);
@@ -125,7 +128,7 @@ impl Pass {
         }
         let (mut table, now) = (self.gates.lock(), Instant::now());
         for name in self.probes.drain(..) {
-            // It may have been forgotten meanwhile, and made anew.
+            // The gate may have been forgotten meanwhile and made again.
             if let Some(gate) = table.gates.get_mut(&name).filter(|gate| gate.closing <= self.closings) {
                 change(gate, now);
             }
@@ -141,7 +144,7 @@ impl Drop for Pass {
     }
 }
 
-/// Counts one who waits at a gate, as long as it does.
+/// Counts a call as waiting at a gate while it exists.
 struct Waiting<'a> {
     gates: &'a Gates,
     name: GateKey,
@@ -164,9 +167,8 @@ enum GateKey {
 }
 
 impl GateKey {
-    /// The gate that a 429 of this scope closes. A limit on free models says nothing of a paid one. What limits a whole
-    /// key is counted at once or by the minute; who is told to wait longer has met something else, and one call's word
-    /// is not enough to refuse all others.
+    /// The gate that a 429 of this scope closes. A limit on free models does not affect paid ones. Limits on a whole
+    /// key are short; a longer wait is something else, and one call's answer is not enough to refuse all others.
     fn of(model: &ModelRef, scope: Scope, requested: Option<Duration>) -> Self {
         match scope {
             Scope::Key if requested.is_none_or(|wait| wait <= WAIT_MAX) => Self::Key(model.provider.clone()),
@@ -194,22 +196,22 @@ impl GateKey {
     }
 }
 
-/// OpenRouter's mark of a model that costs nothing and shares a limit with all others such.
+/// OpenRouter's suffix for a free model, which shares a limit with all other free models.
 fn is_free(model: &ModelRef) -> bool {
     model.model.ends_with(":free")
 }
 
-/// What is known of all gates. Pure: the time is given.
+/// The state of all gates. Pure: the time is passed in.
 #[derive(Debug, Default)]
 struct GateTable {
     gates: BTreeMap<GateKey, Gate>,
     /// How often a gate has closed.
     closings: u64,
-    /// How many have waited.
+    /// How many calls have waited.
     tickets: u64,
 }
 
-/// What who wants to pass is told.
+/// What a call has to do.
 enum Decision {
     Proceed,
     Wait(GateKey, Instant),
@@ -217,7 +219,7 @@ enum Decision {
 }
 
 impl GateTable {
-    /// Counts the asker among those who wait, where it has to.
+    /// Counts the call as waiting if it has to wait.
     fn decide(&mut self, model: &ModelRef, ticket: &mut Option<u64>, now: Instant) -> Decision {
         if self.gates.is_empty() {
             return Decision::Proceed;
@@ -240,7 +242,7 @@ impl GateTable {
         Decision::Proceed
     }
 
-    /// Passes all gates or none. Returns how often gates have closed so far, and the gates that are probed.
+    /// Enters all gates or none. Returns how often gates have closed so far, and the gates that are probed.
     fn enter(&mut self, model: &ModelRef, now: Instant) -> Option<(u64, Vec<GateKey>)> {
         if self.gates.is_empty() {
             return Some((self.closings, Vec::new()));
@@ -259,9 +261,9 @@ impl GateTable {
         Some((self.closings, probes))
     }
 
-    /// Closes a gate. `seen` is how often gates had closed when the call was let in that brings the news.
+    /// Closes a gate. `seen` is how often gates had closed when the reporting call was admitted.
     fn close(&mut self, name: GateKey, requested: Option<Duration>, seen: u64, now: Instant) {
-        // A wait of nothing would let them all ask again at once.
+        // With a wait of zero all calls would be sent again at once.
         let requested = requested.filter(|wait| !wait.is_zero());
         let known = self.gates.get_mut(&name);
         if let Some(gate) = known.filter(|gate| gate.closing > seen) {
@@ -276,7 +278,7 @@ impl GateTable {
         }
     }
 
-    /// Forgets the gate that has closed longest ago, an open one first.
+    /// Forgets the gate that closed longest ago, open ones first.
     fn forget_one(&mut self) {
         let oldest = self.gates.iter().min_by_key(|(_, gate)| (!gate.is_open(), gate.closing));
         if let Some(name) = oldest.map(|(name, _)| name.clone()) {
@@ -291,24 +293,24 @@ struct Gate {
     state: State,
     /// The number of its last closing.
     closing: u64,
-    /// How long the provider wants to be left alone.
+    /// How long the provider asked to wait.
     until: Instant,
-    /// When a probe may ask: then, or as long as the provider is believed.
+    /// When a probe may be sent: at `until`, or earlier if that is too far away.
     probe_at: Instant,
     /// How often it has closed in a row.
     closings_in_a_row: u32,
-    /// Who waits.
+    /// How many calls are waiting.
     waiting: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Closed,
-    /// One call is on its way.
+    /// A probe is running.
     Probed {
         since: Instant,
     },
-    /// Those who waited leave within the spread.
+    /// The waiting calls are released over the spread.
     Open {
         since: Instant,
         spread: Duration,
@@ -325,13 +327,13 @@ enum Verdict {
 }
 
 impl Gate {
-    /// A gate that has been open for ever.
+    /// A gate that has always been open.
     const fn new(now: Instant) -> Self {
         let state = State::Open { since: now, spread: Duration::ZERO };
         Self { state, closing: 0, until: now, probe_at: now, closings_in_a_row: 0, waiting: 0 }
     }
 
-    /// What one is told who has waited with this ticket, or not waited.
+    /// The verdict for a call with this ticket, or for one that has not waited.
     fn verdict(&self, ticket: Option<u64>, now: Instant) -> Verdict {
         let left = self.until.saturating_duration_since(now);
         match self.state {
@@ -361,7 +363,7 @@ impl Gate {
         self.close_for(requested.unwrap_or(own), now);
     }
 
-    /// Takes in what another call of the same wave was told.
+    /// Applies the wait that another call sent at the same time got.
     fn extend(&mut self, requested: Option<Duration>, now: Instant) {
         if let Some(requested) =
             requested.filter(|requested| self.state == State::Closed && now + *requested > self.until)
@@ -380,7 +382,7 @@ impl Gate {
             State::Open { since: now, spread: (RELEASE_INTERVAL * self.waiting).min(RELEASE_SPREAD_MAX) };
     }
 
-    /// The probe has told nothing: the next may ask.
+    /// The probe gave no result: the next call may probe.
     fn release_probe(&mut self, now: Instant) {
         if matches!(self.state, State::Probed { .. }) {
             self.state = State::Closed;
@@ -393,7 +395,7 @@ impl Gate {
     }
 }
 
-/// A ticket's place in the spread, from 0 up to 1. Tickets that follow each other lie far apart.
+/// The position of a ticket in the spread, from 0 up to 1. Consecutive tickets are far apart.
 fn share(ticket: u64) -> f64 {
     (ticket.wrapping_mul(GOLDEN) >> 11) as f64 / (1u64 << 53) as f64
 }

@@ -1,9 +1,9 @@
-//! The one pooled HTTP client, and how a body is read.
+//! The pooled HTTP client, and how a body is read.
 //!
-//! What always holds: no redirect is followed, no request is sent twice (one whose pooled connection turns out to
-//! be closed before a byte of it was written goes to another connection), no body is read without a bound on its
-//! decoded bytes, and a proxy never sees what is meant for this machine. There is no timer but the one for
-//! connecting: how long a reply may take is the engine's business.
+//! Invariants: no redirect is followed; no request is sent twice (one whose pooled connection turns out to be closed
+//! before a byte was written goes to another connection); every body is read with a limit on its decoded bytes; a proxy
+//! is never used for this machine. The only timeout here is the one for connecting: how long a reply may take is up to
+//! the engine.
 
 use std::time::Duration;
 
@@ -18,25 +18,26 @@ use url::Url;
 
 use crate::endpoint::is_loopback;
 
-/// How long an idle connection is kept: long enough for the next run of a conversation, short enough that the
-/// memory of a burst is given back within a minute.
+/// How long an idle connection is kept: long enough for the next run of a conversation, short enough to free the memory
+/// of a burst within a minute.
 const POOL_IDLE: Duration = Duration::from_secs(20);
-/// What a provider may send of one reply over HTTP/2 before we read it. A long list of models takes six round trips.
+/// How much a provider may send of one reply over HTTP/2 before it is read. A long list of models takes six round
+/// trips.
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
-/// The same of all replies on one connection: those of as many calls as there may be at once. Replies that are not read for a
-/// while, because there is no room for more text, would otherwise hold up the one that is to make room.
+/// The same for all replies on one connection, for the maximum number of concurrent calls. Otherwise replies that are
+/// not read for a while, because there is no room for more text, would block the one that will make room.
 const CONNECTION_WINDOW_BYTES: u32 = 4096 * STREAM_WINDOW_BYTES;
-/// Said of us in the `User-Agent` header.
+/// The `User-Agent` header.
 const USER_AGENT: &str = concat!("parallel-llm-mcp/", env!("CARGO_PKG_VERSION"));
 
-/// The ways out of this machine. Each has its pool, made when it is first used.
+/// How an address is reached. Each route has its own pool, made when it is first used.
 #[derive(Clone, Copy, Debug)]
 enum Route {
-    /// Plain http, which only this machine may be spoken to with: no proxy, and no certificates to load.
+    /// Plain http, allowed only to this machine: no proxy, and no certificates to load.
     Plain,
     /// TLS to this machine: no proxy.
     Local,
-    /// TLS to elsewhere, through the system's proxy where there is one.
+    /// TLS to other machines, through the system's proxy if there is one.
     Remote,
 }
 
@@ -54,24 +55,24 @@ impl Route {
 #[derive(Debug)]
 pub(crate) struct Http {
     connect_timeout_ms: u64,
-    /// What is trusted besides the system's certificates.
+    /// Certificates to trust besides the system's.
     certificates: Vec<CertificateDer<'static>>,
     clients: Mutex<[Option<Client>; 3]>,
 }
 
 impl Http {
-    /// Builds nothing yet: reading certificates takes milliseconds that a program's start can do without.
+    /// Builds nothing yet: reading certificates takes milliseconds that would delay the program's start.
     pub(crate) fn new(connect_timeout_ms: u64, certificates: Vec<Vec<u8>>) -> Self {
         let certificates = certificates.into_iter().map(CertificateDer::from).collect();
         Self { connect_timeout_ms, certificates, clients: Mutex::new([None, None, None]) }
     }
 
-    /// The limit of the timer for connecting.
+    /// The timeout for connecting.
     pub(crate) const fn connect_timeout_ms(&self) -> u64 {
         self.connect_timeout_ms
     }
 
-    /// The client that reaches an address.
+    /// The client for an address.
     pub(crate) fn client(&self, url: &Url) -> Result<Client, Failure> {
         let route = Route::to(url);
         let mut clients = self.clients.lock();
@@ -82,7 +83,7 @@ impl Http {
         Ok(client.as_ref().expect("it was made above").clone())
     }
 
-    /// Closes the connections that are idle. A later call makes new ones.
+    /// Closes idle connections. A later call opens new ones.
     pub(crate) fn close(&self) {
         *self.clients.lock() = [None, None, None];
     }
@@ -110,10 +111,10 @@ fn builder(tls: rustls::ClientConfig, connect_timeout: Duration) -> ClientBuilde
     Client::builder()
         .tls_backend_preconfigured(tls)
         .user_agent(USER_AGENT)
-        // A compressed stream comes in lumps. One that comes compressed all the same is decoded.
+        // Compressed streams arrive in bursts. One that is compressed anyway is decoded.
         .default_headers(identity)
         .redirect(reqwest::redirect::Policy::none())
-        // Not even what HTTP/2 calls safe: whether a call is paid twice is decided in one place, the engine.
+        // Not even for what HTTP/2 calls safe: only the engine decides whether a call may be paid for twice.
         .retry(reqwest::retry::never())
         .referer(false)
         .connect_timeout(connect_timeout)
@@ -134,8 +135,7 @@ fn tls(roots: RootCertStore) -> Result<rustls::ClientConfig, Failure> {
     Ok(tls)
 }
 
-/// The system's certificates, or those of the Mozilla list carried along where the system has none, as in a
-/// bare container.
+/// The system's certificates, or the bundled Mozilla list if the system has none, as in a bare container.
 fn roots(system: Vec<CertificateDer<'static>>) -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(system);
@@ -145,8 +145,8 @@ fn roots(system: Vec<CertificateDer<'static>>) -> RootCertStore {
     roots
 }
 
-/// Appends decoded bytes to `body` until it holds `bytes_max` or the body ends. Says whether it ended. What had
-/// come stays in `body` when this fails or is given up.
+/// Appends decoded bytes to `body` until it holds `bytes_max` or the body ends. Returns whether it ended. What was
+/// received stays in `body` if this fails or is dropped.
 pub(crate) async fn read(
     response: &mut Response,
     bytes_max: usize,

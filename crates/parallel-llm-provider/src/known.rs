@@ -1,8 +1,7 @@
-//! The providers this program knows by name: where each is, how its key is called, how it speaks.
+//! The providers known by name: address, key variable, dialect.
 //!
-//! A table and nothing else. A provider that is missing here is reached by its base URL as any server that speaks
-//! the chat protocol; to add one is a row here and a row in the test of quirks. Source of each row: the provider's
-//! documentation of August to November 2026.
+//! A provider that is missing here can be used through its base URL as a generic chat server; adding one takes a row
+//! here and a row in the test of quirks. Source of each row: the provider's documentation of August to November 2026.
 
 use crate::billing::Billing;
 use crate::dialect::{Dialect, KeyRule};
@@ -12,19 +11,19 @@ use crate::dialect::{Dialect, KeyRule};
 pub struct Known {
     /// The id in settings and model references.
     pub id: &'static str,
-    /// Its name for people.
+    /// Its display name.
     pub name: &'static str,
-    /// Its own address; empty where every customer has another.
+    /// Its address; empty if every customer has a different one.
     pub base_url: &'static str,
-    /// The path of its API, which a base URL given without a path gets.
+    /// The path of its API, which is added to a base URL without a path.
     pub path: &'static str,
-    /// The environment variable that holds its key, by its own documentation; empty where there is none.
+    /// The environment variable for its key, from its documentation; empty if there is none.
     pub key_variable: &'static str,
-    /// The environment variable that holds another base URL.
+    /// The environment variable for another base URL.
     pub base_url_variable: &'static str,
-    /// How it speaks.
+    /// Its dialect.
     pub dialect: Dialect,
-    /// Calls at once, where it takes fewer than others.
+    /// Concurrent calls, if it supports fewer than others.
     pub calls_max: Option<usize>,
 }
 
@@ -40,7 +39,7 @@ const fn hosted(
 }
 
 impl Known {
-    /// Every known provider. The first is the one that a reference without a provider means.
+    /// Every known provider. The first is the default for references without a provider.
     pub const ALL: &[Self] = &[
         hosted("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "/api/v1", Dialect::OPENROUTER)
             .variables("OPENROUTER_API_KEY", "OPENROUTER_BASE_URL"),
@@ -70,7 +69,7 @@ impl Known {
             .variables("TOGETHER_API_KEY", "TOGETHER_BASE_URL"),
         hosted("moonshot", "Moonshot", "https://api.moonshot.ai/v1", "/v1", Dialect::MOONSHOT)
             .variables("MOONSHOT_API_KEY", "MOONSHOT_BASE_URL"),
-        // It answers one request after the other; more would only wait in its queue and look slow.
+        // It handles one request at a time; more would wait in its queue and look slow.
         Self { calls_max: Some(1), ..hosted("ollama", "Ollama", "http://127.0.0.1:11434/v1", "/v1", LOCAL) }
             .variables("OLLAMA_API_KEY", "OLLAMA_BASE_URL"),
         hosted("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1", "/v1", LOCAL)
@@ -79,7 +78,7 @@ impl Known {
             .variables("VLLM_API_KEY", "VLLM_BASE_URL"),
     ];
 
-    /// Further ways of speaking that a provider of the user's own may be given by name.
+    /// Further dialects that a user-defined provider may be given by name.
     pub const KINDS: &[(&str, Dialect)] = &[
         ("openai-compatible", Dialect::OPENAI_COMPATIBLE),
         ("anthropic-chat", Dialect::ANTHROPIC_CHAT),
@@ -91,13 +90,13 @@ impl Known {
         Self::ALL.iter().find(|known| known.id == id)
     }
 
-    /// Finds a way of speaking by its name: a known provider's id, or one of [`Self::KINDS`].
+    /// Finds a dialect by its name: a known provider's id, or one of [`Self::KINDS`].
     pub fn dialect_of(kind: &str) -> Option<Dialect> {
         let further = || Self::KINDS.iter().find(|(name, _)| *name == kind).map(|(_, dialect)| *dialect);
         Self::by_id(kind).map(|known| known.dialect).or_else(further)
     }
 
-    /// Whether it is a server on this machine by its own default.
+    /// Whether its default address is on this machine.
     pub fn is_local(&self) -> bool {
         self.dialect.key_rule == KeyRule::UnlessLoopback
     }
@@ -107,7 +106,7 @@ impl Known {
     }
 }
 
-/// A server on this machine, or wherever the user has it. It costs nothing, and works for nobody once hung up on.
+/// A server of the user's own. It costs nothing, and stops when the connection is closed.
 const LOCAL: Dialect = Dialect { billing: Billing::Stops, ..Dialect::OPENAI_COMPATIBLE };
 
 #[cfg(test)]

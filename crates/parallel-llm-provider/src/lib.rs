@@ -1,21 +1,21 @@
-//! How a model is called: one HTTP request, one reply, a typed reason where there is none.
+//! Calls models over HTTP: one request, one reply, and a typed reason if there is no reply.
 //!
-//! [`Provider`] implements the engine's [`Caller`](parallel_llm_engine::port::Caller). It leaves to the engine
-//! whether a call is tried again, how long a reply may take, and whether a text is an answer; it leaves to the
-//! program where keys, addresses and limits come from: nothing here reads the environment.
+//! [`Provider`] implements the engine's [`Caller`](parallel_llm_engine::port::Caller). The engine decides whether a call
+//! is retried, how long a reply may take, and whether a text is an answer; the program supplies keys, addresses and
+//! limits: nothing here reads the environment.
 //!
 //! ```text
 //! Call → admission → codec → http → sse → codec → reply → ReplyPart …
 //!            ↑                       └→ classify, transport → Failure → scrubber
-//!            └ what came of earlier calls
+//!            └ results of earlier calls
 //! ```
 //!
-//! What always holds:
+//! Invariants:
 //! - one call is at most one request: nothing is sent again and no redirect is followed;
-//! - a key goes to the host it is bound to and nowhere else, and stands in no failure and no name of a reply;
-//! - memory for a reply is bounded by named constants, whatever its sender does;
-//! - only [`client`](Provider) and [`Documents`] do IO; everything that decides is a pure function of bytes, or of what has
-//!   been heard and the time.
+//! - a key is sent only to the host it is bound to, and does not appear in any failure or name;
+//! - memory for a reply is limited by named constants, whatever its sender does;
+//! - only [`client`](Provider) and [`Documents`] do IO; everything that decides is a pure function of bytes, or of
+//!   earlier results and the time.
 #![warn(missing_docs)]
 
 mod admission;

@@ -1,8 +1,8 @@
-//! The list of models: read from a provider's `GET /models`, or from the copy carried along.
+//! The list of models: read from a provider's `GET /models`, or from the embedded copy.
 //!
-//! Every provider has its own names for the same few facts; all of them are looked for. What always holds: a price
-//! is exact or absent; a list counts as live only if its provider lists every name it takes and all of it was read,
-//! because a name that is missing from a live list is refused.
+//! Every provider has its own names for the same few facts; all of them are tried. Invariants: a price is exact or
+//! absent; a list counts as live only if its provider lists every name it accepts and all of it was read, because a
+//! name that is missing from a live list is refused.
 
 use std::borrow::Cow;
 
@@ -15,19 +15,19 @@ use crate::dialect::{Dialect, ListPrices};
 use crate::wire::loose;
 use crate::wire::model::{Fields, List};
 
-/// The day of the embedded list.
+/// The date of the embedded list.
 pub const EMBEDDED_ON: &str = "2026-11-10";
-/// OpenRouter's list of that day, cut down to what is read here.
+/// OpenRouter's list of that day, reduced to the fields that are read here.
 const EMBEDDED: &str = include_str!("../assets/models.json");
-/// The longest name of a model that is kept, in bytes, as in a model reference.
+/// The longest model id that is kept, in bytes, as in a model reference.
 const ID_BYTES_MAX: usize = 200;
-/// The longest name for people, in characters.
+/// The longest display name, in characters.
 const NAME_CHARS_MAX: usize = 200;
-/// What Google puts before the name of each model.
+/// Google's prefix of every model name.
 const GEMINI_PREFIX: &str = "models/";
-/// The tokens that a price is for at a provider that gives prices for a million.
+/// The number of tokens a price is for if a provider gives prices per million.
 const PER_MILLION: i64 = 1_000_000;
-/// What the lists call the tokens a model can read and write together, the most telling name first.
+/// The names of the context length, the most specific first.
 const CONTEXT_NAMES: &[&str] = &[
     "context_length",
     "context_window",
@@ -36,17 +36,17 @@ const CONTEXT_NAMES: &[&str] = &[
     "max_input_tokens",
     "inputTokenLimit",
 ];
-/// What they call the tokens it can write at most.
+/// The names of the output limit.
 const OUTPUT_NAMES: &[&str] = &["max_completion_tokens", "max_tokens", "outputTokenLimit"];
 
-/// The models known without asking anyone, for estimates and suggestions.
+/// The models known without asking a provider, for estimates and suggestions.
 pub fn embedded_catalogue() -> Catalogue {
-    // It is not of today, so a name that is missing is not refused.
+    // It is not current, so a missing name is not refused.
     let dialect = Dialect { routes: false, ..Dialect::OPENROUTER };
     read(EMBEDDED.as_bytes(), &dialect).expect("the embedded list is tested")
 }
 
-/// Where the list of models is, in one page if it can be.
+/// The address of the list of models, in one page if possible.
 pub(crate) fn address(dialect: &Dialect) -> Address {
     Address {
         query: codec::of(dialect.protocol).models_query().map(Cow::Borrowed),
@@ -54,14 +54,14 @@ pub(crate) fn address(dialect: &Dialect) -> Address {
     }
 }
 
-/// Reads a list of models. Only a router lists every name it takes: most others take aliases and dated names
-/// besides, and Azure the names of deployments.
+/// Reads a list of models. Only a router lists every name it accepts: most others also accept aliases and dated names,
+/// and Azure the names of deployments.
 pub(crate) fn read(body: &[u8], dialect: &Dialect) -> Result<Catalogue, Failure> {
     let list = List::read(body.trim_ascii())
         .ok_or_else(|| Failure::new(Code::Protocol, "the list of models cannot be understood"))?;
     let models: Vec<ModelInfo> =
         list.models.iter().filter_map(|entry| model(entry, dialect.list_prices)).collect();
-    let all_read = models.len() == list.models.len() && !list.goes_on;
+    let all_read = models.len() == list.models.len() && !list.has_more_pages;
     let live = dialect.routes && all_read && !models.is_empty();
     Ok(Catalogue::new(models, live))
 }
@@ -75,7 +75,7 @@ fn model(entry: &RawValue, list_prices: ListPrices) -> Option<ModelInfo> {
     }
     let name = entry.text(&["display_name", "displayName", "name"]);
     let pricing = entry.part("pricing");
-    // The limit of the provider that a router prefers is the one that holds.
+    // The limit of the router's preferred provider applies.
     let preferred = entry.part("top_provider").first(OUTPUT_NAMES, loose::count);
     Some(ModelInfo {
         other_ids: dated(id, &entry).into_iter().collect(),
@@ -92,13 +92,13 @@ fn model(entry: &RawValue, list_prices: ListPrices) -> Option<ModelInfo> {
     })
 }
 
-/// Whether a name is one that a model can be asked for by.
+/// Whether a name can be used to call a model.
 fn is_id(name: &str) -> bool {
     !name.is_empty() && name.len() <= ID_BYTES_MAX && name.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// The name with the day of the release, where it is another. All variants of a model give the same one, so it gets
-/// the suffix of this variant: without it a free variant would be found where the paid one is meant.
+/// The name with the release date, if it differs. All variants of a model have the same one, so the suffix of this
+/// variant is added: otherwise a free variant would be found where the paid one is meant.
 fn dated(id: &str, entry: &Fields<'_>) -> Option<String> {
     let suffix = id.find(':').map_or("", |at| &id[at..]);
     let mut dated = entry.text(&["canonical_slug"])?.into_owned();
@@ -108,7 +108,7 @@ fn dated(id: &str, entry: &Fields<'_>) -> Option<String> {
     (dated != id && is_id(&dated)).then_some(dated)
 }
 
-/// `None` where the price varies, which is written `-1`, or is not given.
+/// `None` if the price varies, which is written `-1`, or is missing.
 fn price(pricing: &Fields<'_>, list_prices: ListPrices) -> Option<Price> {
     let (input, output, tokens) = match list_prices {
         ListPrices::PerToken => ("prompt", "completion", 1),
@@ -119,8 +119,8 @@ fn price(pricing: &Fields<'_>, list_prices: ListPrices) -> Option<Price> {
     Some(Price { input: token(input)?, output: token(output)?, request })
 }
 
-/// Other prices under conditions. One that cannot be read would make an estimate too low or too high, but never
-/// what the provider charges, so it is passed over.
+/// Prices that apply under conditions. One that cannot be read is skipped: it would only make an estimate inaccurate,
+/// not the bill.
 fn overrides(pricing: &Fields<'_>) -> Vec<PriceOverride> {
     let list: Vec<&RawValue> = loose::part(pricing.get("overrides"));
     let read = |it: Fields<'_>| PriceOverride {
@@ -134,20 +134,20 @@ fn overrides(pricing: &Fields<'_>) -> Vec<PriceOverride> {
         .collect()
 }
 
-/// Which files a model takes. A list that names no modality says nothing.
+/// Which files a model accepts. A list without modalities says nothing.
 fn inputs(architecture: &Fields<'_>) -> Option<Inputs> {
     let words: Vec<String> = loose::part(architecture.get("input_modalities"));
     let has = |word: &str| words.iter().any(|own| own == word);
     (!words.is_empty()).then(|| Inputs { image: has("image"), document: has("file") })
 }
 
-/// Whether the list says that a model takes the field that holds it to JSON. One that takes a schema takes that, too.
+/// Whether the model accepts the field that requests JSON. One that accepts a schema accepts that, too.
 fn json_mode(entry: &Fields<'_>) -> bool {
     let parameters: Vec<String> = loose::part(entry.get("supported_parameters"));
     parameters.iter().any(|name| matches!(name.as_str(), "response_format" | "structured_outputs"))
 }
 
-/// A date as `YYYY-MM-DD`, where it begins with one.
+/// A date as `YYYY-MM-DD`, if the text begins with one.
 pub(crate) fn day(date: &str) -> Option<String> {
     let day = date.get(..10)?;
     let is_date = day.bytes().enumerate().all(|(index, byte)| match index {
@@ -157,7 +157,7 @@ pub(crate) fn day(date: &str) -> Option<String> {
     is_date.then(|| day.to_owned())
 }
 
-/// A stranger's words, cut to a length and without control characters.
+/// A text from a provider, shortened and without control characters.
 fn shown(text: &str, chars_max: usize) -> String {
     text.chars().filter(|letter| !letter.is_control()).take(chars_max).collect()
 }

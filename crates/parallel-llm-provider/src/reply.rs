@@ -1,12 +1,11 @@
 //! Turns the bytes of one reply into its parts.
 //!
-//! Pure: it is fed bytes and told of their end; who reads them is the client's business. A reply should be a
-//! stream of events, but a server may answer a whole completion, an error with status 200, or a login page, so
-//! the shape is found out from the first byte that is no white space.
+//! Pure: it is given bytes and their end; the client reads them. A reply should be a stream of events, but a server may
+//! answer with a whole completion, an error with status 200, or a login page, so the format is detected from the first
+//! byte that is not white space.
 //!
-//! What always holds: the parts are the same however the bytes are cut (but for [`ReplyPart::Alive`]); nothing
-//! follows an end or a failure; text that has come is given out before the failure that ends it; what is kept is
-//! bounded by the constants below.
+//! Invariants: the parts do not depend on how the bytes are split (except [`ReplyPart::Alive`]); nothing follows an end
+//! or a failure; received text is returned before the failure that ends it; memory is limited by the constants below.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -22,34 +21,34 @@ use crate::wire::error::ErrorBody;
 
 /// The longest answer. The largest output caps, a million tokens, are half of it in English.
 const TEXT_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// The longest reply that is no stream: an answer with its reasoning and its JSON around it.
+/// The longest reply that is not a stream: an answer with its reasoning and the surrounding JSON.
 const WHOLE_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// The most bytes in a row that bring neither text nor reasoning. Keep-alive comments come to 3 kB a minute, so
-/// only a hostile or broken server gets here, for instance with a compressed flood.
+/// The most bytes in a row without text or reasoning. Keep-alive comments come to 3 kB a minute, so only a hostile or
+/// broken server reaches this, for instance with a decompression bomb.
 const EMPTY_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// The longest refusal that is kept; it is shown as the reason of a failure.
 const REFUSAL_BYTES_MAX: usize = 4 * 1024;
-/// The longest name of a call or a model. The longest known is under 80.
+/// The longest id of a call or name of a model. The longest known is under 80.
 const NAME_BYTES_MAX: usize = 200;
 
-/// Parts that wait to be taken.
+/// Parts that have not been returned yet.
 pub(crate) type Parts = VecDeque<Result<ReplyPart, Failure>>;
 
-/// A reply on its way.
+/// A reply that is being read.
 #[derive(Debug)]
 pub(crate) struct Reply {
     shape: Shape,
     state: ReplyState,
 }
 
-/// What a body turned out to be.
+/// The format of a body.
 #[derive(Debug)]
 enum Shape {
-    /// Nothing but white space so far. The header says whether it should be events.
+    /// Only white space so far. The header says whether events are expected.
     Unknown { declares_events: bool },
     /// Server-sent events.
     Events(Decoder),
-    /// One JSON value, kept until it is whole.
+    /// One JSON value, kept until it is complete.
     Whole(Vec<u8>),
 }
 
@@ -59,7 +58,7 @@ impl Reply {
         Self { shape: Shape::Unknown { declares_events }, state: ReplyState::new(origin, codec) }
     }
 
-    /// Takes the provider's name for the call, where the headers have it.
+    /// Takes the provider's id of the call from the headers.
     pub(crate) fn accept(&mut self, generation_id: &str, parts: &mut Parts) {
         self.state.accept(generation_id, parts);
     }
@@ -117,7 +116,7 @@ impl Reply {
             }
             Shape::Whole(body) => {
                 body.extend_from_slice(bytes);
-                // A whole completion brings nothing before its end; its own bound is above.
+                // A whole completion yields nothing before its end; its own limit is above.
                 self.state.empty_bytes = 0;
             }
             Shape::Unknown { .. } => {}
@@ -125,15 +124,15 @@ impl Reply {
     }
 }
 
-/// Slow servers pad a reply with white space to keep the connection open; a byte order mark is no more.
+/// Slow servers send white space to keep the connection open; a byte order mark is skipped too.
 fn without_padding(bytes: &[u8]) -> &[u8] {
     let is_padding = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0xef | 0xbb | 0xbf);
     let start = bytes.iter().position(|byte| !is_padding(byte)).unwrap_or(bytes.len());
     &bytes[start..]
 }
 
-/// The shape that begins with these bytes; `None` for none that an API has. A header may lie about JSON and
-/// about pages, but events begin with a field's name or a colon.
+/// The format that begins with this byte; `None` for one that no API uses. The header may be wrong about JSON and
+/// pages, but events begin with the name of a field or a colon.
 fn shape_of(bytes: &[u8], declares_events: bool) -> Option<Shape> {
     match bytes.first()? {
         b'{' | b'[' => Some(Shape::Whole(Vec::new())),
@@ -143,7 +142,7 @@ fn shape_of(bytes: &[u8], declares_events: bool) -> Option<Shape> {
     }
 }
 
-/// What a reply has said so far.
+/// What a reply has contained so far.
 #[derive(Debug)]
 struct ReplyState {
     origin: Origin,
@@ -206,7 +205,7 @@ impl ReplyState {
         }
     }
 
-    /// A body that is no stream: a whole reply, an error, or a stream sent as one list of its events.
+    /// A body that is not a stream: a whole reply, an error, or a stream sent as a list of its events.
     fn whole(&mut self, body: &[u8], parts: &mut Parts) {
         let json = lossy(body);
         let list: Vec<&RawValue> = serde_json::from_str(&json).unwrap_or_default();
@@ -230,7 +229,7 @@ impl ReplyState {
         }
     }
 
-    /// Whether the end of a stream is the end of a reply, though nothing said so.
+    /// Whether the end of a stream is the end of the reply although there was no end marker.
     fn may_end(&self) -> bool {
         let is_empty = self.text_bytes == 0 && self.spent != Spent::default();
         self.finish.is_some() || (is_empty && self.codec.may_end_silently())
@@ -311,13 +310,13 @@ impl ReplyState {
         })));
     }
 
-    /// Whether a filter stopped the answer. A model that is stopped in the middle of its words was stopped by a guard.
+    /// Whether a filter stopped the answer. If the model declined in the middle of its answer, a guard stopped it.
     fn filtered(&self) -> bool {
         self.declined == Some(Declined::Filter)
             || (self.declined == Some(Declined::Model) && self.text_bytes > 0)
     }
 
-    /// The words with which the model declined. One that wrote an answer all the same has not.
+    /// The text with which the model declined. If it also wrote an answer, it did not decline.
     fn refusal(&mut self) -> Option<String> {
         let declined = self.declined.is_some() || !self.refusal.is_empty();
         (declined && self.text_bytes == 0).then(|| match std::mem::take(&mut self.refusal) {
@@ -331,7 +330,7 @@ impl ReplyState {
         parts.push_back(Err(failure));
     }
 
-    /// The failure that an end without an ending is.
+    /// The failure for a stream that ended too early.
     fn cut_off(&self) -> Failure {
         if self.text_bytes > 0 {
             return Failure::new(Code::Incomplete, self.by("the stream ended in the middle of the answer"));
@@ -344,18 +343,18 @@ impl ReplyState {
     }
 }
 
-/// Bytes as text, with a mark in place of what is none. Nearly all are, and to look costs a tenth of replacing.
+/// Bytes as text, invalid ones replaced. Nearly all are valid, and checking costs a tenth of replacing.
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// A name that a stranger gave, if it can be kept: short, and without control characters.
+/// A name from a provider, if it is short and has no control characters.
 fn name(text: &str) -> Option<String> {
     let fits = !text.is_empty() && text.len() <= NAME_BYTES_MAX && !text.chars().any(char::is_control);
     fits.then(|| text.to_owned())
 }
 
-/// The beginning of a text, of at most so many bytes.
+/// The beginning of a text, of at most this many bytes.
 fn cut(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }

@@ -1,19 +1,19 @@
-//! How long a provider asks to wait, in every form it is said.
+//! How long a provider asks to wait, in every known format.
 //!
-//! Pure: the wall time is given. What always holds: garbage, a negative number, a time that is past or one beyond
-//! [`WAIT_MAX`] is no hint. Whether a hint is obeyed is the engine's business.
+//! Pure: the wall time is passed in. Garbage, a negative number, a time in the past or one beyond [`WAIT_MAX`] is
+//! ignored. Whether a hint is followed is up to the engine.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::HeaderMap;
 use serde_json::Value;
 
-/// Below this an epoch is in seconds, above it in milliseconds: 10¹¹ s lies in the year 5138, 10¹¹ ms in 1973.
+/// Below this an epoch is in seconds, above it in milliseconds: 10¹¹ s is in the year 5138, 10¹¹ ms in 1973.
 const EPOCH_SECONDS_MAX: f64 = 1e11;
-/// A year. Nobody waits so long, and a date far beyond it cannot even be written.
+/// A year. A longer wait is useless, and a date far beyond it cannot be formatted.
 const WAIT_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
-/// The wait that the headers ask for, or else the error in the body.
+/// The wait from the headers, or else from the error in the body.
 pub(crate) fn wait(headers: &HeaderMap, error: Option<&Value>, now: SystemTime) -> Option<Duration> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let body = |pointer: &str| error.and_then(|error| error.pointer(pointer));
@@ -28,7 +28,7 @@ pub(crate) fn wait(headers: &HeaderMap, error: Option<&Value>, now: SystemTime) 
         .filter(|wait| *wait <= WAIT_MAX)
 }
 
-/// When the provider counts afresh, where it says so.
+/// When the limit resets, if the provider says so.
 pub(crate) fn reset(headers: &HeaderMap, error: Option<&Value>, now: SystemTime) -> Option<SystemTime> {
     const NAME: &str = "x-ratelimit-reset";
     let from_header = || epoch(number(headers.get(NAME)?.to_str().ok()?)?);
@@ -44,7 +44,7 @@ fn named<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
     object.as_object()?.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
 
-/// Google's hint among its particulars: `{"retryDelay": "1.5s"}`.
+/// Google's hint in its error details: `{"retryDelay": "1.5s"}`.
 fn delay(details: &Value) -> Option<Duration> {
     let delay = details.as_array()?.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
     number(delay.strip_suffix('s')?).and_then(seconds)
@@ -65,7 +65,7 @@ fn number(text: &str) -> Option<f64> {
     text.trim().parse().ok()
 }
 
-/// `None` for what is negative, not a number or longer than a duration can be.
+/// `None` for a value that is negative, not a number, or too long for a duration.
 fn seconds(wait: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(wait).ok()
 }

@@ -1,9 +1,9 @@
-//! Takes keys out of text before anyone sees it.
+//! Removes keys from text before it is shown.
 //!
-//! First every key this program knows, as it is or as it is echoed: in another case, in hexadecimal, in base64, with
-//! percent signs, or a piece of it. Then whatever is shaped like a key, because a provider may echo one that is not
-//! ours. What always holds: no known key of at least [`KEY_BYTES_MIN`] bytes is left in the text, nor [`PIECE_CHARS`]
-//! characters of one in a row.
+//! First every known key, as it is or as it may be echoed: in another case, in hexadecimal, in base64, percent-encoded,
+//! or a part of it. Then everything that looks like a key, because a provider may echo one that is not ours. Invariant:
+//! no known key of at least [`KEY_BYTES_MIN`] bytes is left in the text, nor [`PIECE_CHARS`] characters of one in a
+//! row.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,28 +14,28 @@ use parallel_llm_engine::Failure;
 use parking_lot::RwLock;
 use secrecy::{ExposeSecret, SecretString};
 
-/// Stands where a key stood.
+/// Replaces a key.
 const MARK: &str = "***";
-/// Below this length a key is not taken out: local servers accept any word, and `x` is no secret but a letter.
+/// Shorter keys are not removed: local servers accept any word, and `x` is not a secret.
 const KEY_BYTES_MIN: usize = 8;
 /// How the keys of the known providers begin.
 const PREFIXES: [&str; 6] = ["sk-", "gsk_", "xai-", "AIza", "AQ.", "plm_"];
-/// The shortest word with such a beginning that is taken for a key. Real ones have 35 characters and more, the
-/// masked ones that providers echo (`sk-or-v1-au7...890`) half as many.
+/// The shortest word with such a prefix that is treated as a key. Real ones have at least 35 characters, the masked
+/// ones that providers echo (`sk-or-v1-au7...890`) half as many.
 const SHAPE_BYTES_MIN: usize = 16;
-/// What goes before a key in a header, and before the hash of one in the address of its page.
+/// What precedes a key in a header, and the hash of one in the address of its page.
 const INTRODUCTIONS: [&str; 3] = ["bearer ", "/keys/", "?key="];
 
-/// Characters of a key that give it away even where the rest is masked or cut off. Shorter pieces are words: the known
-/// beginnings of keys have up to 9 (`sk-or-v1-`).
+/// Characters of a key that reveal it even if the rest is masked or cut off. Shorter pieces are ordinary words: the
+/// known prefixes of keys have up to 9 (`sk-or-v1-`).
 const PIECE_CHARS: usize = 12;
 
 /// A key as it may be echoed: itself, in hexadecimal, or in base64.
 #[derive(Clone, Debug)]
 struct Spelling {
-    /// In lower case, because some echo keys in upper case.
+    /// In lower case, because some providers echo keys in upper case.
     text: SecretString,
-    /// How much of it gives the key away.
+    /// How much of it reveals the key.
     piece_bytes: usize,
 }
 
@@ -47,14 +47,14 @@ pub struct Scrubber {
 }
 
 impl Scrubber {
-    /// A scrubber that takes out these keys, and whatever looks like one.
+    /// A scrubber that removes these keys, and everything that looks like one.
     pub fn new(keys: impl IntoIterator<Item = SecretString>) -> Self {
         let scrubber = Self::default();
         keys.into_iter().for_each(|key| scrubber.learn(key));
         scrubber
     }
 
-    /// Takes this out too from now on.
+    /// Removes this key too from now on.
     pub fn learn(&self, key: SecretString) {
         if key.expose_secret().len() < KEY_BYTES_MIN {
             return;
@@ -73,7 +73,7 @@ impl Scrubber {
         let spellings = self.spellings.read();
         let mut text =
             without_shapes(&without_spellings(&spellings, text).unwrap_or_else(|| text.to_owned()));
-        // Taking one thing out may push the pieces of a key together. Each turn makes the text shorter.
+        // Removing one key may join the pieces of another. Each pass makes the text shorter.
         while let Some(shorter) = without_spellings(&spellings, &text) {
             text = shorter;
         }
@@ -90,8 +90,8 @@ impl Scrubber {
     }
 }
 
-/// The ways in which a key is echoed. Base64 has three, by where in a group of three bytes the key begins: it may stand
-/// behind `Bearer ` or a name. Its two alphabets are one here, as [`Readable`] has them.
+/// The forms in which a key is echoed. Base64 has three, depending on the position of the key within a group of three
+/// bytes: it may follow `Bearer ` or a name. Its two alphabets are treated as one, see [`Readable`].
 fn spellings(key: &str) -> Vec<Spelling> {
     let spelling = |text: String, piece_bytes: usize| Spelling {
         piece_bytes: piece_bytes.min(text.len()),
@@ -102,15 +102,15 @@ fn spellings(key: &str) -> Vec<Spelling> {
     for before in 0..3 {
         let shifted = [&[0; 3][..before], key.as_bytes()].concat();
         let coded = URL_SAFE_NO_PAD.encode(&shifted);
-        // The outer letters hold bits of what stands beside the key.
+        // The outer letters contain bits of the text beside the key.
         let inner = &coded[(before * 4).div_ceil(3)..shifted.len() * 4 / 3];
         all.push(spelling(inner.to_owned(), PIECE_CHARS * 4 / 3));
     }
     all
 }
 
-/// A text as somebody reads it who looks for a key: in lower case and one alphabet for base64. It knows where in the text
-/// each of its bytes stands.
+/// A text normalised for comparing: in lower case and one alphabet for base64, with the position of each byte in the
+/// original.
 struct Readable {
     bytes: Vec<u8>,
     /// For each byte, where its spelling begins in the text; at the end, the text's length.
@@ -118,7 +118,7 @@ struct Readable {
 }
 
 impl Readable {
-    /// Reads a text; `spelled` says which byte the next ones of the text spell, and how many do.
+    /// Reads a text; `spelled` decodes the next byte and returns how many bytes of the text encode it.
     fn of(text: &str, spelled: Spelled) -> Self {
         let (mut bytes, mut starts) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len() + 1));
         let mut at = 0;
@@ -137,17 +137,17 @@ impl Readable {
     }
 }
 
-/// The byte that is spelled at the beginning of these, and how many spell it.
+/// Decodes the first byte, and returns how many bytes encode it.
 type Spelled = fn(&[u8]) -> (u8, usize);
 
-/// Both ways in which a text is read: a key may itself hold what looks like a percent sign's code, or end where one begins.
+/// Both ways in which a text is read: a key may itself contain what looks like a percent code, or end where one begins.
 const READINGS: [Spelled; 2] = [plain, decoded];
 
 const fn plain(bytes: &[u8]) -> (u8, usize) {
     (bytes[0], 1)
 }
 
-/// As [`plain`], with the codes of percent signs and the escapes of JSON decoded.
+/// As [`plain`], with percent codes and JSON escapes decoded.
 fn decoded(bytes: &[u8]) -> (u8, usize) {
     let hex = |digits: Option<&[u8]>| {
         let digits = str::from_utf8(digits?).ok().filter(|digits| !digits.starts_with('+'))?;
@@ -158,11 +158,11 @@ fn decoded(bytes: &[u8]) -> (u8, usize) {
         [b'\\', b'u', b'0', b'0', ..] => hex(bytes.get(4..6)).map(|byte| (byte, 6)),
         _ => None,
     };
-    // Only ASCII is decoded, so that what is cut out ends where a character does.
+    // Only ASCII is decoded, so that cuts are at character boundaries.
     spelled.filter(|(byte, _)| byte.is_ascii()).unwrap_or((bytes[0], 1))
 }
 
-/// The text with a mark in place of each key, and of each piece of one that gives it away; `None` where there is none.
+/// The text with each key, and each piece that reveals one, replaced; `None` if there is none.
 fn without_spellings(spellings: &[Spelling], text: &str) -> Option<String> {
     let mut is_secret = vec![false; text.len()];
     for reading in READINGS {
@@ -182,14 +182,14 @@ fn without_spellings(spellings: &[Spelling], text: &str) -> Option<String> {
     let mut at = 0;
     for run in is_secret.chunk_by(|one, next| one == next) {
         let bytes = &text.as_bytes()[at..at + run.len()];
-        // A key that is no ASCII may match from within a character on.
+        // A key that is not ASCII may match from the middle of a character.
         clean.push_str(&if run[0] { MARK.into() } else { String::from_utf8_lossy(bytes) });
         at += run.len();
     }
     is_secret.contains(&true).then_some(clean)
 }
 
-/// The text with a mark in place of each word that is shaped like a key.
+/// The text with each word replaced that looks like a key.
 fn without_shapes(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -221,7 +221,7 @@ fn is_key(word: &str, before: &str) -> bool {
     shaped || introduced
 }
 
-/// What keys are written with; `*` because providers mask the middle of the keys they echo.
+/// The characters of keys; `*` because providers mask the middle of the keys they echo.
 const fn is_key_character(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.' | '*')
 }
@@ -292,7 +292,7 @@ mod tests {
             let clean = scrubber.scrub(&coded);
             assert!(clean.contains(MARK) && clean.len() < 24, "{before}: {clean}");
         }
-        // Less than gives it away, and what only looks encoded.
+        // Too short to reveal a key, or only looks encoded.
         for text in ["mistral0Pla", "100%", "%zz %+a \\u00zz é%c3%a9", "ключ"] {
             assert_eq!(scrubber.scrub(text), text);
         }

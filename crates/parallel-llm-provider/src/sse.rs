@@ -1,11 +1,10 @@
-//! Cuts a stream of bytes into server-sent events.
+//! Splits a stream of bytes into server-sent events.
 //!
-//! It takes bytes as they come, whole lines or single bytes, and gives the same events for every way of cutting
-//! them. It leaves what an event says to [`crate::wire`], and a byte order mark to the reply, which takes it away
-//! while it finds out what a body is.
+//! Takes bytes in pieces of any size; the events do not depend on how they are split. The contents of events are read
+//! in [`crate::wire`], and a byte order mark is removed in the reply, which detects the format.
 //!
-//! What always holds: no more than [`LINE_BYTES_MAX`] bytes are kept, and a byte is looked at a fixed number of
-//! times, however the stream is cut.
+//! Invariants: at most [`LINE_BYTES_MAX`] bytes are kept, and each byte is read a fixed number of times, however the
+//! stream is split.
 
 /// The longest line, and the longest event. Real events are under 2 kB, whole answers in one event under 1 MiB.
 pub(crate) const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -13,7 +12,7 @@ pub(crate) const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// One step through the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step<'a> {
-    /// The data of one event, the lines of it joined by line feeds.
+    /// The data of one event, its lines joined by line feeds.
     Event(&'a [u8]),
     /// A line, or the data of one event, is longer than [`LINE_BYTES_MAX`]. The stream cannot be read further.
     TooLong,
@@ -22,18 +21,18 @@ pub(crate) enum Step<'a> {
 /// What is kept between reads.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
-    /// The beginning of a line whose end has not come.
+    /// The beginning of an incomplete line.
     line: Vec<u8>,
     /// The data lines of the event so far, each ended by a line feed.
     data: Vec<u8>,
-    /// The event in `data` has been given out and is to be cleared.
+    /// The event in `data` has been returned and has to be cleared.
     given: bool,
-    /// The last line ended in CR, so that a LF belongs to it.
+    /// The last line ended in CR, so a LF belongs to it.
     after_cr: bool,
 }
 
 impl Decoder {
-    /// Takes bytes off the front of `input` until an event is whole or nothing is left.
+    /// Takes bytes from the front of `input` until an event is complete or nothing is left.
     pub(crate) fn step(&mut self, input: &mut &[u8]) -> Option<Step<'_>> {
         if std::mem::take(&mut self.given) {
             self.data.clear();
@@ -86,7 +85,7 @@ impl Decoder {
     }
 }
 
-/// The value of a `data` field. Comments and all other fields say nothing to us.
+/// The value of a `data` field. Comments and all other fields are ignored.
 fn data_of(line: &[u8]) -> Option<&[u8]> {
     let value = line.strip_prefix(b"data")?;
     match value {
@@ -101,7 +100,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The events of a stream that comes in these pieces.
+    /// The events of a stream that arrives in these pieces.
     fn events<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
         let mut decoder = Decoder::default();
         let mut events = Vec::new();

@@ -1,7 +1,7 @@
-//! Says what kind of failure a broken connection is.
+//! Classifies connection errors.
 //!
-//! What always holds: a message names the provider's host and the innermost cause, never the address asked for; all
-//! causes are kept with the failure. A certificate that is not trusted is never tried again.
+//! Invariants: a message contains the provider's host and the innermost cause, never the requested address; all causes
+//! are kept with the failure. An untrusted certificate is never retried.
 
 use std::error::Error;
 use std::io;
@@ -11,7 +11,7 @@ use parallel_llm_engine::{Code, Failure};
 
 use crate::endpoint::Endpoint;
 
-/// The failure that an error of the HTTP client is, with all that lay behind it.
+/// The failure for an error of the HTTP client, with all its causes.
 pub(crate) fn failure(endpoint: &Endpoint, connect_timeout_ms: u64, error: &reqwest::Error) -> Failure {
     kind(endpoint, connect_timeout_ms, error).with_causes(causes(error).map(ToString::to_string))
 }
@@ -48,7 +48,7 @@ fn is_certificate(error: &reqwest::Error) -> bool {
     })
 }
 
-/// Whether what came is no HTTP or no gzip, as opposed to missing. Broken TLS is a broken connection.
+/// Whether the answer is invalid HTTP or gzip, as opposed to missing. Broken TLS is a connection error.
 fn is_malformed(error: &reqwest::Error) -> bool {
     let no_head = |cause: &hyper::Error| cause.is_parse();
     let no_body =
@@ -59,12 +59,13 @@ fn is_malformed(error: &reqwest::Error) -> bool {
         })
 }
 
-/// The words of the last cause: a system error, a certificate's fault. None of them knows the address asked for.
+/// The message of the last cause, such as a system error or a certificate problem. None of these contains the requested
+/// address.
 fn innermost(error: &reqwest::Error) -> String {
     causes(error).last().map_or_else(|| "no reason is known".to_owned(), ToString::to_string)
 }
 
-/// What lies behind an error, from the outside in. An IO error hides what it wraps from `source`.
+/// The causes of an error, from the outside in. An IO error hides what it wraps from `source`.
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     std::iter::successors(error.source(), |cause| behind(*cause))
 }

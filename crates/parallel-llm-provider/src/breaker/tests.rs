@@ -13,7 +13,7 @@ fn fault() -> Failure {
     Failure::new(Code::Upstream, "openrouter answered 502")
 }
 
-/// Makes one call: `x` fails, `.` begins to answer, `-` says nothing of the model.
+/// Makes one call: `x` fails, `.` begins to answer, `-` has no result that counts.
 fn call(breakers: &Arc<Breakers>, what: char) {
     let token = breakers.enter(&model("a")).unwrap();
     match what {
@@ -23,7 +23,7 @@ fn call(breakers: &Arc<Breakers>, what: char) {
     }
 }
 
-/// Makes so many calls that are all under way before the first of them fails.
+/// Makes this many calls that are all running before the first of them fails.
 fn fail_together(breakers: &Arc<Breakers>, calls: usize) {
     for token in let_in(breakers, calls) {
         token.failed(&fault());
@@ -78,7 +78,7 @@ async fn calls_under_way_together_are_one_step_of_a_row() {
     fail_together(&breakers, 9);
     assert!(!is_open(&breakers), "one hiccup");
     for _ in 0..3 {
-        // Long apart, so that the share of failures says nothing.
+        // Far apart, so that the failure rate has no effect.
         advance(WINDOW * 2).await;
         fail_together(&breakers, 9);
         assert!(!is_open(&breakers));
@@ -86,7 +86,7 @@ async fn calls_under_way_together_are_one_step_of_a_row() {
     advance(WINDOW * 2).await;
     fail_together(&breakers, 2);
     assert_eq!(breakers.circuits()[0].failures, 5, "it went on failing");
-    // The share goes by calls, whenever they were let in.
+    // The failure rate counts calls, whenever they were admitted.
     let breakers = Arc::new(Breakers::default());
     fail_together(&breakers, 10);
     assert_eq!(breakers.circuits()[0].failures, 10);
@@ -97,7 +97,7 @@ async fn a_row_grows_by_a_call_let_in_after_the_last_failure() {
     let breakers = Arc::new(Breakers::default());
     let mut before = let_in(&breakers, 1);
     for _ in 0..8 {
-        // Each is let in while the one before is under way, so only every other one shows that it went on.
+        // Each is admitted while the previous one is running, so only every second one lengthens the streak.
         let next = let_in(&breakers, 1);
         before[0].failed(&fault());
         before = next;
@@ -132,14 +132,14 @@ async fn one_probe_closes_it_or_opens_it_again() {
     "xxxxx".chars().for_each(|what| call(&breakers, what));
     for failures in [6, 7] {
         advance(OPEN_FOR).await;
-        let told: Vec<_> = breakers.circuits().into_iter().map(|it| (it.state, it.wait_ms)).collect();
-        assert_eq!(told, [(CircuitState::HalfOpen, 0)]);
+        let circuits: Vec<_> = breakers.circuits().into_iter().map(|it| (it.state, it.wait_ms)).collect();
+        assert_eq!(circuits, [(CircuitState::HalfOpen, 0)]);
         let probe = breakers.enter(&model("a")).unwrap();
         let message = breakers.check(&model("a")).unwrap_err().message;
         assert!(message.contains("is not asked while another call tries it"), "{message}");
         probe.failed(&fault());
-        let told: Vec<_> = breakers.circuits().into_iter().map(|it| (it.failures, it.wait_ms)).collect();
-        assert_eq!(told, [(failures, 30_000)]);
+        let circuits: Vec<_> = breakers.circuits().into_iter().map(|it| (it.failures, it.wait_ms)).collect();
+        assert_eq!(circuits, [(failures, 30_000)]);
     }
     advance(OPEN_FOR).await;
     call(&breakers, '.');
@@ -175,7 +175,7 @@ async fn a_probe_that_hangs_is_not_waited_for_for_ever() {
     assert!(is_open(&breakers), "its turn was another's already");
     drop(second);
     assert!(!is_open(&breakers));
-    // A slow one that begins to answer after all closes it, whoever tries meanwhile.
+    // A slow call that begins to answer after all closes it, whoever probes meanwhile.
     let slow = breakers.enter(&model("a")).unwrap();
     advance(OPEN_FOR).await;
     let late = breakers.enter(&model("a")).unwrap();

@@ -1,8 +1,8 @@
-//! The protocols: how a call is written, and how what comes back is read.
+//! The protocols: how a call is written and how its reply is read.
 //!
-//! A [`Codec`] is pure. What all protocols share is decided elsewhere: events are cut out of bytes in
-//! [`crate::sse`], pieces become a reply in [`crate::reply`], errors are sorted in [`crate::classify`]. What a
-//! provider does its own way within a protocol stands in its [`Dialect`].
+//! A [`Codec`] is pure. What all protocols share is elsewhere: [`crate::sse`] splits bytes into events,
+//! [`crate::reply`] builds a reply from pieces, [`crate::classify`] classifies errors. Differences between providers of
+//! one protocol are in their [`Dialect`].
 
 mod chat;
 mod gemini;
@@ -19,10 +19,10 @@ use crate::wire::error::ErrorBody;
 
 /// One protocol.
 pub(crate) trait Codec: fmt::Debug + Sync {
-    /// Where a call to this model goes, below the base URL.
+    /// The address of calls to this model, relative to the base URL.
     fn address(&self, model: &str) -> Address;
 
-    /// The query that makes the list of models come whole, or as long as its provider gives it in one page.
+    /// The query that requests the whole list of models, or the largest page of it.
     fn models_query(&self) -> Option<&'static str> {
         None
     }
@@ -32,20 +32,20 @@ pub(crate) trait Codec: fmt::Debug + Sync {
         &[]
     }
 
-    /// The fields of a request that can be left out, by their names on the wire and in a provider's refusal.
+    /// The fields of a request that can be left out, by their names in the request and in a provider's refusal.
     fn optional_fields(&self) -> &'static [&'static str];
 
-    /// The JSON of the request for a call. It asks for a stream, carries an output cap as long as the provider
-    /// takes one under any name, and holds no field that the provider has rejected.
+    /// The JSON request for a call. It asks for a stream, carries an output cap as long as the provider accepts one
+    /// under any name, and has no field that the provider has rejected.
     fn body(&self, call: &Call, dialect: &Dialect) -> Vec<u8>;
 
-    /// Whether a stream may simply end, so that usage and nothing else is a whole reply, an empty one.
+    /// Whether a stream may simply end, so that usage alone is a complete, empty reply.
     fn may_end_silently(&self) -> bool {
         false
     }
 
-    /// What one JSON object of a reply says: an event of a stream, or a `whole` reply. Fails only where it is no
-    /// JSON object.
+    /// Reads one JSON object of a reply: an event of a stream, or a `whole` reply. Fails only if it is not a JSON
+    /// object.
     fn read<'a>(&self, json: &'a str, whole: bool) -> serde_json::Result<Piece<'a>>;
 }
 
@@ -58,10 +58,10 @@ pub(crate) fn of(protocol: Protocol) -> &'static dyn Codec {
     }
 }
 
-/// The optional fields that stand in a request. What asks for thinking goes by many names in refusals, so with one of
-/// them all of them count.
+/// The optional fields in a request. Fields that set the thinking have many names in refusals, so if one is present all
+/// of them count.
 pub(crate) fn sent_fields(codec: &dyn Codec, body: &[u8]) -> Vec<&'static str> {
-    // A quote inside a text is escaped, so no text looks like a field.
+    // Quotes inside a text are escaped, so no text looks like a field.
     let stands = |field: &str| memchr::memmem::find(body, format!("\"{field}\":").as_bytes()).is_some();
     let asks_to_think = |field: &str| field.starts_with("think") || field.starts_with("reasoning");
     let fields = codec.optional_fields();
@@ -69,7 +69,7 @@ pub(crate) fn sent_fields(codec: &dyn Codec, body: &[u8]) -> Vec<&'static str> {
     fields.iter().copied().filter(|field| stands(field) || (thinks && asks_to_think(field))).collect()
 }
 
-/// Segments of a path, and a query. Segments are escaped where they are joined, so no name can leave the base.
+/// Segments of a path, and a query. Segments are escaped when they are joined, so no name can leave the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) segments: Vec<String>,
@@ -83,42 +83,42 @@ impl Address {
     }
 }
 
-/// The path, without the query, as it is named to people.
+/// The path without the query, as it is shown to people.
 impl fmt::Display for Address {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.segments.join("/"))
     }
 }
 
-/// What one JSON object of a reply says, whatever the protocol. What it does not say is empty.
+/// The content of one JSON object of a reply, in any protocol. Missing values are empty.
 #[derive(Debug, Default)]
 pub(crate) struct Piece<'a> {
-    /// Whether there was anything of a reply in it: a whole one without is no reply at all.
+    /// Whether it contains any part of a reply: a whole body without any is not a reply.
     pub(crate) has_content: bool,
-    /// The provider's name for the call.
+    /// The provider's id of the call.
     pub(crate) id: Option<Cow<'a, str>>,
     /// The model that answers.
     pub(crate) model: Option<Cow<'a, str>>,
     /// The next piece of the answer.
     pub(crate) text: Cow<'a, str>,
-    /// Whether there is reasoning in it. The text itself is not kept.
+    /// Whether it contains reasoning. The reasoning itself is not kept.
     pub(crate) reasoning: bool,
-    /// The next piece of the words with which the model declines.
+    /// The next piece of the model's refusal.
     pub(crate) refusal: Option<Cow<'a, str>>,
     /// Why the model stopped: `stop`, `length`, or another word of the protocol.
     pub(crate) finish: Option<Cow<'a, str>>,
-    /// Who declined, where the reason for stopping says so.
+    /// Who declined, if the finish reason says so.
     pub(crate) declined: Option<Declined>,
-    /// Tokens and money so far.
+    /// Tokens and cost so far.
     pub(crate) spent: Option<Spent>,
     /// What went wrong.
     pub(crate) error: Option<ErrorBody>,
-    /// Whether nothing follows.
+    /// Whether this is the last piece.
     pub(crate) ends: bool,
 }
 
 impl Piece<'_> {
-    /// The same, on its own.
+    /// The same without borrows.
     pub(crate) fn into_owned(self) -> Piece<'static> {
         let owned = |text: Option<Cow<'_, str>>| text.map(|text| Cow::Owned(text.into_owned()));
         let Piece { has_content, reasoning, declined, spent, error, ends, .. } = self;
@@ -132,13 +132,13 @@ impl Piece<'_> {
 /// Who stopped an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Declined {
-    /// The model, or a guard that speaks for it.
+    /// The model, or a guard in its place.
     Model,
     /// A filter of the provider.
     Filter,
 }
 
-/// Tokens and money of one call.
+/// Tokens and cost of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
     pub(crate) usage: Usage,
@@ -146,7 +146,7 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
-    /// Takes a later word: what it says holds, and what it leaves out stays.
+    /// Takes later values where there are any and keeps the others.
     pub(crate) fn update(&mut self, later: Self) {
         let newer = |new: Option<u64>, old: Option<u64>| new.or(old);
         let (old, new) = (self.usage, later.usage);

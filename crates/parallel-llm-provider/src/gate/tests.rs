@@ -54,7 +54,7 @@ async fn wait_of(gates: &Arc<Gates>, name: &str) -> (u128, Pass) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_is_what_was_told_or_else_grows_from_a_second_to_eight() {
+async fn a_wait_is_what_was_requested_or_else_grows_from_a_second_to_eight() {
     let gates = Arc::new(Gates::default());
     let mut waits = Vec::new();
     let mut last = pass(&gates, &model("a")).await;
@@ -66,7 +66,7 @@ async fn a_wait_is_what_was_told_or_else_grows_from_a_second_to_eight() {
     }
     assert_eq!(waits, [2_500, 2_000, 4_000, 8_000, 8_000, 8_000, 100], "a wait of nothing is none");
     last.reply_began();
-    // The next crowd comes at once, and is the same one.
+    // The next calls come at once, as before.
     last.limited(Scope::Model, None);
     let (wait, mut probe) = wait_of(&gates, "a").await;
     assert_eq!(wait, 8_000);
@@ -86,14 +86,14 @@ async fn one_wave_counts_as_one() {
     }
     let (wait, probe) = wait_of(&gates, "a").await;
     assert_eq!(wait, 1_000);
-    // A straggler of the wave neither stops the probe nor opens the gate.
+    // A late call of the first batch neither stops the probe nor opens the gate.
     wave[0].limited(Scope::Model, Some(ms(5_000)));
     wave[1].reply_began();
     assert!(!is_open(&gates, "a"));
     drop(probe);
     assert!(is_open(&gates, "a"), "the turn is the next one's");
     pass(&gates, &model("a")).await.limited(Scope::Model, None);
-    // As long as it is closed the longest wait counts that any of them was told.
+    // While it is closed, the longest wait that any call got counts.
     wave[2].limited(Scope::Model, Some(ms(5_000)));
     wave[3].limited(Scope::Model, Some(ms(3_000)));
     assert_eq!(wait_of(&gates, "a").await.0, 5_000);
@@ -112,7 +112,7 @@ async fn a_hundred_calls_come_back_one_first_and_the_others_spread() {
                 let mut pass = pass(&gates, &model("a")).await;
                 sent.push(start.elapsed().as_millis());
                 sleep(ms(50)).await;
-                // The provider takes nothing for three seconds.
+                // The provider refuses everything for three seconds.
                 if start.elapsed() < ms(3_000) {
                     pass.limited(Scope::Model, None);
                 } else {
@@ -256,7 +256,7 @@ async fn a_limit_that_stays_is_waited_for_two_minutes_in_all() {
     }
     let ends = calls.join_all().await;
     let (asked, gave_up): (Vec<_>, Vec<_>) = ends.into_iter().partition(|(_, failure)| failure.is_none());
-    // After 1, 2 and 4 seconds, and then each eight.
+    // After 1, 2 and 4 seconds, and then every eight.
     assert_eq!(asked.len(), 3 + 14);
     for (waited, failure) in gave_up {
         let failure = failure.unwrap();
@@ -272,7 +272,7 @@ async fn a_gate_stops_whom_the_limit_is_about() {
         ("a", Scope::Model, None, vec!["b", "a:free", "b:free", "moonshot:a"]),
         ("a:free", Scope::Model, None, vec!["a", "b", "b:free", "moonshot:a"]),
         ("a:free", Scope::FreeModels, None, vec!["a", "b", "moonshot:a"]),
-        // A model of another name that is free all the same stands for itself.
+        // A model without the suffix `:free` closes only its own gate.
         ("a", Scope::FreeModels, None, vec!["b", "a:free", "b:free", "moonshot:a"]),
         ("a", Scope::Key, None, vec!["moonshot:a"]),
         ("a", Scope::Key, Some(WAIT_MAX), vec!["moonshot:a"]),

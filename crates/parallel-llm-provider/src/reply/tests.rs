@@ -1,4 +1,4 @@
-//! Replies as bytes, and the parts they must give.
+//! Replies as bytes, and the expected parts.
 
 use std::time::SystemTime;
 
@@ -21,7 +21,7 @@ fn reply() -> Reply {
     Reply::new(origin(), codec::of(Protocol::Chat), true)
 }
 
-/// The parts of a reply that comes in these pieces, one line each, `Alive` left out.
+/// The parts of a reply that arrives in these pieces, one line each, without `Alive`.
 fn parts<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
     let (mut reply, mut parts) = (reply(), Parts::new());
     for piece in pieces {
@@ -50,7 +50,7 @@ fn summary(part: &Result<ReplyPart, Failure>) -> String {
     }
 }
 
-/// The same parts must come of the whole and of its single bytes.
+/// The whole and its single bytes must give the same parts.
 fn check(stream: &str, expected: &[&str]) {
     assert_eq!(parts([stream.as_bytes()]), expected, "whole: {stream}");
     let mut singly = parts(stream.as_bytes().chunks(1));

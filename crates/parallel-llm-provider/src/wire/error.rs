@@ -1,4 +1,4 @@
-//! The error object of a reply, in every shape that providers give it.
+//! The error object of a reply, in every form that providers use.
 //!
 //! Errors are rare, so they are read as plain JSON values and not as borrowed chunks.
 
@@ -6,25 +6,25 @@ use std::cell::OnceCell;
 
 use serde_json::{Value, json};
 
-/// The most of a provider's words that is looked at. Real ones are under 2 kB; what is shown is shorter still.
+/// The most of a provider's message that is searched. Real ones are under 2 kB; what is shown is shorter still.
 const WORDS_BYTES_MAX: usize = 16 * 1024;
 
-/// What a provider says went wrong.
+/// A provider's error.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ErrorBody {
     /// The error object itself, or the text in its place.
     value: Value,
-    /// Its own words and its upstream's, in lower case, once they have been looked at.
+    /// Its own and its upstream's message in lower case, once needed.
     lowercase: OnceCell<[String; 2]>,
 }
 
 impl ErrorBody {
-    /// Finds the error in a whole body. `None` where the body is no JSON, or JSON of another kind.
+    /// Finds the error in a whole body. `None` if the body is not JSON, or JSON of another kind.
     pub(crate) fn parse(body: &[u8]) -> Option<Self> {
         Self::find(serde_json::from_slice(body.trim_ascii()).ok()?)
     }
 
-    /// Takes a value that stands where an error is expected.
+    /// Takes a value from where an error is expected.
     pub(crate) fn of(value: Value) -> Self {
         Self { value, lowercase: OnceCell::new() }
     }
@@ -40,7 +40,7 @@ impl ErrorBody {
     fn find_in_object(mut body: Value) -> Option<Self> {
         let object = body.as_object_mut()?;
         match object.remove("error") {
-            // xAI puts its code beside the words.
+            // xAI puts its code next to the message.
             Some(Value::String(message)) => {
                 let code = object.remove("code").unwrap_or_default();
                 return Some(Self::of(json!({ "message": message, "code": code })));
@@ -57,24 +57,24 @@ impl ErrorBody {
         &self.value
     }
 
-    /// The provider's own words.
+    /// The provider's own message.
     pub(crate) fn message(&self) -> Option<&str> {
         let detail = || self.text("/detail").or_else(|| self.text("/detail/0/msg"));
         let message = self.value.as_str().or_else(|| self.text("/message")).or_else(detail);
         message.map(|message| beginning(message.trim())).filter(|message| !message.is_empty())
     }
 
-    /// Whether all phrases, given in lower case, stand in the provider's own words.
+    /// Whether the provider's own message contains all phrases, given in lower case.
     pub(crate) fn says_itself(&self, phrases: &[&str]) -> bool {
         phrases.iter().all(|phrase| self.lowercase()[0].contains(phrase))
     }
 
-    /// Whether all phrases, given in lower case, stand in its own words or in those of its upstream.
+    /// Whether its own message or its upstream's contains all phrases, given in lower case.
     pub(crate) fn says(&self, phrases: &[&str]) -> bool {
         self.lowercase().iter().any(|text| phrases.iter().all(|phrase| text.contains(phrase)))
     }
 
-    /// Looked at many times, so made once.
+    /// Used many times, so made once.
     fn lowercase(&self) -> &[String; 2] {
         self.lowercase.get_or_init(|| {
             let own = self.message().unwrap_or_default().to_lowercase();
@@ -82,7 +82,7 @@ impl ErrorBody {
         })
     }
 
-    /// The number or the word of the error.
+    /// The code of the error, a number or a word.
     pub(crate) fn code(&self) -> Option<String> {
         match self.value.get("code")? {
             Value::Number(code) => Some(code.to_string()),
@@ -91,29 +91,29 @@ impl ErrorBody {
         }
     }
 
-    /// The words by which the error is sorted: its code, its type, Google's status and OpenRouter's `error_type`.
+    /// The words that classify the error: its code, its type, Google's status and OpenRouter's `error_type`.
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         ["/code", "/type", "/status", "/metadata/error_type", "/name"]
             .into_iter()
             .filter_map(|at| self.text(at))
     }
 
-    /// Whether one of [`Self::words`] is this one.
+    /// Whether this is one of [`Self::words`].
     pub(crate) fn has_word(&self, word: &str) -> bool {
         self.words().any(|own| own == word)
     }
 
-    /// Google's list of further particulars.
+    /// Google's list of details.
     pub(crate) fn details(&self) -> impl Iterator<Item = &Value> {
         self.value.get("details").and_then(Value::as_array).into_iter().flatten()
     }
 
-    /// The upstream that OpenRouter asked.
+    /// The upstream provider that OpenRouter used.
     pub(crate) fn provider_name(&self) -> Option<&str> {
         self.text("/metadata/provider_name").filter(|name| !name.is_empty())
     }
 
-    /// What the upstream itself said, where OpenRouter passes it on.
+    /// The upstream provider's message, if OpenRouter passes it on.
     pub(crate) fn upstream_words(&self) -> Option<String> {
         let raw = beginning(self.text("/metadata/raw")?.trim());
         if raw.is_empty() || raw.starts_with('<') {
@@ -123,7 +123,7 @@ impl ErrorBody {
         Some(inner.unwrap_or_else(|| raw.to_owned()))
     }
 
-    /// A word of the metadata, such as `reason` or `limit_source`.
+    /// A text of the metadata, such as `reason` or `limit_source`.
     pub(crate) fn metadata(&self, name: &str) -> Option<&str> {
         self.value.get("metadata")?.get(name)?.as_str()
     }
@@ -134,7 +134,7 @@ impl ErrorBody {
         holds("/metadata/reasons") || holds("/metadata/flagged_input")
     }
 
-    /// The fields of our request that the error names by itself: `param`, and the places of a validation error.
+    /// The request fields that the error names: `param`, and the locations of a validation error.
     pub(crate) fn named_fields(&self) -> impl Iterator<Item = &str> {
         let details = self.value.get("detail").and_then(Value::as_array).into_iter().flatten();
         let places =
@@ -142,7 +142,7 @@ impl ErrorBody {
         self.text("/param").into_iter().chain(places)
     }
 
-    /// Whether a validation error says that a field is not known at all.
+    /// Whether a validation error says that a field is unknown.
     pub(crate) fn has_extra_field(&self) -> bool {
         let details = self.value.get("detail").and_then(Value::as_array).into_iter().flatten();
         details.filter_map(|detail| detail.get("type")?.as_str()).any(|kind| kind == "extra_forbidden")
@@ -153,7 +153,7 @@ impl ErrorBody {
     }
 }
 
-/// As much of a text as is looked at.
+/// The part of a text that is searched.
 fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(WORDS_BYTES_MAX)]
 }

@@ -1,7 +1,7 @@
-//! Reads JSON values whose kind their sender does not promise.
+//! Reads JSON values whose type is not guaranteed.
 //!
-//! Fields are kept as raw JSON while a chunk is read, which costs nothing, and become text or numbers here, where
-//! they are wanted. A text without escapes is borrowed from the bytes it came in.
+//! Fields are kept as raw JSON while a chunk is read, which costs nothing, and are converted to text or numbers here
+//! when needed. A text without escapes is borrowed from the received bytes.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use parallel_llm_engine::PicoUsd;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The JSON number below which every whole float is exact.
+/// The number below which every whole float is exact.
 const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// The text of a JSON string; `None` for anything else.
@@ -22,17 +22,17 @@ pub(crate) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     read(raw.get()).or_else(|| read(&replace_lone_surrogates(raw.get()))).map(Cow::Owned)
 }
 
-/// The text of a field, where there is one.
+/// The text of a field, if there is one.
 pub(crate) fn text_of(field: Option<&RawValue>) -> Option<Cow<'_, str>> {
     field.and_then(text)
 }
 
-/// Whether a field holds anything: text, a list or an object that is not empty.
+/// Whether a field has any content: text, a list or an object that is not empty.
 pub(crate) fn holds_any(field: Option<&RawValue>) -> bool {
     field.is_some_and(|raw| !matches!(raw.get(), "\"\"" | "[]" | "{}" | "null" | "false"))
 }
 
-/// A count: a whole number that is not negative, also where it is written as a float.
+/// A count: a whole number that is not negative, also if written as a float.
 pub(crate) fn count(field: Option<&RawValue>) -> Option<u64> {
     let text = field?.get();
     text.parse().ok().or_else(|| {
@@ -41,18 +41,18 @@ pub(crate) fn count(field: Option<&RawValue>) -> Option<u64> {
     })
 }
 
-/// An amount of US dollars, written as a number or as text. Read from its decimals, so it is exact.
+/// An amount of US dollars, written as a number or as text. Read from its decimal digits, so it is exact.
 pub(crate) fn usd(field: Option<&RawValue>) -> Option<PicoUsd> {
     PicoUsd::from_decimal(field?.get().trim_matches('"'))
 }
 
-/// A part that is read only when it is wanted; empty where it cannot be read.
+/// A part that is only read when needed; empty if it cannot be read.
 pub(crate) fn part<'a, T: Deserialize<'a> + Default>(field: Option<&'a RawValue>) -> T {
     field.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }
 
-/// A JSON string in which every escaped half of a surrogate pair that stands alone has become U+FFFD. Providers
-/// that cut a text between two chunks in the middle of an emoji send such halves.
+/// A JSON string in which every escaped lone surrogate is replaced by U+FFFD. Providers that split a text in the middle
+/// of an emoji send such escapes.
 fn replace_lone_surrogates(json: &str) -> String {
     let mut repaired = String::with_capacity(json.len());
     let mut rest = json;

@@ -1,8 +1,7 @@
-//! What all protocols share of the JSON on the wire.
+//! JSON types and readers that all protocols share.
 //!
-//! What always holds, here and in every codec: reading is tolerant. Unknown fields are passed over, a field of an
-//! unexpected kind is read as missing, and every word of a list that the provider may extend is an open string.
-//! What the fields mean is decided elsewhere.
+//! Invariant, here and in every codec: reading is tolerant. Unknown fields are ignored, a field of an unexpected type
+//! counts as missing, and every extensible list of words is an open string. What the fields mean is decided elsewhere.
 
 pub(crate) mod error;
 pub(crate) mod loose;

@@ -1,5 +1,4 @@
-//! A piece of a reply: a chunk of a stream, or a whole completion, which differs only in saying `message` where
-//! a chunk says `delta`.
+//! A chunk of a stream, or a whole completion, which only differs in using `message` instead of `delta`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 use super::super::Spent;
 use crate::wire::loose;
 
-/// One JSON object of a reply. Borrows from the bytes it came in.
+/// One JSON object of a reply. Borrows from the received bytes.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Chunk<'a> {
@@ -21,7 +20,7 @@ pub(super) struct Chunk<'a> {
     pub(super) id: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) model: Option<&'a RawValue>,
-    /// The first choice. We never ask for a second.
+    /// The first choice. A second is never requested.
     #[serde(borrow, deserialize_with = "first_choice")]
     pub(super) choices: Choices<'a>,
     #[serde(borrow)]
@@ -36,16 +35,16 @@ pub(super) struct Chunk<'a> {
     x_groq: Option<&'a RawValue>,
 }
 
-/// The texts a model wrote, as far as they are read.
+/// The choices, as far as they are read.
 #[derive(Debug, Default)]
 pub(super) struct Choices<'a> {
-    /// Whether there is a list of them, were it an empty one.
+    /// Whether there is a list of them, even an empty one.
     is_list: bool,
     /// The first.
     pub(super) first: Option<Choice<'a>>,
 }
 
-/// One of the texts a model wrote.
+/// One completion.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Choice<'a> {
@@ -65,7 +64,7 @@ pub(super) struct Choice<'a> {
     usage: Option<&'a RawValue>,
 }
 
-/// What is new in a chunk, or the whole message.
+/// The new part in a chunk, or the whole message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Delta<'a> {
@@ -99,17 +98,17 @@ impl<'a> Chunk<'a> {
         serde_json::from_str(json)
     }
 
-    /// Whether there is anything of a completion in it.
+    /// Whether it contains any part of a completion.
     pub(super) const fn has_content(&self) -> bool {
         self.choices.is_list
     }
 
-    /// Whether it is the error of one who puts no `error` around it: Mistral's, or a FastAPI server's.
+    /// Whether it is an error without an `error` field, as from Mistral or a FastAPI server.
     pub(super) fn is_error(&self) -> bool {
         !self.has_content() && (loose::holds_any(self.message) || loose::holds_any(self.detail))
     }
 
-    /// What was used and what it cost, from wherever the provider puts it.
+    /// Usage and cost, from wherever the provider puts them.
     pub(super) fn usage(&self) -> Option<Spent> {
         #[derive(Default, Deserialize)]
         #[serde(default)]
@@ -124,14 +123,14 @@ impl<'a> Chunk<'a> {
 }
 
 impl Choice<'_> {
-    /// Whether this is the text we asked for; the index may be left out.
+    /// Whether this is the first choice; the index may be missing.
     fn is_first(&self) -> bool {
         self.index.is_none() || loose::count(self.index) == Some(0)
     }
 }
 
 impl<'a> Delta<'a> {
-    /// The piece of the answer. A list of parts is joined, its thinking left out.
+    /// The new text of the answer. A list of parts is joined without its thinking.
     pub(super) fn text(&self) -> Cow<'a, str> {
         let Some(content) = self.content else { return Cow::Borrowed("") };
         loose::text(content).unwrap_or_else(|| {
@@ -140,7 +139,7 @@ impl<'a> Delta<'a> {
         })
     }
 
-    /// Whether there is reasoning in it, under any of its names. The text itself is not kept.
+    /// Whether it contains reasoning under any name. The reasoning itself is not kept.
     pub(super) fn has_reasoning(&self) -> bool {
         [self.reasoning_content, self.reasoning, self.reasoning_text, self.reasoning_details]
             .into_iter()
@@ -169,15 +168,15 @@ struct ChatUsage<'a> {
     prompt_tokens_details: Option<&'a RawValue>,
     #[serde(borrow)]
     completion_tokens_details: Option<&'a RawValue>,
-    /// DeepSeek's place for cached tokens.
+    /// DeepSeek's field for cached tokens.
     #[serde(borrow)]
     prompt_cache_hit_tokens: Option<&'a RawValue>,
-    /// Moonshot's place for cached tokens.
+    /// Moonshot's field for cached tokens.
     #[serde(borrow)]
     cached_tokens: Option<&'a RawValue>,
     #[serde(borrow)]
     cost: Option<&'a RawValue>,
-    /// xAI's place for the cost.
+    /// xAI's field for the cost.
     #[serde(borrow)]
     cost_in_usd_ticks: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -214,7 +213,7 @@ fn read_spent(raw: &RawValue) -> Spent {
 }
 
 impl ChatUsage<'_> {
-    /// The whole price. With the user's own key at the upstream (BYOK), `cost` is the fee alone.
+    /// The full price. With the user's own upstream key (BYOK), `cost` is only the fee.
     fn cost(&self) -> Option<PicoUsd> {
         let Some(cost) = loose::usd(self.cost) else { return self.cost_of_ticks() };
         let own_key = self.is_byok.is_some_and(|raw| raw.get() == "true");
@@ -223,7 +222,7 @@ impl ChatUsage<'_> {
         Some(upstream.map_or(cost, |upstream| cost.plus(upstream)))
     }
 
-    /// What was written, reasoning included. xAI counts reasoning apart, which only the total tells.
+    /// Output tokens including reasoning. xAI counts reasoning separately, which can only be seen from the total.
     fn written(&self, reasoning: Option<u64>) -> Option<u64> {
         let written = loose::count(self.completion_tokens)?;
         let with_reasoning = written.checked_add(reasoning.unwrap_or(0))?;
@@ -268,8 +267,8 @@ fn first_choice<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Choices<'d
     deserializer.deserialize_any(First)
 }
 
-/// The same JSON without what is of another kind than it should be: choices that are no list of objects, and deltas and
-/// messages that are no objects. `None` where it is no JSON object at all.
+/// The same JSON without fields of the wrong type: choices that are not a list of objects, and deltas and messages that
+/// are not objects. `None` if it is not a JSON object at all.
 pub(super) fn repaired(json: &str) -> Option<String> {
     let mut chunk: Value = serde_json::from_str(json).ok()?;
     let fields = chunk.as_object_mut()?;

@@ -1,4 +1,4 @@
-//! The chat protocol, `POST chat/completions`: OpenAI's, and nearly everyone's.
+//! The chat protocol, `POST chat/completions`, from OpenAI and used by nearly every provider.
 
 mod chunk;
 mod request;
@@ -20,7 +20,7 @@ use crate::dialect::{CapField, Dialect, EffortField, UsageRequest};
 use crate::wire::error::ErrorBody;
 use crate::wire::loose;
 
-/// What asks for an effort, under all its names.
+/// The fields that set the effort, under all their names.
 const THINKING_FIELDS: [&str; 4] = ["reasoning", "reasoning_effort", "thinking", "think"];
 
 /// The chat protocol.
@@ -32,7 +32,7 @@ impl Codec for Chat {
         Address::path("chat/completions")
     }
 
-    /// The terms of routing are not among them: a question that was to stay private is not sent without them.
+    /// Routing is not among them: a private question must not be sent without its routing terms.
     fn optional_fields(&self) -> &'static [&'static str] {
         &[
             "temperature",
@@ -43,7 +43,7 @@ impl Codec for Chat {
             "session_id",
             "service_tier",
             "response_format",
-            // Whichever of these is rejected, all that ask for an effort go.
+            // If any of these is rejected, all fields that set the effort are removed.
             "reasoning",
             "reasoning_effort",
             "thinking",
@@ -86,7 +86,7 @@ impl Codec for Chat {
         match Chunk::read(json) {
             Ok(chunk) => Ok(read_chunk(&chunk, json, whole)),
             Err(error) => {
-                // A field of an unexpected kind costs itself, not what was paid for around it.
+                // A field of the wrong type is dropped; the rest, which was paid for, is used.
                 let repaired = chunk::repaired(json).ok_or(error)?;
                 let chunk = Chunk::read(&repaired)?;
                 Ok(read_chunk(&chunk, &repaired, whole).into_owned())
@@ -135,8 +135,7 @@ fn read_choice<'a>(choice: &Choice<'a>, whole: bool, piece: &mut Piece<'a>) {
     };
 }
 
-/// The name the output cap goes by. It bounds what a call may cost, so it is tried under its other name before
-/// it is left out.
+/// The name of the output cap. The cap limits what a call may cost, so its other name is tried before it is left out.
 fn cap_field(preferred: CapField, may: impl Fn(&str) -> bool) -> Option<CapField> {
     let name = |field| match field {
         CapField::MaxCompletionTokens => "max_completion_tokens",
@@ -149,7 +148,7 @@ fn cap_field(preferred: CapField, may: impl Fn(&str) -> bool) -> Option<CapField
     [preferred, other].into_iter().find(|field| may(name(*field)))
 }
 
-/// Asks for an effort the provider's way.
+/// Sets the effort in the provider's way.
 fn think(request: &mut ChatRequest<'_>, effort: Effort, field: EffortField) {
     let thinks = effort != Effort::None;
     match field {
@@ -161,12 +160,12 @@ fn think(request: &mut ChatRequest<'_>, effort: Effort, field: EffortField) {
             request.thinking = Some(ThinkingField::Type { kind });
             request.reasoning_effort = thinks.then_some(effort.word());
         }
-        // The other protocols have their own.
+        // These belong to the other protocols.
         _ => {}
     }
 }
 
-/// Says how a router may choose, and which calls belong together.
+/// Sets how a router may choose providers, and which calls belong together.
 fn route(request: &mut ChatRequest<'_>, call: &Call, may: impl Fn(&str) -> bool) {
     let routing = &call.routing;
     request.provider = preferences(routing);
@@ -179,7 +178,7 @@ fn route(request: &mut ChatRequest<'_>, call: &Call, may: impl Fn(&str) -> bool)
     request.session_id = session.filter(|_| may("session_id"));
 }
 
-/// `None` where the router has a free hand, so that a plain request stays plain.
+/// `None` if the router may choose freely, so that a plain request stays plain.
 fn preferences(routing: &Routing) -> Option<request::Preferences> {
     let named = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
     let prices = [routing.input_price_max, routing.output_price_max];

@@ -1,4 +1,4 @@
-//! The body of a chat request. Which fields it has is decided beside it.
+//! The body of a chat request.
 
 use std::borrow::Cow;
 
@@ -43,7 +43,7 @@ pub(super) struct ChatMessage<'a> {
     pub(super) content: ChatContent<'a>,
 }
 
-/// One text, which every server takes, or parts where there are files.
+/// A text, which every server accepts, or a list of parts if there are files.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum ChatContent<'a> {
@@ -73,15 +73,15 @@ pub(super) struct File<'a> {
     pub(super) file_data: String,
 }
 
-/// What the reply has to be. `json_object` and no schema, because nearly every server that knows the field knows that,
-/// and what is in the object is read with care anyway.
+/// The format of the reply. Uses `json_object` without a schema, because nearly every server with this field supports
+/// that, and the object is parsed defensively anyway.
 #[derive(Debug, Serialize)]
 pub(super) struct ResponseFormat {
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
 }
 
-/// An object that says how to think.
+/// An object that sets the thinking.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum ThinkingField {

@@ -40,7 +40,7 @@ fn json(call: &Call, dialect: &Dialect) -> String {
     String::from_utf8(Chat.body(call, dialect)).unwrap()
 }
 
-/// What stands in the body beside the model and the messages, in the order of the wire.
+/// The fields of the body besides the model and the messages, in order.
 fn options(call: &Call, dialect: &Dialect) -> String {
     let json = json(call, dialect);
     let start = json.find(r#""stream":true"#).unwrap();
@@ -137,7 +137,7 @@ fn a_router_is_told_how_it_may_choose() {
     insta::assert_snapshot!(route(all.clone()), @r#""max_completion_tokens":100,"usage":{"include":true},"provider":{"order":["A","B"],"only":["A"],"ignore":["C"],"allow_fallbacks":false,"data_collection":"deny","zdr":true,"max_price":{"prompt":1.5}},"service_tier":"flex","session_id":"00000000010000000000000002-seat-1"}"#);
     let off = Routing { session: Session::Off, ..Routing::default() };
     insta::assert_snapshot!(route(off), @r#""max_completion_tokens":100,"usage":{"include":true}}"#);
-    // Nobody else is told, and privacy is never dropped to please a provider.
+    // No other provider gets routing terms, and privacy is never dropped because a provider rejects it.
     let mut call = Call { routing: Arc::new(all), ..call() };
     assert!(!json(&call, &Dialect::OPENAI_COMPATIBLE).contains("provider"));
     call.without = vec!["provider".into()];

@@ -1,7 +1,7 @@
 //! Google's own protocol, `POST models/{model}:streamGenerateContent`.
 //!
-//! The model stands in the address, options in `generationConfig`, every event is a whole response of its own with
-//! the usage so far, and the stream simply ends. A filter says so in `promptFeedback` or as the reason for stopping.
+//! The model is part of the address, options are in `generationConfig`, every event is a complete response with the
+//! usage so far, and the stream has no end marker. A filter is reported in `promptFeedback` or as the finish reason.
 
 mod request;
 mod response;
@@ -22,7 +22,7 @@ use crate::dialect::Dialect;
 use crate::wire::error::ErrorBody;
 use crate::wire::loose;
 
-/// The reasons for stopping that are a filter's.
+/// The finish reasons that mean a filter.
 const FILTERS: [&str; 9] = [
     "SAFETY",
     "RECITATION",
@@ -47,7 +47,7 @@ impl Codec for Gemini {
         Address { query: Some("alt=sse".into()), ..Address::path(&format!("{path}:streamGenerateContent")) }
     }
 
-    /// The longest page there is; without a word it has 50 models.
+    /// The largest page; the default has 50 models.
     fn models_query(&self) -> Option<&'static str> {
         Some("pageSize=1000")
     }
@@ -120,7 +120,7 @@ fn read_candidate<'a>(candidate: &Candidate<'a>, piece: &mut Piece<'a>) {
         "" | "FINISH_REASON_UNSPECIFIED" => return,
         "STOP" => Some(Cow::Borrowed("stop")),
         "MAX_TOKENS" => Some(Cow::Borrowed("length")),
-        // The protocol's word for what has no other; what there is of a text is not whole.
+        // The protocol's catch-all reason; the text is incomplete.
         "OTHER" => {
             piece.error =
                 Some(ErrorBody::of(json!({ "message": "the model stopped for a reason it does not name" })));
@@ -134,7 +134,7 @@ fn read_candidate<'a>(candidate: &Candidate<'a>, piece: &mut Piece<'a>) {
     };
 }
 
-/// Thoughts are paid like the answer and counted apart from it.
+/// Thoughts are billed like the answer but counted separately.
 fn spent(usage: &RawValue) -> Spent {
     let usage: GeminiUsage<'_> = loose::part(Some(usage));
     let [answer, thoughts] = [usage.answer, usage.thoughts].map(loose::count);
@@ -150,7 +150,7 @@ fn spent(usage: &RawValue) -> Spent {
     Spent { usage, cost: None }
 }
 
-/// The protocol has three levels, and a budget of nothing for no thinking at all.
+/// The protocol has three levels, and a budget of 0 for no thinking at all.
 const fn thinking(effort: Effort) -> ThinkingConfig {
     match effort {
         Effort::None => ThinkingConfig::Budget { thinking_budget: 0 },

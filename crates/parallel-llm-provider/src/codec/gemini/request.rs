@@ -12,7 +12,7 @@ pub(super) struct GeminiRequest<'a> {
     pub(super) generation_config: GenerationConfig,
 }
 
-/// What one side says.
+/// The message of one side.
 #[derive(Debug, Serialize)]
 pub(super) struct GeminiContent<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -20,7 +20,7 @@ pub(super) struct GeminiContent<'a> {
     pub(super) parts: Vec<GeminiPart<'a>>,
 }
 
-/// A piece of it.
+/// A part of a message.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum GeminiPart<'a> {

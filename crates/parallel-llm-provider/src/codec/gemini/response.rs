@@ -1,4 +1,4 @@
-//! What comes back in Google's protocol.
+//! Replies in Google's protocol.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,7 +21,7 @@ pub(super) struct Response<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
-/// One of the texts a model wrote. We never ask for a second.
+/// One completion. A second is never requested.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Candidate<'a> {
@@ -31,7 +31,7 @@ pub(super) struct Candidate<'a> {
     pub(super) finish_reason: Option<&'a RawValue>,
 }
 
-/// What it says.
+/// The content of a completion.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CandidateContent<'a> {
@@ -39,7 +39,7 @@ pub(super) struct CandidateContent<'a> {
     pub(super) parts: Option<&'a RawValue>,
 }
 
-/// A piece of it: text, which may be a thought.
+/// A part of the content: text, which may be a thought.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CandidatePart<'a> {
@@ -49,7 +49,7 @@ pub(super) struct CandidatePart<'a> {
     pub(super) thought: Option<&'a RawValue>,
 }
 
-/// What a filter said of the question.
+/// The result of a filter on the question.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Feedback<'a> {

@@ -1,9 +1,9 @@
-//! What comes back in Anthropic's protocol: the events of a stream, and the message they make up.
+//! Replies in Anthropic's protocol: the events of a stream, and the message they form.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// One event, or a whole message, of which only the kind is read here.
+/// One event, or a whole message; only the type is read here.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Event<'a> {
@@ -37,7 +37,7 @@ pub(super) struct WholeMessage<'a> {
     pub(super) usage: Option<&'a RawValue>,
 }
 
-/// A block of content, or what is new of one: text, thinking, its signature, or thinking that is kept secret.
+/// A block of content, or its new part: text, thinking, its signature, or redacted thinking.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Block<'a> {
@@ -51,7 +51,7 @@ pub(super) struct Block<'a> {
     pub(super) data: Option<&'a RawValue>,
 }
 
-/// Why a message ends.
+/// Why a message ended.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Ending<'a> {
@@ -59,7 +59,7 @@ pub(super) struct Ending<'a> {
     pub(super) stop_reason: Option<&'a RawValue>,
 }
 
-/// Tokens. A later event gives what has changed.
+/// Tokens. A later event updates the values it contains.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct MessagesUsage<'a> {

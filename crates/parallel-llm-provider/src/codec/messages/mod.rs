@@ -1,7 +1,7 @@
 //! Anthropic's own protocol, `POST messages`.
 //!
-//! Instructions stand beside the messages, the output cap is required, a model that is asked to think decides itself how
-//! much within an effort, and a stream is a series of typed events whose last is `message_stop`.
+//! Instructions are separate from the messages, the output cap is required, a thinking model decides itself how much to
+//! think within an effort, and a stream is a series of typed events that ends with `message_stop`.
 
 mod event;
 mod request;
@@ -30,7 +30,7 @@ impl Codec for Messages {
         Address::path("messages")
     }
 
-    /// The longest page there is; without a word it has 20 models.
+    /// The largest page; the default has 20 models.
     fn models_query(&self) -> Option<&'static str> {
         Some("limit=1000")
     }
@@ -52,7 +52,7 @@ impl Codec for Messages {
             _ => ThinkingMode::Adaptive,
         });
         let output_config = effort.filter(|effort| *effort != Effort::None && may("output_config"));
-        // With thinking the protocol takes no temperature but its own.
+        // With thinking the protocol allows only the default temperature.
         let takes_temperature = may("temperature") && thinking != Some(ThinkingMode::Adaptive);
         let instructions: Vec<&str> = call
             .messages
@@ -82,7 +82,7 @@ impl Codec for Messages {
         let kind = loose::text_of(event.kind);
         let mut piece = Piece::default();
         match kind.as_deref() {
-            // A whole reply is a message by itself, a stream begins with one.
+            // A whole reply is a message; a stream begins with one.
             Some("message") => read_message(json, &mut piece)?,
             Some("message_start") => {
                 if let Some(message) = event.message {
@@ -98,7 +98,7 @@ impl Codec for Messages {
             }
             Some("message_stop") => piece.ends = true,
             Some("error") => piece.error = Some(ErrorBody::of(loose::part(event.error))),
-            // `ping`, `content_block_stop`, and what may come yet.
+            // `ping`, `content_block_stop`, and future events.
             _ if loose::holds_any(event.error) => piece.error = Some(ErrorBody::of(loose::part(event.error))),
             _ => {}
         }
@@ -106,7 +106,7 @@ impl Codec for Messages {
     }
 }
 
-/// A message: whole in a reply that is no stream, without content where a stream begins.
+/// A message: complete in a reply that is not a stream, without content at the start of a stream.
 fn read_message<'a>(json: &'a str, piece: &mut Piece<'a>) -> serde_json::Result<()> {
     let message: event::WholeMessage<'a> = serde_json::from_str(json)?;
     piece.has_content = true;
@@ -120,7 +120,7 @@ fn read_message<'a>(json: &'a str, piece: &mut Piece<'a>) -> serde_json::Result<
     Ok(())
 }
 
-/// A block of content, or what is new of one. Thinking is seen and not kept.
+/// A block of content, or its new part. Thinking is noticed but not kept.
 fn read_block<'a>(block: &Block<'a>, piece: &mut Piece<'a>) {
     piece.reasoning |= [block.thinking, block.signature, block.data].into_iter().any(loose::holds_any);
     let Some(text) = loose::text_of(block.text).filter(|text| !text.is_empty()) else { return };
@@ -131,7 +131,7 @@ fn read_block<'a>(block: &Block<'a>, piece: &mut Piece<'a>) {
     }
 }
 
-/// Puts the protocol's word for why the model stopped into the common ones.
+/// Translates the protocol's stop reason into the common ones.
 fn stop<'a>(reason: Option<Cow<'a, str>>, piece: &mut Piece<'a>) {
     let Some(reason) = reason else { return };
     piece.finish = Some(match &*reason {
@@ -142,7 +142,7 @@ fn stop<'a>(reason: Option<Cow<'a, str>>, piece: &mut Piece<'a>) {
     piece.declined = (piece.finish.as_deref() == Some("refusal")).then_some(Declined::Model);
 }
 
-/// What was read counts apart whether it was new, cached, or written to the cache.
+/// Input tokens are counted separately as new, cached, and written to the cache.
 fn spent(usage: &RawValue) -> Spent {
     let usage: MessagesUsage<'_> = loose::part(Some(usage));
     let [new, from_cache, to_cache] = [usage.new, usage.from_cache, usage.to_cache].map(loose::count);

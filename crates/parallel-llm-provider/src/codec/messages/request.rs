@@ -44,8 +44,8 @@ pub(super) struct Source<'a> {
     pub(super) data: &'a str,
 }
 
-/// Whether the model thinks before it answers. Budgets in tokens, which older models took, are refused by those of
-/// this year.
+/// Whether the model thinks before it answers. Budgets in tokens, which older models took, are refused by this year's
+/// models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(super) enum ThinkingMode {
