@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use parallel_llm_engine::text::links::{defused, links, named};
+use parallel_llm_engine::text::links::{defused, links, mentioned};
 use proptest::prelude::*;
 
 fn check(text: &str, expected: &[&str]) {
@@ -60,7 +60,7 @@ fn a_name_is_known_from_text_and_from_links() {
     let names = ["docs.rs", "a.b.example", "mail.example", "b.example", "nowhere.example"];
     let wanted: BTreeSet<String> = names.map(str::to_owned).into();
     let text = "Go to docs.rs, or to https://a.b.example:80/x (mail me@mail.example).";
-    let known: Vec<String> = named(text, &wanted).into_iter().collect();
+    let known: Vec<String> = mentioned(text, &wanted).into_iter().collect();
     assert_eq!(known, ["a.b.example", "docs.rs", "mail.example"]);
 }
 
@@ -78,7 +78,7 @@ fn a_long_text_is_read_like_a_short_one() {
                 let spans: Vec<&str> = found.iter().map(|link| &text[link.span.clone()]).collect();
                 assert_eq!(spans, [link], "{edge} {filler} {shift}");
             }
-            assert_eq!(named(&format!("{before} {link} {before}"), &wanted), wanted);
+            assert_eq!(mentioned(&format!("{before} {link} {before}"), &wanted), wanted);
         }
     }
 }

@@ -66,15 +66,15 @@ fn flag_hidden(outcome: &mut Outcome) {
 fn flag_links(context: &RunContext, usable: &[Usable], outcome: &mut Outcome) {
     let Some(text) = outcome.text.clone() else { return };
     let linked = links::links(&text).into_iter().map(|link| link.host);
-    let mut linked: BTreeSet<String> = linked.filter(|host| !links::is_nobodys(host)).collect();
+    let mut linked: BTreeSet<String> = linked.filter(|host| !links::is_reserved(host)).collect();
     for asked in context.plan.messages.iter().flat_map(Message::texts) {
-        let known = links::named(asked, &linked);
+        let known = links::mentioned(asked, &linked);
         linked.retain(|host| !known.contains(host));
     }
     if linked.is_empty() {
         return;
     }
-    let named = |one: &Usable| (one.seat, links::named(&one.answer.text, &linked));
+    let named = |one: &Usable| (one.seat, links::mentioned(&one.answer.text, &linked));
     let named: Vec<(SeatNumber, BTreeSet<String>)> = usable.iter().map(named).collect();
     let (mut strange, mut suspect, mut alone) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for host in linked {
@@ -122,7 +122,7 @@ fn host_list(context: &RunContext, hosts: &BTreeSet<String>) -> String {
         return format!("{count} {}", if count == 1 { "host" } else { "hosts" });
     }
     let mut names: Vec<String> =
-        hosts.iter().take(HOSTS_MAX).map(|host| format!("`{}`", links::shown(host))).collect();
+        hosts.iter().take(HOSTS_MAX).map(|host| format!("`{}`", links::displayed(host))).collect();
     names.extend((count > HOSTS_MAX).then(|| format!("{} more", count - HOSTS_MAX)));
     names.join(", ")
 }

@@ -1,7 +1,7 @@
-//! Signs that an answer speaks to whoever is to read it for the person: to a synthesizer, a judge, a client.
+//! Signs of prompt injection: text of an answer that addresses a synthesizer, a judge or a client.
 //!
-//! Pure, and no proof of anything: an answer that explains such attacks has these signs too, and a clever one has none. So
-//! nothing is left out for them; they are told. What always holds: the work is bounded by the length that is looked at.
+//! Signs prove nothing: an answer that explains such attacks has them too, and a clever attack has none. So they are reported,
+//! but nothing is removed because of them. The work is bounded by the length that is searched.
 
 mod encoded;
 mod phrases;
@@ -13,41 +13,41 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use crate::value::invisible::is_invisible;
 
-/// How much of a text is looked at, in bytes: its beginning, as much as an answer at the default output cap has, and its end,
-/// where a longer one would speak to whoever reads on. The run waits for it, with 64 of them a fraction of a second.
+/// The bytes searched at the beginning of a text, as many as an answer at the default output cap has, and at its end. The run
+/// waits for the search, which takes a fraction of a second for 64 answers.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 const TAIL_BYTES_MAX: usize = 16 * 1024;
-/// How many invisible characters in a row are a message: two or three stand in emoji and in scripts that join letters.
+/// How many invisible characters in a row are a sign. Emoji and joined scripts have two or three.
 const INVISIBLE_MIN: usize = 6;
 
-/// One such sign.
+/// One sign of prompt injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sign {
-    /// It wants earlier instructions, or the other answers, to be left out of account.
+    /// It tells the reader to ignore instructions or the other answers.
     Override,
-    /// It says which answer is to win.
+    /// It tells which answer should win.
     Praise,
-    /// It writes a turn of a conversation that is not its own.
+    /// It writes a conversation turn of another speaker.
     Turn,
-    /// It writes markers like those between which answers are shown.
+    /// It writes markers like those around the answers in a prompt.
     Fence,
-    /// It writes the form a judge or a synthesizer is asked for.
+    /// It writes the form that judges and synthesizers reply with.
     Form,
-    /// It holds characters that no person sees.
+    /// It has invisible characters.
     Hidden,
     /// It reorders the text around it.
     Reordered,
-    /// It holds a text of one of these kinds in another coding.
+    /// It has an encoded text with one of these signs.
     Encoded,
-    /// A model that read it said so.
+    /// A model that read it reported it.
     Reader,
-    /// The result hangs on it alone.
+    /// The result depends on it alone.
     Decides,
 }
 
 impl Sign {
-    /// The word used in JSON.
+    /// Its name in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Override => "override",
@@ -63,7 +63,7 @@ impl Sign {
         }
     }
 
-    /// What it is, in a few words.
+    /// A short description for messages.
     pub const fn about(self) -> &'static str {
         match self {
             Self::Override => "words that set instructions aside",
@@ -83,20 +83,20 @@ impl Sign {
 /// The signs of a text, each once, in the order of [`Sign`].
 pub fn signs(text: &str) -> Vec<Sign> {
     let text = &*bounded(text);
-    let mut signs = said(text);
+    let mut signs = visible_signs(text);
     if is_hiding(text) {
         signs.insert(Sign::Hidden);
     }
     if text.contains(['\u{202d}', '\u{202e}']) {
         signs.insert(Sign::Reordered);
     }
-    if encoded::texts(text).iter().any(|decoded| !said(decoded).is_empty()) {
+    if encoded::texts(text).iter().any(|decoded| !visible_signs(decoded).is_empty()) {
         signs.insert(Sign::Encoded);
     }
     signs.into_iter().collect()
 }
 
-/// The text, or the ends of a long one.
+/// The text, or the beginning and end of a long one.
 fn bounded(text: &str) -> Cow<'_, str> {
     if text.len() <= HEAD_BYTES_MAX + TAIL_BYTES_MAX {
         return text.into();
@@ -106,8 +106,8 @@ fn bounded(text: &str) -> Cow<'_, str> {
     format!("{head}\n{tail}").into()
 }
 
-/// What it says, whatever it hides.
-fn said(text: &str) -> BTreeSet<Sign> {
+/// The signs in the visible text.
+fn visible_signs(text: &str) -> BTreeSet<Sign> {
     let plain = plain(text);
     let found = [
         (Sign::Override, phrases::overrides(&plain)),
@@ -119,8 +119,8 @@ fn said(text: &str) -> BTreeSet<Sign> {
     found.into_iter().filter(|(_, is_there)| *is_there).map(|(sign, _)| sign).collect()
 }
 
-/// A text as it is compared: in lower case, with one space between words, without what nobody sees and without emphasis, wide
-/// letters and brackets as the plain ones they look like.
+/// The normal form for comparison: lower case, single spaces, without invisible characters and emphasis, with plain letters and
+/// brackets for wide ones.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for character in text.chars().filter(|character| !is_invisible(*character)) {
@@ -134,7 +134,7 @@ fn plain(text: &str) -> String {
             '≫' | '》' => plain.push_str(">>"),
             '‹' | '〈' => plain.push('<'),
             '›' | '〉' => plain.push('>'),
-            // The wide forms of ASCII stand in its order.
+            // The wide forms of ASCII are in the same order.
             '\u{ff01}'..='\u{ff5e}' => {
                 let narrow = char::from_u32(u32::from(character) - 0xfee0).unwrap_or(character);
                 plain.extend(narrow.to_lowercase());
@@ -150,7 +150,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// Whether it holds what nobody sees and what stands in no honest text: tags, but for those of flags, and long rows of others.
+/// Whether a text has invisible characters that no honest text has: tags outside flags, or long sequences of others.
 fn is_hiding(text: &str) -> bool {
     let (mut row, mut is_flag) = (0, false);
     for character in text.chars() {
@@ -168,10 +168,10 @@ fn is_hiding(text: &str) -> bool {
     false
 }
 
-/// What our markers are called, and what others call theirs.
+/// The names of blocks in our prompts and in those of others.
 const BLOCKS: &[&str] = &["candidate", "answer", "analysis", "request", "response", "end of candidate"];
 
-/// Whether a line holds a marker: `<<end candidate ...>>`, `</candidate>`.
+/// Whether a text has a block marker such as `<<end candidate ...>>` or `</candidate>`.
 fn has_fence(plain: &str) -> bool {
     let opens = |rest: &str| {
         let rest = rest.trim_start_matches(['<', '/', ' ']);
@@ -186,7 +186,7 @@ fn has_fence(plain: &str) -> bool {
     starts.filter(|rest| rest.starts_with("<<") || rest.starts_with("</")).any(opens)
 }
 
-/// Whether it holds keys that only the form of a judge or a synthesizer has.
+/// Whether a text has JSON keys that only the replies of judges or synthesizers have.
 fn has_form(plain: &str) -> bool {
     let has = |key: &str| plain.contains(&format!("\"{key}\""));
     has("suspectedinjection") || has("ranking") && has("reasons") || has("base") && has("claims")

@@ -1,25 +1,28 @@
-//! JSON in a stranger's text: the objects that are whole, put right where a model has not written JSON quite as it is.
+//! Finds JSON in foreign text, and repairs what models usually write wrong.
 //!
-//! Strict first: what is JSON comes out as it stands, borrowed, numbers with every digit. Where a strict reader would stop,
-//! these repairs are made and no others: a raw line break, tab or other control character in a string is kept, as its
-//! escape; a comma before a closing bracket is dropped; a backslash that begins no escape of JSON is a backslash (`\(`, `\sqrt`,
-//! `C:\new folder` but for its `\n`), and `\'` is an apostrophe. Six escapes of JSON are also the beginnings of TeX, and what
-//! follows decides. `\b` and `\f` before a letter are backslashes: nobody writes a backspace before a word. `\u` without four
-//! hexadecimal digits is one too, and so is half of a surrogate pair. `\n`, `\r` and `\t` are line breaks and tabs, unless
-//! the letters behind them spell a command that no text begins with (`\neq`, `\rho`, `\times`), or any known command
-//! (`\nu`, `\tan`) in a string that has such a backslash elsewhere. `\\` is always one backslash.
+//! Valid JSON is returned unchanged and borrowed, with every digit of its numbers. Where a strict parser would stop, only these
+//! repairs are made:
 //!
-//! What always holds: no value is invented. A string, list or object without its end is none, and neither is anything within it;
-//! text around an object is no part of it. The time taken is linear in the length of the text, the depth bounded.
+//! - A raw control character in a string, such as a line break or tab, becomes its escape.
+//! - A comma before a closing bracket is dropped.
+//! - A backslash that begins no JSON escape is a literal backslash (`\(`, `\sqrt`, `C:\dir`), and `\'` is an apostrophe.
+//! - Six JSON escapes are also beginnings of TeX commands, and the text after them decides. `\b` and `\f` before a letter are
+//!   literal backslashes, because nobody writes a backspace before a word. So are `\u` without four hexadecimal digits and half
+//!   of a surrogate pair. `\n`, `\r` and `\t` are line breaks and tabs, unless they begin a command whose other letters begin no
+//!   word (`\neq`, `\rho`, `\times`), or any known command (`\nu`, `\tan`) in a string with another literal backslash. `\\` is
+//!   always one backslash.
+//!
+//! Invariants: no value is invented. A string, list or object without its end is not returned, and neither is anything inside
+//! it. The time is linear in the length of the text, and the depth is bounded.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// How deep values may lie in each other. What reads them afterwards gives up at 128.
+/// The deepest nesting. `serde_json`, which reads the result, stops at 128.
 const DEPTH_MAX: usize = 100;
-/// How many times the length of a text may be read again in all, because a string that never ends has swallowed an object.
+/// How often, in lengths of the text, bytes may be read again because an unterminated string has swallowed an object.
 const RESCANS_MAX: usize = 4;
-/// Commands of TeX that begin like a line break or a tab, and whose other letters begin no text.
+/// TeX commands that begin like a line break or tab, and whose other letters begin no word.
 const COMMANDS: &[&str] = &[
     "nabla",
     "natural",
@@ -57,19 +60,19 @@ const COMMANDS: &[&str] = &[
     "triangle",
     "triangleq",
 ];
-/// The same where the other letters can begin a text: `\tan` may be a tab before `an`.
+/// TeX commands whose other letters may begin a word: `\tan` may be a tab before `an`.
 const SHORT_COMMANDS: &[&str] = &["ne", "neg", "not", "nu", "rm", "tan", "tanh", "tau", "to", "top"];
 
-/// JSON that stands in a text.
+/// JSON found in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Document<'a> {
-    /// Strict JSON: a piece of the text, or owned where it had to be put right.
+    /// Valid JSON: borrowed from the text, or owned if it was repaired.
     pub(crate) json: Cow<'a, str>,
-    /// Where it stands in the text, in bytes.
+    /// Its byte range in the text.
     pub(crate) range: Range<usize>,
 }
 
-/// The outermost objects of a text that are whole, in their order. The last is often the one that counts.
+/// The complete outermost objects of a text, in order. The last is often the one that counts.
 pub(crate) fn objects(text: &str) -> impl Iterator<Item = Document<'_>> {
     let (mut at, mut rescans) = (0, text.len().saturating_mul(RESCANS_MAX));
     std::iter::from_fn(move || {
@@ -79,8 +82,8 @@ pub(crate) fn objects(text: &str) -> impl Iterator<Item = Document<'_>> {
                 at = scan.at;
                 return Some(scan.document());
             }
-            // An object that stops with the text has stopped early, and what lies in it with it. One that breaks off elsewhere
-            // may be no JSON at all; a string that went on behind its line may then have swallowed the beginning of another.
+            // An object that breaks off at the end of the text is incomplete, with everything inside. One that breaks off
+            // earlier may be no JSON at all; then a string across lines may have swallowed the beginning of another object.
             let stopped = scan.at.max(start + 1);
             let again = scan.line_break.filter(|_| stopped < text.len()).unwrap_or(stopped);
             let affordable = stopped.saturating_sub(again) <= rescans;
@@ -100,7 +103,7 @@ pub(crate) fn leading(text: &str) -> Option<Document<'_>> {
     Some(scan.document())
 }
 
-/// The value that is all there is of a text, of whatever kind.
+/// The value of any type that is the whole text.
 pub(crate) fn whole(text: &str) -> Option<Document<'_>> {
     let mut scan = Scan::new(text, text.len() - text.trim_start().len());
     scan.value(DEPTH_MAX)?;
@@ -108,15 +111,15 @@ pub(crate) fn whole(text: &str) -> Option<Document<'_>> {
     text[document.range.end..].trim().is_empty().then_some(document)
 }
 
-/// One reading, from the beginning of a value to its end or to where it is none.
+/// One scan from the beginning of a value to its end, or to where it is no JSON.
 struct Scan<'a> {
     text: &'a str,
     start: usize,
     at: usize,
-    /// The text from `start` to `copied` as it should be; empty as long as nothing had to be put right.
+    /// The repaired text from `start` to `copied`; empty as long as nothing was repaired.
     repaired: String,
     copied: usize,
-    /// Where a string first went on behind the end of its line.
+    /// The first raw line break in a string.
     line_break: Option<usize>,
 }
 
@@ -150,7 +153,7 @@ impl<'a> Scan<'a> {
         self.copied = range.end;
     }
 
-    /// A value, from its first byte on. `None` leaves `at` where it stops being one.
+    /// Scans a value. `None` leaves `at` where it stops being JSON.
     fn value(&mut self, depth: usize) -> Option<()> {
         match self.peek()? {
             b'{' | b'[' if depth == 0 => None,
@@ -161,7 +164,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The members of an object or the items of a list, with the brackets around them.
+    /// Scans the members of an object or the items of a list, with their brackets.
     fn items(&mut self, end: u8, depth: usize) -> Option<()> {
         let is_object = end == b'}';
         self.at += 1;
@@ -230,7 +233,7 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// The backslash here, with what it makes of the text behind it. Returns how many bytes that are.
+    /// Repairs the escape at `at`. Returns its length in bytes.
     fn escape(&mut self, at: usize, behind: &str, is_loose: bool) -> usize {
         match meaning(behind, is_loose) {
             Meaning::Escape(length) => length,
@@ -246,7 +249,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// How many bytes stand before the quotation mark that ends a string.
+/// The length of a string up to its closing quotation mark.
 fn length_of_string(behind: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -258,7 +261,7 @@ fn length_of_string(behind: &[u8]) -> Option<usize> {
     }
 }
 
-/// The backslashes of a string that are not escaped themselves, each with the text behind it.
+/// The unescaped backslashes of a string, each with the text after it.
 fn escapes(inside: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -269,18 +272,18 @@ fn escapes(inside: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// What a backslash in a string is.
+/// The meaning of a backslash in a string.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// An escape of JSON, of so many bytes.
+    /// A JSON escape of this many bytes.
     Escape(usize),
-    /// An escape of other languages that JSON does not have.
+    /// An escaped apostrophe, which JSON does not have.
     Apostrophe,
-    /// Itself.
+    /// A literal backslash.
     Backslash,
 }
 
-/// What a backslash before this text is. In a loose string some other backslash is sure to be nothing but one.
+/// The meaning of a backslash before `behind`. A loose string has another backslash that is certainly literal.
 fn meaning(behind: &str, is_loose: bool) -> Meaning {
     let letters = &behind[..behind.bytes().take_while(u8::is_ascii_alphabetic).count()];
     let is_tex = match behind.bytes().next() {
@@ -296,7 +299,7 @@ fn meaning(behind: &str, is_loose: bool) -> Meaning {
     if is_tex { Meaning::Backslash } else { Meaning::Escape(2) }
 }
 
-/// How long the escape of a character by its number is, the backslash included; a pair counts as one.
+/// The length of a `\u` escape with its backslash; a surrogate pair counts as one.
 fn code_point(behind: &str) -> Option<usize> {
     let unit = |text: &str| {
         let digits = text.strip_prefix('u')?.get(..4)?;

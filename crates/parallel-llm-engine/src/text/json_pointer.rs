@@ -1,13 +1,13 @@
-//! A place in a JSON document, as RFC 6901 names it: `/answer/value`.
+//! A JSON pointer (RFC 6901), such as `/answer/value`.
 //!
-//! What always holds: whoever has one has a sound one, and it is short enough to be copied like a number.
+//! Invariants: a pointer is well-formed, and short enough to be `Copy`.
 
 use std::fmt::{self, Write};
 
-/// The longest pointer in bytes: six names of ten letters. It stands in the plan of a run and in what is told of it.
+/// The longest pointer in bytes, enough for six names of ten letters. Plans and messages contain it.
 const POINTER_BYTES_MAX: usize = 64;
 
-/// A place in a JSON document. The empty one is the whole document.
+/// A JSON pointer. The empty one is the whole document.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Pointer {
     bytes: [u8; POINTER_BYTES_MAX],
@@ -15,8 +15,8 @@ pub struct Pointer {
 }
 
 impl Pointer {
-    /// Reads it as it is written where a comma would end it: as in the fragment of an address (RFC 6901, 6), with `%2C` for a
-    /// comma and `%25` for a percent sign. Fails with what is wrong with it.
+    /// Parses a pointer in URI fragment form (RFC 6901, section 6): `%2C` stands for a comma, which would end an option, and
+    /// `%25` for a percent sign. The error is a sentence.
     pub fn parse(written: &str) -> Result<Self, String> {
         let text = decoded(written).ok_or("behind `%` stand two hexadecimal digits of a UTF-8 text")?;
         if !text.is_empty() && !text.starts_with('/') {
@@ -26,13 +26,13 @@ impl Pointer {
             return Err("behind `~` stands `0` or `1`".to_owned());
         }
         let mut bytes = [0; POINTER_BYTES_MAX];
-        let place =
+        let copied =
             bytes.get_mut(..text.len()).ok_or(format!("a pointer has at most {POINTER_BYTES_MAX} bytes"))?;
-        place.copy_from_slice(text.as_bytes());
+        copied.copy_from_slice(text.as_bytes());
         Ok(Self { bytes, length: text.len() })
     }
 
-    /// The names on the way to the place, from the outermost in. Within an array they are numbers, from 0.
+    /// The names of the path, outermost first. In an array a name is an index from 0.
     pub fn names(&self) -> impl Iterator<Item = String> {
         self.as_str().split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~"))
     }
@@ -63,7 +63,7 @@ impl fmt::Debug for Pointer {
     }
 }
 
-/// The text with what is written behind percent signs; `None` where that is no text.
+/// Decodes percent signs; `None` if the result is not UTF-8.
 fn decoded(written: &str) -> Option<String> {
     let mut pieces = written.split('%');
     let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();

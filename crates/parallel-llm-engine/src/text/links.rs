@@ -1,43 +1,42 @@
-//! Where a text leads: the hosts of its links, however they are written, and the same text without some of them.
+//! Finds the links of a text and their hosts, and removes links.
 //!
-//! Pure and linear in the length of the text. What counts is what any client may make of it: entities are read, invisible
-//! characters and escapes skipped, wide letters taken for plain ones, percent signs decoded, and what stands before an `@`
-//! is no host. So more may be taken for a link than one client would; never less is the aim.
+//! The time is linear in the length of the text. A text is read as the most lenient client would read it: entities are
+//! decoded, invisible characters and escapes skipped, wide letters narrowed, percent signs decoded, and user names before an
+//! `@` dropped. So some text may be taken for a link that is none, but the aim is to miss none.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::text::injection::is_invisible;
 
-/// A host is told in at most so many characters: the longest name there is has 253, and nobody reads that.
+/// The longest host in a message, in characters. Names may have 253, which nobody reads.
 const HOST_CHARS_MAX: usize = 80;
-/// The longest name of a scheme that is looked for.
+/// The longest recognized scheme.
 const SCHEME_CHARS_MAX: usize = 24;
-/// The longest entity, `&NewLine;`, and some more for padded numbers.
+/// The longest recognized entity: `&NewLine;`, and room for padded numbers.
 const ENTITY_BYTES_MAX: usize = 16;
-/// Taking a link out may join what stood around it to another one; each pass takes one layer.
+/// The most passes of removal. Removing a link may join the text around it to another link.
 const PASSES_MAX: usize = 16;
-/// Names that nobody can own, so that they lead nowhere.
-const NOBODYS: [&str; 5] = ["localhost", "127.0.0.1", "example.com", "example.org", "example.net"];
-/// Schemes that carry their content, or run it.
+/// Reserved names that lead nowhere.
+const RESERVED: [&str; 5] = ["localhost", "127.0.0.1", "example.com", "example.org", "example.net"];
+/// Schemes without a host that carry or run their content.
 const BARE_SCHEMES: [&str; 3] = ["javascript", "vbscript", "data"];
 
-/// How much of a text is taken apart at once: that takes 24 times its length.
+/// The bytes of a text that are analysed at once, which takes 24 times the memory.
 const PAGE_BYTES: usize = 64 * 1024;
-/// How much of a page the next one begins with, so that a link on the edge stands whole on one of them. No client follows
-/// longer ones.
+/// The overlap of two pages, so that a link at the edge is whole on one of them. No client follows longer links.
 const OVERLAP_BYTES: usize = 8 * 1024;
 
 /// A link of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where it leads: a host in lower case without its port, or a scheme such as `data:` that has none.
+    /// The host in lower case without its port, or a scheme without a host such as `data:`.
     pub host: String,
-    /// Where it stands, in bytes.
+    /// Its byte range in the text.
     pub span: Range<usize>,
 }
 
-/// A character of a text as a client reads it, and the bytes it is written with.
+/// A character as a client reads it, and the bytes that encode it.
 #[derive(Clone, Copy)]
 struct Unit {
     read: char,
@@ -45,13 +44,13 @@ struct Unit {
     end: usize,
 }
 
-/// The links of a text, in its order.
+/// The links of a text, in order.
 pub fn links(text: &str) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     let mut start = 0;
     while let Some(page) = page(text, start) {
         let found = links_of(&text[page.clone()]);
-        // What begins near the end of a page stands whole on the next.
+        // A link that begins near the end of a page is whole on the next one.
         let whole_to = if page.end == text.len() { text.len() } else { page.end - OVERLAP_BYTES };
         let found = found
             .into_iter()
@@ -66,7 +65,7 @@ pub fn links(text: &str) -> Vec<Link> {
     links
 }
 
-/// The bytes from here on that are looked at together; `None` behind the end.
+/// The range of the page that begins at `start`; `None` at the end.
 fn page(text: &str, start: usize) -> Option<Range<usize>> {
     let end = text.floor_char_boundary((start + PAGE_BYTES).min(text.len()));
     (start < text.len()).then_some(start..end)
@@ -89,8 +88,8 @@ fn links_of(page: &str) -> Vec<Link> {
     links
 }
 
-/// Those of these names that stand in a text as something that could be a host, also where it is no link.
-pub fn named(text: &str, wanted: &BTreeSet<String>) -> BTreeSet<String> {
+/// The wanted hosts that a text mentions, in a link or elsewhere.
+pub fn mentioned(text: &str, wanted: &BTreeSet<String>) -> BTreeSet<String> {
     let mut named = BTreeSet::new();
     let mut start = 0;
     while let Some(page) = page(text, start) {
@@ -109,7 +108,7 @@ pub fn named(text: &str, wanted: &BTreeSet<String>) -> BTreeSet<String> {
     named
 }
 
-/// The text with these hosts' links replaced by words that no client follows.
+/// The text with the links to these hosts replaced by a plain note.
 pub fn defused(text: &str, hosts: &BTreeSet<String>) -> String {
     let mut text = text.to_owned();
     for _ in 0..PASSES_MAX {
@@ -118,27 +117,27 @@ pub fn defused(text: &str, hosts: &BTreeSet<String>) -> String {
             break;
         }
         for link in found.iter().rev() {
-            text.replace_range(link.span.clone(), &format!("[link to {} left out]", shown(&link.host)));
+            text.replace_range(link.span.clone(), &format!("[link to {} left out]", displayed(&link.host)));
         }
     }
     text
 }
 
-/// A host as it is told: short, and nothing that a client makes a link of again.
-pub fn shown(host: &str) -> String {
+/// A host for a message: short, and not a link for any client.
+pub fn displayed(host: &str) -> String {
     let plain = |one: char| one.is_alphanumeric() || "-.:".contains(one);
     let short: String = host.chars().filter(|one| plain(*one)).take(HOST_CHARS_MAX).collect();
     short.replace('.', "[.]").trim_end_matches(':').to_owned()
 }
 
-/// Whether nobody can own the name.
-pub fn is_nobodys(host: &str) -> bool {
+/// Whether the name is reserved, so that nobody can own it.
+pub fn is_reserved(host: &str) -> bool {
     let ends =
         [".localhost", ".example", ".test", ".invalid", ".example.com", ".example.org", ".example.net"];
-    NOBODYS.contains(&host) || host == "::1" || ends.iter().any(|end| host.ends_with(end))
+    RESERVED.contains(&host) || host == "::1" || ends.iter().any(|end| host.ends_with(end))
 }
 
-/// The link that has its mark here: a colon after a scheme, two slashes, `www.`.
+/// The link whose mark stands here: the colon after a scheme, two slashes, or `www.`.
 fn link(units: &[Unit], at: usize) -> Option<(String, Range<usize>)> {
     match units[at].read {
         ':' => after_scheme(units, at),
@@ -168,7 +167,7 @@ fn after_scheme(units: &[Unit], colon: usize) -> Option<(String, Range<usize>)> 
         .then(|| (host, from..url_end(units, end)))
 }
 
-/// A link whose content stands in it. `data` is a word, too: what follows must be a type, or nothing and a comma.
+/// A link with its content inside. `data` is also a common word, so a media type, or a comma, must follow.
 fn bare(units: &[Unit], (from, colon): (usize, usize), scheme: &str) -> Option<(String, Range<usize>)> {
     let end = url_end(units, colon + 1);
     let rest: String = units[colon + 1..end].iter().take(64).map(|unit| unit.read).collect();
@@ -176,7 +175,7 @@ fn bare(units: &[Unit], (from, colon): (usize, usize), scheme: &str) -> Option<(
     (!rest.is_empty() && (scheme != "data" || is_data)).then(|| (format!("{scheme}:"), from..end))
 }
 
-/// `//host` is a link where something opens before it; in code it opens a remark.
+/// `//host` is a link after an opening character; elsewhere it may be a comment in code.
 fn without_scheme(units: &[Unit], at: usize) -> Option<(String, Range<usize>)> {
     let mut before =
         units[..at].iter().rev().map(|unit| unit.read).skip_while(|one| *one == ' ' || *one == '\\');
@@ -199,13 +198,13 @@ fn from_www(units: &[Unit], at: usize) -> Option<(String, Range<usize>)> {
     (host.len() > 4).then(|| (host, at..url_end(units, end)))
 }
 
-/// Past slashes of either kind, and how many there were.
+/// The index after slashes of either kind, and their number.
 fn after_slashes(units: &[Unit], from: usize) -> (usize, usize) {
     let count = units[from..].iter().take_while(|unit| matches!(unit.read, '/' | '\\')).count();
     (from + count, count)
 }
 
-/// The host that begins here, after whatever a user's name pretends, and where it ends.
+/// The host that begins here, without a user name, and the index where it ends.
 fn authority(units: &[Unit], from: usize) -> Option<(String, usize)> {
     let is_end = |unit: &&Unit| {
         let one = unit.read;
@@ -223,12 +222,12 @@ fn authority(units: &[Unit], from: usize) -> Option<(String, usize)> {
     host.contains(|one: char| one.is_alphanumeric()).then_some((host, end))
 }
 
-/// Where the rest of a link ends: path, question, fragment.
+/// The index where a link ends, after path, query and fragment.
 fn url_end(units: &[Unit], from: usize) -> usize {
     let goes_on =
         |unit: &&Unit| !(unit.read.is_whitespace() || unit.read.is_control() || "<>\"`)".contains(unit.read));
     let end = from + units[from..].iter().take_while(goes_on).count();
-    // Punctuation behind a link is the sentence's.
+    // Punctuation after a link belongs to the sentence.
     let tail = units[from..end].iter().rev().take_while(|unit| ".,;:!?'*_]}|".contains(unit.read)).count();
     end - tail
 }
@@ -247,7 +246,7 @@ fn percent_decoded(host: &str) -> String {
     units(&String::from_utf8_lossy(&bytes)).iter().map(|unit| unit.read).collect()
 }
 
-/// A text as a client reads it.
+/// The characters of a text as a client reads them.
 fn units(text: &str) -> Vec<Unit> {
     let mut units = Vec::with_capacity(text.len());
     let mut start = 0;
@@ -255,7 +254,7 @@ fn units(text: &str) -> Vec<Unit> {
         let entity = (character == '&').then(|| entity(&text[start..])).flatten();
         let (read, length) = entity.unwrap_or((character, character.len_utf8()));
         let end = start + length;
-        // What a client drops of an address: a tab or a line end that was written as an entity, and what nobody sees.
+        // Clients drop encoded tabs and line ends from an address, and invisible characters.
         let is_dropped = is_invisible(read) || entity.is_some() && matches!(read, '\t' | '\n' | '\r');
         if !is_dropped {
             let narrow = narrow(read);
@@ -266,7 +265,7 @@ fn units(text: &str) -> Vec<Unit> {
     units
 }
 
-/// A wide letter or dot as the plain one that names of hosts are made of.
+/// The plain form of a wide letter, dot or slash.
 fn narrow(read: char) -> char {
     match read {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(read) - 0xfee0).unwrap_or(read),
@@ -276,7 +275,7 @@ fn narrow(read: char) -> char {
     }
 }
 
-/// The character an entity at the beginning of a text stands for, and its length in bytes.
+/// The character of the entity at the beginning of a text, and the length of the entity in bytes.
 fn entity(text: &str) -> Option<(char, usize)> {
     let window = &text[1..text.floor_char_boundary(ENTITY_BYTES_MAX)];
     let end = window.find(|one: char| !one.is_ascii_alphanumeric() && one != '#').unwrap_or(window.len());

@@ -1,4 +1,4 @@
-//! What is read out of strangers' text. Pure.
+//! Reads foreign text: short answers, JSON, links, injections, word shingles. All functions are pure.
 
 pub mod injection;
 pub(crate) mod json;

@@ -1,10 +1,12 @@
-//! Strangers' text on its way to a terminal: nothing in it may move the cursor, colour, or reorder what is read, and nothing
-//! stands there that nobody sees. The stored text keeps every byte; a warning of the outcome tells how many were hidden.
+//! Makes foreign text safe for a terminal.
+//!
+//! Such a text cannot move the cursor, set colours or reorder what is read, and holds no invisible characters. The stored
+//! text keeps every byte; a warning of the outcome reports the hidden ones.
 
 use crate::value::answer::steers;
 use crate::value::invisible::{is_invisible, seen};
 
-/// The text without anything a terminal would obey, line ends and tabs kept.
+/// The text without control characters except line ends and tabs, and without invisible characters.
 pub fn for_terminal(text: &str) -> String {
     seen(text).chars().filter(|character| matches!(character, '\n' | '\t') || !steers(*character)).collect()
 }
@@ -21,7 +23,7 @@ pub fn excerpt(text: &str, chars_max: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Whether a character is left out of a line, whatever stands around it: the line needs no more of a long text than it shows.
+/// Whether a character is left out of a line. Unlike [`seen`] it needs no context, so only the beginning of a long text is read.
 fn is_unseen(character: char) -> bool {
     let joins = matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
     steers(character) || is_invisible(character) && !joins

@@ -1,32 +1,31 @@
-//! Texts taken apart into words and phrases, so that two of them can be compared.
+//! Word shingles: splits texts into hashed words and phrases, so that two texts can be compared.
 //!
-//! Pure, and rough on purpose: by it is decided which answer stands where nobody can fuse, and what a report says of a
-//! text's sources, never what a text means. What always holds: it works for every script, with spaces between its words
-//! or without.
+//! The comparison is rough on purpose. It selects a fallback answer and finds the sources of a text, but never decides what a
+//! text means. It works for every script, with or without spaces between words.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Words taken of a text. Enough for any answer a person reads; keeps 64 long ones cheap to compare.
+/// The most words of a text that are compared: enough for any answer a person reads, and cheap for 64 long ones.
 const WORDS_MAX: usize = 5_000;
-/// Words that make a phrase: three in a row are rarely the same by chance where the thought is not.
+/// The words of a phrase: three words in a row are rarely equal by chance.
 const PHRASE_WORDS: usize = 3;
-/// Characters that count as a word where words are not spaced, each overlapping the next: about a word of Japanese or
-/// Thai, one or two of Chinese.
+/// The characters of an overlapping gram, which counts as a word in scripts without spaces: about one word of Japanese or Thai,
+/// one or two of Chinese.
 const GRAM_CHARS: usize = 3;
 
-/// The words of a text, in lower case and without punctuation, by their hashes: the run waits for this, and a word taken
-/// for another costs nothing but a little precision.
+/// The hashes of the words of a text, in lower case and without punctuation. Hashes are fast, and a collision costs only a
+/// little precision.
 pub(crate) fn words(text: &str) -> Vec<u64> {
     first_words(text, WORDS_MAX)
 }
 
-/// Every run of [`PHRASE_WORDS`] words of a text, by its hash.
+/// The hashes of all phrases of [`PHRASE_WORDS`] words.
 pub(crate) fn phrases(text: &str) -> BTreeSet<u64> {
     words(text).windows(PHRASE_WORDS).map(hash).collect()
 }
 
-/// The same of a text however long it is: its caller has measured it.
+/// As [`phrases`], for a text of any length: the caller bounds it.
 pub(crate) fn all_phrases(text: &str) -> Vec<u64> {
     first_words(text, usize::MAX).windows(PHRASE_WORDS).map(hash).collect()
 }
@@ -40,8 +39,8 @@ fn first_words(text: &str, words_max: usize) -> Vec<u64> {
     words.take(words_max).collect()
 }
 
-/// The hash of a text letter by letter; only the blanks at its end and how its lines end do not count. Case, indentation and
-/// marks do: `print(t)` in a loop and behind it are two programs.
+/// The hash of an exact text, without trailing blanks and with normalized line ends. Case, indentation and punctuation count:
+/// `print(t)` inside and after a loop are two programs.
 pub(crate) fn exact(text: &str) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     for piece in text.trim_end().split("\r\n") {
@@ -50,14 +49,14 @@ pub(crate) fn exact(text: &str) -> blake3::Hash {
     hasher.finalize()
 }
 
-/// What a character is to the words around it.
+/// How a character relates to words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PieceKind {
-    /// It stands between words.
+    /// Between words.
     Between,
-    /// It belongs to a word that ends at a space.
+    /// Part of a word in a script with spaces.
     Spaced,
-    /// It belongs to a script that puts no spaces between words: Chinese, Japanese, Thai, Lao, Burmese, Khmer.
+    /// Part of a script without spaces between words: Chinese, Japanese, Thai, Lao, Burmese, Khmer.
     Unspaced,
 }
 
@@ -79,7 +78,7 @@ impl PieceKind {
     }
 }
 
-/// A text from its beginning, piece by piece, each of one kind.
+/// Splits a text into pieces of one kind.
 fn pieces(text: &str) -> impl Iterator<Item = (PieceKind, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -91,7 +90,7 @@ fn pieces(text: &str) -> impl Iterator<Item = (PieceKind, &str)> {
     })
 }
 
-/// A piece without spaces as if it had words.
+/// The overlapping grams of a piece without spaces.
 fn grams(piece: &str, words_max: usize) -> Vec<u64> {
     let chars_max = words_max.saturating_add(GRAM_CHARS - 1);
     let characters: Vec<char> = piece.chars().take(chars_max).collect();

@@ -1,13 +1,13 @@
-//! Texts hidden in base64: found, decoded, and given to whoever looks at them.
+//! Finds and decodes base64 text.
 
-/// A shorter one says nothing that could be obeyed.
+/// The shortest decoded piece. Shorter ones hold no instruction.
 const BLOB_CHARS_MIN: usize = 20;
-/// A longer one is a file; its beginning is enough.
+/// The longest decoded piece. Of longer ones, which are files, the beginning is decoded.
 const BLOB_CHARS_MAX: usize = 8 * 1024;
-/// So many are decoded of one text: a picture or two, a key, a signature stand in honest ones.
+/// The most decoded pieces of a text. Honest texts have a few, such as pictures, keys or signatures.
 const BLOBS_MAX: usize = 64;
 
-/// What stands in base64 in a text, as far as it is text itself.
+/// The decoded base64 pieces of a text that are text themselves.
 pub(super) fn texts(text: &str) -> Vec<String> {
     let blobs = text.split(|one: char| !is_digit(one)).filter(|blob| blob.len() >= BLOB_CHARS_MIN);
     blobs.take(BLOBS_MAX).filter_map(|blob| decoded(&blob[..blob.len().min(BLOB_CHARS_MAX)])).collect()
@@ -22,10 +22,10 @@ fn decoded(blob: &str) -> Option<String> {
     for four in blob.as_bytes().chunks(4) {
         let digits = four.iter().fold(0u32, |all, digit| all << 6 | u32::from(value(*digit)));
         let whole = (digits << (6 * (4 - four.len()))).to_be_bytes();
-        // A digit alone holds no whole byte.
+        // A chunk of n digits holds n - 1 whole bytes.
         bytes.extend_from_slice(&whole[1..four.len()]);
     }
-    // A blob cut at its most may end within a character.
+    // A cut piece may end within a character.
     let text = match str::from_utf8(&bytes) {
         Ok(text) => text,
         Err(error) if bytes.len() - error.valid_up_to() < 4 => {
@@ -36,7 +36,7 @@ fn decoded(blob: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// What a digit of either alphabet stands for.
+/// The value of a digit in either base64 alphabet.
 const fn value(digit: u8) -> u8 {
     match digit {
         b'A'..=b'Z' => digit - b'A',

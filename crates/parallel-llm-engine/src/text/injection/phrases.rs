@@ -1,12 +1,12 @@
-//! What injections say, as data: words of many languages that mean something only near each other.
+//! The phrases of injections in many languages, as pairs of words that count only near each other.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// How far apart in bytes two words of one thought stand at most.
+/// The largest distance in bytes between two words of a pair.
 const NEAR_BYTES: usize = 90;
 
-/// Words of one language; one of `verbs` near one of `objects`, in either order, makes the thought.
+/// Words of one language. One of `verbs` near one of `objects`, in either order, is a match.
 struct Pair {
     verbs: &'static [&'static str],
     objects: &'static [&'static str],
@@ -16,7 +16,7 @@ const fn pair(verbs: &'static [&'static str], objects: &'static [&'static str]) 
     Pair { verbs, objects }
 }
 
-/// Earlier instructions, or the other answers, are to be left out of account. A row a language, mostly.
+/// Phrases that tell the reader to ignore instructions or other answers, mostly one row per language.
 const OVERRIDES: &[Pair] = &[
     pair(
         &["ignore", "disregard", "forget", "override", "do not follow", "discard"],
@@ -84,7 +84,7 @@ const OVERRIDES: &[Pair] = &[
     pair(&["เพิกเฉย", "ละเว้น", "ลืม"], &["คำสั่ง", "คำตอบอื่น"]),
 ];
 
-/// One answer is to win.
+/// Phrases that tell which answer should win.
 const PRAISES: &[Pair] = &[
     pair(
         &["this answer", "this response", "this candidate", "my answer", "my response"],
@@ -138,8 +138,8 @@ const PRAISES: &[Pair] = &[
     pair(&["यह उत्तर", "इस उत्तर"], &["सबसे अच्छा", "सर्वश्रेष्ठ", "चुनें", "चुनो", "पहले स्थान"]),
 ];
 
-/// What chat templates write between turns; in no honest text but one about them. Without the underscores, which are taken
-/// out of a text as emphasis.
+/// Markers of turns in chat templates, which occur only in texts about them. Without underscores, which the normal form drops
+/// as emphasis.
 const TURNS: &[&str] = &[
     "<|imstart|>",
     "<|imend|>",
@@ -161,7 +161,7 @@ const TURNS: &[&str] = &[
     "begin system prompt",
 ];
 
-/// Who speaks at the beginning of a line, where a whole sentence follows.
+/// Names of speakers at the beginning of a line with a whole sentence.
 const SPEAKERS: &[&str] = &[
     "system:",
     "[system]",
@@ -187,11 +187,11 @@ const SPEAKERS: &[&str] = &[
     "सिस्टम:",
 ];
 
-/// A line that begins with a speaker and has fewer words is a heading.
+/// The fewest words of a turn. A shorter line with a speaker is a heading.
 const SPEECH_WORDS_MIN: usize = 3;
 
-/// The verbs of a table by their first letters, each with its row: every letter of a text is looked up once, whatever the
-/// number of languages.
+/// The verbs of a table by their first letter, with their rows. So each letter of a text is looked up once, however many
+/// languages there are.
 type Verbs = BTreeMap<char, Vec<(&'static str, &'static Pair)>>;
 
 fn by_first_letter(table: &'static [Pair]) -> Verbs {
@@ -204,19 +204,19 @@ fn by_first_letter(table: &'static [Pair]) -> Verbs {
     verbs
 }
 
-/// Whether a text sets instructions aside. `plain` is in lower case, one space between words.
+/// Whether a text tells the reader to ignore instructions. `plain` is the normal form.
 pub(super) fn overrides(plain: &str) -> bool {
     static VERBS: LazyLock<Verbs> = LazyLock::new(|| by_first_letter(OVERRIDES));
     is_near(plain, &VERBS)
 }
 
-/// Whether a text says which answer is to win.
+/// Whether a text tells which answer should win.
 pub(super) fn praises(plain: &str) -> bool {
     static VERBS: LazyLock<Verbs> = LazyLock::new(|| by_first_letter(PRAISES));
     is_near(plain, &VERBS) || names_a_label(plain)
 }
 
-/// Whether a text writes a turn that is not its own.
+/// Whether a text writes a turn of another speaker.
 pub(super) fn takes_a_turn(plain: &str) -> bool {
     let speaks = |line: &str| {
         let line = line.trim_start_matches(['#', '>', '|', '-', ' ']);

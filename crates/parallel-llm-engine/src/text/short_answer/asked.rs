@@ -1,4 +1,4 @@
-//! What a question asks a number of, so that `8 legs` and `8` say the same where it asks for legs, and nowhere else.
+//! The counted thing of a question for a number, so that `8 legs` equals `8` only if the question counts legs.
 
 use super::echo::Echo;
 use super::measure::{MEASURES, Measure, is_among, one_way, only_measure, unabridged};
@@ -6,7 +6,7 @@ use super::number::is_digit;
 use super::vocabulary::{EACH, SCALES};
 use super::words::{QUANTIFIERS, denies, is_same, words};
 
-/// What is asked in, in a question for a number; what stands behind is what is counted, or a verb.
+/// Phrases that ask for a number; the counted thing or a verb follows.
 pub(super) const COUNTING: &[&str] = &[
     "how many",
     "wie viele",
@@ -29,14 +29,14 @@ pub(super) const COUNTING: &[&str] = &[
     "сколько",
     "how much",
 ];
-/// The same where no blank stands between it and what is counted.
+/// Such phrases without a blank before the counted thing.
 const COUNTING_UNSPACED: &[&str] =
     &["多少", "几", "幾", "何", "กี่", "몇 ", "몇", "কত", "কতগুলি ", "কয়টি ", "ఎన్ని "];
 
-/// Words that only count, behind a question for how many in general.
+/// Words after `how many` that name nothing in particular.
 const COUNTERS: &[(&str, &[&str])] = &[("いくつ", &["個", "つ"]), ("কত", &["টি", "টা"])];
 
-/// Words that end what is counted.
+/// Words that end the name of the counted thing.
 const ENDING: &[&str] = &[
     "is",
     "are",
@@ -111,7 +111,7 @@ const ENDING: &[&str] = &[
     "remaining",
 ];
 
-/// Signs and words of money, each with the sign it means.
+/// Signs and words of currencies, each with its sign.
 const MONEY: &[(&str, &str)] = &[
     ("$", "$"),
     ("dollar", "$"),
@@ -136,7 +136,7 @@ const MONEY: &[(&str, &str)] = &[
     ("₹", "₹"),
     ("rupees", "₹"),
 ];
-/// Words of a question that asks for money.
+/// Words of questions that ask for money.
 const FOR_MONEY: &[&str] = &[
     "cost", "costs", "price", "profit", "earn", "earns", "earned", "earnings", "spend", "spends", "spent",
     "pay", "pays", "paid", "money", "change", "worth", "charge", "charged", "bill", "make", "makes", "made",
@@ -144,7 +144,7 @@ const FOR_MONEY: &[&str] = &[
     "budget", "expense", "expenses", "dollars", "total", "sales", "donate", "raise", "raised", "receive",
     "left", "value",
 ];
-/// Words by which languages are told that write `1,5` and `1.000`.
+/// Words that identify languages with decimal commas.
 const COMMA_WORDS: &[&str] = &[
     "der",
     "das",
@@ -187,32 +187,32 @@ const COMMA_WORDS: &[&str] = &[
     "у",
     "сколько",
 ];
-/// What a question asks for.
+/// The analysis of a question for a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// The sentence that asks, in lower case.
     sentence: String,
-    /// What the question says.
+    /// The words of the question.
     pub(super) echo: Echo,
-    /// What is counted, as it may be called.
+    /// The names the counted thing may have.
     units: Vec<Vec<String>>,
-    /// The first words behind `how many`.
+    /// The first words after `how many`.
     beside: Vec<String>,
-    /// What is counted, with all that is said of it.
+    /// The counted thing with all its attributes.
     phrase: Vec<String>,
-    /// The sign of the money that is asked for.
+    /// The sign of the currency asked for.
     money: Option<&'static str>,
     is_percent: bool,
-    /// Whether a number counts only as it is written: `3.10` is not `3.1`, `6/8` not `3/4`.
+    /// Whether a number counts only as written: `3.10` is not `3.1`, and `6/8` is not `3/4`.
     pub(super) is_written: bool,
-    /// Whether the question is in a language in which a comma may stand before the decimals and a point between thousands.
+    /// Whether the language of the question writes decimal commas and points between thousands.
     pub(super) has_decimal_comma: bool,
     /// Whether the answer may be code, in which each blank counts.
     pub(super) is_code: bool,
 }
 
 impl Asked {
-    /// What this sentence of a question asks for.
+    /// Analyses the asking sentence of a question.
     pub(super) fn of(sentence: &str, question: &str) -> Self {
         let words: Vec<String> = words(sentence).collect();
         let has = |one: &str| words.iter().any(|word| word == one);
@@ -283,7 +283,7 @@ impl Asked {
         Some(if is_whole || is_beside { String::new() } else { one_way(&written).to_owned() })
     }
 
-    /// Whether a script without blanks asks for just that.
+    /// Whether a question in a script without blanks asks for exactly this unit.
     fn is_counted(&self, behind: &str) -> bool {
         let is_unspaced = !behind.is_empty() && !behind.is_ascii() && !behind.contains(' ');
         let is_counter =
@@ -299,7 +299,7 @@ impl Asked {
         &self.sentence
     }
 
-    /// Whether a text speaks of less than what is counted: of `balls` where it is asked how many red ones there are.
+    /// Whether a text drops an attribute of the counted thing: `balls` if the question counts red balls.
     pub(super) fn is_part(&self, text: &str) -> bool {
         let Some(head) = self.phrase.last().filter(|_| self.echo.has("how")) else { return false };
         let all: Vec<String> = words(text).collect();
@@ -307,17 +307,17 @@ impl Asked {
         all.iter().any(|word| is_same(word, head)) && !all.windows(self.phrase.len()).any(is_phrase)
     }
 
-    /// Whether a word says that something is compared, as the question does.
+    /// Whether a word expresses a comparison that the question makes.
     pub(super) fn is_more(&self, word: &str) -> bool {
         matches!(word, "more" | "fewer" | "less" | "than") || word.ends_with("er") && self.echo.has(word)
     }
 
-    /// Whether a word is what is counted: `mile 5` is one mile.
+    /// Whether a word is the counted thing: `mile 5` is one mile.
     pub(super) fn is_counted_by(&self, word: &str) -> bool {
         self.echo.has("how") && self.phrase.last().is_some_and(|head| is_same(head, word))
     }
 
-    /// Whether a text gives its part of the same thing of which the question asks for a part: 40 % of the class.
+    /// Whether a text gives a share of the same whole as the question: 40 % of the class.
     pub(super) fn is_of(&self, text: &str) -> bool {
         let whole = |text: &str| {
             let all: Vec<String> = words(text).filter(|word| word != "the").collect();
@@ -332,7 +332,7 @@ impl Asked {
         }
     }
 
-    /// Whether a text is the letter whose value is asked for.
+    /// Whether a text is the variable whose value is asked for.
     pub(super) fn is_variable(&self, text: &str) -> bool {
         let bare = text.trim();
         let letter = bare.to_lowercase();
@@ -348,7 +348,7 @@ impl Asked {
         asks && bare.len() == 1 && bare != "a"
     }
 
-    /// Whether a text is a rate that the question tells of: `at 15 pages an hour`.
+    /// Whether a text repeats a rate of the question: `at 15 pages an hour`.
     pub(super) fn is_rate_told(&self, text: &str) -> bool {
         let all: Vec<String> = words(text).collect();
         let is_told = |word: &String| {
@@ -357,7 +357,7 @@ impl Asked {
         all.iter().any(|word| is_each(word)) && text.contains(is_digit) && all.iter().all(is_told)
     }
 
-    /// Whether a text says when or why with what the question tells: `after giving 3 away`, `since she gives away 3`.
+    /// Whether a text gives a time or reason with facts of the question: `after giving 3 away`, `since she gives away 3`.
     pub(super) fn is_event_told(&self, text: &str) -> bool {
         let all: Vec<String> = words(text).collect();
         let [first, second, rest @ ..] = all.as_slice() else { return false };
@@ -372,20 +372,20 @@ impl Asked {
         is_event && rest.iter().chain([second]).all(|word| is_told(word) || self.echo.means_subject(word))
     }
 
-    /// Whether a unit is one in which what is asked can be measured.
+    /// Whether the asked quantity can be measured in a unit.
     pub(super) fn is_measure(&self, unit: &str) -> bool {
         let asks = |kind: &&Measure| kind.asked.iter().any(|word| self.echo.has(word));
         MEASURES.iter().filter(asks).any(|kind| is_among(kind.units, unit))
             || unit == "円" && self.sentence.contains("いくら")
     }
 
-    /// Whether a text begins with what the question gives a number for each of: `a week`.
+    /// Whether a text begins with a per-unit phrase of the question: `a week`.
     pub(super) fn is_rate(&self, text: &str) -> bool {
         let two: Vec<String> = words(text).take(2).collect();
         self.is_beside(&two)
     }
 
-    /// How many of these words are what the question counts.
+    /// How many of these words name the counted thing.
     fn counted(&self, rest: &[String]) -> usize {
         let fits = |unit: &&Vec<String>| {
             unit.len() <= rest.len()
@@ -394,7 +394,7 @@ impl Asked {
         self.units.iter().filter(fits).map(Vec::len).max().unwrap_or(0)
     }
 
-    /// Whether these words only say again what the question says: `per day`, `in total`.
+    /// Whether these words only repeat the question: `per day`, `in total`.
     fn is_beside(&self, rest: &[String]) -> bool {
         let Some((first, behind)) = rest.split_first() else { return true };
         let is_one_thing = !self.echo.has("and") && !self.echo.has("or");
@@ -416,15 +416,15 @@ impl Asked {
     }
 }
 
-/// Whether a word means one of several before a word for time or things.
+/// Whether a word means "each" before a word for time or things.
 fn is_each(word: &str) -> bool {
     EACH.contains(&word) || matches!(word, "a" | "an")
 }
 
-/// The longest word for what a number counts, in bytes; a longer one is no such word.
+/// The longest name of a counted thing in bytes.
 const UNIT_BYTES_MAX: usize = 40;
 
-/// Whether a piece may stand in what a number counts: letters, and the signs of units such as `km/h`, `m^2` and `°C`.
+/// Whether a piece may belong to a unit: letters, and signs as in `km/h`, `m^2` and `°C`.
 fn is_unit(piece: &str) -> bool {
     let bare = piece.strip_suffix("^2").or_else(|| piece.strip_suffix("^3")).unwrap_or(piece);
     let is_part = |one: char| {
@@ -441,12 +441,12 @@ const fn is_mark(one: char) -> bool {
     matches!(one, '\u{900}'..='\u{963}' | '\u{980}'..='\u{9e3}' | '\u{c00}'..='\u{c63}' | '\u{e31}'..='\u{e4e}')
 }
 
-/// The sign of the money that a word means.
+/// The currency sign a word means.
 fn money(word: &str) -> Option<&'static str> {
     MONEY.iter().find(|(known, _)| *known == word).map(|(_, sign)| *sign)
 }
 
-/// The one money a question speaks of. A formula stands between two signs that look like it.
+/// The only currency in a question. Dollar signs around a formula do not count.
 fn currency(question: &str) -> Option<&'static str> {
     let is_formula = |(at, _): (usize, &str)| {
         let before = question[..at].chars().next_back();
@@ -472,7 +472,7 @@ fn currency(question: &str) -> Option<&'static str> {
     (!has_others).then_some(first)
 }
 
-/// The words behind each place where a sentence asks how many.
+/// The words after each phrase that asks how many.
 fn counted(lower: &str) -> Vec<Vec<String>> {
     let found =
         COUNTING.iter().flat_map(|how| lower.match_indices(how).map(|(at, how)| &lower[at + how.len()..]));
@@ -483,7 +483,7 @@ fn counted(lower: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Of `pupils play without`, only the pupils are counted.
+/// The part before a verb: of `pupils play without`, only `pupils` is counted.
 fn without_denied(mut behind: Vec<String>) -> Vec<String> {
     if behind.iter().any(|word| denies(word)) {
         behind.truncate(1);
@@ -491,18 +491,18 @@ fn without_denied(mut behind: Vec<String>) -> Vec<String> {
     behind
 }
 
-/// What is counted, as it may be called: `pizza slices` and `slices`, `slices of pizza` and `slices`.
+/// The names the counted thing may have: `pizza slices` or `slices`, `slices of pizza` or `slices`.
 fn units(counted: &[Vec<String>], words: &[String], question: &str) -> Vec<Vec<String>> {
     let is_english = words.iter().any(|word| word == "how");
     let mut units = Vec::new();
     for behind in counted {
         let end = noun(behind);
-        // `how many hours or minutes`: nobody knows which.
+        // `how many hours or minutes` is ambiguous.
         if behind.get(end).is_some_and(|word| matches!(word.as_str(), "or" | "and")) {
             continue;
         }
         let is_of = behind.get(end).is_some_and(|word| matches!(word.as_str(), "of" | "de"));
-        // In other languages a verb may follow that is none of those known.
+        // In other languages an unknown verb may follow.
         units.extend(behind.first().filter(|_| !is_english).map(|first| vec![first.clone()]));
         // `12 eggs` are not 12 dozen eggs.
         let is_scaled = behind.first().is_some_and(|word| SCALES.contains(&word.as_str()));
@@ -536,7 +536,7 @@ fn units(counted: &[Vec<String>], words: &[String], question: &str) -> Vec<Vec<S
     units
 }
 
-/// How many of the words behind `how many` are what is counted.
+/// How many of the words after `how many` name the counted thing.
 fn noun(behind: &[String]) -> usize {
     behind.iter().position(|word| ENDING.contains(&word.as_str())).unwrap_or(behind.len()).min(3)
 }

@@ -1,9 +1,9 @@
-//! Whether what stands before a box leaves its value the answer.
+//! Checks that the text before a `\boxed{}` does not change its value.
 
 use super::number;
 use super::words::words;
 
-/// What begins a formula, and what leads from one of its steps to the next.
+/// Beginnings of formulas, and signs between their steps.
 const OPENING: &[&str] = &[
     "\\(",
     "\\[",
@@ -17,10 +17,10 @@ const OPENING: &[&str] = &[
     "\\Longrightarrow",
     "\\therefore",
 ];
-/// Words that make another number of the one behind them.
+/// Words that change the number after them.
 const FUNCTIONS: &[&str] =
     &["log", "ln", "sin", "cos", "tan", "cot", "sec", "sqrt", "exp", "max", "min", "mod", "lim"];
-/// Words right before a box, with `of`, `by` or `to` behind them or without, that make another number of it, or none.
+/// Words right before a box, optionally with `of`, `by` or `to`, that change its number or make it no answer.
 const CHANGING: &[&str] = &[
     "minus",
     "negative",
@@ -76,7 +76,7 @@ const CHANGING: &[&str] = &[
     "vs",
 ];
 
-/// The text up to the brace that closes it.
+/// The text up to its closing brace.
 pub(super) fn closed(text: &str) -> Option<&str> {
     let (mut depth, mut is_escaped) = (1, false);
     for (at, one) in text.char_indices() {
@@ -93,7 +93,7 @@ pub(super) fn closed(text: &str) -> Option<&str> {
     None
 }
 
-/// Whether the words right before a box make another number of it, `half of`, or say that it is no answer, `step`.
+/// Whether the words right before a box change its number (`half of`) or make it no answer (`step`).
 pub(super) fn is_changed(lead: &str) -> bool {
     let all: Vec<String> = words(lead).collect();
     let is_of = all.last().is_some_and(|last| matches!(last.as_str(), "of" | "by" | "to"));
@@ -101,7 +101,7 @@ pub(super) fn is_changed(lead: &str) -> bool {
     last.is_some_and(|last| CHANGING.contains(&last.as_str()))
 }
 
-/// Whether what stands right before a box leaves its value as it is: words, an equals sign, or nothing.
+/// Whether the text right before a box keeps its value: words, an equals sign, or nothing.
 pub(super) fn leads_to_box(lead: &str) -> bool {
     let is_between = |one: char| one.is_whitespace() || matches!(one, '$' | '*' | '_');
     let mut bare = lead.trim_end_matches(is_between);
@@ -111,7 +111,7 @@ pub(super) fn leads_to_box(lead: &str) -> bool {
     let Some(last) = bare.chars().next_back() else { return true };
     let word = bare.rsplit(|one: char| !one.is_alphabetic()).next().unwrap_or_default();
     let is_command = bare[..bare.len() - word.len()].ends_with('\\');
-    // `x\boxed{5}` is five times that, and `\log\boxed{5}` another number.
+    // `x\boxed{5}` is a product, and `\log\boxed{5}` is another number.
     let is_word = word.chars().count() > 1 || !word.is_ascii() || matches!(word, "a" | "I");
     if last.is_alphabetic() {
         return is_word && !is_command && bare.len() < lead.len() && !FUNCTIONS.contains(&word);
@@ -123,7 +123,7 @@ pub(super) fn leads_to_box(lead: &str) -> bool {
     matches!(last, '=' | ':' | '：' | ',' | '，' | '。' | '.') && !is_within
 }
 
-/// The formula that a lead ends with, up to its first equals sign.
+/// The formula at the end of a text, up to its first equals sign.
 pub(super) fn equated(lead: &str) -> Option<&str> {
     let bare = lead.trim_end_matches([' ', '$', '*']).strip_suffix('=')?;
     let is_word = |word: &str| word.chars().count() > 1 && word.chars().all(char::is_alphabetic);
@@ -135,7 +135,7 @@ pub(super) fn equated(lead: &str) -> Option<&str> {
     bare[from..].split('=').next().map(str::trim)
 }
 
-/// Whether a formula makes another number of its only letter: `2x`, `x^2`, `|x|`, and not `x_1` nor `f(3)`.
+/// Whether a formula changes its only variable, as in `2x`, `x^2` and `|x|`, but not in `x_1` or `f(3)`.
 pub(super) fn is_of_a_letter(formula: &str) -> bool {
     let mut letters: Vec<&str> = formula.split(|one: char| !(one.is_alphabetic() || one == '\\')).collect();
     letters.retain(|word| !word.is_empty() && !word.starts_with('\\'));

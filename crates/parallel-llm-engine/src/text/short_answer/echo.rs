@@ -1,8 +1,8 @@
-//! Whether a sentence only says again what a question says, with a number for what it asks.
+//! Checks whether a sentence only repeats a question, with a number for the asked quantity.
 //!
-//! What always holds: a word that the sentence which asks does not have makes a sentence another one, but for names and
-//! pronouns that can mean nobody else, for words of the same meaning, and for a few that say nothing of their own. What it
-//! has stands in its order, because the same words in another order say who did it to whom.
+//! Invariants: a sentence with a word that the asking sentence lacks is no repetition, except for unambiguous names and
+//! pronouns, synonyms, and a few empty words. The words must stand in the order of the question, because another order may
+//! swap who did something to whom.
 
 use std::ops::Range;
 
@@ -14,31 +14,31 @@ use super::vocabulary::{
 };
 use super::words::{is_same, words};
 
-/// The longest sentence of a question that is said again, in bytes: each word of an answer is looked for in it.
+/// The longest asking sentence in bytes. Each word of an answer is searched in it.
 const SENTENCE_BYTES_MAX: usize = 2_000;
 
-/// What a question says.
+/// The words of a question, prepared for comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Echo {
-    /// The words of the sentence that asks, in their order.
+    /// The words of the asking sentence, in order.
     pub(super) words: Vec<String>,
     /// All words of the question, sorted.
     pub(super) told: Vec<String>,
-    /// Whom the question is about, where that is one and the sentence that asks does not name it.
+    /// The only person the question is about, if the asking sentence does not name it.
     names: Vec<String>,
-    /// The pronouns that can mean nobody else.
+    /// The pronouns that can mean only this person.
     pronouns: Vec<&'static str>,
-    /// What the question begins with: `A ferry covers`.
+    /// The beginning of the question: `A ferry covers`.
     subject: Option<String>,
-    /// Which of its words stand for what is counted: `how much profit`.
+    /// Which words stand for the counted thing: `how much profit`.
     counted: Range<usize>,
-    /// Which of its words ask; the others say under what condition.
+    /// Which words ask; the others state a condition.
     asking: Range<usize>,
-    /// Whether it asks about something, or somebody, of theirs: `her mother` is not who has the name.
+    /// Whether it asks about something of the person: `her mother` is not the person.
     is_owner_asked: bool,
-    /// The word for what it asks: `the difference between the areas`.
+    /// The word for the asked quantity: `the difference between the areas`.
     head: Option<String>,
-    /// The numbers of the sentence that asks.
+    /// The numbers of the asking sentence.
     numbers: Vec<Number>,
     is_past: bool,
 }
@@ -56,7 +56,7 @@ impl Echo {
         names.sort_unstable();
         names.dedup();
         let pronouns = pronouns(&words, &told, names.len());
-        // Where the sentence names somebody, or there are two, another name is somebody else.
+        // If the sentence names a person, or there are two, another name is another person.
         let is_name = |word: String| !NO_NAMES.contains(&possessor(&word));
         let capitals =
             sentence.split_whitespace().skip(1).filter(|word| word.starts_with(char::is_uppercase));
@@ -89,12 +89,12 @@ impl Echo {
         self.words.iter().any(|own| own == word)
     }
 
-    /// Whether a word is the one whom the question asks about.
+    /// Whether a word is the person the question asks about.
     pub(super) fn means_subject(&self, word: &str) -> bool {
         self.pronouns.contains(&word) || self.names.iter().any(|name| name == word)
     }
 
-    /// Whether a word asks.
+    /// Whether a word belongs to the asking part.
     pub(super) fn asks(&self, word: &str) -> bool {
         self.asking().iter().any(|own| own == word)
     }
@@ -103,27 +103,27 @@ impl Echo {
         words.iter().any(|word| self.has(word))
     }
 
-    /// The words that ask.
+    /// The words of the asking part.
     fn asking(&self) -> &[String] {
         &self.words[self.asking.clone()]
     }
 
-    /// Whether it is asked what is left. A remaining distance is another thing.
+    /// Whether the question asks what is left. A remaining distance is different.
     pub(super) fn asks_what_is_left(&self) -> bool {
         let is_adjective = |word: &&String| *word == "remaining" && self.words.last() != Some(word);
         self.asking().iter().any(|word| LEFT.contains(&word.as_str()) && !is_adjective(&word))
     }
 
-    /// Whether it is asked what falls to each.
+    /// Whether the question asks for the share of each.
     pub(super) fn asks_for_each(&self) -> bool {
         let asking = self.asking();
-        // `3 books at $12 each` tells a price.
+        // `3 books at $12 each` states a price.
         let is_told = |at: usize| at > 0 && number::leading(&asking[at - 1]).is_some();
         asking.iter().enumerate().any(|(at, word)| EACH.contains(&word.as_str()) && !is_told(at))
     }
 
-    /// Whether a word before a number, or none, leaves the number what is asked for. `From 5` is where something begins and
-    /// `at 5` a time, but where the question asks so, or a unit says how long or how fast.
+    /// Whether the number after a word can be the asked quantity. `From 5` is a start and `at 5` a time, unless the question
+    /// asks so or a unit shows a duration or speed.
     pub(super) fn leads_to(&self, before: &str, has_unit: bool) -> bool {
         let all: Vec<String> = words(before).collect();
         let (verb, before) = match all.as_slice() {
@@ -152,17 +152,17 @@ impl Echo {
         }
     }
 
-    /// Whether it is asked what all of it comes to.
+    /// Whether the question asks for a total.
     pub(super) fn is_total(&self) -> bool {
         self.has_any(TOTAL) || self.has_any(SPENT) && !self.has_any(NO_TOTAL)
     }
 
-    /// Whether a number is one of those that the question itself asks with.
+    /// Whether the asking sentence contains a number.
     pub(super) fn asks_with(&self, number: Number) -> bool {
         self.numbers.contains(&number)
     }
 
-    /// Whether a text leaves out what the question asks for: what is left, or what falls to each.
+    /// Whether a text omits the asked quantity: what is left, or the share of each.
     pub(super) fn is_cut_short(&self, text: &str) -> bool {
         let has = |all: &[&str]| words(text).any(|word| all.contains(&word.as_str()));
         let is_shared = self.asks_for_each();
@@ -175,14 +175,14 @@ impl Echo {
             && (is_short || is_more || is_parted || self.is_headless(text) || self.is_halved(text))
     }
 
-    /// Whether a text has words of the question but not the one for what it asks: of the areas where it asks for their difference.
+    /// Whether a text has words of the question but not that of the asked quantity: the areas instead of their difference.
     fn is_headless(&self, text: &str) -> bool {
         let Some(head) = self.head.as_ref() else { return false };
         let is_total = |word: &str| self.has_any(TOTAL) && TOTAL.contains(&word);
         self.is_touched(text) && !words(text).any(|word| self.is_akin(head, &word) || is_total(&word))
     }
 
-    /// Whether a text speaks of one of two that the question joins: of the dogs where it asks of dogs and hens.
+    /// Whether a text names only one of two things that the question joins: dogs instead of dogs and hens.
     fn is_halved(&self, text: &str) -> bool {
         let asking = self.asking();
         let is_noun = |word: &&String| number::leading(word).is_none() && !ARTICLES.contains(&word.as_str());
@@ -197,19 +197,19 @@ impl Echo {
         sides.into_iter().any(|(one, other)| has(one) != has(other))
     }
 
-    /// Whether a text has a word of the question, or one for what it asks.
+    /// Whether a text has a word of the question or of the asked quantity.
     pub(super) fn is_touched(&self, text: &str) -> bool {
         let is_own = |word: &String| self.words.iter().any(|own| self.is_akin(own, word));
         words(text)
             .any(|word| is_own(&word) || self.names_quantity(&word) || self.subject.as_ref() == Some(&word))
     }
 
-    /// Whether a word names what the question asks for in other words: `time` for how long.
+    /// Whether a word is a synonym of the asked quantity: `time` for how long.
     fn names_quantity(&self, word: &str) -> bool {
         QUANTITIES.iter().any(|(asked, names)| self.has(asked) && names.contains(&word))
     }
 
-    /// Whether a text says so many words of the question that at most one is missing, its verb.
+    /// Whether a text repeats all words of the question except at most one, its verb.
     pub(super) fn is_full(&self, text: &str) -> bool {
         let is_plain = |word: &&str| {
             PLAIN.contains(word) || TURNED.contains(word) || matches!(*word, "how" | "many" | "much" | "what")
@@ -219,7 +219,7 @@ impl Echo {
         missing.count() < 2
     }
 
-    /// Whether a text only says again what the question says.
+    /// Whether a text only repeats the question.
     pub(super) fn says(&self, text: &str) -> bool {
         let is_apart = |one: char| one.is_whitespace() || matches!(one, '(' | ')');
         let is_letter =
@@ -246,7 +246,7 @@ impl Echo {
         })
     }
 
-    /// Whether two words are forms of one; `scored` is one of `score` only where the question is about what has been.
+    /// Whether two words are forms of one. `scored` matches `score` only if the question is about the past.
     fn is_akin(&self, own: &str, other: &str) -> bool {
         let stem = |word: &str| {
             if let Some(stem) = word.strip_suffix("ied").filter(|_| self.is_past) {
@@ -265,31 +265,31 @@ impl Echo {
     }
 }
 
-/// What stands in a text for the number that the question asks for.
+/// The placeholder for the asked number in a text.
 pub(super) const NUMBER: &str = "#";
 
-/// A text as it is read word by word.
+/// The state of reading a text word by word.
 struct EchoReader<'a> {
     echo: &'a Echo,
-    /// The first word of the question that is still to come.
+    /// The next word of the question.
     next: usize,
-    /// Where in the question the text begins, where that is with `in` or the like.
+    /// Where in the question the text begins, if it begins with a phrase like `in a week`.
     front: usize,
-    /// The word of the question before which it ends, where its end was said first.
+    /// The word of the question before which the text ends, if the end of the question came first.
     last: usize,
     before: String,
     is_first: bool,
-    /// Whether the number stands before.
+    /// Whether the number has come.
     is_behind: bool,
-    /// Whether an article stands right before.
+    /// Whether an article came right before.
     is_after_article: bool,
-    /// Whether the word says whose the next is.
+    /// Whether the word is a possessive.
     is_owner: bool,
-    /// Whether `if` stands before.
+    /// Whether `if` came before.
     is_conditional: bool,
-    /// Whether `is left` stands right before, behind which `with` has to follow.
+    /// Whether `is left` came right before, so that `with` must follow.
     is_left: bool,
-    /// What has to follow.
+    /// The word that must follow.
     counted: Option<String>,
 }
 
@@ -309,7 +309,7 @@ impl EchoReader<'_> {
         let bare = possessor(&lower);
         self.is_owner = bare.len() < lower.len();
         let is_first = std::mem::replace(&mut self.is_first, false);
-        // The point A is no article.
+        // The point A, which is no article.
         let is_label =
             !is_first && raw.chars().count() == 1 && raw.chars().all(char::is_uppercase) && bare != "i";
         let is_taken = match number::leading(bare.trim_start_matches('$').trim_end_matches('%')) {
@@ -326,7 +326,7 @@ impl EchoReader<'_> {
         is_taken
     }
 
-    /// A number of the question, with what that counts by it.
+    /// Takes a number of the question with its counted thing.
     fn takes_number(&mut self, number: Number) -> bool {
         let is_own = self.takes_own(&number.to_string());
         self.counted = self.echo.words.get(self.next).filter(|_| is_own).cloned();
@@ -341,10 +341,10 @@ impl EchoReader<'_> {
         if self.is_behind && !has && matches!(bare, "it" | "there") {
             return false;
         }
-        // Who has left is gone, and who left 5 has not kept them; who has 5 left has, and so have `plums left: 5`.
+        // `has left` means gone and `left 5` means not kept, but `has 5 left` and `plums left: 5` mean kept.
         let is_counted = || echo.words[echo.counted.clone()].iter().any(|own| is_same(own, &self.before));
         let is_gone = matches!(self.before.as_str(), "has" | "have" | "had");
-        // On the left is a place.
+        // `on the left` is a direction.
         let is_left_with = matches!(self.before.as_str(), "is" | "are") && !self.is_behind;
         if bare == "left" && is_left_with {
             self.is_left = true;
@@ -354,7 +354,7 @@ impl EchoReader<'_> {
         if bare == "left" && is_nowhere {
             return false;
         }
-        // What somebody has is not what they had.
+        // `has` and `had` are different facts.
         if echo.is_past && matches!(bare, "has" | "have") {
             return false;
         }
@@ -405,12 +405,12 @@ impl EchoReader<'_> {
         is_name || is_subject
     }
 
-    /// Whether a word of the question may be said here: one of its condition only in a condition.
+    /// Whether a word of the question is allowed here: a word of its condition only in a condition.
     fn may_take(&self, at: usize) -> bool {
         self.is_conditional || self.echo.asking.contains(&at)
     }
 
-    /// A word of the question, behind those that were there before and with the direction that it has there.
+    /// Takes a word of the question in its order and direction.
     fn takes_own(&mut self, bare: &str) -> bool {
         let echo = self.echo;
         self.is_conditional |= bare == "if";
@@ -441,7 +441,7 @@ impl EchoReader<'_> {
         if is_counted && whole != "1" && echo.words[at] != bare {
             return false;
         }
-        // What somebody spends is not what they spent.
+        // `spends` and `spent` are different facts.
         let is_now = echo.is_past && [&echo.words[at], "s"].concat() == bare;
         if is_bare || is_now {
             return false;
@@ -458,7 +458,7 @@ impl EchoReader<'_> {
 }
 
 impl EchoReader<'_> {
-    /// The place of a word, where the end of the question was said first: `In a week the cows give`.
+    /// The index of a word if the end of the question came first: `In a week the cows give`.
     fn wrapped(&mut self, bare: &str) -> Option<usize> {
         (self.front > 0 && self.last == usize::MAX).then_some(())?;
         self.last = self.front;
@@ -466,7 +466,7 @@ impl EchoReader<'_> {
     }
 }
 
-/// Which words of a question stand for what is counted.
+/// Which words of a question stand for the counted thing.
 fn counted(words: &[String]) -> Range<usize> {
     let is_how = |two: &[String]| match two[0].as_str() {
         "how" => matches!(two[1].as_str(), "many" | "much"),
@@ -478,7 +478,7 @@ fn counted(words: &[String]) -> Range<usize> {
     at..words[at..].iter().position(is_end).map_or(at, |length| at + length)
 }
 
-/// The word for what a sentence asks, where that is `what is the` such; how many there are has none.
+/// The word for the asked quantity after `what is the`; `None` for `how many`.
 fn head(words: &[String]) -> Option<String> {
     let is_begin = |two: &[String]| two[0] == "what" && TURNED.contains(&two[1].as_str());
     let from = words.windows(2).position(is_begin)? + 2;
@@ -487,7 +487,7 @@ fn head(words: &[String]) -> Option<String> {
     words[from..end].last().filter(|head| !COUNTING.contains(&head.as_str())).cloned()
 }
 
-/// Which words of a sentence ask: neither `if there are 12` before them nor behind.
+/// Which words of a sentence ask, without a condition such as `if there are 12`.
 fn asking(words: &[String]) -> Range<usize> {
     let is_begin = |word: &String| matches!(word.as_str(), "how" | "what" | "which" | "find");
     let has_condition = words.first().is_some_and(|word| word == "if");
@@ -504,7 +504,7 @@ fn numbers(text: &str) -> Vec<Number> {
         .collect()
 }
 
-/// The words of a piece between blanks; a number is one word, in the one way of writing it.
+/// The words of a piece between blanks; a number is one word in normal form.
 fn pieces(piece: &str) -> Vec<String> {
     let is_around = |one: char| !one.is_alphanumeric();
     match number::leading(piece.trim_matches(is_around)) {
@@ -513,7 +513,7 @@ fn pieces(piece: &str) -> Vec<String> {
     }
 }
 
-/// `reste-t-il` as the words that it is made of.
+/// Splits `reste-t-il` into its words.
 fn inverted(word: &str) -> Vec<String> {
     let ends = ["-t-il", "-t-elle", "-il", "-elle", "-on"];
     match ends.iter().find_map(|end| Some((word.strip_suffix(end)?, end))) {

@@ -1,7 +1,7 @@
-//! A value in the JSON of an answer: at a place that is named, or under the name of an answer.
+//! Reads the value in the JSON of an answer: at a pointer, or under a key such as `answer`.
 //!
-//! Tolerant about where the JSON stands, exact about what it says: numbers are compared as they are written, not as floating
-//! point, texts letter by letter. What always holds: the work is bounded by the length that is looked at.
+//! The JSON may stand anywhere in the text, but its value is compared exactly: numbers as decimals, not as floats, and texts
+//! letter by letter. The work is bounded by the length that is searched.
 
 use std::fmt;
 use std::ops::Range;
@@ -19,12 +19,12 @@ use crate::text::json_pointer::Pointer;
 /// The longest answer in which JSON is looked for, in bytes: as much as one at the default output cap has. The run waits for
 /// this, and each brace may take the rest of the answer to read.
 const JSON_BYTES_MAX: usize = 64 * 1024;
-/// How deep a value may go on below the place that is pointed to. It is to be a short answer.
+/// The deepest nesting of a value, which should be a short answer.
 const DEPTH_MAX: usize = 8;
-/// What stands before JSON in an answer that is formatted.
+/// Beginnings of formatted JSON in an answer.
 const FENCE: &str = "```json";
 
-/// Names of members that hold what an answer comes to, without what joins their words.
+/// Keys of the final value, without separators between their words.
 const ANSWERS: &[&str] = &[
     "answer",
     "finalanswer",
@@ -36,7 +36,7 @@ const ANSWERS: &[&str] = &[
     "correctanswer",
     "value",
 ];
-/// Names of members that hold how it came to that.
+/// Keys of the reasoning.
 const REASONS: &[&str] = &[
     "reasoning",
     "explanation",
@@ -60,32 +60,32 @@ const REASONS: &[&str] = &[
     "question",
     "confidence",
 ];
-/// Names of members that hold what the answer counts.
+/// Keys of the unit.
 const UNITS: &[&str] = &["unit", "units"];
 
-/// What the JSON of an answer says that it comes to.
+/// The final value in the JSON of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Field<'a> {
-    /// There is no JSON with an answer.
+    /// There is no JSON with a final value.
     Absent,
-    /// There is, and not one thing that it says.
+    /// There is JSON, but its value is unclear.
     Unclear,
-    /// It says this, and before it stands this.
+    /// The value, and the text before the JSON.
     Says { said: Said, before: &'a str },
 }
 
-/// A value of JSON.
+/// A JSON value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Said {
     Text(String),
-    /// As it is written.
+    /// As written.
     Number(String),
     Truth(bool),
-    /// In the one way of writing it.
+    /// In normal form.
     Other(String),
 }
 
-/// The members of an object, in order, those that stand twice included.
+/// The members of an object in order, including duplicates.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -110,8 +110,8 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// What the last object of an answer says that it comes to. It ends the answer; another that says something else makes it
-/// unclear, and so does a member nobody knows the meaning of.
+/// The final value of the last object of an answer. The object must end the answer. Another object with another value, or an
+/// unknown key, makes it unclear.
 pub(super) fn field(answer: &str) -> Field<'_> {
     let Some(answer) = Some(answer.trim()).filter(|answer| answer.len() <= JSON_BYTES_MAX) else {
         return Field::Absent;
@@ -121,7 +121,7 @@ pub(super) fn field(answer: &str) -> Field<'_> {
         .filter(|(_, said)| *said != Member::Absent)
         .collect();
     let Some((last, said)) = found.last() else {
-        // JSON that cannot be read may say anything, and so may what it quotes.
+        // Unreadable JSON may mean anything, and so may quoted JSON.
         let opened = answer.trim_start_matches(FENCE).trim_start();
         let is_broken = opened.starts_with('{') && answer.contains("\"answer\"");
         return if is_broken { Field::Unclear } else { Field::Absent };
@@ -136,7 +136,7 @@ pub(super) fn field(answer: &str) -> Field<'_> {
     }
 }
 
-/// What an object says that an answer comes to.
+/// The final value of an object.
 #[derive(PartialEq, Eq)]
 enum Member {
     Absent,
@@ -144,7 +144,7 @@ enum Member {
     Says(Said),
 }
 
-/// What an object says that an answer comes to, in one member, with its unit in another; the rest says how it came to that.
+/// The final value of an object with one value key, an optional unit, and otherwise only reasoning.
 fn said(object: &str) -> Member {
     let Ok(Members(members)) = serde_json::from_str(object) else { return Member::Absent };
     let name = |name: &str| name.replace(['_', '-', ' '], "").to_lowercase();
@@ -176,11 +176,11 @@ fn said(object: &str) -> Member {
 enum Numbers {
     /// `1.0` is `1`.
     Exactly,
-    /// As what a program returns: `1.0` is another thing than `1`.
+    /// As program output: `1.0` differs from `1`.
     AsWritten,
 }
 
-/// A value of JSON by its type; `None` for nothing.
+/// A JSON value by its type; `None` for null.
 fn typed(value: &RawValue, numbers: Numbers) -> Option<Said> {
     let text = value.get();
     match text.as_bytes().first()? {
@@ -192,7 +192,7 @@ fn typed(value: &RawValue, numbers: Numbers) -> Option<Said> {
     }
 }
 
-/// The value at this place, of the last JSON object in which there is such a place.
+/// The value at a pointer in the last JSON object that has it.
 pub(super) fn at(answer: &str, pointer: &Pointer) -> Option<Value> {
     let answer = Some(answer.trim()).filter(|answer| answer.len() <= JSON_BYTES_MAX)?;
     let fenced = answer.rsplit_once(FENCE).map_or(answer, |(_, behind)| behind);
@@ -205,7 +205,7 @@ pub(super) fn at(answer: &str, pointer: &Pointer) -> Option<Value> {
     })
 }
 
-/// The value at this place of the last of these in which there is one.
+/// The value at a pointer in the last of these documents that has it.
 fn of_documents(documents: &[Document<'_>], pointer: &Pointer) -> Option<Value> {
     let value = documents.iter().rev().find_map(|document| found(&document.json, pointer))?;
     match typed(value, Numbers::Exactly) {
@@ -221,8 +221,8 @@ fn of_documents(documents: &[Document<'_>], pointer: &Pointer) -> Option<Value> 
     }
 }
 
-/// A text at a place: a number where it is written as one, with or without a sign of money, else itself. `1.10` may be a
-/// version, and `3/4` a day.
+/// A text at a pointer: a number if it is written as one, with or without a currency sign, else a literal. `1.10` may be a
+/// version and `3/4` a date.
 fn of_text(text: &str) -> Option<Value> {
     let exact = literal::exact(text)?;
     let digits = exact.strip_prefix('$').unwrap_or(&exact);
@@ -242,12 +242,12 @@ fn found<'a>(document: &'a str, pointer: &Pointer) -> Option<&'a RawValue> {
         b'{' => {
             let Members(members) = serde_json::from_str(value.get()).ok()?;
             let mut named = members.into_iter().filter(|(own, _)| *own == name);
-            // A name that stands twice names nothing.
+            // A duplicate key is ambiguous.
             let only = named.next().filter(|_| named.next().is_none());
             only.map(|(_, value)| value)
         }
         b'[' => {
-            // `007` is no place in a list.
+            // `007` is no array index.
             let place = name.parse::<usize>().ok().filter(|place| place.to_string() == name)?;
             serde_json::from_str::<Vec<&RawValue>>(value.get()).ok()?.get(place).copied()
         }
@@ -255,7 +255,7 @@ fn found<'a>(document: &'a str, pointer: &Pointer) -> Option<&'a RawValue> {
     })
 }
 
-/// A value in the one way of writing it: members by their names, texts as they are, numbers exactly.
+/// The normal form of a value: members sorted by key, texts unchanged, numbers exact.
 fn written(value: &RawValue, depth: usize, numbers: Numbers) -> Option<String> {
     let text = value.get();
     let text_of = |text: &str| serde_json::to_string(text).ok();
@@ -349,7 +349,7 @@ mod tests {
         check("/it", &deep(9), None);
         check("/it", &deep(8), Some("[[[[[[[[]]]]]]]]"));
         check("/it", &format!(r#"{{"it": "{}"}}"#, "x".repeat(301)), None);
-        // The last that has the place counts, also where its value does not.
+        // The last document with the pointer counts, even if its value cannot be used.
         check("/it", &format!(r#"{{"it": 1}} {{"it": "{}"}}"#, "x".repeat(301)), None);
         check("/it", r#"{"it": "a\u202eb"}"#, None);
     }

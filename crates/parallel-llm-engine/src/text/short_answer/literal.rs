@@ -1,17 +1,17 @@
-//! A short answer that is no number, option or yes: as it is written, or a formula in the one way of writing it.
+//! Literal short answers: a text as written, or a formula in normal form.
 //!
-//! What always holds: only what surely changes nothing is left out. It is one line, and nothing in it steers who prints it
-//! or is seen by nobody.
+//! Invariants: normalization removes only what certainly changes nothing. A literal is one line without control characters or
+//! invisible characters.
 
 use crate::text::injection::is_invisible;
 use crate::value::answer::steers;
 
-/// The longest short answer in bytes. It stands in the reason of an outcome, and what is longer is no short answer.
+/// The longest literal in bytes. It appears in the reason of an outcome.
 const LITERAL_BYTES_MAX: usize = 300;
-/// How much longer it may be before it is written the one way.
+/// How many times longer a text may be before normalization.
 const WRITTEN_BYTES_MAX: usize = 4 * LITERAL_BYTES_MAX;
 
-/// What stands around a formula or a text in it, and is no part of it.
+/// Delimiters around a formula or a text in it.
 const AROUND: &[(&str, &str)] = &[
     ("$$", "$$"),
     ("$", "$"),
@@ -25,7 +25,7 @@ const AROUND: &[(&str, &str)] = &[
     ("**", "**"),
 ];
 
-/// Ways to write the same sign.
+/// Different spellings of the same sign.
 const SIGNS: &[(&str, &str)] = &[
     ("\\dfrac", "\\frac"),
     ("\\tfrac", "\\frac"),
@@ -43,15 +43,15 @@ const SIGNS: &[(&str, &str)] = &[
     ("\\degree", "°"),
 ];
 
-/// A text as it stands, without the blanks around it; `None` where it is no short answer.
+/// A trimmed text, otherwise unchanged; `None` if it is no short answer.
 pub(super) fn exact(text: &str) -> Option<String> {
     let text = text.trim();
     let is_hidden = |one: char| steers(one) || is_invisible(one);
     ((1..=LITERAL_BYTES_MAX).contains(&text.len()) && !text.contains(is_hidden)).then(|| text.to_owned())
 }
 
-/// A text as it stands, or as a formula where it can be nothing else: one as a whole, or numbers in brackets. In a text in
-/// quotes every blank counts.
+/// A text unchanged, or normalized if it must be a formula: a whole formula, or numbers in brackets. In quotes every blank
+/// counts.
 pub(super) fn text(text: &str) -> Option<String> {
     let text = quoted(text);
     let is_list = text.starts_with(['(', '[', '{'])
@@ -65,10 +65,10 @@ pub(super) fn text(text: &str) -> Option<String> {
     if is_list || !is_quoted && (is_tex || is_math) { formula(text) } else { exact(text) }
 }
 
-/// A formula in the one way of writing it; `None` where it is no short answer.
+/// A formula in normal form; `None` if it is no short answer.
 pub(super) fn formula(text: &str) -> Option<String> {
     let text = unwrapped(text);
-    // Lines that are not those of a matrix may be code, in which each blank counts.
+    // Several lines that are no matrix may be code, in which each blank counts.
     let is_many = text.contains('\n') && !text.contains("\\begin") && !text.contains("\\\\");
     if text.len() > WRITTEN_BYTES_MAX || is_many {
         return None;
@@ -81,7 +81,7 @@ pub(super) fn formula(text: &str) -> Option<String> {
     exact(&without_blanks(&arguments(&thin(&plain))))
 }
 
-/// The text without what stands around it as a whole.
+/// Removes delimiters around the whole text.
 pub(super) fn unwrapped(mut text: &str) -> &str {
     loop {
         text = text.trim();
@@ -101,7 +101,7 @@ pub(super) fn unwrapped(mut text: &str) -> &str {
     }
 }
 
-/// A text without the emphasis, or the signs of code, that stand around it as a whole.
+/// Removes emphasis or code marks around the whole text.
 pub(super) fn quoted(text: &str) -> &str {
     let text = text.trim();
     let inside =
@@ -117,7 +117,7 @@ pub(super) fn is_formula(text: &str) -> bool {
         .any(|(open, close)| text.len() > open.len() && text.starts_with(open) && text.ends_with(close))
 }
 
-/// Whether every brace that is closed was opened before, and the other way round.
+/// Whether braces are balanced.
 fn is_balanced(text: &str) -> bool {
     let mut depth = 0_usize;
     for one in text.chars() {
@@ -131,7 +131,7 @@ fn is_balanced(text: &str) -> bool {
     depth == 0
 }
 
-/// A small blank between digits keeps its place, because it separates thousands; elsewhere it is a blank.
+/// Turns small spaces into blanks, except between digits, where they separate thousands.
 fn thin(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut pieces = text.split("\\,").peekable();
@@ -146,7 +146,7 @@ fn thin(text: &str) -> String {
     plain
 }
 
-/// The text without the command that makes a bracket as large as what it holds, but with `\leftarrow`.
+/// Removes `\left` and `\right` before brackets, but not from `\leftarrow`.
 fn without_sizes(text: &str, command: &str) -> String {
     let mut pieces = text.split(command);
     let mut plain = pieces.next().unwrap_or_default().to_owned();
@@ -159,7 +159,7 @@ fn without_sizes(text: &str, command: &str) -> String {
     plain
 }
 
-/// `\frac12` and `\sqrt3` with the braces they stand for, `x^{2}` without those it needs not.
+/// Adds implied braces as in `\frac12` and `\sqrt3`, and removes unneeded ones as in `x^{2}`.
 fn arguments(text: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
     let (mut plain, mut at) = (String::with_capacity(text.len()), 0);
@@ -191,8 +191,8 @@ fn arguments(text: &str) -> String {
     plain
 }
 
-/// The text without the blanks that are there for the eye: within brackets, around signs between two things. Kept is what
-/// tells `1 -2` from `1-2` and `(1, 234)` from `(1,234)`.
+/// Removes blanks without a meaning: inside brackets and around binary signs. Keeps those that distinguish `1 -2` from `1-2` and
+/// `(1, 234)` from `(1,234)`.
 fn without_blanks(text: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
     let at = |index: usize| characters.get(index).copied().unwrap_or(' ');

@@ -1,8 +1,8 @@
-//! Units, and which of them a question may be answered in.
+//! Units of measure, and which of them fit a question.
 
 use super::words::{is_same, words};
 
-/// What something may be measured in, by kind, and the words of a question that asks for that kind.
+/// The units by kind of quantity, with the words of questions for it.
 pub(super) const MEASURES: &[Measure] = &[
     Measure {
         units: &[
@@ -55,7 +55,7 @@ pub(super) const MEASURES: &[Measure] = &[
     Measure { units: &["degree", "radian"], asked: &["angle"] },
 ];
 
-/// A kind of measure.
+/// A kind of quantity.
 pub(super) struct Measure {
     pub(super) units: &'static [&'static str],
     pub(super) asked: &'static [&'static str],
@@ -67,7 +67,7 @@ pub(super) fn unabridged(unit: &str) -> &str {
     short.iter().find(|(short, _)| *short == unit).map_or(unit, |(_, long)| long)
 }
 
-/// A unit in the one way of writing it: `kilometers`, `kilometre` and `km` are the same.
+/// The normal form of a unit: `kilometers`, `kilometre` and `km` are the same.
 pub(super) fn one_way(unit: &str) -> &str {
     let same: [(&str, &[&str]); 4] = [
         ("km", &["kilometer", "kilometers", "kilometre", "kilometres"]),
@@ -78,12 +78,12 @@ pub(super) fn one_way(unit: &str) -> &str {
     same.iter().find(|(_, names)| names.contains(&unit)).map_or(unit, |(short, _)| short)
 }
 
-/// Whether a word is one of these, or many of it.
+/// Whether a word is one of these, or its plural.
 pub(super) fn is_among(units: &[&str], word: &str) -> bool {
     units.iter().any(|unit| is_same(unit, word)) || (word == "inches" && units.contains(&"inch"))
 }
 
-/// The only unit of a question in which what it asks for can be measured.
+/// The only unit in a question that fits the asked quantity.
 pub(super) fn only_measure(sentence: &[String], question: &str) -> Option<String> {
     let kinds =
         MEASURES.iter().filter(|kind| sentence.iter().any(|word| kind.asked.contains(&word.as_str())));

@@ -1,8 +1,8 @@
-//! Questions with one short right answer, and that answer found in what a model wrote: a choice, a number, yes or no, or
-//! what stands where the question wants the answer to stand.
+//! Short answers: recognizes questions with one short right answer, and reads that answer out of a text.
 //!
-//! Pure and careful: by it synthesis is left out and votes are counted. What always holds: a reading is wholly what it was read
-//! from, so that two that are equal say the same; what is not read agrees with nobody.
+//! A short answer is a choice, a number, yes or no, or a literal in the place the question names. Reading is careful, because
+//! it decides whether synthesis is skipped and how votes count. Invariants: a value covers the whole piece it was read from,
+//! so equal values mean equal answers; a text without a value agrees with no other.
 
 mod asked;
 mod before_box;
@@ -28,28 +28,28 @@ use json::{Field, Said};
 use number::Number;
 use spot::{Spot, SpotKind};
 
-/// The longest piece of an answer that is read as a whole, in bytes: an option may have so many.
+/// The longest piece of an answer that is read as a whole, in bytes, as long as the longest option.
 const PIECE_BYTES_MAX: usize = 1_200;
 
-/// What kind of answer a question asks for.
+/// The form of the answer a question asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// One of the options it names, each with its label and its text.
+    /// One of the named options, each with its label and text.
     Choice(Vec<(char, String)>),
-    /// A number, or what stands in its place.
+    /// A number.
     Number(Box<Asked>),
     /// Yes or no, true or false.
     Truth {
-        /// Which of the two.
+        /// Which pair of words.
         words: Words,
         /// The words of the question.
         asked: Vec<String>,
     },
-    /// Something that stands where the question says, whatever it is.
+    /// Any text in the place the question names.
     Literal,
 }
 
-/// The two words of a question for one of them.
+/// The two words a question offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
     /// Yes and no.
@@ -67,18 +67,18 @@ impl Words {
     }
 }
 
-/// What an answer says, in the one way of writing it. Equal ones say the same.
+/// The value of an answer in normal form. Equal values mean equal answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// The label of the option, in upper case.
     Choice(char),
-    /// The number, and the words for what it counts, where that is not what the question asks for.
+    /// The number, and what it counts if that is not what the question asks for.
     Number(Number, Option<String>),
-    /// Whether it is so.
+    /// Yes or true, no or false.
     Truth(bool),
-    /// Something else, as it is written.
+    /// Another text, as written.
     Literal(String),
-    /// Something else, as JSON.
+    /// Another value, as JSON.
     Json(String),
 }
 
@@ -93,37 +93,37 @@ impl fmt::Display for Value {
                 _ => write!(out, "{number} {unit}"),
             },
             Self::Truth(truth) => out.write_str(if *truth { "yes" } else { "no" }),
-            // It stands between such signs where it is told.
+            // Messages put a value between backticks.
             Self::Literal(text) | Self::Json(text) => out.write_str(&text.replace('`', "'")),
         }
     }
 }
 
 impl Value {
-    /// The value at a place of the JSON in an answer; `None` where there is none, or it is too long for a short answer.
+    /// The value at a pointer in the JSON of an answer; `None` if there is none or it is too long for a short answer.
     pub fn at(pointer: &Pointer, answer: &str) -> Option<Self> {
         json::at(answer, pointer)
     }
 
-    /// What a short answer says that somebody else took from a long one: what the question asks for, where it asks for one
-    /// of these forms, else itself. `None` where it is empty or too long.
+    /// The value of a short answer that a model extracted from a long one: by the form of the question, else as a literal.
+    /// `None` if it is empty or too long.
     pub fn of(form: Option<&Form>, short: &str) -> Option<Self> {
         form.and_then(|form| form.read(short)).or_else(|| literal::exact(short).map(Self::Literal))
     }
 
-    /// Whether two answers say the same.
+    /// Whether two values are equal.
     pub fn agrees_with(&self, other: &Self) -> bool {
         self == other
     }
 }
 
 impl Form {
-    /// What kind of answer this question asks for; `None` where it is open, or asks for more than that.
+    /// The form of the answer to a question; `None` if the question is open or asks for more.
     pub fn of(question: &str) -> Option<Self> {
         question::form(question)
     }
 
-    /// What an answer says; `None` where it does not say it plainly, or says two things.
+    /// The value of an answer; `None` if it is not plain, or if there are two.
     pub fn read(&self, answer: &str) -> Option<Value> {
         match json::field(answer) {
             Field::Unclear => None,
@@ -134,7 +134,7 @@ impl Form {
             }
             Field::Absent => {
                 let mut spots = spot::all(answer);
-                // A heading of the fourth level is none.
+                // `####` may also be a heading.
                 spots.retain(|spot| {
                     spot.kind != SpotKind::Hashes || self.read_piece(spot.text, false).is_some()
                 });
@@ -149,13 +149,13 @@ impl Form {
         }
     }
 
-    /// What the last place says where an answer says what it comes to.
+    /// The value at the last marked place of an answer.
     fn read_last(&self, spot: &Spot<'_>) -> Option<Value> {
         self.read_spot(spot).filter(|_| self.is_plain(spot) && spot.is_last())
     }
 
-    /// Whether the sentence of a place gives its value as the answer: nothing in it takes it back or says whose it is. A box
-    /// that the question wants may stand in any other sentence, elsewhere it repeats the question.
+    /// Whether the sentence of a place gives its value as the answer: nothing retracts it or assigns it to something else. If the
+    /// question asks for a box, the box may stand in any sentence; else the sentence must repeat the question.
     fn is_plain(&self, spot: &Spot<'_>) -> bool {
         let asked: &[String] = match self {
             Self::Number(asked) => &asked.echo.told,
@@ -171,7 +171,7 @@ impl Form {
             && (wants_box || spot.leads(if spot.kind == SpotKind::Box { asked } else { &[] }))
     }
 
-    /// Whether an earlier place leaves this value alone: it says the same, or nothing that could be the answer.
+    /// Whether an earlier place is compatible with this value: it has the same value, or none that could be the answer.
     fn allows(&self, spot: &Spot<'_>, value: &Value) -> bool {
         match (self.read_spot(spot), spot.kind) {
             (Some(other), _) if other == *value => true,
@@ -203,7 +203,7 @@ impl Form {
         }
     }
 
-    /// What a piece of text is wholly.
+    /// The value of a whole piece of text.
     fn read_piece(&self, piece: &str, is_formula: bool) -> Option<Value> {
         if piece.len() > PIECE_BYTES_MAX {
             return None;
@@ -216,7 +216,7 @@ impl Form {
         }
     }
 
-    /// What stands in the place of an answer as it is, where the question lists nothing that it has to be.
+    /// The literal text of a place, for questions without options.
     fn read_literal(&self, text: &str, is_formula: bool) -> Option<Value> {
         match self {
             Self::Choice(_) | Self::Truth { .. } => None,
@@ -230,7 +230,7 @@ impl Form {
     fn read_said(&self, said: &Said) -> Option<Value> {
         match (self, said) {
             (Self::Truth { .. }, Said::Truth(truth)) => Some(Value::Truth(*truth)),
-            // A blank at an end of what is printed is one more.
+            // Leading and trailing blanks count in printed output.
             (Self::Literal, Said::Text(text) | Said::Number(text)) => {
                 literal::exact(text).filter(|exact| exact == text).map(Value::Literal)
             }
@@ -247,13 +247,13 @@ impl Form {
         }
     }
 
-    /// What an answer says that has no such place.
+    /// The value of an answer without a marked place.
     fn read_whole(&self, answer: &str) -> Option<Value> {
         let piece = spot::short(answer).or_else(|| spot::emphasised(answer));
         let formula = piece.filter(|piece| literal::is_formula(piece));
         let value = piece.and_then(|piece| self.read_piece(piece, false));
         let value = value.or_else(|| self.read_literal(formula?, true));
-        // `162 of the jars are full` is more than a number and what it counts.
+        // `162 of the jars are full` is more than a number with its unit.
         let is_counted = matches!(value, Some(Value::Number(_, Some(_))));
         if let (true, Self::Number(asked)) = (is_counted, self) {
             return said_last(answer, asked).or(value);
@@ -266,9 +266,9 @@ impl Form {
     }
 }
 
-/// What the last sentence of an answer comes to. Where a number counts only as it is written, it has to stand there so.
+/// The value of the last sentence of an answer. If a number counts only as written, it must stand there in that form.
 fn said_last(answer: &str, asked: &Asked) -> Option<Value> {
-    // Lines of numbers are what was printed, all of them.
+    // Several lines of numbers are printed output as a whole.
     let mut ends = answer.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let is_bare = |line: Option<&str>| line.is_some_and(|line| !line.contains(char::is_alphabetic));
     if asked.is_code && is_bare(ends.next()) && is_bare(ends.next()) {
@@ -282,7 +282,7 @@ fn said_last(answer: &str, asked: &Asked) -> Option<Value> {
     (!asked.is_written || pieces.any(is_so)).then_some(value)
 }
 
-/// What a text holds that is a box as a whole.
+/// The content of a text that is one box.
 fn boxed(text: &str) -> Option<&str> {
     literal::unwrapped(text).strip_prefix("\\boxed{")?.strip_suffix('}')
 }

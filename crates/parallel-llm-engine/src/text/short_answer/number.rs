@@ -1,12 +1,12 @@
-//! Numbers as people and models write them, compared exactly: `1,234.50`, `3/4`, `3 1/2`, `−5`, `1.2×10^3`.
+//! Reads numbers as people and models write them, exactly: `1,234.50`, `3/4`, `3 1/2`, `−5`, `1.2×10^3`.
 //!
-//! No floating point: two answers are the same number or they are not. What cannot be read without a doubt is not read.
+//! Numbers are fractions, not floats, so two are equal or they are not. An ambiguous number is not read.
 
 use std::fmt;
 
-/// More digits than any answer has that somebody compares; what is longer may not fit the fraction.
+/// The most digits. More may overflow the fraction, and no compared answer has as many.
 const DIGITS_MAX: usize = 30;
-/// A power of ten beyond this does not fit.
+/// The largest power of ten that fits.
 const EXPONENT_MAX: u32 = 30;
 
 /// A number as a fraction in lowest terms, with a positive denominator.
@@ -17,7 +17,7 @@ pub struct Number {
 }
 
 impl Number {
-    /// `over / under`; `None` where that is no number or does not fit.
+    /// `over / under`; `None` for a zero denominator or an overflow.
     fn new(over: i128, under: i128) -> Option<Self> {
         if under == 0 {
             return None;
@@ -46,8 +46,7 @@ impl Number {
         Self::new(over, self.under.checked_mul(other.under)?)
     }
 
-    /// Whether a text is the one plain way of writing this number, but for its sign: its digits, or a fraction in lowest
-    /// terms.
+    /// Whether a text is the normal form of this number, except for its sign: its digits, or a fraction in lowest terms.
     pub(super) fn is_written_as(self, text: &str) -> bool {
         let (over, under) = (self.over.unsigned_abs(), self.under);
         let text = text.trim_start_matches(['-', '−']);
@@ -63,7 +62,7 @@ impl Number {
 }
 
 impl fmt::Display for Number {
-    /// As a decimal where it has an end, else as a fraction.
+    /// As a decimal if it terminates, else as a fraction.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = |number: &Self| (number.under == 1).then_some(number.over);
         let places = (0..=12).find_map(|places| Some((places, whole(&self.times_power_of_ten(places)?)?)));
@@ -84,16 +83,16 @@ const fn greatest_common(one: u128, other: u128) -> u128 {
     if one == 0 { 1 } else { one }
 }
 
-/// A number that a text begins with, and the text behind it. `None` where none stands there, or none without a doubt.
+/// The number at the beginning of a text, and the rest. `None` if there is none, or an ambiguous one.
 ///
-/// `1,234` is a thousand and more. `3,14` may be two numbers, `1.234,5` too, `007` may be a name: these are not read.
+/// `1,234` is above a thousand. `3,14` and `1.234,5` may be two numbers and `007` a name, so they are not read.
 pub(super) fn leading(text: &str) -> Option<(Number, &str)> {
     let unsigned = text.strip_prefix(['-', '−']);
     let (number, rest) = positive(unsigned.unwrap_or(text))?;
     Some((if unsigned.is_some() { number.negative() } else { number }, rest))
 }
 
-/// Whether the only mark in a number may stand before its decimals or its thousands: `1.250` and `1,250`.
+/// Whether the only separator of a number may be decimal or for thousands, as in `1.250` and `1,250`.
 pub(super) fn may_be_grouped(text: &str) -> bool {
     let digits = text.trim_start_matches(['-', '−']);
     let mut parts = digits.split(['.', ',']);
@@ -122,7 +121,7 @@ fn positive(text: &str) -> Option<(Number, &str)> {
     Some((number, rest))
 }
 
-/// The part of a mixed number behind its whole one.
+/// The fraction of a mixed number.
 fn mixed(rest: &str) -> Option<(Number, &str)> {
     if let Some(fraction) = rest.trim_start().strip_prefix("\\frac{") {
         return quotient(fraction);
@@ -135,7 +134,7 @@ fn mixed(rest: &str) -> Option<(Number, &str)> {
     Some((part, &rest[1 + length + 1 + more..]))
 }
 
-/// `1}{2}` behind `\frac{`: nothing but two decimals.
+/// Reads `1}{2}` after `\frac{`: two decimals and nothing else.
 fn quotient(text: &str) -> Option<(Number, &str)> {
     let (over, rest) = text.split_once("}{")?;
     let (under, rest) = rest.split_once('}')?;
@@ -143,7 +142,7 @@ fn quotient(text: &str) -> Option<(Number, &str)> {
     Some((signed(over.trim())?.divided_by(signed(under.trim())?)?, rest))
 }
 
-/// Digits of one script with their separators. What separates thousands and what the fraction is told by where it stands.
+/// Digits of one script with separators, whose positions decide which is decimal.
 fn decimal(text: &str) -> Option<(Number, usize)> {
     let (mut digits, mut marks, mut length) = (String::new(), Vec::new(), 0);
     let mut script = None;
@@ -168,7 +167,7 @@ fn decimal(text: &str) -> Option<(Number, usize)> {
     Some((number.times_power_of_ten(-i32::try_from(fraction).ok()?)?, length))
 }
 
-/// How many of the digits stand behind the decimal point; `None` where the marks make no number without a doubt.
+/// The number of decimals; `None` if the separators are ambiguous.
 fn fraction_digits(marks: &[(char, usize)], digits: usize) -> Option<usize> {
     let is_point = |mark: char| matches!(mark, '.' | '٫');
     let (thousands, end) = match marks.split_last() {
@@ -211,7 +210,7 @@ fn power_of_ten(text: &str) -> Option<(i32, usize)> {
 /// The zero of each script: Latin, Arabic, Persian, Devanagari, Bengali, Telugu, Thai, and Latin as wide as Chinese.
 const ZEROS: [char; 8] = ['0', '\u{660}', '\u{6f0}', '\u{966}', '\u{9e6}', '\u{c66}', '\u{e50}', '\u{ff10}'];
 
-/// A decimal digit of any script that is written with them, as ASCII, and the zero of that script.
+/// A decimal digit of any of these scripts as ASCII, and the zero of its script.
 fn digit(one: char) -> Option<(char, char)> {
     let value_in = |zero: char| (one as u32).checked_sub(zero as u32).filter(|value| *value < 10);
     let (value, zero) = ZEROS.into_iter().find_map(|zero| Some((value_in(zero)?, zero)))?;
@@ -222,7 +221,7 @@ pub(super) fn is_digit(one: char) -> bool {
     digit(one).is_some()
 }
 
-/// What may stand between digits of one number. A plain space does not: two numbers may follow each other.
+/// Whether a character may separate digits of one number. A plain space may not, because it may separate two numbers.
 const fn is_separator(one: char) -> bool {
     matches!(one, '.' | ',' | '\'' | '’' | '\u{a0}' | '\u{202f}' | '\u{2009}' | '٫' | '٬')
 }

@@ -1,6 +1,6 @@
-//! Words for persons, and whom a pronoun means.
+//! Words for persons, and the person a pronoun means.
 
-/// Words for a woman, for a man and for either, who may be meant by a pronoun though they have no name.
+/// Nouns for a woman, a man or either, which a pronoun may refer to.
 const WOMEN: &[&str] = &[
     "sister",
     "mother",
@@ -59,7 +59,7 @@ const EITHER: &[&str] = &[
     "runner",
     "passenger",
 ];
-/// Pronouns that mean the same.
+/// Groups of equivalent pronouns.
 const PRONOUNS: &[&[&str]] = &[
     &["she", "her", "hers"],
     &["he", "his", "him"],
@@ -70,10 +70,10 @@ const PRONOUNS: &[&[&str]] = &[
     &["lui", "il"],
     &["elle"],
 ];
-/// Pronouns for who does something, and for whose something is.
+/// Subject and possessive pronouns.
 pub(super) const ACTING: &[&str] = &["she", "he", "they", "it", "i", "you", "we"];
 pub(super) const OWNING: &[&str] = &["her", "his", "their", "its", "my", "your", "our"];
-/// Words with a capital that name nobody.
+/// Capitalized words that are no names.
 pub(super) const NO_NAMES: &[&str] = &[
     "a",
     "an",
@@ -211,11 +211,11 @@ pub(super) const NO_NAMES: &[&str] = &[
     "our",
 ];
 
-/// The pronouns that mean whom the question asks about and nobody else.
+/// The pronouns that can only mean the person the question asks about.
 pub(super) fn pronouns(words: &[String], told: &[String], names: usize) -> Vec<&'static str> {
     let has = |all: &[String], group: &&&[&str]| all.iter().any(|word| group.contains(&word.as_str()));
     let asked: Vec<_> = PRONOUNS.iter().filter(|group| has(words, group)).collect();
-    // Who does it to whom is told by the order of two.
+    // With two persons, the order tells who acts.
     if let [only] = asked.as_slice() {
         return only.to_vec();
     }
@@ -235,7 +235,7 @@ pub(super) fn pronouns(words: &[String], told: &[String], names: usize) -> Vec<&
     known
 }
 
-/// A name without the sign that something is its own.
+/// A name without its possessive ending.
 pub(super) fn possessor(word: &str) -> &str {
     word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word)
 }

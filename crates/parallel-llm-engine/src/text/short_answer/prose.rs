@@ -1,9 +1,8 @@
-//! The number that ends a reasoning without a mark: in its last sentence, behind the last equals sign, or the only one that
-//! the question does not have.
+//! Reads the final number of prose without a marked answer, from its last sentence.
 //!
-//! What always holds: that sentence says again what the question asks and nothing else, nothing in the text takes anything
-//! back, and no other sentence gives another number so. A sentence with another word may say something else with the same
-//! number.
+//! The number stands after the last equals sign, or is the only one that the question lacks. Invariants: the sentence only
+//! repeats the question, the text retracts nothing, and no other sentence gives another number in the same way. A sentence
+//! with another word may mean something else by the same number.
 
 use super::Value;
 use super::asked::Asked;
@@ -14,10 +13,10 @@ use super::value::{is_sum, quantity};
 use super::vocabulary::{AMOUNTS, ASKING, BEHIND, CAUSES, CONCLUDING, DRAWN, EACH, LEADING};
 use super::words::{denies, doubts, turns, words};
 
-/// The longest sentence that is looked at, in bytes.
+/// The longest sentence that is read, in bytes.
 const SENTENCE_BYTES_MAX: usize = 300;
 
-/// What the last sentence of an answer comes to, where no other says something else of the same kind.
+/// The value of the last sentence, if no other sentence gives another one.
 pub(super) fn last(answer: &str, asked: &Asked) -> Option<Value> {
     let text = spot::without_courtesy(spot::end(answer));
     // `5 pupils play` has all words of `how many pupils do not play` but one.
@@ -32,7 +31,7 @@ pub(super) fn last(answer: &str, asked: &Asked) -> Option<Value> {
     }
     let letter = defined(text, asked);
     let value = read(last, asked, letter)?;
-    // `Sand: 6 buckets` is a step on the way.
+    // `Sand: 6 buckets` is an intermediate step.
     let is_other = |sentence: &&str| {
         !sentence.contains('=')
             && !sentence.trim_start_matches('*').starts_with(|one: char| is_digit(one) || one == '$')
@@ -41,7 +40,7 @@ pub(super) fn last(answer: &str, asked: &Asked) -> Option<Value> {
     (!before.iter().any(is_other)).then_some(value)
 }
 
-/// The letter by which a text calls what is asked for: `Let x be the number of crates`.
+/// The variable of the asked quantity: `Let x be the number of crates`.
 fn defined(text: &str, asked: &Asked) -> Option<char> {
     let plain = plain(text);
     let (_, behind) = plain.split_once("Let ").or_else(|| plain.split_once("let "))?;
@@ -49,17 +48,17 @@ fn defined(text: &str, asked: &Asked) -> Option<char> {
     let meaning = behind[1..].strip_prefix(" be ").or_else(|| behind[1..].strip_prefix(" = "))?;
     let meaning = meaning.split(['.', ',', ';', '\n']).next()?;
     let meaning = meaning.strip_prefix("the number of ").unwrap_or(meaning);
-    // A second one is another thing.
+    // A second variable is another quantity.
     let is_one = behind.matches(" be ").count() < 2;
     let is_whole =
         asked.echo.is_full(meaning) && !asked.is_part(meaning) && !asked.echo.is_cut_short(meaning);
     (is_one && is_whole && asked.echo.says(meaning)).then_some(letter)
 }
 
-/// What a sentence comes to.
+/// The value of a sentence.
 fn read(sentence: &str, asked: &Asked, letter: Option<char>) -> Option<Value> {
     let sentence = plain(sentence);
-    // Behind a number it is a factorial.
+    // After a number, `!` is a factorial.
     let called = sentence.strip_suffix('!').filter(|called| called.ends_with(char::is_alphabetic));
     let sentence = called.or_else(|| sentence.strip_suffix(['.', '。', '।'])).unwrap_or(&sentence);
     let is_statement = !sentence.ends_with(['?', '？', '!', '！', ':', '.', '…']);
@@ -83,16 +82,16 @@ fn read(sentence: &str, asked: &Asked, letter: Option<char>) -> Option<Value> {
         None if clause.starts_with("which is ") && before.contains('=') => {
             equation((before.trim_end_matches([' ', ',']), bare), asked, letter)
         }
-        // What is listed before may belong to it.
+        // Items listed before may belong to it.
         None if !before.is_empty() && !asked.echo.is_touched(bare) && bare.is_ascii() => None,
         None => statement(label, bare, asked),
     }
 }
 
-/// A sentence without what is there for the eye.
+/// A sentence without formatting.
 fn plain(sentence: &str) -> String {
     let plain = without_reckoner(sentence).replace("**", "").replace("\\$", "\u{1}");
-    // Behind a sign of money stands a number, and so it may behind the sign that begins a formula.
+    // A number follows a currency sign, and may follow the sign that begins a formula.
     let is_formula = plain.matches('$').count().is_multiple_of(2)
         && plain.contains("$ ") | plain.ends_with('$') | plain.contains("$.");
     let plain = if is_formula { plain.replace('$', "") } else { plain };
@@ -107,7 +106,7 @@ fn plain(sentence: &str) -> String {
         .to_owned()
 }
 
-/// A text without what a model wrote for a reckoner beside it: `<<10-3=7>>`.
+/// Removes calculator annotations such as `<<10-3=7>>`.
 fn without_reckoner(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for (nth, piece) in text.split("<<").enumerate() {
@@ -119,7 +118,7 @@ fn without_reckoner(text: &str) -> String {
     plain
 }
 
-/// The sentences of a text, each line being one at least. What stands before a colon belongs to what follows.
+/// The sentences of a text; each line ends one. A part before a colon belongs to the part after it.
 fn sentences(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     let is_end = |one: char| matches!(one, '.' | '!' | '?' | ';' | '。' | '！' | '？' | '।');
     text.lines().flat_map(move |line| {
@@ -144,7 +143,7 @@ fn sentences(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     })
 }
 
-/// What stands before the last colon of a sentence, and behind it. `12:15` has none.
+/// The parts before and after the last colon of a sentence. `12:15` has none.
 fn labelled(sentence: &str) -> (&str, &str) {
     match sentence.rsplit_once('：').or_else(|| sentence.rsplit_once(": ")) {
         Some((label, body)) => (label, body.trim()),
@@ -152,7 +151,7 @@ fn labelled(sentence: &str) -> (&str, &str) {
     }
 }
 
-/// Whether a text may stand before a colon: it names what is asked, or says nothing of its own.
+/// Whether a text may stand before a colon: it names the asked quantity, or has only empty words.
 fn is_label(label: &str, asked: &Asked) -> bool {
     let label = plain(label);
     let label = label.trim_start_matches(|one: char| {
@@ -161,13 +160,13 @@ fn is_label(label: &str, asked: &Asked) -> bool {
     is_leading(label) || (!turns(label) && !label.contains(is_digit) && asked.echo.says(label))
 }
 
-/// A sentence without the words that the question asks with, which may ask how many more there are.
+/// A sentence without the asking words of the question.
 fn without_asked(sentence: &str, asked: &Asked) -> String {
     let is_asked = |word: &String| matches!(word.as_str(), "more" | "would" | "if") && asked.echo.has(word);
     words(sentence).filter(|word| !is_asked(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The last clause of a sentence, and what stands before it.
+/// The last clause of a sentence, and the part before it.
 fn last_clause(body: &str) -> (&str, &str) {
     let mut best = 0;
     for mark in [", ", "，", "、", "; "] {
@@ -185,8 +184,7 @@ fn last_clause(body: &str) -> (&str, &str) {
     (&body[..best], body[best..].trim())
 }
 
-/// Whether what stands before a clause leaves it as it is: a reason that it is drawn from, reckonings, or words of the
-/// question.
+/// Whether the part before a clause does not change it: a reason, calculations, or words of the question.
 fn is_reason(before: &str, clause: &str, asked: &Asked) -> bool {
     let joints = ["and", "und", "et", "y", "и"];
     let is_between = |one: char| matches!(one, ' ' | ',' | ';' | '，' | '、');
@@ -210,7 +208,7 @@ fn is_reason(before: &str, clause: &str, asked: &Asked) -> bool {
     is_reckoned || is_given || !before.contains('=') && asked.echo.says(concluded(before))
 }
 
-/// A clause without the words that only lead to what it concludes.
+/// A clause without its introductory words.
 fn concluded(clause: &str) -> &str {
     let mut text = clause.trim_start();
     while let Some(behind) = CONCLUDING.iter().find_map(|word| behind_word(text, word)) {
@@ -219,21 +217,21 @@ fn concluded(clause: &str) -> &str {
     text
 }
 
-/// What stands behind a word that a text begins with. Some scripts have no blank between words.
+/// The text after a word at its beginning. Some scripts have no blanks between words.
 fn behind_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let (begin, behind) = text.split_at_checked(word.len())?;
     let is_whole = !behind.starts_with(char::is_alphanumeric) || word.chars().all(|one| one > '\u{e00}');
     (is_whole && begin.to_lowercase() == word).then_some(behind)
 }
 
-/// Whether a text is nothing but a reckoning: numbers, each with a word or two for what it counts, and signs between them.
+/// Whether a text is a calculation: numbers, each with a unit of up to two words, and signs between them.
 fn is_reckoning(text: &str) -> bool {
     let is_sign = |one: char| matches!(one, '+' | '-' | '−' | '–' | '*' | '/' | '×' | '÷' | '·');
     let plain = text.replace("% of ", "×").replace("km/h", "km").replace("m/s", "m");
     is_sum(text) || plain.contains(is_sign) && plain.split(is_sign).all(is_amount)
 }
 
-/// Whether a text is a number with a word or two for what it counts.
+/// Whether a text is a number with a unit of up to two words.
 fn is_amount(text: &str) -> bool {
     let bare = text.trim().trim_matches(['(', ')', '$', '€', '£', ' ']);
     let Some((_, behind)) = number::leading(bare) else { return false };
@@ -241,7 +239,7 @@ fn is_amount(text: &str) -> bool {
         && behind.chars().all(|one| one.is_alphabetic() || " %$€".contains(one))
 }
 
-/// What a chain of equals comes to. Its first part says of what; the others are the same by another name.
+/// The value of a chain of equations. Its first part names the quantity; the others are equal to it.
 fn equation((before, after): (&str, &str), asked: &Asked, letter: Option<char>) -> Option<Value> {
     let mut parts = before.split('=');
     let head = parts.next().unwrap_or_default().trim();
@@ -250,7 +248,7 @@ fn equation((before, after): (&str, &str), asked: &Asked, letter: Option<char>) 
         ""
     } else {
         let sum = trailing_sum(head);
-        // `n - 1 = 5` is no n, and `= x^2 + y^2 = 4` no 4.
+        // `n - 1 = 5` does not give n, and `= x^2 + y^2 = 4` does not give 4.
         let is_cut = is_sum(sum) && begins_with_sign(sum) || head.is_empty() && !parts.all(is_reckoning);
         (!is_cut).then_some(())?;
         let last = head.rsplit(' ').next().unwrap_or_default();
@@ -270,20 +268,20 @@ fn equation((before, after): (&str, &str), asked: &Asked, letter: Option<char>) 
         .or_else(|| only(if is_known { "" } else { said }, after.trim(), asked))
 }
 
-/// Whether a sum goes on with what stands before it.
+/// Whether a calculation continues the part before it.
 fn begins_with_sign(sum: &str) -> bool {
     let is_minus = sum.starts_with('-') || sum.trim_start().starts_with("- ");
     is_minus || sum.trim_start().starts_with(['+', '−', '–', '*', '/', '×', '÷', '·'])
 }
 
-/// Whether a text has no words but those that say nothing of their own: `adding these gives`.
+/// Whether a text has only empty words: `adding these gives`.
 fn is_leading(text: &str) -> bool {
     let is_plain =
         |word: String| LEADING.contains(&word.as_str()) || word.chars().all(|one| one.is_ascii_digit());
     words(text).all(is_plain)
 }
 
-/// What of a text before an equals sign is numbers and signs.
+/// The numbers and signs before an equals sign.
 fn trailing_sum(before: &str) -> &str {
     let is_word = |one: char| one.is_alphabetic() && !matches!(one, 'x' | '×');
     let is_break = |(at, one): &(usize, char)| {
@@ -293,12 +291,12 @@ fn trailing_sum(before: &str) -> &str {
     from.map_or(before, |(at, one)| &before[at + one.len_utf8()..])
 }
 
-/// What a clause without a reckoning says.
+/// The value of a clause without a calculation.
 fn statement(label: &str, clause: &str, asked: &Asked) -> Option<Value> {
     if let Some(value) = templated(clause, asked) {
         return Some(value);
     }
-    // A number alone is what a list, or a heading before it, makes of it.
+    // The meaning of a number alone depends on the list or heading before it.
     let says = asked.echo.is_touched(clause)
         || asked.echo.is_touched(label)
         || (asked.echo.is_total() && !label.is_empty());
@@ -313,7 +311,7 @@ fn statement(label: &str, clause: &str, asked: &Asked) -> Option<Value> {
     }
 }
 
-/// A number with what is asked of it, and nothing behind it that is not asked.
+/// A number with the asked unit, followed by nothing else.
 fn counted(text: &str, asked: &Asked) -> Option<Value> {
     match quantity(text, asked, false)? {
         value @ Value::Number(_, None) => Some(value),
@@ -324,7 +322,7 @@ fn counted(text: &str, asked: &Asked) -> Option<Value> {
     }
 }
 
-/// The only number of a clause that the question does not ask with, where the clause only repeats its words. `said` stands
+/// The only number of a clause that the question lacks, if the clause otherwise only repeats the question. `said` is the text
 /// before the clause.
 fn only(said: &str, clause: &str, asked: &Asked) -> Option<Value> {
     let (mut found, mut from): (Option<(usize, usize)>, usize) = (None, 0);
@@ -344,11 +342,11 @@ fn only(said: &str, clause: &str, asked: &Asked) -> Option<Value> {
     let rest = &behind[unit.len()..];
     let next = words(rest).next().unwrap_or_default();
     let is_written = words(unit).last().is_none_or(|word| asked.echo.has(&word));
-    // `12 eggs` where it is asked for dozens, and `12 egg cartons`.
+    // `12 eggs` for a question about dozens, and `12 egg cartons`.
     if !next.is_empty() && (unit.trim().is_empty() || !is_written) && !BEHIND.contains(&next.as_str()) {
         return None;
     }
-    // `The time is 5` tells the hour, `the time is 5 hours` how long.
+    // `The time is 5` is an hour of the day, `the time is 5 hours` a duration.
     if unit.trim().is_empty() && words([said, before].join(" ").as_str()).any(|word| word == "time") {
         return None;
     }
@@ -371,8 +369,8 @@ fn only(said: &str, clause: &str, asked: &Asked) -> Option<Value> {
     (is_apart && is_whole && asked.echo.says(&[said, before, NUMBER, rest].join(" "))).then_some(value)
 }
 
-/// Whether the words before a number leave it what is asked for: `mile 5` is one mile, and what somebody is tells nothing of
-/// what they will be.
+/// Whether the words before a number allow it to be the asked quantity: `mile 5` is one mile, and a present value is not a
+/// future one.
 fn is_told(clause: &str, before: &str, asked: &Asked) -> bool {
     let is_age = asked.echo.has("old") || asked.echo.has("age");
     let is_missing = |verb: &&str| asked.echo.asks(verb) && !words(clause).any(|word| word == *verb);
@@ -381,8 +379,8 @@ fn is_told(clause: &str, before: &str, asked: &Asked) -> bool {
         && !words(before).last().is_some_and(|word| word == "number" || asked.is_counted_by(&word))
 }
 
-/// Whether the words before a number without a unit say of what it is. `She is 17` tells her age, and `there are 8 in the
-/// class` may be boys or pupils.
+/// Whether the words before a number without a unit tell its unit. `She is 17` gives an age, but `there are 8 in the class` may
+/// count boys or pupils.
 fn names(before: &str, has_sign: bool, asked: &Asked) -> bool {
     let all: Vec<String> = words(before).filter(|word| !matches!(word.as_str(), "now" | "still")).collect();
     if all.first().is_some_and(|word| word == "there") && !asked.echo.asks_what_is_left() {
@@ -397,7 +395,7 @@ fn names(before: &str, has_sign: bool, asked: &Asked) -> bool {
     is_named || is_amount || is_number || !is_verb
 }
 
-/// What a number counts, of the text behind it: the words up to the first that is none of what is asked.
+/// The unit in the text after a number: the words up to the first that does not belong to the asked unit.
 fn leading_unit<'a>(behind: &'a str, asked: &Asked) -> &'a str {
     let blanks = behind.char_indices().filter(|(_, one)| one.is_whitespace()).map(|(at, _)| at);
     let is_asked = |end: &usize| {
@@ -409,7 +407,7 @@ fn leading_unit<'a>(behind: &'a str, asked: &Asked) -> &'a str {
     if end == 0 && behind.starts_with('%') { &behind[..1] } else { &behind[..end] }
 }
 
-/// What a clause says that is the question with a number where that asks for one, in a script without blanks.
+/// The value of a clause that is the question with a number in place of the asking word, in a script without blanks.
 fn templated(clause: &str, asked: &Asked) -> Option<Value> {
     let start = clause.find(is_digit)?;
     let (_, behind) = number::leading(&clause[start..])?;
@@ -421,8 +419,8 @@ fn templated(clause: &str, asked: &Asked) -> Option<Value> {
     counted(&clause[start..], asked).or(Some(value))
 }
 
-/// Whether a question has these texts around the place where it asks for a number. Its words before that may be left out
-/// from their beginning on, those behind from their end on.
+/// Whether a question has these texts around its asking word. A beginning of the text before it and an end of the text after it
+/// may be missing.
 fn is_template(before: &str, behind: &str, asked: &Asked) -> bool {
     let bare = |text: &str| text.chars().filter(|one| !one.is_whitespace()).collect::<String>();
     let (before, behind) = (bare(concluded(before)), bare(behind));

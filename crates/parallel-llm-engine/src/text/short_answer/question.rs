@@ -1,4 +1,4 @@
-//! What kind of answer a question asks for, told from its wording.
+//! Recognizes from the wording of a question which form of answer it asks for.
 
 use super::asked::Asked;
 use super::value::{FALSE, NO, TRUE, YES};
@@ -30,7 +30,7 @@ const TRUTH: &[&str] = &[
     "예 또는 아니오",
 ];
 
-/// The same where the words are true and false.
+/// Words that ask for true or false.
 const TRUE_OR_FALSE: &[&str] = &[
     "true or false",
     "true/false",
@@ -41,7 +41,7 @@ const TRUE_OR_FALSE: &[&str] = &[
     "verdadeiro ou falso",
 ];
 
-/// Words that ask for a number, at the beginning of what is asked.
+/// Words that ask for a number at the beginning of a sentence.
 const NUMBER: &[&str] = &[
     "how many",
     "how much",
@@ -111,7 +111,7 @@ const NUMBER: &[&str] = &[
     "ఎన్ని",
     "ఎంత",
 ];
-/// What a question for a number may ask to be found or told.
+/// Quantities that a question may ask to find.
 const QUANTITIES: &[&str] = &[
     "total",
     "sum",
@@ -176,7 +176,7 @@ const QUANTITIES: &[&str] = &[
     "revenue",
     "expenses",
 ];
-/// Words that ask for an answer in a form in which it is found wherever it stands.
+/// Phrases that ask for a marked answer.
 const MARKED: &[&str] = &[
     "\\boxed",
     "####",
@@ -186,7 +186,7 @@ const MARKED: &[&str] = &[
     "`answer` field",
     "\"answer\" field",
 ];
-/// The same in words: a line that begins so, in the languages in which that is asked.
+/// Phrases that ask for an answer line with a given beginning, by language.
 const LINES: &[&str] = &[
     "\"answer:\"",
     "'answer:'",
@@ -206,7 +206,7 @@ const LINES: &[&str] = &[
     "\"the answer is",
 ];
 
-/// Words that ask for more than a short answer, wherever they stand.
+/// Words that ask for more than a short answer, anywhere in the question.
 const OPEN: &[&str] = &[
     "explain why",
     "explain how",
@@ -255,7 +255,7 @@ const OPEN: &[&str] = &[
     "rewrite",
     "outline",
 ];
-/// Words that begin another question behind `and`.
+/// Words that begin another question after `and`.
 const SECOND: &[&str] = &[
     "should", "why", "what", "how", "which", "who", "whom", "when", "where", "is", "are", "was", "were",
     "do", "does", "did", "can", "could", "would", "will", "explain", "describe", "list", "name", "give",
@@ -277,7 +277,7 @@ pub(super) fn form(question: &str) -> Option<Form> {
         return (asks <= 1 || is_marked).then_some(Form::Choice(options));
     }
     let asking = asking(question);
-    // `How many pages does he write a year?` asks nobody to write.
+    // `How many pages does he write a year?` does not ask to write.
     let told = question.replace(asking, "").to_lowercase();
     let counts =
         ["how many", "how much"].iter().any(|how| asking.to_lowercase().trim_start().starts_with(how));
@@ -312,13 +312,13 @@ pub(super) fn form(question: &str) -> Option<Form> {
     (is_marked || is_exercise(&lower)).then_some(Form::Literal)
 }
 
-/// The words of a question that take nothing back and are no answer to it.
+/// The words of a question that neither negate nor answer it.
 fn plain_words(question: &str) -> Vec<String> {
     let is_answer = |word: &String| [YES, NO, TRUE, FALSE].iter().any(|all| all.contains(&word.as_str()));
     words(question).filter(|word| !turns(word) && !is_answer(word)).collect()
 }
 
-/// Whether a question has a formula worked out.
+/// Whether a question asks to evaluate a formula.
 fn is_exercise(lower: &str) -> bool {
     let begins = [
         "find ",
@@ -340,8 +340,8 @@ fn marks_of_question(text: &str) -> usize {
     text.split(['?', '？', '؟']).count() - 1
 }
 
-/// The sentence of a question that asks: the last with its mark, else the last that begins with what is to be done, else
-/// all of it.
+/// The asking sentence of a question: the last with a question mark, else the last that begins with an instruction, else all of
+/// it.
 fn asking(question: &str) -> &str {
     let sentences = || sentences(question).map(str::trim).filter(|sentence| !sentence.is_empty());
     sentences()
@@ -372,7 +372,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a sentence asks for a number. One that is a name, such as that of a version, is compared letter by letter.
+/// Whether a sentence asks for a number. A number that is a name, such as a version, is compared letter by letter.
 fn asks_for_number(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
     let is_counted = lower.contains("how many") || lower.contains("how much");
@@ -403,7 +403,7 @@ fn asks_for_number(sentence: &str) -> bool {
     })
 }
 
-/// Whether a sentence goes on with another question.
+/// Whether a sentence continues with another question.
 fn has_second(sentence: &str) -> bool {
     let words: Vec<String> = words(sentence).collect();
     words.windows(2).any(|two| {
@@ -412,7 +412,7 @@ fn has_second(sentence: &str) -> bool {
     })
 }
 
-/// The options of a question that lists some: lines or pieces that begin with `A)`, `(A)`, `A.` or `A:`, in order.
+/// The options of a question: lines or pieces that begin with `A)`, `(A)`, `A.` or `A:`, in order.
 fn options(question: &str) -> Option<Vec<(char, String)>> {
     let listed = in_order(question.lines().filter_map(option));
     let inline = || in_order(question.split('(').skip(1).filter_map(bracketed));
@@ -421,7 +421,7 @@ fn options(question: &str) -> Option<Vec<(char, String)>> {
         .or_else(|| Some(inline()).filter(|options| options.len() > 1))
 }
 
-/// Those that go on with the alphabet from `A`.
+/// The options whose labels follow the alphabet from `A`.
 fn in_order(options: impl Iterator<Item = (char, String)>) -> Vec<(char, String)> {
     let mut found = Vec::new();
     for (label, text) in options {
@@ -441,7 +441,7 @@ fn option(line: &str) -> Option<(char, String)> {
         .then(|| (label.to_ascii_uppercase(), text.trim().to_owned()))
 }
 
-/// `A) Paris ` of a line that was split at each bracket.
+/// Reads an option such as `A) Paris ` from a line split at each bracket.
 fn bracketed(piece: &str) -> Option<(char, String)> {
     let label = piece.chars().next().filter(char::is_ascii_alphabetic)?;
     let text = piece[1..].strip_prefix(')')?.lines().next()?.trim().trim_end_matches([',', ';']);
@@ -453,7 +453,7 @@ fn bracketed(piece: &str) -> Option<(char, String)> {
         .then(|| (label.to_ascii_uppercase(), text.to_owned()))
 }
 
-/// A question such as `what is 12 * 7?`: nothing but numbers and signs behind its first words.
+/// Whether a question is a calculation such as `what is 12 * 7?`: only numbers and signs after its first words.
 fn is_sum(question: &str) -> bool {
     let sum = question.trim().trim_end_matches(['?', '=', ' ', '.']);
     let sum = sum.strip_prefix("what is").or_else(|| sum.strip_prefix("what's")).unwrap_or(sum);

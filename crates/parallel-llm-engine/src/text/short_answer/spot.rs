@@ -1,22 +1,21 @@
-//! Where in its text an answer says what it comes to: in a box, behind `####`, behind words such as "the answer is", or as
-//! a whole.
+//! Finds the places where a text marks its final answer: in a box, after `####`, or after words like "the answer is".
 //!
-//! What always holds: such a place ends the answer but for closing marks, and no word of its sentence takes it back. Where
-//! several say so they are all told, because those that differ say nothing together.
+//! Invariants: such a place ends the text except for closing marks, and no word of its sentence retracts it. All places are
+//! returned, because places with different values cancel each other.
 
 use super::before_box::{closed, equated, is_changed, is_of_a_letter, leads_to_box};
 use super::words::{doubts, turns, words};
 
-/// An answer this short is nothing but what it comes to, in bytes.
+/// An answer of at most this many bytes is a value as a whole.
 const SHORT_BYTES_MAX: usize = 120;
-/// How much of its end is looked at, in bytes: whoever comes to an answer does so at the end, and the run waits for this.
+/// How many bytes at the end of an answer are searched: conclusions stand at the end, and the run waits for the search.
 const END_BYTES_MAX: usize = 4_000;
 /// The longest line that is an answer, in bytes.
 const LINE_BYTES_MAX: usize = 300;
-/// How much of the text before a place is its sentence, in bytes; a longer one is no plain one.
+/// The longest sentence before a place in bytes; a longer one is not plain.
 const LEAD_BYTES_MAX: usize = 600;
 
-/// What stands before the answer, in lower case, in English.
+/// Phrases before an answer in English, in lower case.
 const MARKS: &[&str] = &[
     "final answer",
     "answer is",
@@ -29,7 +28,7 @@ const MARKS: &[&str] = &[
     "choice is",
     "final result is",
 ];
-/// The same in other languages.
+/// Phrases before an answer in other languages.
 const FOREIGN_MARKS: &[&str] = &[
     "antwort ist",
     "antwort lautet",
@@ -80,12 +79,12 @@ const FOREIGN_MARKS: &[&str] = &[
     "సమాధానం",
     "జవాబు:",
 ];
-/// Words that stand before `answer` where it is the one the text comes to: `his answer` is not.
+/// Words before `answer` that make it the final one; `his answer` is not.
 const OWNERS: &[&str] =
     &["the", "final", "correct", "my", "right", "best", "our", "short", "numeric", "numerical", "so", "and"];
-/// What a conclusion begins with: what its sentence says before this is its reason.
+/// Words that begin a conclusion; the part of the sentence before them is its reason.
 const CONCLUDING: &[&str] = &["so ", "thus", "hence", "therefore"];
-/// Words that lead to an answer and say nothing of their own.
+/// Empty words that introduce an answer.
 const LEADING: &[&str] = &[
     "the",
     "final",
@@ -198,7 +197,7 @@ const LEADING: &[&str] = &[
     "implies",
     "quad",
 ];
-/// Sentences behind an answer that say nothing of it, without the mark that ends them.
+/// Courtesies after an answer, without their final mark.
 const POLITE: &[&str] = &[
     "I hope it is correct",
     "I hope this is correct",
@@ -209,45 +208,45 @@ const POLITE: &[&str] = &[
     "Let me know if you have any other questions",
     "Let me know if you need anything else",
 ];
-/// Marks that may stand around an answer and say nothing.
+/// Marks around an answer without a meaning.
 const CLOSING: &[char] = &['*', '_', '`', '$', '.', '。', '।', '"', '”'];
 
-/// How an answer says what it comes to.
+/// How a place marks the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SpotKind {
     /// In a box.
     Box,
-    /// Behind `####`.
+    /// After `####`.
     Hashes,
-    /// Behind words that say so.
+    /// After an introducing phrase.
     Mark,
 }
 
-/// A place that says so.
+/// A place that marks the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spot<'a> {
     pub(super) kind: SpotKind,
-    /// What stands there.
+    /// The marked text.
     pub(super) text: &'a str,
-    /// What stands between a box and the end of its line.
+    /// The text between a box and the end of its line.
     pub(super) beside: &'a str,
-    /// Whether nothing in its sentence takes it back.
+    /// Whether nothing in its sentence retracts it.
     pub(super) is_plain: bool,
-    /// What its sentence says before it, from where that concludes on.
+    /// Its sentence up to it, from the beginning of the conclusion.
     lead: &'a str,
-    /// What comes after it.
+    /// The text after it.
     pub(super) behind: &'a str,
     start: usize,
     end: usize,
 }
 
 impl Spot<'_> {
-    /// Whether nothing comes after it that says anything.
+    /// Whether nothing meaningful comes after it.
     pub(super) fn is_last(&self) -> bool {
         is_closing(self.behind)
     }
 
-    /// Whether it is what a formula of one letter comes to, `x^2 = \boxed{9}`, that the question, in lower case, does not ask
+    /// Whether it is the value of a formula of a variable, as in `x^2 = \boxed{9}`, that the question (in lower case) does not ask
     /// for.
     pub(super) fn is_of_another(&self, question: &str) -> bool {
         let bare = |text: &str| text.replace([' ', '$', '{', '}', '\\'], "").to_lowercase();
@@ -256,19 +255,19 @@ impl Spot<'_> {
             && equated(self.lead).is_some_and(|formula| is_of_a_letter(formula) && !is_asked(formula))
     }
 
-    /// Whether its sentence only leads to it, with words that say so and these.
+    /// Whether its sentence only introduces it, with empty words and these.
     pub(super) fn leads(&self, known: &[String]) -> bool {
         is_leading(self.lead, known)
     }
 }
 
-/// The end of an answer, as far as it is looked at.
+/// The searched end of an answer.
 pub(super) fn end(answer: &str) -> &str {
     let answer = answer.trim();
     &answer[answer.ceil_char_boundary(answer.len().saturating_sub(END_BYTES_MAX))..]
 }
 
-/// A text without the courtesy that ends it.
+/// A text without a final courtesy.
 pub(super) fn without_courtesy(text: &str) -> &str {
     let bare = text.trim_end().trim_end_matches(['.', '!']);
     POLITE.iter().find_map(|polite| bare.strip_suffix(polite)).map_or(text, str::trim_end)
@@ -280,8 +279,8 @@ pub(super) fn short(answer: &str) -> Option<&str> {
     (answer.len() <= SHORT_BYTES_MAX && !answer.contains(['\n', '\r'])).then_some(answer)
 }
 
-/// The last line of an answer, where it is emphasised as a whole, stands apart, and the line before it neither turns it nor
-/// leads to something else.
+/// The last line of an answer, if it is emphasized as a whole, stands apart, and the line before it neither negates it nor
+/// introduces something else.
 pub(super) fn emphasised(answer: &str) -> Option<&str> {
     let mut lines = end(answer).trim_end().lines().rev().map(str::trim);
     let line = lines.next().filter(|line| line.len() <= LINE_BYTES_MAX)?;
@@ -296,12 +295,12 @@ pub(super) fn emphasised(answer: &str) -> Option<&str> {
     (!inside.contains("**") && !is_turned).then_some(inside)
 }
 
-/// Every place of an answer that says what it comes to, in order.
+/// All places of an answer that mark its value, in order.
 pub(super) fn all(answer: &str) -> Vec<Spot<'_>> {
     let text = end(answer);
     let mut spots: Vec<Spot<'_>> = boxes(text).into_iter().chain(hashes(text)).chain(marks(text)).collect();
     spots.sort_by_key(|spot| (spot.start, spot.end));
-    // Of words before a box, and of two marks for one thing, the inner one counts.
+    // Of a phrase before a box, and of two marks for one value, the inner one counts.
     let starts: Vec<usize> = spots.iter().map(|spot| spot.start).collect();
     let has_inner = |index: usize, spot: &Spot<'_>| {
         starts.iter().enumerate().any(|(other, start)| {
@@ -312,7 +311,7 @@ pub(super) fn all(answer: &str) -> Vec<Spot<'_>> {
     inner.map(|(_, spot)| spot.clone()).collect()
 }
 
-/// Whether a text is nothing but words that lead to an answer, these, which are sorted, and numbers with their signs.
+/// Whether a text has only introducing words, these (sorted) words, and numbers with their signs.
 fn is_leading(text: &str, known: &[String]) -> bool {
     let is_number = |word: &str| !word.contains(char::is_alphabetic);
     words(text).all(|word| {
@@ -320,19 +319,19 @@ fn is_leading(text: &str, known: &[String]) -> bool {
     })
 }
 
-/// Whether a text has nothing but marks that close something.
+/// Whether a text has only closing marks.
 fn is_closing(text: &str) -> bool {
     let plain = text.replace("\\]", "").replace("\\)", "");
     let plain = POLITE.iter().fold(plain, |plain, polite| plain.replace(polite, ""));
     plain.chars().all(|one| one.is_whitespace() || CLOSING.contains(&one))
 }
 
-/// What each `\boxed{…}` holds.
+/// The contents of all `\boxed{…}`.
 fn boxes(text: &str) -> Vec<Spot<'_>> {
     let found = text.match_indices("\\boxed{").map(|(at, open)| {
         let start = at + open.len();
         let inside = closed(&text[start..]);
-        // A box without its end may hold anything.
+        // The content of an unterminated box is unknown.
         let length = inside.map_or(text.len() - start, str::len);
         let after = &text[(start + length + 1).min(text.len())..];
         let line = after.lines().next().unwrap_or_default();
@@ -381,9 +380,9 @@ fn hashes(text: &str) -> Vec<Spot<'_>> {
     found.collect()
 }
 
-/// The rest of the line after each mark; the next line where nothing else stands on it.
+/// The rest of the line after each mark, or the next line if the rest is empty.
 fn marks(text: &str) -> Vec<Spot<'_>> {
-    // Letters of other scripts keep their case, and every byte its place.
+    // Only ASCII is lowered, so that byte positions stay the same.
     let lower = text.to_ascii_lowercase();
     let mut spots = Vec::new();
     for mark in MARKS.iter().chain(FOREIGN_MARKS) {
@@ -398,7 +397,7 @@ fn spot(text: &str, at: usize, start: usize) -> Option<Spot<'_>> {
     let lead = lead(text, at);
     let blanks = |text: &str| text.len() - text.trim_start_matches([':', '：', '、']).trim_start().len();
     let mut from = start + blanks(&text[start..]);
-    // The end of an emphasis stands apart from what follows, the beginning of one does not.
+    // A blank follows the end of an emphasis, but not its beginning.
     let closes = ["**", "__", "*", "_"].into_iter().find(|close| {
         text[start..]
             .trim_start_matches([':', '：'])
@@ -424,7 +423,7 @@ fn spot(text: &str, at: usize, start: usize) -> Option<Spot<'_>> {
     })
 }
 
-/// Whether what stands before `answer` makes it the one that the text comes to.
+/// Whether the text before `answer` makes it the final one.
 fn is_owned(before: &str) -> bool {
     let line = before.lines().next_back().filter(|_| !before.ends_with('\n')).unwrap_or_default();
     let bare = line.trim_end_matches([' ', '*']);
@@ -436,7 +435,7 @@ fn is_owned(before: &str) -> bool {
     is_whole && (word.is_empty() || OWNERS.contains(&word.to_lowercase().as_str()))
 }
 
-/// The sentence before a place; `None` where its beginning is out of sight.
+/// The sentence before a place; `None` if its beginning is too far away.
 fn lead(text: &str, at: usize) -> Option<&str> {
     let from = text.ceil_char_boundary(at.saturating_sub(LEAD_BYTES_MAX));
     let before = &text[from..at];
@@ -446,7 +445,7 @@ fn lead(text: &str, at: usize) -> Option<&str> {
         let is_end = match one {
             '.' | '!' | '?' => behind.starts_with(char::is_whitespace),
             '。' | '！' | '？' | '।' => true,
-            // A sentence may go on in the next line.
+            // A sentence may continue on the next line.
             '\n' => !behind.starts_with(|next: char| next.is_lowercase()),
             _ => false,
         };
@@ -459,7 +458,7 @@ fn lead(text: &str, at: usize) -> Option<&str> {
     begin.or_else(|| before.ends_with('\n').then_some(before.len())).map(|begin| &before[begin..])
 }
 
-/// What a sentence says from where it concludes on.
+/// The conclusion of a sentence.
 fn conclusion(lead: &str) -> &str {
     let lower = lead.to_ascii_lowercase();
     let begins = CONCLUDING.iter().flat_map(|word| lower.match_indices(word).map(|(at, _)| at));

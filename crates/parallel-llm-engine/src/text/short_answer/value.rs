@@ -1,6 +1,6 @@
-//! What a piece of text says, where the whole of it says that and nothing else.
+//! Reads the value of a whole piece of text.
 //!
-//! What always holds: nothing of a piece is passed over. What is left of it belongs to the value or makes it unreadable.
+//! Invariant: no part of a piece is skipped. Each part belongs to the value or makes the piece unreadable.
 
 use std::borrow::Cow;
 
@@ -9,14 +9,14 @@ use super::asked::Asked;
 use super::words::{is_same, words};
 use super::{literal, number};
 
-/// Signs that stand before an amount of money.
+/// Currency signs before an amount.
 const CURRENCIES: [char; 6] = ['$', '€', '£', '¥', '₹', '₩'];
-/// What ends a sentence in Japanese or Korean behind its last word.
+/// Sentence endings of Japanese and Korean.
 const COPULAS: [&str; 6] = ["です", "である", "だ", "입니다", "이에요", "이다"];
-/// The longest text a piece may have to be read, in bytes.
+/// The longest piece that is read, in bytes.
 const PIECE_BYTES_MAX: usize = 400;
 
-/// Words that say it is so, and that it is not so.
+/// Words for yes and no.
 pub(super) const YES: &[&str] = &[
     "yes",
     "ja",
@@ -51,12 +51,12 @@ pub(super) const NO: &[&str] = &[
     "না",
     "కాదు",
 ];
-/// The same of a sentence that is true or false.
+/// Words for true and false.
 pub(super) const TRUE: &[&str] =
     &["true", "wahr", "vrai", "verdadero", "vero", "verdadeiro", "верно", "对", "正确"];
 pub(super) const FALSE: &[&str] = &["false", "falsch", "faux", "falso", "неверно", "错", "错误"];
 
-/// A number and what it counts, where a piece is nothing else.
+/// Reads a piece that is a number with a unit.
 pub(super) fn quantity(piece: &str, asked: &Asked, is_formula: bool) -> Option<Value> {
     let text = literal::formula(&without_dollars(sentence(piece)))?;
     let text = text
@@ -69,7 +69,7 @@ pub(super) fn quantity(piece: &str, asked: &Asked, is_formula: bool) -> Option<V
         .filter(|first| CURRENCIES.contains(first))
         .map_or("", |first| &text[..first.len_utf8()]);
     let amount = &text[sign.len()..];
-    // A minus stands before the sign of the money or behind it, once.
+    // A minus stands before or after the currency sign, once.
     if amount.starts_with(['-', '−']) && (is_negative || sign.is_empty()) {
         return None;
     }
@@ -85,7 +85,7 @@ pub(super) fn quantity(piece: &str, asked: &Asked, is_formula: bool) -> Option<V
     Some(Value::Number(number, Some(unit).filter(|unit| !unit.is_empty())))
 }
 
-/// `$7$ apples` as `7 apples`.
+/// Turns `$7$ apples` into `7 apples`.
 fn without_dollars(piece: &str) -> Cow<'_, str> {
     let inside = piece.strip_prefix('$').and_then(|rest| rest.split_once('$'));
     let is_number = |text: &str| number::leading(text).is_some_and(|(_, rest)| rest.is_empty());
@@ -95,7 +95,7 @@ fn without_dollars(piece: &str) -> Cow<'_, str> {
     }
 }
 
-/// A piece without the mark that ends its sentence and what stands around it.
+/// A piece without its final mark and surrounding marks.
 pub(super) fn sentence(piece: &str) -> &str {
     let mut text = piece;
     loop {
@@ -106,7 +106,7 @@ pub(super) fn sentence(piece: &str) -> &str {
         }
         let bare = inside.trim_end_matches(['.', '。', '।', '．']);
         let bare = COPULAS.iter().find_map(|copula| bare.strip_suffix(copula)).unwrap_or(bare).trim();
-        // `**Answer: 8**` leaves the end of its emphasis behind.
+        // `**Answer: 8**` leaves the end of its emphasis.
         let is_odd = bare.matches("**").count() % 2 == 1;
         let bare = bare.strip_suffix("**").filter(|_| is_odd).unwrap_or(bare);
         if bare == text || piece.ends_with("...") {
@@ -116,13 +116,13 @@ pub(super) fn sentence(piece: &str) -> &str {
     }
 }
 
-/// Whether a text is nothing but numbers and what adds, multiplies and divides them.
+/// Whether a text has only numbers and arithmetic signs.
 pub(super) fn is_sum(text: &str) -> bool {
     let plain = ["\\times", "\\cdot", "\\div", "\\frac"]
         .iter()
         .fold(text.to_owned(), |plain, sign| plain.replace(sign, "*"));
     let is_part = |one: char| number::is_digit(one) || " .,+-−–*/×÷·x()$%{}€£".contains(one);
-    // `2 x 3` is a product, `2x` another thing.
+    // `2 x 3` is a product, but `2x` is not.
     let is_product = |(at, _): (usize, &str)| {
         plain[at + 1..]
             .trim_start()
@@ -134,7 +134,7 @@ pub(super) fn is_sum(text: &str) -> bool {
     plain.contains(number::is_digit) && plain.chars().all(is_part) && plain.match_indices('x').all(is_product)
 }
 
-/// What stands behind a number, as words: in a formula it is a text of it, because letters are variables there.
+/// The unit after a number as words. In a formula it must be a `\text{}`, because letters are variables there.
 fn plain_unit(behind: &str, is_formula: bool) -> Option<String> {
     let behind = behind.trim();
     let text = ["\\text{", "\\mathrm{", "\\textrm{"].iter().find_map(|open| behind.strip_prefix(open));
@@ -149,7 +149,7 @@ fn plain_unit(behind: &str, is_formula: bool) -> Option<String> {
     (!is_variable).then(|| behind.to_owned())
 }
 
-/// The label that a piece names, alone or with the text of its option, or the option whose text it is.
+/// The label of a piece: alone, with the text of its option, or by that text.
 pub(super) fn choice(piece: &str, options: &[(char, String)]) -> Option<char> {
     let opens = ["\\textbf{", "\\text{", "\\mathrm{", "\\mathbf{", "\\textrm{"];
     let without = |plain: String, open: &&str| {
@@ -169,13 +169,13 @@ pub(super) fn choice(piece: &str, options: &[(char, String)]) -> Option<char> {
     let named = named(bare, options);
     let same = of_text(bare, options);
     match (named, same) {
-        // A label that is the text of another option says nothing.
+        // A label that is also the text of another option is ambiguous.
         (Some(named), Some(same)) if named != same => None,
         (named, same) => named.or(same),
     }
 }
 
-/// The label that a text begins with, where nothing stands behind it but the text of its option.
+/// The label at the beginning of a text, if only the text of its option follows.
 fn named(text: &str, options: &[(char, String)]) -> Option<char> {
     let (open, text) = match text.chars().next()? {
         one @ ('(' | '[' | '{') => (Some(one), &text[1..]),
@@ -204,13 +204,13 @@ fn named(text: &str, options: &[(char, String)]) -> Option<char> {
     (behind.is_empty() || is_text(behind, own)).then_some(label)
 }
 
-/// Whether a text is that of an option, but for the mark that ends it and the case of its letters.
+/// Whether a text equals that of an option, except for its final mark and case.
 fn is_text(text: &str, own: &str) -> bool {
     let (text, own) = (sentence(text), sentence(own));
     text == own || text.to_lowercase() == own.to_lowercase()
 }
 
-/// The option whose text this is: just so, or but for case where no other is like it.
+/// The option with this text: exactly, or ignoring case if no other matches.
 fn of_text(text: &str, options: &[(char, String)]) -> Option<char> {
     let exact = options.iter().filter(|(_, own)| sentence(own) == text).collect::<Vec<_>>();
     let alike = options.iter().filter(|(_, own)| is_text(text, own)).collect::<Vec<_>>();
@@ -220,8 +220,7 @@ fn of_text(text: &str, options: &[(char, String)]) -> Option<char> {
     }
 }
 
-/// What a piece says of a question for yes or no, by these words for them: the word alone, or with a clause that says the
-/// same again.
+/// Reads a piece as yes or no by these words: the word alone, or with a clause that repeats it.
 pub(super) fn truth(piece: &str, words: [&[&str]; 2], asked: &[String]) -> Option<bool> {
     let bare = sentence(piece.trim());
     if bare.len() > PIECE_BYTES_MAX {
@@ -241,7 +240,7 @@ pub(super) fn truth(piece: &str, words: [&[&str]; 2], asked: &[String]) -> Optio
     is_same.then_some(truth)
 }
 
-/// Whether a clause behind yes or no says the same: `it is prime`, `it isn't`, in the words of the question and their order.
+/// Whether a clause after yes or no repeats it in the words and order of the question: `it is prime`, `it isn't`.
 fn says_again(clause: &str, truth: bool, asked: &[String]) -> bool {
     let is_not = |word: &str| word == "not" || word.ends_with("n't");
     let said: Vec<String> = words(clause).collect();
@@ -255,7 +254,7 @@ fn says_again(clause: &str, truth: bool, asked: &[String]) -> bool {
     begins && is_one && negations == usize::from(!truth) && is_in_order
 }
 
-/// Words that stand for what a question is about, and those that say again that it is so.
+/// Words that refer to the subject of a question or repeat the affirmation.
 const SUBJECTS: &[&str] = &["it", "that", "this", "they", "there", "he", "she"];
 const VERBS: &[&str] =
     &["is", "are", "was", "were", "does", "do", "did", "will", "can", "has", "have", "had", "so", "a", "an"];

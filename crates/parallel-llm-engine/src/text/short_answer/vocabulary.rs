@@ -1,10 +1,8 @@
-//! The words by which it is told whether a sentence only says again what a question says, and where in a sentence its
-//! conclusion begins.
+//! Word lists for repetitions of a question and for the beginnings of conclusions.
 //!
-//! What always holds: a word stands here only where it changes nothing of a number beside it, or where who uses the list
-//! says what it changes.
+//! Invariant: a word is in a list only if it changes no number beside it, or if the user of the list handles the change.
 
-/// Words that say nothing of their own about a number.
+/// Empty words beside a number.
 pub(super) const PLAIN: &[&str] = &[
     "a",
     "an",
@@ -58,41 +56,41 @@ pub(super) const PLAIN: &[&str] = &[
     "у",
     "в",
 ];
-/// Words for time gone by, which a question has where it asks for that.
+/// Words for elapsed time.
 pub(super) const PAST: &[&str] = &["did", "had", "was", "were"];
-/// Words before a thing that a question has told of.
+/// Words before a thing the question has mentioned.
 pub(super) const ARTICLES: &[&str] = &["the", "a", "an", "his", "her", "their", "its", "all"];
-/// What tells who does it to whom, or from where to where.
+/// Words that tell the direction of an action.
 pub(super) const DIRECTIONS: &[&str] = &[
     "to", "from", "by", "for", "with", "per", "after", "before", "until", "since", "against", "into", "off",
     "out", "toward", "towards",
 ];
-/// Words that may be so much money.
+/// Words for amounts of money.
 pub(super) const AMOUNTS: &[&str] =
     &["total", "sum", "cost", "price", "bill", "profit", "it", "that", "this", "answer", "amount"];
-/// What stands behind the word for what is asked: `the difference between`, `the remainder when`.
+/// Words after the asked quantity: `the difference between`, `the remainder when`.
 pub(super) const HEADED: &[&str] = &[
     "of", "between", "when", "if", "that", "such", "for", "to", "from", "by", "with", "per", "after",
     "before", "she", "he", "it", "they", "each", "will", "does", "did", "is", "was", "where", "which",
 ];
-/// Words for what is asked that leave open of what.
+/// Words for quantities without an object.
 pub(super) const COUNTING: &[&str] =
     &["number", "amount", "total", "value", "sum", "answer", "result", "count", "distance", "time"];
-/// What tells where or when.
+/// Words for place and time.
 pub(super) const PLACES: &[&str] =
     &["in", "on", "at", "under", "over", "behind", "inside", "outside", "near"];
-/// Words that a question puts before whom it asks about, and a statement behind.
+/// Verbs before the subject in a question, and after it in a statement.
 pub(super) const TURNED: &[&str] =
     &["is", "are", "was", "were", "has", "have", "had", "will", "must", "can", "would", "does", "did", "do"];
-/// Verbs behind what is counted.
+/// Verbs after the counted thing.
 pub(super) const AUXILIARY: &[&str] = &[
     "do", "does", "did", "is", "are", "was", "were", "has", "have", "had", "will", "must", "can", "would",
     "should",
 ];
-/// What may stand before the rest of a sentence.
+/// Introductions of a sentence.
 pub(super) const FRONTED: &[&str] =
     &["in", "on", "at", "for", "after", "during", "over", "am", "im", "en", "por", "у", "в", "за"];
-/// Names of what is asked for in other words.
+/// Synonyms of asked quantities.
 pub(super) const QUANTITIES: &[(&str, &[&str])] = &[
     ("long", &["time", "duration"]),
     ("hours", &["time"]),
@@ -107,18 +105,18 @@ pub(super) const QUANTITIES: &[(&str, &[&str])] = &[
     ("costs", &["price"]),
     ("old", &["age"]),
 ];
-/// Words for what is not gone.
+/// Words for what remains.
 pub(super) const LEFT: &[&str] = &["left", "remain", "remains", "remaining"];
-/// Verbs for what is left in the end: `is left with`, `ends up with`.
+/// Verbs for the final amount: `is left with`, `ends up with`.
 pub(super) const KEEPING: &[&str] = &["left", "leaves", "ends", "now"];
-/// Words for all of it.
+/// Words for totals.
 pub(super) const TOTAL: &[&str] = &["total", "altogether", "together", "combined", "sum", "both", "all"];
-/// Those of them that say who does it.
+/// Those of them that name the actors.
 pub(super) const JOINT: &[&str] = &["together", "both", "combined"];
 /// Words of a question about amounts of money that add up.
 pub(super) const SPENT: &[&str] =
     &["spend", "spent", "pay", "paid", "cost", "earn", "earned", "make", "made", "bill", "have", "money"];
-/// Words of a question that asks for something else than what all comes to.
+/// Words of a question that does not ask for a total.
 pub(super) const NO_TOTAL: &[&str] = &[
     "change",
     "left",
@@ -151,13 +149,13 @@ pub(super) const NO_TOTAL: &[&str] = &[
     "lose",
     "lost",
 ];
-/// Words that may not be left out of what a question asks.
+/// Words that must not be omitted from the asked quantity.
 pub(super) const KEPT: &[&str] = &["back", "away", "off", "out", "again", "extra", "zurück"];
-/// What joins two things.
+/// Conjunctions.
 pub(super) const JOINTS: &[&str] = &["and", "or", "und", "oder", "et", "ou", "y", "и"];
-/// What begins a condition.
+/// Words that begin a condition.
 pub(super) const CONDITIONS: &[&str] = &["if", "si", "wenn", "falls", "если", "kama"];
-/// Verbs with another form for time gone by.
+/// Irregular past forms.
 pub(super) const FORMS: &[(&str, &str)] = &[
     ("take", "took"),
     ("make", "made"),
@@ -204,10 +202,10 @@ pub(super) const FORMS: &[(&str, &str)] = &[
     ("teach", "taught"),
     ("have", "had"),
 ];
-/// Words that give to each what they stand before.
+/// Words that distribute.
 pub(super) const EACH: &[&str] =
     &["each", "every", "per", "par", "pro", "je", "jeden", "jede", "chaque", "cada", "por"];
-/// What leads to a conclusion and says nothing of its own, in the order in which it is looked for.
+/// Introductions of a conclusion, in the order in which they are searched.
 pub(super) const CONCLUDING: &[&str] = &[
     "il y a donc",
     "il y a",
@@ -281,7 +279,7 @@ pub(super) const CONCLUDING: &[&str] = &[
     "따라서",
     "그래서",
 ];
-/// What a conclusion begins with: what its sentence says before is the reason for it.
+/// Words that begin a conclusion; the part before them is its reason.
 pub(super) const DRAWN: &[&str] = &[
     "so ",
     "thus ",
@@ -304,9 +302,9 @@ pub(super) const DRAWN: &[&str] = &[
     "కాబట్టి ",
     "ดังนั้น",
 ];
-/// What a reason ends with.
+/// Words that end a reason.
 pub(super) const CAUSES: &[&str] = &["ので", "から"];
-/// Words that stand before a colon, or a reckoning, and say nothing of their own.
+/// Empty words before a colon or a calculation.
 pub(super) const LEADING: &[&str] = &[
     "step",
     "answer",
@@ -362,7 +360,7 @@ pub(super) const LEADING: &[&str] = &[
     "from",
     "yields",
 ];
-/// Words behind a number that begin something else than what it counts.
+/// Words after a number that do not belong to its unit.
 pub(super) const BEHIND: &[&str] = &[
     "in",
     "per",
@@ -392,10 +390,10 @@ pub(super) const BEHIND: &[&str] = &[
     "when",
     "now",
 ];
-/// Where a question in a script without blanks has the number that it asks for.
+/// Asking words in scripts without blanks.
 pub(super) const ASKING: &[&str] = &["多少", "いくつの", "いくつ", "いくら", "几", "何", "กี่", "몇"];
 
-/// Words of what is counted that say how many make one of it.
+/// Collective units.
 pub(super) const SCALES: &[&str] = &[
     "dozen",
     "dozens",

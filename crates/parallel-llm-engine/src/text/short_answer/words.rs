@@ -1,6 +1,6 @@
-//! Words of many languages that turn what stands beside them into something else, and how words are compared.
+//! Negations, hedges and retractions in many languages, and the comparison of words.
 
-/// What takes a statement back, weakens it or bounds it.
+/// Words that retract, weaken or bound a statement.
 const TURNING: &[&str] = &[
     "not",
     "no",
@@ -281,7 +281,7 @@ const TURNING_PARTS: &[&str] = &[
     "✘",
 ];
 
-/// What makes all of a text doubtful: its author takes something back, supposes, or tells what others say.
+/// Words that make a whole text doubtful: corrections, suppositions, reported speech.
 const DOUBTING: &[&str] = &[
     "wait",
     "actually",
@@ -340,7 +340,7 @@ const DOUBTING: &[&str] = &[
 /// The same in scripts that put no blanks between words.
 const DOUBTING_PARTS: &[&str] = &["错", "錯", "不对", "間違", "ผิด", "ভুল", "తప్పు", "틀렸", "?", "？"];
 
-/// What makes the opposite of a question: `do not play`.
+/// Words that negate a question: `do not play`.
 const DENYING: &[&str] = &[
     "not", "no", "never", "without", "cannot", "nicht", "kein", "keine", "keinen", "nie", "ohne", "ne",
     "pas", "sans", "jamais", "nunca", "sin", "non", "senza", "não", "sem", "не", "без", "sio", "hapana",
@@ -366,7 +366,7 @@ const DENYING_PARTS: &[&str] = &[
     "않",
 ];
 
-/// Words before what is counted that do not say what it is.
+/// Words before a counted thing that do not describe it.
 pub(super) const QUANTIFIERS: &[&str] = &[
     "more",
     "fewer",
@@ -385,13 +385,13 @@ pub(super) const QUANTIFIERS: &[&str] = &[
     "in",
 ];
 
-/// Whether a text has a word by which nothing in it is to be relied on.
+/// Whether a text has a word that makes all of it doubtful.
 pub(super) fn doubts(text: &str) -> bool {
     DOUBTING_PARTS.iter().any(|part| text.contains(part))
         || words(text).any(|word| DOUBTING.contains(&word.as_str()))
 }
 
-/// The words of a text, in lower case, without what is written around them.
+/// The words of a text in lower case, without surrounding marks.
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     let is_between = |one: char| {
         one.is_whitespace()
@@ -404,21 +404,21 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
         .filter(|word| !word.is_empty())
 }
 
-/// Whether a text has a word that takes back, weakens or bounds what it says.
+/// Whether a text has a word that retracts, weakens or bounds it.
 pub(super) fn turns(text: &str) -> bool {
     let lower = text.to_lowercase();
     TURNING_PARTS.iter().any(|part| lower.contains(part))
         || words(text).any(|word| TURNING.contains(&word.as_str()))
 }
 
-/// Whether a text has a word that makes the opposite of it.
+/// Whether a text has a negation.
 pub(super) fn denies(text: &str) -> bool {
     let lower = text.to_lowercase();
     DENYING_PARTS.iter().any(|part| lower.contains(part))
         || words(text).any(|word| DENYING.contains(&word.as_str()))
 }
 
-/// Whether two words are one, but for how many they speak of.
+/// Whether two words are equal except for number.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     let is_plural =

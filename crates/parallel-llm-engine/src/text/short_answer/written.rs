@@ -1,8 +1,8 @@
-//! Questions whose answer looks like a number and counts only as it is written: names, code, and ways of writing a number.
+//! Recognizes questions whose numeric answer counts only as written: names, code, and number formats.
 
 use super::words::words;
 
-/// What has a number that is a name: `1.10` is another than `1.1`.
+/// Things whose number is a name: `1.10` differs from `1.1`.
 pub(super) const NAMES: &[&str] = &[
     "version",
     "release",
@@ -57,7 +57,7 @@ const WRITTEN: &[&str] = &[
     "simplified",
     "significant",
 ];
-/// The same where it takes more than a word to say it.
+/// Such phrases of several words.
 const WRITTEN_PHRASES: &[&str] = &[
     "lowest terms",
     "simplest form",
@@ -86,9 +86,9 @@ const WRITTEN_PHRASES: &[&str] = &[
     "index form",
     "an exponent",
 ];
-/// Words before `number` that leave it a number, whatever follows.
+/// Words before `number` after which it is always a number.
 const BEFORE_A_NUMBER: &[&str] = &["", "a", "the", "single", "what", "only", "just", "one"];
-/// Words before `number of` by which things are counted.
+/// Words before `number of` that count things.
 const OF_A_COUNT: &[&str] = &[
     "total",
     "whole",
@@ -119,7 +119,7 @@ const OF_A_COUNT: &[&str] = &[
     "correct",
     "positive",
 ];
-/// Words of a question about what a program prints, in which each blank counts and a number is what is printed.
+/// Words of questions about program output, where each blank counts and a number is text.
 const PRINTED: &[&str] = &[
     "python",
     "javascript",
@@ -133,14 +133,14 @@ const PRINTED: &[&str] = &[
     "outputs",
     "string",
 ];
-/// Other words of a question for something in which each blank counts.
+/// Other words of questions where each blank counts.
 const CODE: &[&str] =
     &["command", "commands", "regex", "regexp", "code", "script", "bash", "shell", "sql", "loop"];
 
-/// Whether a number is an answer to this question only as it is written: it is a name, or a certain way of writing it is
-/// asked for, or it does not ask for a number by itself, and nothing but the place it is to stand in says that there is a number at all.
+/// Whether a number answers this question only as written: it is a name, a number format is asked for, or only the place of the
+/// answer suggests a number at all.
 pub(super) fn is_written(asking: &str, lower: &str, is_for_number: bool) -> bool {
-    // To how many places it is rounded says nothing of how it is written.
+    // A number of decimals to round to is no number format.
     let plain = lower.replace("decimal place", "").replace("decimals", "");
     if WRITTEN_PHRASES.iter().any(|phrase| plain.contains(phrase)) {
         return true;
