@@ -1,3 +1,3 @@
-//! Our entry in the settings of other programs: MCP clients as data, and how their files are changed.
+//! Adds this program to MCP clients: the clients as data, and how their configuration files are changed.
 
 pub mod clients;

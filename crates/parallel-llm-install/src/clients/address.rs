@@ -1,6 +1,6 @@
-//! The address of a server over HTTP as it is typed: made whole, or refused with what to type instead.
+//! The address of an HTTP server as typed by the user: completed, or refused with a suggestion.
 //!
-//! Nobody is asked whether anything answers there.
+//! No request is sent to it.
 
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
@@ -8,17 +8,17 @@ use url::{Host, Url};
 
 use super::entry::ENDPOINT;
 
-/// What an address looks like, where nothing better can be guessed.
+/// An example address, if nothing better can be suggested.
 const EXAMPLE: &str = "http://127.0.0.1:8930/mcp";
-/// This machine, for whoever typed the address of all of its networks.
+/// This machine, suggested for an address that means all networks.
 const HERE: &str = "127.0.0.1";
 
-/// The address that a client is to connect to, and that a token may be sent to. One without a path is given the path of
-/// our endpoint; a path that ends otherwise is a mistake.
+/// The address for a client to connect to, and to send a token to. If there is no path, our endpoint's path is added;
+/// any other path is an error.
 pub fn address(typed: &str) -> Result<String, Failure> {
     let typed = typed.trim();
     if !typed.contains("://") {
-        // `localhost:8930` would be read as an address of the scheme `localhost`.
+        // `localhost:8930` would be parsed as an address with the scheme `localhost`.
         let meant = Url::parse(&format!("http://{typed}")).ok().filter(|_| !typed.starts_with('/'));
         return Err(refused("has no scheme", &meant.map_or_else(|| EXAMPLE.to_owned(), meant_by)));
     }
@@ -52,10 +52,10 @@ fn write(meant: &str) -> Next {
     Next::WriteAs(meant.to_owned().into())
 }
 
-/// What was probably meant. It holds no secret and shows none to the network.
+/// A suggestion for what was probably meant. It contains no secret and is not reachable from the network.
 fn meant_by(mut url: Url) -> String {
     if is_everywhere(&url) {
-        // What is changed here is there in every address of these schemes, so that nothing is refused.
+        // These parts exist in every address of these schemes, so these calls cannot fail.
         let _ = url.set_host(Some(HERE));
     }
     if !is_here(&url) {
@@ -70,7 +70,7 @@ fn meant_by(mut url: Url) -> String {
     url.into()
 }
 
-/// Whether nothing that is sent there leaves this machine.
+/// Whether the address is on this machine.
 fn is_here(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -80,7 +80,7 @@ fn is_here(url: &Url) -> bool {
     }
 }
 
-/// Whether it stands for all networks of a machine.
+/// Whether it means all networks of a machine.
 fn is_everywhere(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_unspecified(),
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn an_address_is_made_whole_or_refused_with_what_to_type() {
-        let told = |typed: &str| match address(typed) {
+        let result = |typed: &str| match address(typed) {
             Ok(address) => format!("{typed} -> {address}"),
             Err(failure) => format!("{typed} -> {}; {}", failure.message, failure.next_step()),
         };
@@ -122,7 +122,7 @@ mod tests {
             "",
             "/mcp",
         ];
-        insta::assert_snapshot!(rows.map(told).join("\n"), @"
+        insta::assert_snapshot!(rows.map(result).join("\n"), @"
         http://127.0.0.1:8930 -> http://127.0.0.1:8930/mcp
         http://localhost:8930/mcp/ -> http://localhost:8930/mcp
          HTTP://[::1]:8930/  -> http://[::1]:8930/mcp

@@ -1,46 +1,46 @@
-//! What a client's file would be with our entry, or without it. Nothing is written here.
+//! Computes a client's file with or without our entry.
 
 use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 
-use super::entry::{Reach, Wish, is_our_input, path_of};
+use super::entry::{EntrySpec, Reach, is_our_input, path_of};
 use super::node::Node;
 use super::table::{Client, NAME, Reference, Token};
-use super::text::Doubt;
+use super::text::EditRefusal;
 use super::{file, json};
 
-/// Where VS Code keeps what it asks for.
+/// Where VS Code keeps the inputs it asks for.
 const INPUTS: [&str; 1] = ["inputs"];
-/// What some editors on Windows begin a file with.
+/// The byte order mark that some Windows editors write.
 const MARK: char = '\u{feff}';
 
-/// What is to be done to a file, and what it would be then.
+/// A planned change of a file.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// The file.
     pub path: PathBuf,
-    /// What is done.
+    /// What to do.
     pub act: Act,
-    /// What is in it; `None` where there is no file.
+    /// Its content now; `None` if there is no file.
     pub before: Option<String>,
-    /// What would be in it.
+    /// Its content afterwards.
     pub after: String,
-    /// What the user should know, each in one sentence without a period.
+    /// Notes for the user, each one sentence without a period.
     pub notes: Vec<String>,
 }
 
-/// What is done to a file.
+/// What to do with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Our entry comes in.
+    /// Add our entry.
     Add,
-    /// Our entry is changed.
+    /// Change our entry.
     Update,
-    /// Our entry is taken out.
+    /// Remove our entry.
     Remove,
-    /// The file is as it should be.
+    /// Nothing: the file is already right.
     Nothing,
 }
 
@@ -57,45 +57,45 @@ impl Act {
 }
 
 impl Change {
-    /// What puts an entry into a client's file, or brings one that is there up to date.
-    pub fn install(client: &Client, path: &Path, wish: &Wish) -> Result<Self, Failure> {
-        Self::install_into(client, path, file::read(path)?, wish)
+    /// The change that adds our entry to a client's file, or updates it.
+    pub fn install(client: &Client, path: &Path, spec: &EntrySpec) -> Result<Self, Failure> {
+        Self::install_into(client, path, file::read(path)?, spec)
     }
 
-    /// The same for a file that holds this.
+    /// The same for a file with this content.
     pub(super) fn install_into(
         client: &Client,
         path: &Path,
         before: Option<String>,
-        wish: &Wish,
+        spec: &EntrySpec,
     ) -> Result<Self, Failure> {
         let text = before.as_deref().unwrap_or_default();
         let (mark, text) = split_mark(text);
-        let doubtful = |doubt: Doubt| in_doubt(path, &doubt);
-        let current = client.format.read(text, &path_of(client)).map_err(doubtful)?;
+        let refuse = |refusal: EditRefusal| refused(path, &refusal);
+        let current = client.format.read(text, &path_of(client)).map_err(refuse)?;
         let whole = client
-            .entry(wish, current.as_ref())
+            .entry(spec, current.as_ref())
             .map_err(|why| Failure::new(Code::Usage, why).with_next(Next::LeaveOut("--http".into())))?;
         let (act, after) = match &current {
-            None => (Act::Add, added(client, text, &whole).map_err(doubtful)?),
+            None => (Act::Add, added(client, text, &whole).map_err(refuse)?),
             Some(current) => {
-                check_ours(client, path, current, Some(&wish.reach))?;
-                (Act::Update, updated(client, text, current, &whole, wish).map_err(doubtful)?)
+                check_ours(client, path, current, Some(&spec.reach))?;
+                (Act::Update, updated(client, text, current, &whole, spec).map_err(refuse)?)
             }
         };
-        let after = with_inputs(client, &after, wish).map_err(doubtful)?;
-        check(client, text, &after).map_err(doubtful)?;
+        let after = with_inputs(client, &after, spec).map_err(refuse)?;
+        check(client, text, &after).map_err(refuse)?;
         let act = if after == text { Act::Nothing } else { act };
-        let notes = notes(client, wish);
+        let notes = notes(client, spec);
         Ok(Self { path: path.to_owned(), act, after: format!("{mark}{after}"), before, notes })
     }
 
-    /// What takes our entry out of a client's file.
+    /// The change that removes our entry from a client's file.
     pub fn remove(client: &Client, path: &Path, reach: Option<&Reach>) -> Result<Self, Failure> {
         Self::remove_from(client, path, file::read(path)?, reach)
     }
 
-    /// The same for a file that holds this.
+    /// The same for a file with this content.
     pub(super) fn remove_from(
         client: &Client,
         path: &Path,
@@ -103,28 +103,28 @@ impl Change {
         reach: Option<&Reach>,
     ) -> Result<Self, Failure> {
         let (mark, text) = split_mark(before.as_deref().unwrap_or_default());
-        let doubtful = |doubt: Doubt| in_doubt(path, &doubt);
-        let current = client.format.read(text, &path_of(client)).map_err(doubtful)?;
+        let refuse = |refusal: EditRefusal| refused(path, &refusal);
+        let current = client.format.read(text, &path_of(client)).map_err(refuse)?;
         let (act, after) = match &current {
             None => (Act::Nothing, text.to_owned()),
             Some(current) => {
                 check_ours(client, path, current, reach)?;
-                let after = without(client, text).map_err(doubtful)?;
-                check(client, text, &after).map_err(doubtful)?;
+                let after = without(client, text).map_err(refuse)?;
+                check(client, text, &after).map_err(refuse)?;
                 (Act::Remove, after)
             }
         };
         Ok(Self { path: path.to_owned(), act, after: format!("{mark}{after}"), before, notes: Vec::new() })
     }
 
-    /// Writes the file, unless it has changed since it was read. Gives the copy of what was there before, where there
+    /// Writes the file, unless it has changed since it was read. Returns the backup of its previous content, if there
     /// was a file.
     pub fn write(&self) -> Result<Option<PathBuf>, Failure> {
         file::write(&self.path, self.before.as_deref(), &self.after)
     }
 }
 
-/// All that is in a file of JSON, as editors write it; else the line that cannot be read, counted from 1.
+/// Parses a JSON file with comments as editors write it; the error is the line number, counted from 1.
 pub fn plain_json(text: &str) -> Result<serde_json::Value, usize> {
     json::plain(split_mark(text).1)
 }
@@ -133,28 +133,34 @@ fn split_mark(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with(MARK) { MARK.len_utf8() } else { 0 })
 }
 
-fn added(client: &Client, text: &str, whole: &Node) -> Result<String, Doubt> {
+fn added(client: &Client, text: &str, whole: &Node) -> Result<String, EditRefusal> {
     client.format.set(text, &path_of(client), whole)
 }
 
-fn updated(client: &Client, text: &str, current: &Node, whole: &Node, wish: &Wish) -> Result<String, Doubt> {
+fn updated(
+    client: &Client,
+    text: &str,
+    current: &Node,
+    whole: &Node,
+    spec: &EntrySpec,
+) -> Result<String, EditRefusal> {
     let path = path_of(client);
-    let is_start = matches!(client.reading(current).reach, Some(Reach::Start(_)));
-    if is_start != matches!(wish.reach, Reach::Start(_)) {
-        // What held for a program says nothing of an address.
+    let is_start = matches!(client.read_entry(current).reach, Some(Reach::Start(_)));
+    if is_start != matches!(spec.reach, Reach::Start(_)) {
+        // An entry for a command and one for an address have nothing in common, so it is replaced.
         return client.format.set(&client.format.take(text, &path)?, &path, whole);
     }
     let mut text = text.to_owned();
-    for (inside, node) in client.edits(current, whole, wish) {
+    for (inside, node) in client.edits(current, whole, spec) {
         let path: Vec<&str> = path.into_iter().chain(inside.iter().map(String::as_str)).collect();
         text = client.format.set(&text, &path, &node)?;
     }
     Ok(text)
 }
 
-fn with_inputs(client: &Client, text: &str, wish: &Wish) -> Result<String, Doubt> {
+fn with_inputs(client: &Client, text: &str, spec: &EntrySpec) -> Result<String, EditRefusal> {
     let mut text = text.to_owned();
-    for input in client.inputs(wish) {
+    for input in client.inputs(spec) {
         let there = json::read(&text, &INPUTS)?;
         let has_it = |list: &Node| list.items().iter().any(|one| one.get("id") == input.get("id"));
         if !there.as_ref().is_some_and(has_it) {
@@ -164,7 +170,7 @@ fn with_inputs(client: &Client, text: &str, wish: &Wish) -> Result<String, Doubt
     Ok(text)
 }
 
-fn without(client: &Client, text: &str) -> Result<String, Doubt> {
+fn without(client: &Client, text: &str) -> Result<String, EditRefusal> {
     let text = client.format.take(text, &path_of(client))?;
     match client.reference {
         Reference::Asked => json::pull(&text, &INPUTS, is_our_input),
@@ -172,16 +178,16 @@ fn without(client: &Client, text: &str) -> Result<String, Doubt> {
     }
 }
 
-/// Whether a text says what another says, but for our entry.
-fn check(client: &Client, before: &str, after: &str) -> Result<(), Doubt> {
+/// Checks that two texts contain the same except for our entry.
+fn check(client: &Client, before: &str, after: &str) -> Result<(), EditRefusal> {
     if rest(client, before)? == rest(client, after)? {
         return Ok(());
     }
-    Err(Doubt::new("it cannot be changed without changing something else in it"))
+    Err(EditRefusal::new("it cannot be changed without changing something else in it"))
 }
 
-/// What is in a file besides our entry.
-fn rest(client: &Client, text: &str) -> Result<Node, Doubt> {
+/// The content of a file without our entry.
+fn rest(client: &Client, text: &str) -> Result<Node, EditRefusal> {
     let mut whole = client.format.read(text, &[])?.unwrap_or(Node::Table(Vec::new()));
     whole.take(&path_of(client));
     if client.reference == Reference::Asked
@@ -194,16 +200,16 @@ fn rest(client: &Client, text: &str) -> Result<Node, Doubt> {
             whole.set(&INPUTS, Node::List(others));
         }
     }
-    // An empty table of servers is none.
+    // An empty table of servers counts as none.
     if whole.get(client.servers) == Some(&Node::Table(Vec::new())) {
         whole.take(&[client.servers]);
     }
     Ok(whole)
 }
 
-/// An entry of our name that leads elsewhere is somebody's own.
+/// Refuses an entry with our name that leads to something else: it belongs to the user.
 fn check_ours(client: &Client, path: &Path, current: &Node, reach: Option<&Reach>) -> Result<(), Failure> {
-    let installed = client.reading(current);
+    let installed = client.read_entry(current);
     if installed.is_ours || (reach.is_some() && installed.reach.as_ref() == reach) {
         return Ok(());
     }
@@ -214,18 +220,18 @@ fn check_ours(client: &Client, path: &Path, current: &Node, reach: Option<&Reach
         .with_next([Next::Do(Advice::TakeEntryOut), Next::NameWith("--command".into())]))
 }
 
-fn in_doubt(path: &Path, doubt: &Doubt) -> Failure {
-    let message = format!("`{}` is left as it is: {}", path.display(), doubt.0);
+fn refused(path: &Path, refusal: &EditRefusal) -> Failure {
+    let message = format!("`{}` is left as it is: {}", path.display(), refusal.0);
     Failure::new(Code::SettingsInvalid, message).with_next(Advice::RepairFileOrByHand)
 }
 
-/// What the user should know of such an entry, each in one sentence without a period.
-pub fn notes(client: &Client, wish: &Wish) -> Vec<String> {
+/// Notes on such an entry for the user, each one sentence without a period.
+pub fn notes(client: &Client, spec: &EntrySpec) -> Vec<String> {
     let mut notes = Vec::new();
-    let names = wish.variables.join("`, `");
+    let names = spec.variables.join("`, `");
     let token = client.connect.as_ref().map(|connect| connect.token);
-    match (&wish.reach, client.reference) {
-        (_, _) if wish.variables.is_empty() => {}
+    match (&spec.reach, client.reference) {
+        (_, _) if spec.variables.is_empty() => {}
         (Reach::Start(_), Reference::Never) => notes.push(format!(
             "{} takes no references to variables: fill `{names}` in by hand, or leave it blank and keep the key with `keys set`",
             client.name

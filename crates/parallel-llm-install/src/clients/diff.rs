@@ -1,27 +1,27 @@
-//! The change of a file as a diff for people, with secrets left out.
+//! The change of a file as a diff for people, without secrets.
 
 use similar::TextDiff;
 
-/// Lines that are shown around a change.
+/// Context lines around a change.
 const AROUND_LINES: usize = 3;
-/// The longest line that is shown whole: some programs write all their settings on one.
+/// Longer lines are cut: some programs write all their settings on one line.
 const LINE_CHARS_MAX: usize = 240;
-/// Stands where a secret stood.
+/// Replaces a secret.
 const MARK: &str = "***";
-/// Parts of the names of values that are secrets.
+/// Parts of the names of secret values.
 const SECRET: [&str; 6] = ["key", "token", "secret", "password", "authorization", "credential"];
-/// Parts of the names of values that are no secrets, though they say `token` or `key`: names of variables, limits.
+/// Parts of names of values that are not secret although they contain `token` or `key`: variable names, limits.
 const NOT_SECRET: [&str; 5] = ["env_", "_env", "tokens", "_max", "keymap"];
 
-/// A unified diff of two texts under the name of their file; empty where they are the same. Values whose names say that
-/// they are secrets are left out, and long lines are cut.
+/// A unified diff of two texts under the name of their file; empty if they are equal. Values whose names look secret
+/// are masked, and long lines are cut.
 pub fn unified(name: &str, before: &str, after: &str) -> String {
     let texts = TextDiff::from_lines(before, after);
     let mut unified = texts.unified_diff();
-    let told =
+    let diff =
         unified.context_radius(AROUND_LINES).header(name, name).missing_newline_hint(false).to_string();
-    // Cut first: what is masked takes time for each character, and a value whose end is cut off is masked like any.
-    told.lines().map(|line| cut(line, masked) + "\n").collect()
+    // Cut first: masking takes time per character, and a cut value is masked too.
+    diff.lines().map(|line| cut(line, masked) + "\n").collect()
 }
 
 fn cut(line: &str, shown: impl Fn(&str) -> String) -> String {
@@ -31,13 +31,13 @@ fn cut(line: &str, shown: impl Fn(&str) -> String) -> String {
     }
 }
 
-/// The line with a mark in place of each value whose name says that it is a secret. Values are what stands after a name
-/// and a `:` or `=`; a reference to a variable is none.
+/// The line with each value masked whose name looks secret. A value follows a name and a `:` or `=`; a reference to a
+/// variable is not masked.
 fn masked(line: &str) -> String {
     let mut shown = String::new();
     let mut rest = line;
     let mut name = String::new();
-    // Each turn takes at least one character away.
+    // Each pass removes at least one character.
     while let Some(first) = rest.chars().next() {
         let is_value = is_secret(&name) && !" \t:={[,}]#\"'".contains(first);
         let length = if is_value { value_length(rest, first) } else { word_length(rest, first) };
@@ -59,14 +59,14 @@ fn masked(line: &str) -> String {
     shown
 }
 
-/// How long the value is that stands first without quotes, which in YAML holds blanks and signs.
+/// The length of an unquoted value at the start of the text, which in YAML may contain spaces and signs.
 fn value_length(text: &str, first: char) -> usize {
     let end = text.find([',', '}', ']']).unwrap_or(text.len());
     let end = text[..end].find(" #").unwrap_or(end);
     text[..end].trim_end().len().max(first.len_utf8())
 }
 
-/// How long the quoted text or the word is that stands first; 1 for anything else.
+/// The length of the quoted text or the word at the start; 1 for anything else.
 fn word_length(text: &str, first: char) -> usize {
     if matches!(first, '"' | '\'') {
         let mut escaped = false;
@@ -82,7 +82,7 @@ fn word_length(text: &str, first: char) -> usize {
     end.max(first.len_utf8())
 }
 
-/// Whether what was just read is the name of a secret, and the sign that its value follows.
+/// Whether this is the name of a secret, followed by the sign that introduces its value.
 fn is_secret(name: &str) -> bool {
     let Some(name) = name.strip_suffix(':') else { return false };
     let name = name.to_lowercase();

@@ -1,20 +1,20 @@
-//! Our entry: built from a wish and a client's row, merged with what is there, and recognized again.
+//! Our entry: built from a spec and a client's row, merged with an existing one, and recognised.
 
 use super::node::Node;
 use super::table::{Client, Connect, Fixed, Limit, NAME, Reference, Start, Token};
 
-/// The program, as its file is called.
+/// The file name of the program.
 pub(super) const PROGRAM: &str = "parallel-llm-mcp";
 /// The path of our endpoint.
 pub(super) const ENDPOINT: &str = "/mcp";
-/// Tells this program how long its client waits, in milliseconds.
+/// The variable that tells this program how long its client waits, in milliseconds.
 pub(super) const WALL: &str = "PARALLEL_LLM_CLIENT_WALL_MS";
-/// What the inputs begin with that we have a client ask for.
+/// The prefix of the inputs that the client asks for because of us.
 const INPUT: &str = "parallel-llm-";
 
-/// What an entry is to say.
+/// What an entry should contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct EntrySpec {
     /// How the client reaches this program.
     pub reach: Reach,
     /// Names of variables: those the program is started with, or the one that holds the token of a connection.
@@ -30,16 +30,16 @@ pub enum Reach {
     Connect(String),
 }
 
-/// What an entry says.
+/// What an entry contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
-    /// How the client reaches the server; `None` where the entry says neither a command nor an address.
+    /// How the client reaches the server; `None` if the entry has neither a command nor an address.
     pub reach: Option<Reach>,
-    /// Whether it is this program that is reached so, as far as the entry shows.
+    /// Whether that is this program, as far as the entry shows.
     pub is_ours: bool,
-    /// How long the client waits for a tool, in milliseconds, where the entry says so.
+    /// How long the client waits for a tool, in milliseconds, if the entry says so.
     pub timeout_ms: Option<u64>,
-    /// How long this program is told that the client waits, in milliseconds.
+    /// How long the client waits according to the variable for this program, in milliseconds.
     pub wall_ms: Option<u64>,
 }
 
@@ -47,12 +47,13 @@ pub struct Installed {
 pub(super) type Edit = (Vec<String>, Node);
 
 impl Client {
-    /// The whole entry. `current` is what is there: a limit in it that the user chose is kept, and told to the program.
-    pub(super) fn entry(&self, wish: &Wish, current: Option<&Node>) -> Result<Node, String> {
+    /// The whole entry. `current` is the existing one: a limit that the user chose in it is kept and passed on to the
+    /// program.
+    pub(super) fn entry(&self, spec: &EntrySpec, current: Option<&Node>) -> Result<Node, String> {
         let mut entry = Node::Table(Vec::new());
-        match (&wish.reach, &self.connect) {
-            (Reach::Start(command), _) => self.start_entry(&mut entry, command, wish, current),
-            (Reach::Connect(url), Some(connect)) => self.connect_entry(&mut entry, connect, url, wish),
+        match (&spec.reach, &self.connect) {
+            (Reach::Start(command), _) => self.start_entry(&mut entry, command, spec, current),
+            (Reach::Connect(url), Some(connect)) => self.connect_entry(&mut entry, connect, url, spec),
             (Reach::Connect(_), None) => {
                 return Err(format!(
                     "{} takes no addresses in its file, only programs that it starts",
@@ -66,52 +67,51 @@ impl Client {
         Ok(entry)
     }
 
-    fn start_entry(&self, entry: &mut Node, command: &str, wish: &Wish, current: Option<&Node>) {
+    fn start_entry(&self, entry: &mut Node, command: &str, spec: &EntrySpec, current: Option<&Node>) {
         let Start { first, command: key, env } = self.start;
         set_fixed(entry, first);
         entry.set(&[key], Node::text(command));
         entry.set(&["args"], Node::List(Vec::new()));
-        for name in &wish.variables {
-            if let Some(value) = self.reference.to(name) {
+        for name in &spec.variables {
+            if let Some(value) = self.reference.value_for(name) {
                 entry.set(&[env, name], Node::Text(value));
             }
         }
         if let Some(limit) = &self.limit {
             let ms = current.and_then(|current| limit.ms_in(current)).unwrap_or(limit.ms);
-            // A limit of the user's own is told to this program, whatever it would take the client's to be.
-            if limit.told || ms != limit.ms {
+            // A limit chosen by the user is passed on, because the program cannot know it.
+            if limit.is_passed_on || ms != limit.ms {
                 entry.set(&[env, WALL], Node::text(ms.to_string()));
             }
         }
-        self.pass_on(entry, wish);
+        self.pass_on(entry, spec);
     }
 
-    fn connect_entry(&self, entry: &mut Node, connect: &Connect, url: &str, wish: &Wish) {
+    fn connect_entry(&self, entry: &mut Node, connect: &Connect, url: &str, spec: &EntrySpec) {
         set_fixed(entry, connect.first);
         entry.set(&[connect.url], Node::text(url));
-        let Some(name) = wish.variables.first() else { return };
+        let Some(name) = spec.variables.first() else { return };
         match connect.token {
             Token::Header => {
-                let value = self.reference.to(name).unwrap_or_else(|| format!("${{{name}}}"));
+                let value = self.reference.value_for(name).unwrap_or_else(|| format!("${{{name}}}"));
                 entry.set(&["headers", "Authorization"], Node::text(format!("Bearer {value}")));
-                self.pass_on(entry, wish);
+                self.pass_on(entry, spec);
             }
             Token::Named(key) => entry.set(&[key], Node::text(name)),
             Token::Typed => {}
         }
     }
 
-    fn pass_on(&self, entry: &mut Node, wish: &Wish) {
+    fn pass_on(&self, entry: &mut Node, spec: &EntrySpec) {
         if let Reference::Passed(key) = self.reference
-            && !wish.variables.is_empty()
+            && !spec.variables.is_empty()
         {
-            entry.set(&[key], Node::texts(wish.variables.iter().map(String::as_str)));
+            entry.set(&[key], Node::texts(spec.variables.iter().map(String::as_str)));
         }
     }
 
-    /// What changes an entry that is there into one that says what `whole` says. What the user added stays, and so does
-    /// what the user filled in.
-    pub(super) fn edits(&self, current: &Node, whole: &Node, wish: &Wish) -> Vec<Edit> {
+    /// The edits that make an existing entry contain everything in `whole`. What the user added or filled in stays.
+    pub(super) fn edits(&self, current: &Node, whole: &Node, spec: &EntrySpec) -> Vec<Edit> {
         let mut edits = Vec::new();
         for (key, wanted) in whole.entries() {
             match (current.get(key), wanted) {
@@ -119,7 +119,7 @@ impl Client {
                 (Some(Node::Table(_)), Node::Table(inner)) => {
                     let have = current.get(key).unwrap_or(wanted);
                     let lacking =
-                        inner.iter().filter(|(name, value)| is_lacking(have.get(name), value, name, wish));
+                        inner.iter().filter(|(name, value)| must_write(have.get(name), value, name, spec));
                     edits.extend(
                         lacking.map(|(name, value)| (vec![key.clone(), name.clone()], value.clone())),
                     );
@@ -131,7 +131,7 @@ impl Client {
                         edits.push((vec![key.clone()], Node::List([have.clone(), more].concat())));
                     }
                 }
-                (Some(have), wanted) if have != wanted && self.is_firm(key) => {
+                (Some(have), wanted) if have != wanted && self.is_ours_to_set(key) => {
                     edits.push((vec![key.clone()], wanted.clone()));
                 }
                 _ => {}
@@ -140,8 +140,8 @@ impl Client {
         edits
     }
 
-    /// Whether it is ours to say, and not the user's to choose.
-    fn is_firm(&self, key: &str) -> bool {
+    /// Whether we set this key and the user does not choose it.
+    fn is_ours_to_set(&self, key: &str) -> bool {
         let in_first = |first: &[(&str, Fixed)]| key == "type" && first.iter().any(|(name, _)| *name == key);
         let connect = self.connect.as_ref();
         key == self.start.command
@@ -153,8 +153,8 @@ impl Client {
             })
     }
 
-    /// What an entry says.
-    pub(super) fn reading(&self, entry: &Node) -> Installed {
+    /// Reads an entry.
+    pub(super) fn read_entry(&self, entry: &Node) -> Installed {
         let text = |node: &Node, key: &str| node.get(key).and_then(Node::as_text).map(str::to_owned);
         let url = || self.connect.as_ref().and_then(|connect| text(entry, connect.url));
         let reach = text(entry, self.start.command).map(Reach::Start).or_else(|| url().map(Reach::Connect));
@@ -171,8 +171,8 @@ impl Client {
         }
     }
 
-    /// What the client is to ask the user for.
-    pub(super) fn inputs(&self, wish: &Wish) -> Vec<Node> {
+    /// The inputs the client has to ask the user for.
+    pub(super) fn inputs(&self, spec: &EntrySpec) -> Vec<Node> {
         let input = |name: &String| {
             Node::table([
                 ("type", Node::text("promptString")),
@@ -182,20 +182,20 @@ impl Client {
             ])
         };
         match self.reference {
-            Reference::Asked => wish.variables.iter().map(input).collect(),
+            Reference::Asked => spec.variables.iter().map(input).collect(),
             _ => Vec::new(),
         }
     }
 }
 
-/// Whether a value of a table must be written over what is there.
-fn is_lacking(have: Option<&Node>, wanted: &Node, name: &str, wish: &Wish) -> bool {
+/// Whether a value of a table must replace the existing one.
+fn must_write(have: Option<&Node>, wanted: &Node, name: &str, spec: &EntrySpec) -> bool {
     let is_blank = have.is_none_or(|have| have.as_text().is_some_and(|text| text.trim().is_empty()));
-    let is_chosen = name == WALL || (name == "Authorization" && !wish.variables.is_empty());
+    let is_chosen = name == WALL || (name == "Authorization" && !spec.variables.is_empty());
     have != Some(wanted) && (is_blank || is_chosen)
 }
 
-/// Whether an input is one that we have the client ask for.
+/// Whether an input is one of ours.
 pub(super) fn is_our_input(input: &Node) -> bool {
     input.get("id").and_then(Node::as_text).is_some_and(|id| id.starts_with(INPUT))
 }
@@ -215,8 +215,8 @@ fn set_fixed(entry: &mut Node, fixed: &[(&str, Fixed)]) {
 }
 
 impl Reference {
-    /// What stands for a variable, where something does in the table of variables.
-    fn to(self, name: &str) -> Option<String> {
+    /// The value that refers to a variable, if the table of variables needs one.
+    fn value_for(self, name: &str) -> Option<String> {
         match self {
             Self::Braced => Some(format!("${{{name}}}")),
             Self::Prefixed => Some(format!("${{env:{name}}}")),
@@ -228,14 +228,14 @@ impl Reference {
 }
 
 impl Limit {
-    /// The limit that an entry says, in milliseconds.
+    /// The limit in an entry, in milliseconds.
     fn ms_in(&self, entry: &Node) -> Option<i64> {
         entry.get(self.key)?.as_number().filter(|number| *number > 0)?.checked_mul(self.unit_ms)
     }
 }
 
 impl Reach {
-    /// Whether it leads to this program: by the name of its file, or by how the path of its endpoint ends.
+    /// Whether it leads to this program: by its file name, or by the end of the endpoint's path.
     pub(super) fn is_ours(&self) -> bool {
         match self {
             Self::Start(command) => {

@@ -1,5 +1,4 @@
-//! Files of the user's that are changed in place: read within a bound, written whole or not at all, with a copy beside them
-//! of what was there.
+//! The user's files that are changed in place: read up to a limit, replaced atomically, with a backup beside them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,15 +9,15 @@ use parallel_llm_engine::{Code, Failure};
 
 use parallel_llm_settings::private_files;
 
-/// The largest file that is read, in MiB. A client that keeps its whole history beside its settings has a few, and each is
-/// read through a dozen times, to be sure that nothing else in it changes.
+/// The largest file that is read, in MiB. A client that keeps its whole history next to its settings has a few, and
+/// each is parsed a dozen times to make sure that nothing else changes.
 const FILE_MIB_MAX: u64 = 16;
 /// The same in bytes.
 const FILE_BYTES_MAX: u64 = FILE_MIB_MAX << 20;
-/// How many copies are kept beside a file before somebody has to look at them.
+/// How many backups are kept beside a file before somebody has to remove some.
 const COPIES_MAX: u32 = 999;
 
-/// A file's text; `None` where there is no file.
+/// The text of a file; `None` if there is no file.
 pub fn read(path: &Path) -> Result<Option<String>, Failure> {
     let refused = |why: &str| {
         let message = format!("`{}` cannot be read: {why}", path.display());
@@ -26,13 +25,13 @@ pub fn read(path: &Path) -> Result<Option<String>, Failure> {
             .with_next([Next::Do(Advice::RepairFile), Next::Do(Advice::MoveOutOfTheWay)])
     };
     match path.metadata() {
-        // A link to nothing is no place to write to either.
+        // A dangling link cannot be written to either.
         Err(error) if is_missing(&error) && path.symlink_metadata().is_ok() => {
             return Err(refused("it is a link to a file that is not there"));
         }
         Err(error) if is_missing(&error) => return Ok(None),
         Err(error) => return Err(refused(&error.to_string())),
-        // Opening anything else, such as a pipe, could wait for ever.
+        // Opening anything else, such as a pipe, could block for ever.
         Ok(metadata) if !metadata.is_file() => return Err(refused("it is not a file")),
         Ok(_) => {}
     }
@@ -48,8 +47,8 @@ pub fn read(path: &Path) -> Result<Option<String>, Failure> {
     })
 }
 
-/// Writes a file that held `before` when it was read. Links are followed, and what they lead to keeps its permissions; a
-/// new file is its owner's alone. Gives the copy of what was there, `<file>.bak-<n>`.
+/// Writes a file whose content was `before` when it was read. Links are followed, and the target keeps its permissions;
+/// a new file is private to its owner. Returns the backup, `<file>.bak-<n>`.
 pub fn write(path: &Path, before: Option<&str>, after: &str) -> Result<Option<PathBuf>, Failure> {
     let failed = |error: &io::Error| {
         let message = format!("`{}` cannot be written: {error}", path.display());
@@ -77,7 +76,7 @@ fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// A file that its owner protects is not replaced, although its folder would allow it.
+/// A write-protected file is not replaced, although its folder would allow it.
 fn check_writable(real: &Path) -> io::Result<()> {
     if real.metadata()?.permissions().readonly() {
         return Err(io::Error::new(ErrorKind::PermissionDenied, "it is read-only"));
@@ -85,7 +84,7 @@ fn check_writable(real: &Path) -> io::Result<()> {
     OpenOptions::new().append(true).open(real).map(drop)
 }
 
-/// Keeps what is there beside the file, under the first free number.
+/// Saves a backup beside the file, under the first free number.
 fn keep(real: &Path, text: &str) -> io::Result<PathBuf> {
     for number in 1..=COPIES_MAX {
         let copy = beside(real, "", &format!(".bak-{number}"));
@@ -101,14 +100,14 @@ fn keep(real: &Path, text: &str) -> io::Result<PathBuf> {
     Err(io::Error::new(ErrorKind::AlreadyExists, format!("there are {COPIES_MAX} copies beside it")))
 }
 
-/// Writes a temporary file beside it, flushes it to the disk and renames it.
+/// Writes a temporary file beside it, flushes it to disk and renames it.
 fn replace(real: &Path, text: &str) -> io::Result<()> {
     let temporary = beside(real, ".", &format!(".{}.tmp", std::process::id()));
-    // One that was left behind by a process of the same number that was killed while writing it.
+    // It may be left over from a killed process with the same number.
     let _ = fs::remove_file(&temporary);
     let written = write_beside(&temporary, real, text).and_then(|()| fs::rename(&temporary, real));
     if written.is_err() {
-        // Nothing stays behind; what is wrong with that is no news beside the failure.
+        // The original failure is reported, not one of the clean-up.
         let _ = fs::remove_file(&temporary);
     }
     written?;
@@ -125,7 +124,7 @@ fn write_beside(temporary: &Path, real: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A name beside a file's, made of its own.
+/// A name beside a file, made from its own name.
 fn beside(real: &Path, before: &str, after: &str) -> PathBuf {
     let mut name = std::ffi::OsString::from(before);
     name.push(real.file_name().unwrap_or_default());

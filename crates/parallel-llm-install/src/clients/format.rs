@@ -1,25 +1,25 @@
-//! The formats of clients' files, behind one interface: read what is at a path, set it, take it away.
+//! The formats of clients' files behind one interface: read, set or remove what is at a path.
 //!
-//! What always holds: every value and every comment that is not at the path stays, or nothing is done. Where a file cannot be
-//! understood well enough for that, there is a [`Doubt`] and no guess.
+//! Invariant: every value and comment outside the path stays, or nothing is done. If a file cannot be parsed well
+//! enough for that, the result is an [`EditRefusal`].
 
 use super::node::Node;
-use super::text::Doubt;
+use super::text::EditRefusal;
 use super::{json, toml};
 
-/// How a client writes its file.
+/// The format of a client's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// JSON; comments and trailing commas are understood.
+    /// JSON, with comments and trailing commas.
     Json,
     /// TOML.
     Toml,
-    /// YAML, which is shown and not edited.
+    /// YAML, which is shown but not edited.
     Yaml,
 }
 
 impl Format {
-    /// The word that opens a block of it in a page.
+    /// The name of the format for a code block.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -28,8 +28,8 @@ impl Format {
         }
     }
 
-    /// What is at a path; `None` where there is nothing.
-    pub(super) fn read(self, text: &str, path: &[&str]) -> Result<Option<Node>, Doubt> {
+    /// The value at a path; `None` if there is none.
+    pub(super) fn read(self, text: &str, path: &[&str]) -> Result<Option<Node>, EditRefusal> {
         match self {
             Self::Json => json::read(text, path),
             Self::Toml => toml::read(text, path),
@@ -37,8 +37,8 @@ impl Format {
         }
     }
 
-    /// The text with this value at a path, whether something was there or not.
-    pub(super) fn set(self, text: &str, path: &[&str], node: &Node) -> Result<String, Doubt> {
+    /// The text with this value at a path, whether or not there was one.
+    pub(super) fn set(self, text: &str, path: &[&str], node: &Node) -> Result<String, EditRefusal> {
         match self {
             Self::Json => json::set(text, path, node),
             Self::Toml => toml::set(text, path, node),
@@ -46,8 +46,8 @@ impl Format {
         }
     }
 
-    /// The text without what is at a path, which is there, and without the table around it where that held nothing else.
-    pub(super) fn take(self, text: &str, path: &[&str]) -> Result<String, Doubt> {
+    /// The text without the value at a path, which must exist, and without the table around it if that is then empty.
+    pub(super) fn take(self, text: &str, path: &[&str]) -> Result<String, EditRefusal> {
         match self {
             Self::Json => json::take(text, path),
             Self::Toml => toml::take(text, path),
@@ -56,6 +56,6 @@ impl Format {
     }
 }
 
-fn not_edited() -> Doubt {
-    Doubt::new("its YAML is not read here")
+fn not_edited() -> EditRefusal {
+    EditRefusal::new("its YAML is not read here")
 }

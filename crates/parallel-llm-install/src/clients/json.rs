@@ -1,5 +1,5 @@
-//! JSON with comments, changed by a library that keeps them: every other value, comment and trailing comma stays, and so
-//! does every line that holds nothing of ours. Values of ours are written on lines of their own.
+//! JSON with comments, changed by a library that keeps them: every other value, comment and trailing comma stays, and
+//! so does every line without our values. Our values are written on lines of their own.
 
 use jsonc_parser::ast::Value;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
@@ -7,9 +7,9 @@ use jsonc_parser::errors::ParseError;
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 
 use super::node::Node;
-use super::text::Doubt;
+use super::text::EditRefusal;
 
-/// The furthest that a line may be indented, in blanks: the editor repeats an indent before each line it writes.
+/// The deepest indent of a line: the editor repeats an indent before each line it writes.
 const INDENT_MAX: usize = 1_000;
 
 /// The most values, comments and blank lines in an object that is changed: the editor's time grows with their square.
@@ -29,16 +29,16 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// A text without its comments; else the line that cannot be read, counted from 1. Nothing of it is shown.
+/// Parses a text with comments; the error is the line number, counted from 1. Nothing of the text is shown.
 pub(super) fn plain(text: &str) -> Result<serde_json::Value, usize> {
     jsonc_parser::parse_to_serde_value(text, &OPTIONS).map_err(|error| error.line_display())
 }
 
-/// What is at a path.
-pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Node>, Doubt> {
+/// The value at a path.
+pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Node>, EditRefusal> {
     let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
     let parsed = parse_to_ast(text, &collect, &OPTIONS).map_err(|error| unread(&error))?;
-    // An empty text, or one of comments alone, takes an object.
+    // An empty text, or one with only comments, counts as an object.
     let Some(root) = parsed.value else { return Ok(path.is_empty().then(|| Node::Table(Vec::new()))) };
     if !matches!(root, Value::Object(_)) {
         return Err(no_object());
@@ -48,9 +48,9 @@ pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Node>, Doubt> {
         let Value::Object(object) = at else { return Err(no_table(key)) };
         let mut found = object.properties.iter().filter(|one| one.name.as_str() == *key);
         let Some(first) = found.next() else { return Ok(None) };
-        // Each program reads one that is there twice in its own way.
+        // Programs differ in which of two equal names they read.
         if found.next().is_some() {
-            return Err(Doubt::new(format!("`{key}` stands there twice")));
+            return Err(EditRefusal::new(format!("`{key}` stands there twice")));
         }
         at = &first.value;
     }
@@ -58,8 +58,8 @@ pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Node>, Doubt> {
 }
 
 /// The text with a value at a path.
-pub(super) fn set(text: &str, path: &[&str], node: &Node) -> Result<String, Doubt> {
-    // It finds what the editor does not look for, such as a name that is there twice.
+pub(super) fn set(text: &str, path: &[&str], node: &Node) -> Result<String, EditRefusal> {
+    // This finds what the editor does not check, such as a name that occurs twice.
     read(text, path)?;
     let (root, object) = editable(text, path)?;
     let Some((key, above)) = path.split_last() else {
@@ -77,20 +77,20 @@ pub(super) fn set(text: &str, path: &[&str], node: &Node) -> Result<String, Doub
     Ok(root.to_string())
 }
 
-/// The text with one more value in the list at a path.
-pub(super) fn push(text: &str, path: &[&str], node: &Node) -> Result<String, Doubt> {
+/// The text with another value in the list at a path.
+pub(super) fn push(text: &str, path: &[&str], node: &Node) -> Result<String, EditRefusal> {
     if read(text, path)?.is_none() {
         return set(text, path, &Node::List(vec![node.clone()]));
     }
     let (root, object) = editable(text, path)?;
-    let list =
-        list_at(object, path).ok_or_else(|| Doubt::new(format!("`{}` is not a list", path.join("."))))?;
+    let list = list_at(object, path)
+        .ok_or_else(|| EditRefusal::new(format!("`{}` is not a list", path.join("."))))?;
     list.append(value_of(node));
     Ok(root.to_string())
 }
 
-/// The text without what is at a path, and without the objects around it that held nothing else.
-pub(super) fn take(text: &str, path: &[&str]) -> Result<String, Doubt> {
+/// The text without the value at a path, and without the objects around it that are then empty.
+pub(super) fn take(text: &str, path: &[&str]) -> Result<String, EditRefusal> {
     let (root, object) = editable(text, path)?;
     let mut properties = Vec::new();
     let mut inside = Some(object);
@@ -110,8 +110,8 @@ pub(super) fn take(text: &str, path: &[&str]) -> Result<String, Doubt> {
     Ok(root.to_string())
 }
 
-/// The text without the values of a list that are so, and without the list where it holds nothing else.
-pub(super) fn pull(text: &str, path: &[&str], is_so: impl Fn(&Node) -> bool) -> Result<String, Doubt> {
+/// The text without the matching values of a list, and without the list if it is then empty.
+pub(super) fn pull(text: &str, path: &[&str], is_so: impl Fn(&Node) -> bool) -> Result<String, EditRefusal> {
     let Some(list) = read(text, path)? else { return Ok(text.to_owned()) };
     if list.items().iter().all(&is_so) {
         return take(text, path);
@@ -124,11 +124,14 @@ pub(super) fn pull(text: &str, path: &[&str], is_so: impl Fn(&Node) -> bool) -> 
     Ok(root.to_string())
 }
 
-/// The text as a tree that keeps everything, and the object in it, where what is on the path is small enough to change.
-fn editable(text: &str, path: &[&str]) -> Result<(CstRootNode, CstObject), Doubt> {
+/// The text as a lossless tree, and its object, if the objects on the path are small enough to edit.
+fn editable(text: &str, path: &[&str]) -> Result<(CstRootNode, CstObject), EditRefusal> {
     let is_wide = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len() > INDENT_MAX;
     if let Some(at) = text.lines().position(is_wide) {
-        return Err(Doubt::new(format!("line {} is indented by more than {INDENT_MAX} blanks", at + 1)));
+        return Err(EditRefusal::new(format!(
+            "line {} is indented by more than {INDENT_MAX} blanks",
+            at + 1
+        )));
     }
     let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| unread(&error))?;
     let object = root.object_value_or_create().ok_or_else(no_object)?;
@@ -136,14 +139,14 @@ fn editable(text: &str, path: &[&str]) -> Result<(CstRootNode, CstObject), Doubt
     for key in path {
         let Some(object) = inside else { break };
         if object.children().len() > PARTS_MAX {
-            return Err(Doubt::new(format!("an object in it has more than {PARTS_MAX} parts")));
+            return Err(EditRefusal::new(format!("an object in it has more than {PARTS_MAX} parts")));
         }
         inside = object.object_value(key);
     }
     Ok((root, object))
 }
 
-/// Whether an object holds one property and no comment.
+/// Whether an object contains one property and no comment.
 fn holds_one(object: &CstObject) -> bool {
     object.properties().len() == 1 && !object.children().iter().any(CstNode::is_comment)
 }
@@ -153,16 +156,16 @@ fn list_at(object: CstObject, path: &[&str]) -> Option<CstArray> {
     above.iter().try_fold(object, |object, key| object.object_value(key))?.array_value(key)
 }
 
-fn unread(error: &ParseError) -> Doubt {
-    Doubt::new(format!("it is not JSON: {error}"))
+fn unread(error: &ParseError) -> EditRefusal {
+    EditRefusal::new(format!("it is not JSON: {error}"))
 }
 
-fn no_object() -> Doubt {
-    Doubt::new("it holds no JSON object")
+fn no_object() -> EditRefusal {
+    EditRefusal::new("it holds no JSON object")
 }
 
-fn no_table(key: &str) -> Doubt {
-    Doubt::new(format!("there is no table where `{key}` belongs"))
+fn no_table(key: &str) -> EditRefusal {
+    EditRefusal::new(format!("there is no table where `{key}` belongs"))
 }
 
 fn value_of(node: &Node) -> CstInputValue {
@@ -170,7 +173,7 @@ fn value_of(node: &Node) -> CstInputValue {
         Node::Text(text) => text.as_str().into(),
         Node::Number(number) => (*number).into(),
         Node::Flag(flag) => (*flag).into(),
-        // A number is written as it stands, and so is `null`.
+        // A number is written as it is, and so is `null`.
         Node::Other(text) => CstInputValue::Number(text.clone()),
         Node::List(items) => CstInputValue::Array(items.iter().map(value_of).collect()),
         Node::Table(entries) => {

@@ -1,12 +1,12 @@
-//! The programs that use this one over MCP: which ones there are, where each keeps its settings, and how our entry is
-//! added and removed.
+//! The MCP clients that can use this program: which there are, where their configuration is, and how our entry is added
+//! and removed.
 //!
-//! [`table`] has a row per client; [`entry`] builds an entry, [`change`] computes a file with or without it,
-//! [`format`] edits the text, [`mod@file`] reads and writes it. The doors ask the user.
+//! [`table`] has a row per client; [`entry`] builds an entry, [`change`] computes a file with or without it, [`format`]
+//! edits the text, [`mod@file`] reads and writes it. Asking the user is left to the caller.
 //!
-//! What always holds: every value and comment that is not part of our entry stays, and in a file with one value a line
-//! every other line that is not blank stays byte for byte; a file that cannot be understood is not touched; this module
-//! never writes a key on its own account.
+//! Invariants: every value and comment outside our entry stays, and in a file with one value per line every other line
+//! that is not blank stays byte for byte; a file that cannot be parsed is not touched; this module never writes a key
+//! by itself.
 
 mod address;
 mod change;
@@ -30,42 +30,41 @@ pub use address::address;
 pub use change::plain_json;
 pub use change::{Act, Change, notes};
 pub use diff::unified as diff;
-pub use entry::{Installed, Reach, Wish};
+pub use entry::{EntrySpec, Installed, Reach};
 pub use snippet::{example, page, snippet};
 pub use table::{ALL, Client};
 
 use entry::path_of;
 use parallel_llm_settings::settings::ConfigPaths;
 
-/// What a client's file says of this program.
+/// What a client's file contains about this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstallState {
     /// The file.
     pub path: PathBuf,
-    /// What is in it.
+    /// What it contains.
     pub content: Content,
 }
 
-/// What is in a client's file.
+/// The content of a client's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// There is no file.
     Missing,
-    /// The file cannot be read or understood; why, in one sentence without a period.
+    /// The file cannot be read or parsed; the reason in one sentence without a period.
     Unreadable(String),
-    /// The file has no entry of our name.
+    /// The file has no entry with our name.
     Absent,
-    /// What the entry of our name says.
+    /// The entry with our name.
     Present(Installed),
 }
 
-/// What the client's file in the user's own folders says of this program; `None` where this machine has no place for
-/// such a file. Nothing but that file is read.
+/// The state of the client's user file; `None` if this machine has no folder for such a file. Reads only that file.
 pub fn state(client: &Client, paths: &ConfigPaths) -> Option<InstallState> {
     client.user_file(paths).map(|path| state_at(client, &path))
 }
 
-/// What a file of the client's says of this program.
+/// The state of one file of a client.
 pub fn state_at(client: &Client, path: &Path) -> InstallState {
     let content = match file::read(path) {
         Err(failure) => Content::Unreadable(failure.message),
@@ -77,8 +76,8 @@ pub fn state_at(client: &Client, path: &Path) -> InstallState {
 
 fn content(client: &Client, text: &str) -> Content {
     match client.format.read(text.trim_start_matches('\u{feff}'), &path_of(client)) {
-        Err(doubt) => Content::Unreadable(doubt.0),
+        Err(refusal) => Content::Unreadable(refusal.0),
         Ok(None) => Content::Absent,
-        Ok(Some(entry)) => Content::Present(client.reading(&entry)),
+        Ok(Some(entry)) => Content::Present(client.read_entry(&entry)),
     }
 }

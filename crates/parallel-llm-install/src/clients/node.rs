@@ -1,4 +1,4 @@
-//! A value in a client's file, whatever its format: what is read of an entry, and what is written into one.
+//! A value in a client's file, independent of its format.
 
 /// A value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,13 +7,13 @@ pub(super) enum Node {
     Text(String),
     /// A whole number.
     Number(i64),
-    /// Yes or no.
+    /// A boolean.
     Flag(bool),
-    /// Several values.
+    /// A list of values.
     List(Vec<Node>),
-    /// Values by names, in the order of the file.
+    /// Named values in the order of the file.
     Table(Vec<(String, Node)>),
-    /// Anything else, as it is written. It is compared, and never made here.
+    /// Anything else, as written. It is only compared, never created here.
     Other(String),
 }
 
@@ -23,7 +23,7 @@ impl Node {
         Self::Text(text.into())
     }
 
-    /// A table of such entries.
+    /// A table with these entries.
     pub(super) fn table<K: Into<String>>(entries: impl IntoIterator<Item = (K, Node)>) -> Self {
         Self::Table(entries.into_iter().map(|(key, node)| (key.into(), node)).collect())
     }
@@ -33,12 +33,12 @@ impl Node {
         Self::List(texts.into_iter().map(Self::text).collect())
     }
 
-    /// The value of this name, where it is a table that has it.
+    /// The value with this name, if this is a table that has it.
     pub(super) fn get(&self, key: &str) -> Option<&Self> {
         self.entries().iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
-    /// What it holds, where it is a table.
+    /// The entries, if this is a table.
     pub(super) fn entries(&self) -> &[(String, Self)] {
         match self {
             Self::Table(entries) => entries,
@@ -46,7 +46,7 @@ impl Node {
         }
     }
 
-    /// The text, where it is one.
+    /// The text, if this is one.
     pub(super) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -54,7 +54,7 @@ impl Node {
         }
     }
 
-    /// The number, where it is one.
+    /// The number, if this is one.
     pub(super) const fn as_number(&self) -> Option<i64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -62,7 +62,7 @@ impl Node {
         }
     }
 
-    /// The values, where it is a list.
+    /// The values, if this is a list.
     pub(super) fn items(&self) -> &[Self] {
         match self {
             Self::List(items) => items,
@@ -70,7 +70,7 @@ impl Node {
         }
     }
 
-    /// Puts a value at a path of names, with tables on the way to it where there is nothing.
+    /// Sets the value at a path of names, adding missing tables on the way.
     pub(super) fn set(&mut self, path: &[&str], node: Self) {
         let Some((key, rest)) = path.split_first() else {
             *self = node;
@@ -87,7 +87,7 @@ impl Node {
         entries[at].1.set(rest, node);
     }
 
-    /// Takes what is at a path away, and each table on the way to it that holds nothing else.
+    /// Removes the value at a path, and each table on the way that is then empty.
     pub(super) fn take(&mut self, path: &[&str]) {
         let (Self::Table(entries), Some((key, rest))) = (self, path.split_first()) else { return };
         let Some(at) = entries.iter().position(|(name, _)| name == key) else { return };

@@ -1,6 +1,6 @@
-//! The entries as pages show them, from the same table that installs them.
+//! The entries as the documentation shows them, from the same table that installs them.
 
-use super::entry::{PROGRAM, Reach, Wish, path_of};
+use super::entry::{EntrySpec, PROGRAM, Reach, path_of};
 use super::format::Format;
 use super::json;
 use super::node::Node;
@@ -10,16 +10,16 @@ use super::yaml;
 /// The variable in every example.
 const VARIABLE: &str = "OPENROUTER_API_KEY";
 
-/// A file of the client's that holds our entry and nothing else.
-pub fn snippet(client: &Client, wish: &Wish) -> Result<String, String> {
-    let entry = client.entry(wish, None)?;
+/// A file of the client that contains only our entry.
+pub fn snippet(client: &Client, spec: &EntrySpec) -> Result<String, String> {
+    let entry = client.entry(spec, None)?;
     if client.format == Format::Yaml {
         return Ok(yaml::written(&path_of(client), &entry));
     }
     let mut text = String::new();
     let impossible = "an empty file takes any entry";
-    // What is asked for first stands first.
-    for input in client.inputs(wish) {
+    // The inputs come first.
+    for input in client.inputs(spec) {
         text = json::push(&text, &["inputs"], &input).expect(impossible);
     }
     Ok(client.format.set(&text, &path_of(client), &entry).expect(impossible))
@@ -35,9 +35,9 @@ pub fn example() -> String {
     json::set("", &["mcpServers", super::table::NAME], &entry).expect("an empty file takes any entry")
 }
 
-/// The part of the page on MCP that tells where each client keeps its configuration, and in which form.
+/// The part of the MCP page that lists where each client keeps its configuration, and in which format.
 pub fn page() -> String {
-    let wish = Wish { reach: Reach::Start(PROGRAM.to_owned()), variables: vec![VARIABLE.to_owned()] };
+    let spec = EntrySpec { reach: Reach::Start(PROGRAM.to_owned()), variables: vec![VARIABLE.to_owned()] };
     let mut page = String::from(
         "| client | `install` | your own file | a project's | limit of a call |\n|---|---|---|---|---|\n",
     );
@@ -51,7 +51,7 @@ pub fn page() -> String {
             &format!("| {} | `{}` | {} | {project} | {limit} |\n", client.name, client.id, own_file(client));
     }
     for client in &ALL {
-        let text = snippet(client, &wish).expect("every client can start a program");
+        let text = snippet(client, &spec).expect("every client can start a program");
         page += &format!(
             "\n**{}**{}:\n\n```{}\n{text}```\n",
             client.name,
@@ -62,22 +62,22 @@ pub fn page() -> String {
     page
 }
 
-/// The paths of a file, the same ones once.
+/// The paths of a file on the systems, each once.
 fn own_file(client: &Client) -> String {
-    let mut told: Vec<String> = Vec::new();
-    for place in client.user {
-        let place = match place {
+    let mut paths: Vec<String> = Vec::new();
+    for path in client.user {
+        let path = match path {
             ConfigLocation::Home(rest) | ConfigLocation::Codex(_, rest) | ConfigLocation::Claude(rest) => {
                 format!("`~/{rest}`")
             }
             ConfigLocation::Config(rest) => format!("`~/.config/{rest}`"),
             ConfigLocation::AppData(rest) => format!("`%APPDATA%\\{}`", rest.replace('/', "\\")),
         };
-        if !told.contains(&place) {
-            told.push(place);
+        if !paths.contains(&path) {
+            paths.push(path);
         }
     }
-    told.join(", ")
+    paths.join(", ")
 }
 
 fn key_remark(client: &Client) -> &'static str {

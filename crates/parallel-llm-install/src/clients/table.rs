@@ -1,6 +1,6 @@
-//! The clients this program can be installed into: where each keeps its settings and what an entry looks like there.
+//! The clients this program can be installed into: where their configuration is and what an entry looks like.
 //!
-//! One row per client. What differs between clients is data here; nothing else in the program knows a client's form.
+//! One row per client. All differences between clients are data in this file.
 
 use std::path::PathBuf;
 
@@ -10,9 +10,9 @@ use parallel_llm_settings::settings::ConfigPaths;
 /// The name of our entry in every client.
 pub(super) const NAME: &str = "parallel-llm";
 
-/// Half an hour, as long as a run can take and then some: the limit for clients that let it be raised.
+/// Half an hour, longer than a run can take: the limit for clients that allow raising it.
 const LONG_MS: i64 = 1_800_000;
-/// The longest that Zed takes, in milliseconds.
+/// The longest limit that Zed accepts, in milliseconds.
 const ZED_MS: i64 = 600_000;
 
 /// A client.
@@ -20,16 +20,16 @@ const ZED_MS: i64 = 600_000;
 pub struct Client {
     /// Its name on the command line.
     pub id: &'static str,
-    /// Its name for people.
+    /// Its display name.
     pub name: &'static str,
-    /// What to do for it to take notice of a change.
+    /// What the user has to do for a change to take effect.
     pub then: &'static str,
     pub(super) format: Format,
-    /// The user's own file, on each system.
+    /// The user's file, on each system.
     pub(super) user: [ConfigLocation; 3],
-    /// A project's file, below its root, where the client has such files.
+    /// A project's file relative to its root, if the client has such files.
     pub(super) project: Option<&'static str>,
-    /// The table that holds the servers.
+    /// The table that contains the servers.
     pub(super) servers: &'static str,
     pub(super) start: Start,
     pub(super) connect: Option<Connect>,
@@ -37,10 +37,10 @@ pub struct Client {
     pub(super) limit: Option<Limit>,
 }
 
-/// A system, as far as it decides where files lie.
+/// An operating system, as far as it decides where files are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum System {
-    /// Linux, and what is like it.
+    /// Linux and similar systems.
     Linux,
     /// macOS.
     Mac,
@@ -49,7 +49,7 @@ pub(super) enum System {
 }
 
 impl System {
-    /// The one this program was built for.
+    /// The system this program was built for.
     pub(super) const HERE: Self = if cfg!(windows) {
         Self::Windows
     } else if cfg!(target_os = "macos") {
@@ -59,36 +59,36 @@ impl System {
     };
 }
 
-/// Where a file lies.
+/// Where a file is.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ConfigLocation {
     /// Below the user's home.
     Home(&'static str),
-    /// Below XDG's folder of settings.
+    /// Below the XDG configuration folder.
     Config(&'static str),
     /// Below `APPDATA`.
     AppData(&'static str),
-    /// In the folder that a variable of the client's names, else below the home.
+    /// In the folder named by Codex's variable, otherwise below the home.
     Codex(&'static str, &'static str),
     /// The same for Claude Code.
     Claude(&'static str),
 }
 
-/// How a client is told to start a program.
+/// How an entry says to start a program.
 #[derive(Debug)]
 pub(super) struct Start {
-    /// What stands before the command.
+    /// The keys before the command.
     pub(super) first: &'static [(&'static str, Fixed)],
     /// The key of the command.
     pub(super) command: &'static str,
-    /// The key of the variables the program is started with.
+    /// The key of the environment variables.
     pub(super) env: &'static str,
 }
 
-/// How a client is told to connect to an address.
+/// How an entry says to connect to an address.
 #[derive(Debug)]
 pub(super) struct Connect {
-    /// What stands before the address.
+    /// The keys before the address.
     pub(super) first: &'static [(&'static str, Fixed)],
     /// The key of the address.
     pub(super) url: &'static str,
@@ -99,11 +99,11 @@ pub(super) struct Connect {
 /// Where a client takes the token of a connection from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
-    /// Headers, with a reference in them.
+    /// A header that refers to a variable.
     Header,
     /// A key that names the variable.
     Named(&'static str),
-    /// From nowhere but the file itself.
+    /// Only the file itself.
     Typed,
 }
 
@@ -116,14 +116,14 @@ pub(super) enum Fixed {
     Yes,
 }
 
-/// How a variable of the user's is referred to.
+/// How the user's variables are referred to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reference {
     /// `${NAME}`.
     Braced,
     /// `${env:NAME}`.
     Prefixed,
-    /// The client asks for it once and keeps it: `${input:id}`, with an entry among the inputs.
+    /// The client asks for it once and stores it: `${input:id}`, with an entry among the inputs.
     Asked,
     /// A list of the names of variables that are passed on.
     Passed(&'static str),
@@ -138,13 +138,13 @@ pub(super) struct Limit {
     pub(super) key: &'static str,
     /// Milliseconds in one unit of it.
     pub(super) unit_ms: i64,
-    /// What is written, in milliseconds.
+    /// The value to write, in milliseconds.
     pub(super) ms: i64,
-    /// Whether this program must be told, because it takes such a client for one that gives up earlier.
-    pub(super) told: bool,
+    /// Whether the limit must be passed on to this program, because it would assume a shorter one for this client.
+    pub(super) is_passed_on: bool,
 }
 
-/// Starting without anything before the command.
+/// A command with no keys before it.
 const PLAIN: Start = Start { first: &[], command: "command", env: "env" };
 /// `"type": "stdio"` before it.
 const TYPED: Start = Start { first: &[("type", Fixed::Text("stdio"))], command: "command", env: "env" };
@@ -164,7 +164,7 @@ pub static ALL: [Client; 9] = [
         start: PLAIN,
         connect: Some(Connect { first: HTTP, url: "url", token: Token::Header }),
         reference: Reference::Braced,
-        limit: Some(Limit { key: "timeout", unit_ms: 1, ms: LONG_MS, told: false }),
+        limit: Some(Limit { key: "timeout", unit_ms: 1, ms: LONG_MS, is_passed_on: false }),
     },
     Client {
         id: "claude-desktop",
@@ -224,7 +224,7 @@ pub static ALL: [Client; 9] = [
         start: PLAIN,
         connect: Some(Connect { first: &[], url: "url", token: Token::Named("bearer_token_env_var") }),
         reference: Reference::Passed("env_vars"),
-        limit: Some(Limit { key: "tool_timeout_sec", unit_ms: 1_000, ms: LONG_MS, told: true }),
+        limit: Some(Limit { key: "tool_timeout_sec", unit_ms: 1_000, ms: LONG_MS, is_passed_on: true }),
     },
     Client {
         id: "zed",
@@ -241,7 +241,7 @@ pub static ALL: [Client; 9] = [
         start: PLAIN,
         connect: Some(Connect { first: &[], url: "url", token: Token::Typed }),
         reference: Reference::Never,
-        limit: Some(Limit { key: "timeout", unit_ms: 1_000, ms: ZED_MS, told: true }),
+        limit: Some(Limit { key: "timeout", unit_ms: 1_000, ms: ZED_MS, is_passed_on: true }),
     },
     Client {
         id: "goose",
@@ -276,7 +276,7 @@ pub static ALL: [Client; 9] = [
             token: Token::Header,
         }),
         reference: Reference::Passed("env_keys"),
-        limit: Some(Limit { key: "timeout", unit_ms: 1_000, ms: LONG_MS, told: true }),
+        limit: Some(Limit { key: "timeout", unit_ms: 1_000, ms: LONG_MS, is_passed_on: true }),
     },
     Client {
         id: "windsurf",
@@ -302,12 +302,12 @@ pub static ALL: [Client; 9] = [
         start: PLAIN,
         connect: Some(Connect { first: &[], url: "httpUrl", token: Token::Header }),
         reference: Reference::Braced,
-        limit: Some(Limit { key: "timeout", unit_ms: 1, ms: LONG_MS, told: true }),
+        limit: Some(Limit { key: "timeout", unit_ms: 1, ms: LONG_MS, is_passed_on: true }),
     },
 ];
 
 impl ConfigLocation {
-    /// The file, where this machine has the folder it lies in.
+    /// The file, if this machine has its folder.
     fn path(self, paths: &ConfigPaths) -> Option<PathBuf> {
         let at =
             |folder: &PathBuf, rest: &str| rest.split('/').fold(folder.clone(), |path, name| path.join(name));
@@ -324,17 +324,17 @@ impl ConfigLocation {
 }
 
 impl Client {
-    /// The client of this name on the command line.
+    /// The client with this name on the command line.
     pub fn by_id(id: &str) -> Option<&'static Self> {
         ALL.iter().find(|client| client.id == id)
     }
 
-    /// Whether an entry is put into its file by hand: its format is shown here and not edited.
+    /// Whether the user has to edit the file: its format is only shown.
     pub fn is_by_hand(&self) -> bool {
         self.format == Format::Yaml
     }
 
-    /// The user's own file, where this machine has a folder for it.
+    /// The user's file, if this machine has a folder for it.
     pub fn user_file(&self, paths: &ConfigPaths) -> Option<PathBuf> {
         self.user_file_on(System::HERE, paths)
     }
@@ -343,15 +343,15 @@ impl Client {
         self.user[system as usize].path(paths)
     }
 
-    /// The file of the project in the current folder, where the client has such files.
+    /// The file of the project in the current folder, if the client has such files.
     pub fn project_file(&self, paths: &ConfigPaths) -> Option<PathBuf> {
         self.project.map(|rest| rest.split('/').fold(paths.current_dir.clone(), |path, name| path.join(name)))
     }
 
-    /// Whether there are traces of the client on this machine.
+    /// Whether the client seems to be on this machine.
     pub fn is_found(&self, paths: &ConfigPaths) -> bool {
         let Some(file) = self.user_file(paths) else { return false };
-        // A file that lies in the home itself tells nothing by its folder.
+        // If the file is in the home itself, its folder says nothing.
         file.exists() || file.parent().is_some_and(|folder| *folder != paths.home && folder.is_dir())
     }
 }

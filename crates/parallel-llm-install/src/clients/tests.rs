@@ -1,4 +1,4 @@
-//! Whatever surrounds our entry, adding and removing it leaves no trace; and no content of a file causes a panic.
+//! Adding and removing our entry leaves the rest of a file unchanged, and no content causes a panic.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use parallel_llm_engine::Failure;
 use proptest::prelude::*;
 
 use super::change::{Act, Change};
-use super::entry::{Reach, Wish, path_of};
+use super::entry::{EntrySpec, Reach, path_of};
 use super::format::Format;
 use super::node::Node;
 use super::table::{ALL, Client, System};
 use super::{Content, content, example, snippet, state_at};
 use parallel_llm_settings::settings::ConfigPaths;
 
-fn wish(variables: &[&str]) -> Wish {
-    Wish {
+fn spec(variables: &[&str]) -> EntrySpec {
+    EntrySpec {
         reach: Reach::Start("parallel-llm-mcp".to_owned()),
         variables: variables.iter().map(|name| (*name).to_owned()).collect(),
     }
@@ -24,28 +24,28 @@ fn of(format: Format) -> impl Iterator<Item = &'static Client> {
     ALL.iter().filter(move |client| client.format == format)
 }
 
-/// A file of this text with our entry in it, or without.
-fn change(client: &Client, text: &str, wish: Option<&Wish>) -> Result<Change, Failure> {
+/// A file with this text, with or without our entry.
+fn change(client: &Client, text: &str, spec: Option<&EntrySpec>) -> Result<Change, Failure> {
     let (path, before) = (Path::new("FILE"), Some(text.to_owned()));
-    match wish {
-        Some(wish) => Change::install_into(client, path, before, wish),
+    match spec {
+        Some(spec) => Change::install_into(client, path, before, spec),
         None => Change::remove_from(client, path, before, None),
     }
 }
 
-/// The text with our entry; it comes in once, is seen, and a second time there is nothing to do.
-fn installed(client: &Client, text: &str, wish: &Wish) -> String {
-    let after = change(client, text, Some(wish)).unwrap().after;
-    let again = change(client, &after, Some(wish)).unwrap();
+/// The text with our entry, which is added once; a second time there is nothing to do.
+fn installed(client: &Client, text: &str, spec: &EntrySpec) -> String {
+    let after = change(client, text, Some(spec)).unwrap().after;
+    let again = change(client, &after, Some(spec)).unwrap();
     assert_eq!((again.act, &again.after), (Act::Nothing, &after), "{}: {text}", client.id);
     let Content::Present(entry) = content(client, &after) else { panic!("{}: {text}", client.id) };
-    assert!(entry.is_ours && entry.reach.as_ref() == Some(&wish.reach), "{entry:?}");
+    assert!(entry.is_ours && entry.reach.as_ref() == Some(&spec.reach), "{entry:?}");
     after
 }
 
-/// Our entry goes in and out of this text, and nothing else changes.
+/// Adds and removes our entry; nothing else changes.
 fn check_round(client: &Client, text: &str) {
-    let with = installed(client, text, &wish(&["OPENROUTER_API_KEY"]));
+    let with = installed(client, text, &spec(&["OPENROUTER_API_KEY"]));
     let without = change(client, &with, None).unwrap();
     assert_eq!(without.act, Act::Remove);
     assert_eq!(without.after, text, "{}: with our entry it was\n{with}", client.id);
@@ -89,14 +89,14 @@ fn an_entry_leaves_the_file_as_it_found_it() {
     }
 }
 
-/// What cannot be known afterwards is that there was no object, and that all of it was one line.
+/// Afterwards it is unknown whether there was an object, and whether everything was on one line.
 #[test]
 fn an_entry_goes_into_an_empty_file_and_into_a_single_line() {
     let rows = [
         ("vscode", "", "{}\n"),
         ("vscode", "// mine", "// mine\n{}\n"),
         ("vscode", "\u{feff}/* mine */ // too\r\n\r\n", "\u{feff}/* mine */ // too\r\n{}\r\n"),
-        // An entry has lines of its own, and so has then what stood beside it.
+        // An entry gets lines of its own, and so do its neighbours.
         ("cursor", "{\"a\":1}", "{\n  \"a\":1\n}"),
         (
             "cursor",
@@ -106,11 +106,11 @@ fn an_entry_goes_into_an_empty_file_and_into_a_single_line() {
     ];
     for (id, text, without) in rows {
         let client = Client::by_id(id).unwrap();
-        let with = installed(client, text, &wish(&["OPENROUTER_API_KEY"]));
+        let with = installed(client, text, &spec(&["OPENROUTER_API_KEY"]));
         assert_eq!(change(client, &with, None).unwrap().after, without, "{with}");
     }
     let vscode = Client::by_id("vscode").unwrap();
-    insta::assert_snapshot!(installed(vscode, "// mine", &wish(&[])), @r#"
+    insta::assert_snapshot!(installed(vscode, "// mine", &spec(&[])), @r#"
     // mine
     {
       "servers": {
@@ -124,7 +124,7 @@ fn an_entry_goes_into_an_empty_file_and_into_a_single_line() {
     "#);
 }
 
-/// Each of these took a time that grew with the square of its length, or more room than the disk has.
+/// Each of these once took time that grew with the square of its length, or too much memory.
 #[test]
 fn white_space_takes_no_more_time_and_room_than_it_needs() {
     const LENGTH: usize = 300_000;
@@ -135,7 +135,7 @@ fn white_space_takes_no_more_time_and_room_than_it_needs() {
     ];
     for (id, text) in rows {
         let client = Client::by_id(id).unwrap();
-        let with = installed(client, &text, &wish(&["A"]));
+        let with = installed(client, &text, &spec(&["A"]));
         assert!(with.len() < text.len() + 1_000, "{id}: {} bytes of {}", with.len(), text.len());
         assert!(super::diff("f", &text, &with).len() < 10_000, "{id}");
         assert_eq!(change(client, &with, None).unwrap().after, text);
@@ -146,7 +146,7 @@ fn white_space_takes_no_more_time_and_room_than_it_needs() {
     ];
     for (text, why) in rows {
         let cursor = Client::by_id("cursor").unwrap();
-        let refused = change(cursor, &text, Some(&wish(&["A"]))).unwrap_err().message;
+        let refused = change(cursor, &text, Some(&spec(&["A"]))).unwrap_err().message;
         assert_eq!(refused, format!("`FILE` is left as it is: {why}"));
     }
 }
@@ -167,7 +167,7 @@ fn what_is_after_and_between_stays_when_the_entry_goes() {
 fn what_the_user_chose_in_our_entry_stays() {
     let codex = Client::by_id("codex").unwrap();
     let text = "[mcp_servers.parallel-llm] # mine\ncommand = '/old/parallel-llm-mcp' # old\nargs = [\"serve\"]\ntool_timeout_sec = 600\nenabled = true\n[mcp_servers.parallel-llm.env]\nOPENROUTER_API_KEY = \"filled in\"\n";
-    insta::assert_snapshot!(installed(codex, text, &wish(&[])), @r#"
+    insta::assert_snapshot!(installed(codex, text, &spec(&[])), @r#"
     [mcp_servers.parallel-llm] # mine
     command = "parallel-llm-mcp" # old
     args = ["serve"]
@@ -179,7 +179,7 @@ fn what_the_user_chose_in_our_entry_stays() {
     "#);
     let zed = Client::by_id("zed").unwrap();
     let text = "{\n  // models\n  \"context_servers\": {\n    \"parallel-llm\": {\n      \"command\": \"/old/parallel-llm-mcp\",\n      \"env\": { \"OPENROUTER_API_KEY\": \"filled in\" }, // mine\n    },\n  },\n}\n";
-    insta::assert_snapshot!(installed(zed, text, &wish(&["OPENROUTER_API_KEY"])), @r#"
+    insta::assert_snapshot!(installed(zed, text, &spec(&["OPENROUTER_API_KEY"])), @r#"
     {
       // models
       "context_servers": {
@@ -199,9 +199,9 @@ fn what_the_user_chose_in_our_entry_stays() {
 
 #[test]
 fn a_file_that_cannot_be_understood_is_left_alone() {
-    let told = |id: &str, text: &str| {
+    let result = |id: &str, text: &str| {
         let client = Client::by_id(id).unwrap();
-        change(client, text, Some(&wish(&[]))).unwrap_err().message
+        change(client, text, Some(&spec(&[]))).unwrap_err().message
     };
     let rows = [
         ("cursor", "{"),
@@ -214,7 +214,7 @@ fn a_file_that_cannot_be_understood_is_left_alone() {
         ("codex", "[mcp_servers.parallel-llm]\nargs = []\n"),
         ("goose", "extensions: {}\n"),
     ];
-    let all: Vec<String> = rows.iter().map(|(id, text)| told(id, text)).collect();
+    let all: Vec<String> = rows.iter().map(|(id, text)| result(id, text)).collect();
     insta::assert_snapshot!(all.join("\n"), @"
     `FILE` is left as it is: it is not JSON: Unterminated object on line 1 column 1
     `FILE` is left as it is: it holds no JSON object
@@ -264,15 +264,15 @@ fn files_lie_where_each_system_has_them() {
 
 #[test]
 fn a_connection_takes_its_token_from_a_variable_where_the_client_can() {
-    let wish = Wish {
+    let spec = EntrySpec {
         reach: Reach::Connect("http://127.0.0.1:8930/mcp".to_owned()),
         variables: vec!["LLM_TOKEN".to_owned()],
     };
-    let told = ALL.iter().map(|client| {
-        let text = snippet(client, &wish).unwrap_or_else(|why| why);
+    let result = ALL.iter().map(|client| {
+        let text = snippet(client, &spec).unwrap_or_else(|why| why);
         format!("{}: {}", client.id, text.split_whitespace().collect::<Vec<_>>().join(" "))
     });
-    insta::assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @r#"
+    insta::assert_snapshot!(result.collect::<Vec<_>>().join("\n"), @r#"
     claude-code: { "mcpServers": { "parallel-llm": { "type": "http", "url": "http://127.0.0.1:8930/mcp", "headers": { "Authorization": "Bearer ${LLM_TOKEN}" }, "timeout": 1800000 } } }
     claude-desktop: Claude Desktop takes no addresses in its file, only programs that it starts
     cursor: { "mcpServers": { "parallel-llm": { "url": "http://127.0.0.1:8930/mcp", "headers": { "Authorization": "Bearer ${env:LLM_TOKEN}" } } } }
@@ -345,7 +345,7 @@ fn a_diff_shows_no_secret() {
     assert_eq!(super::diff("f", before, before), "");
 }
 
-/// A file in JSON of many shapes, as text.
+/// A JSON file with many variations, as text.
 fn json_text() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("null".to_owned()),
@@ -381,12 +381,12 @@ fn json_text() -> impl Strategy<Value = String> {
     })
 }
 
-/// How often each comment stands that [`json_text`] writes.
+/// How often each comment occurs that [`json_text`] writes.
 fn comments(text: &str) -> [usize; 2] {
     ["/* a, { */", "// b }\n"].map(|comment| text.matches(comment).count())
 }
 
-/// A file in TOML of many shapes, as text.
+/// A TOML file with many variations, as text.
 fn toml_text() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         Just("# a note".to_owned()),
@@ -426,11 +426,11 @@ fn toml_text() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
 
-    /// What is written on the lines of our entry's neighbours may move; no value and no comment goes.
+    /// The lines of our entry's neighbours may move; no value and no comment is lost.
     #[test]
     fn any_json_survives_our_entry(text in json_text()) {
         let cursor = Client::by_id("cursor").unwrap();
-        let with = installed(cursor, &text, &wish(&["OPENROUTER_API_KEY"]));
+        let with = installed(cursor, &text, &spec(&["OPENROUTER_API_KEY"]));
         prop_assert_eq!(comments(&with), comments(&text), "{}", with);
         let without = change(cursor, &with, None).unwrap().after;
         prop_assert_eq!(comments(&without), comments(&text), "{}", without);
@@ -463,7 +463,7 @@ proptest! {
         std::fs::write(&path, &bytes).unwrap();
         for client in &ALL {
             let _ = state_at(client, &path);
-            let _ = Change::install(client, &path, &wish(&["A"]));
+            let _ = Change::install(client, &path, &spec(&["A"]));
             let _ = Change::remove(client, &path, None);
         }
         prop_assert_eq!(std::fs::read(&path).unwrap(), bytes);

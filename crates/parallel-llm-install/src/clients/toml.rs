@@ -6,16 +6,16 @@ use std::ops::Range;
 use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::node::Node;
-use super::text::{Doubt, line_end, splice};
+use super::text::{EditRefusal, line_end, splice};
 
-/// What is at a path.
-pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Node>, Doubt> {
+/// The value at a path.
+pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Node>, EditRefusal> {
     let document = parse(text)?;
     Ok(find(document.as_item(), path).map(node_of))
 }
 
-/// The text with a value at a path. A table of servers' entries is written as a table of its own.
-pub(super) fn set(text: &str, path: &[&str], node: &Node) -> Result<String, Doubt> {
+/// The text with a value at a path. The entry of a server is written as its own table.
+pub(super) fn set(text: &str, path: &[&str], node: &Node) -> Result<String, EditRefusal> {
     let document = parse(text)?;
     let is_there = find(document.as_item(), path).is_some();
     let parent = find(document.as_item(), &path[..path.len() - 1]);
@@ -43,7 +43,7 @@ pub(super) fn set(text: &str, path: &[&str], node: &Node) -> Result<String, Doub
 }
 
 /// The text without the table at a path.
-pub(super) fn take(text: &str, path: &[&str]) -> Result<String, Doubt> {
+pub(super) fn take(text: &str, path: &[&str]) -> Result<String, EditRefusal> {
     let document = parse(text)?;
     match find(document.as_item(), path) {
         Some(Item::Table(table)) if !table.is_dotted() && !table.is_implicit() => {
@@ -60,7 +60,7 @@ pub(super) fn take(text: &str, path: &[&str]) -> Result<String, Doubt> {
     }
 }
 
-fn take_from(table: &mut dyn TableLike, path: &[&str]) -> Result<(), Doubt> {
+fn take_from(table: &mut dyn TableLike, path: &[&str]) -> Result<(), EditRefusal> {
     let Some((key, rest)) = path.split_first() else { return Ok(()) };
     if !rest.is_empty() {
         let Some(item) = table.get_mut(key) else { return Ok(()) };
@@ -74,7 +74,7 @@ fn take_from(table: &mut dyn TableLike, path: &[&str]) -> Result<(), Doubt> {
     Ok(())
 }
 
-/// The text with a table of its own at the end, after a blank line.
+/// The text with a new table at the end, after a blank line.
 fn append(text: &str, path: &[&str], entries: &[(String, Node)]) -> String {
     let line_end = line_end(text);
     let header = path.iter().map(|key| toml_edit::Key::new(*key).to_string()).collect::<Vec<_>>().join(".");
@@ -85,13 +85,13 @@ fn append(text: &str, path: &[&str], entries: &[(String, Node)]) -> String {
     }
     match text {
         "" => block + line_end,
-        // A file whose last line does not end keeps that habit, so that it is the same again without the table.
+        // If the last line has no line end, that is kept, so that removing the table restores the file.
         text if text.ends_with('\n') => format!("{text}{line_end}{block}{line_end}"),
         text => format!("{text}{line_end}{line_end}{block}"),
     }
 }
 
-/// Where the lines of a table and of the tables in it stand.
+/// The line ranges of a table and of the tables in it.
 fn collect(table: &Table, regions: &mut Vec<Range<usize>>) {
     if let Some(span) = table.span() {
         let ends = table.iter().filter_map(|(_, item)| match item {
@@ -109,7 +109,7 @@ fn collect(table: &Table, regions: &mut Vec<Range<usize>>) {
     }
 }
 
-/// The text without these regions, to the ends of their lines, and without the blank line before the first.
+/// The text without these regions, up to the ends of their lines, and without the blank line before the first.
 fn without(text: &str, mut regions: Vec<Range<usize>>) -> String {
     regions.sort_by_key(|region| region.start);
     let first = regions.first().map(|region| region.start);
@@ -128,34 +128,34 @@ fn without(text: &str, mut regions: Vec<Range<usize>>) -> String {
     text
 }
 
-/// The length of the line end before a place; of a blank line's only, where that is wanted.
+/// The length of the line end before a position; of a blank line's only, if wanted.
 fn line_end_before(text: &str, blank: bool) -> usize {
     let length = if text.ends_with("\r\n") { 2 } else { usize::from(text.ends_with('\n')) };
     let before = &text[..text.len() - length];
     if blank && !(before.is_empty() || before.ends_with('\n')) { 0 } else { length }
 }
 
-fn parse(text: &str) -> Result<Document<&str>, Doubt> {
+fn parse(text: &str) -> Result<Document<&str>, EditRefusal> {
     Document::parse(text).map_err(|error| {
-        // The library shows the line, which may hold a key: only the place is told.
+        // The library's message shows the line, which may contain a key; only the position is reported.
         let at = error.span().map_or(0, |span| span.start).min(text.len());
         let before = String::from_utf8_lossy(&text.as_bytes()[..at]);
         let line = before.matches('\n').count() + 1;
-        Doubt::new(format!("it is not TOML: line {line} cannot be read"))
+        EditRefusal::new(format!("it is not TOML: line {line} cannot be read"))
     })
 }
 
-/// A document that gives the text back as it is.
-fn editable(text: &str) -> Result<DocumentMut, Doubt> {
+/// A lossless document.
+fn editable(text: &str) -> Result<DocumentMut, EditRefusal> {
     let document = parse(text)?.into_mut();
     if document.to_string() == text {
         return Ok(document);
     }
-    Err(Doubt::new("it cannot be changed without touching other lines"))
+    Err(EditRefusal::new("it cannot be changed without touching other lines"))
 }
 
-fn no_table(key: &str) -> Doubt {
-    Doubt::new(format!("`{key}` is not a table"))
+fn no_table(key: &str) -> EditRefusal {
+    EditRefusal::new(format!("`{key}` is not a table"))
 }
 
 fn find<'i>(item: &'i Item, path: &[&str]) -> Option<&'i Item> {

@@ -1,12 +1,12 @@
-//! An entry as YAML, to be put in by hand. It is written and never read: one client keeps its settings so, and an editor of
-//! YAML that keeps comments would cost more than a paste does.
+//! An entry as YAML, to be inserted by hand. It is only written: one client uses this format, and a YAML editor that
+//! keeps comments would cost more than a paste does.
 
 use super::node::Node;
 
-/// How much further the inside of a table is indented, in blanks.
+/// The indent of a nested table, in spaces.
 const INDENT: usize = 2;
 
-/// A value at a path, as a text of its own.
+/// A value at a path, as a separate text.
 pub(super) fn written(path: &[&str], node: &Node) -> String {
     let whole = path.iter().rev().fold(node.clone(), |inner, key| Node::table([(*key, inner)]));
     let mut text = String::new();
@@ -36,7 +36,7 @@ fn write_table(entries: &[(String, Node)], indent: usize, text: &mut String) {
 fn scalar(node: &Node) -> String {
     match node {
         Node::Text(text) if is_plain(text) => text.clone(),
-        // A string of JSON is one of YAML.
+        // A JSON string is a valid YAML string.
         Node::Text(text) => serde_json::Value::from(text.as_str()).to_string(),
         Node::Number(number) => number.to_string(),
         Node::Flag(flag) => flag.to_string(),
@@ -46,7 +46,7 @@ fn scalar(node: &Node) -> String {
     }
 }
 
-/// Whether a text means itself without quotes: words and paths that YAML reads as nothing else.
+/// Whether a text needs no quotes: words and paths that YAML reads as nothing else.
 fn is_plain(text: &str) -> bool {
     let is_word = |one: char| one.is_ascii_alphanumeric() || matches!(one, '/' | '.' | '_' | '-' | ' ');
     let is_keyword =

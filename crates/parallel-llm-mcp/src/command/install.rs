@@ -13,7 +13,7 @@ use super::models::pretty;
 use crate::exit;
 use crate::terminal::table::{self, Column};
 use parallel_llm_engine::text::safe;
-use parallel_llm_install::clients::{self, Act, Change, Client, Content, Reach, Wish};
+use parallel_llm_install::clients::{self, Act, Change, Client, Content, EntrySpec, Reach};
 use parallel_llm_settings::keys::{self, KeySource};
 use parallel_llm_settings::settings::{ConfigPaths, Settings, is_known_variable};
 
@@ -70,15 +70,15 @@ pub(super) fn run(context: &CommandContext<'_>, install: &Install) -> Result<u8,
     if !install.remove {
         check_variables(install, &context.service.settings)?;
     }
-    let wish = Wish { reach, variables: install.variables.clone() };
+    let spec = EntrySpec { reach, variables: install.variables.clone() };
     if client.is_by_hand() {
-        return by_hand(context, install, client, &wish);
+        return by_hand(context, install, client, &spec);
     }
     let change = if install.remove {
-        Change::remove(client, &path, Some(&wish.reach))?
+        Change::remove(client, &path, Some(&spec.reach))?
     } else {
-        Change::install(client, &path, &wish)
-            .inspect_err(|failure| render_by_hand(context, client, &wish, failure))?
+        Change::install(client, &path, &spec)
+            .inspect_err(|failure| render_by_hand(context, client, &spec, failure))?
     };
     Installing { context, install, client, change }.finish()
 }
@@ -182,9 +182,9 @@ fn check_variables(install: &Install, settings: &Settings) -> Result<(), Failure
 }
 
 /// What to write by hand where a file cannot be changed.
-fn render_by_hand(context: &CommandContext<'_>, client: &Client, wish: &Wish, failure: &Failure) {
+fn render_by_hand(context: &CommandContext<'_>, client: &Client, spec: &EntrySpec, failure: &Failure) {
     if failure.code == Code::SettingsInvalid
-        && let Ok(text) = clients::snippet(client, wish)
+        && let Ok(text) = clients::snippet(client, spec)
     {
         context.console.say(&format!("by hand it is:\n\n{text}"));
     }
@@ -195,15 +195,15 @@ fn by_hand(
     context: &CommandContext<'_>,
     install: &Install,
     client: &Client,
-    wish: &Wish,
+    spec: &EntrySpec,
 ) -> Result<u8, Failure> {
     let path = file_of(client, config_paths(context)?, install.project)?;
     if install.remove {
         let message = format!("`{}` is YAML, which is not edited here", path.display());
         return Err(Failure::new(Code::Usage, message).with_next(Advice::TakeOwnEntryOut));
     }
-    let entry = clients::snippet(client, wish).map_err(|why| Failure::new(Code::Usage, why))?;
-    let notes = clients::notes(client, wish);
+    let entry = clients::snippet(client, spec).map_err(|why| Failure::new(Code::Usage, why))?;
+    let notes = clients::notes(client, spec);
     if install.json {
         context.console.data(&pretty(&json!({
             "schema": 1,
