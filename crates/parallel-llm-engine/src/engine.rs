@@ -188,7 +188,7 @@ async fn answer(context: &Arc<RunContext>, mut panel: Panel) {
             decide(context, Outcome::none(Failure::new(Code::Cancelled, "the run was cancelled")));
         }
     }
-    // An outcome that could not be stored is returned all the same, because it is paid for; a warning reports the error.
+    // An outcome that could not be stored is still returned, because it is paid for; a warning reports the error.
     let _ = context.log.commit().await;
     panel.collect_rest().await;
 }

@@ -3,12 +3,12 @@
 use parallel_llm_engine::Code;
 use parallel_llm_engine::value::next::MachineStep;
 
-use crate::scene::scene;
+use crate::scenario::scenario;
 use crate::script::{failure, hangs, says, unadmitted};
 
 #[tokio::test(start_paused = true)]
 async fn one_at_a_time() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(100, "one")),
         ("bob", says(100, "two")),
         ("cyd", says(100, "three")),
@@ -17,7 +17,7 @@ async fn one_at_a_time() {
     .at_once(1)
     .run()
     .await;
-    insta::assert_snapshot!(told.story(), @"
+    insta::assert_snapshot!(result.story(), @"
     0 started | 0 sent 1
     100 sent 2
     100 answered 1 `one`
@@ -34,22 +34,22 @@ async fn one_at_a_time() {
       3 cyd answered, 1 request 100 ms, $0.0010
       s1 fuser answered, 1 request 100 ms, $0.0010
     ");
-    assert_eq!(told.high_water, 1);
+    assert_eq!(result.high_water, 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_few_of_many_at_a_time() {
     let names: Vec<&'static str> = (1..=64).map(|number| &*format!("model-{number}").leak()).collect();
-    let told = scene(names.into_iter().map(|name| (name, says(100, "one")))).at_once(5).run().await;
-    assert_eq!((told.high_water, told.run.answered(), told.run.decided_ms), (5, 64, Some(1_300)));
+    let result = scenario(names.into_iter().map(|name| (name, says(100, "one")))).at_once(5).run().await;
+    assert_eq!((result.high_water, result.run.answered(), result.run.decided_ms), (5, 64, Some(1_300)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_never_comes_ends_with_the_run() {
-    let told = scene([("ada", hangs()), ("bob", says(100, "two"))]).at_once(1).plan(|plan| {
+    let result = scenario([("ada", hangs()), ("bob", says(100, "two"))]).at_once(1).plan(|plan| {
         plan.timers.run_ms = 10_000;
     });
-    insta::assert_snapshot!(told.story().await, @"
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1
     10000 failed 1 timeout, never again | 10000 failed 2#0 timeout, never again | 10000 decided none
     10000 closed $0.00
@@ -64,8 +64,8 @@ async fn a_turn_that_never_comes_ends_with_the_run() {
 #[tokio::test(start_paused = true)]
 async fn a_refused_admission_is_a_skipped_seat() {
     let missing = failure(Code::KeyMissing).with_next(MachineStep::SetVariable("OLLAMA_API_KEY".into()));
-    let told = scene([("ada", unadmitted(missing)), ("bob", says(10, "two"))]);
-    insta::assert_snapshot!(told.story().await, @"
+    let result = scenario([("ada", unadmitted(missing)), ("bob", says(10, "two"))]);
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 2
     0 failed 1#0 key_missing, never again
     10 answered 2 `two` | 10 decided verbatim

@@ -7,26 +7,26 @@ use parallel_llm_engine::run::event::{Event, Recorded};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{PicoUsd, Run, RunStatus, SeatStatus};
 
-use crate::scene::{Scene, Told, ends};
+use crate::scenario::{RunResult, Scenario, ends};
 use crate::script::COST;
 use crate::story;
 
-pub(crate) fn check(told: &Told) {
-    let events = told.events();
-    if told.is_whole {
+pub(crate) fn check(result: &RunResult) {
+    let events = result.events();
+    if result.is_whole {
         numbered(&events);
-        let folded = Run::fold(Arc::clone(&told.plan), &events);
-        story::same(&folded, &told.run, "the end is the fold of the events");
+        let folded = Run::fold(Arc::clone(&result.plan), &events);
+        story::same(&folded, &result.run, "the end is the fold of the events");
     }
-    closes_once(&told.run, &events, told.is_whole);
-    let plan = &told.run.plan;
+    closes_once(&result.run, &events, result.is_whole);
+    let plan = &result.run.plan;
     let chain = plan.synthesizers.iter().map(|seat| CallerSlot::Synthesizer(seat.number));
     let steps = plan.steps.iter().map(|step| CallerSlot::Step(step.number));
     for slot in plan.seats.iter().map(|seat| CallerSlot::Seat(seat.number)).chain(chain).chain(steps) {
-        ends_once(told, &events, slot);
+        ends_once(result, &events, slot);
     }
-    if told.is_whole {
-        adds_up(&told.run, &events);
+    if result.is_whole {
+        adds_up(&result.run, &events);
     }
 }
 
@@ -55,16 +55,16 @@ fn closes_once(run: &Run, events: &[Recorded], is_whole: bool) {
 }
 
 /// A seat ends exactly once, unless it was not needed; a synthesizer or a step at most once; and each has sent one request and one for each retry.
-fn ends_once(told: &Told, events: &[Recorded], slot: CallerSlot) {
+fn ends_once(result: &RunResult, events: &[Recorded], slot: CallerSlot) {
     let own = || {
         let is_own = move |event: &&Event| event.attempt().is_some_and(|attempt| attempt.slot == slot);
         events.iter().map(|recorded| &recorded.event).filter(is_own)
     };
-    let view = told.run.view(slot).expect("every place has a view");
+    let view = result.run.view(slot).expect("every place has a view");
     if matches!(slot, CallerSlot::Seat(_)) {
         assert!(view.status.is_final(), "{slot} is in one of its ends");
     }
-    if !told.is_whole || told.is_resumed {
+    if !result.is_whole || result.is_resumed {
         return;
     }
     let (ended, sent) =
@@ -79,7 +79,7 @@ fn ends_once(told: &Told, events: &[Recorded], slot: CallerSlot) {
     // A call may be given up before its first request, or before a retry that was announced.
     assert!(sent == retries + 1 || sent == retries, "{slot}: {sent} sent, {retries} retries");
     assert_eq!(view.attempts as usize, sent, "{slot} tells its requests");
-    let left = told.asked.iter().filter(|asked| asked.call.attempt.slot == slot).count();
+    let left = result.asked.iter().filter(|asked| asked.call.attempt.slot == slot).count();
     // A cancelled call may end between its note and its first byte.
     assert!(left == sent || left + 1 == sent, "{slot}: {left} left, {sent} sent");
 }
@@ -96,24 +96,24 @@ fn adds_up(run: &Run, events: &[Recorded]) {
 
 /// Takes a run over after each commit before its end, and sees to it that no call is made again that may have been paid.
 /// What came of those whose panel was whole by then is given back.
-pub(crate) async fn never_pays_twice(scene: impl Fn() -> Scene) -> Vec<Told> {
-    let whole = scene().run().await;
+pub(crate) async fn never_pays_twice(scenario: impl Fn() -> Scenario) -> Vec<RunResult> {
+    let whole = scenario().run().await;
     let is_open = |commit: &&Vec<Recorded>| {
         !commit.iter().any(|recorded| matches!(recorded.event, Event::Decided { .. }))
     };
     let mut tolds = Vec::new();
     for commits in 1..=whole.commits.iter().take_while(is_open).count() {
         let before = &whole.commits[..commits];
-        let told = scene().after(before).run().await;
-        for asked in &told.asked {
+        let result = scenario().after(before).run().await;
+        for asked in &result.asked {
             let attempt = asked.call.attempt;
             let is_own = |event: &&Event| event.attempt().is_some_and(|own| own.slot == attempt.slot);
             let own = before.iter().flatten().map(|recorded| &recorded.event).rfind(is_own);
             let is_free = own.is_none_or(|event| matches!(event, Event::Failed { .. }));
-            assert!(is_free, "after {commits} commits {} is paid twice\n{}", attempt.slot, told.end());
+            assert!(is_free, "after {commits} commits {} is paid twice\n{}", attempt.slot, result.end());
         }
-        if told.run.seats.iter().all(|seat| seat.status == SeatStatus::Answered) {
-            tolds.push(told);
+        if result.run.seats.iter().all(|seat| seat.status == SeatStatus::Answered) {
+            tolds.push(result);
         }
     }
     assert!(tolds.len() > 1, "there are commits between its calls");
@@ -121,7 +121,7 @@ pub(crate) async fn never_pays_twice(scene: impl Fn() -> Scene) -> Vec<Told> {
 }
 
 /// What a run cost is the sum of what was asked, where no request was in vain.
-pub(crate) fn costs_what_was_asked(told: &Told) {
-    assert_eq!(told.run.cost(), COST.times(told.asked.len() as u64), "{}", told.end());
-    assert!(told.run.cost() <= told.plan.worst_case, "{} is more than was planned", told.run.cost());
+pub(crate) fn costs_what_was_asked(result: &RunResult) {
+    assert_eq!(result.run.cost(), COST.times(result.asked.len() as u64), "{}", result.end());
+    assert!(result.run.cost() <= result.plan.worst_case, "{} is more than was planned", result.run.cost());
 }

@@ -5,7 +5,7 @@ use parallel_llm_engine::prompt::reply::{Analysis, Remark};
 use parallel_llm_engine::run::analysis::{self, ClaimStatus};
 use parallel_llm_engine::{Answer, Outcome, Run, SeatNumber, run::novelty};
 
-use crate::scene::scene;
+use crate::scenario::scenario;
 use crate::script::{after, form, label_of, says};
 
 const PANEL: [(&str, &str); 3] = [
@@ -25,7 +25,7 @@ async fn run(analysis: &str, text: &'static str) -> Run {
         form(call, &named, text)
     });
     let panel = PANEL.into_iter().map(|(name, answer)| (name, says(10, answer)));
-    scene(panel.chain([("fuser", fuser.end())])).run().await.run
+    scenario(panel.chain([("fuser", fuser.end())])).run().await.run
 }
 
 fn seats(seats: &[SeatNumber]) -> String {
@@ -41,8 +41,8 @@ fn shown(analysis: &Analysis) -> String {
         format!("{standing} `{}` by {by} against {against}: {verdict} `{}`", claim.text, claim.reason)
     });
     let remarks = |word: &'static str, remarks: &[Remark]| {
-        let told = |remark: &Remark| format!("{word} {}: `{}`", remark.seat, remark.text);
-        remarks.iter().map(told).collect::<Vec<_>>()
+        let result = |remark: &Remark| format!("{word} {}: `{}`", remark.seat, remark.text);
+        remarks.iter().map(result).collect::<Vec<_>>()
     };
     let blind = analysis.blind_spots.iter().map(|text| format!("blind spot `{text}`"));
     let lines = claims.chain(remarks("dissent", &analysis.dissent));
@@ -50,7 +50,7 @@ fn shown(analysis: &Analysis) -> String {
 }
 
 /// The analysis a run comes to.
-async fn told(analysis: &str) -> String {
+async fn result(analysis: &str) -> String {
     let run = run(analysis, "The moon pulls the sea.").await;
     analysis::of(&run).map_or("none".to_owned(), |analysis| shown(&analysis))
 }
@@ -86,7 +86,7 @@ async fn what_a_synthesizer_found_is_told_by_seat() {
 #[tokio::test(start_paused = true)]
 async fn what_is_not_of_the_form_is_left_out_and_spoils_nothing() {
     let check = async |analysis: &str, expected: &str| {
-        assert_eq!(told(analysis).await, expected, "{analysis}");
+        assert_eq!(result(analysis).await, expected, "{analysis}");
     };
     for nothing in [
         "",
@@ -129,7 +129,7 @@ async fn an_analysis_without_end_is_read_as_far_as_it_is_told() {
     let longest = read.claims.iter().flat_map(|claim| [&claim.text, &claim.reason]);
     assert_eq!(longest.chain(&read.blind_spots).map(|text| text.chars().count()).max(), Some(500));
     // Nested too deep to be read.
-    assert_eq!(told(&format!(r#"{{"claims": {}"#, "[".repeat(100_000))).await, "none");
+    assert_eq!(result(&format!(r#"{{"claims": {}"#, "[".repeat(100_000))).await, "none");
 }
 
 #[tokio::test(start_paused = true)]
@@ -155,8 +155,8 @@ async fn where_the_words_are_not_kept_nothing_is_told() {
         serde_json::from_value::<Outcome>(stored.clone()).unwrap().reading,
         run.outcome.unwrap().reading
     );
-    let told = stored.to_string();
-    assert!(!told.contains("tide") && !told.contains("moon"), "{told}");
+    let result = stored.to_string();
+    assert!(!result.contains("tide") && !result.contains("moon"), "{result}");
 }
 
 #[tokio::test(start_paused = true)]

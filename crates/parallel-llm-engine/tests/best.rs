@@ -3,26 +3,26 @@
 use parallel_llm_engine::Code;
 use parallel_llm_engine::value::next::Advice;
 
-use crate::scene::{Scene, scene};
+use crate::scenario::{Scenario, scenario};
 use crate::script::{Reply, after, fails, failure, says};
 
-fn four_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+fn four_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel = [
         ("ada", says(10, "bananas grow upwards")),
         ("bob", says(20, "the moon pulls the sea")),
         ("cyd", says(30, "the moon and the sun pull the sea")),
         ("dan", after(40).text("the moon and the sun pull the sea twice").fail(failure(Code::Connection))),
     ];
-    scene(panel.into_iter().chain(chain))
+    scenario(panel.into_iter().chain(chain))
 }
 
 #[tokio::test(start_paused = true)]
 async fn every_synthesizer_fails() {
-    let told = four_and([
+    let result = four_and([
         ("fuser-1", fails(10, failure(Code::Auth))),
         ("fuser-2", fails(10, failure(Code::ContextLength).with_next(Advice::AskLargerContext))),
     ]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    insta::assert_snapshot!(result.run().await.end(), @"
     partial decided at 60, closed at 60
       verbatim by bob from 2: `the moon pulls the sea`
       because every synthesizer failed; this is the answer closest to the others, word for word

@@ -2,30 +2,30 @@
 
 use parallel_llm_engine::{Code, SeatNumber};
 
-use crate::scene::{Scene, scene};
+use crate::scenario::{Scenario, scenario};
 use crate::script::{Reply, after, fails, failure, judges, label_of, says};
 
 const WHY: &str = "Why is the sky blue?";
 
 /// Three answers and these judges, in the order of their chain.
-fn three_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+fn three_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel = [
         ("ada", says(10, "Because the air scatters blue light.")),
         ("bob", says(20, "Because of the sea.")),
         ("cyd", says(30, "Because the air scatters short waves.")),
     ];
-    scene(panel.into_iter().chain(chain)).asks(WHY, "best-of-n")
+    scenario(panel.into_iter().chain(chain)).asks(WHY, "best-of-n")
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_a_judge_puts_first_in_both_orders_stands() {
-    let told = three_and([
+    let result = three_and([
         ("fuser", judges(10, &["short waves", "blue light", "sea"])),
         ("fuser", judges(20, &["short waves", "sea"])),
     ])
     .run()
     .await;
-    insta::assert_snapshot!(told.story(), @r#"
+    insta::assert_snapshot!(result.story(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `Because the air scatters blue light.`
     20 answered 2 `Because of the sea.`
@@ -42,7 +42,7 @@ async fn what_a_judge_puts_first_in_both_orders_stands() {
       step 1 fuser answered, 1 request 10 ms, $0.0010 judging
       step 2 fuser answered, 1 request 20 ms, $0.0010 judging
     "#);
-    let judging = told.run.outcome.and_then(|outcome| outcome.judging).expect("it was judged");
+    let judging = result.run.outcome.and_then(|outcome| outcome.judging).expect("it was judged");
     let rankings: Vec<_> = judging.verdicts.into_iter().map(|verdict| verdict.ranking).collect();
     let seats = |seats: &[u8]| seats.iter().copied().map(SeatNumber).collect::<Vec<_>>();
     assert_eq!((rankings, judging.flips), (vec![seats(&[3, 1, 2]), seats(&[3, 2])], 0));
@@ -50,8 +50,8 @@ async fn what_a_judge_puts_first_in_both_orders_stands() {
 
 #[tokio::test(start_paused = true)]
 async fn a_judge_that_changes_its_mind_has_not_decided() {
-    let told = three_and([("fuser", judges(10, &["sea"])), ("fuser", judges(20, &["short waves"]))]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = three_and([("fuser", judges(10, &["sea"])), ("fuser", judges(20, &["short waves"]))]);
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 50, closed at 50
       selected by cyd from 3: `Because the air scatters short waves.`
       because the judge `fuser` put seat 2 first in one order and seat 3 in the other, which is a tie; this one is closer to all the others
@@ -66,8 +66,8 @@ async fn a_judge_that_changes_its_mind_has_not_decided() {
 #[tokio::test(start_paused = true)]
 async fn a_judge_that_always_names_the_first_decides_nothing() {
     let first = || says(10, r#"Let me think. {"ranking": ["A", "B", "C"]}"#);
-    let told = three_and([("fuser", first()), ("fuser", first())]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = three_and([("fuser", first()), ("fuser", first())]);
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 40, closed at 40
       selected by cyd from 3: `Because the air scatters short waves.`
       because the judge `fuser` put seat 2 first in one order and seat 3 in the other, which is a tie; this one is closer to all the others
@@ -81,9 +81,9 @@ async fn a_judge_that_always_names_the_first_decides_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn one_order_alone_is_said() {
-    let told =
+    let result =
         three_and([("fuser", says(10, "I like them all.")), ("fuser", judges(20, &["sea", "blue light"]))]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 50, closed at 50
       selected by bob from 2: `Because of the sea.`
       because the judge `fuser` put it first in the only order that came to a verdict
@@ -99,13 +99,13 @@ async fn one_order_alone_is_said() {
 #[tokio::test(start_paused = true)]
 async fn the_next_judge_is_asked_where_one_fails() {
     let down = || fails(5, failure(Code::Auth));
-    let told = three_and([
+    let result = three_and([
         ("fuser-1", down()),
         ("fuser-1", down()),
         ("fuser-2", judges(10, &["sea"])),
         ("fuser-2", judges(10, &["sea"])),
     ]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 45, closed at 45
       selected by bob from 2: `Because of the sea.`
       because the judge `fuser-2` put it first in both orders
@@ -122,8 +122,8 @@ async fn the_next_judge_is_asked_where_one_fails() {
 
 #[tokio::test(start_paused = true)]
 async fn where_every_judge_fails_the_best_answer_stands_and_is_called_so() {
-    let told = three_and([("fuser", says(10, "No.")), ("fuser", says(10, "[\"A\"]"))]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = three_and([("fuser", says(10, "No.")), ("fuser", says(10, "[\"A\"]"))]);
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 40, closed at 40
       verbatim by ada from 1: `Because the air scatters blue light.`
       because every judge failed; this is the answer closest to the others, word for word
@@ -145,8 +145,8 @@ async fn a_judge_tells_whose_answer_tried_to_instruct_it() {
         };
         after(10).compose(compose).end()
     };
-    let told = three_and([("fuser", wary()), ("fuser", wary())]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = three_and([("fuser", wary()), ("fuser", wary())]);
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 40, closed at 40
       selected by bob from 2: `Because of the sea.`
       because the judge `fuser` put it first in both orders
@@ -161,13 +161,13 @@ async fn a_judge_tells_whose_answer_tried_to_instruct_it() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_judge_gave_before_a_crash_is_not_paid_again() {
-    let scene = || three_and([("fuser", judges(10, &["sea"])), ("fuser", judges(500, &["sea"]))]);
-    let whole = scene().run().await;
+    let scenario = || three_and([("fuser", judges(10, &["sea"])), ("fuser", judges(500, &["sea"]))]);
+    let whole = scenario().run().await;
     let kept = whole.commits.iter().position(|commit| {
         commit.iter().any(|recorded| crate::story::short(&recorded.event) == "answered step 1")
     });
-    let told = scene().after(&whole.commits[..=kept.expect("it was committed")]).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario().after(&whole.commits[..=kept.expect("it was committed")]).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 40, closed at 40
       selected by bob from 2: `Because of the sea.`
       because the judge `fuser` put it first in the only order that came to a verdict
@@ -183,8 +183,8 @@ async fn what_a_judge_gave_before_a_crash_is_not_paid_again() {
 #[tokio::test(start_paused = true)]
 async fn answers_that_say_the_same_are_not_judged() {
     let same = [("ada", says(10, "8")), ("bob", says(10, "8 legs")), ("fuser", judges(10, &["8"]))];
-    let told = scene(same).asks("How many legs has a spider?", "best-of-n");
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = scenario(same).asks("How many legs has a spider?", "best-of-n");
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `8`
       because all 2 answers say `8`, so nothing was fused
@@ -195,8 +195,8 @@ async fn answers_that_say_the_same_are_not_judged() {
 
 #[tokio::test(start_paused = true)]
 async fn one_order_costs_one_call() {
-    let told = three_and([("fuser", judges(10, &["sea"]))]).asks(WHY, "best-of-n@orders=1");
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = three_and([("fuser", judges(10, &["sea"]))]).asks(WHY, "best-of-n@orders=1");
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 40, closed at 40
       selected by bob from 2: `Because of the sea.`
       because the judge `fuser` put it first

@@ -3,22 +3,22 @@
 use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::{Code, PicoUsd};
 
-use crate::scene::{persona_prompt, scene};
+use crate::scenario::{persona_prompt, scenario};
 use crate::script::{after, fails, failure, fuses, says};
 
-/// The worst case of one call in every scene: a thousand tokens written and seven read.
+/// The worst case of one call in every scenario: a thousand tokens written and seven read.
 const WORST_CALL: PicoUsd = PicoUsd(10_006_000_000);
 
 #[tokio::test(start_paused = true)]
 async fn a_seat_the_budget_does_not_hold_is_skipped() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, "one")),
         ("bob", says(10, "two")),
         ("cyd", says(10, "three")),
         ("fuser", says(10, "All.")),
     ])
     .plan(|plan| plan.budget = WORST_CALL.times(2));
-    insta::assert_snapshot!(told.story().await, @"
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1 | 0 sent 2
     0 failed 3#0 budget, never again
     10 answered 1 `one` | 10 answered 2 `two` | 10 sent s1
@@ -37,10 +37,10 @@ async fn a_seat_the_budget_does_not_hold_is_skipped() {
 #[tokio::test(start_paused = true)]
 async fn what_a_call_cost_less_is_free_again() {
     // At first nothing is left for the synthesizer; the panel costs a tenth of its worst case.
-    let told =
-        scene([("ada", says(10, "one")), ("bob", says(20, "two")), ("fuser", fuses(10, "two", "All."))])
+    let result =
+        scenario([("ada", says(10, "one")), ("bob", says(20, "two")), ("fuser", fuses(10, "two", "All."))])
             .plan(|plan| plan.budget = WORST_CALL.times(2));
-    insta::assert_snapshot!(told.run().await.end(), @"
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 30, closed at 30
       fused by fuser from 2: `All.`
       because the synthesizer started from one answer and patched it from the others
@@ -54,9 +54,9 @@ async fn what_a_call_cost_less_is_free_again() {
 #[tokio::test(start_paused = true)]
 async fn an_unknown_cost_is_booked_as_the_worst() {
     let broken = || after(10).reasoning().fail(failure(Code::Upstream).with_status(502));
-    let told = scene([("ada", broken()), ("ada", says(10, "The moon."))])
+    let result = scenario([("ada", broken()), ("ada", says(10, "The moon."))])
         .plan(|plan| plan.budget = WORST_CALL.times(1));
-    insta::assert_snapshot!(told.story().await, @"
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1
     10 failed 1 upstream, again in 818
     828 failed 1 budget, never again | 828 decided none
@@ -68,9 +68,9 @@ async fn an_unknown_cost_is_booked_as_the_worst() {
     ");
     // Refused before anything had begun: that costs nothing, so there is enough for the retry.
     let refused = fails(10, failure(Code::Upstream).with_status(502));
-    let told = scene([("ada", refused), ("ada", says(10, "The moon."))])
+    let result = scenario([("ada", refused), ("ada", says(10, "The moon."))])
         .plan(|plan| plan.budget = WORST_CALL.times(1));
-    insta::assert_snapshot!(told.story().await, @"
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1
     10 failed 1 upstream, again in 818
     828 sent 1#2
@@ -90,14 +90,14 @@ async fn a_cost_nobody_reports_is_computed_or_unknown() {
         end.usage.input_tokens = Some(7);
         end.usage.output_tokens = Some(100);
     });
-    insta::assert_snapshot!(scene([("ada", counted)]).run().await.end(), @"
+    insta::assert_snapshot!(scenario([("ada", counted)]).run().await.end(), @"
     complete decided at 10, closed at 10
       verbatim by ada from 1: `The moon.`
       because only one answer came, so there was nothing to fuse
       1 ada answered, 1 request 10 ms, ~$0.0010
     ");
     let silent = after(10).text("The moon.").end_with(|end| end.cost = None);
-    insta::assert_snapshot!(scene([("ada", silent)]).run().await.end(), @"
+    insta::assert_snapshot!(scenario([("ada", silent)]).run().await.end(), @"
     complete decided at 10, closed at 10
       verbatim by ada from 1: `The moon.`
       because only one answer came, so there was nothing to fuse
@@ -108,9 +108,9 @@ async fn a_cost_nobody_reports_is_computed_or_unknown() {
 #[tokio::test(start_paused = true)]
 async fn a_synthesizer_the_budget_does_not_hold_leaves_the_best_answer() {
     let dear = after(10).text("two and two").end_with(|end| end.cost = Some(WORST_CALL.times(2)));
-    let told = scene([("ada", says(10, "one and one")), ("bob", dear), ("fuser", says(10, "All."))])
+    let result = scenario([("ada", says(10, "one and one")), ("bob", dear), ("fuser", says(10, "All."))])
         .plan(|plan| plan.budget = WORST_CALL.times(2));
-    insta::assert_snapshot!(told.story().await, @"
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `one and one` | 10 answered 2 `two and two` | 10 failed s1#0 budget, never again | 10 decided verbatim
     10 closed $0.021
@@ -127,10 +127,10 @@ async fn a_synthesizer_the_budget_does_not_hold_leaves_the_best_answer() {
 #[tokio::test(start_paused = true)]
 async fn what_a_seat_is_told_besides_is_held_too() {
     // Three thousand letters are a thousand tokens more than the one purse of a call holds.
-    let told = scene([("ada", says(10, "one")), ("bob", says(10, "two"))])
+    let result = scenario([("ada", says(10, "one")), ("bob", says(10, "two"))])
         .plan(|plan| plan.seats[1].persona_prompt = Some(persona_prompt("critic", &"x".repeat(3_000))))
         .plan(|plan| plan.budget = WORST_CALL.times(2));
-    insta::assert_snapshot!(told.run().await.end(), @"
+    insta::assert_snapshot!(result.run().await.end(), @"
     partial decided at 10, closed at 10
       verbatim by ada from 1: `one`
       because only one answer came, so there was nothing to fuse
@@ -143,7 +143,7 @@ async fn what_a_seat_is_told_besides_is_held_too() {
 async fn a_days_limit_is_held_against_each_request_that_leaves_later() {
     let limited = |usd: PicoUsd| {
         let limit = DayLimit { provider: None, asked_by: None, usd, setting: "budget_day_usd".to_owned() };
-        scene([("ada", says(10, "one")), ("bob", says(20, "two")), ("fuser", says(10, "All."))])
+        scenario([("ada", says(10, "one")), ("bob", says(20, "two")), ("fuser", says(10, "All."))])
             .plan(|plan| plan.limits = vec![limit])
     };
     let held = limited(PicoUsd::from_usd(1)).run().await.end();

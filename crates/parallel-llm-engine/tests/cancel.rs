@@ -3,11 +3,11 @@
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Failure};
 
-use crate::scene::{Scene, scene};
+use crate::scenario::{Scenario, scenario};
 use crate::script::{after, fails, failure, hangs, says};
 
-fn three() -> Scene {
-    scene([
+fn three() -> Scenario {
+    scenario([
         ("ada", says(100, "The moon.")),
         ("bob", after(50).accepted("gen-2").text("So f").wait(400).text("ar").end()),
         ("cyd", hangs()),
@@ -15,9 +15,9 @@ fn three() -> Scene {
     ])
 }
 
-async fn check(scene: Scene) -> String {
-    let told = scene.run().await;
-    format!("{}\n{}", told.story(), told.ledger())
+async fn check(scenario: Scenario) -> String {
+    let result = scenario.run().await;
+    format!("{}\n{}", result.story(), result.ledger())
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,8 +83,8 @@ async fn with_an_answer_in() {
 
 #[tokio::test(start_paused = true)]
 async fn during_synthesis() {
-    let told = three().wait(Wait::Seats { count: 2 }).cancel_at(500);
-    insta::assert_snapshot!(check(told).await, @"
+    let result = three().wait(Wait::Seats { count: 2 }).cancel_at(500);
+    insta::assert_snapshot!(check(result).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     50 accepted 2 as gen-2 | 100 answered 1 `The moon.`
     450 answered 2 `So far` | 450 sent s1
@@ -116,8 +116,8 @@ async fn during_synthesis() {
 
 #[tokio::test(start_paused = true)]
 async fn after_it_was_decided() {
-    let told = three().wait(Wait::Seats { count: 1 }).cancel_at(200);
-    insta::assert_snapshot!(check(told).await, @"
+    let result = three().wait(Wait::Seats { count: 1 }).cancel_at(200);
+    insta::assert_snapshot!(check(result).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     50 accepted 2 as gen-2 | 100 answered 1 `The moon.` | 100 decided verbatim
     200 cancelled 2 `So f`
@@ -167,8 +167,8 @@ async fn at_once_and_while_waiting() {
     0 durable: closed
     ");
     // Held back by the number of calls at once, and between two tries.
-    let told = scene([("ada", hangs()), ("bob", says(10, "Never sent."))]);
-    insta::assert_snapshot!(check(told.at_once(1).cancel_at(20)).await, @"
+    let result = scenario([("ada", hangs()), ("bob", says(10, "Never sent."))]);
+    insta::assert_snapshot!(check(result.at_once(1).cancel_at(20)).await, @"
     0 started | 0 sent 1
     20 decided none
     20 cancelled 2#0
@@ -189,7 +189,7 @@ async fn at_once_and_while_waiting() {
     20 durable: closed
     ");
     let again: Failure = failure(Code::Upstream).with_status(502);
-    insta::assert_snapshot!(check(scene([("ada", fails(10, again))]).cancel_at(200)).await, @"
+    insta::assert_snapshot!(check(scenario([("ada", fails(10, again))]).cancel_at(200)).await, @"
     0 started | 0 sent 1
     10 failed 1 upstream, again in 818
     200 decided none
@@ -210,9 +210,9 @@ async fn at_once_and_while_waiting() {
 }
 
 /// One whose connection stops its cost when it is closed, and two that are paid for either way.
-fn billed() -> Scene {
+fn billed() -> Scenario {
     let failing = failure(Code::Upstream).with_status(502);
-    scene([
+    scenario([
         ("ada", after(50).text("The ").wait(300).text("moon.").end()),
         ("bob", after(50).text("The ").wait(300).text("sun.").end().billed_anyway()),
         ("cyd", fails(200, failing).billed_anyway()),
@@ -282,12 +282,12 @@ async fn an_abort_closes_everything() {
 
 #[tokio::test(start_paused = true)]
 async fn a_synthesis_that_is_paid_for_anyway_is_the_answer() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, "The moon.")),
         ("bob", says(20, "The sun.")),
         ("fuser", after(50).text("Both.").end().billed_anyway()),
     ]);
-    insta::assert_snapshot!(told.cancel_at(30).run().await.end(), @"
+    insta::assert_snapshot!(result.cancel_at(30).run().await.end(), @"
     complete decided at 70, closed at 70
       fused by fuser: `Both.`
       because the synthesizer wrote it from the answers without naming the one it started from
@@ -299,8 +299,8 @@ async fn a_synthesis_that_is_paid_for_anyway_is_the_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_leaves_that_was_only_noted() {
-    let told = scene([("ada", says(10, "The moon.").billed_anyway()), ("bob", says(10, "The sun."))]);
+    let result = scenario([("ada", says(10, "The moon.").billed_anyway()), ("bob", says(10, "The sun."))]);
     // Given up while the notes become durable.
-    let told = told.commit_ms(20).at_once(1).cancel_at(0).run().await;
-    assert!(told.asked.is_empty(), "{}", told.ledger());
+    let result = result.commit_ms(20).at_once(1).cancel_at(0).run().await;
+    assert!(result.asked.is_empty(), "{}", result.ledger());
 }

@@ -15,8 +15,8 @@ use parallel_llm_engine::{Catalogue, Code, Failure, Outcome, PicoUsd, Reopening,
 use proptest::prelude::*;
 use tokio::time::sleep;
 
-use crate::scene::{
-    Cast, Scene, any_cast, catalogues, defaults, identity, in_paused_time, info, providers, scene,
+use crate::scenario::{
+    Cast, Scenario, any_cast, catalogues, defaults, identity, in_paused_time, info, providers, scenario,
 };
 use crate::script::{fuses, says};
 
@@ -100,10 +100,10 @@ fn cast() -> Cast {
     seats.map(|((name, ms), text)| (name, ms, *text)).collect()
 }
 
-fn staged(cast: &Cast, exam: &Arc<Exam>) -> Scene {
+fn staged(cast: &Cast, exam: &Arc<Exam>) -> Scenario {
     let replies = cast.iter().map(|(name, ms, text)| (*name, says(*ms, text)));
     let replies = replies.chain([("fuser", fuses(10, "sort", "fused"))]);
-    scene(replies).asks(TASK, RECIPE).with_checker(Arc::new(Door(Arc::clone(exam))))
+    scenario(replies).asks(TASK, RECIPE).with_checker(Arc::new(Door(Arc::clone(exam))))
 }
 
 /// The end of a run of the first seats, checked so.
@@ -120,8 +120,8 @@ async fn the_highest_score_of_those_that_pass_stands() {
         ("shrugs", 10, Mark::Passes),
     ];
     let exam = exam(&marks);
-    let told = staged(&cast(), &exam).run().await;
-    insta::assert_snapshot!(told.story(), @"
+    let result = staged(&cast(), &exam).run().await;
+    insta::assert_snapshot!(result.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
     10 answered 1 `loops over the list`
     20 answered 2 `calls sort on the list`
@@ -317,7 +317,7 @@ async fn a_score_that_is_none_counts_for_nothing() {
 #[tokio::test(start_paused = true)]
 async fn without_a_check_nothing_is_chosen_by_one() {
     let panel = [("ada", says(10, TEXTS[0])), ("bob", says(20, TEXTS[1]))];
-    insta::assert_snapshot!(scene(panel).asks(TASK, RECIPE).run().await.end(), @"
+    insta::assert_snapshot!(scenario(panel).asks(TASK, RECIPE).run().await.end(), @"
     complete decided at 20, closed at 20
       verbatim by ada from 1: `loops over the list`
       because there is no check command to run the answers through; this is the answer closest to the others, word for word
@@ -331,9 +331,9 @@ async fn without_a_check_nothing_is_chosen_by_one() {
 async fn answers_that_say_the_same_are_checked_all_the_same() {
     let panel = [("ada", says(10, "8")), ("bob", says(20, "8"))];
     let exam = exam(&[("8", 10, Mark::Fails)]);
-    let told = scene(panel).asks("How many legs has a spider?", RECIPE);
-    let told = told.with_checker(Arc::new(Door(exam))).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(panel).asks("How many legs has a spider?", RECIPE);
+    let result = result.with_checker(Arc::new(Door(exam))).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       verbatim by ada from 1: `8`
       because none of the 2 answers passes the check; this is the answer closest to the others, word for word
@@ -351,21 +351,21 @@ async fn four_are_checked_at_once_and_none_after_the_time_of_the_run() {
     let panel = names.map(|name| (name, says(10, TEXTS[0])));
     let run = |ms| {
         let exam = exam(&[("loops", ms, Mark::Passes)]);
-        let scene = scene(panel.clone()).asks(TASK, RECIPE).plan(|plan| plan.timers.run_ms = 1_000);
-        (scene.with_checker(Arc::new(Door(Arc::clone(&exam)))), exam)
+        let scenario = scenario(panel.clone()).asks(TASK, RECIPE).plan(|plan| plan.timers.run_ms = 1_000);
+        (scenario.with_checker(Arc::new(Door(Arc::clone(&exam)))), exam)
     };
-    let (scene, exam) = run(100);
-    let told = scene.run().await;
-    let outcome = told.run.outcome.expect("it is decided");
+    let (scenario, exam) = run(100);
+    let result = scenario.run().await;
+    let outcome = result.run.outcome.expect("it is decided");
     assert_eq!(outcome.reason, "10 of 10 answers pass the check; this one is closest to the others");
-    assert_eq!((told.run.decided_ms, exam.high_water.load(Ordering::SeqCst)), (Some(310), 4));
+    assert_eq!((result.run.decided_ms, exam.high_water.load(Ordering::SeqCst)), (Some(310), 4));
 
-    let (scene, exam) = run(600);
-    let told = scene.run().await;
-    let outcome = told.run.outcome.expect("it is decided");
+    let (scenario, exam) = run(600);
+    let result = scenario.run().await;
+    let outcome = result.run.outcome.expect("it is decided");
     assert_eq!(outcome.reason, "4 of 10 answers pass the check; this one is closest to the others");
     let late = outcome.checks.iter().filter(|check| check.failure == Some(Code::Timeout)).count();
-    assert_eq!((late, outcome.warnings.len(), told.run.decided_ms), (6, 6, Some(1_000)));
+    assert_eq!((late, outcome.warnings.len(), result.run.decided_ms), (6, 6, Some(1_000)));
     assert_eq!(exam.begun.load(Ordering::SeqCst), 8, "the last two have no time left to begin in");
     assert_eq!(exam.under_way.load(Ordering::SeqCst), 0, "no check outlives its run");
 }
@@ -373,8 +373,8 @@ async fn four_are_checked_at_once_and_none_after_the_time_of_the_run() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_cancelled_ends_its_checks() {
     let exam = exam(&[("", 10, Mark::Hangs)]);
-    let told = staged(&cast(), &exam).cancel_at(100).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = staged(&cast(), &exam).cancel_at(100).run().await;
+    insta::assert_snapshot!(result.end(), @"
     cancelled decided at 100, closed at 100
       none
       because cancelled: the run was cancelled while its answers were checked
@@ -389,10 +389,10 @@ async fn a_run_that_is_cancelled_ends_its_checks() {
 
 #[tokio::test(start_paused = true)]
 async fn a_defect_in_the_check_costs_no_answer() {
-    let told = staged(&cast(), &exam(&[("", 10, Mark::Panics)])).run().await;
-    assert_eq!(told.text(), TEXTS[1]);
+    let result = staged(&cast(), &exam(&[("", 10, Mark::Panics)])).run().await;
+    assert_eq!(result.text(), TEXTS[1]);
     assert_eq!(
-        told.run.outcome.and_then(|outcome| outcome.unfused).map(|why| why.code),
+        result.run.outcome.and_then(|outcome| outcome.unfused).map(|why| why.code),
         Some(Code::Internal)
     );
 }
@@ -407,9 +407,9 @@ async fn a_run_that_is_resumed_checks_its_answers_anew_and_asks_nobody() {
         .position(|commit| commit.iter().any(|recorded| crate::story::short(&recorded.event) == "decided"));
     let before = &whole.commits[..decided.expect("it was decided")];
     let exam = exam(&marks);
-    let told = staged(&cast(), &exam).after(before).run().await;
-    assert_eq!(told.text(), TEXTS[0]);
-    assert_eq!(told.asked.len(), 0, "what was paid for was durable before it was checked");
+    let result = staged(&cast(), &exam).after(before).run().await;
+    assert_eq!(result.text(), TEXTS[0]);
+    assert_eq!(result.asked.len(), 0, "what was paid for was durable before it was checked");
     assert_eq!(exam.begun.load(Ordering::SeqCst), 4);
 }
 
@@ -417,9 +417,9 @@ async fn a_run_that_is_resumed_checks_its_answers_anew_and_asks_nobody() {
 async fn paid_answers_are_checked_by_another_part_of_their_run() {
     let exam = exam(&[("loops", 10, Mark::Passes), ("calls", 10, Mark::Fails), ("shrugs", 10, Mark::Fails)]);
     let replies = || cast().into_iter().map(|(name, ms, text)| (name, says(ms, text)));
-    let first = scene(replies()).asks(TASK, "vote").run().await;
+    let first = scenario(replies()).asks(TASK, "vote").run().await;
     assert_eq!(first.text(), TEXTS[1]);
-    let again = scene(replies()).asks(TASK, "vote").after(&first.commits).reopened(|run| {
+    let again = scenario(replies()).asks(TASK, "vote").after(&first.commits).reopened(|run| {
         let request = RunRequest { strategy: Some(RECIPE.to_owned()), ..RunRequest::default() };
         let defaults = Defaults { synthesizers: vec!["fuser".to_owned()], ..defaults() };
         let terms = Terms {
@@ -430,8 +430,8 @@ async fn paid_answers_are_checked_by_another_part_of_their_run() {
         let so_far = SoFar { spent: PicoUsd::ZERO, ..run.so_far() };
         Reopening::resolve(&request, &terms, so_far, Vec::new()).expect("it is sound")
     });
-    let told = again.with_checker(Arc::new(Door(exam))).run().await;
-    assert_eq!((told.text().as_str(), told.asked.len()), (TEXTS[0], 0));
+    let result = again.with_checker(Arc::new(Door(exam))).run().await;
+    assert_eq!((result.text().as_str(), result.asked.len()), (TEXTS[0], 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -445,8 +445,8 @@ async fn nothing_but_the_panel_is_planned_and_paid() {
 #[tokio::test(start_paused = true)]
 async fn what_is_stored_has_no_words_of_the_check() {
     let marks = [("loops", 10, Mark::Scores(0.5)), ("calls", 10, Mark::Fails), ("shrugs", 10, Mark::Fails)];
-    let told = staged(&cast(), &exam(&marks)).plan(|plan| plan.store = StoreMode::Metadata).run().await;
-    let outcome = told.run.outcome.expect("it is decided");
+    let result = staged(&cast(), &exam(&marks)).plan(|plan| plan.store = StoreMode::Metadata).run().await;
+    let outcome = result.run.outcome.expect("it is decided");
     let json = serde_json::to_value(&outcome.checks).expect("it is plain data");
     insta::assert_snapshot!(json, @r#"[{"elapsed_ms":10,"passed":true,"score":0.5,"seat":1},{"elapsed_ms":10,"passed":false,"seat":2},{"elapsed_ms":10,"passed":false,"seat":3},{"elapsed_ms":10,"passed":false,"seat":4}]"#);
     let back: Outcome = serde_json::from_value(serde_json::to_value(&outcome).expect("it is plain data"))
@@ -486,7 +486,7 @@ proptest! {
         let scores = [0.5, lower, lower, 0.125];
         let marks: Vec<_> =
             TEXTS.iter().zip(took).zip(scores).map(|((text, ms), score)| (*text, ms, Mark::Scores(score))).collect();
-        let told = in_paused_time(staged(&cast, &exam(&marks)).run());
-        prop_assert_eq!(told.text(), if tied { TEXTS[1] } else { TEXTS[0] });
+        let result = in_paused_time(staged(&cast, &exam(&marks)).run());
+        prop_assert_eq!(result.text(), if tied { TEXTS[1] } else { TEXTS[0] });
     }
 }

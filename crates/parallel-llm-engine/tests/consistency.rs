@@ -3,7 +3,7 @@
 use parallel_llm_engine::{Code, Recorded};
 use proptest::prelude::*;
 
-use crate::scene::{Cast, Scene, any_cast, in_paused_time, scene};
+use crate::scenario::{Cast, Scenario, any_cast, in_paused_time, scenario};
 use crate::script::{Reply, fails, failure, judges, prompt, says};
 use crate::{always, story};
 
@@ -18,15 +18,15 @@ const TEXTS: &[&str] = &[
 ];
 
 /// Three answers and these judges, in the order of their chain.
-fn three_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+fn three_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel = [("ada", says(10, TEXTS[1])), ("bob", says(20, TEXTS[3])), ("cyd", says(30, TEXTS[2]))];
-    scene(panel.into_iter().chain(chain)).asks(WHY, "consistency")
+    scenario(panel.into_iter().chain(chain)).asks(WHY, "consistency")
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_the_others_support_stands() {
-    let told = three_and([("fuser", judges(10, MERIT))]).run().await;
-    insta::assert_snapshot!(told.story(), @r#"
+    let result = three_and([("fuser", judges(10, MERIT))]).run().await;
+    insta::assert_snapshot!(result.story(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `Because air scatters blue light.`
     20 answered 2 `Because it reflects oceans.`
@@ -41,12 +41,12 @@ async fn what_the_others_support_stands() {
       3 cyd answered, 1 request 30 ms, $0.0010
       step 1 fuser answered, 1 request 10 ms, $0.0010 judging
     "#);
-    insta::assert_snapshot!(story::judging(&told.run), @"
+    insta::assert_snapshot!(story::judging(&result.run), @"
     step 1 fuser: 3 1 2
     flips 0
     ");
-    always::costs_what_was_asked(&told);
-    let asked = prompt(&told.asked[3].call);
+    always::costs_what_was_asked(&result);
+    let asked = prompt(&result.asked[3].call);
     assert!(asked.contains("You say which answer the others support most, in substance."), "{asked}");
     assert!(["ada", "bob", "cyd"].iter().all(|name| !asked.contains(name)), "{asked}");
 }
@@ -54,9 +54,9 @@ async fn what_the_others_support_stands() {
 #[tokio::test(start_paused = true)]
 async fn a_judge_that_always_names_the_first_decides_nothing_in_two_orders() {
     let first = || says(10, r#"{"ranking": ["A", "B", "C"]}"#);
-    let told =
+    let result =
         three_and([("fuser", first()), ("fuser", first())]).asks(WHY, "consistency@orders=2").run().await;
-    insta::assert_snapshot!(told.end(), @"
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 40, closed at 40
       selected by cyd from 3: `Because air scatters short waves of light.`
       because the judge `fuser` put seat 2 first in one order and seat 3 in the other, which is a tie; this one is closer to all the others
@@ -66,7 +66,7 @@ async fn a_judge_that_always_names_the_first_decides_nothing_in_two_orders() {
       step 1 fuser answered, 1 request 10 ms, $0.0010 judging
       step 2 fuser answered, 1 request 10 ms, $0.0010 judging
     ");
-    insta::assert_snapshot!(story::judging(&told.run), @"
+    insta::assert_snapshot!(story::judging(&result.run), @"
     step 1 fuser: 2 1 3
     step 2 fuser: 3 1 2
     flips 1
@@ -75,8 +75,8 @@ async fn a_judge_that_always_names_the_first_decides_nothing_in_two_orders() {
 
 #[tokio::test(start_paused = true)]
 async fn the_next_judge_is_asked_where_one_fails() {
-    let told = three_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", judges(10, MERIT))]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = three_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", judges(10, MERIT))]);
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 45, closed at 45
       selected by cyd from 3: `Because air scatters short waves of light.`
       because the judge `fuser-2` put it first
@@ -91,8 +91,9 @@ async fn the_next_judge_is_asked_where_one_fails() {
 
 #[tokio::test(start_paused = true)]
 async fn where_every_judge_fails_the_best_answer_stands_and_is_called_so() {
-    let told = three_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", says(10, "All of them."))]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result =
+        three_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", says(10, "All of them."))]);
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 45, closed at 45
       verbatim by ada from 1: `Because air scatters blue light.`
       because every judge failed; this is the answer closest to the others, word for word
@@ -110,8 +111,8 @@ async fn where_every_judge_fails_the_best_answer_stands_and_is_called_so() {
 async fn an_answer_that_fails_is_missed_by_nobody() {
     let panel =
         [("ada", says(10, TEXTS[1])), ("bob", fails(20, failure(Code::Auth))), ("cyd", says(30, TEXTS[2]))];
-    let told = scene(panel.into_iter().chain([("fuser", judges(10, MERIT))])).asks(WHY, "consistency");
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = scenario(panel.into_iter().chain([("fuser", judges(10, MERIT))])).asks(WHY, "consistency");
+    insta::assert_snapshot!(result.run().await.end(), @"
     partial decided at 40, closed at 40
       selected by cyd from 3: `Because air scatters short waves of light.`
       because the judge `fuser` put it first
@@ -124,7 +125,7 @@ async fn an_answer_that_fails_is_missed_by_nobody() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
-    let scene = || {
+    let scenario = || {
         three_and([
             ("fuser-1", judges(10, MERIT)),
             ("fuser-1", judges(30, MERIT)),
@@ -132,23 +133,23 @@ async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
         ])
         .asks(WHY, "consistency@orders=2")
     };
-    for told in always::never_pays_twice(scene).await {
-        assert_eq!(told.text(), TEXTS[2], "{}", told.end());
+    for result in always::never_pays_twice(scenario).await {
+        assert_eq!(result.text(), TEXTS[2], "{}", result.end());
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_judge_that_had_failed_is_not_asked_again_where_the_next_has_begun() {
-    let scene = |first: Reply| {
+    let scenario = |first: Reply| {
         let next = [("fuser-2", judges(10, MERIT)), ("fuser-2", judges(500, MERIT))];
         three_and([("fuser-1", first)].into_iter().chain(next)).asks(WHY, "consistency@orders=2")
     };
-    let whole = scene(fails(5, failure(Code::Auth))).run().await;
+    let whole = scenario(fails(5, failure(Code::Auth))).run().await;
     let is_first = |recorded: &Recorded| story::short(&recorded.event) == "answered step 3";
     let kept = whole.commits.iter().position(|commit| commit.iter().any(is_first));
     let before = &whole.commits[..=kept.expect("it was committed")];
-    let told = scene(judges(10, MERIT)).after(before).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(judges(10, MERIT)).after(before).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 45, closed at 45
       selected by cyd from 3: `Because air scatters short waves of light.`
       because the judge `fuser-2` put it first in the only order that came to a verdict
@@ -167,15 +168,15 @@ async fn a_judge_that_had_failed_is_not_asked_again_where_the_next_has_begun() {
 #[tokio::test(start_paused = true)]
 async fn answers_that_say_the_same_are_not_compared() {
     let same = [("ada", says(10, "8")), ("bob", says(10, "8 legs")), ("fuser", judges(10, &["8"]))];
-    let told = scene(same).asks("How many legs has a spider?", "consistency").run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(same).asks("How many legs has a spider?", "consistency").run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `8`
       because all 2 answers say `8`, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
     ");
-    assert_eq!((told.asked.len(), story::judging(&told.run).as_str()), (2, "nothing was judged"));
+    assert_eq!((result.asked.len(), story::judging(&result.run).as_str()), (2, "nothing was judged"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -183,10 +184,10 @@ async fn it_costs_a_call_more_than_the_panel() {
     for (seats, strategy, calls) in
         [(3, "consistency", 4), (4, "consistency", 5), (4, "consistency@orders=2", 6)]
     {
-        let told = staged(&cast()[..seats], judges(10, MERIT), strategy).run().await;
-        assert_eq!(told.asked.len(), calls, "{strategy}");
-        assert_eq!(told.planned_calls(), calls, "{strategy}");
-        always::costs_what_was_asked(&told);
+        let result = staged(&cast()[..seats], judges(10, MERIT), strategy).run().await;
+        assert_eq!(result.asked.len(), calls, "{strategy}");
+        assert_eq!(result.planned_calls(), calls, "{strategy}");
+        always::costs_what_was_asked(&result);
     }
 }
 
@@ -195,8 +196,8 @@ proptest! {
     #[test]
     fn neither_names_nor_arrival_decide(cast in any_cast(TEXTS), two in any::<bool>()) {
         let strategy = if two { "consistency@orders=2" } else { "consistency" };
-        let told = in_paused_time(staged(&cast, judges(10, MERIT), strategy).run());
-        prop_assert_eq!(told.text(), TEXTS[2]);
+        let result = in_paused_time(staged(&cast, judges(10, MERIT), strategy).run());
+        prop_assert_eq!(result.text(), TEXTS[2]);
     }
 }
 
@@ -204,7 +205,7 @@ fn cast() -> Cast {
     ["ada", "bob", "cyd", "dan"].into_iter().zip(TEXTS).map(|(name, text)| (name, 10, *text)).collect()
 }
 
-fn staged(cast: &[(&'static str, u64, &'static str)], judge: Reply, strategy: &str) -> Scene {
+fn staged(cast: &[(&'static str, u64, &'static str)], judge: Reply, strategy: &str) -> Scenario {
     let panel = cast.iter().map(|(name, ms, text)| (*name, says(*ms, text)));
-    scene(panel.chain([("fuser", judge)])).asks(WHY, strategy)
+    scenario(panel.chain([("fuser", judge)])).asks(WHY, strategy)
 }

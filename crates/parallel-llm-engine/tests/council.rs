@@ -4,7 +4,7 @@ use parallel_llm_engine::Code;
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use proptest::prelude::*;
 
-use crate::scene::{Scene, Told, any_cast, in_paused_time, scene};
+use crate::scenario::{RunResult, Scenario, any_cast, in_paused_time, scenario};
 use crate::script::{Reply, after, fails, failure, form, fuses, label_of, prompt, reviews, says};
 use crate::{always, story};
 
@@ -23,9 +23,9 @@ fn member(index: usize) -> Reply {
 }
 
 /// Three members of one mind, and these chairs in the order of their chain.
-fn three_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+fn three_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel = [("ada", member(0)), ("bob", member(1)), ("cyd", member(2))];
-    scene(panel.into_iter().chain(chain)).asks(WHY, "council")
+    scenario(panel.into_iter().chain(chain)).asks(WHY, "council")
 }
 
 fn chair() -> (&'static str, Reply) {
@@ -33,15 +33,15 @@ fn chair() -> (&'static str, Reply) {
 }
 
 /// What the newest call of a model was asked.
-fn asked(told: &Told, model: &str) -> String {
-    let newest = told.asked.iter().rfind(|asked| asked.call.model.model == model);
+fn asked(result: &RunResult, model: &str) -> String {
+    let newest = result.asked.iter().rfind(|asked| asked.call.model.model == model);
     prompt(&newest.expect("it was asked").call)
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_members_rank_and_the_chair_writes() {
-    let told = three_and([chair()]).run().await;
-    insta::assert_snapshot!(told.story(), @r#"
+    let result = three_and([chair()]).run().await;
+    insta::assert_snapshot!(result.story(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `Because it reflects oceans.` | 10 answered 2 `Because air scatters blue light.` | 10 answered 3 `Because air scatters short waves of light.` | 10 sent step 1 | 10 sent step 2 | 10 sent step 3
     20 answered step 1 `{"reasons": [], "ranking": ["A", "B", "?", "?"]}`
@@ -61,25 +61,25 @@ async fn the_members_rank_and_the_chair_writes() {
       step 2 bob answered, 1 request 10 ms, $0.0010 ranking
       step 3 cyd answered, 1 request 10 ms, $0.0010 ranking
     "#);
-    insta::assert_snapshot!(story::judging(&told.run), @"
+    insta::assert_snapshot!(story::judging(&result.run), @"
     step 1 ada: 3 2
     step 2 bob: 3 1
     step 3 cyd: 2 1
     flips 0
     ");
-    always::costs_what_was_asked(&told);
+    always::costs_what_was_asked(&result);
 }
 
 #[tokio::test(start_paused = true)]
 async fn nobody_is_shown_its_own_answer_or_a_name() {
-    let told = three_and([chair()]).run().await;
+    let result = three_and([chair()]).run().await;
     for (model, own) in ["ada", "bob", "cyd"].into_iter().zip(TEXTS) {
-        let asked = asked(&told, model);
+        let asked = asked(&result, model);
         let shown = TEXTS[..3].iter().filter(|text| asked.contains(**text)).count();
         assert_eq!((shown, asked.contains(own)), (2, false), "{asked}");
         assert!(["ada", "bob", "cyd"].iter().all(|name| !asked.contains(name)), "{asked}");
     }
-    let asked = asked(&told, "fuser");
+    let asked = asked(&result, "fuser");
     let standing = asked.lines().filter(|line| line.starts_with("By the other members "));
     insta::assert_snapshot!(standing.collect::<Vec<_>>().join("\n"), @"
     By the other members the candidate A was ranked 2 of 3.
@@ -100,8 +100,8 @@ async fn members_that_always_name_the_first_rank_nobody_above_another() {
     };
     let names = ["ada", "bob", "cyd", "dan"];
     let panel = names.into_iter().enumerate().map(|(index, name)| (name, habit(index)));
-    let told = scene(panel.chain([("fuser", says(10, ""))])).asks(WHY, "council").run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(panel.chain([("fuser", says(10, ""))])).asks(WHY, "council").run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 748, closed at 748
       verbatim by bob from 2: `Because air scatters blue light.`
       because every chair failed; this is the answer its fellows ranked best, word for word
@@ -116,7 +116,7 @@ async fn members_that_always_name_the_first_rank_nobody_above_another() {
       step 3 cyd answered, 1 request 10 ms, $0.0010 ranking
       step 4 dan answered, 1 request 10 ms, $0.0010 ranking
     ");
-    insta::assert_snapshot!(story::judging(&told.run), @"
+    insta::assert_snapshot!(story::judging(&result.run), @"
     step 1 ada: 4 3 2
     step 2 bob: 1 4 3
     step 3 cyd: 2 1 4
@@ -133,8 +133,8 @@ async fn a_member_that_fails_is_left_out() {
         ("bob", fails(5, failure(Code::Auth))),
         ("cyd", says(10, TEXTS[2])),
     ];
-    let told = scene(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 40, closed at 40
       fused by fuser from 3: `Because air scatters short waves of light most.`
       because the chair started from one answer and patched it from the others
@@ -149,7 +149,7 @@ async fn a_member_that_fails_is_left_out() {
       step 2 bob failed, 1 request 5 ms, ~?: auth: scripted auth ranking
       step 3 cyd answered, 1 request 10 ms, $0.0010 ranking
     ");
-    insta::assert_snapshot!(story::judging(&told.run), @"
+    insta::assert_snapshot!(story::judging(&result.run), @"
     step 1 ada: 3 2
     flips 0
     ");
@@ -158,8 +158,8 @@ async fn a_member_that_fails_is_left_out() {
 #[tokio::test(start_paused = true)]
 async fn without_any_ranking_the_chair_works_all_the_same() {
     let panel = [("ada", says(10, TEXTS[0])), ("bob", says(10, TEXTS[1])), ("cyd", says(10, TEXTS[2]))];
-    let told = scene(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 40, closed at 40
       fused by fuser from 3: `Because air scatters short waves of light most.`
       because the chair started from one answer and patched it from the others
@@ -175,14 +175,14 @@ async fn without_any_ranking_the_chair_works_all_the_same() {
       step 2 bob answered, 1 request 10 ms, $0.0010 ranking
       step 3 cyd answered, 1 request 10 ms, $0.0010 ranking
     ");
-    assert!(!asked(&told, "fuser").contains("By the other members the"));
+    assert!(!asked(&result, "fuser").contains("By the other members the"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn two_answers_are_not_ranked() {
     let panel = [("ada", member(0)), ("cyd", member(2))];
-    let told = scene(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       fused by fuser from 2: `Because air scatters short waves of light most.`
       because the chair started from one answer and patched it from the others
@@ -193,15 +193,15 @@ async fn two_answers_are_not_ranked() {
     ");
     // The same where a third failed, although its review was planned.
     let panel = [("ada", member(0)), ("bob", fails(5, failure(Code::Auth))), ("cyd", member(2))];
-    let told = scene(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
-    assert_eq!((told.asked.len(), told.planned_calls()), (4, 7), "{}", told.end());
+    let result = scenario(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
+    assert_eq!((result.asked.len(), result.planned_calls()), (4, 7), "{}", result.end());
 }
 
 #[tokio::test(start_paused = true)]
 async fn where_every_chair_fails_the_answer_ranked_best_stands() {
-    let told =
+    let result =
         three_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", says(10, " "))]).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 35, closed at 35
       verbatim by cyd from 3: `Because air scatters short waves of light.`
       because every chair failed; this is the answer its fellows ranked best, word for word
@@ -216,7 +216,7 @@ async fn where_every_chair_fails_the_answer_ranked_best_stands() {
       step 2 bob answered, 1 request 10 ms, $0.0010 ranking
       step 3 cyd answered, 1 request 10 ms, $0.0010 ranking
     ");
-    let outcome = told.run.outcome.expect("it was decided");
+    let outcome = result.run.outcome.expect("it was decided");
     assert_eq!(outcome.unfused.map(|why| why.message).as_deref(), Some("every chair failed"));
     insta::assert_snapshot!(three_and([]).run().await.end(), @"
     complete decided at 20, closed at 20
@@ -241,8 +241,8 @@ async fn whoever_is_suspected_is_named_once() {
         after(10).compose(compose).end()
     };
     let panel = [("ada", wary(0)), ("bob", wary(1)), ("cyd", wary(2))];
-    let told = scene(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 40, closed at 40
       fused by fuser from 3: `Because air scatters short waves of light most.`
       because the chair started from one answer and patched it from the others
@@ -261,9 +261,9 @@ async fn whoever_is_suspected_is_named_once() {
 #[tokio::test(start_paused = true)]
 async fn answers_that_say_the_same_cost_no_review() {
     let same = ["ada", "bob", "cyd"].map(|name| (name, says(10, "8")));
-    let told = scene(same.into_iter().chain([chair()])).asks("How many legs has a spider?", "council");
-    let told = told.run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(same.into_iter().chain([chair()])).asks("How many legs has a spider?", "council");
+    let result = result.run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `8`
       because all 3 answers say `8`, so nothing was fused
@@ -271,23 +271,23 @@ async fn answers_that_say_the_same_cost_no_review() {
       2 bob answered, 1 request 10 ms, $0.0010
       3 cyd answered, 1 request 10 ms, $0.0010
     ");
-    assert_eq!(told.asked.len(), 3);
+    assert_eq!(result.asked.len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
-    let scene = || {
+    let scenario = || {
         let panel = [
             ("ada", member(0)),
             ("bob", reviews(30, TEXTS[1], MERIT)),
             ("cyd", reviews(50, TEXTS[2], MERIT)),
         ];
         let chairs = ["fuser-1", "fuser-2"].map(|name| (name, chair().1));
-        scene(panel.into_iter().chain(chairs)).asks(WHY, "council")
+        scenario(panel.into_iter().chain(chairs)).asks(WHY, "council")
     };
-    for told in always::never_pays_twice(scene).await {
-        let kinds = told.run.outcome.as_ref().map(|outcome| outcome.unfused.is_none());
-        assert_eq!(kinds, Some(true), "{}", told.end());
+    for result in always::never_pays_twice(scenario).await {
+        let kinds = result.run.outcome.as_ref().map(|outcome| outcome.unfused.is_none());
+        assert_eq!(kinds, Some(true), "{}", result.end());
     }
 }
 
@@ -295,17 +295,17 @@ async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
 async fn what_a_chair_was_told_is_not_asked_for_again() {
     let story = |review: Reply| {
         let panel = [("ada", member(0)), ("bob", member(1)), ("cyd", says(10, TEXTS[2])), ("cyd", review)];
-        scene(panel.into_iter().chain([chair()])).asks(WHY, "council")
+        scenario(panel.into_iter().chain([chair()])).asks(WHY, "council")
     };
     let whole = story(fails(5, failure(Code::Auth))).run().await;
     let is_chair = |event: &_| story::short(event) == "sent s1";
     let kept =
         whole.commits.iter().position(|commit| commit.iter().any(|recorded| is_chair(&recorded.event)));
     let before = &whole.commits[..=kept.expect("a chair was asked")];
-    let told = story(member(2)).after(before).run().await;
+    let result = story(member(2)).after(before).run().await;
     let is_review = |slot: CallerSlot| matches!(slot, CallerSlot::Step(_));
-    assert!(told.asked.iter().all(|asked| !is_review(asked.call.attempt.slot)), "{}", told.end());
-    insta::assert_snapshot!(told.end(), @"
+    assert!(result.asked.iter().all(|asked| !is_review(asked.call.attempt.slot)), "{}", result.end());
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       verbatim by cyd from 3: `Because air scatters short waves of light.`
       because every chair failed; this is the answer its fellows ranked best, word for word
@@ -341,9 +341,9 @@ async fn it_costs_two_calls_a_seat_and_one_more() {
     for (seats, calls) in [(2, 3), (3, 7), (4, 9)] {
         let names = ["ada", "bob", "cyd", "dan"];
         let panel = (0..seats).map(|index| (names[index], member(index)));
-        let told = scene(panel.chain([chair()])).asks(WHY, "council").run().await;
-        assert_eq!((told.asked.len(), told.planned_calls()), (calls, calls), "{seats}");
-        always::costs_what_was_asked(&told);
+        let result = scenario(panel.chain([chair()])).asks(WHY, "council").run().await;
+        assert_eq!((result.asked.len(), result.planned_calls()), (calls, calls), "{seats}");
+        always::costs_what_was_asked(&result);
     }
 }
 
@@ -353,15 +353,15 @@ proptest! {
     fn neither_names_nor_arrival_decide(cast in any_cast(TEXTS)) {
         let panel = || cast.iter().map(|(name, ms, text)| (*name, reviews(*ms, text, MERIT)));
         // A chair that cannot write leaves the choice to the ranking.
-        let told = in_paused_time(scene(panel().chain([("fuser", says(10, ""))])).asks(WHY, "council").run());
-        prop_assert_eq!(told.text(), TEXTS[2]);
+        let result = in_paused_time(scenario(panel().chain([("fuser", says(10, ""))])).asks(WHY, "council").run());
+        prop_assert_eq!(result.text(), TEXTS[2]);
         let trusting = after(10).compose(|call| {
             let prompt = prompt(call);
             let (_, after) = prompt.split_once("was ranked 1 of").unwrap_or_default();
             let best = after.lines().nth(2).unwrap_or_default().trim_start_matches("| ").to_owned();
             form(call, "{}", &best)
         });
-        let told = in_paused_time(scene(panel().chain([("fuser", trusting.end())])).asks(WHY, "council").run());
-        prop_assert_eq!(told.text(), TEXTS[2]);
+        let result = in_paused_time(scenario(panel().chain([("fuser", trusting.end())])).asks(WHY, "council").run());
+        prop_assert_eq!(result.text(), TEXTS[2]);
     }
 }

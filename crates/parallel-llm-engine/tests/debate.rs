@@ -8,20 +8,20 @@ use parallel_llm_engine::{Code, SeatNumber, StepNumber};
 use crate::rounds::{
     costs_what_was_asked, markers, money, nonce_of, pays_nothing_twice, prompt_of, sent, speaks,
 };
-use crate::scene::{Scene, Told, scene};
+use crate::scenario::{RunResult, Scenario, scenario};
 use crate::script::{Reply, after, fails, failure, hangs, prompt, says};
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
 /// Three seats that say so, round after round.
-fn three(strategy: &str, texts: [&'static [&'static str]; 3]) -> Scene {
+fn three(strategy: &str, texts: [&'static [&'static str]; 3]) -> Scenario {
     let panel = ["ada", "bob", "cyd"].into_iter().zip([10, 20, 30]).zip(texts);
-    scene(panel.map(|((name, ms), texts)| (name, speaks(ms, texts)))).asks(HOW_MANY, strategy)
+    scenario(panel.map(|((name, ms), texts)| (name, speaks(ms, texts)))).asks(HOW_MANY, strategy)
 }
 
 /// What is told of each round.
-fn rounds(told: &Told) -> String {
-    let rounds = &told.run.outcome.as_ref().expect("it is decided").rounds;
+fn rounds(result: &RunResult) -> String {
+    let rounds = &result.run.outcome.as_ref().expect("it is decided").rounds;
     let seats = |seats: &[SeatNumber]| {
         if seats.is_empty() {
             "nobody".to_owned()
@@ -29,7 +29,7 @@ fn rounds(told: &Told) -> String {
             seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
         }
     };
-    let told = rounds.iter().map(|one| {
+    let result = rounds.iter().map(|one| {
         format!(
             "{}: answered {}, changed {}, followed {}, untold {}; {} of {} say the same",
             one.round,
@@ -41,13 +41,13 @@ fn rounds(told: &Told) -> String {
             one.of
         )
     });
-    told.collect::<Vec<_>>().join("\n")
+    result.collect::<Vec<_>>().join("\n")
 }
 
 #[tokio::test(start_paused = true)]
 async fn seats_keep_or_change_their_answers_and_the_most_frequent_stands() {
-    let told = three("debate", [&["8", "8"], &["6", "It has 8 legs."], &["10", "10"]]).run().await;
-    insta::assert_snapshot!(told.story(), @"
+    let result = three("debate", [&["8", "8"], &["6", "It has 8 legs."], &["10", "10"]]).run().await;
+    insta::assert_snapshot!(result.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `8`
     20 answered 2 `6`
@@ -66,15 +66,15 @@ async fn seats_keep_or_change_their_answers_and_the_most_frequent_stands() {
       step 2 bob answered, 1 request 20 ms, $0.0010 revising
       step 3 cyd answered, 1 request 30 ms, $0.0010 revising
     ");
-    insta::assert_snapshot!(rounds(&told), @"1: answered 1 2 3, changed 2, followed nobody, untold nobody; 2 of 3 say the same");
-    costs_what_was_asked(&told);
+    insta::assert_snapshot!(rounds(&result), @"1: answered 1 2 3, changed 2, followed nobody, untold nobody; 2 of 3 say the same");
+    costs_what_was_asked(&result);
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_gives_way_to_most_is_told() {
     // The known failure: the one that was right gives way.
-    let told = three("debate", [&["6", "6"], &["6", "6"], &["8", "The answer is 6."]]).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = three("debate", [&["6", "6"], &["6", "6"], &["8", "The answer is 6."]]).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 60, closed at 60
       selected by ada from 1: `6`
       because 3 of 3 answers say `6`, after 1 round (1 change)
@@ -85,15 +85,15 @@ async fn who_gives_way_to_most_is_told() {
       step 2 bob answered, 1 request 20 ms, $0.0010 revising
       step 3 cyd answered, 1 request 30 ms, $0.0010 revising
     ");
-    insta::assert_snapshot!(rounds(&told), @"1: answered 1 2 3, changed 3, followed 3, untold nobody; 3 of 3 say the same");
+    insta::assert_snapshot!(rounds(&result), @"1: answered 1 2 3, changed 3, followed 3, untold nobody; 3 of 3 say the same");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_round_that_agrees_is_the_last() {
     let texts: [&[&str]; 3] = [&["8", "8", "8"], &["6", "8 legs", "8"], &["10", "8", "8"]];
-    let told = three("debate@rounds=3", texts).run().await;
-    assert_eq!(told.asked.len(), 6);
-    insta::assert_snapshot!(told.end(), @"
+    let result = three("debate@rounds=3", texts).run().await;
+    assert_eq!(result.asked.len(), 6);
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 60, closed at 60
       selected by ada from 1: `8`
       because 3 of 3 answers say `8`, after 1 round (2 changes)
@@ -104,9 +104,9 @@ async fn a_round_that_agrees_is_the_last() {
       step 2 bob answered, 1 request 20 ms, $0.0010 revising
       step 3 cyd answered, 1 request 30 ms, $0.0010 revising
     ");
-    let told = three("debate@rounds=2,gate=off", texts).run().await;
-    assert_eq!(told.asked.len(), 9);
-    insta::assert_snapshot!(rounds(&told), @"
+    let result = three("debate@rounds=2,gate=off", texts).run().await;
+    assert_eq!(result.asked.len(), 9);
+    insta::assert_snapshot!(rounds(&result), @"
     1: answered 1 2 3, changed 2 3, followed nobody, untold nobody; 3 of 3 say the same
     2: answered 1 2 3, changed nobody, followed nobody, untold nobody; 3 of 3 say the same
     ");
@@ -114,9 +114,9 @@ async fn a_round_that_agrees_is_the_last() {
 
 #[tokio::test(start_paused = true)]
 async fn a_panel_that_agrees_is_asked_nothing_more() {
-    let told = three("debate@rounds=3", [&["8"], &["8 legs"], &["8"]]).run().await;
-    assert_eq!((told.asked.len(), rounds(&told)), (3, String::new()));
-    insta::assert_snapshot!(told.end(), @"
+    let result = three("debate@rounds=3", [&["8"], &["8 legs"], &["8"]]).run().await;
+    assert_eq!((result.asked.len(), rounds(&result)), (3, String::new()));
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       selected by ada from 1: `8`
       because 3 of 3 answers say `8`, before anybody was asked again
@@ -128,8 +128,8 @@ async fn a_panel_that_agrees_is_asked_nothing_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_seat_sees_its_own_answer_apart_from_the_others() {
-    let told = three("debate", [&["8", "8"], &["6", "6"], &["10", "10"]]).run().await;
-    insta::assert_snapshot!(prompt_of(&told, CallerSlot::Step(StepNumber(2))), @r#"
+    let result = three("debate", [&["8", "8"], &["6", "6"], &["10", "10"]]).run().await;
+    insta::assert_snapshot!(prompt_of(&result, CallerSlot::Step(StepNumber(2))), @r#"
     You have answered a request, and so have others, independently of you. You now see their answers beside your own, and you keep your answer or change it.
 
     How to work:
@@ -178,19 +178,19 @@ async fn calls_money_and_rounds_are_those_of_the_table() {
         ("debate@rounds=3", 5, 20, "33.8", 4),
     ] {
         let panel = names.iter().take(seats).map(|name| (*name, says(10, name)));
-        let told = scene(panel).asks("Who are you?", strategy).run().await;
-        let ms = told.run.decided_ms.expect("it is decided");
-        assert_eq!((told.asked.len(), ms), (calls, moments * 10), "{strategy} of {seats}");
-        assert_eq!(money(&told), cost, "{strategy} of {seats}");
-        costs_what_was_asked(&told);
-        let plan = &told.plan;
+        let result = scenario(panel).asks("Who are you?", strategy).run().await;
+        let ms = result.run.decided_ms.expect("it is decided");
+        assert_eq!((result.asked.len(), ms), (calls, moments * 10), "{strategy} of {seats}");
+        assert_eq!(money(&result), cost, "{strategy} of {seats}");
+        costs_what_was_asked(&result);
+        let plan = &result.plan;
         assert_eq!(plan.called(&plan.seats, &plan.synthesizers, &plan.steps).len(), calls, "{strategy}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn whoever_gives_nothing_in_a_round_keeps_its_newest_answer() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, "8")),
         ("ada", fails(5, failure(Code::Refused))),
         ("ada", says(10, "8")),
@@ -202,8 +202,8 @@ async fn whoever_gives_nothing_in_a_round_keeps_its_newest_answer() {
         ("cyd", says(10, "10")),
         ("dan", fails(20, failure(Code::Moderated))),
     ]);
-    let told = told.asks(HOW_MANY, "debate@rounds=2").run().await;
-    insta::assert_snapshot!(told.story(), @"
+    let result = result.asks(HOW_MANY, "debate@rounds=2").run().await;
+    insta::assert_snapshot!(result.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
     10 answered 1 `8` | 10 answered 2 `6` | 10 answered 3 `10`
     20 failed 4 moderated, never again | 20 sent step 1 | 20 sent step 2 | 20 sent step 3
@@ -230,11 +230,11 @@ async fn whoever_gives_nothing_in_a_round_keeps_its_newest_answer() {
       step 6 bob failed, 1 request 5 ms, ~?: auth: scripted auth revising
       step 7 cyd answered, 1 request 10 ms, $0.0010 revising
     ");
-    insta::assert_snapshot!(rounds(&told), @"
+    insta::assert_snapshot!(rounds(&result), @"
     1: answered 2 3, changed 2, followed nobody, untold nobody; 2 of 3 say the same
     2: answered 1 3, changed nobody, followed nobody, untold nobody; 2 of 3 say the same
     ");
-    let outcome = told.run.outcome.as_ref().expect("it is decided");
+    let outcome = result.run.outcome.as_ref().expect("it is decided");
     assert_eq!((outcome.base_seat, outcome.base_step), (Some(SeatNumber(1)), Some(StepNumber(5))));
 }
 
@@ -242,8 +242,8 @@ async fn whoever_gives_nothing_in_a_round_keeps_its_newest_answer() {
 async fn where_a_whole_round_fails_the_panel_is_voted_on() {
     let seat = |name, text| [(name, says(10, text)), (name, fails(10, failure(Code::Auth)))];
     let panel = [seat("ada", "8"), seat("bob", "6"), seat("cyd", "8")];
-    let told = scene(panel.into_iter().flatten()).asks(HOW_MANY, "debate@rounds=2").run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(panel.into_iter().flatten()).asks(HOW_MANY, "debate@rounds=2").run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       selected by ada from 1: `8`
       because 2 of 3 answers say `8`; nobody answered when asked again
@@ -261,8 +261,8 @@ async fn where_a_whole_round_fails_the_panel_is_voted_on() {
 
 #[tokio::test(start_paused = true)]
 async fn the_only_answer_is_not_debated() {
-    let told = scene([("ada", says(10, "8")), ("bob", fails(20, failure(Code::Auth)))]);
-    insta::assert_snapshot!(told.asks(HOW_MANY, "debate").run().await.end(), @"
+    let result = scenario([("ada", says(10, "8")), ("bob", fails(20, failure(Code::Auth)))]);
+    insta::assert_snapshot!(result.asks(HOW_MANY, "debate").run().await.end(), @"
     partial decided at 20, closed at 20
       verbatim by ada from 1: `8`
       because only one answer came, so there was nothing to debate
@@ -273,10 +273,10 @@ async fn the_only_answer_is_not_debated() {
 
 #[tokio::test(start_paused = true)]
 async fn what_an_open_question_comes_to_is_not_made_up() {
-    let told =
+    let result =
         three("debate", [&["Salt.", "Salt."], &["Waves.", "Waves and salt."], &["Wind.", "Wind and waves."]]);
-    let told = told.asks("Why is the sea loud?", "debate").run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = result.asks("Why is the sea loud?", "debate").run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 60, closed at 60
       selected by bob from 2: `Waves and salt.`
       because answers to an open question cannot be counted; this is the one closest to the others, after 1 round
@@ -287,22 +287,22 @@ async fn what_an_open_question_comes_to_is_not_made_up() {
       step 2 bob answered, 1 request 20 ms, $0.0010 revising
       step 3 cyd answered, 1 request 30 ms, $0.0010 revising
     ");
-    insta::assert_snapshot!(rounds(&told), @"1: answered 1 2 3, changed nobody, followed nobody, untold 2 3; 0 of 3 say the same");
+    insta::assert_snapshot!(rounds(&result), @"1: answered 1 2 3, changed nobody, followed nobody, untold 2 3; 0 of 3 say the same");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_run_without_texts_tells_who_changed_and_none_of_their_words() {
-    let told = three("debate", [&["8", "8"], &["6", "8"], &["10", "10"]]);
-    let told = told.plan(|plan| plan.store = StoreMode::Metadata).run().await;
-    let outcome = told.run.outcome.as_ref().expect("it is decided");
+    let result = three("debate", [&["8", "8"], &["6", "8"], &["10", "10"]]);
+    let result = result.plan(|plan| plan.store = StoreMode::Metadata).run().await;
+    let outcome = result.run.outcome.as_ref().expect("it is decided");
     assert_eq!(outcome.reason, "2 of 3 answers say the same, after 1 round (1 change)");
-    insta::assert_snapshot!(rounds(&told), @"1: answered 1 2 3, changed 2, followed nobody, untold nobody; 2 of 3 say the same");
+    insta::assert_snapshot!(rounds(&result), @"1: answered 1 2 3, changed 2, followed nobody, untold nobody; 2 of 3 say the same");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_round_ends_the_run() {
-    let told = scene([("ada", says(10, "8")), ("ada", hangs()), ("bob", says(10, "6"))]);
-    insta::assert_snapshot!(told.asks(HOW_MANY, "debate").cancel_at(100).run().await.end(), @"
+    let result = scenario([("ada", says(10, "8")), ("ada", hangs()), ("bob", says(10, "6"))]);
+    insta::assert_snapshot!(result.asks(HOW_MANY, "debate").cancel_at(100).run().await.end(), @"
     cancelled decided at 100, closed at 100
       none
       because cancelled: the run was cancelled while its answer was written
@@ -321,15 +321,15 @@ async fn nothing_is_paid_twice_after_a_crash_between_rounds() {
 
 #[tokio::test(start_paused = true)]
 async fn the_order_of_arrival_leaves_no_trace() {
-    let told = async |times: [u64; 3]| {
+    let result = async |times: [u64; 3]| {
         let texts: [&[&str]; 3] = [&["8", "8"], &["6", "7"], &["10", "8"]];
         let panel = ["ada", "bob", "cyd"].into_iter().zip(times).zip(texts);
         let panel = panel.map(|((name, ms), texts)| (name, speaks(ms, texts)));
-        scene(panel).asks(HOW_MANY, "debate@rounds=1").run().await
+        scenario(panel).asks(HOW_MANY, "debate@rounds=1").run().await
     };
-    let first = told([10, 20, 30]).await;
+    let first = result([10, 20, 30]).await;
     for times in [[30, 20, 10], [20, 10, 30], [30, 10, 20]] {
-        let other = told(times).await;
+        let other = result(times).await;
         assert_eq!(rounds(&other), rounds(&first));
         assert!(sent(&other) == sent(&first), "{times:?}: every model was sent the same");
     }
@@ -347,9 +347,9 @@ async fn a_hostile_answer_does_not_leave_its_block_nor_pose_as_the_readers_own()
         };
         after(10).compose(forge).end()
     };
-    let told = scene([("ada", says(10, "8")), ("bob", forger()), ("cyd", says(10, "10"))]);
-    let told = told.asks(HOW_MANY, "debate@rounds=2,gate=off").run().await;
-    let steps = told.asked.iter().filter(|asked| matches!(asked.call.attempt.slot, CallerSlot::Step(_)));
+    let result = scenario([("ada", says(10, "8")), ("bob", forger()), ("cyd", says(10, "10"))]);
+    let result = result.asks(HOW_MANY, "debate@rounds=2,gate=off").run().await;
+    let steps = result.asked.iter().filter(|asked| matches!(asked.call.attempt.slot, CallerSlot::Step(_)));
     let mut codes: Vec<String> = Vec::new();
     for asked in steps {
         let text = prompt(&asked.call);

@@ -5,12 +5,12 @@ use parallel_llm_engine::port::{Call, Caller, Charge, Permit};
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Code, Failure, ModelRef, Reopening, SeatNumber};
 
-use crate::scene::scene;
+use crate::scenario::scenario;
 use crate::script::{after, fails, failure, fuses, says};
 
 #[tokio::test(start_paused = true)]
 async fn a_panicking_seat_is_alone() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(30, "The moon pulls.")),
         ("bob", after(10).text("So far").panic()),
         ("cyd", after(0).panic()),
@@ -19,7 +19,7 @@ async fn a_panicking_seat_is_alone() {
         ("eve", says(40, "The sun pulls.")),
         ("fuser", fuses(10, "The sun", "Both.")),
     ]);
-    insta::assert_snapshot!(told.story().await, @"
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
     0 failed 3 internal, never again
     5 failed 4 upstream, again in 638
@@ -45,12 +45,12 @@ async fn a_panicking_seat_is_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn a_panicking_synthesizer_leaves_the_answers() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(30, "The moon pulls.")),
         ("bob", says(40, "The sun pulls.")),
         ("fuser", after(10).text("Bo").panic()),
     ]);
-    insta::assert_snapshot!(told.story().await, @"
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1 | 0 sent 2
     30 answered 1 `The moon pulls.`
     40 answered 2 `The sun pulls.` | 40 sent s1
@@ -89,13 +89,13 @@ impl Caller for Broken {
 
 #[tokio::test(start_paused = true)]
 async fn a_panicking_look_up_leaves_the_cost_unknown() {
-    let run = || scene([("ada", after(10).accepted("gen-1").hang())]);
+    let run = || scenario([("ada", after(10).accepted("gen-1").hang())]);
     let first = run().cancel_at(2_000).run().await;
-    let told = run()
+    let result = run()
         .with_caller(Broken)
         .after(&first.commits)
         .reopened(|run| Reopening::resume(&run.plan, Vec::new()));
-    insta::assert_snapshot!(told.run().await.end(), @"
+    insta::assert_snapshot!(result.run().await.end(), @"
     cancelled decided at 2000, closed at 2000
       none
       because cancelled: no model answered (ada: given up before it had answered)
@@ -105,8 +105,8 @@ async fn a_panicking_look_up_leaves_the_cost_unknown() {
 
 #[tokio::test(start_paused = true)]
 async fn admission_is_guarded_too() {
-    let told = scene([("ada", says(1, "x")), ("bob", says(1, "y")), ("cyd", says(1, "z"))]);
-    insta::assert_snapshot!(told.with_caller(Broken).story().await, @"
+    let result = scenario([("ada", says(1, "x")), ("bob", says(1, "y")), ("cyd", says(1, "z"))]);
+    insta::assert_snapshot!(result.with_caller(Broken).story().await, @"
     0 started
     0 failed 1#0 internal, never again | 0 failed 2#0 internal, never again | 0 failed 3#0 internal, never again | 0 decided none
     0 closed $0.00

@@ -11,19 +11,19 @@ use parallel_llm_engine::run::event::Recorded;
 use parallel_llm_engine::{CallerSlot, Code, PicoUsd, Reopening, Run, SeatNumber, StepNumber};
 
 use crate::always;
-use crate::scene::{QUESTION, Scene, scene};
+use crate::scenario::{QUESTION, Scenario, scenario};
 use crate::script::{Reply, after, fails, failure, form, fuses, hangs, says};
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
 /// Three who answer one after the other, the last so late, and who makes a text of what they say.
-fn three_and(last_ms: u64, chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+fn three_and(last_ms: u64, chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel = [
         ("ada", says(10, "The moon pulls.")),
         ("bob", says(20, "Moon, sun.")),
         ("cyd", says(last_ms, "Gravity.")),
     ];
-    scene(panel.into_iter().chain(chain)).asks(QUESTION, "synthesize@early=2")
+    scenario(panel.into_iter().chain(chain)).asks(QUESTION, "synthesize@early=2")
 }
 
 /// A text whose first word comes after so many milliseconds, and its end as many later.
@@ -33,8 +33,8 @@ fn writes(ms: u64, text: &'static str) -> Reply {
 
 #[tokio::test(start_paused = true)]
 async fn a_text_whose_first_word_is_seen_is_not_begun_anew() {
-    let told = three_and(150, [("fuser", writes(100, "Both."))]);
-    insta::assert_snapshot!(told.run().await.story(), @"
+    let result = three_and(150, [("fuser", writes(100, "Both."))]);
+    insta::assert_snapshot!(result.run().await.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `The moon pulls.`
     20 answered 2 `Moon, sun.` | 20 sent step 1
@@ -54,8 +54,8 @@ async fn a_text_whose_first_word_is_seen_is_not_begun_anew() {
 
 #[tokio::test(start_paused = true)]
 async fn who_says_something_else_before_it_has_it_begun_anew() {
-    let told = three_and(110, [("fuser", writes(100, "Two.")), ("fuser", writes(50, "Three."))]);
-    insta::assert_snapshot!(told.run().await.story(), @"
+    let result = three_and(110, [("fuser", writes(100, "Two.")), ("fuser", writes(50, "Three."))]);
+    insta::assert_snapshot!(result.run().await.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `The moon pulls.`
     20 answered 2 `Moon, sun.` | 20 sent step 1
@@ -83,8 +83,8 @@ async fn each_answer_that_comes_in_time_is_in_the_text() {
         ("dan", says(400, "Nobody knows.")),
     ];
     let chain = [("fuser", writes(100, "Two.")), ("fuser", writes(100, "Three."))];
-    let told = scene(panel.into_iter().chain(chain)).asks(QUESTION, "synthesize@early=2");
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = scenario(panel.into_iter().chain(chain)).asks(QUESTION, "synthesize@early=2");
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 230, closed at 400
       fused by fuser: `Three. Done.`
       because the synthesizer wrote it from the answers without naming the one it started from, and began when 3 of 4 had answered, having given up 1 begun sooner
@@ -102,7 +102,7 @@ async fn who_agrees_with_most_leaves_it_as_it_is() {
     let panel = |last: &'static str| {
         let first = [("ada", says(10, "8")), ("bob", says(10, "It has 8 legs.")), ("cyd", says(20, "6"))];
         let chain = [("dan", says(50, last)), ("fuser", fuses(100, "6", "Eight."))];
-        scene(first.into_iter().chain(chain)).asks(HOW_MANY, "synthesize@early=3")
+        scenario(first.into_iter().chain(chain)).asks(HOW_MANY, "synthesize@early=3")
     };
     insta::assert_snapshot!(panel("The answer is 8.").run().await.end(), @"
     complete decided at 120, closed at 120
@@ -133,7 +133,7 @@ async fn nothing_is_begun_where_all_agree_so_far() {
     let panel = |last: &'static str| {
         let panel = [("ada", says(10, "8")), ("bob", says(20, "8 legs")), ("cyd", says(50, last))];
         let chain = [("fuser", fuses(100, "8", "Eight."))];
-        scene(panel.into_iter().chain(chain)).asks(HOW_MANY, "synthesize@early=2")
+        scenario(panel.into_iter().chain(chain)).asks(HOW_MANY, "synthesize@early=2")
     };
     insta::assert_snapshot!(panel("8").run().await.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
@@ -183,8 +183,8 @@ async fn what_is_paid_for_anyway_is_kept_and_shown_to_nobody() {
         }
         seen
     };
-    let (told, seen) = three_and(110, chain).run_beside(seen).await;
-    insta::assert_snapshot!(told.story(), @"
+    let (result, seen) = three_and(110, chain).run_beside(seen).await;
+    insta::assert_snapshot!(result.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `The moon pulls.`
     20 answered 2 `Moon, sun.` | 20 sent step 1
@@ -244,8 +244,8 @@ async fn one_that_fails_is_told_and_the_panel_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn it_stands_though_the_panel_is_done_before_it() {
-    let told = three_and(60, [("fuser", writes(30, "Two."))]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = three_and(60, [("fuser", writes(30, "Two."))]);
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 80, closed at 80
       fused by fuser: `Two. Done.`
       because the synthesizer wrote it from the answers without naming the one it started from, and began when 2 of 3 had answered
@@ -254,8 +254,8 @@ async fn it_stands_though_the_panel_is_done_before_it() {
       3 cyd answered late, 1 request 60 ms, $0.0010
       step 1 fuser answered, 1 request 60 ms, $0.0010 drafting
     ");
-    let told = three_and(5_000, [("fuser", writes(300, "Two."))]).wait(Wait::Seats { count: 2 });
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = three_and(5_000, [("fuser", writes(300, "Two."))]).wait(Wait::Seats { count: 2 });
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 620, closed at 5000
       fused by fuser: `Two. Done.`
       because the synthesizer wrote it from the answers without naming the one it started from
@@ -269,8 +269,8 @@ async fn it_stands_though_the_panel_is_done_before_it() {
 #[tokio::test(start_paused = true)]
 async fn the_strongest_is_waited_for_before_it_is_begun() {
     let strongest = |plan: &mut RunPlan| plan.seats[2].strongest = true;
-    let told = three_and(50, [("dan", hangs()), ("fuser", writes(10, "Three."))]).plan(strongest);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = three_and(50, [("dan", hangs()), ("fuser", writes(10, "Three."))]).plan(strongest);
+    insta::assert_snapshot!(result.run().await.end(), @"
     partial decided at 70, closed at 300000
       fused by fuser: `Three. Done.`
       because the synthesizer wrote it from the answers without naming the one it started from, and began when 3 of 4 had answered
@@ -284,8 +284,8 @@ async fn the_strongest_is_waited_for_before_it_is_begun() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_queues_for_a_text_that_is_early() {
-    let told = three_and(110, [("fuser", writes(10, "All.").held_back(5))]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = three_and(110, [("fuser", writes(10, "All.").held_back(5))]);
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 135, closed at 135
       fused by fuser: `All. Done.`
       because the synthesizer wrote it from the answers without naming the one it started from
@@ -298,8 +298,8 @@ async fn nobody_queues_for_a_text_that_is_early() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_run_gives_it_up() {
-    let told = three_and(500, [("fuser", hangs())]).cancel_at(100);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = three_and(500, [("fuser", hangs())]).cancel_at(100);
+    insta::assert_snapshot!(result.run().await.end(), @"
     cancelled decided at 100, closed at 100
       none
       because cancelled: the run was cancelled
@@ -319,8 +319,8 @@ async fn it_goes_with_seats_that_are_held_back() {
         ("dan", says(500, "8")),
     ];
     let chain = [("fuser", writes(100, "Two.")), ("fuser", writes(100, "Three."))];
-    let told = scene(panel.into_iter().chain(chain)).asks(HOW_MANY, "synthesize@first=2,early=2");
-    insta::assert_snapshot!(told.run().await.story(), @"
+    let result = scenario(panel.into_iter().chain(chain)).asks(HOW_MANY, "synthesize@first=2,early=2");
+    insta::assert_snapshot!(result.run().await.story(), @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `8`
     20 answered 2 `6` | 20 sent 3 | 20 sent 4 | 20 sent step 1
@@ -358,9 +358,9 @@ async fn whoever_takes_the_run_up_pays_for_no_text_twice() {
         })
     };
     let last = whole.commits.iter().position(|commit| has_text(commit)).expect("it comes to its end");
-    let told =
+    let result =
         three_and(150, [("fuser", writes(100, "Another."))]).after(&whole.commits[..=last]).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 220, closed at 220
       fused by fuser: `Both. Done.`
       because the synthesizer wrote it from the answers without naming the one it started from, and began when 2 of 3 had answered
@@ -382,24 +382,24 @@ async fn each_that_may_be_paid_for_is_planned() {
     assert!(step > PicoUsd::ZERO);
     assert_eq!(worst("synthesize@early=3"), worst("synthesize"));
     let many = ["ada", "bob", "cyd", "dan", "eve", "fay", "gus"].map(|name| (name, hangs()));
-    let many = scene(many.into_iter().chain([("fuser", hangs())])).asks(QUESTION, "synthesize@early=2");
+    let many = scenario(many.into_iter().chain([("fuser", hangs())])).asks(QUESTION, "synthesize@early=2");
     assert_eq!(many.planned().steps.len(), 3);
 }
 
 #[test]
 fn what_cannot_be_early_is_said() {
-    let told = |text: &str| {
-        let told = StrategyChoice::parse(text).map(|strategy| strategy.to_string());
-        told.unwrap_or_else(|failure| format!("{}; {}", failure.message, failure.next_step()))
+    let result = |text: &str| {
+        let result = StrategyChoice::parse(text).map(|strategy| strategy.to_string());
+        result.unwrap_or_else(|failure| format!("{}; {}", failure.message, failure.next_step()))
     };
-    insta::assert_snapshot!(told("synthesize@early=2,mode=free"), @"synthesize@early=2,mode=free");
-    insta::assert_snapshot!(told("synthesize@early=2,paranoid=on"), @"`early` cannot go with `paranoid=on`: of several texts none can be shown early; leave one of them out");
-    insta::assert_snapshot!(told("synthesize@analysis=separate,early=2"), @"`early` cannot go with `analysis=separate`: what is written after an analysis cannot be shown early; leave one of them out");
-    insta::assert_snapshot!(told("synthesize@first=3,early=2"), @"`early` cannot go with `first`: it must not be smaller, because a text of fewer answers skips seats that are not asked yet; leave one of them out");
-    insta::assert_snapshot!(told("cascade@paranoid=on,top_k=2"), @"`paranoid=on` cannot go with `top_k=2`: texts are compared without each of three answers or more; leave one of them out");
-    insta::assert_snapshot!(told("self-moa@paranoid=on,samples=2"), @"`paranoid=on` cannot go with `samples=2`: texts are compared without each of three answers or more; leave one of them out");
-    insta::assert_snapshot!(told("synthesize@early=1"), @"the option `early` cannot be `1`; give a whole number from 2 to 63");
-    insta::assert_snapshot!(told("vote@early=2"), @"the strategy `vote` has no option `early`; choose one of: first, weights, extractor, min_share");
+    insta::assert_snapshot!(result("synthesize@early=2,mode=free"), @"synthesize@early=2,mode=free");
+    insta::assert_snapshot!(result("synthesize@early=2,paranoid=on"), @"`early` cannot go with `paranoid=on`: of several texts none can be shown early; leave one of them out");
+    insta::assert_snapshot!(result("synthesize@analysis=separate,early=2"), @"`early` cannot go with `analysis=separate`: what is written after an analysis cannot be shown early; leave one of them out");
+    insta::assert_snapshot!(result("synthesize@first=3,early=2"), @"`early` cannot go with `first`: it must not be smaller, because a text of fewer answers skips seats that are not asked yet; leave one of them out");
+    insta::assert_snapshot!(result("cascade@paranoid=on,top_k=2"), @"`paranoid=on` cannot go with `top_k=2`: texts are compared without each of three answers or more; leave one of them out");
+    insta::assert_snapshot!(result("self-moa@paranoid=on,samples=2"), @"`paranoid=on` cannot go with `samples=2`: texts are compared without each of three answers or more; leave one of them out");
+    insta::assert_snapshot!(result("synthesize@early=1"), @"the option `early` cannot be `1`; give a whole number from 2 to 63");
+    insta::assert_snapshot!(result("vote@early=2"), @"the strategy `vote` has no option `early`; choose one of: first, weights, extractor, min_share");
 }
 
 #[tokio::test(start_paused = true)]
@@ -437,9 +437,9 @@ async fn what_is_read_on_after_a_cancel_is_no_text_of_a_later_part() {
         let chain = run.chain().to_vec();
         Reopening::again(&run.plan, vec![SeatNumber(3)], &chain).expect("there is room")
     };
-    let told = three_and(500, [("fuser", fuses(50, "Gravity", "All."))]);
-    let told = told.after(&cancelled.commits).reopened(again).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = three_and(500, [("fuser", fuses(50, "Gravity", "All."))]);
+    let result = result.after(&cancelled.commits).reopened(again).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 770, closed at 770
       fused by fuser from 3: `All.`
       because the synthesizer started from one answer and patched it from the others
@@ -460,8 +460,8 @@ async fn whoever_takes_up_a_run_with_a_text_waits_for_nobody() {
         recorded.event.answer().is_some() && slot == Some(CallerSlot::Step(StepNumber(1)))
     };
     let last = whole.commits.iter().position(|commit| commit.iter().any(is_text)).expect("it is there");
-    let told = three_and(5_000, [("fuser", hangs())]).after(&whole.commits[..=last]).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = three_and(5_000, [("fuser", hangs())]).after(&whole.commits[..=last]).run().await;
+    insta::assert_snapshot!(result.end(), @"
     partial decided at 220, closed at 220
       fused by fuser: `Both. Done.`
       because the synthesizer wrote it from the answers without naming the one it started from, and began when 2 of 3 had answered

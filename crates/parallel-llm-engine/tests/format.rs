@@ -148,11 +148,11 @@ fn plan_with_persona_prompts() -> RunPlan {
     let stance = Stance::by_word("against");
     let whole =
         PersonaPrompt { persona: Some("critic".to_owned()), stance, system: Some("Find the flaw.".into()) };
-    let told = |number, persona_prompt: PersonaPrompt| Seat {
+    let result = |number, persona_prompt: PersonaPrompt| Seat {
         persona_prompt: Some(Arc::new(persona_prompt)),
         ..seat(number, "vendor/one")
     };
-    RunPlan { seats: vec![told(1, whole.clone()), told(2, whole.without_text())], ..plan() }
+    RunPlan { seats: vec![result(1, whole.clone()), result(2, whole.without_text())], ..plan() }
 }
 
 fn warning() -> Warning {
@@ -473,32 +473,32 @@ fn events_of_version_1_are_read() {
 
 #[test]
 fn events_of_a_run_that_goes_on_are_read() {
-    let told = serde_json::from_str::<Vec<Recorded>>(EVENTS_REOPENED).expect("they are read");
-    assert_eq!(told, events_of_a_run_that_goes_on());
+    let result = serde_json::from_str::<Vec<Recorded>>(EVENTS_REOPENED).expect("they are read");
+    assert_eq!(result, events_of_a_run_that_goes_on());
     let text = serde_json::to_value(events_of_a_run_that_goes_on()).expect("events are JSON");
     assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_REOPENED).expect("it is JSON"));
 }
 
 #[test]
 fn events_of_a_run_nobody_could_fuse_are_read() {
-    let told = serde_json::from_str::<Vec<Recorded>>(EVENTS_UNFUSED).expect("they are read");
-    assert_eq!(told, events_of_a_run_nobody_could_fuse());
+    let result = serde_json::from_str::<Vec<Recorded>>(EVENTS_UNFUSED).expect("they are read");
+    assert_eq!(result, events_of_a_run_nobody_could_fuse());
     let text = serde_json::to_value(events_of_a_run_nobody_could_fuse()).expect("events are JSON");
     assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_UNFUSED).expect("it is JSON"));
 }
 
 #[test]
 fn events_of_a_run_with_steps_are_read() {
-    let told = serde_json::from_str::<Vec<Recorded>>(EVENTS_STEPS).expect("they are read");
-    assert_eq!(told, events_of_a_run_with_steps());
+    let result = serde_json::from_str::<Vec<Recorded>>(EVENTS_STEPS).expect("they are read");
+    assert_eq!(result, events_of_a_run_with_steps());
     let text = serde_json::to_value(events_of_a_run_with_steps()).expect("events are JSON");
     assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_STEPS).expect("it is JSON"));
 }
 
 #[test]
 fn events_of_a_run_with_layers_are_read() {
-    let told = serde_json::from_str::<Vec<Recorded>>(EVENTS_LAYERS).expect("they are read");
-    assert_eq!(told, events_of_a_run_with_layers());
+    let result = serde_json::from_str::<Vec<Recorded>>(EVENTS_LAYERS).expect("they are read");
+    assert_eq!(result, events_of_a_run_with_layers());
     let text = serde_json::to_value(events_of_a_run_with_layers()).expect("events are JSON");
     assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_LAYERS).expect("it is JSON"));
 }

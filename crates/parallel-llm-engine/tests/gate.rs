@@ -20,7 +20,7 @@ use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::ledger::Ledger;
-use crate::scene::scene;
+use crate::scenario::scenario;
 use crate::script::{Line, Models, Reply, hangs, says};
 
 /// Of 100 pairs that say the same so many are seen to. To split them costs a call.
@@ -40,7 +40,7 @@ const FORMS_STEP: usize = 3;
 const NAMES: [&str; 12] =
     ["ada", "bob", "cyd", "dan", "eve", "fay", "gil", "hal", "ida", "jon", "kim", "lou"];
 
-/// Many runs in one paused time, without the looks at everything that a scene takes: there are thousands of them.
+/// Many runs in one paused time, without the looks at everything that a scenario takes: there are thousands of them.
 struct Gate {
     world: Runtime,
     /// A plan for each number of seats; only its question is changed.
@@ -53,7 +53,7 @@ impl Gate {
             Builder::new_current_thread().enable_time().start_paused(true).build().expect("it is built");
         let plan = |seats: usize| {
             let names = NAMES.into_iter().take(seats).chain(["fuser"]);
-            scene(names.map(|name| (name, hangs()))).planned()
+            scenario(names.map(|name| (name, hangs()))).planned()
         };
         let plans = world.block_on(async { (0..=NAMES.len()).map(|seats| plan(seats.max(1))).collect() });
         Self { world, plans }
@@ -121,16 +121,16 @@ fn read(form: Option<&Form>, pair: [&str; 2]) -> [Option<Said>; 2] {
 
 /// A line for each class in which something is wrong, and then each thing.
 fn table(wrong: &BTreeMap<String, Vec<String>>, of: usize) -> String {
-    let mut told = String::new();
+    let mut result = String::new();
     for (class, rows) in wrong {
-        writeln!(told, "{:4} {class}", rows.len()).expect("memory takes it");
+        writeln!(result, "{:4} {class}", rows.len()).expect("memory takes it");
     }
     for (class, rows) in wrong {
         for row in rows {
-            writeln!(told, "{class}: {row}").expect("memory takes it");
+            writeln!(result, "{class}: {row}").expect("memory takes it");
         }
     }
-    format!("{} of {of}\n{told}", wrong.values().map(Vec::len).sum::<usize>())
+    format!("{} of {of}\n{result}", wrong.values().map(Vec::len).sum::<usize>())
 }
 
 /// What is taken for the same, by class.
@@ -267,18 +267,18 @@ fn what_answers_come_to_is_read() {
             writeln!(unread, "{shape}: {question} {answer}").expect("memory takes it");
         }
     }
-    let mut told = String::new();
+    let mut result = String::new();
     for (shape, count) in &counts {
         let Count { right, unread, wrong } = *count;
-        writeln!(told, "{shape}: {right} right, {unread} unread, {wrong} wrong").expect("memory takes it");
+        writeln!(result, "{shape}: {right} right, {unread} unread, {wrong} wrong").expect("memory takes it");
     }
     let read: usize = counts.values().map(|count| count.right + count.wrong).sum();
     let misread: usize = counts.values().map(|count| count.wrong).sum();
-    assert!(misread * 1_000 <= read * MISREAD_PER_MILLE_MAX, "misread:\n{told}{wrong}{unread}");
+    assert!(misread * 1_000 <= read * MISREAD_PER_MILLE_MAX, "misread:\n{result}{wrong}{unread}");
     for (shape, count) in &counts {
         let least =
             if shape == "reasoning-without-marker" { UNMARKED_PER_MILLE_MIN } else { MARKED_PER_MILLE_MIN };
-        assert!(count.recall() >= least, "{shape} is read too seldom:\n{told}{wrong}{unread}");
+        assert!(count.recall() >= least, "{shape} is read too seldom:\n{result}{wrong}{unread}");
     }
 }
 

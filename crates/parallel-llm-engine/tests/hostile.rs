@@ -11,7 +11,7 @@ use parallel_llm_engine::port::Call;
 use parallel_llm_engine::text::injection::{Sign, signs};
 use parallel_llm_engine::{Code, Outcome, SeatNumber};
 
-use crate::scene::scene;
+use crate::scenario::scenario;
 use crate::script::{Reply, after, form, label_of, prompt, says};
 
 /// What the injections want to be the result; no honest text holds it.
@@ -172,8 +172,8 @@ async fn attacked(strategy: &str, hostile: &str, seat: usize) -> Outcome {
         Some("vote") => gullible_reader(),
         _ => gullible_synthesizer(),
     };
-    let told = scene(panel.into_iter().chain([("fuser", reader)])).asks(HOW_MANY, strategy).run().await;
-    told.run.outcome.expect("it is decided")
+    let result = scenario(panel.into_iter().chain([("fuser", reader)])).asks(HOW_MANY, strategy).run().await;
+    result.run.outcome.expect("it is decided")
 }
 
 fn has_won(outcome: &Outcome, seat: usize) -> bool {
@@ -252,8 +252,8 @@ async fn an_answer_that_guesses_its_label_is_not_put_first_by_a_judge_that_belie
                 .zip(&answers)
                 .map(|(name, text)| (name, says(1, text)));
             let believes = after(1).compose(move |_| format!(r#"{{"ranking": ["{label}"]}}"#)).end();
-            let told = scene(panel.chain([("fuser", believes)])).asks(HOW_MANY, "best-of-n").run().await;
-            let outcome = told.run.outcome.expect("it is decided");
+            let result = scenario(panel.chain([("fuser", believes)])).asks(HOW_MANY, "best-of-n").run().await;
+            let outcome = result.run.outcome.expect("it is decided");
             assert!(!has_won(&outcome, seat), "{label} from seat {seat}: {}", outcome.reason);
         }
     }
@@ -278,18 +278,18 @@ async fn a_hostile_answer_is_told_of_by_its_seat_whatever_the_strategy() {
 
 #[tokio::test(start_paused = true)]
 async fn seats_of_the_readers_own_vendor_are_told() {
-    let told = |strategy: &'static str| async move {
+    let result = |strategy: &'static str| async move {
         let answers = [("vendor/ada", HONEST[0]), ("other/bob", HONEST[1]), ("~vendor/eve", "It has 6.")];
         let reply = if strategy == "best-of-n" { gullible_judge() } else { gullible_synthesizer() };
         let panel = answers.map(|(name, text)| (name, says(1, text)));
-        let scene = scene(panel.into_iter().chain([("fuser", says(1, "?"))])).asks(HOW_MANY, strategy);
-        let scene = scene.plan(|plan| plan.synthesizers[0].model.model = "vendor/fuser".to_owned());
-        let told = scene.beside([("vendor/fuser", reply)]).run().await;
-        told.run.outcome.map(|outcome| outcome.same_vendor).unwrap_or_default()
+        let scenario = scenario(panel.into_iter().chain([("fuser", says(1, "?"))])).asks(HOW_MANY, strategy);
+        let scenario = scenario.plan(|plan| plan.synthesizers[0].model.model = "vendor/fuser".to_owned());
+        let result = scenario.beside([("vendor/fuser", reply)]).run().await;
+        result.run.outcome.map(|outcome| outcome.same_vendor).unwrap_or_default()
     };
     for (strategy, same_vendor) in [("synthesize", vec![1, 3]), ("best-of-n", vec![1, 3]), ("vote", vec![])] {
         assert_eq!(
-            told(strategy).await,
+            result(strategy).await,
             same_vendor.into_iter().map(SeatNumber).collect::<Vec<_>>(),
             "{strategy}"
         );

@@ -9,7 +9,7 @@ use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Run};
 use tokio::time::{Instant, sleep};
 
-use crate::scene::scene;
+use crate::scenario::scenario;
 use crate::script::{Reply, after, fails, failure, fuses, says};
 use crate::story;
 
@@ -36,7 +36,7 @@ fn pieces(count: usize) -> Reply {
 
 #[tokio::test(start_paused = true)]
 async fn a_text_is_shown_while_it_comes() {
-    let told = scene([
+    let result = scenario([
         ("ada", after(10).reasoning().wait(10).text("The ").wait(10).text("moon.").end()),
         ("bob", says(20, "The sun.")),
         (
@@ -48,7 +48,7 @@ async fn a_text_is_shown_while_it_comes() {
                 .end(),
         ),
     ]);
-    let (_, shown) = told
+    let (_, shown) = result
         .run_beside(async |hub| {
             let (mut run, mut watch) = hub.watch();
             let (began, mut shown) = (Instant::now(), Vec::new());
@@ -85,12 +85,12 @@ async fn a_text_is_shown_while_it_comes() {
 
 #[tokio::test(start_paused = true)]
 async fn only_the_answer_of_a_synthesizer_is_shown() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, "The moon.")),
         ("bob", says(20, "The sun.")),
         ("fuser", fuses(10, "The sun", "Both of them.")),
     ]);
-    let (_, shown) = told
+    let (_, shown) = result
         .run_beside(async |hub| {
             let (mut run, mut watch) = hub.watch();
             let mut shown = String::new();
@@ -109,9 +109,9 @@ async fn only_the_answer_of_a_synthesizer_is_shown() {
 
 #[tokio::test(start_paused = true)]
 async fn who_lags_gets_a_snapshot_and_goes_on() {
-    let told =
-        scene([("ada", pieces(1_000).end()), ("bob", pieces(1_200).end()), ("fuser", says(10, "Both."))]);
-    let (told, (lagged, seen)) = told
+    let result =
+        scenario([("ada", pieces(1_000).end()), ("bob", pieces(1_200).end()), ("fuser", says(10, "Both."))]);
+    let (result, (lagged, seen)) = result
         .run_beside(async |hub| {
             let (mut run, mut watch) = hub.watch();
             let mut lagged = Vec::new();
@@ -130,7 +130,7 @@ async fn who_lags_gets_a_snapshot_and_goes_on() {
         })
         .await;
     insta::assert_snapshot!(format!("{lagged:?}"), @"[(2245, 2245), (4495, 4495)]");
-    assert_eq!(story::settled(&seen), story::settled(&told.run));
+    assert_eq!(story::settled(&seen), story::settled(&result.run));
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,8 +141,8 @@ async fn who_sleeps_through_it_all_is_told_the_end() {
         let upstream = || (*name, fails(1, failure(Code::Upstream)));
         [upstream(), upstream(), failing(name)]
     });
-    let told = scene(again).plan(|plan| plan.budget = parallel_llm_engine::PicoUsd::MAX);
-    let (told, seen) = told
+    let result = scenario(again).plan(|plan| plan.budget = parallel_llm_engine::PicoUsd::MAX);
+    let (result, seen) = result
         .run_beside(async |hub| {
             let (mut run, mut watch) = hub.watch_events();
             sleep(Duration::from_secs(100)).await;
@@ -152,13 +152,13 @@ async fn who_sleeps_through_it_all_is_told_the_end() {
             run
         })
         .await;
-    assert_eq!(story::settled(&seen), story::settled(&told.run));
+    assert_eq!(story::settled(&seen), story::settled(&result.run));
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_only_waits_is_woken_at_each_stage() {
-    let told = scene([("ada", says(100, "The moon.")), ("bob", says(700, "Late."))]);
-    let (_, woken) = told
+    let result = scenario([("ada", says(100, "The moon.")), ("bob", says(700, "Late."))]);
+    let (_, woken) = result
         .wait(Wait::Seats { count: 1 })
         .run_beside(async |hub| {
             let began = Instant::now();

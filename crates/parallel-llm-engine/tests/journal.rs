@@ -5,12 +5,12 @@ use std::sync::Arc;
 use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::{Code, OutcomeKind, Run, RunStatus};
 
-use crate::scene::{Scene, Told, scene};
+use crate::scenario::{RunResult, Scenario, scenario};
 use crate::script::{Asked, after, fails, failure, fuses, says};
 use crate::story;
 
-fn usual() -> Scene {
-    scene([
+fn usual() -> Scenario {
+    scenario([
         ("ada", says(30, "The moon pulls.")),
         ("bob", fails(10, failure(Code::Upstream).with_status(502))),
         ("bob", says(10, "The sun pulls.")),
@@ -24,12 +24,12 @@ fn usual() -> Scene {
 async fn no_request_leaves_after_the_disk_broke() {
     let commits = usual().run().await.commits.len();
     for breaks_at in 2..=commits {
-        let told = usual().breaks_at(breaks_at).run().await;
-        let lost = told.ledger.iter().position(|line| line.contains("lost: ")).expect("it broke");
-        let later = told.ledger[lost..].iter().filter(|line| line.contains(" request ")).count();
-        assert_eq!(later, 0, "{breaks_at} of {commits}: {}", told.ledger());
-        received_is_told(&told);
-        let outcome = told.run.outcome.as_ref().expect("it is decided");
+        let result = usual().breaks_at(breaks_at).run().await;
+        let lost = result.ledger.iter().position(|line| line.contains("lost: ")).expect("it broke");
+        let later = result.ledger[lost..].iter().filter(|line| line.contains(" request ")).count();
+        assert_eq!(later, 0, "{breaks_at} of {commits}: {}", result.ledger());
+        received_is_told(&result);
+        let outcome = result.run.outcome.as_ref().expect("it is decided");
         let warned = outcome.warnings.iter().filter(|warning| warning.code == Code::Storage);
         let warned =
             warned.filter(|warning| warning.message.starts_with("the run could not be stored")).count();
@@ -38,14 +38,14 @@ async fn no_request_leaves_after_the_disk_broke() {
 }
 
 /// Every answer that came is in the end, and where there was one, so is a text.
-fn received_is_told(told: &Told) {
+fn received_is_told(result: &RunResult) {
     let failing = |asked: &&Asked| asked.call.model.model == "bob" && asked.call.attempt.number == 1;
-    let answered: Vec<_> = told.asked.iter().filter(|asked| !failing(asked)).collect();
+    let answered: Vec<_> = result.asked.iter().filter(|asked| !failing(asked)).collect();
     for asked in &answered {
-        let seat = told.run.view(asked.call.attempt.slot).expect("the place is in the plan");
-        assert!(seat.answer.is_some(), "{}", told.end());
+        let seat = result.run.view(asked.call.attempt.slot).expect("the place is in the plan");
+        assert!(seat.answer.is_some(), "{}", result.end());
     }
-    let outcome = told.run.outcome.as_ref().expect("it is decided");
+    let outcome = result.run.outcome.as_ref().expect("it is decided");
     assert_eq!(outcome.kind == OutcomeKind::None, answered.is_empty());
 }
 
@@ -86,10 +86,10 @@ async fn what_the_reader_is_told() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_whose_process_is_gone_is_told_truthfully() {
-    let told = usual().run().await;
-    for commits in 0..told.commits.len() {
-        let events = told.commits[..commits].concat();
-        let mut run = Run::fold(Arc::clone(&told.plan), &events);
+    let result = usual().run().await;
+    for commits in 0..result.commits.len() {
+        let events = result.commits[..commits].concat();
+        let mut run = Run::fold(Arc::clone(&result.plan), &events);
         let (decided, answered) = (run.outcome.is_some(), run.answered());
         run.interrupt();
         assert_eq!(run.status == RunStatus::Interrupted, !decided, "{commits}");
@@ -98,7 +98,7 @@ async fn a_run_whose_process_is_gone_is_told_truthfully() {
             |seat: &&SeatView| seat.attempts > 0 && seat.retry_at_ms.is_none() && !seat.status.is_final();
         assert_eq!(run.seats.iter().find(open), None, "{commits}: what was sent is not under way");
     }
-    let mut run = Run::fold(Arc::clone(&told.plan), &told.commits[..2].concat());
+    let mut run = Run::fold(Arc::clone(&result.plan), &result.commits[..2].concat());
     run.interrupt();
     insta::assert_snapshot!(story::view(&run), @"
     interrupted undecided

@@ -35,7 +35,7 @@ mod resume;
 mod retry;
 mod room;
 mod rounds;
-mod scene;
+mod scenario;
 mod script;
 mod self_moa;
 mod shown;

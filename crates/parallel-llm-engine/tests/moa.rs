@@ -8,7 +8,7 @@ use parallel_llm_engine::{Attachment, Code, Message, Part, Reopening, Role, Run,
 use crate::rounds::{
     costs_what_was_asked, markers, money, nonce_of, pays_nothing_twice, prompt_of, sent, speaks,
 };
-use crate::scene::{Scene, Told, persona_prompt, scene};
+use crate::scenario::{RunResult, Scenario, persona_prompt, scenario};
 use crate::script::{COST, Reply, after, fails, failure, fuses, hangs, prompt, says};
 
 const WHY: &str = "Why is the sky blue?";
@@ -21,9 +21,9 @@ const CYD: &[&str] =
     &["Short waves scatter.", "Short waves scatter in air.", "Short waves scatter most in air."];
 
 /// Three seats that speak so, and this chain.
-fn three_and(strategy: &str, chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+fn three_and(strategy: &str, chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel = [("ada", speaks(10, ADA)), ("bob", speaks(20, BOB)), ("cyd", speaks(30, CYD))];
-    scene(panel.into_iter().chain(chain)).asks(WHY, strategy)
+    scenario(panel.into_iter().chain(chain)).asks(WHY, strategy)
 }
 
 fn fuser() -> [(&'static str, Reply); 1] {
@@ -31,20 +31,20 @@ fn fuser() -> [(&'static str, Reply); 1] {
 }
 
 /// The base of the outcome, and the call that gave its text.
-fn base(told: &Told) -> (Option<SeatNumber>, Option<StepNumber>) {
-    told.run.outcome.as_ref().map(|outcome| (outcome.base_seat, outcome.base_step)).expect("it is decided")
+fn base(result: &RunResult) -> (Option<SeatNumber>, Option<StepNumber>) {
+    result.run.outcome.as_ref().map(|outcome| (outcome.base_seat, outcome.base_step)).expect("it is decided")
 }
 
 /// What is told of each layer after the panel.
-fn rounds(told: &Told) -> Vec<String> {
-    let rounds = &told.run.outcome.as_ref().expect("it is decided").rounds;
+fn rounds(result: &RunResult) -> Vec<String> {
+    let rounds = &result.run.outcome.as_ref().expect("it is decided").rounds;
     rounds.iter().map(|round| format!("{round:?}").replace("SeatNumber", "")).collect()
 }
 
 #[tokio::test(start_paused = true)]
 async fn every_seat_answers_again_and_the_last_layer_is_fused() {
-    let told = three_and("moa", fuser()).run().await;
-    insta::assert_snapshot!(told.story(), @"
+    let result = three_and("moa", fuser()).run().await;
+    insta::assert_snapshot!(result.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `The air scatters.`
     20 answered 2 `It is the sea.`
@@ -66,15 +66,15 @@ async fn every_seat_answers_again_and_the_last_layer_is_fused() {
       step 2 bob answered, 1 request 20 ms, $0.0010 proposing
       step 3 cyd answered, 1 request 30 ms, $0.0010 proposing
     ");
-    assert_eq!(base(&told), (Some(SeatNumber(3)), Some(StepNumber(3))));
-    insta::assert_snapshot!(rounds(&told).join("\n"), @"Round { round: 2, answered: [(1), (2), (3)], changed: [], followed: [], untold: [(1), (2), (3)], equal: 0, of: 3, unshown: [] }");
-    costs_what_was_asked(&told);
+    assert_eq!(base(&result), (Some(SeatNumber(3)), Some(StepNumber(3))));
+    insta::assert_snapshot!(rounds(&result).join("\n"), @"Round { round: 2, answered: [(1), (2), (3)], changed: [], followed: [], untold: [(1), (2), (3)], equal: 0, of: 3, unshown: [] }");
+    costs_what_was_asked(&result);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_layer_reads_the_one_before_and_no_names() {
-    let told = three_and("moa@layers=3", fuser()).run().await;
-    insta::assert_snapshot!(prompt_of(&told, CallerSlot::Step(StepNumber(1))), @r#"
+    let result = three_and("moa@layers=3", fuser()).run().await;
+    insta::assert_snapshot!(prompt_of(&result, CallerSlot::Step(StepNumber(1))), @r#"
     You answer a request for the second time. Several authors have answered it independently, and their answers are your references. Write the answer that the person should receive: a better one than any of them.
 
     How to work:
@@ -109,7 +109,7 @@ async fn a_layer_reads_the_one_before_and_no_names() {
     Now answer the request above for the person who made it. Write the answer itself and nothing else.
     "#);
     for (slot, read) in [(CallerSlot::Step(StepNumber(5)), 1), (CallerSlot::Synthesizer(SeatNumber(1)), 2)] {
-        let prompt = prompt_of(&told, slot);
+        let prompt = prompt_of(&result, slot);
         for texts in [ADA, BOB, CYD] {
             let lines = texts.iter().map(|text| prompt.lines().any(|line| line == format!("| {text}")));
             assert_eq!(lines.collect::<Vec<_>>(), [0, 1, 2].map(|layer| layer == read), "{slot}");
@@ -133,19 +133,20 @@ async fn calls_money_and_rounds_are_those_of_the_table() {
     ];
     for (strategy, seats, calls, cost, rounds) in table {
         let panel = names.iter().take(seats).map(|name| (*name, says(10, name)));
-        let told = scene(panel.chain([("fuser", fuses(10, "ada", "All."))])).asks(WHY, strategy).run().await;
-        let ms = told.run.decided_ms.expect("it is decided");
-        assert_eq!((told.asked.len(), ms), (calls, rounds * 10), "{strategy} of {seats}");
-        assert_eq!(money(&told), cost, "{strategy} of {seats}");
-        costs_what_was_asked(&told);
-        let plan = &told.plan;
+        let result =
+            scenario(panel.chain([("fuser", fuses(10, "ada", "All."))])).asks(WHY, strategy).run().await;
+        let ms = result.run.decided_ms.expect("it is decided");
+        assert_eq!((result.asked.len(), ms), (calls, rounds * 10), "{strategy} of {seats}");
+        assert_eq!(money(&result), cost, "{strategy} of {seats}");
+        costs_what_was_asked(&result);
+        let plan = &result.plan;
         assert_eq!(plan.called(&plan.seats, &plan.synthesizers, &plan.steps).len(), calls, "{strategy}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_seat_that_failed_is_not_asked_again() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, "The air scatters.")),
         ("ada", says(10, "Air scatters blue light.")),
         ("bob", fails(20, failure(Code::Auth))),
@@ -153,7 +154,7 @@ async fn a_seat_that_failed_is_not_asked_again() {
         ("cyd", says(10, "Short waves scatter in air.")),
         ("fuser", fuses(10, "Short waves", "Short waves scatter in air.")),
     ]);
-    insta::assert_snapshot!(told.asks(WHY, "moa").run().await.end(), @"
+    insta::assert_snapshot!(result.asks(WHY, "moa").run().await.end(), @"
     partial decided at 50, closed at 50
       fused by fuser from 3: `Short waves scatter in air.`
       because the synthesizer started from one answer and patched it from the others
@@ -169,7 +170,7 @@ async fn a_seat_that_failed_is_not_asked_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_seat_whose_further_call_fails_keeps_its_newest_answer() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, ADA[0])),
         ("ada", fails(5, failure(Code::Refused))),
         ("ada", says(10, ADA[2])),
@@ -181,8 +182,8 @@ async fn a_seat_whose_further_call_fails_keeps_its_newest_answer() {
         ("cyd", says(10, CYD[2])),
         ("fuser", fuses(10, "not the sea", "The air, not the sea.")),
     ]);
-    let told = told.asks(WHY, "moa@layers=3").run().await;
-    insta::assert_snapshot!(told.story(), @"
+    let result = result.asks(WHY, "moa@layers=3").run().await;
+    insta::assert_snapshot!(result.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `The air scatters.`
     20 answered 2 `It is the sea.`
@@ -212,12 +213,12 @@ async fn a_seat_whose_further_call_fails_keeps_its_newest_answer() {
       step 5 bob cut, 1 request 5 ms, ~?: connection: scripted connection proposing
       step 6 cyd answered, 1 request 10 ms, $0.0010 proposing
     ");
-    assert_eq!(base(&told), (Some(SeatNumber(2)), Some(StepNumber(2))));
-    insta::assert_snapshot!(rounds(&told).join("\n"), @"
+    assert_eq!(base(&result), (Some(SeatNumber(2)), Some(StepNumber(2))));
+    insta::assert_snapshot!(rounds(&result).join("\n"), @"
     Round { round: 2, answered: [(2), (3)], changed: [], followed: [], untold: [(2), (3)], equal: 0, of: 3, unshown: [] }
     Round { round: 3, answered: [(1), (3)], changed: [], followed: [], untold: [(1), (3)], equal: 0, of: 3, unshown: [] }
     ");
-    let read = prompt_of(&told, CallerSlot::Synthesizer(SeatNumber(1)));
+    let read = prompt_of(&result, CallerSlot::Synthesizer(SeatNumber(1)));
     assert!([ADA[2], BOB[1], CYD[2]].iter().all(|text| read.contains(text)), "{read}");
 }
 
@@ -225,8 +226,8 @@ async fn a_seat_whose_further_call_fails_keeps_its_newest_answer() {
 async fn where_a_whole_layer_fails_the_one_before_is_fused() {
     let seat = |name, text| [(name, says(10, text)), (name, fails(10, failure(Code::Auth)))];
     let panel = [seat("ada", ADA[0]), seat("bob", BOB[0]), seat("cyd", CYD[0])];
-    let told = scene(panel.into_iter().flatten().chain(fuser())).asks(WHY, "moa").run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(panel.into_iter().flatten().chain(fuser())).asks(WHY, "moa").run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       fused by fuser from 3: `Short waves scatter in air, so it is blue.`
       because the synthesizer started from one answer and patched it from the others
@@ -242,14 +243,14 @@ async fn where_a_whole_layer_fails_the_one_before_is_fused() {
       step 2 bob failed, 1 request 10 ms, ~?: auth: scripted auth proposing
       step 3 cyd failed, 1 request 10 ms, ~?: auth: scripted auth proposing
     ");
-    assert_eq!(base(&told), (Some(SeatNumber(3)), None));
+    assert_eq!(base(&result), (Some(SeatNumber(3)), None));
 }
 
 #[tokio::test(start_paused = true)]
 async fn where_nobody_can_fuse_the_best_of_the_newest_answers_stands() {
     let down = || fails(5, failure(Code::Auth));
-    let told = three_and("moa", [("fuser-1", down()), ("fuser-2", down())]).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = three_and("moa", [("fuser-1", down()), ("fuser-2", down())]).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 70, closed at 70
       verbatim by ada from 1: `Air scatters blue light.`
       because every synthesizer failed; this is the answer closest to the others, word for word
@@ -264,14 +265,14 @@ async fn where_nobody_can_fuse_the_best_of_the_newest_answers_stands() {
       step 2 bob answered, 1 request 20 ms, $0.0010 proposing
       step 3 cyd answered, 1 request 30 ms, $0.0010 proposing
     ");
-    assert_eq!(base(&told), (Some(SeatNumber(1)), Some(StepNumber(1))));
-    assert_eq!(told.run.cost(), COST.times(6));
+    assert_eq!(base(&result), (Some(SeatNumber(1)), Some(StepNumber(1))));
+    assert_eq!(result.run.cost(), COST.times(6));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_only_answer_is_not_asked_again() {
-    let told = scene([("ada", says(10, "Air.")), ("bob", fails(20, failure(Code::Auth)))]);
-    insta::assert_snapshot!(told.asks(WHY, "moa").run().await.end(), @"
+    let result = scenario([("ada", says(10, "Air.")), ("bob", fails(20, failure(Code::Auth)))]);
+    insta::assert_snapshot!(result.asks(WHY, "moa").run().await.end(), @"
     partial decided at 20, closed at 20
       verbatim by ada from 1: `Air.`
       because only one answer came, so there was nothing to fuse
@@ -282,10 +283,10 @@ async fn the_only_answer_is_not_asked_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_panel_that_agrees_is_asked_nothing_more() {
-    let told = scene([("ada", says(10, "8")), ("bob", says(20, "8 legs")), ("fuser", hangs())]);
-    let told = told.asks(HOW_MANY, "moa@layers=3").run().await;
-    assert_eq!(told.asked.len(), 2);
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario([("ada", says(10, "8")), ("bob", says(20, "8 legs")), ("fuser", hangs())]);
+    let result = result.asks(HOW_MANY, "moa@layers=3").run().await;
+    assert_eq!(result.asked.len(), 2);
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       selected by ada from 1: `8`
       because all 2 answers say `8`, so nothing was fused
@@ -304,9 +305,9 @@ async fn a_layer_that_agrees_is_the_last() {
             ("fuser", fuses(10, "8 legs", "8 legs.")),
         ]
     };
-    let told = scene(panel()).asks(HOW_MANY, "moa@layers=3").run().await;
-    assert_eq!(told.asked.len(), 6);
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(panel()).asks(HOW_MANY, "moa@layers=3").run().await;
+    assert_eq!(result.asked.len(), 6);
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 60, closed at 60
       selected by cyd from 3: `8`
       because all 3 answers say `8`, so nothing was fused
@@ -317,26 +318,30 @@ async fn a_layer_that_agrees_is_the_last() {
       step 2 bob answered, 1 request 20 ms, $0.0010 proposing
       step 3 cyd answered, 1 request 30 ms, $0.0010 proposing
     ");
-    insta::assert_snapshot!(rounds(&told).join("\n"), @"Round { round: 2, answered: [(1), (2), (3)], changed: [(2)], followed: [(2)], untold: [], equal: 3, of: 3, unshown: [] }");
-    let skipped = told.run.skipped().expect("a layer and a synthesizer");
-    let calls = told.plan.steps[3..].iter().map(|step| CallerSlot::Step(step.number));
+    insta::assert_snapshot!(rounds(&result).join("\n"), @"Round { round: 2, answered: [(1), (2), (3)], changed: [(2)], followed: [(2)], untold: [], equal: 3, of: 3, unshown: [] }");
+    let skipped = result.run.skipped().expect("a layer and a synthesizer");
+    let calls = result.plan.steps[3..].iter().map(|step| CallerSlot::Step(step.number));
     let calls = calls.chain([CallerSlot::Synthesizer(SeatNumber(1))]);
-    let cost_max = calls.filter_map(|slot| told.plan.worst_request(slot)).sum();
+    let cost_max = calls.filter_map(|slot| result.plan.worst_request(slot)).sum();
     assert_eq!((skipped.calls, skipped.cost_max), (4, cost_max));
-    let told = scene(panel()).asks(HOW_MANY, "moa@layers=3,gate=off").run().await;
-    assert_eq!((told.asked.len(), told.run.skipped().is_none()), (10, true));
+    let result = scenario(panel()).asks(HOW_MANY, "moa@layers=3,gate=off").run().await;
+    assert_eq!((result.asked.len(), result.run.skipped().is_none()), (10, true));
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_a_seat_that_failed_would_have_been_asked_again_is_not_called_spared() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, "8")),
         ("bob", fails(10, failure(Code::Auth))),
         ("cyd", says(10, "8")),
         ("fuser", hangs()),
     ]);
-    let told = told.asks(HOW_MANY, "moa").run().await;
-    assert_eq!(told.run.skipped().map(|skipped| skipped.calls), Some(3), "two of layer 2 and a synthesizer");
+    let result = result.asks(HOW_MANY, "moa").run().await;
+    assert_eq!(
+        result.run.skipped().map(|skipped| skipped.calls),
+        Some(3),
+        "two of layer 2 and a synthesizer"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -344,11 +349,11 @@ async fn a_seat_answers_again_as_whoever_it_is_asked_to_be_and_ranks_as_itself()
     for (strategy, asked_again) in [("moa", "step 1"), ("debate", "step 1"), ("council", "nobody")] {
         let sailing =
             |plan: &mut RunPlan| plan.seats[0].persona_prompt = Some(persona_prompt("sailor", "You sail."));
-        let told = three_and(strategy, fuser()).plan(sailing).run().await;
-        let told: Vec<(String, Vec<Message>)> =
-            sent(&told).into_iter().map(|(slot, messages)| (slot.to_string(), messages)).collect();
-        assert!(told.len() > 5, "{strategy}");
-        for (slot, messages) in told {
+        let result = three_and(strategy, fuser()).plan(sailing).run().await;
+        let result: Vec<(String, Vec<Message>)> =
+            sent(&result).into_iter().map(|(slot, messages)| (slot.to_string(), messages)).collect();
+        assert!(result.len() > 5, "{strategy}");
+        for (slot, messages) in result {
             let text = messages[0].texts().next().unwrap_or_default();
             let is_sailor = slot == "seat 1" || slot == asked_again;
             assert_eq!(text.starts_with("You sail."), is_sailor, "{strategy}, {slot}: {text}");
@@ -362,8 +367,8 @@ async fn a_seat_answers_again_as_whoever_it_is_asked_to_be_and_ranks_as_itself()
 async fn the_last_layer_is_compared_before_and_fused_without_a_base() {
     let chain =
         [("fuser", says(10, r#"{"base": "A", "claims": []}"#)), ("fuser", says(10, "It is the air."))];
-    let told = three_and("moa@mode=free,analysis=separate", chain).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = three_and("moa@mode=free,analysis=separate", chain).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 80, closed at 80
       fused by fuser: `It is the air.`
       because the synthesizer wrote it from the answers alike
@@ -385,15 +390,15 @@ async fn a_layer_and_the_synthesizer_are_shown_the_closest() {
         ("bob", speaks(20, &["Bananas.", "Why bananas?", "Bananas!"])),
         ("cyd", speaks(30, &["The air scatters light.", "Air scatters blue light, yes.", "Air."])),
     ];
-    let told = scene(panel.into_iter().chain(fuser())).asks(WHY, "moa@top_k=2").run().await;
-    let reads = |slot, text: &str| prompt_of(&told, slot).lines().any(|line| line == format!("| {text}"));
+    let result = scenario(panel.into_iter().chain(fuser())).asks(WHY, "moa@top_k=2").run().await;
+    let reads = |slot, text: &str| prompt_of(&result, slot).lines().any(|line| line == format!("| {text}"));
     for step in 1..=3 {
         let slot = CallerSlot::Step(StepNumber(step));
         assert!(reads(slot, ADA[0]) && reads(slot, "The air scatters light.") && !reads(slot, "Bananas."));
     }
     let slot = CallerSlot::Synthesizer(SeatNumber(1));
     assert!(reads(slot, ADA[1]) && !reads(slot, "Why bananas?"));
-    let outcome = told.run.outcome.as_ref().expect("it is decided");
+    let outcome = result.run.outcome.as_ref().expect("it is decided");
     assert_eq!((&outcome.unshown, &outcome.rounds[0].unshown), (&vec![SeatNumber(2)], &vec![SeatNumber(2)]));
     assert_eq!(outcome.considered.len(), 3);
 }
@@ -401,28 +406,29 @@ async fn a_layer_and_the_synthesizer_are_shown_the_closest() {
 #[tokio::test(start_paused = true)]
 async fn what_stands_in_an_answer_of_any_layer_is_not_new() {
     let text = "Air scatters blue light. It is the sea. Bananas grow in the sun.";
-    let told = three_and("moa", [("fuser", fuses(10, "Short waves", text))]).run().await;
-    let novelty = parallel_llm_engine::run::novelty::of(&told.run).expect("it is fused");
+    let result = three_and("moa", [("fuser", fuses(10, "Short waves", text))]).run().await;
+    let novelty = parallel_llm_engine::run::novelty::of(&result.run).expect("it is fused");
     assert_eq!(novelty.passages, ["Bananas grow in the sun."]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn two_that_agree_spare_the_others_and_every_layer() {
-    let told = scene([("ada", says(10, "8")), ("bob", says(20, "8")), ("cyd", hangs()), ("fuser", hangs())]);
-    let told = told.asks(HOW_MANY, "moa@first=2").run().await;
-    assert_eq!((told.asked.len(), told.run.decided_ms), (2, Some(20)));
+    let result =
+        scenario([("ada", says(10, "8")), ("bob", says(20, "8")), ("cyd", hangs()), ("fuser", hangs())]);
+    let result = result.asks(HOW_MANY, "moa@first=2").run().await;
+    assert_eq!((result.asked.len(), result.run.decided_ms), (2, Some(20)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_layer_ends_the_run() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, ADA[0])),
         ("ada", hangs()),
         ("bob", says(10, BOB[0])),
         ("bob", says(10, BOB[1])),
         ("fuser", hangs()),
     ]);
-    insta::assert_snapshot!(told.asks(WHY, "moa").cancel_at(100).run().await.end(), @"
+    insta::assert_snapshot!(result.asks(WHY, "moa").cancel_at(100).run().await.end(), @"
     cancelled decided at 100, closed at 100
       none
       because cancelled: the run was cancelled while its answer was written
@@ -436,13 +442,13 @@ async fn a_cancelled_layer_ends_the_run() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_paid_twice_after_a_crash_between_layers() {
     pays_nothing_twice(|| three_and("moa@layers=3", fuser())).await;
-    let scene = || three_and("moa@layers=3", fuser());
-    let whole = scene().run().await;
+    let scenario = || three_and("moa@layers=3", fuser());
+    let whole = scenario().run().await;
     let ends_layer_2 = |commit: &Vec<parallel_llm_engine::Recorded>| {
         commit.iter().any(|recorded| crate::story::short(&recorded.event) == "answered step 2")
     };
     let kept = whole.commits.iter().position(ends_layer_2).expect("it was committed");
-    insta::assert_snapshot!(scene().after(&whole.commits[..=kept]).run().await.story(), @"
+    insta::assert_snapshot!(scenario().after(&whole.commits[..=kept]).run().await.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `The air scatters.`
     20 answered 2 `It is the sea.`
@@ -478,11 +484,11 @@ async fn nothing_is_paid_twice_after_a_crash_between_layers() {
 async fn a_further_answer_has_its_layers_made_anew() {
     let with = |bob: Reply| {
         let panel = [("ada", speaks(10, ADA)), ("bob", bob), ("cyd", speaks(30, CYD))];
-        scene(panel.into_iter().chain(fuser())).asks(WHY, "moa")
+        scenario(panel.into_iter().chain(fuser())).asks(WHY, "moa")
     };
     let first = with(fails(10, failure(Code::Auth))).run().await;
-    let told = with(speaks(20, BOB)).after(&first.commits).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = with(speaks(20, BOB)).after(&first.commits).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 130, closed at 130
       fused by fuser from 3: `Short waves scatter in air, so it is blue.`
       because the synthesizer started from one answer and patched it from the others
@@ -501,10 +507,10 @@ async fn a_further_answer_has_its_layers_made_anew() {
 async fn another_text_of_the_same_answers_has_steps_of_its_own() {
     let first = three_and("moa", fuser()).run().await;
     let rewrite = |run: &Run| Reopening::again(&run.plan, Vec::new(), run.chain()).expect("there is room");
-    let told = three_and("moa", fuser()).after(&first.commits).reopened(rewrite).run().await;
-    let asked: Vec<String> = told.asked.iter().map(|asked| asked.call.attempt.slot.to_string()).collect();
+    let result = three_and("moa", fuser()).after(&first.commits).reopened(rewrite).run().await;
+    let asked: Vec<String> = result.asked.iter().map(|asked| asked.call.attempt.slot.to_string()).collect();
     assert_eq!(asked, ["step 4", "step 5", "step 6", "synthesizer 2"]);
-    insta::assert_snapshot!(told.end(), @"
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 110, closed at 110
       fused by fuser from 3: `Short waves scatter in air, so it is blue.`
       because the synthesizer started from one answer and patched it from the others
@@ -525,15 +531,16 @@ async fn another_text_of_the_same_answers_has_steps_of_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn the_order_of_arrival_leaves_no_trace() {
-    let told = async |times: [u64; 3]| {
+    let result = async |times: [u64; 3]| {
         let panel = [("ada", ADA), ("bob", BOB), ("cyd", CYD)].into_iter().zip(times);
         let panel = panel.map(|((name, texts), ms)| (name, speaks(ms, texts)));
-        scene(panel.chain(fuser())).asks(WHY, "moa@layers=3").run().await
+        scenario(panel.chain(fuser())).asks(WHY, "moa@layers=3").run().await
     };
-    let first = told([10, 20, 30]).await;
+    let first = result([10, 20, 30]).await;
     for times in [[30, 20, 10], [20, 10, 30], [30, 10, 20]] {
-        let other = told(times).await;
-        let base_of = |told: &Told| (base(told), told.run.outcome.as_ref().and_then(|one| one.text.clone()));
+        let other = result(times).await;
+        let base_of =
+            |result: &RunResult| (base(result), result.run.outcome.as_ref().and_then(|one| one.text.clone()));
         assert_eq!(base_of(&other), base_of(&first));
         assert!(sent(&other) == sent(&first), "{times:?}: every model was sent the same");
     }
@@ -551,15 +558,15 @@ fn hostile(code: &str) -> String {
 async fn a_hostile_answer_does_not_leave_its_block_in_any_later_layer() {
     // Whatever code it has seen in its own prompt, it writes into what the next layer reads.
     let forger = || after(10).compose(|call| hostile(&nonce_or_guess(&prompt(call)))).end();
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, ADA[0])),
         ("bob", forger()),
         ("cyd", says(10, CYD[0])),
         ("fuser", fuses(10, "Short waves", "All.")),
     ]);
-    let told = told.asks(WHY, "moa@layers=3,gate=off").run().await;
+    let result = result.asks(WHY, "moa@layers=3,gate=off").run().await;
     let mut codes = Vec::new();
-    for asked in told.asked.iter().filter(|asked| !matches!(asked.call.attempt.slot, CallerSlot::Seat(_))) {
+    for asked in result.asked.iter().filter(|asked| !matches!(asked.call.attempt.slot, CallerSlot::Seat(_))) {
         let (prompt, slot) = (prompt(&asked.call), asked.call.attempt.slot);
         let code = nonce_of(&prompt);
         let lines = markers(&prompt);
@@ -578,7 +585,7 @@ async fn a_hostile_answer_does_not_leave_its_block_in_any_later_layer() {
     codes.sort();
     codes.dedup();
     assert_eq!((calls, codes.len()), (7, 7), "every call has a code of its own");
-    let forged = prompt_of(&told, CallerSlot::Step(StepNumber(4)));
+    let forged = prompt_of(&result, CallerSlot::Step(StepNumber(4)));
     assert!(
         codes.iter().any(|code| *code != nonce_of(&forged) && forged.contains(code)),
         "a code was forged"
@@ -595,10 +602,10 @@ async fn whoever_answers_again_is_sent_the_files_too() {
     let file =
         Attachment { name: "sky.png".to_owned(), media_type: "image/png".to_owned(), base64: "AAEC".into() };
     let parts = vec![Part::Text { text: WHY.to_owned() }, Part::File(file.clone())];
-    let told =
+    let result =
         three_and("moa", fuser()).plan(|plan| plan.messages = [Message { role: Role::User, parts }].into());
-    let told = told.run().await;
-    for (slot, messages) in sent(&told) {
+    let result = result.run().await;
+    for (slot, messages) in sent(&result) {
         let files: Vec<&Attachment> = messages.iter().flat_map(Message::files).collect();
         let is_writing = matches!(slot, CallerSlot::Synthesizer(_));
         assert_eq!(files, if is_writing { vec![] } else { vec![&file] }, "{slot}");
@@ -608,9 +615,10 @@ async fn whoever_answers_again_is_sent_the_files_too() {
 #[tokio::test(start_paused = true)]
 async fn what_a_seat_could_read_only_in_part_is_told() {
     let long = |word: &str| says(10, &format!("{word} ").repeat(1_000));
-    let told = scene([("ada", long("moon")), ("bob", long("tide")), ("fuser", fuses(10, "moon", "Both."))]);
-    let told = told.asks(WHY, "moa").plan(|plan| plan.seats[0].context_tokens = Some(4_000)).run().await;
-    let outcome = told.run.outcome.expect("it is decided");
+    let result =
+        scenario([("ada", long("moon")), ("bob", long("tide")), ("fuser", fuses(10, "moon", "Both."))]);
+    let result = result.asks(WHY, "moa").plan(|plan| plan.seats[0].context_tokens = Some(4_000)).run().await;
+    let outcome = result.run.outcome.expect("it is decided");
     let warnings: Vec<&str> = outcome.warnings.iter().map(|warning| warning.message.as_str()).collect();
     insta::assert_debug_snapshot!(warnings, @r#"
     [

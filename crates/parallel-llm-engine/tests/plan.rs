@@ -14,7 +14,7 @@ use parallel_llm_engine::{
     Attachment, Catalogue, Effort, Message, ModelInfo, ModelRef, Part, PicoUsd, Role, RunRequest, Seat,
 };
 
-use crate::scene::{catalogues, defaults, identity, info, providers};
+use crate::scenario::{catalogues, defaults, identity, info, providers};
 use crate::story;
 
 fn catalogue(live: bool) -> Catalogue {

@@ -1,19 +1,19 @@
 //! A race: the first answer stands, and the others are asked at once or one after the other.
 
-use crate::scene::{Scene, scene};
+use crate::scenario::{Scenario, scenario};
 use crate::script::{Reply, after, fails, failure, hangs, says};
 use parallel_llm_engine::Code;
 
-fn panel(strategy: &str, replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
-    scene(replies).asks("How do tides work?", strategy)
+fn panel(strategy: &str, replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
+    scenario(replies).asks("How do tides work?", strategy)
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_first_answer_stands_and_the_others_are_given_up() {
-    let told =
+    let result =
         panel("race", [("ada", says(300, "The sun.")), ("bob", says(100, "The moon.")), ("cyd", hangs())])
             .plan(|plan| plan.seats[2].strongest = true);
-    insta::assert_snapshot!(told.run().await.story(), @"
+    insta::assert_snapshot!(result.run().await.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     100 answered 2 `The moon.` | 100 decided selected
     100 cancelled 1
@@ -30,7 +30,7 @@ async fn the_first_answer_stands_and_the_others_are_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn the_next_is_asked_only_where_the_one_before_takes_too_long() {
-    let told = panel(
+    let result = panel(
         "race@hedge_after_ms=100",
         [
             ("ada", says(250, "The moon.")),
@@ -39,7 +39,7 @@ async fn the_next_is_asked_only_where_the_one_before_takes_too_long() {
             ("dan", says(1, "No.")),
         ],
     );
-    insta::assert_snapshot!(told.run().await.story(), @"
+    insta::assert_snapshot!(result.run().await.story(), @"
     0 started | 0 sent 1
     100 sent 2
     200 sent 3
@@ -59,7 +59,7 @@ async fn the_next_is_asked_only_where_the_one_before_takes_too_long() {
 
 #[tokio::test(start_paused = true)]
 async fn the_next_is_asked_at_once_where_the_one_before_fails() {
-    let told = panel(
+    let result = panel(
         "race@hedge_after_ms=10000",
         [
             ("ada", fails(5, failure(Code::Auth))),
@@ -67,7 +67,7 @@ async fn the_next_is_asked_at_once_where_the_one_before_fails() {
             ("cyd", says(50, "The sun.")),
         ],
     );
-    insta::assert_snapshot!(told.run().await.story(), @"
+    insta::assert_snapshot!(result.run().await.story(), @"
     0 started | 0 sent 1
     5 failed 1 auth, never again | 5 sent 2
     55 answered 2 `The moon.` | 55 skipped 3 | 55 decided selected
@@ -84,8 +84,8 @@ async fn the_next_is_asked_at_once_where_the_one_before_fails() {
 #[tokio::test(start_paused = true)]
 async fn where_nobody_comes_in_the_run_says_why() {
     let down = || fails(5, failure(Code::Auth));
-    let told = panel("race@hedge_after_ms=50", [("ada", down()), ("bob", down())]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = panel("race@hedge_after_ms=50", [("ada", down()), ("bob", down())]);
+    insta::assert_snapshot!(result.run().await.end(), @"
     failed decided at 10, closed at 10
       none
       because auth: no model answered (ada: scripted auth; bob: scripted auth)
@@ -97,8 +97,8 @@ async fn where_nobody_comes_in_the_run_says_why() {
 #[tokio::test(start_paused = true)]
 async fn a_whole_answer_beats_a_cut_one_of_the_same_moment() {
     let cut = after(100).text(&"tides ".repeat(200)).fail(failure(Code::Connection));
-    let told = panel("race", [("ada", cut), ("bob", says(100, "The moon."))]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = panel("race", [("ada", cut), ("bob", says(100, "The moon."))]);
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 100, closed at 100
       selected by bob from 2: `The moon.`
       because it came first of 2

@@ -9,15 +9,15 @@ use parallel_llm_engine::{
     Catalogue, Code, PicoUsd, Price, Reopening, Run, RunRequest, RunStatus, Seat, SeatNumber, SeatStatus,
 };
 
-use crate::scene::{Scene, Told, catalogues, defaults, info, providers, scene, seat};
+use crate::scenario::{RunResult, Scenario, catalogues, defaults, info, providers, scenario, seat};
 use crate::script::{COST, Reply, after, fails, failure, fuses, hangs, says};
 use crate::story;
 
 /// The worst case of one call of the panel.
 const WORST_CALL: PicoUsd = PicoUsd(10_006_000_000);
 
-fn usual() -> Scene {
-    scene([
+fn usual() -> Scenario {
+    scenario([
         ("ada", says(10, "The moon pulls.")),
         ("bob", says(20, "The sun pulls.")),
         ("fuser", fuses(20, "moon", "Both pull.")),
@@ -26,8 +26,8 @@ fn usual() -> Scene {
 }
 
 /// One seat fails for good, or is never heard of because its process is gone before.
-fn partial(bob: Reply) -> Scene {
-    scene([
+fn partial(bob: Reply) -> Scenario {
+    scenario([
         ("ada", says(10, "The moon pulls.")),
         ("bob", bob),
         ("cyd", says(20, "The sun pulls.")),
@@ -54,27 +54,27 @@ fn another(run: &Run) -> Reopening {
 }
 
 /// The commits of the part after these, the end, and the texts that came before it.
-fn further(told: &Told, before: &[Vec<Recorded>]) -> String {
-    let earlier = told.run.earlier.iter().map(|outcome| format!("\n  before: {:?}", outcome.text));
+fn further(result: &RunResult, before: &[Vec<Recorded>]) -> String {
+    let earlier = result.run.earlier.iter().map(|outcome| format!("\n  before: {:?}", outcome.text));
     format!(
         "{}\n{}{}",
-        story::commits(&told.commits[before.len()..]),
-        told.end(),
+        story::commits(&result.commits[before.len()..]),
+        result.end(),
         earlier.collect::<String>()
     )
 }
 
 /// The commits of a process that was gone when so much had become durable.
-fn until(told: &Told, is_last: impl Fn(&Event) -> bool) -> Vec<Vec<Recorded>> {
-    let last = told.commits.iter().position(|commit| commit.iter().any(|one| is_last(&one.event)));
-    told.commits[..=last.expect("it happened")].to_vec()
+fn until(result: &RunResult, is_last: impl Fn(&Event) -> bool) -> Vec<Vec<Recorded>> {
+    let last = result.commits.iter().position(|commit| commit.iter().any(|one| is_last(&one.event)));
+    result.commits[..=last.expect("it happened")].to_vec()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_seat_that_is_added_is_asked_alone() {
     let first = usual().run().await.commits;
-    let told = usual().after(&first).reopened(adds).run().await;
-    insta::assert_snapshot!(further(&told, &first), @r#"
+    let result = usual().after(&first).reopened(adds).run().await;
+    insta::assert_snapshot!(further(&result, &first), @r#"
     40 reopened +3 cyd
     40 sent 3
     70 answered 3 `Both pull at once.` | 70 sent s1#2
@@ -91,7 +91,7 @@ async fn a_seat_that_is_added_is_asked_alone() {
 
       before: Some("Both pull.")
     "#);
-    insta::assert_snapshot!(told.ledger(), @"
+    insta::assert_snapshot!(result.ledger(), @"
     0 durable: reopened
     0 durable: sent 3
     0 request cyd #1
@@ -105,8 +105,8 @@ async fn a_seat_that_is_added_is_asked_alone() {
 #[tokio::test(start_paused = true)]
 async fn another_synthesizer_reads_what_is_there() {
     let first = usual().run().await.commits;
-    let told = usual().after(&first).reopened(another).run().await;
-    insta::assert_snapshot!(further(&told, &first), @r#"
+    let result = usual().after(&first).reopened(another).run().await;
+    insta::assert_snapshot!(further(&result, &first), @r#"
     40 reopened +s2 other
     40 sent s2
     80 answered s2 `<<analysis f…` (77) | 80 decided fused
@@ -122,7 +122,7 @@ async fn another_synthesizer_reads_what_is_there() {
 
       before: Some("Both pull.")
     "#);
-    insta::assert_snapshot!(told.ledger(), @"
+    insta::assert_snapshot!(result.ledger(), @"
     0 durable: reopened
     0 durable: sent s2
     0 request other #1
@@ -135,8 +135,8 @@ async fn another_synthesizer_reads_what_is_there() {
 async fn a_third_part_builds_on_the_second() {
     let first = usual().run().await.commits;
     let second = usual().after(&first).reopened(adds).run().await.commits;
-    let told = usual().after(&second).reopened(another).run().await;
-    insta::assert_snapshot!(further(&told, &second), @r#"
+    let result = usual().after(&second).reopened(another).run().await;
+    insta::assert_snapshot!(further(&result, &second), @r#"
     90 reopened +s2 other
     90 sent s2
     130 answered s2 `<<analysis f…` (77) | 130 decided fused
@@ -159,8 +159,8 @@ async fn a_third_part_builds_on_the_second() {
 #[tokio::test(start_paused = true)]
 async fn only_what_failed_is_asked_again() {
     let first = partial(never()).run().await.commits;
-    let told = partial(says(30, "Sun and moon.")).after(&first).run().await;
-    insta::assert_snapshot!(further(&told, &first), @r#"
+    let result = partial(says(30, "Sun and moon.")).after(&first).run().await;
+    insta::assert_snapshot!(further(&result, &first), @r#"
     2565 reopened 2
     2565 sent 2#4
     2595 answered 2#4 `Sun and moon.` | 2595 sent s1#2
@@ -182,9 +182,9 @@ async fn only_what_failed_is_asked_again() {
 #[tokio::test(start_paused = true)]
 async fn a_whole_answer_is_not_asked_for_again_even_where_it_is_named() {
     let first = partial(never()).run().await.commits;
-    let told = partial(says(30, "Sun and moon.")).after(&first).reopened(asks(&[1, 2])).run().await;
-    assert_eq!(told.asked.iter().filter(|asked| asked.call.model.model == "ada").count(), 0);
-    assert_eq!(told.run.answered(), 3);
+    let result = partial(says(30, "Sun and moon.")).after(&first).reopened(asks(&[1, 2])).run().await;
+    assert_eq!(result.asked.iter().filter(|asked| asked.call.model.model == "ada").count(), 0);
+    assert_eq!(result.run.answered(), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -236,8 +236,8 @@ async fn what_was_asked_and_never_sent_is_not_unknown() {
         reopened.last().expect("it goes on")[..],
         [Recorded { event: Event::Reopened { .. }, .. }]
     ));
-    let told = partial(says(30, "Sun and moon.")).after(reopened).reopened(asks(&[])).run().await;
-    insta::assert_snapshot!(further(&told, reopened), @"
+    let result = partial(says(30, "Sun and moon.")).after(reopened).reopened(asks(&[])).run().await;
+    insta::assert_snapshot!(further(&result, reopened), @"
     2565 reopened
     2565 decided none
     2565 closed $0.0030
@@ -255,26 +255,27 @@ async fn what_was_asked_and_never_sent_is_not_unknown() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_lost_request_cost_is_found_out() {
-    let scene = |id| partial(after(5).accepted(id).wait(5_000).text("Late.").end());
+    let scenario = |id| partial(after(5).accepted(id).wait(5_000).text("Late.").end());
     for (id, ask, found) in
         [("gen-2", &[][..], COST), ("gen-2", &[2][..], COST), ("x-2", &[][..], PicoUsd::ZERO)]
     {
-        let first = scene(id).run().await;
+        let first = scenario(id).run().await;
         let before = until(&first, |event| matches!(event, Event::Answered { .. }));
-        let told = partial(says(30, "Sun.")).after(&before).reopened(asks(&[&[3], ask].concat())).run().await;
-        let bob = &told.run.seats[1];
+        let result =
+            partial(says(30, "Sun.")).after(&before).reopened(asks(&[&[3], ask].concat())).run().await;
+        let bob = &result.run.seats[1];
         let again = COST.times(ask.len() as u64);
-        assert_eq!(bob.cost.unwrap_or_default(), found.plus(again), "{id} {}", told.story());
-        assert!(told.ledger.contains(&format!("0 looked up bob as {id}")), "{}", told.ledger());
+        assert_eq!(bob.cost.unwrap_or_default(), found.plus(again), "{id} {}", result.story());
+        assert!(result.ledger.contains(&format!("0 looked up bob as {id}")), "{}", result.ledger());
         // Once it is known, nobody asks for it again.
-        let third = partial(says(30, "Sun.")).after(&told.commits).reopened(asks(&[])).run().await;
+        let third = partial(says(30, "Sun.")).after(&result.commits).reopened(asks(&[])).run().await;
         let asked_twice = third.ledger().contains("looked up");
         assert_eq!(asked_twice, found == PicoUsd::ZERO, "{id}: {}", third.ledger());
     }
-    let first = scene("gen-2").run().await;
+    let first = scenario("gen-2").run().await;
     let before = until(&first, |event| matches!(event, Event::Answered { .. }));
-    let told = partial(never()).after(&before).reopened(asks(&[3])).run().await;
-    insta::assert_snapshot!(further(&told, &before), @"
+    let result = partial(never()).after(&before).reopened(asks(&[3])).run().await;
+    insta::assert_snapshot!(further(&result, &before), @"
     10 reopened 3
     10 sent 3#2
     10 reconciled 2 $0.0010
@@ -299,9 +300,9 @@ async fn a_cost_that_is_not_known_yet_is_asked_for_again_for_a_while() {
     {
         let first = partial(after(5).accepted(id).wait(5_000).text("Late.").end()).run().await;
         let before = until(&first, |event| matches!(event, Event::Answered { .. }));
-        let told = partial(never()).after(&before).reopened(asks(&[3])).run().await;
-        assert_eq!(told.ledger().matches("looked up bob").count(), looks, "{}", told.ledger());
-        assert_eq!(told.run.seats[1].cost.unwrap_or_default(), cost, "{id}");
+        let result = partial(never()).after(&before).reopened(asks(&[3])).run().await;
+        assert_eq!(result.ledger().matches("looked up bob").count(), looks, "{}", result.ledger());
+        assert_eq!(result.run.seats[1].cost.unwrap_or_default(), cost, "{id}");
     }
 }
 
@@ -311,13 +312,13 @@ async fn the_name_of_one_request_is_not_that_of_the_next() {
     let first = after(5).accepted("gen-1").end();
     let bob = [("bob", first), ("bob", hangs())];
     let panel = [("ada", says(10, "The moon pulls.")), ("fuser", says(10, "Both."))];
-    let told = scene(panel.clone().into_iter().chain(bob)).run().await;
+    let result = scenario(panel.clone().into_iter().chain(bob)).run().await;
     let again = |event: &Event| matches!(event, Event::Sent { attempt } if attempt.number == 2);
-    let before = until(&told, again);
-    let told =
-        scene(panel.into_iter().chain([("bob", never())])).after(&before).reopened(asks(&[])).run().await;
-    assert!(!told.ledger().contains("looked up"), "{}", told.ledger());
-    insta::assert_snapshot!(told.end(), @"
+    let before = until(&result, again);
+    let result =
+        scenario(panel.into_iter().chain([("bob", never())])).after(&before).reopened(asks(&[])).run().await;
+    assert!(!result.ledger().contains("looked up"), "{}", result.ledger());
+    insta::assert_snapshot!(result.end(), @"
     partial decided at 669, closed at 669
       verbatim by ada from 1: `The moon pulls.`
       because only one answer came, so there was nothing to fuse
@@ -329,9 +330,10 @@ async fn the_name_of_one_request_is_not_that_of_the_next() {
 #[tokio::test(start_paused = true)]
 async fn what_gives_no_other_text_keeps_the_one_there_is() {
     let first = usual().run().await.commits;
-    let hanging = scene([("ada", never()), ("bob", never()), ("fuser", hangs())]).beside([("cyd", hangs())]);
-    let told = hanging.after(&first).reopened(adds).cancel_at(50).run().await;
-    insta::assert_snapshot!(further(&told, &first), @"
+    let hanging =
+        scenario([("ada", never()), ("bob", never()), ("fuser", hangs())]).beside([("cyd", hangs())]);
+    let result = hanging.after(&first).reopened(adds).cancel_at(50).run().await;
+    insta::assert_snapshot!(further(&result, &first), @"
     40 reopened +3 cyd
     40 sent 3
     90 decided none
@@ -349,8 +351,8 @@ async fn what_gives_no_other_text_keeps_the_one_there_is() {
     ");
     // Nobody can fuse: the best answer, word for word, is another text, and the one before is still there.
     let poor = |run: &Run| Reopening { budget: PicoUsd(1), ..another(run) };
-    let told = usual().after(&first).reopened(poor).run().await;
-    insta::assert_snapshot!(further(&told, &first), @r#"
+    let result = usual().after(&first).reopened(poor).run().await;
+    insta::assert_snapshot!(further(&result, &first), @r#"
     40 reopened +s2 other
     40 failed s2#0 budget, never again | 40 decided verbatim
     40 closed $0.0030
@@ -394,11 +396,11 @@ async fn until_a_further_part_is_decided_the_answer_before_it_stands() {
             assert_eq!((left.decided_ms, left.earlier.len()), (None, 0));
             left.interrupt();
         }
-        let told = usual().after(before).run().await;
+        let result = usual().after(before).run().await;
         // What was sent and not heard of is not sent again, so nothing new comes; then nothing is fused again.
         let nothing = "continuing the run gave no better text: no further answer came".to_owned();
         let expected = if gone == 1 { (1, Vec::new()) } else { (0, vec![nothing]) };
-        assert_eq!((told.run.earlier.len(), warned(&told.run)), expected, "{}", told.story());
+        assert_eq!((result.run.earlier.len(), warned(&result.run)), expected, "{}", result.story());
     }
 }
 
@@ -412,8 +414,8 @@ async fn what_a_resumed_further_part_may_cost_is_reckoned_by_its_own_synthesizer
     let first = usual().run().await.commits;
     let second = usual().after(&first).reopened(dear).run().await.commits;
     let before = &second[..=first.len()];
-    let told = usual().after(before).reopened(asks(&[])).run().await;
-    let events = told.events();
+    let result = usual().after(before).reopened(asks(&[])).run().await;
+    let events = result.events();
     let reserved: Vec<PicoUsd> = events
         .iter()
         .filter_map(|recorded| match recorded.event {
@@ -426,15 +428,15 @@ async fn what_a_resumed_further_part_may_cost_is_reckoned_by_its_own_synthesizer
 
 #[tokio::test(start_paused = true)]
 async fn a_run_without_an_answer_may_get_one() {
-    let all = || scene([("ada", never()), ("bob", never())]);
+    let all = || scenario([("ada", never()), ("bob", never())]);
     let first = all().run().await.commits;
-    let told = all().after(&first).run().await;
-    let under_way = Run::fold(all().planned().into(), &told.commits[..=first.len()].concat());
+    let result = all().after(&first).run().await;
+    let under_way = Run::fold(all().planned().into(), &result.commits[..=first.len()].concat());
     assert!(
         under_way.outcome.is_none() && under_way.warnings().is_empty(),
         "where nothing was, nothing stands"
     );
-    insta::assert_snapshot!(further(&told, &first), @"
+    insta::assert_snapshot!(further(&result, &first), @"
     2545 reopened 1 2
     2545 sent 1#4 | 2545 sent 2#4
     2560 failed 1#4 upstream, again in 818
@@ -456,8 +458,9 @@ async fn a_run_without_an_answer_may_get_one() {
 
       before: None
     ");
-    let third = scene([("ada", says(10, "The moon.")), ("bob", never())]).after(&told.commits).run().await;
-    insta::assert_snapshot!(further(&third, &told.commits), @"
+    let third =
+        scenario([("ada", says(10, "The moon.")), ("bob", never())]).after(&result.commits).run().await;
+    insta::assert_snapshot!(further(&third, &result.commits), @"
     5090 reopened 1 2
     5090 sent 1#7 | 5090 sent 2#7
     5100 answered 1#7 `The moon.`
@@ -486,23 +489,23 @@ async fn answers_there_already_do_not_end_the_waiting() {
         Wait::Stragglers { share_percent: 60, after_ms: 50 },
     ];
     for wait in rules {
-        let scene = || {
+        let scenario = || {
             let beside = [("cyd", says(80_000, "After a long while."))];
             usual().wait(wait).plan(|plan| plan.timers.idle_ms = 100_000).beside(beside)
         };
-        let first = scene().run().await.commits;
+        let first = scenario().run().await.commits;
         let slow = |run: &Run| Reopening {
             seats: vec![seat(3, "slow")],
             ..Reopening::resume(&run.plan, Vec::new())
         };
-        let told = scene()
+        let result = scenario()
             .beside([("slow", says(80_000, "After a long while."))])
             .after(&first)
             .reopened(slow)
             .run()
             .await;
-        let outcome = told.run.outcome.as_ref().expect("it is decided");
-        assert!(outcome.considered.contains(&SeatNumber(3)), "{wait:?}: {}", told.story());
+        let outcome = result.run.outcome.as_ref().expect("it is decided");
+        assert!(outcome.considered.contains(&SeatNumber(3)), "{wait:?}: {}", result.story());
     }
 }
 
@@ -511,8 +514,8 @@ async fn a_further_part_has_a_budget_of_its_own() {
     let first = usual().run().await.commits;
     let within =
         |more: PicoUsd| move |run: &Run| Reopening { budget: run.cost_max().plus(more), ..adds(run) };
-    let told = usual().after(&first).reopened(within(PicoUsd(WORST_CALL.0 - 1))).run().await;
-    insta::assert_snapshot!(further(&told, &first), @"
+    let result = usual().after(&first).reopened(within(PicoUsd(WORST_CALL.0 - 1))).run().await;
+    insta::assert_snapshot!(further(&result, &first), @"
     40 reopened +3 cyd
     40 failed 3#0 budget, never again | 40 decided none
     40 closed $0.0030
@@ -526,23 +529,23 @@ async fn a_further_part_has_a_budget_of_its_own() {
       3 cyd skipped, 0 requests, $0.00: budget: the call may cost $0.010, which the budget of $0.013 does not hold
       s1 fuser answered, 1 request 20 ms, $0.0010
     ");
-    let told = usual().after(&first).reopened(within(WORST_CALL.times(2))).run().await;
-    assert_eq!(told.run.answered(), 3, "{}", told.story());
+    let result = usual().after(&first).reopened(within(WORST_CALL.times(2))).run().await;
+    assert_eq!(result.run.answered(), 3, "{}", result.story());
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_may_have_been_spent_before_is_not_spent_again() {
     // Cut, given up, never heard of: nobody knows what these cost.
     let torn = after(10).text("The moon").fail(failure(Code::Connection));
-    let three = || scene([("ada", torn.clone()), ("bob", hangs()), ("cyd", says(15, "Sun."))]);
+    let three = || scenario([("ada", torn.clone()), ("bob", hangs()), ("cyd", says(15, "Sun."))]);
     let first = three().wait(Wait::Seats { count: 2 }).cancel_at(30).run().await;
     let run = &first.run;
     assert_eq!(run.cost_max(), COST.plus(WORST_CALL.times(2)), "{}", first.story());
     let enough = run.cost_max().plus(WORST_CALL);
     for (budget, is_sent) in [(enough, true), (PicoUsd(enough.0 - 1), false)] {
         let reopening = |run: &Run| Reopening { budget, ..asks(&[2])(run) };
-        let told = three().after(&first.commits).reopened(reopening).cancel_at(30).run().await;
-        assert_eq!(!told.asked.is_empty(), is_sent, "{}", told.story());
+        let result = three().after(&first.commits).reopened(reopening).cancel_at(30).run().await;
+        assert_eq!(!result.asked.is_empty(), is_sent, "{}", result.story());
     }
 }
 
@@ -551,14 +554,14 @@ async fn decided_but_not_closed() {
     let late = || {
         let seats = [("ada", says(10, "The moon pulls.")), ("bob", says(20, "The sun pulls."))];
         let rest = [("cyd", says(5_000, "Late.")), ("fuser", fuses(20, "moon", "Both pull."))];
-        scene(seats.into_iter().chain(rest))
+        scenario(seats.into_iter().chain(rest))
             .wait(Wait::Seats { count: 2 })
             .beside([("other", says(5, "All."))])
     };
     let first = late().run().await;
     let before = until(&first, |event| matches!(event, Event::Decided { .. }));
-    let told = late().after(&before).reopened(another).run().await;
-    insta::assert_snapshot!(further(&told, &before), @r#"
+    let result = late().after(&before).reopened(another).run().await;
+    insta::assert_snapshot!(further(&result, &before), @r#"
     40 reopened +s2 other
     40 sent s2
     45 answered s2 `All.` | 45 decided fused
@@ -580,20 +583,21 @@ async fn decided_but_not_closed() {
 async fn half_an_answer_is_never_taken_for_a_whole_one() {
     let words = "moon and sun ".repeat(20);
     let long = || after(5).text(&words).hang();
-    let told =
-        scene([("ada", says(10, "The moon.")), ("bob", after(5).text("So f").hang()), ("cyd", long())])
+    let result =
+        scenario([("ada", says(10, "The moon.")), ("bob", after(5).text("So f").hang()), ("cyd", long())])
             .cancel_at(50)
             .run()
             .await;
-    let further = scene([("ada", hangs()), ("bob", hangs()), ("cyd", hangs())])
-        .after(&told.commits)
+    let further = scenario([("ada", hangs()), ("bob", hangs()), ("cyd", hangs())])
+        .after(&result.commits)
         .reopened(asks(&[]))
         .run()
         .await;
     let outcome = further.run.outcome.as_ref().expect("it is decided");
     assert_eq!(outcome.considered, [SeatNumber(1), SeatNumber(3)], "{}", further.story());
     // Asked again in vain, it still has what it had.
-    let vain = scene([("ada", hangs()), ("bob", never()), ("cyd", never())]).after(&told.commits).run().await;
+    let vain =
+        scenario([("ada", hangs()), ("bob", never()), ("cyd", never())]).after(&result.commits).run().await;
     let outcome = vain.run.outcome.as_ref().expect("it is decided");
     assert_eq!(outcome.considered, [SeatNumber(1), SeatNumber(3)], "{}", vain.story());
 }
@@ -601,18 +605,18 @@ async fn half_an_answer_is_never_taken_for_a_whole_one() {
 #[tokio::test(start_paused = true)]
 async fn a_key_that_was_mended_meanwhile_is_not_taken_for_refused() {
     let refused = || fails(10, failure(Code::Auth).with_status(401));
-    let first = scene([("ada", refused()), ("bob", never()), ("cyd", says(5, "The moon."))]).run().await;
+    let first = scenario([("ada", refused()), ("bob", never()), ("cyd", says(5, "The moon."))]).run().await;
     let shaky = [("bob", fails(10, failure(Code::Upstream).with_status(502))), ("bob", says(10, "The sun."))];
     // What it said before is told still while it is asked again, and where it is not.
     for ask in [&[1, 2][..], &[2]] {
         let seats = [("ada", says(500, "All.")), ("cyd", hangs())];
-        let told = scene(seats.into_iter().chain(shaky.clone()))
+        let result = scenario(seats.into_iter().chain(shaky.clone()))
             .plan(|plan| plan.clone_from(&first.plan))
             .after(&first.commits)
             .reopened(asks(ask))
             .run()
             .await;
-        assert_eq!(told.run.seats[1].status, SeatStatus::Answered, "{}", told.story());
+        assert_eq!(result.run.seats[1].status, SeatStatus::Answered, "{}", result.story());
     }
 }
 
@@ -620,15 +624,18 @@ async fn a_key_that_was_mended_meanwhile_is_not_taken_for_refused() {
 async fn a_field_that_was_rejected_before_is_left_out_from_the_start() {
     let mut rejected = failure(Code::BadRequest).with_status(400);
     rejected.rejected_field = Some("temperature".to_owned());
-    let first = scene([("ada", fails(10, rejected)), ("ada", hangs())]).run().await;
+    let first = scenario([("ada", fails(10, rejected)), ("ada", hangs())]).run().await;
     let before = until(&first, |event| matches!(event, Event::Failed { .. }));
     let shaky = || fails(10, failure(Code::Upstream).with_status(502));
-    let again = scene([("ada", shaky()), ("ada", shaky()), ("ada", says(10, "The moon."))]);
-    let told = again.after(&before).run().await;
-    let without: Vec<_> = told.asked.iter().map(|asked| asked.call.without.join(" ")).collect();
+    let again = scenario([("ada", shaky()), ("ada", shaky()), ("ada", says(10, "The moon."))]);
+    let result = again.after(&before).run().await;
+    let without: Vec<_> = result.asked.iter().map(|asked| asked.call.without.join(" ")).collect();
     // It has all its retries: leaving a field out is none.
     assert_eq!(without, ["temperature"; 3]);
-    assert_eq!((told.run.answered(), &told.run.seats[0].without[..]), (1, &["temperature".to_owned()][..]));
+    assert_eq!(
+        (result.run.answered(), &result.run.seats[0].without[..]),
+        (1, &["temperature".to_owned()][..])
+    );
 }
 
 fn resolve(request: &RunRequest, plan: &RunPlan) -> Result<String, String> {
@@ -661,9 +668,9 @@ async fn a_wish_is_resolved_against_the_run() {
         RunRequest { strategy: Some("vote@weights=log-odds".to_owned()), ..asked.clone() },
         RunRequest { budget: Some(PicoUsd::from_usd(2)), ..asked },
     ];
-    let told: Vec<String> =
+    let result: Vec<String> =
         cases.iter().map(|case| resolve(case, &plan).unwrap_or_else(|refusal| refusal)).collect();
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(result.join("\n"), @r#"
     +["3 ada", "4 ada", "5 bob"] s["2 fuser"] within $4.00
     +[] s["2 other", "3 fuser"] within $4.00
     model_unknown: the model `othr` is unknown (did you mean `other`?)

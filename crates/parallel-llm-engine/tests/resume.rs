@@ -5,11 +5,11 @@ use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::event::Event;
 use parallel_llm_engine::{Code, Recorded, SeatNumber, SeatStatus};
 
-use crate::scene::{Scene, Told, persona_prompt, scene};
+use crate::scenario::{RunResult, Scenario, persona_prompt, scenario};
 use crate::script::{Reply, after, fails, failure, form, fuses, hangs, prompt, says};
 
-fn usual() -> Scene {
-    scene([
+fn usual() -> Scenario {
+    scenario([
         ("ada", says(30, "The moon pulls.")),
         ("bob", fails(10, failure(Code::Upstream).with_status(502))),
         ("bob", says(10, "The sun pulls.")),
@@ -24,24 +24,24 @@ async fn after_any_commit_nothing_is_asked_for_twice() {
     let first = usual().run().await;
     for commits in 1..first.commits.len() - 1 {
         let before = &first.commits[..commits];
-        let told = usual().after(before).run().await;
+        let result = usual().after(before).run().await;
         let events = before.concat();
-        for seat in &told.run.seats {
+        for seat in &result.run.seats {
             let own = |event: &&Event| event.attempt().is_some_and(|attempt| attempt.slot == seat.slot);
             let own: Vec<_> = events.iter().map(|recorded| &recorded.event).filter(own).collect();
             let is_between = matches!(own[..], [.., Event::Failed { .. }]);
-            let asked = told.asked.iter().any(|asked| asked.call.attempt.slot == seat.slot);
-            assert_eq!(asked, is_between, "{commits}: {}", told.end());
+            let asked = result.asked.iter().any(|asked| asked.call.attempt.slot == seat.slot);
+            assert_eq!(asked, is_between, "{commits}: {}", result.end());
             let answered = own.iter().any(|event| event.answer().is_some());
             assert_eq!(
                 seat.status == SeatStatus::Unknown,
                 !answered && !is_between,
                 "{commits}: {}",
-                told.end()
+                result.end()
             );
         }
         let decided = |event: &Event| matches!(event, Event::Decided { .. });
-        assert!(told.events().iter().any(|recorded| decided(&recorded.event)), "{commits}");
+        assert!(result.events().iter().any(|recorded| decided(&recorded.event)), "{commits}");
     }
 }
 
@@ -93,7 +93,7 @@ async fn what_was_paid_is_used() {
 #[tokio::test(start_paused = true)]
 async fn a_synthesizer_nobody_heard_of_is_not_paid_again() {
     let interrupted = || {
-        scene([
+        scenario([
             ("ada", says(10, "The moon pulls.")),
             ("bob", says(20, "The sun pulls.")),
             ("fuser-1", says(1_000, "Both.")),
@@ -106,8 +106,8 @@ async fn a_synthesizer_nobody_heard_of_is_not_paid_again() {
     let sent =
         first.commits.iter().position(|commit| commit.iter().any(|recorded| is_fusing(&recorded.event)));
     let before = &first.commits[..=sent.expect("it was sent")];
-    let told = interrupted().after(before).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = interrupted().after(before).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 40, closed at 40
       fused by fuser-2 from 1: `All pull.`
       because the synthesizer started from one answer and patched it from the others
@@ -118,35 +118,35 @@ async fn a_synthesizer_nobody_heard_of_is_not_paid_again() {
       s1 fuser-1 unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
       s2 fuser-2 answered, 1 request 20 ms, $0.0010
     ");
-    let warned: Vec<_> = told.run.outcome.iter().flat_map(|outcome| &outcome.warnings).collect();
+    let warned: Vec<_> = result.run.outcome.iter().flat_map(|outcome| &outcome.warnings).collect();
     assert_eq!(warned[0].code, Code::Interrupted);
 }
 
 /// A run that is killed as soon as the second synthesizer has been sent.
-async fn killed_at_the_second_synthesizer(first: Reply) -> Told {
-    let interrupted = scene([
+async fn killed_at_the_second_synthesizer(first: Reply) -> RunResult {
+    let interrupted = scenario([
         ("ada", says(10, "The moon pulls.")),
         ("bob", says(20, "The sun pulls.")),
         ("fuser-1", first),
         ("fuser-2", hangs()),
     ]);
-    let told = interrupted.plan(|plan| plan.timers.call_ms = 1_000).run().await;
+    let result = interrupted.plan(|plan| plan.timers.call_ms = 1_000).run().await;
     let is_sent = |recorded: &Recorded| {
         let second = CallerSlot::Synthesizer(SeatNumber(2));
         matches!(recorded.event, Event::Sent { attempt } if attempt.slot == second)
     };
-    let sent = told.commits.iter().position(|commit| commit.iter().any(is_sent));
-    let before = &told.commits[..=sent.expect("it was sent")];
+    let sent = result.commits.iter().position(|commit| commit.iter().any(is_sent));
+    let before = &result.commits[..=sent.expect("it was sent")];
     let names = ["ada", "bob", "fuser-1", "fuser-2"];
-    scene(names.map(|name| (name, says(10, "Asked again.")))).after(before).run().await
+    scenario(names.map(|name| (name, says(10, "Asked again.")))).after(before).run().await
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_synthesizer_that_was_cut_is_not_paid_again() {
     let cut = after(10).text("Half a").fail(failure(Code::Connection));
-    let told = Box::pin(killed_at_the_second_synthesizer(cut)).await;
-    assert_eq!(told.asked.len(), 0);
-    insta::assert_snapshot!(told.end(), @"
+    let result = Box::pin(killed_at_the_second_synthesizer(cut)).await;
+    assert_eq!(result.asked.len(), 0);
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       verbatim by ada from 1: `The moon pulls.`
       because every synthesizer failed; this is the answer closest to the others, word for word
@@ -162,9 +162,9 @@ async fn a_synthesizer_that_was_cut_is_not_paid_again() {
 #[tokio::test(start_paused = true)]
 async fn a_synthesizer_that_wrote_no_answer_is_not_paid_again() {
     let empty = after(10).compose(|call| form(call, "{}", "")).end();
-    let told = Box::pin(killed_at_the_second_synthesizer(empty)).await;
-    assert_eq!(told.asked.len(), 0);
-    insta::assert_snapshot!(told.end(), @"
+    let result = Box::pin(killed_at_the_second_synthesizer(empty)).await;
+    assert_eq!(result.asked.len(), 0);
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       verbatim by ada from 1: `The moon pulls.`
       because every synthesizer failed; this is the answer closest to the others, word for word
@@ -180,7 +180,7 @@ async fn a_synthesizer_that_wrote_no_answer_is_not_paid_again() {
 #[tokio::test(start_paused = true)]
 async fn what_a_synthesizer_wrote_is_used() {
     let whole = || {
-        scene([
+        scenario([
             ("ada", says(10, "The moon pulls.")),
             ("bob", says(20, "The sun pulls.")),
             ("fuser", fuses(20, "moon", "All pull.")),
@@ -191,9 +191,9 @@ async fn what_a_synthesizer_wrote_is_used() {
     let at = before.iter().position(|commit| commit.iter().any(decided)).expect("the run has an answer");
     before.truncate(at + 1);
     before[at].retain(|recorded| !decided(recorded));
-    let told = whole().after(&before).run().await;
-    assert_eq!(told.asked.len(), 0);
-    insta::assert_snapshot!(told.end(), @"
+    let result = whole().after(&before).run().await;
+    assert_eq!(result.asked.len(), 0);
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 40, closed at 40
       fused by fuser from 1: `All pull.`
       because the synthesizer started from one answer and patched it from the others
@@ -213,15 +213,15 @@ async fn a_seat_asked_again_is_told_the_same() {
     // Its first try failed; the process ends before the second.
     let failed = |event: &Event| matches!(event, Event::Failed { .. });
     let until = first.commits.iter().position(|commit| commit.iter().any(|one| failed(&one.event)));
-    let told = cast().after(&first.commits[..=until.expect("it failed")]).run().await;
-    let said = |told: &Told| -> Vec<String> {
-        let of_bob = told.asked.iter().filter(|asked| asked.call.model.model == "bob");
+    let result = cast().after(&first.commits[..=until.expect("it failed")]).run().await;
+    let said = |result: &RunResult| -> Vec<String> {
+        let of_bob = result.asked.iter().filter(|asked| asked.call.model.model == "bob");
         of_bob.map(|asked| prompt(&asked.call)).collect()
     };
     assert_eq!(said(&first), ["Find the flaw.\nHow do tides work?"; 2]);
-    assert_eq!(said(&told), ["Find the flaw.\nHow do tides work?"; 2]);
+    assert_eq!(said(&result), ["Find the flaw.\nHow do tides work?"; 2]);
     // Nobody else is told, neither the other seats nor the synthesizer, which knows no names either.
-    let others = [&first, &told].into_iter().flat_map(|told| &told.asked);
+    let others = [&first, &result].into_iter().flat_map(|result| &result.asked);
     for asked in others.filter(|asked| asked.call.model.model != "bob") {
         let prompt = prompt(&asked.call);
         assert!(!prompt.contains("flaw") && !prompt.contains("critic"), "{prompt}");

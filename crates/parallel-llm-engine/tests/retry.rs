@@ -5,30 +5,32 @@ use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{Code, Failure, Finish};
 use std::time::Duration;
 
-use crate::scene::{Told, scene};
+use crate::scenario::{RunResult, scenario};
 use crate::script::{Reply, after, fails, failure, says};
 use crate::story;
 
-async fn one(reply: Reply) -> Told {
-    scene([("ada", reply)]).run().await
+async fn one(reply: Reply) -> RunResult {
+    scenario([("ada", reply)]).run().await
 }
 
 /// Waits before each retry, in milliseconds.
-fn waits(told: &Told) -> Vec<u64> {
+fn waits(result: &RunResult) -> Vec<u64> {
     let wait = |event: &Event| match event {
         Event::Failed { retry: Retry::After { ms }, .. } => Some(*ms),
         _ => None,
     };
-    told.events().iter().filter_map(|recorded| wait(&recorded.event)).collect()
+    result.events().iter().filter_map(|recorded| wait(&recorded.event)).collect()
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_kind_of_failure_has_its_number_of_requests() {
     let mut requests = Vec::new();
     for code in Code::ALL {
-        let told = one(fails(10, failure(*code))).await;
-        requests.push(format!("{code} {}", told.asked.len()));
-        assert!(told.run.outcome.is_some_and(|outcome| outcome.failure.is_some_and(|why| why.code == *code)));
+        let result = one(fails(10, failure(*code))).await;
+        requests.push(format!("{code} {}", result.asked.len()));
+        assert!(
+            result.run.outcome.is_some_and(|outcome| outcome.failure.is_some_and(|why| why.code == *code))
+        );
     }
     insta::assert_snapshot!(requests.join(", "), @"prompt_empty 1, prompt_too_long 1, prompt_not_utf8 1, usage 1, settings_invalid 1, key_missing 1, insecure_url 1, attachment_invalid 1, attachment_unsupported 1, panel_size 1, model_invalid 1, model_unknown 1, output_unwritable 1, storage 3, damaged 1, spilled 1, run_not_found 1, budget 1, auth 1, credits 1, credits_in_flight 3, key_limit 1, forbidden 1, refused 1, moderated 1, context_length 1, too_large 1, bad_request 1, rate_limited 3, upstream 3, connection 3, timeout 3, protocol 1, redirect 1, empty 2, reasoning_only 1, incomplete 1, answer_too_large 1, all_failed 3, no_majority 1, circuit_open 3, check_failed 1, check_unavailable 1, unneeded 1, repeated 1, idempotency_conflict 1, cancelled 3, interrupted 3, busy 3, token_refused 1, scope_missing 1, host_refused 1, suspected_injection 1, link_unknown 1, hidden_text 1, internal 1");
 }
@@ -36,8 +38,8 @@ async fn each_kind_of_failure_has_its_number_of_requests() {
 #[tokio::test(start_paused = true)]
 async fn a_seat_is_sent_again_until_it_answers() {
     let upstream = || fails(10, failure(Code::Upstream).with_status(503));
-    let told = scene([("ada", upstream()), ("ada", upstream()), ("ada", says(10, "The moon."))]);
-    insta::assert_snapshot!(told.story().await, @"
+    let result = scenario([("ada", upstream()), ("ada", upstream()), ("ada", says(10, "The moon."))]);
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1
     10 failed 1 upstream, again in 818
     828 sent 1#2
@@ -50,8 +52,8 @@ async fn a_seat_is_sent_again_until_it_answers() {
       because only one answer came, so there was nothing to fuse
       1 ada answered, 3 requests 1542 ms, $0.0010
     ");
-    let told = scene([("ada", upstream()), ("ada", fails(10, failure(Code::Auth)))]);
-    insta::assert_snapshot!(told.story().await, @"
+    let result = scenario([("ada", upstream()), ("ada", fails(10, failure(Code::Auth)))]);
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1
     10 failed 1 upstream, again in 818
     828 sent 1#2
@@ -62,8 +64,8 @@ async fn a_seat_is_sent_again_until_it_answers() {
       because auth: no model answered (ada: scripted auth)
       1 ada failed, 2 requests 838 ms, ~$0.00: auth: scripted auth
     ");
-    let told = scene([("ada", upstream())]).plan(|plan| plan.retries_max = 0);
-    insta::assert_snapshot!(told.story().await, @"
+    let result = scenario([("ada", upstream())]).plan(|plan| plan.retries_max = 0);
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1
     10 failed 1 upstream, never again | 10 decided none
     10 closed $0.00
@@ -78,9 +80,9 @@ async fn a_seat_is_sent_again_until_it_answers() {
 async fn waits_are_spread_and_bounded() {
     let mut all = (Vec::new(), Vec::new());
     for seed in 0..200 {
-        let told =
-            scene([("ada", fails(10, failure(Code::Upstream)))]).plan(|plan| plan.seed = seed).run().await;
-        let [first, second] = waits(&told)[..] else { panic!("two retries") };
+        let result =
+            scenario([("ada", fails(10, failure(Code::Upstream)))]).plan(|plan| plan.seed = seed).run().await;
+        let [first, second] = waits(&result)[..] else { panic!("two retries") };
         all.0.push(first);
         all.1.push(second);
     }
@@ -96,13 +98,13 @@ async fn a_provider_is_given_the_time_it_asks_for() {
     let limited =
         |s| failure(Code::RateLimited).with_status(429).with_retry_after(Some(Duration::from_secs(s)));
     for seed in 0..50 {
-        let told = scene([("ada", fails(10, limited(7))), ("ada", says(5, "Yes."))])
+        let result = scenario([("ada", fails(10, limited(7))), ("ada", says(5, "Yes."))])
             .plan(|plan| plan.seed = seed)
             .run()
             .await;
-        let [wait] = waits(&told)[..] else { panic!("one retry") };
+        let [wait] = waits(&result)[..] else { panic!("one retry") };
         assert!((7_000..=7_700).contains(&wait), "{wait}");
-        assert_eq!(told.asked[1].at_ms, 10 + wait);
+        assert_eq!(result.asked[1].at_ms, 10 + wait);
     }
     insta::assert_snapshot!(one(fails(10, limited(3_600))).await.story(), @"
     0 started | 0 sent 1
@@ -114,8 +116,8 @@ async fn a_provider_is_given_the_time_it_asks_for() {
       1 ada failed, 1 request 10 ms, $0.00: rate_limited: scripted rate_limited
     ");
     // More than the run has left.
-    let told = scene([("ada", fails(10, limited(50)))]).plan(|plan| plan.timers.run_ms = 30_000);
-    insta::assert_snapshot!(told.story().await, @"
+    let result = scenario([("ada", fails(10, limited(50)))]).plan(|plan| plan.timers.run_ms = 30_000);
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1
     10 failed 1 rate_limited, never again | 10 decided none
     10 closed $0.00
@@ -145,8 +147,8 @@ async fn nothing_is_asked_for_once_more() {
       because empty: no model answered (ada: the model answered with nothing)
       1 ada failed, 2 requests 838 ms, $0.0020: empty: the model answered with nothing
     ");
-    let told = scene([("ada", after(10).end()), ("ada", says(10, "The moon."))]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = scenario([("ada", after(10).end()), ("ada", says(10, "The moon."))]);
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 838, closed at 838
       verbatim by ada from 1: `The moon.`
       because only one answer came, so there was nothing to fuse
@@ -209,7 +211,7 @@ async fn a_rejected_field_is_left_out_and_sent_once_more() {
         failure.rejected_field = Some(field.to_owned());
         fails(10, failure)
     };
-    let told = scene([
+    let result = scenario([
         ("ada", rejected("temperature")),
         ("ada", fails(10, failure(Code::Upstream).with_status(502))),
         ("ada", rejected("reasoning")),
@@ -218,7 +220,7 @@ async fn a_rejected_field_is_left_out_and_sent_once_more() {
     ])
     .run()
     .await;
-    insta::assert_snapshot!(told.story(), @"
+    insta::assert_snapshot!(result.story(), @"
     0 started | 0 sent 1
     10 failed 1 bad_request, again without temperature
     10 sent 1#2
@@ -235,7 +237,7 @@ async fn a_rejected_field_is_left_out_and_sent_once_more() {
       because only one answer came, so there was nothing to fuse
       1 ada answered, 5 requests 1367 ms, $0.0010
     ");
-    let without: Vec<_> = told.asked.iter().map(|asked| asked.call.without.join("+")).collect();
+    let without: Vec<_> = result.asked.iter().map(|asked| asked.call.without.join("+")).collect();
     assert_eq!(without, ["", "temperature", "temperature", "temperature+reasoning", "temperature+reasoning"]);
     insta::assert_snapshot!(one(rejected("temperature")).await.story(), @"
     0 started | 0 sent 1
@@ -252,7 +254,7 @@ async fn a_rejected_field_is_left_out_and_sent_once_more() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_tries_again_with_a_key_that_was_refused() {
-    let told = scene([
+    let result = scenario([
         ("ada", fails(10, failure(Code::Auth).with_status(401))),
         ("bob", fails(20, failure(Code::Upstream).with_status(502))),
         ("ollama:cyd", fails(30, failure(Code::Upstream).with_status(502))),
@@ -260,7 +262,7 @@ async fn nobody_tries_again_with_a_key_that_was_refused() {
     ])
     .run()
     .await;
-    insta::assert_snapshot!(told.end(), @"
+    insta::assert_snapshot!(result.end(), @"
     failed decided at 20, closed at 20
       none
       because all_failed: no model answered (ada: scripted auth; bob: scripted upstream; ollama:cyd: scripted model_unknown)
@@ -272,11 +274,11 @@ async fn nobody_tries_again_with_a_key_that_was_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_retry_is_called_off_where_the_key_is_refused_meanwhile() {
-    let told = scene([
+    let result = scenario([
         ("ada", fails(10, failure(Code::Upstream).with_status(502))),
         ("bob", fails(100, failure(Code::Auth).with_status(401))),
     ]);
-    insta::assert_snapshot!(told.story().await, @"
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1 | 0 sent 2
     10 failed 1 upstream, again in 818
     100 failed 2 auth, never again
@@ -295,7 +297,7 @@ async fn a_begun_text_is_kept_and_not_asked_for_again() {
     async fn check(length: usize) -> String {
         let text: &'static str = "m".repeat(length).leak();
         let cut = after(10).text(text).wait(5).fail(failure(Code::Connection));
-        scene([("ada", cut)]).story().await
+        scenario([("ada", cut)]).story().await
     }
     insta::assert_snapshot!(check(199).await, @"
     0 started | 0 sent 1
@@ -316,12 +318,12 @@ async fn a_begun_text_is_kept_and_not_asked_for_again() {
       1 ada cut, 1 request 15 ms, ~?: connection: scripted connection
     ");
     let wide: &'static str = "潮".repeat(200).leak();
-    let told = one(after(10).text(wide).fail(failure(Code::Upstream))).await;
-    assert_eq!(told.run.answered(), 0);
-    assert_eq!(told.run.outcome.and_then(|outcome| outcome.text).as_deref(), Some(wide));
+    let result = one(after(10).text(wide).fail(failure(Code::Upstream))).await;
+    assert_eq!(result.run.answered(), 0);
+    assert_eq!(result.run.outcome.and_then(|outcome| outcome.text).as_deref(), Some(wide));
     // The stream stops without saying that it is whole.
-    let told = scene([("ada", after(10).text("The moon")), ("bob", after(10).accepted("gen-7"))]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = scenario([("ada", after(10).text("The moon")), ("bob", after(10).accepted("gen-7"))]);
+    insta::assert_snapshot!(result.run().await.end(), @"
     failed decided at 2530, closed at 2530
       none
       because connection: no model answered (ada: the reply ended before it was whole; bob: the reply ended before it was whole)
@@ -350,19 +352,20 @@ async fn status_comes_from_the_protocol_never_from_the_text() {
 async fn a_key_has_a_purse_of_retries() {
     // Thirty seats earn three retries beside the twenty a key has: 23 of 60 wishes are granted.
     let names: Vec<&'static str> = (1..=30).map(|number| &*format!("model-{number}").leak()).collect();
-    let told = scene(names.into_iter().map(|name| (name, fails(0, failure(Code::Upstream))))).run().await;
-    let waited = told.events().iter().map(|recorded| recorded.elapsed_ms).max().unwrap_or(0);
+    let result =
+        scenario(names.into_iter().map(|name| (name, fails(0, failure(Code::Upstream))))).run().await;
+    let waited = result.events().iter().map(|recorded| recorded.elapsed_ms).max().unwrap_or(0);
     let earned = 23 + waited * 2 / 1_000;
-    let retries = waits(&told).len() as u64;
+    let retries = waits(&result).len() as u64;
     assert!((23..=earned).contains(&retries), "{retries} of at most {earned}");
-    assert_eq!(told.asked.len() as u64, 30 + retries);
+    assert_eq!(result.asked.len() as u64, 30 + retries);
 }
 
 #[tokio::test(start_paused = true)]
 async fn money_of_a_broken_call_is_free_only_where_nothing_had_begun() {
     let costs = async |reply: Reply| {
-        let told = scene([("ada", reply)]).plan(|plan| plan.retries_max = 0).run().await;
-        let seat = &told.run.seats[0];
+        let result = scenario([("ada", reply)]).plan(|plan| plan.retries_max = 0).run().await;
+        let seat = &result.run.seats[0];
         format!("{:?} {}", seat.cost.map(|cost| cost.0), seat.cost_is_estimate)
     };
     let gone = || failure(Code::Connection);
@@ -378,7 +381,7 @@ async fn money_of_a_broken_call_is_free_only_where_nothing_had_begun() {
 
 #[tokio::test(start_paused = true)]
 async fn a_strangers_words_stay_one_line() {
-    let told = one(fails(10, Failure::new(Code::Forbidden, "no\u{1b}[2J\nway\u{202e}!"))).await;
-    let failure = told.run.seats[0].failure.clone().expect("it failed");
+    let result = one(fails(10, Failure::new(Code::Forbidden, "no\u{1b}[2J\nway\u{202e}!"))).await;
+    let failure = result.run.seats[0].failure.clone().expect("it failed");
     insta::assert_snapshot!(story::reason(&failure), @"forbidden: no [2J way !");
 }

@@ -13,7 +13,7 @@ use tokio::join;
 use tokio::time::sleep;
 
 use crate::ledger::Ledger;
-use crate::scene::scene;
+use crate::scenario::scenario;
 use crate::script::{Line, Models, Reply, after, says};
 use crate::story;
 
@@ -51,7 +51,7 @@ impl House {
     /// Begins the run of this number, with these models.
     async fn begin(&self, number: u128, names: &[&str], timers: Timers) -> Guest {
         let replies = self.replies.iter().filter(|(name, _)| names.contains(name)).cloned();
-        let mut plan = scene(replies).planned();
+        let mut plan = scenario(replies).planned();
         plan.run_id = RunId::from_parts(1_700_000_000_000, number);
         plan.timers = timers;
         let (hub, stop) = (Arc::new(Hub::new(Arc::new(plan))), Stop::default());

@@ -7,10 +7,10 @@ use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::event::Event;
 use parallel_llm_engine::{Message, PicoUsd};
 
-use crate::scene::{Scene, Told, scene};
+use crate::scenario::{RunResult, Scenario, scenario};
 use crate::script::{COST, Reply, after, fuses, hangs, says};
 
-/// The seats of every scene of these strategies.
+/// The seats of every scenario of these strategies.
 pub(crate) const SEATS: usize = 3;
 
 /// A seat that says this in the panel, that in the round after it, and so on, each after so many milliseconds. By its
@@ -28,8 +28,8 @@ pub(crate) fn round(slot: CallerSlot) -> usize {
 }
 
 /// After whatever commit a process ends: who was sent a request before is not sent one again, and the run gets its answer.
-pub(crate) async fn pays_nothing_twice(scene: impl Fn() -> Scene) {
-    let whole = scene().run().await;
+pub(crate) async fn pays_nothing_twice(scenario: impl Fn() -> Scenario) {
+    let whole = scenario().run().await;
     assert!(whole.commits.len() > 4, "there is something to be interrupted");
     for count in 1..whole.commits.len() - 1 {
         let before = &whole.commits[..count];
@@ -38,32 +38,32 @@ pub(crate) async fn pays_nothing_twice(scene: impl Fn() -> Scene) {
             _ => None,
         });
         let sent: BTreeSet<CallerSlot> = sent.collect();
-        let told = scene().after(before).run().await;
-        let again: Vec<CallerSlot> = told.asked.iter().map(|asked| asked.call.attempt.slot).collect();
-        assert!(again.iter().all(|slot| !sent.contains(slot)), "{count}: {again:?} {}", told.end());
-        assert!(told.run.outcome.is_some(), "{count}: {}", told.end());
+        let result = scenario().after(before).run().await;
+        let again: Vec<CallerSlot> = result.asked.iter().map(|asked| asked.call.attempt.slot).collect();
+        assert!(again.iter().all(|slot| !sent.contains(slot)), "{count}: {again:?} {}", result.end());
+        assert!(result.run.outcome.is_some(), "{count}: {}", result.end());
     }
 }
 
 /// What the run says it cost is what its models were asked for.
-pub(crate) fn costs_what_was_asked(told: &Told) {
-    let asked = told.asked.len() as u64;
-    assert_eq!(told.run.cost(), COST.times(asked), "{}", told.end());
-    let events: PicoUsd = told.events().iter().filter_map(|recorded| recorded.event.cost()).sum();
-    assert_eq!(told.run.cost(), events);
+pub(crate) fn costs_what_was_asked(result: &RunResult) {
+    let asked = result.asked.len() as u64;
+    assert_eq!(result.run.cost(), COST.times(asked), "{}", result.end());
+    let events: PicoUsd = result.events().iter().filter_map(|recorded| recorded.event.cost()).sum();
+    assert_eq!(result.run.cost(), events);
 }
 
 /// What every place was sent, in the order of the places.
-pub(crate) fn sent(told: &Told) -> Vec<(CallerSlot, Vec<Message>)> {
+pub(crate) fn sent(result: &RunResult) -> Vec<(CallerSlot, Vec<Message>)> {
     let sent = |asked: &crate::script::Asked| (asked.call.attempt.slot, asked.call.messages.to_vec());
-    let mut sent: Vec<_> = told.asked.iter().map(sent).collect();
+    let mut sent: Vec<_> = result.asked.iter().map(sent).collect();
     sent.sort_by_key(|(slot, _)| *slot);
     sent
 }
 
 /// The text a place was sent.
-pub(crate) fn prompt_of(told: &Told, slot: CallerSlot) -> String {
-    let asked = told.asked.iter().find(|asked| asked.call.attempt.slot == slot);
+pub(crate) fn prompt_of(result: &RunResult, slot: CallerSlot) -> String {
+    let asked = result.asked.iter().find(|asked| asked.call.attempt.slot == slot);
     crate::script::prompt(&asked.expect("it was asked").call)
 }
 
@@ -84,23 +84,23 @@ pub(crate) fn nonce_of(prompt: &str) -> String {
 /// Calls and money of a run in the token model of the published table: a prompt of 600 tokens, answers of 900, output at
 /// five times the price of input; instructions of ours are 200 tokens, and a synthesizer writes 100 beside its answer.
 /// Told in calls of one seat, to one place.
-pub(crate) fn money(told: &Told) -> String {
+pub(crate) fn money(result: &RunResult) -> String {
     let (prompt, answer, ours, analysis) = (600.0, 900.0, 200.0, 100.0);
     let call = |input: f64, output: f64| input + 5.0 * output;
-    let seats = told.run.seats.len() as f64;
+    let seats = result.run.seats.len() as f64;
     let read = prompt + ours + seats * answer;
     let cost = |slot: CallerSlot| match slot {
         CallerSlot::Seat(_) => call(prompt, answer),
         CallerSlot::Step(_) => call(read, answer),
         CallerSlot::Synthesizer(_) => call(read, answer + analysis),
     };
-    let all: f64 = told.asked.iter().map(|asked| cost(asked.call.attempt.slot)).sum();
+    let all: f64 = result.asked.iter().map(|asked| cost(asked.call.attempt.slot)).sum();
     format!("{:.1}", all / call(prompt, answer))
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_round_does_not_use_up_the_time_of_what_comes_after_it() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(100, "The air scatters.")),
         ("ada", hangs()),
         ("bob", says(100, "It is the sea.")),
@@ -108,9 +108,12 @@ async fn a_round_does_not_use_up_the_time_of_what_comes_after_it() {
         ("fuser", fuses(10, "not the sea", "The air, not the sea.")),
     ]);
     // Of the 900 ms left after the panel each of two layers and the synthesizer may have a third, then a half.
-    let told =
-        told.asks("Why is the sky blue?", "moa@layers=3").plan(|plan| plan.timers.run_ms = 1_000).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = result
+        .asks("Why is the sky blue?", "moa@layers=3")
+        .plan(|plan| plan.timers.run_ms = 1_000)
+        .run()
+        .await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 710, closed at 710
       fused by fuser from 2: `The air, not the sea.`
       because the synthesizer started from one answer and patched it from the others

@@ -17,7 +17,7 @@ pub(crate) fn commits(commits: &[Vec<Recorded>]) -> String {
     let line = |commit: &Vec<Recorded>| {
         commit
             .iter()
-            .map(|recorded| format!("{} {}", recorded.elapsed_ms, told(&recorded.event)))
+            .map(|recorded| format!("{} {}", recorded.elapsed_ms, result(&recorded.event)))
             .collect::<Vec<_>>()
     };
     commits.iter().map(|commit| line(commit).join(" | ")).collect::<Vec<_>>().join("\n")
@@ -46,7 +46,7 @@ pub(crate) fn short(event: &Event) -> String {
     }
 }
 
-fn told(event: &Event) -> String {
+fn result(event: &Event) -> String {
     let short = short(event);
     match event {
         Event::Started { .. } | Event::Sent { .. } => short,

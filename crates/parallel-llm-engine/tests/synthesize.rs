@@ -4,19 +4,19 @@ use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::value::next::MachineStep;
 use parallel_llm_engine::{CallerSlot, Code, Finish, RunId, SeatNumber, StepNumber};
 
-use crate::scene::{Scene, scene};
+use crate::scenario::{Scenario, scenario};
 use crate::script::{Reply, after, fails, failure, form, fuses, hangs, label_of, prompt, says, unadmitted};
 
 /// Two answers and these synthesizers, in the order of their chain.
-fn two_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+fn two_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel =
         [("vendor/ada", says(20, "The moon pulls the sea.")), ("vendor/bob", says(40, "Moon and sun pull."))];
-    scene(panel.into_iter().chain(chain))
+    scenario(panel.into_iter().chain(chain))
 }
 
 #[tokio::test(start_paused = true)]
 async fn five_seats_and_a_synthesizer() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(300, "The moon pulls the sea.")),
         ("bob", says(100, "The moon does it.")),
         ("cyd", after(50).accepted("gen-1").wait(350).text("Moon, ").wait(100).text("sun.").end()),
@@ -26,7 +26,7 @@ async fn five_seats_and_a_synthesizer() {
     ])
     .run()
     .await;
-    insta::assert_snapshot!(told.story(), @"
+    insta::assert_snapshot!(result.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
     50 accepted 3 as gen-1 | 100 answered 2 `The moon does it.`
     150 answered 5 `Tides follow the moon.`
@@ -45,7 +45,7 @@ async fn five_seats_and_a_synthesizer() {
       5 eve answered, 1 request 150 ms, $0.0010
       s1 fuser answered, 1 request 250 ms, $0.0010
     ");
-    insta::assert_snapshot!(told.ledger(), @"
+    insta::assert_snapshot!(result.ledger(), @"
     0 durable: started, sent 1, sent 2, sent 3, sent 4, sent 5
     0 request ada #1
     0 request bob #1
@@ -64,8 +64,8 @@ async fn five_seats_and_a_synthesizer() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_leaves_before_it_is_durable() {
-    let told = two_and([("fuser", fuses(100, "Moon and sun", "Both."))]).commit_ms(10).run().await;
-    insta::assert_snapshot!(told.ledger(), @"
+    let result = two_and([("fuser", fuses(100, "Moon and sun", "Both."))]).commit_ms(10).run().await;
+    insta::assert_snapshot!(result.ledger(), @"
     10 durable: started, sent 1, sent 2
     10 request vendor/ada #1
     10 request vendor/bob #1
@@ -79,7 +79,7 @@ async fn nothing_leaves_before_it_is_durable() {
 
 #[tokio::test(start_paused = true)]
 async fn the_only_answer_is_not_fused() {
-    let one = scene([("ada", says(20, "The moon.")), ("fuser", hangs())]);
+    let one = scenario([("ada", says(20, "The moon.")), ("fuser", hangs())]);
     insta::assert_snapshot!(one.story().await, @"
     0 started | 0 sent 1
     20 answered 1 `The moon.` | 20 decided verbatim
@@ -89,7 +89,7 @@ async fn the_only_answer_is_not_fused() {
       because only one answer came, so there was nothing to fuse
       1 ada answered, 1 request 20 ms, $0.0010
     ");
-    let survivor = scene([
+    let survivor = scenario([
         ("ada", fails(5, failure(Code::Auth))),
         ("bob", says(20, "The moon.")),
         ("cyd", fails(10, failure(Code::Forbidden))),
@@ -112,7 +112,7 @@ async fn the_only_answer_is_not_fused() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_answers() {
-    let differently = scene([
+    let differently = scenario([
         ("ada", fails(5, failure(Code::Credits))),
         ("bob", after(10).text(" \n\t ").end()),
         ("cyd", after(20).end_with(|end| end.refusal = Some("I would rather not.".to_owned()))),
@@ -127,7 +127,8 @@ async fn nobody_answers() {
       3 cyd refused, 1 request 20 ms, $0.0010: refused: the model declined: I would rather not.
     ");
     let refused = || failure(Code::KeyMissing).with_next(MachineStep::SetVariable("WORK_KEY".into()));
-    let alike = scene([("ada", unadmitted(refused())), ("bob", unadmitted(refused())), ("fuser", hangs())]);
+    let alike =
+        scenario([("ada", unadmitted(refused())), ("bob", unadmitted(refused())), ("fuser", hangs())]);
     insta::assert_snapshot!(alike.story().await, @"
     0 started
     0 failed 1#0 key_missing, never again | 0 failed 2#0 key_missing, never again | 0 decided none
@@ -142,7 +143,7 @@ async fn nobody_answers() {
 
 #[tokio::test(start_paused = true)]
 async fn the_next_in_the_chain_takes_over() {
-    let told = two_and([
+    let result = two_and([
         ("fuser-1", fails(10, failure(Code::Forbidden))),
         ("fuser-2", after(10).end_with(|end| end.refusal = Some("No.".to_owned()))),
         ("fuser-3", after(10).compose(|call| form(call, "{}", "  ")).end()),
@@ -151,7 +152,7 @@ async fn the_next_in_the_chain_takes_over() {
         ("fuser-6", fuses(10, "Moon and sun", "Both pull.")),
         ("fuser-7", hangs()),
     ]);
-    insta::assert_snapshot!(told.story().await, @"
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1 | 0 sent 2
     20 answered 1 `The moon pulls the sea.`
     40 answered 2 `Moon and sun pull.` | 40 sent s1
@@ -187,11 +188,11 @@ async fn the_next_in_the_chain_takes_over() {
 
 #[tokio::test(start_paused = true)]
 async fn a_synthesizer_is_retried_like_a_seat() {
-    let told = two_and([
+    let result = two_and([
         ("fuser", fails(10, failure(Code::Upstream).with_status(502))),
         ("fuser", fuses(10, "Moon and sun", "Both pull.")),
     ]);
-    insta::assert_snapshot!(told.story().await, @"
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1 | 0 sent 2
     20 answered 1 `The moon pulls the sea.`
     40 answered 2 `Moon and sun pull.` | 40 sent s1
@@ -212,8 +213,8 @@ async fn a_synthesizer_is_retried_like_a_seat() {
 #[tokio::test(start_paused = true)]
 async fn a_reply_without_the_form_still_counts() {
     async fn check(reply: Reply) -> String {
-        let told = two_and([("fuser", reply)]).run().await;
-        let outcome = told.run.outcome.expect("it is decided");
+        let result = two_and([("fuser", reply)]).run().await;
+        let outcome = result.run.outcome.expect("it is decided");
         let text = outcome.text.map(|text| text.to_string());
         format!("{:?} {:?} {:?}: {}", outcome.kind, text, outcome.base_seat, outcome.reason)
     }
@@ -237,8 +238,8 @@ async fn a_reply_without_the_form_still_counts() {
 #[tokio::test(start_paused = true)]
 async fn whether_fusing_was_worth_it() {
     async fn check(text: &'static str) -> String {
-        let told = two_and([("fuser", fuses(10, "Moon and sun", text))]).run().await;
-        format!("{:?}", told.run.outcome.and_then(|outcome| outcome.worth))
+        let result = two_and([("fuser", fuses(10, "Moon and sun", text))]).run().await;
+        format!("{:?}", result.run.outcome.and_then(|outcome| outcome.worth))
     }
     insta::assert_snapshot!(check("Moon and sun pull.").await, @"Some(Worth { base_seat: SeatNumber(2), edit_ratio: Some(0.0), drawn_from: [], extra_cost: Some(PicoUsd(1000000000)), extra_ms: 10 })");
     insta::assert_snapshot!(check("Moon and sun pull the sea.").await, @"Some(Worth { base_seat: SeatNumber(2), edit_ratio: Some(0.333), drawn_from: [], extra_cost: Some(PicoUsd(1000000000)), extra_ms: 10 })");
@@ -251,8 +252,8 @@ async fn what_the_reader_should_know_of_the_fusion() {
         let suspect = label_of(call, "The moon pulls");
         form(call, &format!("{{\"suspected_injection\": [\"{suspect}\", \"Q\"]}}"), "Both pull.")
     });
-    let told = two_and([("fuser", suspicious.end_as(Finish::Length))]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = two_and([("fuser", suspicious.end_as(Finish::Length))]);
+    insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 50, closed at 50
       fused by fuser: `Both pull.`
       because the synthesizer wrote it from the answers without naming the one it started from
@@ -267,11 +268,12 @@ async fn what_the_reader_should_know_of_the_fusion() {
 #[tokio::test(start_paused = true)]
 async fn candidates_are_shortened_to_fit() {
     let long: &'static str = "moon ".repeat(2_000).leak();
-    let told = scene([("ada", says(20, long)), ("bob", says(20, "The sun.")), ("fuser", says(10, "Both."))])
-        .plan(|plan| plan.synthesizers[0].context_tokens = Some(4_500))
-        .run()
-        .await;
-    insta::assert_snapshot!(told.end(), @"
+    let result =
+        scenario([("ada", says(20, long)), ("bob", says(20, "The sun.")), ("fuser", says(10, "Both."))])
+            .plan(|plan| plan.synthesizers[0].context_tokens = Some(4_500))
+            .run()
+            .await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       fused by fuser: `Both.`
       because the synthesizer wrote it from the answers without naming the one it started from
@@ -280,14 +282,14 @@ async fn candidates_are_shortened_to_fit() {
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser answered, 1 request 10 ms, $0.0010
     ");
-    let sent = prompt(&told.asked.last().expect("the synthesizer was asked").call);
+    let sent = prompt(&result.asked.last().expect("the synthesizer was asked").call);
     assert!(sent.len() < 3 * 3_500 && sent.contains("[shortened here to fit]") && sent.contains("The sun."));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_synthesizer_sees_no_names_and_no_order() {
     let asked = async |seed: u64, run: u128| {
-        let told = scene([
+        let result = scenario([
             ("vendor/ada", says(50, "answer one")),
             ("vendor/bob", says(40, "answer two")),
             ("vendor/cyd", says(30, "answer three")),
@@ -301,7 +303,7 @@ async fn the_synthesizer_sees_no_names_and_no_order() {
         })
         .run()
         .await;
-        prompt(&told.asked.last().expect("the synthesizer was asked").call)
+        prompt(&result.asked.last().expect("the synthesizer was asked").call)
     };
     let first = asked(1, 1).await;
     assert_eq!(first, asked(1, 1).await);
@@ -328,7 +330,7 @@ async fn the_synthesizer_sees_no_names_and_no_order() {
 
 #[tokio::test(start_paused = true)]
 async fn what_the_text_was_drawn_from_is_told() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, "The moon pulls the sea.")),
         ("bob", says(10, "Spring tides come when sun and moon align.")),
         ("cyd", says(10, "The moon pulls the sea, and nothing else.")),
@@ -342,7 +344,7 @@ async fn what_the_text_was_drawn_from_is_told() {
             ),
         ),
     ]);
-    let outcome = told.run().await.run.outcome.expect("it is decided");
+    let outcome = result.run().await.run.outcome.expect("it is decided");
     let worth = outcome.worth.expect("it is fused from one answer");
     let seats = |numbers: &[u8]| numbers.iter().copied().map(SeatNumber).collect::<Vec<_>>();
     // Three words in a row that the base has not: of `bob` some are there, of `cyd` none are new, of `dan` only two.
@@ -353,15 +355,15 @@ async fn what_the_text_was_drawn_from_is_told() {
 async fn a_text_is_durable_with_the_reply_it_was_taken_from() {
     // A late seat waits for the pen that another holds, while the synthesizer answers: the commit that takes the reply
     // takes the outcome too, so that whoever takes over does not have it made again.
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, "The moon.")),
         ("bob", says(10, "The sun.")),
         ("cyd", says(220, "Both.")),
         ("dan", fails(200, failure(Code::Upstream).with_status(502))),
         ("fuser", fuses(140, "moon", "Both of them.")),
     ]);
-    let told = told.wait(Wait::Seats { count: 2 }).commit_ms(100).run().await;
-    insta::assert_snapshot!(told.ledger(), @"
+    let result = result.wait(Wait::Seats { count: 2 }).commit_ms(100).run().await;
+    insta::assert_snapshot!(result.ledger(), @"
     100 durable: started, sent 1, sent 2, sent 3, sent 4
     100 request ada #1
     100 request bob #1
@@ -379,14 +381,14 @@ async fn a_text_is_durable_with_the_reply_it_was_taken_from() {
 #[tokio::test(start_paused = true)]
 async fn the_synthesizer_is_told_which_answers_stop_early() {
     let cut = "The candidate A stops early: ".repeat(7);
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, "The moon pulls the sea.")),
         ("bob", after(10).text(&cut).fail(failure(Code::Connection))),
         ("cyd", after(10).text("The sun, too, and").end_as(Finish::Length)),
         ("fuser", says(10, "Both.")),
     ]);
-    let told = told.run().await;
-    let sent = prompt(&told.asked.last().expect("the synthesizer was asked").call);
+    let result = result.run().await;
+    let sent = prompt(&result.asked.last().expect("the synthesizer was asked").call);
     let (_, candidates) = sent.split_once("in random order:\n").expect("there are candidates");
     let shown = candidates.lines().map(|line| line.get(..46).unwrap_or(line)).collect::<Vec<_>>();
     insta::assert_snapshot!(shown.join("\n"), @"
@@ -411,7 +413,7 @@ async fn the_synthesizer_is_told_which_answers_stop_early() {
 #[tokio::test(start_paused = true)]
 async fn answers_that_say_the_same_are_not_fused() {
     let agreed = || {
-        scene([
+        scenario([
             ("ada", says(10, "A spider has 8 legs.")),
             ("bob", says(20, "8")),
             ("fuser", fuses(10, "8", "Eight.")),
@@ -439,7 +441,7 @@ async fn answers_that_say_the_same_are_not_fused() {
 }
 
 /// Two answers, and a synthesizer that is asked twice: for the analysis and for the text.
-fn two_calls(analysis: Reply, text: Reply) -> Scene {
+fn two_calls(analysis: Reply, text: Reply) -> Scenario {
     two_and([("fuser", analysis), ("fuser", text)]).asks("How do tides work?", "synthesize@analysis=separate")
 }
 
@@ -457,8 +459,8 @@ fn analyses(ms: u64, base: &'static str) -> Reply {
 
 #[tokio::test(start_paused = true)]
 async fn an_analysis_of_its_own_is_checked_and_shown_to_the_writer() {
-    let told = two_calls(analyses(10, "Moon and sun"), says(20, "Moon and sun pull.")).run().await;
-    insta::assert_snapshot!(told.story(), @r#"
+    let result = two_calls(analyses(10, "Moon and sun"), says(20, "Moon and sun pull.")).run().await;
+    insta::assert_snapshot!(result.story(), @r#"
     0 started | 0 sent 1 | 0 sent 2
     20 answered 1 `The moon pulls the sea.`
     40 answered 2 `Moon and sun pull.` | 40 sent step 1
@@ -475,12 +477,12 @@ async fn an_analysis_of_its_own_is_checked_and_shown_to_the_writer() {
       s1 fuser answered, 1 request 20 ms, $0.0010
       step 1 fuser answered, 1 request 10 ms, $0.0010 comparing
     "#);
-    let outcome = told.run.outcome.as_ref().expect("it is decided");
+    let outcome = result.run.outcome.as_ref().expect("it is decided");
     let by = outcome.reading.as_ref().map(|reading| reading.by);
     assert_eq!(by, Some(CallerSlot::Step(StepNumber(1))));
-    let analysis = parallel_llm_engine::run::analysis::of(&told.run).expect("the analyst has told");
+    let analysis = parallel_llm_engine::run::analysis::of(&result.run).expect("the analyst has told");
     assert_eq!(analysis.suspected, [SeatNumber(1)]);
-    let sent = prompt(&told.asked.last().expect("the writer was asked").call);
+    let sent = prompt(&result.asked.last().expect("the writer was asked").call);
     let (_, analysis) = sent.split_once("The analysis of these candidates:\n\n").expect("it is shown");
     insta::assert_snapshot!(analysis, @r#"
     <<analysis fe737d71>>
@@ -540,15 +542,15 @@ async fn without_an_analysis_the_text_is_written_in_one_call() {
 
 #[tokio::test(start_paused = true)]
 async fn an_analysis_made_before_a_crash_is_not_paid_again() {
-    let scene = || two_calls(analyses(10, "Moon and sun"), says(500, "Moon and sun pull."));
-    let whole = scene().run().await;
+    let scenario = || two_calls(analyses(10, "Moon and sun"), says(500, "Moon and sun pull."));
+    let whole = scenario().run().await;
     let kept = whole.commits.iter().position(|commit| {
         commit.iter().any(|recorded| crate::story::short(&recorded.event) == "answered step 1")
     });
     let before = &whole.commits[..=kept.expect("it was committed")];
     // The writer's request went along with the commit of the analysis, so nobody knows what became of it.
-    let told = scene().after(before).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario().after(before).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 50, closed at 50
       verbatim by vendor/ada from 1: `The moon pulls the sea.`
       because every synthesizer failed; this is the answer closest to the others, word for word
@@ -558,7 +560,7 @@ async fn an_analysis_made_before_a_crash_is_not_paid_again() {
       s1 fuser unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
       step 1 fuser answered, 1 request 10 ms, $0.0010 comparing
     ");
-    assert!(told.asked.is_empty(), "nobody is asked again");
+    assert!(result.asked.is_empty(), "nobody is asked again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -575,8 +577,8 @@ async fn the_worst_case_of_a_writer_holds_the_analysis() {
 #[tokio::test(start_paused = true)]
 async fn a_free_text_has_no_base() {
     let free = two_and([("fuser", fuses(10, "Moon and sun", "Both pull."))]);
-    let told = free.asks("How do tides work?", "synthesize@mode=free").run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = free.asks("How do tides work?", "synthesize@mode=free").run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 50, closed at 50
       fused by fuser: `Both pull.`
       because the synthesizer wrote it from the answers alike
@@ -584,11 +586,11 @@ async fn a_free_text_has_no_base() {
       2 vendor/bob answered, 1 request 40 ms, $0.0010
       s1 fuser answered, 1 request 10 ms, $0.0010
     ");
-    let sent = prompt(&told.asked.last().expect("the synthesizer was asked").call);
+    let sent = prompt(&result.asked.last().expect("the synthesizer was asked").call);
     assert!(!sent.contains("base"), "nothing is said of a base");
     let separate = two_and([("fuser", analyses(10, "Moon and sun")), ("fuser", says(10, "Both pull."))]);
-    let told = separate.asks("How do tides work?", "synthesize@mode=free,analysis=separate").run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = separate.asks("How do tides work?", "synthesize@mode=free,analysis=separate").run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 60, closed at 60
       fused by fuser: `Both pull.`
       because the synthesizer wrote it from the answers alike
@@ -598,7 +600,7 @@ async fn a_free_text_has_no_base() {
       s1 fuser answered, 1 request 10 ms, $0.0010
       step 1 fuser answered, 1 request 10 ms, $0.0010 comparing
     ");
-    let sent = prompt(&told.asked.last().expect("the writer was asked").call);
+    let sent = prompt(&result.asked.last().expect("the writer was asked").call);
     assert!(sent.contains("| {") && sent.contains("\"base\": null"), "the base is not told");
 }
 
@@ -617,8 +619,8 @@ async fn a_synthesizer_that_declines_is_passed_over() {
       s1 fuser-1 answered, 1 request 10 ms, $0.0010
       s2 fuser-2 answered, 1 request 10 ms, $0.0010
     ");
-    let told = two_and([("fuser", declines(10))]).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = two_and([("fuser", declines(10))]).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 50, closed at 50
       verbatim by vendor/ada from 1: `The moon pulls the sea.`
       because every synthesizer failed; this is the answer closest to the others, word for word
@@ -632,8 +634,8 @@ async fn a_synthesizer_that_declines_is_passed_over() {
         ("ada", says(10, "I can't help with that.")),
         ("bob", says(20, "I cannot assist with this request.")),
     ];
-    let told = scene(panel.into_iter().chain([("fuser", declines(10))])).run().await;
-    let end = told.end();
+    let result = scenario(panel.into_iter().chain([("fuser", declines(10))])).run().await;
+    let end = result.end();
     assert!(end.contains("fused by fuser: `I'm sorry, but I can't help with that.`"), "{end}");
 }
 
@@ -645,8 +647,8 @@ async fn a_link_of_one_answer_and_what_nobody_sees_are_told() {
         ("bob", says(20, "The sun pulls, says https://both.site/c.")),
         ("fuser", fuses(10, "The sun", "See https://one.site/a and https://both.site/b.\u{200b}\u{fe01}")),
     ];
-    let told = scene(panel).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(panel).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       fused by fuser from 2: `See https://…` (49)
       because the synthesizer started from one answer and patched it from the others

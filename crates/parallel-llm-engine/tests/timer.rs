@@ -3,7 +3,7 @@
 use parallel_llm_engine::plan::Timers;
 use parallel_llm_engine::request::wait::Wait;
 
-use crate::scene::scene;
+use crate::scenario::scenario;
 use crate::script::{Reply, after, hangs, says};
 
 /// Timers far apart, so that each can be told from the others.
@@ -12,7 +12,7 @@ const TIMERS: Timers =
 
 /// The story of one seat that is not tried again.
 async fn check(reply: Reply) -> String {
-    let one = scene([("ada", reply)]).plan(|plan| {
+    let one = scenario([("ada", reply)]).plan(|plan| {
         plan.timers = TIMERS;
         plan.retries_max = 0;
     });
@@ -137,9 +137,9 @@ async fn call() {
 #[tokio::test(start_paused = true)]
 async fn run() {
     let patient = Timers { run_ms: 1_500, ..Timers::default() };
-    let told = scene([("ada", hangs()), ("bob", after(10).text("The moon").alive(100, 50).hang())])
+    let result = scenario([("ada", hangs()), ("bob", after(10).text("The moon").alive(100, 50).hang())])
         .plan(|plan| plan.timers = patient);
-    insta::assert_snapshot!(told.story().await, @"
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1 | 0 sent 2
     1500 failed 1 timeout, never again | 1500 cut 2 `The moon` by timeout | 1500 decided none
     1500 closed $0.00
@@ -163,18 +163,18 @@ async fn a_provider_hears_that_its_reply_was_too_slow_but_not_that_it_is_not_wan
         ),
         (thinking, "900 ada heard: the answer was not whole within 0.9 s"),
     ] {
-        let told =
-            scene([("ada", reply)]).plan(|plan| (plan.timers, plan.retries_max) = (TIMERS, 0)).run().await;
-        let ledger = told.ledger();
+        let result =
+            scenario([("ada", reply)]).plan(|plan| (plan.timers, plan.retries_max) = (TIMERS, 0)).run().await;
+        let ledger = result.ledger();
         assert!(ledger.lines().any(|line| line == expected), "{expected} in {ledger}");
     }
     for not_wanted in [
-        scene([("ada", says(10, "The moon."))]),
-        scene([("ada", hangs())]).cancel_at(200),
+        scenario([("ada", says(10, "The moon."))]),
+        scenario([("ada", hangs())]).cancel_at(200),
         // How much of the run's time a call gets is not its provider's doing.
-        scene([("ada", hangs())]).plan(|plan| plan.timers.run_ms = 200),
+        scenario([("ada", hangs())]).plan(|plan| plan.timers.run_ms = 200),
         // The others have settled the answer.
-        scene([("ada", says(10, "The moon.")), ("bob", hangs())])
+        scenario([("ada", says(10, "The moon.")), ("bob", hangs())])
             .wait(Wait::Seats { count: 1 })
             .cancel_at(200),
     ] {
@@ -186,8 +186,8 @@ async fn a_provider_hears_that_its_reply_was_too_slow_but_not_that_it_is_not_wan
 #[tokio::test(start_paused = true)]
 async fn a_silence_may_pass_but_a_whole_call_is_not_repeated() {
     let requests = async |replies: [(&'static str, Reply); 2]| {
-        let told = scene(replies).plan(|plan| plan.timers = TIMERS).run().await;
-        told.asked.len()
+        let result = scenario(replies).plan(|plan| plan.timers = TIMERS).run().await;
+        result.asked.len()
     };
     assert_eq!(requests([("ada", hangs()), ("ada", says(10, "The moon."))]).await, 2);
     let thinking = (0..50).fold(after(0), |reply, _| reply.wait(80).reasoning());
@@ -196,7 +196,7 @@ async fn a_silence_may_pass_but_a_whole_call_is_not_repeated() {
 
 #[tokio::test(start_paused = true)]
 async fn no_request_leaves_after_the_end_of_the_run() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, "The moon pulls.")),
         ("bob", says(20, "The sun pulls.")),
         ("fuser-1", after(10).alive(1_000, 50).hang()),
@@ -206,7 +206,7 @@ async fn no_request_leaves_after_the_end_of_the_run() {
     .plan(|plan| plan.timers.run_ms = 1_000)
     .run()
     .await;
-    insta::assert_snapshot!(told.story(), @"
+    insta::assert_snapshot!(result.story(), @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `The moon pulls.`
     20 answered 2 `The sun pulls.` | 20 sent s1
@@ -220,14 +220,14 @@ async fn no_request_leaves_after_the_end_of_the_run() {
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser-1 failed, 1 request 980 ms, ~?: timeout: the run's time of 1 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 1000))
     ");
-    assert_eq!(told.asked.len(), 3, "only the first synthesizer was asked in time");
+    assert_eq!(result.asked.len(), 3, "only the first synthesizer was asked in time");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_text_on_its_way_is_kept_each_second_or_sixteen_kilobytes() {
     let slow = (0..5).fold(after(0), |reply, _| reply.wait(600).text("moon "));
-    let told = scene([("ada", slow.end())]).run().await;
-    insta::assert_snapshot!(told.ledger(), @"
+    let result = scenario([("ada", slow.end())]).run().await;
+    insta::assert_snapshot!(result.ledger(), @"
     0 durable: started, sent 1
     0 request ada #1
     1000 checkpoint seat 1 5 bytes
@@ -238,8 +238,8 @@ async fn a_text_on_its_way_is_kept_each_second_or_sixteen_kilobytes() {
     ");
     let block: &'static str = "m".repeat(10_000).leak();
     let fast = (0..4).fold(after(10), |reply, _| reply.text(block).wait(1));
-    let told = scene([("ada", fast.end())]).run().await;
-    insta::assert_snapshot!(told.ledger(), @"
+    let result = scenario([("ada", fast.end())]).run().await;
+    insta::assert_snapshot!(result.ledger(), @"
     0 durable: started, sent 1
     0 request ada #1
     11 checkpoint seat 1 20000 bytes

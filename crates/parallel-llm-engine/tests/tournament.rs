@@ -4,7 +4,9 @@ use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
 use parallel_llm_engine::{Catalogue, Code, Recorded, Reopening, Run, RunRequest};
 use proptest::prelude::*;
 
-use crate::scene::{Cast, Scene, any_cast, catalogues, defaults, identity, in_paused_time, providers, scene};
+use crate::scenario::{
+    Cast, Scenario, any_cast, catalogues, defaults, identity, in_paused_time, providers, scenario,
+};
 use crate::script::{Reply, after, fails, failure, judges, label_of, prompt, says};
 use crate::{always, story};
 
@@ -24,7 +26,11 @@ const STRATEGIES: [&str; 4] =
     ["tournament", "tournament@format=league", "tournament@orders=1", "tournament@format=league,orders=1"];
 
 /// So many answers, and these judges in the order of their chain.
-fn panel_and(seats: usize, strategy: &str, chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+fn panel_and(
+    seats: usize,
+    strategy: &str,
+    chain: impl IntoIterator<Item = (&'static str, Reply)>,
+) -> Scenario {
     staged(&cast()[..seats], strategy, chain)
 }
 
@@ -37,9 +43,9 @@ fn staged(
     cast: &[(&'static str, u64, &'static str)],
     strategy: &str,
     chain: impl IntoIterator<Item = (&'static str, Reply)>,
-) -> Scene {
+) -> Scenario {
     let panel = cast.iter().map(|(name, ms, text)| (*name, says(*ms, text)));
-    scene(panel.chain(chain)).asks(WHY, strategy)
+    scenario(panel.chain(chain)).asks(WHY, strategy)
 }
 
 /// Puts first whatever is shown first.
@@ -61,8 +67,8 @@ fn all_but(words: &'static str, instead: &'static str) -> Reply {
 
 #[tokio::test(start_paused = true)]
 async fn a_knockout_goes_in_rounds() {
-    let told = panel_and(5, "tournament", [("fuser", judges(10, MERIT))]).run().await;
-    insta::assert_snapshot!(told.story(), @r#"
+    let result = panel_and(5, "tournament", [("fuser", judges(10, MERIT))]).run().await;
+    insta::assert_snapshot!(result.story(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
     10 answered 1 `Because it reflects oceans.` | 10 answered 2 `Because air scatters blue light.` | 10 answered 3 `Because air scatters short waves of light.` | 10 answered 4 `Because ozone is blue by itself.` | 10 answered 5 `Nobody knows; it is painted.` | 10 sent step 1 | 10 sent step 2 | 10 sent step 3 | 10 sent step 4
     20 answered step 1 `{"reasons": …` (53)
@@ -91,7 +97,7 @@ async fn a_knockout_goes_in_rounds() {
       step 7 fuser answered, 1 request 10 ms, $0.0010 judging
       step 8 fuser answered, 1 request 10 ms, $0.0010 judging
     "#);
-    insta::assert_snapshot!(story::judging(&told.run), @"
+    insta::assert_snapshot!(story::judging(&result.run), @"
     step 1 fuser: 4 1
     step 2 fuser: 4 1
     step 3 fuser: 3 2
@@ -102,16 +108,16 @@ async fn a_knockout_goes_in_rounds() {
     step 8 fuser: 3 4
     flips 0
     ");
-    always::costs_what_was_asked(&told);
-    let asked = prompt(&told.asked[5].call);
+    always::costs_what_was_asked(&result);
+    let asked = prompt(&result.asked[5].call);
     assert!(asked.contains("You are the judge of a match."), "{asked}");
     assert_eq!(asked.matches("<<candidate ").count(), 2, "{asked}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn in_a_league_each_meets_each_at_once() {
-    let told = panel_and(3, "tournament@format=league", [("fuser", judges(10, MERIT))]).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = panel_and(3, "tournament@format=league", [("fuser", judges(10, MERIT))]).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       selected by cyd from 3: `Because air scatters short waves of light.`
       because judged by `fuser`, it has the most points of the league, 2 of 2
@@ -125,7 +131,7 @@ async fn in_a_league_each_meets_each_at_once() {
       step 5 fuser answered, 1 request 10 ms, $0.0010 judging
       step 6 fuser answered, 1 request 10 ms, $0.0010 judging
     ");
-    insta::assert_snapshot!(story::judging(&told.run), @"
+    insta::assert_snapshot!(story::judging(&result.run), @"
     step 1 fuser: 3 2
     step 2 fuser: 3 2
     step 3 fuser: 2 1
@@ -138,8 +144,8 @@ async fn in_a_league_each_meets_each_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_judge_that_always_names_the_first_decides_nothing() {
-    let told = panel_and(3, "tournament", [("fuser", first())]).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = panel_and(3, "tournament", [("fuser", first())]).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       selected by bob from 2: `Because air scatters blue light.`
       because judged by `fuser`, it won the knockout of 3 answers; 2 matches were ties and went to the answers closer to all the others
@@ -151,15 +157,15 @@ async fn a_judge_that_always_names_the_first_decides_nothing() {
       step 3 fuser answered, 1 request 10 ms, $0.0010 judging
       step 4 fuser answered, 1 request 10 ms, $0.0010 judging
     ");
-    insta::assert_snapshot!(story::judging(&told.run), @"
+    insta::assert_snapshot!(story::judging(&result.run), @"
     step 1 fuser: 2 3
     step 2 fuser: 3 2
     step 3 fuser: 1 2
     step 4 fuser: 2 1
     flips 2
     ");
-    let told = panel_and(3, "tournament@format=league", [("fuser", first())]).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = panel_and(3, "tournament@format=league", [("fuser", first())]).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       selected by bob from 2: `Because air scatters blue light.`
       because judged by `fuser`, of the 3 answers that have the most points of the league, 1 of 2, it is closest to all the others
@@ -178,8 +184,8 @@ async fn a_judge_that_always_names_the_first_decides_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_match_without_a_verdict_goes_to_the_next_judge() {
     let chain = [("fuser-1", all_but("ozone", "I cannot say.")), ("fuser-2", judges(10, MERIT))];
-    let told = panel_and(4, "tournament", chain).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = panel_and(4, "tournament", chain).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 50, closed at 50
       selected by cyd from 3: `Because air scatters short waves of light.`
       because judged by `fuser-1` and `fuser-2`, it won the knockout of 4 answers
@@ -199,7 +205,7 @@ async fn a_match_without_a_verdict_goes_to_the_next_judge() {
       step 11 fuser-2 answered, 1 request 10 ms, $0.0010 judging
       step 12 fuser-2 answered, 1 request 10 ms, $0.0010 judging
     ");
-    insta::assert_snapshot!(story::judging(&told.run), @"
+    insta::assert_snapshot!(story::judging(&result.run), @"
     step 1 fuser-1: 3 2
     step 2 fuser-1: 3 2
     step 9 fuser-2: 4 1
@@ -212,8 +218,8 @@ async fn a_match_without_a_verdict_goes_to_the_next_judge() {
 
 #[tokio::test(start_paused = true)]
 async fn a_match_nobody_can_judge_is_a_tie() {
-    let told = panel_and(4, "tournament", [("fuser", all_but("ozone", "{}"))]).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = panel_and(4, "tournament", [("fuser", all_but("ozone", "{}"))]).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       selected by cyd from 3: `Because air scatters short waves of light.`
       because judged by `fuser`, it won the knockout of 4 answers; 2 matches were ties and went to the answers closer to all the others
@@ -235,8 +241,8 @@ async fn a_match_nobody_can_judge_is_a_tie() {
 #[tokio::test(start_paused = true)]
 async fn a_judge_that_fails_in_a_whole_round_is_not_asked_again() {
     let chain = [("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", judges(10, MERIT))];
-    let told = panel_and(4, "tournament", chain).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = panel_and(4, "tournament", chain).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 35, closed at 35
       selected by cyd from 3: `Because air scatters short waves of light.`
       because judged by `fuser-2`, it won the knockout of 4 answers
@@ -275,8 +281,8 @@ async fn one_order_alone_decides_and_is_said() {
 
 #[tokio::test(start_paused = true)]
 async fn where_no_match_has_a_verdict_the_best_answer_stands_and_is_called_so() {
-    let told = panel_and(3, "tournament", [("fuser", says(10, "Both."))]).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = panel_and(3, "tournament", [("fuser", says(10, "Both."))]).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       verbatim by bob from 2: `Because air scatters blue light.`
       because every judge failed; this is the answer closest to the others, word for word
@@ -287,8 +293,8 @@ async fn where_no_match_has_a_verdict_the_best_answer_stands_and_is_called_so() 
       step 1 fuser answered, 1 request 10 ms, $0.0010 judging
       step 2 fuser answered, 1 request 10 ms, $0.0010 judging
     ");
-    let told = panel_and(2, "tournament@format=league", []).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = panel_and(2, "tournament@format=league", []).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 10, closed at 10
       verbatim by ada from 1: `Because it reflects oceans.`
       because no judge is configured; this is the answer closest to the others, word for word
@@ -305,8 +311,8 @@ async fn answers_that_say_the_same_do_not_meet() {
         ("cyd", says(10, "Rome")),
         ("fuser", judges(10, &["Rome", "aris"])),
     ];
-    let told = scene(same.clone()).asks("Where?", "tournament@format=league,orders=1").run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(same.clone()).asks("Where?", "tournament@format=league,orders=1").run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       selected by cyd from 3: `Rome`
       because judged by `fuser`, it has the most points of the league, 2 of 2
@@ -316,8 +322,8 @@ async fn answers_that_say_the_same_do_not_meet() {
       step 1 fuser answered, 1 request 10 ms, $0.0010 judging
       step 3 fuser answered, 1 request 10 ms, $0.0010 judging
     ");
-    let told = scene(same[..2].iter().cloned()).asks("Where?", "tournament@gate=off").run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(same[..2].iter().cloned()).asks("Where?", "tournament@gate=off").run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `Paris.`
       because no two answers differ, so nothing was judged
@@ -329,22 +335,22 @@ async fn answers_that_say_the_same_do_not_meet() {
 #[tokio::test(start_paused = true)]
 async fn answers_that_all_say_the_same_are_not_judged() {
     let same = [("ada", says(10, "8")), ("bob", says(10, "8 legs")), ("fuser", first())];
-    let told = scene(same).asks("How many legs has a spider?", "tournament").run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario(same).asks("How many legs has a spider?", "tournament").run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `8`
       because all 2 answers say `8`, so nothing was fused
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
     ");
-    assert_eq!((told.asked.len(), story::judging(&told.run).as_str()), (2, "nothing was judged"));
+    assert_eq!((result.asked.len(), story::judging(&result.run).as_str()), (2, "nothing was judged"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
     for (seats, strategy) in [(4, "tournament"), (3, "tournament@format=league")] {
         // The second order takes longer, so that there are commits between them.
-        let scene = || {
+        let scenario = || {
             let slow = || judges(25, MERIT);
             panel_and(
                 seats,
@@ -352,8 +358,8 @@ async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
                 [("fuser-1", judges(10, MERIT)), ("fuser-1", slow()), ("fuser-2", slow())],
             )
         };
-        for told in always::never_pays_twice(scene).await {
-            assert_eq!(told.text(), TEXTS[2], "{}", told.end());
+        for result in always::never_pays_twice(scenario).await {
+            assert_eq!(result.text(), TEXTS[2], "{}", result.end());
         }
     }
 }
@@ -367,14 +373,14 @@ async fn a_match_that_others_rest_on_is_not_judged_again() {
         panel_and(4, "tournament", chain)
     };
     let whole = story(fails(10, failure(Code::Auth))).run().await;
-    let rests = |told: &str| told.starts_with("answered step 5");
+    let rests = |result: &str| result.starts_with("answered step 5");
     let kept = whole
         .commits
         .iter()
         .position(|commit| commit.iter().any(|recorded| rests(&story::short(&recorded.event))));
     let before = &whole.commits[..=kept.expect("the second round was committed")];
-    let told = story(judges(10, MERIT)).after(before).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = story(judges(10, MERIT)).after(before).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       selected by cyd from 3: `Because air scatters short waves of light.`
       because judged by `fuser`, it won the knockout of 4 answers
@@ -394,16 +400,16 @@ async fn a_match_that_others_rest_on_is_not_judged_again() {
 
 #[tokio::test(start_paused = true)]
 async fn another_text_is_judged_anew() {
-    let scene = || panel_and(4, "tournament", [("fuser", judges(10, MERIT))]);
-    let whole = scene().run().await;
+    let scenario = || panel_and(4, "tournament", [("fuser", judges(10, MERIT))]);
+    let whole = scenario().run().await;
     let is_second = |recorded: &Recorded| story::short(&recorded.event) == "sent step 5";
     let kept = whole.commits.iter().position(|commit| commit.iter().any(is_second));
     let before = &whole.commits[..=kept.expect("the second round was committed")];
     let again = |run: &Run| {
         Reopening::again(&run.plan, Vec::new(), &run.plan.synthesizers).expect("there is room for its calls")
     };
-    let told = scene().after(before).reopened(again).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = scenario().after(before).reopened(again).run().await;
+    insta::assert_snapshot!(result.end(), @"
     complete decided at 40, closed at 40
       selected by cyd from 3: `Because air scatters short waves of light.`
       because judged by `fuser`, it won the knockout of 4 answers
@@ -428,8 +434,8 @@ async fn another_text_is_judged_anew() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_given_up_between_rounds_asks_nobody_more() {
-    let told = panel_and(5, "tournament", [("fuser", judges(10, MERIT))]).cancel_at(25).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let result = panel_and(5, "tournament", [("fuser", judges(10, MERIT))]).cancel_at(25).run().await;
+    insta::assert_snapshot!(result.end(), @"
     cancelled decided at 25, closed at 25
       none
       because cancelled: the run was cancelled while its answer was written
@@ -451,10 +457,10 @@ async fn a_run_given_up_between_rounds_asks_nobody_more() {
 async fn an_answer_too_long_for_the_judge_is_shown_in_part_and_that_is_said() {
     let long = "scatters blue ".repeat(600);
     let panel = [("ada", says(10, &long)), ("bob", says(10, TEXTS[2])), ("fuser", judges(10, MERIT))];
-    let told = scene(panel).asks(WHY, "tournament");
-    let told = told.plan(|plan| plan.synthesizers[0].context_tokens = Some(4_000)).run().await;
-    assert_eq!(told.text(), TEXTS[2], "{}", told.end());
-    let shortened = told.run.outcome.map(|outcome| outcome.shortened).unwrap_or_default();
+    let result = scenario(panel).asks(WHY, "tournament");
+    let result = result.plan(|plan| plan.synthesizers[0].context_tokens = Some(4_000)).run().await;
+    assert_eq!(result.text(), TEXTS[2], "{}", result.end());
+    let shortened = result.run.outcome.map(|outcome| outcome.shortened).unwrap_or_default();
     let shortened: Vec<_> = shortened.iter().map(|cut| (cut.seat.0, cut.from_chars, cut.to_chars)).collect();
     assert_eq!(shortened, [(1, 8_400, 3_529)]);
 }
@@ -469,9 +475,9 @@ async fn it_costs_as_many_calls_as_matches_and_orders() {
         (5, "tournament@format=league", 5 + 20),
         (5, "tournament@format=league,orders=1", 5 + 10),
     ] {
-        let told = panel_and(seats, strategy, [("fuser", judges(10, MERIT))]).run().await;
-        assert_eq!((told.asked.len(), told.planned_calls()), (calls, calls), "{strategy}");
-        always::costs_what_was_asked(&told);
+        let result = panel_and(seats, strategy, [("fuser", judges(10, MERIT))]).run().await;
+        assert_eq!((result.asked.len(), result.planned_calls()), (calls, calls), "{strategy}");
+        always::costs_what_was_asked(&result);
     }
 }
 
@@ -503,8 +509,9 @@ fn more_matches_than_can_be_numbered_are_refused() {
 #[test]
 fn who_comes_first_in_one_order_is_spread() {
     // A judge that puts first whatever it is shown first gives every seat of a league the same points, nearly.
-    let told = in_paused_time(panel_and(5, "tournament@format=league,orders=1", [("fuser", first())]).run());
-    let judging = told.run.outcome.and_then(|outcome| outcome.judging).expect("it was judged");
+    let result =
+        in_paused_time(panel_and(5, "tournament@format=league,orders=1", [("fuser", first())]).run());
+    let judging = result.run.outcome.and_then(|outcome| outcome.judging).expect("it was judged");
     let wins = |seat| judging.verdicts.iter().filter(|verdict| verdict.ranking[0].0 == seat).count();
     assert_eq!((1..=5).map(wins).collect::<Vec<_>>(), [2; 5]);
 }
@@ -513,9 +520,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn neither_names_nor_arrival_nor_the_draw_decide(cast in any_cast(TEXTS), strategy in 0..STRATEGIES.len()) {
-        let told = in_paused_time(staged(&cast, STRATEGIES[strategy], [("fuser", judges(10, MERIT))]).run());
-        prop_assert_eq!(told.text(), TEXTS[2], "{}", STRATEGIES[strategy]);
-        let told = in_paused_time(staged(&cast, STRATEGIES[strategy % 2], [("fuser", first())]).run());
-        prop_assert_eq!(told.text(), CLOSEST, "{}", STRATEGIES[strategy % 2]);
+        let result = in_paused_time(staged(&cast, STRATEGIES[strategy], [("fuser", judges(10, MERIT))]).run());
+        prop_assert_eq!(result.text(), TEXTS[2], "{}", STRATEGIES[strategy]);
+        let result = in_paused_time(staged(&cast, STRATEGIES[strategy % 2], [("fuser", first())]).run());
+        prop_assert_eq!(result.text(), CLOSEST, "{}", STRATEGIES[strategy % 2]);
     }
 }

@@ -9,43 +9,43 @@ use parallel_llm_engine::{Code, Outcome, RunPlan, RunRequest, SeatNumber};
 use proptest::prelude::*;
 
 use crate::always;
-use crate::scene::{Cast, Scene, any_cast, in_paused_time, scene};
+use crate::scenario::{Cast, Scenario, any_cast, in_paused_time, scenario};
 use crate::script::{Reply, after, fails, failure, fuses, label_of, says};
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
 /// A panel that answers so, one after the other, and a synthesizer that nobody is to ask.
-fn panel(answers: &[&'static str]) -> Scene {
+fn panel(answers: &[&'static str]) -> Scenario {
     let seats = ["ada", "bob", "cyd", "dan", "eve"].into_iter().zip((1..).map(|at| at * 10));
     let seats = seats.zip(answers).map(|((name, ms), answer)| (name, says(ms, answer)));
-    scene(seats.chain([("fuser", fuses(10, "?", "?"))])).asks(HOW_MANY, "vote")
+    scenario(seats.chain([("fuser", fuses(10, "?", "?"))])).asks(HOW_MANY, "vote")
 }
 
 /// How the text came about, and whose it is.
-async fn told(scene: Scene) -> String {
-    let told = scene.run().await;
-    assert!(told.asked.iter().all(|asked| asked.call.model.model != "fuser"), "nobody fuses");
-    told.end().lines().skip(1).take(2).map(str::trim).collect::<Vec<_>>().join("; ")
+async fn result(scenario: Scenario) -> String {
+    let result = scenario.run().await;
+    assert!(result.asked.iter().all(|asked| asked.call.model.model != "fuser"), "nobody fuses");
+    result.end().lines().skip(1).take(2).map(str::trim).collect::<Vec<_>>().join("; ")
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_most_frequent_answer_stands_as_it_is() {
-    insta::assert_snapshot!(told(panel(&["It has 6.", "A spider has 8 legs.", "8", "The answer is **8**, as with all of them."])).await, @"selected by bob from 2: `A spider has 8 legs.`; because 2 of 4 answers say `8`");
+    insta::assert_snapshot!(result(panel(&["It has 6.", "A spider has 8 legs.", "8", "The answer is **8**, as with all of them."])).await, @"selected by bob from 2: `A spider has 8 legs.`; because 2 of 4 answers say `8`");
 }
 
 #[tokio::test(start_paused = true)]
 async fn between_as_many_the_strongest_decides_else_the_first() {
     let tie = || panel(&["6", "8", "8 legs", "6.0"]);
-    insta::assert_snapshot!(told(tie()).await, @"selected by ada from 1: `6`; because 2 of 4 answers say `6`, and as many say something else: the first of the panel decides");
-    insta::assert_snapshot!(told(tie().plan(|plan| plan.seats[2].strongest = true)).await, @"selected by cyd from 3: `8 legs`; because 2 of 4 answers say `8`, and as many say something else: the strongest seat decides");
+    insta::assert_snapshot!(result(tie()).await, @"selected by ada from 1: `6`; because 2 of 4 answers say `6`, and as many say something else: the first of the panel decides");
+    insta::assert_snapshot!(result(tie().plan(|plan| plan.seats[2].strongest = true)).await, @"selected by cyd from 3: `8 legs`; because 2 of 4 answers say `8`, and as many say something else: the strongest seat decides");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_counted_is_compared_by_its_words() {
     let open =
         panel(&["bananas grow upwards", "the moon pulls the sea", "the moon and the sun pull the sea"]);
-    insta::assert_snapshot!(told(open.asks("How do tides work?", "vote")).await, @"selected by bob from 2: `the moon pulls the sea`; because answers to an open question cannot be counted; this is the one closest to the others");
-    insta::assert_snapshot!(told(panel(&["6", "7", "8"])).await, @"selected by ada from 1: `6`; because no two answers agree; this is the one closest to the others");
+    insta::assert_snapshot!(result(open.asks("How do tides work?", "vote")).await, @"selected by bob from 2: `the moon pulls the sea`; because answers to an open question cannot be counted; this is the one closest to the others");
+    insta::assert_snapshot!(result(panel(&["6", "7", "8"])).await, @"selected by ada from 1: `6`; because no two answers agree; this is the one closest to the others");
 }
 
 #[tokio::test(start_paused = true)]
@@ -59,8 +59,9 @@ async fn what_is_told_of_a_run_without_texts_holds_none_of_their_words() {
 
 #[tokio::test(start_paused = true)]
 async fn the_only_answer_is_not_voted_on() {
-    let one = scene([("ada", says(10, "8")), ("bob", fails(20, failure(Code::Auth)))]).asks(HOW_MANY, "vote");
-    insta::assert_snapshot!(told(one).await, @"verbatim by ada from 1: `8`; because only one answer came, so there was nothing to vote on");
+    let one =
+        scenario([("ada", says(10, "8")), ("bob", fails(20, failure(Code::Auth)))]).asks(HOW_MANY, "vote");
+    insta::assert_snapshot!(result(one).await, @"verbatim by ada from 1: `8`; because only one answer came, so there was nothing to vote on");
 }
 
 #[tokio::test(start_paused = true)]
@@ -73,8 +74,8 @@ async fn whoever_comes_first_the_same_answer_stands() {
             ("cyd", says(three, "8 legs")),
             ("dan", says(four, "7")),
         ];
-        let told = scene(seats).asks(HOW_MANY, "vote").run().await;
-        let outcome = told.run.outcome.as_ref().expect("the run is decided");
+        let result = scenario(seats).asks(HOW_MANY, "vote").run().await;
+        let outcome = result.run.outcome.as_ref().expect("the run is decided");
         assert_eq!(outcome.base_seat, Some(SeatNumber(2)));
         let clusters: Vec<_> = outcome.agreement.iter().flat_map(|agreement| &agreement.clusters).collect();
         insta::allow_duplicates! {
@@ -122,59 +123,59 @@ async fn whoever_comes_first_the_same_answer_stands() {
 const ODD: &str = "Which of these is odd?\nA) two\nB) three\nC) four\nD) six";
 
 /// Models that are said to be right so often, and what each says.
-fn weighed(question: &str, seats: &[(&'static str, &str)]) -> Scene {
+fn weighed(question: &str, seats: &[(&'static str, &str)]) -> Scenario {
     let named = ["ada", "bob", "cyd", "dan"].into_iter().zip(seats);
     let request = RunRequest {
         models: Some(named.clone().map(|(name, (accuracy, _))| format!("{name}@{accuracy}")).collect()),
         strategy: Some("vote@weights=log-odds".to_owned()),
         ..RunRequest::prompt(question)
     };
-    scene(named.map(|(name, (_, answer))| (name, says(10, answer)))).requests(request)
+    scenario(named.map(|(name, (_, answer))| (name, says(10, answer)))).requests(request)
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_weighs_what_the_accuracy_of_its_seat_says() {
     // Of four options: ln(0.95 × 3 / 0.05) against ln(0.6 × 3 / 0.4) + ln(0.55 × 3 / 0.45).
     let strong = weighed(ODD, &[("accuracy=0.6", "A"), ("accuracy=0.55", "A"), ("accuracy=0.95", "B")]);
-    insta::assert_snapshot!(told(strong).await, @"selected by cyd from 3: `B`; because 1 of 3 answers say `B`, the most by weight: 4.04 against 2.80");
+    insta::assert_snapshot!(result(strong).await, @"selected by cyd from 3: `B`; because 1 of 3 answers say `B`, the most by weight: 4.04 against 2.80");
     let several = weighed(ODD, &[("accuracy=0.7", "A"), ("accuracy=0.7", "A"), ("accuracy=0.75", "B")]);
-    insta::assert_snapshot!(told(several).await, @"selected by ada from 1: `A`; because 2 of 3 answers say `A`, the most by weight: 3.89 against 2.20");
+    insta::assert_snapshot!(result(several).await, @"selected by ada from 1: `A`; because 2 of 3 answers say `A`, the most by weight: 3.89 against 2.20");
     let prime = "Is 7 prime? Answer yes or no.";
     let truth = weighed(prime, &[("accuracy=0.6", "No"), ("accuracy=0.6", "no."), ("accuracy=0.8", "Yes.")]);
-    insta::assert_snapshot!(told(truth).await, @"selected by cyd from 3: `Yes.`; because 1 of 3 answers say `yes`, the most by weight: 1.39 against 0.81");
+    insta::assert_snapshot!(result(truth).await, @"selected by cyd from 3: `Yes.`; because 1 of 3 answers say `yes`, the most by weight: 1.39 against 0.81");
     // Nobody knows how many numbers there could be: as many as were said, and one more.
     let number = weighed(HOW_MANY, &[("accuracy=0.6", "6"), ("accuracy=0.6", "7"), ("accuracy=0.61", "8")]);
-    insta::assert_snapshot!(told(number).await, @"selected by cyd from 3: `8`; because 1 of 3 answers say `8`, the most by weight: 1.55 against 1.50");
+    insta::assert_snapshot!(result(number).await, @"selected by cyd from 3: `8`; because 1 of 3 answers say `8`, the most by weight: 1.55 against 1.50");
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_is_wrong_more_often_than_chance_speaks_against_its_answer() {
     let two = weighed(ODD, &[("accuracy=0.1", "A"), ("accuracy=0.15", "A"), ("accuracy=0.3", "B")]);
-    insta::assert_snapshot!(told(two).await, @"selected by cyd from 3: `B`; because 1 of 3 answers say `B`, the most by weight: 0.25 against -1.73");
+    insta::assert_snapshot!(result(two).await, @"selected by cyd from 3: `B`; because 1 of 3 answers say `B`, the most by weight: 0.25 against -1.73");
     let both = weighed(ODD, &[("accuracy=0.1", "A"), ("accuracy=0.2", "B")]);
-    insta::assert_snapshot!(told(both).await, @"selected by bob from 2: `B`; because 1 of 2 answers say `B`, the most by weight: -0.29 against -1.10; what nobody says is likelier");
+    insta::assert_snapshot!(result(both).await, @"selected by bob from 2: `B`; because 1 of 2 answers say `B`, the most by weight: -0.29 against -1.10; what nobody says is likelier");
     // Of yes and no both were said.
     let prime = "Is 7 prime? Answer yes or no.";
     let truth = weighed(prime, &[("accuracy=0.1", "no"), ("accuracy=0.2", "yes")]);
-    insta::assert_snapshot!(told(truth).await, @"selected by bob from 2: `yes`; because 1 of 2 answers say `yes`, the most by weight: -1.39 against -2.20");
+    insta::assert_snapshot!(result(truth).await, @"selected by bob from 2: `yes`; because 1 of 2 answers say `yes`, the most by weight: -1.39 against -2.20");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_weighs_the_same_is_decided_as_where_it_is_counted() {
     let tie = [("accuracy=0.7", "A"), ("accuracy=0.8", "B"), ("accuracy=0.8", "A"), ("accuracy=0.7", "B")];
-    insta::assert_snapshot!(told(weighed(ODD, &tie)).await, @"selected by ada from 1: `A`; because 2 of 4 answers say `A`, the most by weight: 4.43 against 4.43, and as much speaks for something else: the first of the panel decides");
+    insta::assert_snapshot!(result(weighed(ODD, &tie)).await, @"selected by ada from 1: `A`; because 2 of 4 answers say `A`, the most by weight: 4.43 against 4.43, and as much speaks for something else: the first of the panel decides");
     let mut strongest = tie;
     strongest[3].0 = "accuracy=0.7,strongest=true";
-    insta::assert_snapshot!(told(weighed(ODD, &strongest)).await, @"selected by dan from 4: `B`; because 2 of 4 answers say `B`, the most by weight: 4.43 against 4.43, and as much speaks for something else: the strongest seat decides");
+    insta::assert_snapshot!(result(weighed(ODD, &strongest)).await, @"selected by dan from 4: `B`; because 2 of 4 answers say `B`, the most by weight: 4.43 against 4.43, and as much speaks for something else: the strongest seat decides");
     let unread = [("accuracy=0.7", "I cannot say."), ("accuracy=0.6", "B"), ("accuracy=0.9", "Who knows?")];
-    insta::assert_snapshot!(told(weighed(ODD, &unread)).await, @"selected by bob from 2: `B`; because 1 of 3 answers say `B`, the most by weight: 1.50");
+    insta::assert_snapshot!(result(weighed(ODD, &unread)).await, @"selected by bob from 2: `B`; because 1 of 3 answers say `B`, the most by weight: 1.50");
 }
 
 #[tokio::test(start_paused = true)]
 async fn without_the_share_that_is_asked_for_nothing_wins() {
     let five = |least: u8| {
         let answers = ["8", "8 legs", "6", "7", "I cannot say."];
-        told(panel(&answers).asks(HOW_MANY, &format!("vote@min_share={least}")))
+        result(panel(&answers).asks(HOW_MANY, &format!("vote@min_share={least}")))
     };
     insta::assert_snapshot!(five(40).await, @"selected by ada from 1: `8`; because 2 of 5 answers say `8`");
     insta::assert_snapshot!(five(41).await, @"verbatim by ada from 1: `8`; because what wins the vote has 2 of 5 answers, 40 %, and `min_share` asks for 41 %; this is the answer closest to the others, word for word");
@@ -184,10 +185,10 @@ async fn without_the_share_that_is_asked_for_nothing_wins() {
     let told_of: Vec<_> = outcome.warnings.iter().map(|one| (one.code, one.message.as_str())).collect();
     let expected = "the vote decides nothing: what wins the vote has 2 of 3 answers, 66 %, and `min_share` asks for 67 %";
     assert_eq!(told_of, [(Code::NoMajority, expected)]);
-    assert_eq!(outcome.agreement.as_ref().map(|told| (told.equal, told.of)), Some((2, 3)));
+    assert_eq!(outcome.agreement.as_ref().map(|result| (result.equal, result.of)), Some((2, 3)));
     // Where nobody agrees with anybody, each answer has its own vote.
     let none = |question: &str, strategy: &str| {
-        told(panel(&["the moon", "the sun", "the wind"]).asks(question, strategy))
+        result(panel(&["the moon", "the sun", "the wind"]).asks(question, strategy))
     };
     insta::assert_snapshot!(none("How do tides work?", "vote@min_share=34").await, @"verbatim by ada from 1: `the moon`; because answers to an open question cannot be counted; `min_share` asks for 34 %; this is the answer closest to the others, word for word");
     insta::assert_snapshot!(none("How do tides work?", "vote@min_share=33").await, @"selected by ada from 1: `the moon`; because answers to an open question cannot be counted; this is the one closest to the others");
@@ -209,7 +210,7 @@ async fn a_share_is_of_answers_also_where_they_are_weighed() {
             strategy: Some(format!("vote@weights=log-odds,min_share={least}")),
             ..RunRequest::prompt(ODD)
         };
-        told(weighed(ODD, &seats).requests(request))
+        result(weighed(ODD, &seats).requests(request))
     };
     insta::assert_snapshot!(least(33).await, @"selected by cyd from 3: `B`; because 1 of 3 answers say `B`, the most by weight: 4.04 against 2.80");
     insta::assert_snapshot!(least(34).await, @"verbatim by ada from 1: `A`; because what wins the vote has 1 of 3 answers, 33 %, and `min_share` asks for 34 %; this is the answer closest to the others, word for word");
@@ -237,12 +238,12 @@ const JSON: [&str; 5] = [
 #[tokio::test(start_paused = true)]
 async fn answers_are_counted_by_a_value_in_their_json() {
     let json = |at: &str| panel(&JSON).asks("Where?", &format!("vote@extractor=json:{at}"));
-    insta::assert_snapshot!(told(json("/answer/city")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because 2 of 5 answers say `Paris`"#);
+    insta::assert_snapshot!(result(json("/answer/city")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because 2 of 5 answers say `Paris`"#);
     let run = json("/answer/city").run().await;
     insta::assert_snapshot!(agreed(run.run.outcome.as_ref().expect("it is decided")), @"Paris: 2 4; Rome: 1; unread: 3 5");
-    insta::assert_snapshot!(told(json("/answer/town")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because no answer has a value at `/answer/town`; this is the one closest to the others"#);
-    insta::assert_snapshot!(told(json("/sure")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because no two answers agree; this is the one closest to the others"#);
-    insta::assert_snapshot!(told(json("/city")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because no two answers agree; this is the one closest to the others"#);
+    insta::assert_snapshot!(result(json("/answer/town")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because no answer has a value at `/answer/town`; this is the one closest to the others"#);
+    insta::assert_snapshot!(result(json("/sure")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because no two answers agree; this is the one closest to the others"#);
+    insta::assert_snapshot!(result(json("/city")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because no two answers agree; this is the one closest to the others"#);
 }
 
 #[tokio::test(start_paused = true)]
@@ -255,7 +256,10 @@ async fn values_without_company_weigh_what_their_seats_do() {
             ..RunRequest::prompt("Is it? Answer yes or no, as JSON.")
         };
         let says = |text| says(10, text);
-        told(scene([("ada", says(r#"{"it": "both"}"#)), ("bob", says(r#"{"it": false}"#))]).requests(request))
+        result(
+            scenario([("ada", says(r#"{"it": "both"}"#)), ("bob", says(r#"{"it": false}"#))])
+                .requests(request),
+        )
     };
     insta::assert_snapshot!(weighed("/it").await, @r#"selected by bob from 2: `{"it": false}`; because 1 of 2 answers say `false`, the most by weight: 2.89 against 1.10"#);
     insta::assert_snapshot!(weighed("/no").await, @r#"selected by ada from 1: `{"it": "both"}`; because no answer has a value at `/no`; this is the one closest to the others"#);
@@ -265,8 +269,8 @@ async fn values_without_company_weigh_what_their_seats_do() {
 async fn nobody_else_is_asked_where_the_first_have_the_same_value() {
     let asked = |second: &'static str| async move {
         let answers = [r#"{"it": 1.0, "why": "so"}"#, second, r#"{"it": 2}"#];
-        let told = panel(&answers).asks("What is it?", "vote@extractor=json:/it,first=2").run().await;
-        (told.asked.len(), told.text())
+        let result = panel(&answers).asks("What is it?", "vote@extractor=json:/it,first=2").run().await;
+        (result.asked.len(), result.text())
     };
     assert_eq!(asked(r#"Hm. {"it": 1}"#).await, (2, r#"{"it": 1.0, "why": "so"}"#.to_owned()));
     assert_eq!(asked("1").await.0, 3);
@@ -291,16 +295,16 @@ fn extraction(call: &Call, found: &[(&str, &str)]) -> String {
 const FOUND: &[(&str, &str)] = &[("It was Ann", "Ann"), ("Bob came", "Bob"), ("Nobody but Ann", "Ann")];
 
 /// Those essays, and these readers in the order of their chain.
-fn essays_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+fn essays_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel =
         ["ada", "bob", "cyd", "dan"].into_iter().zip(ESSAYS).map(|(name, essay)| (name, says(10, essay)));
-    scene(panel.chain(chain)).asks(WHO, "vote@extractor=llm")
+    scenario(panel.chain(chain)).asks(WHO, "vote@extractor=llm")
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_model_says_what_answers_to_an_open_question_come_to() {
-    let told = essays_and([("fuser", extracts(20, FOUND))]).run().await;
-    insta::assert_snapshot!(told.story(), @r#"
+    let result = essays_and([("fuser", extracts(20, FOUND))]).run().await;
+    insta::assert_snapshot!(result.story(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
     10 answered 1 `It was Ann, they say.` | 10 answered 2 `Bob came before all others.` | 10 answered 3 `Nobody but Ann!` | 10 answered 4 `I do not know.` | 10 sent step 1
     30 answered step 1 `{"answers": …` (103) | 30 decided selected
@@ -314,7 +318,7 @@ async fn a_model_says_what_answers_to_an_open_question_come_to() {
       4 dan answered, 1 request 10 ms, $0.0010
       step 1 fuser answered, 1 request 20 ms, $0.0010 extracting
     "#);
-    insta::assert_snapshot!(agreed(told.run.outcome.as_ref().expect("it is decided")), @"Ann: 1 3; Bob: 2; unread: 4");
+    insta::assert_snapshot!(agreed(result.run.outcome.as_ref().expect("it is decided")), @"Ann: 1 3; Bob: 2; unread: 4");
 }
 
 #[test]
@@ -350,8 +354,8 @@ async fn what_a_closed_question_asks_for_is_read_as_such() {
     let answers = ["Four pairs, one might say.", "8", "Six of them, or so I heard."];
     let reader = extracts(10, &[("Four pairs", "8 legs"), ("| 8", "8.0"), ("Six of", "six")]);
     let panel = ["ada", "bob", "cyd"].into_iter().zip(answers).map(|(name, answer)| (name, says(10, answer)));
-    let told = scene(panel.chain([("fuser", reader)])).asks(HOW_MANY, "vote@extractor=llm").run().await;
-    let outcome = told.run.outcome.as_ref().expect("it is decided");
+    let result = scenario(panel.chain([("fuser", reader)])).asks(HOW_MANY, "vote@extractor=llm").run().await;
+    let outcome = result.run.outcome.as_ref().expect("it is decided");
     insta::assert_snapshot!(outcome.reason, @"by what the extractor `fuser` reads, 2 of 3 answers say `8`");
     insta::assert_snapshot!(agreed(outcome), @"8: 1 2; six: 3; unread:");
 }
@@ -359,14 +363,14 @@ async fn what_a_closed_question_asks_for_is_read_as_such() {
 #[tokio::test(start_paused = true)]
 async fn nobody_reads_what_says_the_same_or_stands_alone() {
     let same =
-        scene([("ada", says(10, "Ann.")), ("bob", says(10, "Ann.\n")), ("fuser", extracts(10, FOUND))]);
-    insta::assert_snapshot!(told(same.asks(WHO, "vote@extractor=llm")).await, @"selected by ada from 1: `Ann.`; because 2 of 2 answers say the same");
-    let alone = scene([
+        scenario([("ada", says(10, "Ann.")), ("bob", says(10, "Ann.\n")), ("fuser", extracts(10, FOUND))]);
+    insta::assert_snapshot!(result(same.asks(WHO, "vote@extractor=llm")).await, @"selected by ada from 1: `Ann.`; because 2 of 2 answers say the same");
+    let alone = scenario([
         ("ada", says(10, "Ann.")),
         ("bob", fails(1, failure(Code::Auth))),
         ("fuser", extracts(10, FOUND)),
     ]);
-    insta::assert_snapshot!(told(alone.asks(WHO, "vote@extractor=llm")).await, @"verbatim by ada from 1: `Ann.`; because only one answer came, so there was nothing to vote on");
+    insta::assert_snapshot!(result(alone.asks(WHO, "vote@extractor=llm")).await, @"verbatim by ada from 1: `Ann.`; because only one answer came, so there was nothing to vote on");
 }
 
 #[tokio::test(start_paused = true)]
@@ -411,10 +415,10 @@ async fn the_next_reads_where_one_cannot_and_else_the_words_decide() {
     // What is counted without a model is told as such.
     let closed = |answer: &'static str| {
         let panel = [("ada", says(10, "8")), ("bob", says(10, "It has 8 legs.")), ("cyd", says(10, "6"))];
-        scene(panel.into_iter().chain([("fuser", says(10, answer))])).asks(HOW_MANY, "vote@extractor=llm")
+        scenario(panel.into_iter().chain([("fuser", says(10, answer))])).asks(HOW_MANY, "vote@extractor=llm")
     };
-    let told = closed("?").run().await;
-    let outcome = told.run.outcome.as_ref().expect("it is decided");
+    let result = closed("?").run().await;
+    let outcome = result.run.outcome.as_ref().expect("it is decided");
     assert_eq!(
         (outcome.reason.as_str(), agreed(outcome).as_str()),
         ("2 of 3 answers say `8`", "8: 1 2; 6: 3; unread: ")
@@ -424,9 +428,9 @@ async fn the_next_reads_where_one_cannot_and_else_the_words_decide() {
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_misleads_can_only_choose_among_the_answers() {
     let replied = |compose: fn(&Call) -> String| async move {
-        let told = essays_and([("fuser", after(10).compose(compose).end())]).run().await;
-        let outcome = told.run.outcome.clone().expect("it is decided");
-        assert!(ESSAYS.contains(&told.text().as_str()), "{}", told.text());
+        let result = essays_and([("fuser", after(10).compose(compose).end())]).run().await;
+        let outcome = result.run.outcome.clone().expect("it is decided");
+        assert!(ESSAYS.contains(&result.text().as_str()), "{}", result.text());
         format!("{}; {}", outcome.reason, agreed_if(&outcome))
     };
     // Labels of nobody.
@@ -467,9 +471,9 @@ async fn a_reader_tells_whose_answer_tried_to_instruct_it_and_which_it_saw_in_pa
         ("cyd", says(10, ESSAYS[2])),
         ("fuser", after(10).compose(wary).end()),
     ];
-    let scene = scene(panel).asks(WHO, "vote@extractor=llm");
-    let told = scene.plan(|plan| plan.synthesizers[0].context_tokens = Some(4_000)).run().await;
-    let outcome = told.run.outcome.expect("it is decided");
+    let scenario = scenario(panel).asks(WHO, "vote@extractor=llm");
+    let result = scenario.plan(|plan| plan.synthesizers[0].context_tokens = Some(4_000)).run().await;
+    let outcome = result.run.outcome.expect("it is decided");
     let warnings: Vec<_> = outcome.warnings.iter().map(|warning| warning.message.as_str()).collect();
     assert_eq!(warnings, ["the extractor suspects that the answer of seat 2 tried to instruct it"]);
     assert_eq!(outcome.suspected.iter().map(|one| one.seat.0).collect::<Vec<_>>(), [2]);
@@ -479,11 +483,11 @@ async fn a_reader_tells_whose_answer_tried_to_instruct_it_and_which_it_saw_in_pa
 
 #[tokio::test(start_paused = true)]
 async fn no_word_of_what_was_read_is_kept_where_no_text_is() {
-    let told = essays_and([("fuser", extracts(10, FOUND))])
+    let result = essays_and([("fuser", extracts(10, FOUND))])
         .plan(|plan| plan.store = StoreMode::Metadata)
         .run()
         .await;
-    let outcome = told.run.outcome.as_ref().expect("it is decided");
+    let outcome = result.run.outcome.as_ref().expect("it is decided");
     assert_eq!(outcome.reason, "by what the extractor `fuser` reads, 2 of 4 answers say the same");
     assert_eq!(agreed(outcome), "-: 1 3; -: 2; unread: 4");
 }
@@ -501,13 +505,14 @@ fn until(commits: &[Vec<Recorded>], event: &str) -> Vec<Vec<Recorded>> {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_read_before_a_crash_is_not_paid_again() {
-    let scene = || essays_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", extracts(10, FOUND))]);
-    for told in always::never_pays_twice(scene).await {
-        assert_eq!(told.text(), ESSAYS[0], "{}", told.end());
+    let scenario =
+        || essays_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", extracts(10, FOUND))]);
+    for result in always::never_pays_twice(scenario).await {
+        assert_eq!(result.text(), ESSAYS[0], "{}", result.end());
     }
-    let whole = scene().run().await;
+    let whole = scenario().run().await;
     // Where the second was sent and never heard of, neither is asked again.
-    let lost = scene().after(&until(&whole.commits, "sent step 2")).run().await;
+    let lost = scenario().after(&until(&whole.commits, "sent step 2")).run().await;
     assert!(lost.asked.is_empty(), "{:?}", lost.asked);
     insta::assert_snapshot!(lost.end(), @"
     complete decided at 15, closed at 15
@@ -541,9 +546,9 @@ const METALS: &[&str] = &[
 fn chosen(cast: Cast, seed: u64) -> Outcome {
     let reader = after(10).compose(|call| extraction(call, &PLACES)).end();
     let panel = cast.into_iter().map(|(name, ms, text)| (name, says(ms, text)));
-    let scene = scene(panel.chain([("fuser", reader)])).asks(WHO, "vote@extractor=llm");
-    let scene = scene.plan(|plan| plan.seed = seed);
-    in_paused_time(scene.run()).run.outcome.expect("it is decided")
+    let scenario = scenario(panel.chain([("fuser", reader)])).asks(WHO, "vote@extractor=llm");
+    let scenario = scenario.plan(|plan| plan.seed = seed);
+    in_paused_time(scenario.run()).run.outcome.expect("it is decided")
 }
 
 proptest! {

@@ -2,13 +2,13 @@
 
 use parallel_llm_engine::request::wait::Wait;
 
-use crate::scene::scene;
+use crate::scenario::scenario;
 use crate::script::{after, fails, failure, fuses, hangs, says};
 use parallel_llm_engine::{Code, PicoUsd, SeatStatus};
 
 #[tokio::test(start_paused = true)]
 async fn stragglers_are_left_behind_and_their_answers_kept() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(5_000, "one")),
         ("bob", says(6_000, "two")),
         ("cyd", says(10_000, "three")),
@@ -16,7 +16,7 @@ async fn stragglers_are_left_behind_and_their_answers_kept() {
         ("eve", fails(50_000, failure(Code::Forbidden))),
         ("fuser", fuses(1_000, "two", "All.")),
     ]);
-    insta::assert_snapshot!(told.story().await, @"
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
     5000 answered 1 `one`
     6000 answered 2 `two`
@@ -41,13 +41,13 @@ async fn stragglers_are_left_behind_and_their_answers_kept() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_comes_while_the_others_are_fused_is_kept_at_once() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(5_000, "one")),
         ("bob", says(6_000, "two")),
         ("cyd", says(45_500, "three, late")),
         ("fuser", fuses(1_000, "two", "All.")),
     ]);
-    insta::assert_snapshot!(told.story().await, @"
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     5000 answered 1 `one`
     6000 answered 2 `two`
@@ -68,23 +68,24 @@ async fn an_answer_that_comes_while_the_others_are_fused_is_kept_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn slow_panels_give_stragglers_three_times_the_median() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(20_000, "one")),
         ("bob", says(30_000, "two")),
         ("cyd", says(100_000, "three")),
         ("fuser", fuses(1_000, "two", "All.")),
     ]);
-    let run = told.run().await.run;
+    let run = result.run().await.run;
     assert_eq!((run.decided_ms, run.elapsed_ms, run.seats[2].late), (Some(91_000), 100_000, true));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_few_that_answered_are_not_enough() {
     // One of two is less than sixty per cent.
-    let told = scene([("ada", says(10, "one")), ("bob", says(200_000, "two")), ("fuser", says(10, "All."))]);
-    assert_eq!(told.run().await.run.decided_ms, Some(200_010));
+    let result =
+        scenario([("ada", says(10, "one")), ("bob", says(200_000, "two")), ("fuser", says(10, "All."))]);
+    assert_eq!(result.run().await.run.decided_ms, Some(200_010));
     // A failed seat is not counted among those that can answer.
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, "one")),
         ("bob", fails(20, failure(Code::Auth))),
         ("cyd", fails(20, failure(Code::Auth))),
@@ -92,30 +93,30 @@ async fn the_few_that_answered_are_not_enough() {
         ("eve", says(100_000, "three")),
         ("fuser", says(10, "All.")),
     ]);
-    assert_eq!(told.run().await.run.decided_ms, Some(45_010));
+    assert_eq!(result.run().await.run.decided_ms, Some(45_010));
 }
 
 #[tokio::test(start_paused = true)]
 async fn all_means_all() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, "one")),
         ("bob", says(20, "two")),
         ("cyd", says(290_000, "three")),
         ("fuser", says(10, "All.")),
     ]);
-    assert_eq!(told.wait(Wait::All).run().await.run.decided_ms, Some(290_010));
+    assert_eq!(result.wait(Wait::All).run().await.run.decided_ms, Some(290_010));
 }
 
 #[tokio::test(start_paused = true)]
 async fn so_many_answers_are_enough() {
-    let told = scene([
+    let result = scenario([
         ("ada", fails(5, failure(Code::Auth))),
         ("bob", says(20, "two")),
         ("cyd", says(90, "three")),
         ("dan", says(30, "four")),
         ("fuser", fuses(10, "four", "All.")),
     ]);
-    insta::assert_snapshot!(told.wait(Wait::Seats { count: 2 }).story().await, @"
+    insta::assert_snapshot!(result.wait(Wait::Seats { count: 2 }).story().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
     5 failed 1 auth, never again
     20 answered 2 `two`
@@ -137,8 +138,8 @@ async fn so_many_answers_are_enough() {
 
 #[tokio::test(start_paused = true)]
 async fn a_moment_is_enough_once_there_is_an_answer() {
-    let told = scene([("ada", says(10, "one")), ("bob", says(5_000, "two")), ("fuser", hangs())]);
-    insta::assert_snapshot!(told.wait(Wait::Until { ms: 1_000 }).story().await, @"
+    let result = scenario([("ada", says(10, "one")), ("bob", says(5_000, "two")), ("fuser", hangs())]);
+    insta::assert_snapshot!(result.wait(Wait::Until { ms: 1_000 }).story().await, @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `one`
     1000 decided verbatim
@@ -150,26 +151,26 @@ async fn a_moment_is_enough_once_there_is_an_answer() {
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered late, 1 request 5000 ms, $0.0010
     ");
-    let told = scene([("ada", says(2_000, "one")), ("bob", says(5_000, "two")), ("fuser", hangs())]);
-    assert_eq!(told.wait(Wait::Until { ms: 1_000 }).run().await.run.decided_ms, Some(2_000));
+    let result = scenario([("ada", says(2_000, "one")), ("bob", says(5_000, "two")), ("fuser", hangs())]);
+    assert_eq!(result.wait(Wait::Until { ms: 1_000 }).run().await.run.decided_ms, Some(2_000));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_strongest_is_waited_for() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, "one")),
         ("bob", says(20, "two")),
         ("cyd", says(250_000, "three")),
         ("dan", says(260_000, "four")),
         ("fuser", says(10, "All.")),
     ]);
-    let told = told.plan(|plan| plan.seats[2].strongest = true).run().await;
-    assert_eq!((told.run.decided_ms, told.run.seats[3].late), (Some(250_010), true));
+    let result = result.plan(|plan| plan.seats[2].strongest = true).run().await;
+    assert_eq!((result.run.decided_ms, result.run.seats[3].late), (Some(250_010), true));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_third_of_the_run_is_kept_for_fusing() {
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, "one")),
         ("bob", says(20, "two")),
         ("cyd", says(9_990, "three")),
@@ -179,7 +180,7 @@ async fn a_third_of_the_run_is_kept_for_fusing() {
         plan.wait = Wait::All;
         plan.timers.run_ms = 9_000;
     });
-    insta::assert_snapshot!(told.run().await.end(), @"
+    insta::assert_snapshot!(result.run().await.end(), @"
     partial decided at 6010, closed at 9000
       fused by fuser: `All.`
       because the synthesizer wrote it from the answers without naming the one it started from
@@ -189,21 +190,21 @@ async fn a_third_of_the_run_is_kept_for_fusing() {
       s1 fuser answered, 1 request 10 ms, $0.0010
     ");
     // Nobody by then: the first answer after it is the answer.
-    let told = scene([("ada", says(7_000, "one")), ("bob", says(8_500, "two")), ("fuser", hangs())]);
-    let told = told.plan(|plan| plan.timers.run_ms = 9_000).run().await;
-    assert_eq!(told.run.decided_ms, Some(7_000));
+    let result = scenario([("ada", says(7_000, "one")), ("bob", says(8_500, "two")), ("fuser", hangs())]);
+    let result = result.plan(|plan| plan.timers.run_ms = 9_000).run().await;
+    assert_eq!(result.run.decided_ms, Some(7_000));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_cut_answer_counts_where_it_is_long_enough() {
     let long: &'static str = "moon ".repeat(50).leak();
-    let told = scene([
+    let result = scenario([
         ("ada", after(10).text(long).fail(failure(Code::Connection))),
         ("bob", says(20, "two")),
         ("cyd", says(400_000, "three")),
         ("fuser", fuses(10, "two", "All.")),
     ]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    insta::assert_snapshot!(result.run().await.end(), @"
     partial decided at 45010, closed at 300000
       fused by fuser from 2: `All.`
       because the synthesizer started from one answer and patched it from the others
@@ -218,14 +219,14 @@ async fn a_cut_answer_counts_where_it_is_long_enough() {
 #[tokio::test(start_paused = true)]
 async fn a_late_seat_that_waits_to_be_tried_again_is_not() {
     let later = || failure(Code::RateLimited).with_retry_after(Some(std::time::Duration::from_secs(5)));
-    let told = scene([
+    let result = scenario([
         ("ada", says(5_000, "one")),
         ("bob", says(6_000, "two")),
         ("cyd", fails(44_000, later())),
         ("cyd", says(10, "three")),
         ("fuser", fuses(1_000, "two", "All.")),
     ]);
-    insta::assert_snapshot!(told.story().await, @"
+    insta::assert_snapshot!(result.story().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     5000 answered 1 `one`
     6000 answered 2 `two`
@@ -247,8 +248,8 @@ async fn a_late_seat_that_waits_to_be_tried_again_is_not() {
 
 #[tokio::test(start_paused = true)]
 async fn a_late_seat_that_waits_for_its_turn_is_not_waited_for() {
-    let told = scene([("ada", says(10, "one")), ("bob", says(10, "two").held_back(100_000))]);
-    insta::assert_snapshot!(told.wait(Wait::Seats { count: 1 }).story().await, @"
+    let result = scenario([("ada", says(10, "one")), ("bob", says(10, "two").held_back(100_000))]);
+    insta::assert_snapshot!(result.wait(Wait::Seats { count: 1 }).story().await, @"
     0 started | 0 sent 1
     10 answered 1 `one` | 10 decided verbatim
     10 cancelled 2#0
@@ -264,14 +265,14 @@ async fn a_late_seat_that_waits_for_its_turn_is_not_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn nothing_leaves_while_the_answer_becomes_durable() {
     let again = || failure(Code::RateLimited).with_retry_after(Some(std::time::Duration::from_secs(1)));
-    let told = scene([
+    let result = scenario([
         ("ada", says(1_200, "one")),
         ("bob", fails(10, again())),
         ("bob", says(10, "two")),
         ("cyd", says(10, "three").held_back(1_800)),
     ]);
-    let told = told.wait(Wait::Seats { count: 1 }).commit_ms(500).run().await;
-    insta::assert_snapshot!(told.ledger(), @"
+    let result = result.wait(Wait::Seats { count: 1 }).commit_ms(500).run().await;
+    insta::assert_snapshot!(result.ledger(), @"
     500 durable: started, sent 1, sent 2
     500 request ada #1
     500 request bob #1
@@ -282,20 +283,20 @@ async fn nothing_leaves_while_the_answer_becomes_durable() {
     3200 durable: cancelled 2
     3700 durable: closed
     ");
-    assert_eq!(told.run.seats[2].cost, Some(PicoUsd::ZERO));
+    assert_eq!(result.run.seats[2].cost, Some(PicoUsd::ZERO));
 }
 
 #[tokio::test(start_paused = true)]
 async fn half_an_answer_that_comes_too_late_is_late_where_it_could_be_used() {
     let cut = |bytes: usize| after(500).text(&"m".repeat(bytes)).fail(failure(Code::Connection));
-    let told = scene([
+    let result = scenario([
         ("ada", says(10, "one")),
         ("bob", says(20, "two")),
         ("cyd", cut(200)),
         ("dan", cut(199)),
         ("fuser", fuses(1_000, "two", "All.")),
     ]);
-    let run = told.wait(Wait::Seats { count: 2 }).run().await.run;
+    let run = result.wait(Wait::Seats { count: 2 }).run().await.run;
     let stands: Vec<_> = run.seats.iter().map(|seat| (seat.status, seat.late)).collect();
     let answered = (SeatStatus::Answered, false);
     assert_eq!(stands, [answered, answered, (SeatStatus::Cut, true), (SeatStatus::Cut, false)]);

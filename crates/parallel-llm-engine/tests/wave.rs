@@ -3,24 +3,24 @@
 
 use parallel_llm_engine::Code;
 
-use crate::scene::{Scene, scene};
+use crate::scenario::{Scenario, scenario};
 use crate::script::{Reply, fails, failure, hangs, says};
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
-fn panel(replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
-    scene(replies).asks(HOW_MANY, "vote@first=2")
+fn panel(replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
+    scenario(replies).asks(HOW_MANY, "vote@first=2")
 }
 
 #[tokio::test(start_paused = true)]
 async fn two_that_agree_spare_the_others() {
-    let told = panel([
+    let result = panel([
         ("ada", says(10, "8")),
         ("bob", says(20, "8 legs")),
         ("cyd", says(10, "6")),
         ("dan", hangs()),
     ]);
-    insta::assert_snapshot!(told.run().await.story(), @"
+    insta::assert_snapshot!(result.run().await.story(), @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `8`
     20 answered 2 `8 legs` | 20 skipped 3 4 | 20 decided selected
@@ -37,13 +37,13 @@ async fn two_that_agree_spare_the_others() {
 
 #[tokio::test(start_paused = true)]
 async fn two_that_differ_have_the_others_asked() {
-    let told = panel([
+    let result = panel([
         ("ada", says(10, "8")),
         ("bob", says(20, "6")),
         ("cyd", says(10, "8 legs")),
         ("dan", says(30, "8")),
     ]);
-    insta::assert_snapshot!(told.run().await.story(), @"
+    insta::assert_snapshot!(result.run().await.story(), @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `8`
     20 answered 2 `6` | 20 sent 3 | 20 sent 4
@@ -62,9 +62,9 @@ async fn two_that_differ_have_the_others_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn one_answer_agrees_with_nobody() {
-    let told =
+    let result =
         panel([("ada", says(10, "8")), ("bob", fails(20, failure(Code::Auth))), ("cyd", says(10, "8 legs"))]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    insta::assert_snapshot!(result.run().await.end(), @"
     partial decided at 30, closed at 30
       selected by ada from 1: `8`
       because 2 of 2 answers say `8`
@@ -77,8 +77,8 @@ async fn one_answer_agrees_with_nobody() {
 #[tokio::test(start_paused = true)]
 async fn where_all_of_the_first_fail_the_others_are_asked() {
     let down = || fails(20, failure(Code::Refused));
-    let told = panel([("ada", down()), ("bob", down()), ("cyd", says(10, "8 legs"))]);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = panel([("ada", down()), ("bob", down()), ("cyd", says(10, "8 legs"))]);
+    insta::assert_snapshot!(result.run().await.end(), @"
     partial decided at 30, closed at 30
       verbatim by cyd from 3: `8 legs`
       because only one answer came, so there was nothing to vote on
@@ -90,8 +90,8 @@ async fn where_all_of_the_first_fail_the_others_are_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_run_leaves_nobody_held_back() {
-    let told = panel([("ada", says(10, "8")), ("bob", hangs()), ("cyd", says(10, "8"))]).cancel_at(100);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    let result = panel([("ada", says(10, "8")), ("bob", hangs()), ("cyd", says(10, "8"))]).cancel_at(100);
+    insta::assert_snapshot!(result.run().await.end(), @"
     cancelled decided at 100, closed at 100
       none
       because cancelled: the run was cancelled
@@ -103,10 +103,10 @@ async fn a_cancelled_run_leaves_nobody_held_back() {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_takes_the_run_up_holds_back_the_same_seats() {
-    let scene = || panel([("ada", says(10, "8")), ("bob", says(20, "8")), ("cyd", says(10, "6"))]);
-    let whole = scene().run().await;
-    let told = scene().after(&whole.commits[..2]).run().await;
-    insta::assert_snapshot!(told.end(), @"
+    let scenario = || panel([("ada", says(10, "8")), ("bob", says(20, "8")), ("cyd", says(10, "6"))]);
+    let whole = scenario().run().await;
+    let result = scenario().after(&whole.commits[..2]).run().await;
+    insta::assert_snapshot!(result.end(), @"
     partial decided at 20, closed at 20
       selected by ada from 1: `8`
       because no two answers agree; this is the one closest to the others
@@ -118,9 +118,9 @@ async fn whoever_takes_the_run_up_holds_back_the_same_seats() {
 
 #[tokio::test(start_paused = true)]
 async fn there_is_no_time_left_to_ask_more() {
-    let told = panel([("ada", says(10, "8")), ("bob", hangs()), ("cyd", says(10, "8"))])
+    let result = panel([("ada", says(10, "8")), ("bob", hangs()), ("cyd", says(10, "8"))])
         .plan(|plan| plan.timers.run_ms = 1_000);
-    insta::assert_snapshot!(told.run().await.end(), @"
+    insta::assert_snapshot!(result.run().await.end(), @"
     partial decided at 667, closed at 1000
       verbatim by ada from 1: `8`
       because only one answer came, so there was nothing to vote on

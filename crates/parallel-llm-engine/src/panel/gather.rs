@@ -1,6 +1,6 @@
-//! The bounded fan-out: one task per seat, ends taken in as they come, until the quorum says enough.
+//! The fan-out: one task per seat, whose ends are taken until the quorum decides.
 //!
-//! What always holds: an answer counts only once it is noted; seats left behind go on and are collected later.
+//! Invariants: an answer counts only once its event is staged; late seats continue and are collected later.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -37,7 +37,7 @@ struct Totals {
 }
 
 impl Budget {
-    /// A budget of which nothing is spent.
+    /// An unspent budget.
     pub fn new(limit: PicoUsd) -> Self {
         Self { limit, totals: Mutex::new(Totals { spent: PicoUsd::ZERO, reserved: PicoUsd::ZERO }) }
     }

@@ -239,7 +239,7 @@ impl StepPlanner<'_> {
         if self.shown_max < CONTROLLED_MIN {
             return;
         }
-        // Which are shown is not known yet, only how many: those that read most are counted, the others take their place.
+        // Only the number of shown answers is known yet. The texts with the longest input count; the others are spare.
         let mut by_cap: Vec<&Seat> = self.seats.iter().collect();
         by_cap.sort_by_key(|seat| seat.max_tokens);
         let counted: Vec<SeatNumber> =
@@ -254,7 +254,7 @@ impl StepPlanner<'_> {
         }
     }
 
-    /// The first synthesizer begins its text before so many of the answers are there, each of which may have it begin anew.
+    /// Early drafts of the first synthesizer. Each of the `late` answers may restart the draft.
     fn drafted(&mut self, late: usize) {
         let Some(by) = self.chain.first() else { return };
         let rounds = u16::try_from(late).unwrap_or(u16::MAX).min(DRAFTS_MAX);

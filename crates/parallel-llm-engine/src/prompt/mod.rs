@@ -300,7 +300,7 @@ fn level(lengths: impl Iterator<Item = usize>, allowance: usize) -> usize {
     usize::MAX
 }
 
-/// A conversation as one text. A single question stands as it is; otherwise each message names its speaker.
+/// A conversation as one text. A single question is unchanged; otherwise each message names its speaker.
 fn conversation(messages: &[Message]) -> String {
     let texts = |message: &Message| message.parts.iter().map(spelled).collect::<Vec<_>>().join("\n");
     if let [question] = messages {
@@ -317,7 +317,7 @@ fn conversation(messages: &[Message]) -> String {
     messages.iter().map(spoken).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A part as text. The synthesizer is not sent the files: it judges what others made of them.
+/// A part as text. A synthesizer gets no files, because it reads only what others answered about them.
 fn spelled(part: &Part) -> Cow<'_, str> {
     match part {
         Part::Text { text } => Cow::Borrowed(text),
@@ -325,7 +325,7 @@ fn spelled(part: &Part) -> Cow<'_, str> {
     }
 }
 
-/// A stranger's text between markers, without what nobody sees. The stored answer keeps it.
+/// Foreign text between markers, without invisible characters. The stored answer keeps them.
 fn block(name: &str, nonce: &str, text: &str) -> String {
     let mut block = format!("<<{name} {nonce}>>\n");
     for line in text.split(is_line_end) {
@@ -336,12 +336,12 @@ fn block(name: &str, nonce: &str, text: &str) -> String {
     block + &format!("<<end {name} {nonce}>>")
 }
 
-/// Everything some reader takes for the end of a line. A `\r\n` gives one empty line more, which is harmless.
+/// Whether some reader may take a character for a line end. A `\r\n` gives an additional empty line, which is harmless.
 const fn is_line_end(character: char) -> bool {
     matches!(character, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Puts values in a template in one pass, so that a value is never searched for placeholders.
+/// Fills a template in one pass, so that values are never searched for placeholders.
 fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut filled =
         String::with_capacity(template.len() + values.iter().map(|value| value.1.len()).sum::<usize>());

@@ -302,7 +302,7 @@ fn is_name(text: &str, chars_max: usize) -> bool {
     !text.trim().is_empty() && text.chars().count() <= chars_max && !text.chars().any(steers)
 }
 
-/// Whether a text looks like a day; the calendar is not consulted.
+/// Whether a text has the form of a date; the calendar is not checked.
 fn is_day(text: &str) -> bool {
     let shape = |byte: u8| if byte.is_ascii_digit() { '0' } else { char::from(byte) };
     text.bytes().map(shape).collect::<String>() == "0000-00-00"

@@ -75,7 +75,7 @@ impl Sign {
             Self::Reordered => "marks that reorder the text around them",
             Self::Encoded => "a text of that kind in another coding",
             Self::Reader => "what a reader takes for instructions",
-            Self::Decides => "what the result hangs on alone",
+            Self::Decides => "the only text the result depends on",
         }
     }
 }

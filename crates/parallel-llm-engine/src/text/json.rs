@@ -457,7 +457,7 @@ mod tests {
 
         #[test]
         fn every_value_comes_out_as_it_was(text in any::<String>(), other in "[ -~\n\t]{0,40}") {
-            // A backspace or a form feed before a letter is taken for TeX, and nobody writes one.
+            // A backspace or form feed before a letter counts as TeX, because nobody writes one there.
             let plain = |text: &str| text.replace(['\u{8}', '\u{c}', '\n', '\r', '\t'], "\n ");
             let value = serde_json::json!({"a": plain(&text), "b": [plain(&other), {"c": null}]});
             let json = value.to_string();

@@ -9,7 +9,7 @@ use crate::proof::draw::Draw;
 use crate::proof::items;
 use crate::proof::panel::{Dials, Panel};
 use crate::proof::stage::Item;
-use crate::scene::scene;
+use crate::scenario::scenario;
 
 /// Models of six vendors, and another one of the first.
 const MODELS: [&str; 7] = ["a/ada", "a/ann", "b/bob", "c/cyd", "d/dan", "e/eve", "f/fay"];
@@ -44,12 +44,12 @@ async fn copies_of_a_model_add_no_vote_to_what_it_says() {
             strategy: Some("vote".to_owned()),
             ..RunRequest::prompt(item.question.text.as_str())
         };
-        let told = scene(replies.collect::<Vec<_>>()).requests(request).run().await;
-        let outcome = told.run.outcome.as_ref().expect("the run is decided");
+        let result = scenario(replies.collect::<Vec<_>>()).requests(request).run().await;
+        let outcome = result.run.outcome.as_ref().expect("the run is decided");
         let agreement = outcome.agreement.as_ref().expect("a closed question is compared");
         let clusters = agreement.clusters.iter().map(|cluster| cluster.seats.as_slice());
         for seats in clusters.chain([outcome.considered.as_slice()]) {
-            let (all, once) = counted(&told.run, seats);
+            let (all, once) = counted(&result.run, seats);
             assert!(all <= once + ROUNDED && all >= 1.0, "{all} votes, {once} without copies: {names:?}");
             let models: BTreeSet<&str> = seats.iter().map(|seat| names[seat.index()]).collect();
             if models.len() == 1 {

@@ -10,7 +10,7 @@ use parallel_llm_engine::{Code, PicoUsd};
 use crate::proof::draw::Draw;
 use crate::proof::items;
 use crate::proof::stage::{NAMES, candidates, verdict};
-use crate::scene::{Told, info, scene};
+use crate::scenario::{RunResult, info, scenario};
 use crate::script::{Reply, after, fails, failure, form, prompt};
 
 /// A whole reply that used so many tokens, and their price.
@@ -57,9 +57,9 @@ fn reads(call: &Call) -> String {
 }
 
 /// What the requests cost that left and whose replies were read to their end.
-fn owed(told: &Told, scripts: &BTreeMap<&str, Vec<PicoUsd>>) -> PicoUsd {
+fn owed(result: &RunResult, scripts: &BTreeMap<&str, Vec<PicoUsd>>) -> PicoUsd {
     let mut left: BTreeMap<&str, Vec<PicoUsd>> = BTreeMap::new();
-    for line in &told.ledger {
+    for line in &result.ledger {
         let mut words = line.split(' ').skip(1);
         match (words.next(), words.next()) {
             (Some("request"), Some(model)) => {
@@ -98,18 +98,18 @@ async fn what_a_run_costs_is_what_its_calls_used() {
                 scripts.insert(name, vec![cost]);
                 replies.push((name, reply));
             }
-            let mut scene = scene(replies).asks("How do tides work?", strategy.name());
+            let mut scenario = scenario(replies).asks("How do tides work?", strategy.name());
             // Seats of one model cannot be told apart here, so nobody can say whose call was given up.
             let has_one_model = *strategy == Strategy::SelfMoa;
             if draw.is(0.4) && !has_one_model {
-                scene = scene.cancel_at(draw.below(350) as u64);
+                scenario = scenario.cancel_at(draw.below(350) as u64);
             }
-            let told = scene.run().await;
-            let owed = owed(&told, &scripts);
-            assert_eq!(told.run.cost(), owed, "{}\n{}", told.story(), told.ledger());
+            let result = scenario.run().await;
+            let owed = owed(&result, &scripts);
+            assert_eq!(result.run.cost(), owed, "{}\n{}", result.story(), result.ledger());
             paid += usize::from(owed > PicoUsd::ZERO);
-            given_up += usize::from(told.ledger().contains("dropped"));
-            failed += usize::from(told.run.views().any(|view| view.failure.is_some()));
+            given_up += usize::from(result.ledger().contains("dropped"));
+            failed += usize::from(result.run.views().any(|view| view.failure.is_some()));
         }
         println!(
             "{}: {paid} paid, {given_up} with a call given up, {failed} with one failed",

@@ -33,12 +33,12 @@ async fn two_waves_spare_the_calls_that_are_calculated() {
         let (mut calls, mut settled, mut right) = (0, 0, 0);
         for _ in 0..items() {
             let item = Item::draw(&panel, draw);
-            let told = item.scene("vote@first=2", Vec::new(), draw).run().await;
+            let result = item.scenario("vote@first=2", Vec::new(), draw).run().await;
             let expected = if are_same(&item.said[..2]) { 2 } else { 5 };
-            assert_eq!(told.asked.len(), expected, "{:?}", item.written);
-            calls += told.asked.len();
-            settled += usize::from(told.asked.len() == 2);
-            right += usize::from(item.is_right(outcome(&told)));
+            assert_eq!(result.asked.len(), expected, "{:?}", item.written);
+            calls += result.asked.len();
+            settled += usize::from(result.asked.len() == 2);
+            right += usize::from(item.is_right(outcome(&result)));
         }
         let is_settled = panel.mean(|said| f64::from(are_same(&said[..2])));
         let early =
@@ -70,10 +70,10 @@ async fn the_gate_spares_the_calls_that_are_calculated() {
             let rights = item.said.iter().filter(|said| **said == RIGHT).count();
             let is_rescued = draw.is(RESCUES[rights]);
             let text = item.question.write(if is_rescued { RIGHT } else { 1 }, draw).text().to_owned();
-            let told = item.scene("synthesize", vec![("fuser", writes(text.clone()))], draw).run().await;
-            let outcome = outcome(&told);
+            let result = item.scenario("synthesize", vec![("fuser", writes(text.clone()))], draw).run().await;
+            let outcome = outcome(&result);
             let is_gated = are_same(&item.said);
-            assert_eq!(told.asked.len(), if is_gated { 3 } else { 4 }, "{:?}", item.written);
+            assert_eq!(result.asked.len(), if is_gated { 3 } else { 4 }, "{:?}", item.written);
             if outcome.kind == OutcomeKind::Fused {
                 assert_eq!(outcome.text.as_deref(), Some(text.as_str()));
                 fused += 1;
@@ -108,10 +108,10 @@ async fn where_all_say_the_same_nobody_reads_them() {
         let item = Item::written(question.question, vec![said; question.said.len()], draw);
         assert!(item.written.iter().all(|written| matches!(written, Written::Text(_))));
         for strategy in ["synthesize", "best-of-n"] {
-            let told = item.scene(strategy, vec![("fuser", writes("no".to_owned()))], draw).run().await;
-            assert_eq!(told.asked.len(), item.said.len(), "{strategy}: {:?}", item.written);
-            assert_eq!(outcome(&told).kind, OutcomeKind::Selected);
-            assert_eq!(item.chosen(outcome(&told)), Some(said));
+            let result = item.scenario(strategy, vec![("fuser", writes("no".to_owned()))], draw).run().await;
+            assert_eq!(result.asked.len(), item.said.len(), "{strategy}: {:?}", item.written);
+            assert_eq!(outcome(&result).kind, OutcomeKind::Selected);
+            assert_eq!(item.chosen(outcome(&result)), Some(said));
         }
     }
 }

@@ -8,7 +8,7 @@ use parallel_llm_engine::{Code, OutcomeKind};
 use crate::proof::draw::Draw;
 use crate::proof::items;
 use crate::proof::stage::{NAMES, outcome};
-use crate::scene::scene;
+use crate::scenario::scenario;
 use crate::script::{Reply, after, fails, failure, hangs, says, unadmitted};
 
 const WORDS: [&str; 14] = [
@@ -76,12 +76,12 @@ async fn where_nobody_can_fuse_the_closest_answer_stands_and_is_called_so() {
                 .map(|name| (name, useless(draw)))
                 .collect();
             let seed = draw.below(1 << 30) as u64;
-            let told = scene(names.into_iter().zip(seats).chain(chain))
+            let result = scenario(names.into_iter().zip(seats).chain(chain))
                 .asks("How do tides work?", strategy)
                 .plan(|plan| plan.seed = seed)
                 .run()
                 .await;
-            let outcome = outcome(&told);
+            let outcome = outcome(&result);
             assert_eq!(outcome.text.as_deref(), Some(best.as_str()), "{essays:?}");
             assert_eq!(outcome.kind, OutcomeKind::Verbatim);
             assert!(outcome.unfused.is_some() && outcome.base_seat.is_some(), "it says that it is not fused");

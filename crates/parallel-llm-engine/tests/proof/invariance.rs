@@ -7,7 +7,7 @@ use crate::proof::draw::Draw;
 use crate::proof::panel::{Dials, Panel, Said, most};
 use crate::proof::stage::{Item, NAMES, candidates, outcome, verdict};
 use crate::proof::{items, measured};
-use crate::scene::scene;
+use crate::scenario::scenario;
 use crate::script::{Reply, after, says};
 
 #[tokio::test(start_paused = true)]
@@ -16,15 +16,15 @@ async fn a_vote_goes_by_what_is_said_alone() {
     let panel = Panel::alike(5, 0.5, Dials { errors: 0.3, same_wrong: 0.5, options: 4 });
     for _ in 0..items() / 2 {
         let item = Item::draw(&panel, draw);
-        let first = item.scene("vote", Vec::new(), draw).run().await;
+        let first = item.scenario("vote", Vec::new(), draw).run().await;
         // Other names, other times, another seed.
         let seed = draw.below(1 << 30) as u64;
-        let second = item.scene("vote", Vec::new(), draw).plan(|plan| plan.seed = seed).run().await;
+        let second = item.scenario("vote", Vec::new(), draw).plan(|plan| plan.seed = seed).run().await;
         assert_eq!(outcome(&first).base_seat, outcome(&second).base_seat, "{:?}", item.written);
         let mut order: Vec<usize> = (0..item.said.len()).collect();
         draw.shuffle(&mut order);
         let other = item.in_order(&order);
-        let third = other.scene("vote", Vec::new(), draw).run().await;
+        let third = other.scenario("vote", Vec::new(), draw).run().await;
         if is_one_on_top(&item.said) {
             assert_eq!(item.chosen(outcome(&first)), other.chosen(outcome(&third)), "{:?}", item.written);
         }
@@ -64,8 +64,8 @@ async fn judged(essays: &[String], judge: Reply, strategy: &str, draw: &mut Draw
     let replies = essays.iter().map(|essay| says(1 + draw.below(100) as u64, essay));
     let replies: Vec<_> = names.into_iter().zip(replies).chain([("fuser", judge)]).collect();
     let seed = draw.below(1 << 30) as u64;
-    let scene = scene(replies).asks("How do tides work?", strategy).plan(|plan| plan.seed = seed);
-    outcome(&scene.run().await).text.as_deref().expect("a judge decides").to_owned()
+    let scenario = scenario(replies).asks("How do tides work?", strategy).plan(|plan| plan.seed = seed);
+    outcome(&scenario.run().await).text.as_deref().expect("a judge decides").to_owned()
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,13 +105,13 @@ async fn by_place(strategy: &str) -> [(usize, usize); 2] {
         draw.shuffle(&mut names);
         let replies = names.into_iter().zip(essays.iter().map(|essay| says(10, essay)));
         let seed = draw.below(1 << 30) as u64;
-        let scene = scene(replies.chain([("fuser", hasty())]).collect::<Vec<_>>());
-        let told = scene.asks("How do tides work?", strategy).plan(|plan| plan.seed = seed).run().await;
-        let sitting = told.asked.iter().find(|asked| asked.call.model.model == "fuser");
+        let scenario = scenario(replies.chain([("fuser", hasty())]).collect::<Vec<_>>());
+        let result = scenario.asks("How do tides work?", strategy).plan(|plan| plan.seed = seed).run().await;
+        let sitting = result.asked.iter().find(|asked| asked.call.model.model == "fuser");
         let shown = candidates(&sitting.expect("a judge is asked").call);
         let place = usize::from(shown[0].1 != essays[0]);
         places[place].1 += 1;
-        places[place].0 += usize::from(outcome(&told).text.as_deref() == Some(essays[0].as_str()));
+        places[place].0 += usize::from(outcome(&result).text.as_deref() == Some(essays[0].as_str()));
     }
     places
 }

@@ -72,8 +72,8 @@ async fn a_judge_beats_the_best_of_the_panel_from_seven_pairs_of_ten_on() {
         for _ in 0..items() {
             let item = Item::draw(&panel, draw);
             let judge = judges(&item, pairs, draw);
-            let told = item.scene("best-of-n", vec![("fuser", judge)], draw).run().await;
-            right += usize::from(item.is_right(outcome(&told)));
+            let result = item.scenario("best-of-n", vec![("fuser", judge)], draw).run().await;
+            right += usize::from(item.is_right(outcome(&result)));
         }
         measured(&format!("selected by a judge of {pairs}"), (right, items()), selected(pairs));
     }

@@ -10,7 +10,7 @@ use parallel_llm_engine::port::Call;
 use parallel_llm_engine::{PicoUsd, Price};
 
 use crate::proof::stage::{NAMES, candidates, verdict};
-use crate::scene::scene;
+use crate::scenario::scenario;
 use crate::script::{Reply, after, form, prompt};
 
 /// Tokens of the question, and of an answer to it.
@@ -65,10 +65,10 @@ fn reply(reading: u64) -> Reply {
 }
 
 /// Calls, rounds, and the cost as a multiple of one call.
-async fn told(strategy: &str, seats: usize, reading: u64) -> (usize, u64, f64) {
+async fn result(strategy: &str, seats: usize, reading: u64) -> (usize, u64, f64) {
     let names = NAMES[..seats].iter().copied().chain(["fuser"]);
-    let scene = scene(names.map(|name| (name, reply(reading)))).asks("Which design?", strategy);
-    let told = scene
+    let scenario = scenario(names.map(|name| (name, reply(reading)))).asks("Which design?", strategy);
+    let result = scenario
         .plan(|plan| {
             for seat in plan.seats.iter_mut().chain(&mut plan.synthesizers) {
                 seat.price = Some(PRICE);
@@ -77,15 +77,15 @@ async fn told(strategy: &str, seats: usize, reading: u64) -> (usize, u64, f64) {
         .run()
         .await;
     let one = PRICE.cost(QUESTION, ANSWER);
-    let rounds = told.run.decided_ms.expect("the run is decided") / ROUND_MS;
-    (told.asked.len(), rounds, told.run.cost().0 as f64 / one.0 as f64)
+    let rounds = result.run.decided_ms.expect("the run is decided") / ROUND_MS;
+    (result.asked.len(), rounds, result.run.cost().0 as f64 / one.0 as f64)
 }
 
 /// A line for each strategy: calls, rounds and multiple with three seats, then with five; and what was published.
 async fn check(strategy: &str, reading: u64, published: Option<[f64; 2]>) -> String {
     let mut line = format!("{strategy}:");
     for (index, seats) in [3, 5].into_iter().enumerate() {
-        let (calls, rounds, multiple) = told(strategy, seats, reading).await;
+        let (calls, rounds, multiple) = result(strategy, seats, reading).await;
         line.push_str(&format!(" {calls} calls, {rounds} rounds, {multiple:.2};"));
         if let Some(published) = published {
             let off = (multiple - published[index]).abs();
@@ -152,7 +152,7 @@ async fn where_the_design_is_another_so_is_the_multiple() {
     let one = PRICE.cost(QUESTION, ANSWER).0 as f64;
     for (seats, multiple) in [(3, 8.2), (5, 14.7)] {
         let with_its_own =
-            told("council", seats, REVIEW).await.2 + seats as f64 * PRICE.cost(ANSWER, 0).0 as f64 / one;
+            result("council", seats, REVIEW).await.2 + seats as f64 * PRICE.cost(ANSWER, 0).0 as f64 / one;
         assert!((with_its_own - multiple).abs() <= TOLERANCE, "{with_its_own} is not {multiple}");
     }
 }

@@ -29,8 +29,8 @@ async fn score(panel: &Panel, seed: u64) -> Score {
     let mut score = Score { of: items(), ..Score::default() };
     for _ in 0..score.of {
         let item = Item::draw(panel, draw);
-        let told = item.scene("vote", Vec::new(), draw).run().await;
-        let outcome = outcome(&told);
+        let result = item.scenario("vote", Vec::new(), draw).run().await;
+        let outcome = outcome(&result);
         if outcome.text.is_some() {
             item.check_clusters(outcome);
         }

@@ -7,7 +7,7 @@ use parallel_llm_engine::{Outcome, RunRequest, SeatNumber};
 use crate::proof::draw::Draw;
 use crate::proof::panel::{NOTHING, Panel, RIGHT, Said};
 use crate::proof::writing::{Question, Written};
-use crate::scene::{Scene, Told, scene};
+use crate::scenario::{RunResult, Scenario, scenario};
 use crate::script::{Reply, after, says};
 
 pub(super) const NAMES: [&str; 9] = ["ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal", "ivy"];
@@ -56,14 +56,19 @@ impl Item {
         names.into_iter().zip(replies).collect()
     }
 
-    /// The scene in which the panel alone is asked, besides others with these replies.
-    pub(super) fn scene(&self, strategy: &str, others: Vec<(&'static str, Reply)>, draw: &mut Draw) -> Scene {
+    /// The scenario in which the panel alone is asked, besides others with these replies.
+    pub(super) fn scenario(
+        &self,
+        strategy: &str,
+        others: Vec<(&'static str, Reply)>,
+        draw: &mut Draw,
+    ) -> Scenario {
         let replies = self.replies(draw).into_iter().chain(others);
         let request = RunRequest {
             strategy: Some(strategy.to_owned()),
             ..RunRequest::prompt(self.question.text.as_str())
         };
-        scene(replies).requests(request)
+        scenario(replies).requests(request)
     }
 
     /// What the seat whose answer stands has said; `None` where that is nobody's.
@@ -128,6 +133,6 @@ pub(super) fn verdict(labels: impl IntoIterator<Item = String>) -> String {
 }
 
 /// What came of a run.
-pub(super) fn outcome(told: &Told) -> &Outcome {
-    told.run.outcome.as_ref().expect("the run is decided")
+pub(super) fn outcome(result: &RunResult) -> &Outcome {
+    result.run.outcome.as_ref().expect("the run is decided")
 }

@@ -7,7 +7,7 @@ use crate::proof::draw::Draw;
 use crate::proof::normal;
 use crate::proof::stage::NAMES;
 use crate::proof::{items, measured};
-use crate::scene::scene;
+use crate::scenario::scenario;
 use crate::script::{Reply, hangs, says};
 
 /// The median of a reply's time, in milliseconds, and how far it scatters: lognormal.
@@ -63,8 +63,8 @@ async fn decided(count: usize, rule: Wait, draw: &mut Draw) -> Vec<f64> {
     let mut moments = Vec::new();
     for _ in 0..items() {
         let replies: Vec<_> = NAMES[..count].iter().map(|name| (*name, reply(draw))).collect();
-        let told = scene(replies).asks("How do tides work?", "vote").wait(rule).run().await;
-        moments.push(told.run.decided_ms.expect("the run is decided") as f64);
+        let result = scenario(replies).asks("How do tides work?", "vote").wait(rule).run().await;
+        moments.push(result.run.decided_ms.expect("the run is decided") as f64);
     }
     moments
 }
@@ -127,7 +127,7 @@ async fn no_rule_waits_past_the_deadline() {
             .collect();
         let strongest = draw.is(0.3);
         let run_ms = 6_000 + draw.below(40_000) as u64;
-        let told = scene(replies)
+        let result = scenario(replies)
             .asks("How do tides work?", "vote")
             .wait(rule)
             .plan(|plan| {
@@ -136,13 +136,13 @@ async fn no_rule_waits_past_the_deadline() {
             })
             .run()
             .await;
-        let decided_ms = told.run.decided_ms.expect("the run is decided");
-        let has_text = told.run.outcome.as_ref().is_some_and(|outcome| outcome.text.is_some());
+        let decided_ms = result.run.decided_ms.expect("the run is decided");
+        let has_text = result.run.outcome.as_ref().is_some_and(|outcome| outcome.text.is_some());
         // A third is kept for fusing; without an answer there is nothing to fuse, and all of it is waited.
         let panel_ms = run_ms - run_ms / 3;
         assert!(decided_ms <= run_ms, "{decided_ms} of {run_ms} ms");
         // An answer that comes later than that is the first.
-        let first_ms = told
+        let first_ms = result
             .run
             .seats
             .iter()

@@ -7,7 +7,7 @@ use crate::proof::draw::Draw;
 use crate::proof::panel::{Dials, NOTHING, Panel, RIGHT, Said};
 use crate::proof::stage::{Item, outcome};
 use crate::proof::{items, measured};
-use crate::scene::{Told, scene};
+use crate::scenario::{RunResult, scenario};
 
 /// The chance of each answer after these were given, before it was each as likely as the next.
 fn posterior(said: &[Said], accuracies: &[f64], options: usize) -> Vec<f64> {
@@ -25,7 +25,7 @@ fn posterior(said: &[Said], accuracies: &[f64], options: usize) -> Vec<f64> {
 }
 
 /// The vote of models that are said to be right so often.
-async fn weighed(item: &Item, accuracies: &[f64], draw: &mut Draw) -> Told {
+async fn weighed(item: &Item, accuracies: &[f64], draw: &mut Draw) -> RunResult {
     let replies = item.replies(draw);
     let names = replies.iter().map(|(name, _)| *name).zip(accuracies);
     let request = RunRequest {
@@ -33,7 +33,7 @@ async fn weighed(item: &Item, accuracies: &[f64], draw: &mut Draw) -> Told {
         strategy: Some("vote@weights=log-odds".to_owned()),
         ..RunRequest::prompt(item.question.text.as_str())
     };
-    scene(replies).requests(request).run().await
+    scenario(replies).requests(request).run().await
 }
 
 /// The most likely of what somebody has said.
@@ -53,8 +53,8 @@ async fn weights_are_the_rule_of_bayes() {
         if item.said.iter().all(|said| *said == NOTHING) {
             continue;
         }
-        let told = weighed(&item, &accuracies, draw).await;
-        let outcome = outcome(&told);
+        let result = weighed(&item, &accuracies, draw).await;
+        let outcome = outcome(&result);
         if outcome.kind == OutcomeKind::Verbatim {
             continue;
         }

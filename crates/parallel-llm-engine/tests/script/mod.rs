@@ -294,11 +294,11 @@ impl Caller for Line {
         self.0.ledger.note(format_args!("looked up {} as {generation_id}", model.model));
         let known = generation_id.starts_with("gen-");
         let charge = Charge { cost: COST, usage: Usage::default() };
-        let told = match generation_id.strip_prefix("gen-late-").map(|ms| ms.parse().expect("a number")) {
+        let result = match generation_id.strip_prefix("gen-late-").map(|ms| ms.parse().expect("a number")) {
             Some(ms) if self.0.ledger.now_ms() < ms => Err(Failure::new(Code::Upstream, "not yet")),
             _ => Ok(known.then_some(charge)),
         };
-        async move { told }.boxed()
+        async move { result }.boxed()
     }
 }
 

@@ -7,7 +7,7 @@ use parallel_llm_engine::request::strategy::{ResolvedStrategy, Strategy};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Failure, Finish, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus};
 
-use crate::scene::{QUESTION, scene, seat};
+use crate::scenario::{QUESTION, scenario, seat};
 use crate::script::{Reply, after, failure, form, unadmitted};
 use crate::simulation::life::{Crash, Kind, Part, Stopping};
 
@@ -96,7 +96,7 @@ impl Dice {
             self.pick(&[PicoUsd::from_usd(3), PicoUsd::from_usd(3), PicoUsd::from_usd(3), SMALL_BUDGET]);
         let strongest = self.once_in(4);
         let strategy = self.pick(&strategies());
-        let planned = scene(names.map(|name| (*name, after(0)))).asks(QUESTION, strategy);
+        let planned = scenario(names.map(|name| (*name, after(0)))).asks(QUESTION, strategy);
         let planned = planned.wait(wait).plan(|plan| {
             plan.seed = seed;
             plan.timers = timers;

@@ -11,7 +11,7 @@ use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{OutcomeKind, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus, plan::budget};
 
-use crate::scene::ends;
+use crate::scenario::ends;
 use crate::script::COST;
 use crate::simulation::disk::Durable;
 use crate::simulation::life::{End, Lived, Part};
@@ -80,10 +80,10 @@ impl History {
         }
         let mut live = lived.live.clone();
         let until = events.partition_point(|recorded| recorded.seq <= live.seq);
-        let mut told = Run::fold(Arc::clone(&self.plan), &events[..until]);
+        let mut result = Run::fold(Arc::clone(&self.plan), &events[..until]);
         live.interrupt();
-        told.interrupt();
-        story::same(&live, &told, "the live run is the fold of its durable events");
+        result.interrupt();
+        story::same(&live, &result, "the live run is the fold of its durable events");
         let views = live.seats.iter().chain(&live.synthesizers);
         let answered = views.filter(|view| view.status == SeatStatus::Answered);
         let answers = answered.filter_map(|view| Some((view.slot, Arc::clone(&view.answer.as_ref()?.text))));

@@ -185,7 +185,7 @@ impl Story {
         }
     }
 
-    fn told(&self) -> String {
+    fn result(&self) -> String {
         let ledgers: Vec<String> = self.lives.iter().map(|lived| lived.ledger.join("\n")).collect();
         let end = self.history.run().map(|run| story::view(&run)).unwrap_or_default();
         format!("{}\n\n{}\n\n{end}", story::commits(&self.history.durable.commits()), ledgers.join("\n---\n"))
@@ -243,7 +243,7 @@ fn tell(seeds: u64) -> Result<BTreeMap<String, usize>, u64> {
 #[test]
 fn what_always_holds_holds_whatever_happens() {
     if let Some(seed) = wanted(SEED_WANTED) {
-        println!("{}", Story::of(seed).told());
+        println!("{}", Story::of(seed).result());
         return;
     }
     let seeds = wanted(SEEDS_WANTED).unwrap_or(SEEDS);
@@ -263,6 +263,6 @@ fn what_always_holds_holds_whatever_happens() {
 #[test]
 fn the_same_seed_tells_the_same_story() {
     for seed in 0..40 {
-        assert_eq!(Story::of(seed).told(), Story::of(seed).told(), "seed {seed}");
+        assert_eq!(Story::of(seed).result(), Story::of(seed).result(), "seed {seed}");
     }
 }

@@ -155,7 +155,7 @@ impl Body {
         self.held.clear();
     }
 
-    /// Shows lines that begin with the prefix, without it where it was copied.
+    /// Returns the lines with the prefix of a block, without the prefix if it was copied from the prompt.
     fn release_prefixed(&mut self) {
         let lines = std::mem::take(&mut self.prefixed);
         let is_kept = is_table(&lines);
@@ -165,17 +165,17 @@ impl Body {
         }
     }
 
-    /// Shows what is sure of a line that has not come to its end.
+    /// Returns the part of an unfinished line that is decided.
     fn begin_line(&mut self) {
         if self.is_over {
-            // Of the line that ended the answer nothing is wanted any more; of another one a marker may be.
+            // The rest of the line that ended the answer is dropped; another line may still hold a marker.
             if self.is_within_line {
                 self.pending.clear();
             }
             return;
         }
         if let Some(marker) = self.marker(&self.pending) {
-            // Emphasis around it may still be coming.
+            // Emphasis around the marker may still follow.
             if self.pending.len() >= marker.end + EMPHASIS_BYTES_MAX {
                 let line = std::mem::take(&mut self.pending);
                 self.line(&line);
@@ -204,7 +204,7 @@ impl Body {
     }
 }
 
-/// Whether lines that all begin with `| ` do so of themselves: those of a table, which none has twice.
+/// Whether lines that all begin with `| ` are a table, whose lines do not have the prefix twice.
 fn is_table(lines: &[String]) -> bool {
     let bars = |line: &str| line.matches(PREFIX).count();
     let is_rule = |line: &String| {

@@ -125,7 +125,7 @@ pub fn is_refusal(text: &str) -> bool {
     declined.is_some_and(|what| what.is_empty() || TASKS.iter().any(|task| what.starts_with(task)))
 }
 
-/// What follows these words, where a text begins with them.
+/// The text after one of these phrases at its beginning.
 fn after_word<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(words)?;
     let is_whole = !rest.starts_with(|next: char| next.is_alphanumeric() || next == '\'');

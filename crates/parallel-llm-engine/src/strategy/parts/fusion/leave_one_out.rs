@@ -226,7 +226,7 @@ impl Finding {
             Self::HangsOn(seat) => (
                 Code::SuspectedInjection,
                 format!(
-                    "the result hangs on the answer of seat {seat} alone; the text made without it stands"
+                    "the result depends on the answer of seat {seat} alone; the text made without it stands"
                 ),
             ),
             Self::Alone => (
@@ -238,7 +238,7 @@ impl Finding {
             }
             Self::TooFew => (
                 Code::Incomplete,
-                "there were too few texts to tell whether the result hangs on one answer alone".to_owned(),
+                "there were too few texts to tell whether the result depends on one answer alone".to_owned(),
             ),
         };
         let next = match self {

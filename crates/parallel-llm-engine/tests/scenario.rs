@@ -1,4 +1,4 @@
-//! A run on the stage: models with scripts, a plan with five defaults, a disk that may be slow or break.
+//! Scenarios: a run with scripted models, a plan with defaults, and a disk that may be slow or break.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -31,13 +31,13 @@ use crate::ledger::Ledger;
 use crate::script::{Asked, Line, Models, Reply};
 use crate::story;
 
-/// What is asked in every scene.
+/// The question of every scenario.
 pub(crate) const QUESTION: &str = "How do tides work?";
 
-/// Names that begin so are synthesizers; all others hold a seat.
+/// The prefix of synthesizers; all other models are seats.
 const SYNTHESIZER: &str = "fuser";
 
-/// The settings of every scene.
+/// The settings of every scenario.
 pub(crate) fn defaults() -> Defaults {
     Defaults {
         panel: Vec::new(),
@@ -70,7 +70,7 @@ pub(crate) fn info(id: &str) -> ModelInfo {
     ModelInfo { price: Some(price), ..ModelInfo::named(id) }
 }
 
-/// What is known of the models of the default provider.
+/// The catalogue of the default provider.
 pub(crate) fn catalogues(catalogue: Catalogue) -> BTreeMap<ProviderId, Arc<Catalogue>> {
     BTreeMap::from([(providers()[0].clone(), Arc::new(catalogue))])
 }
@@ -79,7 +79,7 @@ pub(crate) fn identity(seed: u64) -> Identity {
     Identity { run_id: RunId::from_parts(1_700_000_000_000, 7), seed }
 }
 
-/// A place as every scene fills it in.
+/// A seat with the defaults of every scenario.
 pub(crate) fn seat(number: u8, model: &str) -> Seat {
     Seat {
         number: SeatNumber(number),
@@ -97,13 +97,13 @@ pub(crate) fn seat(number: u8, model: &str) -> Seat {
     }
 }
 
-/// What comes of runs in a test that is no `#[tokio::test]`: time is paused in it too.
+/// Runs a future with paused time in a test that is no `#[tokio::test]`.
 pub(crate) fn in_paused_time<T>(runs: impl Future<Output = T>) -> T {
     let world = Builder::new_current_thread().enable_time().start_paused(true).build().expect("it is built");
     world.block_on(runs)
 }
 
-/// Seats with these texts, by the moment in which each comes and the name of its model.
+/// Seats as model name, moment of the answer in milliseconds, and text.
 pub(crate) type Cast = Vec<(&'static str, u64, &'static str)>;
 
 /// The same texts from other models, on other seats and in another order of arrival.
@@ -120,13 +120,13 @@ pub(crate) fn any_cast(texts: &'static [&'static str]) -> impl proptest::strateg
     })
 }
 
-/// A persona's name and its words, as a seat has them.
+/// A persona prompt with this name and system message.
 pub(crate) fn persona_prompt(persona: &str, system: &str) -> Arc<PersonaPrompt> {
     Arc::new(PersonaPrompt { persona: Some(persona.to_owned()), stance: None, system: Some(system.into()) })
 }
 
-/// A run to be.
-pub(crate) struct Scene {
+/// A run that is set up step by step.
+pub(crate) struct Scenario {
     replies: Vec<(&'static str, Reply)>,
     plan: RunPlan,
     at_once_max: usize,
@@ -141,11 +141,11 @@ pub(crate) struct Scene {
     ledger: Ledger,
 }
 
-/// A scene with these replies. A model named again has a reply for its next request.
-pub(crate) fn scene(replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Scene {
+/// A scenario with these replies. A model named again gets the reply for its next request.
+pub(crate) fn scenario(replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let replies: Vec<_> = replies.into_iter().collect();
     let plan = resolved(&replies, RunRequest::prompt(QUESTION));
-    Scene {
+    Scenario {
         replies,
         plan,
         at_once_max: 64,
@@ -161,7 +161,7 @@ pub(crate) fn scene(replies: impl IntoIterator<Item = (&'static str, Reply)>) ->
     }
 }
 
-/// The plan of a request to those who have replies.
+/// The plan of a request to the models with replies.
 fn resolved(replies: &[(&'static str, Reply)], request: RunRequest) -> RunPlan {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in replies {
@@ -177,8 +177,8 @@ fn resolved(replies: &[(&'static str, Reply)], request: RunRequest) -> RunPlan {
     RunPlan::resolve(request, &terms, identity(1)).expect("the plan is sound")
 }
 
-/// A run that is over, with all that was seen of it.
-pub(crate) struct Told {
+/// A finished run, with everything that was observed.
+pub(crate) struct RunResult {
     pub(crate) plan: Arc<RunPlan>,
     pub(crate) commits: Vec<Vec<Recorded>>,
     pub(crate) run: Run,
@@ -189,19 +189,19 @@ pub(crate) struct Told {
     pub(crate) is_resumed: bool,
 }
 
-impl Scene {
+impl Scenario {
     /// Changes the plan.
     pub(crate) fn plan(mut self, change: impl FnOnce(&mut RunPlan)) -> Self {
         change(&mut self.plan);
         self
     }
 
-    /// Another question, and how its answers become one text. What was changed of the plan before is forgotten.
+    /// Sets the question and the strategy. Earlier changes of the plan are lost.
     pub(crate) fn asks(self, question: &str, strategy: &str) -> Self {
         self.requests(RunRequest { strategy: Some(strategy.to_owned()), ..RunRequest::prompt(question) })
     }
 
-    /// Another request. What was changed of the plan before is forgotten.
+    /// Sets the request. Earlier changes of the plan are lost.
     pub(crate) fn requests(mut self, request: RunRequest) -> Self {
         self.plan = resolved(&self.replies, request);
         self
@@ -221,13 +221,13 @@ impl Scene {
         self
     }
 
-    /// A commit takes so long.
+    /// Sets how long a commit takes.
     pub(crate) fn commit_ms(mut self, ms: u64) -> Self {
         self.commit_ms = ms;
         self
     }
 
-    /// No commit succeeds from this one on, the first being 1.
+    /// Lets all commits fail from this one on, the first being 1.
     pub(crate) fn breaks_at(mut self, commit: usize) -> Self {
         self.breaks_at = Some(commit);
         self
@@ -244,13 +244,13 @@ impl Scene {
         self
     }
 
-    /// Goes on after these commits of a process that is gone.
+    /// Continues after these commits of an earlier process.
     pub(crate) fn after(mut self, commits: &[Vec<Recorded>]) -> Self {
         self.before = commits.to_vec();
         self
     }
 
-    /// Goes on after those commits in this way, and not simply where the run stopped.
+    /// Continues with this reopening instead of resuming.
     pub(crate) fn reopened(mut self, wish: impl FnOnce(&Run) -> Reopening) -> Self {
         let mut run = Run::fold(Arc::new(self.plan.clone()), &self.before.concat());
         run.interrupt();
@@ -258,31 +258,31 @@ impl Scene {
         self
     }
 
-    /// Models that have no place in the plan (yet).
+    /// Adds models that are not in the plan (yet).
     pub(crate) fn beside(mut self, replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Self {
         self.replies.extend(replies);
         self
     }
 
-    /// Calls models this way instead of by script.
+    /// Calls models with `caller` instead of by script.
     pub(crate) fn with_caller(mut self, caller: impl Caller) -> Self {
         self.caller = Some(Arc::new(caller));
         self
     }
 
-    /// Checks answers this way.
+    /// Sets the checker.
     pub(crate) fn with_checker(mut self, checker: Arc<dyn Checker>) -> Self {
         self.checker = Some(checker);
         self
     }
 
-    /// Does the run, looks at what always holds, and tells it.
-    pub(crate) async fn run(self) -> Told {
+    /// Executes the run and checks the invariants.
+    pub(crate) async fn run(self) -> RunResult {
         self.run_beside(async |_| ()).await.0
     }
 
-    /// As [`Scene::run`], with someone beside it who watches.
-    pub(crate) async fn run_beside<T>(self, beside: impl AsyncFnOnce(Arc<Hub>) -> T) -> (Told, T) {
+    /// As [`Scenario::run`], with a watcher beside it.
+    pub(crate) async fn run_beside<T>(self, beside: impl AsyncFnOnce(Arc<Hub>) -> T) -> (RunResult, T) {
         let plan = Arc::new(self.plan);
         let is_resumed = !self.before.is_empty();
         let mut run = Run::fold(Arc::clone(&plan), &self.before.concat());
@@ -331,7 +331,7 @@ impl Scene {
         let doing = timeout(longest, Box::pin(underway.finish()));
         let (seen, beside, (), done) = tokio::join!(watching, besides, cancelling, doing);
         done.expect("a run ends within its time");
-        let told = Told {
+        let result = RunResult {
             commits: disk.tried(),
             run: hub.snapshot(),
             asked: models.asked(),
@@ -342,12 +342,12 @@ impl Scene {
             plan,
         };
         assert_eq!(models.under_way(), 0, "no reply outlives its run");
-        assert_eq!(story::view(&seen), story::view(&told.run), "a watcher has seen the same run");
-        always::check(&told);
-        (told, beside)
+        assert_eq!(story::view(&seen), story::view(&result.run), "a watcher has seen the same run");
+        always::check(&result);
+        (result, beside)
     }
 
-    /// What the caller is told where the run cannot even begin, and what was done until then.
+    /// The failure of a run that cannot begin, and what happened until then.
     pub(crate) async fn refusal(self) -> (Failure, Vec<String>) {
         let hub = Arc::new(Hub::new(Arc::new(self.plan)));
         let models = Models::new(&self.ledger, &self.replies, self.at_once_max);
@@ -365,19 +365,19 @@ impl Scene {
         (refusal, self.ledger.lines())
     }
 
-    /// Does the run and tells it as text.
+    /// Executes the run and renders it as text.
     pub(crate) async fn story(self) -> String {
         self.run().await.story()
     }
 }
 
-impl Told {
-    /// The whole story: a line for each commit, then what is known at the end.
+impl RunResult {
+    /// A line for each commit, then the final state.
     pub(crate) fn story(&self) -> String {
         format!("{}\n{}", story::commits(&self.commits), story::view(&self.run))
     }
 
-    /// What is known at the end.
+    /// The final state.
     pub(crate) fn end(&self) -> String {
         story::view(&self.run)
     }
@@ -388,7 +388,7 @@ impl Told {
         text.unwrap_or("nothing").to_owned()
     }
 
-    /// How many calls the plan counts on where none fails.
+    /// How many calls the plan makes if none fails.
     pub(crate) fn planned_calls(&self) -> usize {
         let plan = &self.plan;
         plan.called(&plan.seats, &plan.synthesizers, &plan.steps).len()
@@ -403,7 +403,7 @@ impl Told {
     }
 }
 
-/// The seats that are asked where a run simply goes on.
+/// The seats that a resumed run asks.
 fn resuming(run: &Run) -> Vec<SeatNumber> {
     let open = run.plan.seats.iter().zip(&run.seats).filter(|(_, view)| !view.is_settled());
     open.map(|(seat, _)| seat.number).collect()
@@ -419,7 +419,7 @@ async fn watch(hub: &Arc<Hub>) -> Run {
             Update::Begun(_) | Update::Text { .. } => {}
         }
     }
-    // What could not be stored is told by the report alone.
+    // Only the report contains what could not be stored.
     if let (Some(seen), Some(shown)) = (&mut run.outcome, hub.snapshot().outcome) {
         seen.warnings = shown.warnings;
     }
@@ -448,11 +448,11 @@ impl Disk {
     fn compare(&self) {
         let hub = self.hub.get().expect("the hub is known");
         let mut live = hub.snapshot();
-        let mut told = Run::fold(Arc::clone(&self.plan), &self.tried().concat());
+        let mut result = Run::fold(Arc::clone(&self.plan), &self.tried().concat());
         // In a resumed run the live one knows already what is unknown.
         live.interrupt();
-        told.interrupt();
-        story::same(&live, &told, "the live run is the fold of its events");
+        result.interrupt();
+        story::same(&live, &result, "the live run is the fold of its events");
     }
 }
 
