@@ -1,5 +1,4 @@
-//! Where runs and their parts are found by clients that read resources: how an address is written and read, and links to
-//! it.
+//! Addresses of runs and their parts as resources: parsing, writing, and links.
 
 use parallel_llm_engine::RunId;
 use rmcp::model::{Annotations, MetaObject, Resource, Role};
@@ -7,47 +6,47 @@ use rmcp::model::{Annotations, MetaObject, Resource, Role};
 use super::part::Part;
 use super::result;
 
-/// What every address begins with.
+/// The prefix of every address.
 const BASE: &str = "parallel-llm://runs/";
-/// The address of a run, and of a part of one.
+/// The templates of the addresses of a run and of its parts.
 pub(super) const RUN_TEMPLATE: &str = "parallel-llm://runs/{run_id}";
 pub(super) const PART_TEMPLATE: &str = "parallel-llm://runs/{run_id}/{part}";
 
-/// How much a run, and a part of one, matters to a reader: 1 is the most.
+/// The priority of a run and of its parts for a reader: 1 is the highest.
 pub(super) const RUN_PRIORITY: f32 = 0.5;
 pub(super) const PART_PRIORITY: f32 = 0.3;
 
-/// What stands at an address.
+/// Media types of resources.
 pub(super) const MARKDOWN: &str = "text/markdown";
 pub(super) const JSON: &str = "application/json";
 pub(super) const JSON_LINES: &str = "application/x-ndjson";
 
-/// The member of `_meta` that says whose words a text is.
+/// The member of `_meta` that marks texts of other models.
 const THIRD_PARTY: &str = "parallel-llm/third_party";
 
-/// Where a run or a part of it is found.
+/// The address of a run or of a part of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Address {
     /// The run.
     pub(super) run_id: RunId,
-    /// `None` is the run as one reads it.
+    /// `None` for the run as readable text.
     pub(super) part: Option<Part>,
     /// The part's name.
     pub(super) name: String,
 }
 
 impl Address {
-    /// Reads an address; `None` where it is none of ours.
+    /// Parses an address; `None` if it is not ours.
     pub(super) fn read(uri: &str) -> Option<Self> {
         let path = uri.get(BASE.len()..).filter(|_| uri[..BASE.len()].eq_ignore_ascii_case(BASE))?;
         let (run_id, name) = path.split_once('/').map_or((path, None), |(run_id, name)| (run_id, Some(name)));
-        // A template's value comes with its colon escaped.
+        // Clients escape the colon in a template's value.
         let name = name.map(|name| name.replace("%3A", ":").replace("%3a", ":"));
         let part = name.as_deref().map(Part::read).transpose().ok()?;
         Some(Self { run_id: run_id.parse().ok()?, part, name: name.unwrap_or_default() })
     }
 
-    /// What kind of text stands there.
+    /// The media type of the resource.
     pub(super) const fn mime_type(&self) -> &'static str {
         match self.part {
             None | Some(Part::Answer | Part::AnswerOf(_) | Part::Prompt) => MARKDOWN,
@@ -56,7 +55,7 @@ impl Address {
         }
     }
 
-    /// Whether words of other models stand in it.
+    /// Whether it contains text of other models.
     pub(super) const fn is_third_party(&self) -> bool {
         !matches!(self.part, Some(Part::Prompt | Part::Plan))
     }
@@ -77,12 +76,12 @@ pub(super) fn link(run_id: &str, part: &str, title: String, bytes: u64) -> Resou
         .with_meta(third_party())
 }
 
-/// For whom something is, and how much it matters to a reader.
+/// The audience of a resource and its priority.
 pub(super) fn annotations(priority: f32) -> Annotations {
     Annotations::default().with_audience(vec![Role::User, Role::Assistant]).with_priority(priority)
 }
 
-/// Says that a text is the words of other models.
+/// The mark of a text by other models.
 pub(super) fn third_party() -> MetaObject {
     let mut meta = MetaObject::default();
     meta.0.insert(THIRD_PARTY.to_owned(), result::THIRD_PARTY.into());

@@ -1,8 +1,8 @@
-//! The arguments of the tools: one table per tool, from which both the schema and the checks are made.
+//! Tool arguments: one table for each tool, the source of both schema and checks.
 //!
-//! Written by hand, because it stands in a model's context in every conversation: short, portable (no formats, no
-//! unions with null), and every mistake is answered with the argument's name and an example of what is right. What can
-//! only be meant one way is taken: one text for a list, and a number or a switch written as a text.
+//! The tables are written by hand, because the schemas are in a model's context in every conversation: short and
+//! portable (no formats, no unions with null). Each mistake is answered with the argument's name and an example.
+//! Unambiguous variants are accepted: one text for a list, and a number or a switch written as text.
 
 use std::collections::BTreeMap;
 
@@ -14,25 +14,25 @@ use serde_json::{Map, Value, json};
 
 use parallel_llm_engine::text::safe;
 
-/// How much of a wrong value is repeated, in characters.
+/// The longest excerpt of a wrong value in a message, in characters.
 const VALUE_CHARS: usize = 60;
 
 /// One argument of a tool.
 pub(super) struct Argument {
     /// Its name.
     pub(super) name: &'static str,
-    /// What it may be.
+    /// Its type.
     pub(super) kind: Kind,
-    /// What it does, where the name does not tell.
+    /// Its description; empty if the name says enough.
     pub(super) about: &'static str,
-    /// A value that is right, as JSON.
+    /// A valid value as JSON.
     pub(super) example: &'static str,
 }
 
-/// What an argument may be.
+/// The type of an argument.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
-    /// A text; an argument that must be there.
+    /// A required text.
     RequiredText,
     /// A text.
     Text,
@@ -60,8 +60,8 @@ impl Kind {
         }
     }
 
-    /// The value as it is meant. Models write numbers, switches and lists as texts.
-    fn meant(self, value: Value) -> Value {
+    /// Converts a value that a model wrote as text to its type.
+    fn normalized(self, value: Value) -> Value {
         let Value::String(text) = &value else { return value };
         let read = || serde_json::from_str::<Value>(text.trim()).ok();
         match self {
@@ -96,7 +96,7 @@ impl Kind {
     }
 }
 
-/// A whole number, also where it is written as `3.0`.
+/// A whole number, also written as `3.0`.
 fn whole(value: &Value) -> Option<u64> {
     let written_as_float = || value.as_f64().filter(|number| *number >= 0.0 && number.fract() == 0.0);
     value.as_u64().or_else(|| written_as_float().map(|number| number as u64))
@@ -128,13 +128,13 @@ pub(super) fn schema(arguments: &[Argument]) -> JsonObject {
 pub(super) struct Values(BTreeMap<&'static str, Value>);
 
 impl Values {
-    /// Checks what was given against the table. `null` counts as left out.
+    /// Checks the given arguments. `null` counts as left out.
     pub(super) fn read(arguments: &'static [Argument], given: Option<JsonObject>) -> Result<Self, Failure> {
         let mut values = BTreeMap::new();
         for (name, value) in given.unwrap_or_default().into_iter().filter(|(_, value)| !value.is_null()) {
             let argument = arguments.iter().find(|argument| argument.name == name);
             let argument = argument.ok_or_else(|| unknown(&name, arguments))?;
-            let value = argument.kind.meant(value);
+            let value = argument.kind.normalized(value);
             if !argument.kind.holds(&value) {
                 return Err(mismatch(argument, &value));
             }
@@ -149,7 +149,7 @@ impl Values {
         }
     }
 
-    /// A text or a chosen word.
+    /// The value of a text or a choice.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
         match self.0.remove(name)? {
             Value::String(text) => Some(text),

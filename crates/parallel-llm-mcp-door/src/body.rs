@@ -1,10 +1,10 @@
-//! The body of a request over HTTP, read by the rules of a line on stdio before the protocol library sees it.
+//! Request bodies over HTTP, read by the rules of a stdio line before the protocol library sees them.
 //!
-//! The library refuses what it cannot read in plain text and without the request's id, and takes a request whose id it
-//! does not like for a notification, which is never answered. What always holds: a body that is not one message of
-//! JSON-RPC is answered with an error of JSON-RPC that carries the request's id where one can be found; reading a long one
-//! holds up nobody else. A body that is too long, breaks off or is not JSON by its type does not come this far: the HTTP
-//! door reads each one whole first, within the same bound.
+//! The library refuses what it cannot parse with plain text and without the request's id, and takes a request with an
+//! unusual id for a notification, which is never answered. What always holds: a body that is not one JSON-RPC message
+//! is answered with a JSON-RPC error that carries the request's id if one can be found; reading a long body holds up
+//! nobody else. Bodies that are too long, incomplete or not of type JSON do not get here: the HTTP listener reads each
+//! one first, within the same limit.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,26 +25,26 @@ use parallel_llm_http::early::Answering;
 use parallel_llm_http::message;
 use parallel_llm_http::status::Fault;
 
-/// Bodies up to this load are read at once, which takes about a millisecond; larger ones beside the runtime.
+/// Bodies up to this load are parsed at once, which takes about a millisecond; larger ones on a blocking thread.
 const AT_ONCE_LOAD_MAX: usize = 128 * 1024;
 
-/// Whose turn it is to have a long body read. One at a time, because reading one takes several times its length.
+/// The turn to parse a long body. One at a time, because parsing takes several times its length.
 #[derive(Clone, Debug)]
 pub(super) struct Turns(Arc<Semaphore>);
 
 impl Turns {
-    /// It is nobody's turn yet.
+    /// A free turn.
     pub(super) fn new() -> Self {
         Self(Arc::new(Semaphore::new(1)))
     }
 
-    /// Waits for a turn: no longer than it takes to read all bodies that the HTTP door has room for.
+    /// Waits for a turn: at most as long as parsing all bodies takes that the HTTP listener has room for.
     async fn next(&self) -> OwnedSemaphorePermit {
         Arc::clone(&self.0).acquire_owned().await.expect("the semaphore is never closed")
     }
 }
 
-/// Lets a message pass, half emojis mended, and answers what is none.
+/// Passes a message on, with lone surrogates replaced, and refuses anything else.
 pub(super) async fn check(State(turns): State<Turns>, request: Request, next: Next) -> Response {
     if request.method() != Method::POST {
         return next.run(request).await;
@@ -55,10 +55,10 @@ pub(super) async fn check(State(turns): State<Turns>, request: Request, next: Ne
         Ok(bytes) => bytes,
         Err(error) => return refuse(&Refusal::unreadable(b"", &format!("the body breaks off: {error}"))),
     };
-    // What was read may have been mended.
+    // The length may have changed.
     parts.headers.remove(header::CONTENT_LENGTH);
     let pass = |message: Bytes| next.run(Request::from_parts(parts, Body::from(message)));
-    // The length first: counting the values of a long body takes long itself.
+    // Checks the length first: counting the values of a long body takes long itself.
     if bytes.len() <= AT_ONCE_LOAD_MAX && message::load(&bytes) <= AT_ONCE_LOAD_MAX {
         return match checked(bytes, &asked) {
             Ok(message) => pass(message).await,
@@ -66,16 +66,16 @@ pub(super) async fn check(State(turns): State<Turns>, request: Request, next: Ne
         };
     }
     let turn = turns.next().await;
-    // The turn goes with the work, which goes on where the client hangs up.
+    // The work owns the turn, because it goes on if the client hangs up.
     let (turn, read) = beside(move || (turn, checked(bytes, &asked))).await;
     match read {
-        Ok(message) => begun(turn, Box::pin(pass(message))).await,
+        Ok(message) => started(turn, Box::pin(pass(message))).await,
         Err(refused) => refuse(&refused),
     }
 }
 
-/// The answer, whose making is begun beside the runtime: the library reads the body in the first step of it.
-async fn begun(turn: OwnedSemaphorePermit, mut answering: Answering) -> Response {
+/// The answer. Its first poll runs on a blocking thread, because the library parses the body in it.
+async fn started(turn: OwnedSemaphorePermit, mut answering: Answering) -> Response {
     let (answering, first) = beside(move || {
         let first = answering.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         drop(turn);
@@ -84,17 +84,17 @@ async fn begun(turn: OwnedSemaphorePermit, mut answering: Answering) -> Response
     .await;
     match first {
         Poll::Ready(response) => response,
-        // It is polled again at once, so nobody had to be woken.
+        // It is polled again at once, so no wake-up is lost.
         Poll::Pending => answering.await,
     }
 }
 
-/// Does work that takes long beside the runtime, which serves everybody.
+/// Runs long work on a blocking thread.
 async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await.map_err(JoinError::try_into_panic) {
         Ok(done) => done,
         Err(Ok(panic)) => std::panic::resume_unwind(panic),
-        // The program ends, and whoever waits here with it.
+        // The runtime is ending, and this task with it.
         Err(Err(_)) => std::future::pending().await,
     }
 }
@@ -103,7 +103,7 @@ fn refuse(refused: &Refusal) -> Response {
     refusal::reply(Fault::Malformed, refused)
 }
 
-/// The body as the library can read it. The id of a request is noted, so that whatever refuses it later can name it.
+/// The body in a form that the library can parse. Notes the request's id, so that a later refusal can carry it.
 fn checked(bytes: Bytes, asked: &Asked) -> Result<Bytes, Refusal> {
     match line::read(&bytes) {
         Line::Refused(refusal) => Err(refusal),
@@ -112,16 +112,16 @@ fn checked(bytes: Bytes, asked: &Asked) -> Result<Bytes, Refusal> {
         }
         Line::Message(read) => {
             asked.note(&read.message);
-            // As long as the message beside it.
+            // Its size is that of the body.
             drop(read);
             let text = String::from_utf8_lossy(line::trimmed(&bytes));
-            let mended = match request_id::without_lone_surrogates(&text) {
-                Cow::Owned(mended) => mended,
-                // Nothing to mend, which is nearly always so, leaves the body where it is.
+            let repaired = match request_id::without_lone_surrogates(&text) {
+                Cow::Owned(repaired) => repaired,
+                // Without replacements, the usual case, the body is not copied.
                 Cow::Borrowed(text) if text.len() == bytes.len() => return Ok(bytes),
                 Cow::Borrowed(text) => text.to_owned(),
             };
-            Ok(mended.into())
+            Ok(repaired.into())
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One tool call under way: who called, how long its client waits, and whether its user can be asked.
+//! A tool call: its caller, its client's timeout, and whether its user can be asked.
 
 use std::time::Duration;
 
@@ -20,22 +20,22 @@ use parallel_llm_service::{
     Consent, Decision, Excess, Fingerprint, RunHandle, Scope, Services, Shutdown, Unapproved, Waiting,
 };
 
-/// The longest wait for room to tell a client that its user need not answer any more.
+/// The longest wait to tell a client that its user need not answer any more.
 const TAKE_BACK_MAX: Duration = Duration::from_secs(1);
 
 /// One tool call.
 pub(super) struct Call {
-    /// What does the work.
+    /// The services, for the caller's principal.
     pub(super) service: Services,
     context: RequestContext<RoleServer>,
     fingerprint: Fingerprint,
-    /// What it brings of its user's decision.
+    /// The user's decision that the call brings.
     decision: Option<Decision>,
     waiting: Waiting,
 }
 
 impl Call {
-    /// A call that has just come. Fails where it brings a decision that is not on this very call.
+    /// A new call. Fails if it brings a decision on another call.
     pub(super) fn new(
         service: Services,
         context: RequestContext<RoleServer>,
@@ -48,27 +48,27 @@ impl Call {
         Ok(Self { service, context, fingerprint, decision, waiting })
     }
 
-    /// How the caller is told how far it is.
+    /// The progress notifications to the caller.
     pub(super) fn progress(&self) -> Progress {
         let has_messages = version::of(&self.context) >= ProtocolVersion::V_2025_03_26;
         Progress::new(self.context.peer.clone(), self.context.meta.get_progress_token(), has_messages)
     }
 
-    /// Waits for the answer of a run that somebody else may pay for, showing how far it is.
+    /// Waits up to `wait_max` for the answer of a run begun by any call, and reports progress.
     pub(super) async fn answer(
         &self,
         handle: &RunHandle,
         progress: &mut Progress,
-        wish: Duration,
+        wait_max: Duration,
     ) -> Result<Report, Failure> {
         tokio::select! {
             biased;
-            answer = self.waiting.answer(handle, Some(wish), self.client_cancel()) => answer,
+            answer = self.waiting.answer(handle, Some(wait_max), self.client_cancel()) => answer,
             never = progress.follow(handle) => match never {},
         }
     }
 
-    /// Waits for the answer of a run that this call pays for, showing how far it is.
+    /// Waits for the answer of a run begun by this call, and reports progress.
     pub(super) async fn paid_answer(
         &self,
         handle: &RunHandle,
@@ -81,34 +81,34 @@ impl Call {
         }
     }
 
-    /// How long the client waits for a run whose texts are kept like this; `None` where it waits as long as it takes, also
-    /// because a task answers the call at once.
+    /// The client's timeout for a run of this store mode; `None` for a client without one, or if a task answers the
+    /// call at once.
     pub(super) fn client_timeout(&self, store: StoreMode) -> Option<Duration> {
         let is_answered_at_once = store == StoreMode::Full && self.takes_tasks();
         if is_answered_at_once { None } else { client_timeout(&self.service, &self.context) }
     }
 
-    /// The task that answers the call in place of the run's report, where the client takes tasks.
+    /// The task that answers the call instead of the run's report, if the client accepts tasks.
     pub(super) fn task(&self, handle: &RunHandle) -> Option<CreateTaskResult> {
         let takes_one = self.takes_tasks() && !self.waiting.is_left(self.client_cancel());
         takes_one.then(|| task::create(&self.service.detached, handle)).flatten()
     }
 
-    /// Whether this very request says that a task may answer it. Older protocols have other tasks under the same name.
+    /// Whether this request accepts a task as its answer. Older protocols use the same name for other tasks.
     fn takes_tasks(&self) -> bool {
         let client = self.context.client_capabilities();
-        // Whoever may not read could never fetch the result.
+        // A principal that may not read could never fetch the result.
         let may_read = self.service.principal.check(Scope::Read).is_ok();
         may_read && self.is_newest() && client.is_some_and(|client| client.supports_tasks())
     }
 
-    /// Whether the request is of a protocol in which servers send no requests.
+    /// Whether the request is of a protocol version in which servers send no requests.
     fn is_newest(&self) -> bool {
         version::is_newest(&version::of(&self.context))
     }
 
-    /// Whether the user consents to spend more than the settings allow, or can be asked: with a form, where the client
-    /// shows one.
+    /// The user's consent to spend more than the settings allow, or whether the user can be asked by a form of the
+    /// client.
     pub(super) fn consent(&self) -> Consent {
         let knows_forms = version::of(&self.context) >= ProtocolVersion::V_2025_06_18;
         let shows_forms =
@@ -120,7 +120,7 @@ impl Call {
         }
     }
 
-    /// Whether the user is asked by answering the call with the question.
+    /// Whether the question to the user is the answer to the call.
     pub(super) fn carries_questions(&self) -> bool {
         self.is_newest()
     }
@@ -130,7 +130,7 @@ impl Call {
         confirm::question(&self.service.approvals, self.fingerprint, excess)
     }
 
-    /// Asks the user while the client waits for this call. Fails, saying why, where no decision comes of it.
+    /// Asks the user while the client waits for this call. Fails with the reason if there is no decision.
     pub(super) async fn ask_user(&self, order: &Unapproved) -> Result<Decision, Failure> {
         let request = ServerRequest::ElicitRequest(ElicitRequest::new(confirm::form(order.excess)));
         let sending = self.context.peer.send_cancellable_request(request, PeerRequestOptions::no_options());
@@ -147,19 +147,20 @@ impl Call {
             Ok(_) => return Err(cannot()),
             Err(failure) => failure,
         };
-        // The form need not stand there any longer; a client that is gone or does not read has none.
+        // Takes the form back; a client that is gone or does not read has none.
         let taking_back = question.cancel(Some(failure.message.clone()));
         let _ = tokio::time::timeout(TAKE_BACK_MAX, taking_back).await;
         Err(failure)
     }
 
-    /// Cancelled when the client gives up: in a session by its own word, elsewhere also by closing the answer's stream.
+    /// Cancelled when the client gives up: in a session by its cancel notification, elsewhere also by closing the
+    /// stream.
     fn client_cancel(&self) -> &CancellationToken {
         self.context.extensions.get::<ClientCancel>().map_or(&self.context.ct, ClientCancel::given)
     }
 }
 
-/// How long the client of a request waits; `None` where it waits as long as it takes.
+/// The timeout of a request's client; `None` for a client without one.
 fn client_timeout(service: &Services, context: &RequestContext<RoleServer>) -> Option<Duration> {
     let name = context.client_info().map(|client| client.name);
     client_timeout::of_client(name.as_deref(), service.settings.client_wall_ms)

@@ -1,21 +1,21 @@
-//! Whether a client took its call back, where the library cannot tell: in a session.
+//! The cancel of a request by its client, for sessions, where the library does not report it.
 //!
-//! The library ends the wait of a call for several reasons, of which the end of its session is one. Only the client's own
-//! word may end what is paid for, so in a session each request carries this, and the word is noted in it.
+//! The library ends a waiting call for several reasons, one of which is the end of its session. Only the client's own
+//! cancel may end a paid run, so each request of a session carries this flag.
 
 use tokio_util::sync::CancellationToken;
 
-/// The client's word to give one request up, which it may give as long as the request is in flight.
+/// The cancel flag of one request in flight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ClientCancel(CancellationToken);
 
 impl ClientCancel {
-    /// The client gives its word.
+    /// Sets the flag.
     pub(super) fn give(&self) {
         self.0.cancel();
     }
 
-    /// Cancelled once the word is given.
+    /// Cancelled once the flag is set.
     pub(super) const fn given(&self) -> &CancellationToken {
         &self.0
     }

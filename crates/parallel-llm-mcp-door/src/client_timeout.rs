@@ -1,17 +1,17 @@
-//! How long each client waits for a tool before it gives up.
+//! The tool timeout of each MCP client.
 //!
-//! Most clients count from the call and ignore progress. What a user set in the client for this server cannot be seen
-//! from here; the setting `client_wall_ms` says it.
+//! Most clients count from the call and ignore progress. A timeout that a user set in the client is not visible here;
+//! the setting `client_wall_ms` declares it.
 
 use std::time::Duration;
 
 use parallel_llm_service::CLIENT_TIMEOUT_UNKNOWN;
 
-/// What is known of a client.
+/// A known client.
 struct Client {
-    /// The name that it gives itself, in lower case; with `*` at the end, the beginning of it.
+    /// Its name for itself in lower case; with `*` at the end, a prefix of it.
     name: &'static str,
-    /// How long it waits by default, in seconds; `None` waits as long as it takes.
+    /// Its default timeout in seconds; `None` for none.
     timeout_s: Option<u64>,
     #[cfg_attr(
         not(test),
@@ -20,21 +20,21 @@ struct Client {
     source: Source,
 }
 
-/// Where that is known from.
+/// The source of a timeout.
 #[derive(Clone, Copy)]
 enum Source {
-    /// Tried.
+    /// Measured with the client.
     Measured,
     /// The client's documentation or its code.
     Documentation,
-    /// What its users tell, where nothing else is to be had.
+    /// Reports of its users, if there is nothing better.
     Reports,
 }
 
 const CLIENTS: [Client; 13] = [
     client("claude-code*", None, Source::Measured),
     client("codex*", Some(300), Source::Measured),
-    // The name that the Python SDK gives a program which gives itself none.
+    // The name that the Python SDK gives to programs without one.
     client("mcp", None, Source::Measured),
     client("claude-ai*", Some(240), Source::Reports),
     client("claude desktop*", Some(240), Source::Reports),
@@ -61,14 +61,14 @@ impl Client {
     }
 }
 
-/// When this client gives up. What the user set holds for every client.
+/// The timeout of this client. A configured one applies to every client.
 pub(super) fn of_client(name: Option<&str>, set_ms: Option<u64>) -> Option<Duration> {
     if let Some(ms) = set_ms {
         return Some(Duration::from_millis(ms));
     }
     let name = name.unwrap_or_default().to_lowercase();
     let known = CLIENTS.iter().find(|client| client.is(&name));
-    // Of the default of the TypeScript SDK, which most clients are made with.
+    // Unknown clients probably have the default of the TypeScript SDK, on which most are built.
     known.map_or(Some(CLIENT_TIMEOUT_UNKNOWN), |client| client.timeout_s.map(Duration::from_secs))
 }
 

@@ -1,7 +1,7 @@
-//! Completions: what may follow what a person has typed into a prompt's or an address's argument.
+//! Completions for the arguments of prompts and addresses.
 //!
-//! What always holds: only what is at hand is told, the settings and lists on this machine and the runs of the principal,
-//! so that a menu opens at once and nobody is asked for it.
+//! What always holds: only cached data is used, the settings and lists on this machine and the principal's runs, so
+//! that a menu opens at once and no provider is asked.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -14,14 +14,14 @@ use super::{address, prompts, resources};
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::{RunFilter, Services};
 
-/// The longest value that is completed, in bytes: longer than any panel of 64 models.
+/// The longest value completed, in bytes: longer than any panel of 64 models.
 const VALUE_BYTES_MAX: usize = 8_000;
-/// The newest runs that are offered: as many as a menu may hold.
+/// The most runs offered, the newest: as many as a menu may hold.
 const RUNS_MAX: usize = 500;
-/// The parts of a run besides those of its seats.
+/// The parts of a run, without the answers of seats.
 const PARTS: [&str; 5] = ["answer", "prompt", "plan", "events", "report"];
 
-/// What may stand in the argument, the best first.
+/// The completions of an argument, the best first.
 pub(super) async fn complete(
     service: &Services,
     request: &CompleteRequestParams,
@@ -65,7 +65,7 @@ fn described(mut found: Vec<String>) -> CompletionInfo {
     CompletionInfo::with_pagination(found, total, has_more).expect("the list was just cut to its bound")
 }
 
-/// The whole list with its last name completed, because the client puts it in the place of what was typed.
+/// The whole list with its last name completed, because the client replaces everything typed.
 async fn models(service: &Services, value: &str) -> Result<Vec<String>, Failure> {
     if value.len() > VALUE_BYTES_MAX {
         return Ok(Vec::new());
@@ -84,12 +84,12 @@ fn completed(value: &str, names: &[String]) -> Vec<String> {
         if named.contains(&plain) { None } else { closeness(&plain, &word) }
     };
     let mut found: Vec<(usize, &String)> = names.iter().filter_map(|name| Some((fit(name)?, name))).collect();
-    // Stable: equals stay in the order of the names.
+    // The sort is stable: equals keep the order of the names.
     found.sort_by_key(|(closeness, _)| Reverse(*closeness));
     found.into_iter().map(|(_, name)| format!("{head}{name}")).collect()
 }
 
-/// How well a name continues a word: it begins so, a part of it does, or it holds it somewhere.
+/// How well a name matches a word: by its start, the start of a part, or anywhere.
 fn closeness(name: &str, word: &str) -> Option<usize> {
     if name.starts_with(word) {
         Some(2)
@@ -100,7 +100,7 @@ fn closeness(name: &str, word: &str) -> Option<usize> {
     }
 }
 
-/// Neither case counts nor the `~` before a model's name.
+/// A name for comparison: without case and without the leading `~`.
 fn plain(name: &str) -> String {
     name.trim_start_matches('~').to_lowercase()
 }
@@ -112,7 +112,7 @@ async fn runs(service: &Services, value: &str) -> Result<Vec<String>, Failure> {
     Ok(ids.filter(|run_id| run_id.starts_with(&value)).collect())
 }
 
-/// The parts of this run; of any, where it is not known.
+/// The parts of this run, or of any run if it is unknown.
 async fn parts(service: &Services, run_id: Option<&str>, value: &str) -> Vec<String> {
     let run = match run_id {
         Some(run_id) => service.runs.watch(run_id).await.ok(),

@@ -1,7 +1,7 @@
-//! The user's consent as the protocol has it: the form that asks for it, and what comes back.
+//! The user's consent in the protocol: the form that asks for it, and the reply.
 //!
-//! A client of the newest protocol is handed the question with a word, and comes back with both in a new request; an older
-//! one answers while its call waits. What an approval is bound to is the service's.
+//! A client of the newest protocol gets the question with a token, and sends both back in a new request; an older one
+//! replies while its call waits. The service defines what an approval is bound to.
 
 use std::collections::BTreeMap;
 
@@ -14,50 +14,50 @@ use serde_json::Value;
 
 use parallel_llm_service::{Approvals, Decision, Excess, Fingerprint};
 
-/// The question's name among those a result may hold.
+/// The question's name in a result.
 const QUESTION: &str = "confirm_spend";
-/// The one field of the form. It has no default: a client that fills in defaults by itself approves nothing.
+/// The only field of the form. It has no default, so a client that fills in defaults approves nothing.
 const FIELD: &str = "approve";
 
-/// What an approval of this call is bound to.
+/// The fingerprint to which an approval of this call is bound.
 pub(super) fn fingerprint(approvals: &Approvals, request: &CallToolRequestParams) -> Fingerprint {
-    // In order of their names, because a client may write them anew.
+    // Sorted by name, because a client may send them in another order.
     let arguments: BTreeMap<&String, &Value> = request.arguments.iter().flatten().collect();
     approvals.fingerprint(&(&request.name, arguments))
 }
 
-/// The question as a result, which the client answers in a call of its own. `None` where the system gives no random word.
+/// The question as a result, which the client answers in a new call. `None` if the system gives no random token.
 pub(super) fn question(
     approvals: &Approvals,
     call: Fingerprint,
     excess: Excess,
 ) -> Option<InputRequiredResult> {
-    let word = approvals.ask(call, excess)?;
+    let token = approvals.ask(call, excess)?;
     let question = InputRequest::Elicitation(ElicitRequest::new(form(excess)));
-    Some(InputRequiredResult::new(Some([(QUESTION.to_owned(), question)].into()), Some(word)))
+    Some(InputRequiredResult::new(Some([(QUESTION.to_owned(), question)].into()), Some(token)))
 }
 
-/// What a call brings of its user's decision: `None` where it brings none.
+/// The user's decision that a call brings; `None` without one.
 pub(super) fn redeem(
     approvals: &Approvals,
     call: Fingerprint,
     request: &CallToolRequestParams,
 ) -> Result<Option<Decision>, ErrorData> {
-    let Some(word) = &request.request_state else { return Ok(None) };
+    let Some(token) = &request.request_state else { return Ok(None) };
     let answer = request.input_responses.as_ref().and_then(|answers| answers.get(QUESTION));
     let read = |answer: &Value| approves(serde_json::from_value(answer.clone()).ok().as_ref());
-    approvals.redeem(call, word, answer.map(read)).map_err(|_| {
+    approvals.redeem(call, token, answer.map(read)).map_err(|_| {
         let message = "this `requestState` does not belong to this call, or not any more: call the tool without it to be asked anew";
         ErrorData::invalid_params(message, None)
     })
 }
 
-/// Whether a client can show its user a form. One that names no kind of question means forms.
+/// Whether a client can show a form. One that names no kind of elicitation means forms.
 pub(super) fn can_ask(client: &ClientCapabilities) -> bool {
     client.elicitation.as_ref().is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none())
 }
 
-/// The question to the user.
+/// The question to the user as a form.
 pub(super) fn form(excess: Excess) -> ElicitRequestParams {
     let Excess { worst_case, amount, limit } = excess;
     let wish =
@@ -75,7 +75,7 @@ pub(super) fn form(excess: Excess) -> ElicitRequestParams {
     ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema }
 }
 
-/// Whether an answer approves. Only a form that was accepted with its field set is a yes.
+/// Whether a reply approves: only an accepted form with its field set does.
 pub(super) fn approves(answer: Option<&ElicitResult>) -> bool {
     let accepted = answer.filter(|answer| answer.action == ElicitationAction::Accept);
     let field = accepted.and_then(|answer| answer.content.as_ref()?.get(FIELD));

@@ -1,4 +1,4 @@
-//! Answers of the protocol that come after their headers: as events, with the request's id.
+//! Protocol answers that come after their headers: as events, with the request's id.
 //!
 //! What always holds: a refusal that comes late still carries the request's id, and the reason.
 
@@ -15,15 +15,15 @@ use serde_json::Value;
 use super::line::Refusal;
 use parallel_llm_http::early;
 
-/// What is said where an answer that comes late is none of the protocol's, and gives no reason.
+/// The reason if a late answer is not of the protocol and gives none.
 const LOST: &str = "the call failed before it began";
 
-/// The id of the request that is being answered, once it was read. Clones are one.
+/// The id of the current request, once it is known. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asked(Arc<OnceLock<RequestId>>);
 
 impl Asked {
-    /// Notes the id, where the message is a request.
+    /// Notes the id if the message is a request.
     pub(super) fn note(&self, message: &ClientJsonRpcMessage) {
         if let JsonRpcMessage::Request(request) = message {
             self.note_id(request.id.clone());
@@ -35,13 +35,13 @@ impl Asked {
         self.0.get_or_init(|| id);
     }
 
-    /// The id, where it was noted.
+    /// The id, if it is noted.
     pub(super) fn id(&self) -> Option<&RequestId> {
         self.0.get()
     }
 }
 
-/// Answers as the route does, or in time.
+/// Passes the route's answer on, with early headers if it is late.
 pub(super) async fn answer(mut request: Request, next: Next) -> Response {
     if request.method() != Method::POST || !early::takes_events(request.headers()) {
         return next.run(request).await;
@@ -59,14 +59,14 @@ async fn as_events(response: Response, asked: Asked) -> Body {
     }
     let bytes = axum::body::to_bytes(body, early::EVENT_BYTES_MAX).await.unwrap_or_default();
     match bytes.trim_ascii() {
-        // A notification was taken.
+        // An accepted notification has no answer.
         [] => Body::empty(),
         json => early::event(reply(json, &asked).trim_ascii()).into(),
     }
 }
 
-/// An answer as a reply of the protocol. One of the protocol's that names no request answers the one that was asked; what
-/// the door or the library says outside of it is the reason of a refusal.
+/// An answer as a protocol reply. A reply without an id gets that of the request; a refusal from outside the protocol
+/// becomes an error with its reason.
 fn reply(answer: &[u8], asked: &Asked) -> Vec<u8> {
     let id = asked.id();
     let mut value: Value = serde_json::from_slice(answer).unwrap_or_default();

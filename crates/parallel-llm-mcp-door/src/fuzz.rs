@@ -1,17 +1,18 @@
-//! What must hold of every line a client may send, for the fuzzer in `fuzz/` and for the test that tries every short cut.
+//! Invariants of every line that a client may send, for the fuzzer in `fuzz/` and for the test that tries every short
+//! cut.
 //!
-//! Hidden, and no part of the library: each function reads one input and panics where something does not hold, in a
-//! release build too.
+//! Hidden, and not part of the library: each function reads one input and panics if an invariant fails, in a release
+//! build too.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::line::{self, Line, Refusal};
 
-/// A line is a message, nothing, or refused with a reply that is one line of JSON-RPC and names no id that is not there.
+/// A line is a message, silent, or refused with a reply that is one line of JSON-RPC with no id but the line's.
 pub fn line(bytes: &[u8]) {
     check(bytes, line::read(bytes));
-    // What is kept of a line that is too long: its beginning and its end.
+    // Of a line that is too long, only its start and end are kept.
     let half = bytes.len() / 2;
     check_reply(bytes, &Refusal::too_long(&bytes[..half], &bytes[half..]));
 }
@@ -20,7 +21,7 @@ fn check(bytes: &[u8], line: Line) {
     match line {
         Line::Silent => {
             let holds = |member: &[u8]| bytes.windows(member.len()).any(|window| window == member);
-            // A key may be written with escapes.
+            // A key may contain escapes.
             let may_be_silent = holds(b"result") || holds(b"error") || holds(b"method") || holds(b"\\u");
             assert!(line::trimmed(bytes).is_empty() || may_be_silent, "a line is swallowed");
         }
@@ -42,7 +43,7 @@ fn check_reply(bytes: &[u8], refusal: &Refusal) {
     let Some(id) = &refusal.id else { return };
     let id = id.get().as_bytes();
     let is_there = bytes.windows(id.len()).any(|window| window == id);
-    // An id with half an emoji in it is mended before it is read.
+    // A lone surrogate in an id is replaced before it is parsed.
     let is_mended = refusal.id.as_ref().is_some_and(|id| id.get().contains("\\ufffd"));
     assert!(is_there || is_mended, "the id of a reply is not the line's");
     let is_scalar = matches!(serde_json::from_slice(id), Ok(Value::String(_) | Value::Number(_)));

@@ -1,4 +1,4 @@
-//! The MCP door: a few small tools over the service, prompts that lead to them, and runs as resources.
+//! The MCP door: tools over the service, prompts that lead to them, and runs as resources.
 //!
 //! ```text
 //! stdio: pipe → line → wire ─┐
@@ -6,9 +6,9 @@
 //! HTTP: early → streamable  ─┘
 //! ```
 //!
-//! [`stdio`] owns the connection and its end; the handler knows no transport. What always holds: every request that
-//! can be read, and every line that cannot, gets exactly one reply; a client that leaves, stalls or gives up costs
-//! nothing that was paid for; a panic ends one call and nothing else.
+//! [`stdio`] owns the connection and its end; the handler knows no transport. What always holds: every request, and
+//! every line that cannot be parsed, gets exactly one reply; a client that leaves, stalls or gives up loses nothing
+//! that was paid for; a panic ends one call and nothing else.
 
 mod address;
 mod arguments;
@@ -67,7 +67,7 @@ where
 {
     let running = match handler.serve(transport).await {
         Ok(running) => running,
-        // Clients look whether a server starts, and leave.
+        // Some clients only check that a server starts.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return,
         Err(error) => return tracing::warn!("the connection did not begin: {error}"),
     };

@@ -1,8 +1,8 @@
-//! How a session begins and ends over HTTP, where the library does not do as the specification says.
+//! The begin and end of HTTP sessions, where the library deviates from the specification.
 //!
-//! The newest version of the protocol has no handshake, so an `initialize` in it is an unknown method (404, -32601); the
-//! library would begin a session with it. A session that was ended is gone when its DELETE is answered: that is 204, where
-//! the library's 202 says that it will be, which the Python SDK takes for a failure.
+//! The newest protocol version has no handshake, so `initialize` is an unknown method in it (404, -32601); the library
+//! would begin a session. A deleted session is gone when its DELETE is answered, so the status is 204; the Python SDK
+//! takes the library's 202 for a failure.
 
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
@@ -16,21 +16,21 @@ use serde_json::Value;
 use super::{handler, version};
 use parallel_llm_http::status::Fault;
 
-/// The header that names the version of a request.
+/// The header with the protocol version of a request.
 const VERSION: &str = "mcp-protocol-version";
-/// The member of `_meta` that does.
+/// The member of `_meta` with the same.
 const VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
-/// The longest `initialize` that is looked for: its clients' names and capabilities are short.
+/// The longest `initialize` in bytes: names and capabilities of clients are short.
 const INITIALIZE_BYTES_MAX: u64 = 64 * 1024;
 
-/// Refuses a handshake in the version without one, and answers the end of a session.
+/// Refuses a handshake in the version without one, and corrects the status of a session's end.
 pub(super) async fn check(request: Request, next: Next) -> Response {
     let is_end = request.method() == Method::DELETE;
     let is_short = request.body().size_hint().upper().is_some_and(|bytes| bytes <= INITIALIZE_BYTES_MAX);
     let mut request = request;
     if request.method() == Method::POST && is_short {
         let (parts, body) = request.into_parts();
-        // It is in memory already; what cannot be read is the library's to refuse.
+        // The body is in memory already; the library refuses what cannot be parsed.
         let bytes = axum::body::to_bytes(body, INITIALIZE_BYTES_MAX as usize).await.unwrap_or_default();
         if let Some(refused) = refuse_handshake(&parts.headers, &bytes) {
             return refused;
@@ -44,7 +44,7 @@ pub(super) async fn check(request: Request, next: Next) -> Response {
     response
 }
 
-/// The reply to an `initialize` of the newest version; nothing for everything else.
+/// The reply to an `initialize` of the newest version; `None` for any other request.
 fn refuse_handshake(headers: &HeaderMap, body: &[u8]) -> Option<Response> {
     #[derive(Deserialize)]
     struct HandshakeHead {

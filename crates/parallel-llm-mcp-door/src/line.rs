@@ -1,9 +1,9 @@
-//! One line of JSON-RPC, read: a message for the protocol, or the one reply that says what is wrong with it.
+//! Parses a line of JSON-RPC: a message, or the one reply that says what is wrong.
 //!
-//! The protocol library drops what it cannot read without a word, and its caller then waits for ever. Here every
-//! line that is not blank is either a message or gets exactly one reply, with the line's own id where one can be
-//! found. Only notifications and answers never get one, whatever is wrong with them: nobody waits for it, and the id of an
-//! answer is ours, so that a reply under it could end a request of the client's own. Pure; what is under way is known to `wire`.
+//! The protocol library silently drops what it cannot parse, and the caller waits for ever. Here every line that is not
+//! blank is either a message or gets exactly one reply, with the line's own id if one can be found. Only notifications
+//! and answers never get one: nobody waits for it, and the id of an answer is ours, so a reply under it could end a
+//! request of the client. Pure; `wire` knows the requests in flight.
 
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, RequestId};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -12,39 +12,39 @@ use serde_json::value::RawValue;
 use super::request_id;
 use parallel_llm_http::message::{self, Values};
 
-/// JSON-RPC's range for a server's own errors begins here: the request is right, the server cannot take it now.
+/// The first of JSON-RPC's server errors: the request is valid, but the server cannot accept it now.
 const UNAVAILABLE: ErrorCode = ErrorCode(-32000);
 
-/// What a line is.
+/// A parsed line.
 pub(super) enum Line {
-    /// A message, whole and in order.
+    /// A valid message.
     Message(Box<Message>),
-    /// Not one: this is to be replied.
+    /// Not a message: the reply to send.
     Refused(Refusal),
-    /// Nothing that is due a reply: white space, or an answer or a notification that cannot be read.
+    /// A line that gets no reply: white space, or an invalid answer or notification.
     Silent,
 }
 
-/// A message that was read.
+/// A valid message.
 pub(super) struct Message {
     pub(super) message: ClientJsonRpcMessage,
-    /// What it takes in memory, in bytes, at most.
+    /// The most memory it takes, in bytes.
     pub(super) load: usize,
 }
 
-/// Why a line is not taken, told to whoever sent it.
+/// The refusal of a line, for its sender.
 #[derive(Debug)]
 pub(super) struct Refusal {
-    /// The line's own id, exactly as it was written, where one could be found.
+    /// The line's own id as written, if one could be found.
     pub(super) id: Option<Box<RawValue>>,
-    /// Whether the id was found in a line that could not be read.
+    /// Whether the id was found in a line that could not be parsed.
     pub(super) is_guess: bool,
     code: ErrorCode,
     message: String,
 }
 
 impl Refusal {
-    /// The line is no message of JSON-RPC.
+    /// The line is not a JSON-RPC message.
     fn invalid(id: Option<Box<RawValue>>, message: impl Into<String>) -> Self {
         Self { id, is_guess: true, code: ErrorCode::INVALID_REQUEST, message: message.into() }
     }
@@ -62,17 +62,17 @@ impl Refusal {
         }
     }
 
-    /// A request that can be read and must not be taken.
+    /// A well-formed request that is invalid.
     pub(super) fn of_request(id: &RequestId, message: impl Into<String>) -> Self {
         Self { is_guess: false, ..Self::invalid(serde_json::value::to_raw_value(id).ok(), message) }
     }
 
-    /// A request that is right in itself but cannot be taken now.
+    /// A valid request that cannot be accepted now.
     pub(super) fn unavailable(id: &RequestId, message: impl Into<String>) -> Self {
         Self { code: UNAVAILABLE, ..Self::of_request(id, message) }
     }
 
-    /// A line longer than is read, of which only the beginning and the end were kept.
+    /// A line beyond the limit, of which only the start and the end were kept.
     pub(super) fn too_long(head: &[u8], tail: &[u8]) -> Self {
         let id = request_id::id_of(head).or_else(|| request_id::id_of_tail(tail));
         let mebibytes = message::BYTES_MAX / (1024 * 1024);
@@ -85,7 +85,7 @@ impl Refusal {
         )
     }
 
-    /// A request that was refused outside of the protocol, in these words.
+    /// A request that was refused outside of the protocol, with that message.
     pub(super) fn outside(id: Option<&RequestId>, message: impl Into<String>) -> Self {
         let id = id.and_then(|id| serde_json::value::to_raw_value(id).ok());
         Self { id, is_guess: false, code: UNAVAILABLE, message: message.into() }
@@ -100,7 +100,7 @@ impl Refusal {
         Self { is_guess: false, ..Self::invalid(id, message) }
     }
 
-    /// Whether the same may be taken later.
+    /// Whether the same request may be accepted later.
     pub(super) fn is_for_now(&self) -> bool {
         self.code == UNAVAILABLE
     }
@@ -126,7 +126,7 @@ impl Refusal {
     }
 }
 
-/// Reads one line, with or without its line end.
+/// Parses a line, with or without its line end.
 pub(super) fn read(line: &[u8]) -> Line {
     let line = trimmed(line);
     if line.is_empty() {
@@ -140,12 +140,12 @@ pub(super) fn read(line: &[u8]) -> Line {
     }
 }
 
-/// A line without what editors and shells put around it.
+/// A line without byte order mark and surrounding white space.
 pub(super) fn trimmed(line: &[u8]) -> &[u8] {
     line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).trim_ascii()
 }
 
-/// The message of a line; nothing where it is an answer or a notification that cannot be read.
+/// The message of a line; `None` for an invalid answer or notification.
 fn read_message(line: &[u8], values: Values) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     let unreadable = |reason: String| Refusal::unreadable(line, &reason);
     let text = std::str::from_utf8(line)
@@ -156,7 +156,7 @@ fn read_message(line: &[u8], values: Values) -> Result<Option<ClientJsonRpcMessa
         NotAHead::Shape(message) => Refusal::invalid(request_id::id_of(line), message),
     })?;
     let checked = head.check().map_err(|message| Refusal::invalid(head.repeatable_id(), message));
-    // The head was read without making anything of the values in it; from here on each takes memory.
+    // The head was parsed without its values; from here on each value takes memory.
     let is_within = !values.are_too_many();
     let unanswered = |is_right: bool| is_right.then(|| serde_json::from_str(&text).ok()).flatten();
     if head.is_answer() {
@@ -172,14 +172,14 @@ fn read_message(line: &[u8], values: Values) -> Result<Option<ClientJsonRpcMessa
     serde_json::from_str(&text).map(Some).map_err(|error| {
         let refusal = unreadable(error.to_string());
         match error.classify() {
-            // The head could be read, so what is wrong is how deep the rest is nested or how large a number is.
+            // The head is valid, so the rest is nested too deeply or has a number out of range.
             serde_json::error::Category::Syntax => refusal,
             _ => Refusal::invalid(refusal.id, format!("this is not a message of MCP: {error}")),
         }
     })
 }
 
-/// The members that make an object a message. Each is kept as it was written.
+/// The members that make an object a message, each as written.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
@@ -194,7 +194,7 @@ struct Head<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Tells `null` from nothing.
+/// Distinguishes `null` from a missing member.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     Deserialize::deserialize(deserializer).map(Some)
 }
@@ -244,7 +244,7 @@ impl Head<'_> {
         })
     }
 
-    /// The id as it was written, where it is one a reply may carry.
+    /// The id as written, if a reply may carry it.
     fn repeatable_id(&self) -> Option<Box<RawValue>> {
         let is_scalar = |id: &&RawValue| matches!(id.get().as_bytes()[0], b'"' | b'-' | b'0'..=b'9');
         self.id

@@ -1,41 +1,41 @@
-//! Lines on their way to a client that may not read them: bounded in number and in bytes, and never waited for.
+//! The outbox: lines to a client that may not read them, bounded in number and bytes.
 //!
-//! What always holds: an answer is never held back by progress, and progress never makes anyone wait; an answer for which
-//! there is no room becomes a short one that says so, because every request gets one.
+//! What always holds: progress delays neither answers nor runs; an answer that does not fit becomes a short one that
+//! says so, because every request gets one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::mpsc;
 
-/// Lines that wait to be written: an answer for each request in flight, and as many refusals.
+/// The most queued lines: an answer for each request in flight, and as many refusals.
 const LINES_MAX: usize = 2 * super::pending::REQUESTS_MAX;
-/// Bytes that wait to be written. A thousand runs that end at once take a third of it.
+/// The most queued bytes. A thousand runs that end at once take a third of it.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Lines beside which progress is dropped: the next one tells the same and more.
+/// The number of queued lines at which progress is dropped: the next notification says the same and more.
 const PROGRESS_LINES_MAX: usize = 32;
 
-/// Where lines are put.
+/// The sending end.
 #[derive(Clone)]
 pub(super) struct Outbox {
     queue: mpsc::Sender<Vec<u8>>,
     unread: UnreadLines,
 }
 
-/// Where they are taken from.
+/// The receiving end.
 pub(super) struct Lines {
     queue: mpsc::Receiver<Vec<u8>>,
     unread: UnreadLines,
 }
 
-/// The bytes that were put and are not yet written.
+/// The bytes that are queued but not written.
 #[derive(Clone, Default)]
 struct UnreadLines(Arc<AtomicUsize>);
 
-/// A client that is gone.
+/// The error that the client is gone.
 pub(super) struct Gone;
 
-/// Both ends of an empty one.
+/// Both ends of an empty outbox.
 pub(super) fn outbox() -> (Outbox, Lines) {
     let (sender, receiver) = mpsc::channel(LINES_MAX);
     let unread = UnreadLines::default();
@@ -43,28 +43,28 @@ pub(super) fn outbox() -> (Outbox, Lines) {
 }
 
 impl Outbox {
-    /// Puts progress, unless more important lines wait.
+    /// Queues progress, unless more important lines wait.
     pub(super) fn progress(&self, line: Vec<u8>) {
         if self.lines() < PROGRESS_LINES_MAX && self.has_room(&line) {
-            // The client may be gone, which the next answer finds out.
+            // If the client is gone, the next answer fails.
             let _ = self.queue.try_send(self.unread.counted(line));
         }
     }
 
-    /// Whether a line of this length can be put. The only one always can.
+    /// Whether a line of this length fits. The only line always does.
     pub(super) fn has_room(&self, line: &[u8]) -> bool {
         let unread = self.unread.0.load(Ordering::Relaxed);
         unread == 0 || unread + line.len() <= BYTES_MAX
     }
 
-    /// Puts a line, at once where there are not too many.
+    /// Queues a line, and waits while the queue is full.
     pub(super) async fn put(&self, line: Vec<u8>) -> Result<(), Gone> {
         self.queue.send(self.unread.counted(line)).await.map_err(|_| Gone)
     }
 
-    /// Waits for a place for one line. Nothing is lost where the future is dropped.
-    pub(super) async fn place(&self) -> Result<Place<'_>, Gone> {
-        self.queue.reserve().await.map(|permit| Place { permit, unread: &self.unread }).map_err(|_| Gone)
+    /// Waits for room for one line. Dropping the future loses nothing.
+    pub(super) async fn reserve(&self) -> Result<Reserved<'_>, Gone> {
+        self.queue.reserve().await.map(|permit| Reserved { permit, unread: &self.unread }).map_err(|_| Gone)
     }
 
     /// Returns when the client is gone.
@@ -73,7 +73,7 @@ impl Outbox {
     }
 
     #[cfg(test)]
-    pub(super) fn has_places(&self) -> bool {
+    pub(super) fn has_room_for_a_line(&self) -> bool {
         self.queue.capacity() > 0
     }
 
@@ -82,14 +82,14 @@ impl Outbox {
     }
 }
 
-/// A place for one line.
-pub(super) struct Place<'a> {
+/// Room for one line.
+pub(super) struct Reserved<'a> {
     permit: mpsc::Permit<'a, Vec<u8>>,
     unread: &'a UnreadLines,
 }
 
-impl Place<'_> {
-    /// Takes it.
+impl Reserved<'_> {
+    /// Queues the line.
     pub(super) fn put(self, line: Vec<u8>) {
         self.permit.send(self.unread.counted(line));
     }
@@ -103,7 +103,8 @@ impl UnreadLines {
 }
 
 impl Lines {
-    /// Has `write` write the next line, on a thread that may wait. Nothing where the other end is gone and all is written.
+    /// Passes the next line to `write`, on a thread that may block. `None` if the sender is gone and all lines are
+    /// written.
     pub(super) fn write_next<T>(&mut self, write: impl FnOnce(&[u8]) -> T) -> Option<T> {
         let line = self.queue.blocking_recv()?;
         let written = write(&line);
@@ -119,7 +120,7 @@ impl Lines {
         Some(line)
     }
 
-    /// How many lines wait.
+    /// The number of queued lines.
     #[cfg(test)]
     pub(super) fn waiting(&self) -> usize {
         self.queue.len()

@@ -1,4 +1,4 @@
-//! Pieces of a run that are too long for its report: one text, given page by page.
+//! Parts of a run that are too long for its report, page by page.
 
 use std::sync::Arc;
 
@@ -15,33 +15,33 @@ use parallel_llm_service::attachment;
 use parallel_llm_service::report::next_steps::render_next_steps;
 use parallel_llm_service::{Principal, RunHandle, Services};
 
-/// Characters on one page: below the 50,000 beyond which a common client puts a result into a file.
+/// Characters on a page: fewer than the 50,000 beyond which a common client writes a result to a file.
 const PAGE_CHARS: usize = 40_000;
 
-/// The parts, as they are written.
+/// The names of the parts.
 const PARTS: [&str; 6] = ["`report`", "`answer`", "`answer:1` (a seat)", "`prompt`", "`plan`", "`events`"];
-/// What is said where a text was there and is not any more.
+/// The message about a text that is not kept.
 pub(super) const TEXTS_NOT_KEPT: &str = "the texts of this run were not kept";
 
-/// A piece of a run.
+/// A part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// How it stands; not paged.
+    /// The report; not paged.
     Report,
     /// The final text.
     Answer,
-    /// What one seat wrote, counted from 1.
+    /// The answer of a seat, counted from 1.
     AnswerOf(usize),
-    /// What was asked.
+    /// The question.
     Prompt,
-    /// Everything that was resolved before it began.
+    /// The resolved plan.
     Plan,
-    /// What happened.
+    /// The events.
     Events,
 }
 
 impl Part {
-    /// Reads a part's name.
+    /// Parses a part's name.
     pub(super) fn read(name: &str) -> Result<Self, Failure> {
         let seat = || name.strip_prefix("answer:").and_then(|seat| seat.parse().ok());
         match name {
@@ -58,7 +58,7 @@ impl Part {
         }
     }
 
-    /// The text of this part of a run as this principal is told it; the events are with whoever stores them.
+    /// The text of this part as this principal may read it. Events are read from the store, not here.
     pub(super) fn text(self, principal: &Principal, run: &Run) -> Result<Arc<str>, Failure> {
         let missing = |what: String| Err(Failure::new(Code::Usage, what).with_next(Advice::SeeReportPart));
         let gone = || Err(Failure::new(Code::Usage, TEXTS_NOT_KEPT).with_next(Operation::KeepTexts));
@@ -91,7 +91,7 @@ impl Part {
     }
 }
 
-/// The events of a run as far as they are durable, one on each line.
+/// The stored events of a run, one on each line.
 pub(super) async fn events(service: &Services, run: &RunHandle) -> Result<String, Failure> {
     if run.with_run(|run| run.plan.store) == StoreMode::None {
         let message = "the events of this run are not kept: its `store` is `none`";
@@ -101,7 +101,7 @@ pub(super) async fn events(service: &Services, run: &RunHandle) -> Result<String
     lines(&service.principal, service.runs.load(run.id()).await?.events)
 }
 
-/// Events as this principal is told them, one on each line.
+/// Events as this principal may read them, one on each line.
 pub(super) fn lines(principal: &Principal, events: Vec<Recorded>) -> Result<String, Failure> {
     let line = |event| {
         let line = serde_json::to_string(&principal.redact_event(event))?;
@@ -126,7 +126,7 @@ pub(super) fn call(run_id: &str, part: &str, offset: usize) -> String {
     }
 }
 
-/// One page of a text, from this character on, and where the next begins.
+/// One page of a text from a character offset, and the offset of the next.
 pub(super) fn page(run_id: &str, part: &str, text: &str, offset: usize) -> CallToolResult {
     let total = text.chars().count();
     let shown: String = text.chars().skip(offset).take(PAGE_CHARS).collect();

@@ -1,4 +1,4 @@
-//! The requests of one connection that are not yet answered.
+//! The requests of a connection that are not answered yet.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use tokio::sync::watch;
 use super::line::Refusal;
 use parallel_llm_http::message;
 
-/// Requests in flight at once. The service does a thousand runs; the rest are short.
+/// The most requests in flight. The service does a thousand runs; other requests are short.
 pub(super) const REQUESTS_MAX: usize = 4_096;
 
-/// Requests that are not yet answered, each with what it takes in memory.
+/// The unanswered requests, each with its memory in bytes.
 #[derive(Default)]
 pub(super) struct Pending(watch::Sender<HashMap<RequestId, usize>>);
 
 impl Pending {
-    /// Takes a request up that takes so many bytes, or says why not. One alone is never too large.
-    pub(super) fn take_up(&self, id: &RequestId, load: usize) -> Result<(), Refusal> {
+    /// Accepts a request of this load, or returns the refusal. A single request is never too large.
+    pub(super) fn accept(&self, id: &RequestId, load: usize) -> Result<(), Refusal> {
         let mut refused = None;
         self.0.send_if_modified(|requests| {
             refused = refusal(requests, id, load);
@@ -29,7 +29,7 @@ impl Pending {
         refused.map_or(Ok(()), Err)
     }
 
-    /// The request is answered, or will never be.
+    /// Removes a request that is answered or never will be.
     pub(super) fn settle(&self, id: &RequestId) {
         self.0.send_if_modified(|requests| requests.remove(id).is_some());
     }
@@ -46,7 +46,7 @@ impl Pending {
     }
 }
 
-/// Why a request is not taken beside these.
+/// Why a request is refused beside the others.
 fn refusal(requests: &HashMap<RequestId, usize>, id: &RequestId, load: usize) -> Option<Refusal> {
     if requests.contains_key(id) {
         return Some(repeated(id));
@@ -60,13 +60,13 @@ fn refusal(requests: &HashMap<RequestId, usize>, id: &RequestId, load: usize) ->
     (requests.len() >= REQUESTS_MAX).then(|| too_many(id, REQUESTS_MAX))
 }
 
-/// Refuses a request whose id another one has.
+/// The refusal of a request whose id is in use.
 pub(super) fn repeated(id: &RequestId) -> Refusal {
     let message = format!("a request with id {id} is still in flight: give each request an id of its own");
     Refusal::of_request(id, message)
 }
 
-/// Refuses a request beside which there are as many as there may be.
+/// The refusal of a request beyond the limit.
 pub(super) fn too_many(id: &RequestId, requests_max: usize) -> Refusal {
     let message = format!("{requests_max} requests are in flight: try again when one is answered");
     Refusal::unavailable(id, message)
@@ -80,7 +80,7 @@ mod tests {
     fn requests_in_flight_take_bounded_memory_and_one_alone_is_taken() {
         let pending = Pending::default();
         let described = |id: i64, load: usize| {
-            let taken = pending.take_up(&RequestId::Number(id), load);
+            let taken = pending.accept(&RequestId::Number(id), load);
             taken.err().map(|refused| String::from_utf8_lossy(&refused.to_line()).into_owned())
         };
         assert_eq!(described(1, message::ALL_BYTES_MAX + 1), None);

@@ -1,8 +1,8 @@
-//! The two ends of the connection on threads of their own: lines in, lines out.
+//! Threads that read lines from a client and write lines to it.
 //!
-//! Threads, not the runtime's file operations, because a read from a terminal or a write to a pipe that nobody
-//! empties cannot be called back, and must hold up neither a run nor the end of the process. Reading JSON of many
-//! megabytes is done there, too. Both queues are bounded.
+//! Threads instead of the runtime's file operations, because a read from a terminal or a write to a full pipe cannot be
+//! cancelled, and must delay neither a run nor the end of the process. Parsing JSON of many megabytes happens here,
+//! too. Both queues are bounded.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
@@ -12,14 +12,14 @@ use super::line::{self, Line, Refusal};
 use super::outbox::Lines;
 use parallel_llm_http::message;
 
-/// Messages read ahead. Each may be as long as a line, so few.
+/// The most messages read ahead: few, because each may be as long as the longest line.
 const READ_AHEAD_MAX: usize = 2;
-/// Bytes read from the client at once.
+/// The size of the read buffer in bytes.
 const READ_BYTES: usize = 64 * 1024;
-/// How much of the beginning and of the end of a line that is too long is kept, to find its id in.
+/// The bytes kept of the start and of the end of a line that is too long, to find its id.
 const KEPT_BYTES: usize = 4 * 1024;
 
-/// Reads lines until the end of the input, which is told by the end of the queue.
+/// Reads lines until the end of the input, then closes the queue.
 pub(super) fn read_lines(source: impl Read + Send + 'static) -> io::Result<mpsc::Receiver<Line>> {
     let (queue, lines) = mpsc::channel(READ_AHEAD_MAX);
     let read_all = move || {
@@ -30,7 +30,7 @@ pub(super) fn read_lines(source: impl Read + Send + 'static) -> io::Result<mpsc:
                 Ok(None) => return,
                 Err(error) => return tracing::warn!("the client cannot be read: {error}"),
             };
-            // Nobody listens any more: the program is ending.
+            // The receiver is gone: the program is ending.
             if queue.blocking_send(line).is_err() {
                 return;
             }
@@ -55,7 +55,7 @@ fn next_line(source: &mut impl BufRead) -> io::Result<Option<Line>> {
     Ok(Some(Line::Refused(Refusal::too_long(&line, &tail))))
 }
 
-/// Reads to the end of the line and keeps the last of it.
+/// Skips to the end of the line and returns its last bytes.
 fn skip_line(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut tail = Vec::new();
     loop {
@@ -67,7 +67,8 @@ fn skip_line(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Writes lines until the other end is gone, which `done` is told. Where the client is gone, the lines are dropped.
+/// Writes lines until the sender is gone, then completes the returned receiver. If the client is gone, lines are
+/// dropped.
 pub(super) fn write_lines(
     mut lines: Lines,
     mut sink: impl Write + Send + 'static,
@@ -80,7 +81,7 @@ pub(super) fn write_lines(
                 break;
             }
         }
-        // Where nobody waits for the end, it does not matter.
+        // Nobody may be waiting for the end.
         let _ = done.send(());
     };
     std::thread::Builder::new().name("mcp-out".to_owned()).spawn(write_all)?;

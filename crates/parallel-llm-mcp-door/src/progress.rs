@@ -1,7 +1,7 @@
-//! How far a run is, told to a client that asked for it: at once, when something happens, and now and then.
+//! Progress notifications: at the start, at every change, and at intervals.
 //!
-//! What always holds: the numbers only rise, there are at most two notifications a second, and none of them makes
-//! the run or its answer wait (the wire drops them where the client does not read).
+//! What always holds: the numbers only rise, there are at most two notifications a second, and none delays the run or
+//! its answer (the outbox drops them if the client does not read).
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -18,27 +18,28 @@ use parallel_llm_service::report::cost::Cost;
 
 /// The shortest time between two notifications: people read no faster.
 const GAP: Duration = Duration::from_millis(500);
-/// The longest silence after that, so that something comes every ten seconds also where everything is slow. Clients that
-/// count silence count to far more.
+/// The longest silence after that, so that a notification comes every ten seconds even if everything is slow. Clients
+/// with an idle timeout allow far more.
 const SILENCE_MAX: Duration = Duration::from_secs(7);
-/// Names told of those waited for; the rest is a number.
+/// The most models named as awaited; of the others the number is given.
 const NAMES_MAX: usize = 3;
-/// How far a notification without news moves towards the next whole step. It never gets there, so the numbers rise for ever.
+/// The share of the rest up to the next whole step that a notification without news adds, so that numbers rise for
+/// ever.
 const STEP_SHARE: f64 = 0.1;
-/// What is told until there is a run.
+/// The message until there is a run.
 const BEGINNING: &str = "about to ask the panel";
 
-/// Tells one caller.
+/// The progress of one call.
 pub(super) struct Progress {
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
-    /// Whether its version of the protocol knows messages beside the numbers.
+    /// Whether its protocol version has messages beside the numbers.
     has_messages: bool,
     reported: f64,
 }
 
 impl Progress {
-    /// For this caller; without a token nothing is sent.
+    /// Notifications to this caller; none without a token.
     pub(super) const fn new(
         peer: Peer<RoleServer>,
         token: Option<ProgressToken>,
@@ -47,7 +48,7 @@ impl Progress {
         Self { peer, token, has_messages, reported: 0.0 }
     }
 
-    /// Tells that the call has come, and that it is not forgotten for as long as this takes to become a run.
+    /// Notifies at once and then at intervals, while `beginning` makes the run.
     pub(super) async fn begin<T>(&mut self, beginning: impl Future<Output = T>) -> T {
         let reporting = async {
             self.send(0.0, None, BEGINNING.to_owned()).await;
@@ -64,7 +65,7 @@ impl Progress {
         }
     }
 
-    /// Tells how the run goes, for as long as it is polled.
+    /// Notifies about the run for as long as it is polled.
     pub(super) async fn follow(&mut self, handle: &RunHandle) -> Infallible {
         if self.token.is_none() {
             return std::future::pending().await;
@@ -73,7 +74,7 @@ impl Progress {
         loop {
             self.report(handle).await;
             tokio::time::sleep(GAP).await;
-            // Silence is told as well.
+            // A notification follows silence as well.
             let _ = tokio::time::timeout(SILENCE_MAX, events.next()).await;
             while events.next().now_or_never().is_some() {}
         }
@@ -81,7 +82,7 @@ impl Progress {
 
     async fn report(&mut self, handle: &RunHandle) {
         let age_ms = handle.age_ms();
-        // Not from a copy of the run: the texts on their way may be long.
+        // Reads the run without copying it: its texts may be long.
         let (done, total, message) = handle.with_run(|run| {
             let done = run.seats.iter().filter(|seat| seat.status.is_final()).count();
             (done as f64, run.seats.len() as f64 + 1.0, line(run, age_ms))
@@ -100,12 +101,13 @@ impl Progress {
     }
 }
 
-/// The next number to tell: the seats that are done, or a little more than the last where none came.
+/// The next number: the seats that are done, or a little more than the last one without a change.
 fn next_step(reported: f64, done: f64) -> f64 {
     if done > reported { done } else { reported + (done + 1.0 - reported) * STEP_SHARE }
 }
 
-/// One line such as `3 of 5 answered, waiting for grok-latest (429, retry in 4 s), 42 s, $0.03`, at this age of the run.
+/// One line such as `3 of 5 answered, waiting for grok-latest (429, retry in 4 s), 42 s, $0.03`, at this age of the
+/// run.
 pub(super) fn line(run: &Run, age_ms: u64) -> String {
     let mut parts = vec![format!("{} of {} answered", run.answered(), run.seats.len())];
     let mut by_task: Vec<(String, Vec<&SeatView>)> = Vec::new();
@@ -130,7 +132,7 @@ fn names(views: &[&SeatView], age_ms: u64) -> String {
     names.join(", ")
 }
 
-/// A model by the last part of its name, with what it waits for.
+/// The last part of a model's name, with the retry it waits for.
 fn name(view: &SeatView, age_ms: u64) -> String {
     let model = view.model.model.rsplit('/').next().unwrap_or_default();
     let Some((failure, retry_at_ms)) = view.failure.as_ref().zip(view.retry_at_ms) else {

@@ -1,8 +1,8 @@
-//! The prompts: questions a person picks from a client's menu, told so that the client's model puts them to the panel
-//! well, with all they need, because the panel sees nothing else.
+//! MCP prompts: tasks from a client's menu that make the client's model ask the panel well.
 //!
-//! What always holds: a text that is given stands in a fence longer than any in it, as data, and names of models are
-//! passed on as they were typed; a wrong argument is answered with its name and an example of what is right.
+//! The panel sees only what the client's model sends, so each task asks for all that is needed. What always holds: a
+//! given text is in a fence longer than any in it, as data; names of models are passed on as typed; a wrong argument is
+//! answered with its name and an example.
 
 use parallel_llm_engine::value::nearest::nearest;
 use rmcp::ErrorData;
@@ -17,22 +17,22 @@ use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::attachment;
 use parallel_llm_settings::settings::split_models;
 
-/// How long a list of prompts may be kept: it changes only with the program.
+/// How long a list of prompts may be cached: it changes only with the program.
 const TTL_MS: u64 = 3_600_000;
-/// How much of a wrong name is repeated, in characters.
+/// The longest excerpt of a wrong name in a message, in characters.
 const NAME_CHARS: usize = 80;
 
-/// One prompt.
+/// A prompt.
 struct Offer {
     name: &'static str,
     title: &'static str,
     about: &'static str,
-    /// What the client's model is to ask the panel.
+    /// The task for the client's model.
     task: &'static str,
     arguments: &'static [Wanted],
 }
 
-/// One argument of a prompt. Every one is a text, as the protocol has it.
+/// An argument of a prompt. All are texts, as the protocol requires.
 struct Wanted {
     name: &'static str,
     title: &'static str,
@@ -41,7 +41,7 @@ struct Wanted {
     example: &'static str,
 }
 
-/// The argument that names the panel, which every prompt takes and completes.
+/// The argument that names the panel, which every prompt has and completes.
 pub(super) const MODELS: &str = "models";
 const PANEL: Wanted = Wanted {
     name: MODELS,
@@ -57,7 +57,7 @@ const OFFERS: [Offer; 3] = [
         title: "Second opinion",
         about: "Ask a panel of models a question, and weigh its answer against the client's own.",
         task: "Get a second opinion on the question below. Tell the panel the question word for word and everything \
-               needed to answer it: the code, facts, constraints and attempts of this conversation. Do not render it \
+               needed to answer it: the code, facts, constraints and attempts of this conversation. Do not tell it \
                what you think yourself. Afterwards say where its answer differs from what you would have said, and \
                which you hold to be right.",
         arguments: &[
@@ -137,7 +137,7 @@ pub(super) fn list() -> ListPromptsResult {
     ListPromptsResult::with_all_items(prompts).with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Public)
 }
 
-/// The message of a prompt, whose texts have so many characters at most: as many as a question may have.
+/// The message of a prompt, with texts of at most `chars_max` characters, the limit of a question.
 pub(super) fn get(request: &GetPromptRequestParams, chars_max: usize) -> Result<GetPromptResult, ErrorData> {
     let offer = find(&request.name)?;
     let none = JsonObject::new();
@@ -147,7 +147,7 @@ pub(super) fn get(request: &GetPromptRequestParams, chars_max: usize) -> Result<
     Ok(GetPromptResult::new(vec![message]).with_description(offer.about))
 }
 
-/// Fails where there is no such prompt, or it has no such argument.
+/// Fails if there is no such prompt, or if it has no such argument.
 pub(super) fn check(prompt: &str, argument: &str) -> Result<(), ErrorData> {
     let offer = find(prompt)?;
     offer.wanted(argument).map(|_| ())
@@ -170,7 +170,7 @@ fn wrong(message: String) -> ErrorData {
     ErrorData::invalid_params(message, None)
 }
 
-/// The arguments that were given, in the prompt's own order. Blank ones count as left out: forms send them.
+/// The given arguments in the prompt's order. Blank ones count as left out, because forms send them.
 type Given<'a> = Vec<(&'static Wanted, &'a str)>;
 
 impl Offer {
@@ -203,7 +203,7 @@ impl Offer {
         }
     }
 
-    /// Refuses what the call that it leads to would be refused for.
+    /// Fails for texts that the resulting call would refuse.
     fn check_length(&self, given: &Given<'_>, chars_max: usize) -> Result<(), ErrorData> {
         let lengths = given.iter().map(|(wanted, text)| (text.chars().count(), wanted.name));
         let lengths: Vec<(usize, &str)> = lengths.filter(|(_, name)| *name != MODELS).collect();

@@ -1,5 +1,5 @@
-//! What the library refuses in plain words, told as everywhere: one JSON object. Replies of the protocol stay as they
-//! are, but for two of the library's: one that is a bare name is made a sentence, and one that repeats a header is bounded.
+//! The library's refusals as one JSON object. Protocol replies stay as they are, except two of the library's: a bare
+//! method name becomes a sentence, and a repeated header is shortened.
 
 use axum::body::{Body, HttpBody};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -16,27 +16,27 @@ use parallel_llm_http::status::Fault;
 use parallel_llm_service::Principal;
 use parallel_llm_service::report::ErrorReport;
 
-/// The longest of the library's texts that is read.
+/// The longest text of the library that is read, in bytes.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
-/// Characters of it that are passed on.
+/// The longest excerpt passed on, in characters.
 const TEXT_CHARS_MAX: usize = 300;
-/// The longest of the library's replies that is looked at: one that repeats the longest header, whose every byte may be
-/// escaped as six. A longer one has been put together by us.
+/// The longest reply of the library that is checked, in bytes: one that repeats the longest header with every byte
+/// escaped as six. Longer replies are our own.
 const REPLY_BYTES_MAX: usize = 512 * 1024;
 
-/// An answer that replies to a message of the protocol with this.
+/// The HTTP answer with a protocol refusal.
 pub(super) fn reply(fault: Fault, refusal: &Refusal) -> Response {
     let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
     (fault.status(), json, refusal.to_line()).into_response()
 }
 
-/// Puts the library's own words for a refusal in order, and leaves every other answer alone.
+/// Rewords the library's refusals; other answers pass unchanged.
 pub(super) async fn reword(response: Response) -> Response {
     let status = response.status();
     if !status.is_client_error() && !status.is_server_error() {
         return response;
     }
-    // The library names a type only where it speaks the protocol.
+    // The library sets a media type only on protocol replies.
     match response.headers().get(header::CONTENT_TYPE) {
         None => as_object(response).await,
         Some(kind) if kind == "application/json" => with_sentence(response).await,
@@ -44,7 +44,7 @@ pub(super) async fn reword(response: Response) -> Response {
     }
 }
 
-/// A refusal in plain words as the one JSON object.
+/// A plain-text refusal as JSON.
 async fn as_object(response: Response) -> Response {
     let status = response.status();
     let (mut parts, body) = response.into_parts();
@@ -65,7 +65,7 @@ async fn as_object(response: Response) -> Response {
     Response::from_parts(parts, Body::from(ErrorReport::line(&failure, vocabulary::of(&Principal::Owner))))
 }
 
-/// A reply of the protocol whose message is a sentence of some length.
+/// A protocol reply whose message is a sentence of bounded length.
 async fn with_sentence(response: Response) -> Response {
     let is_short = response.body().size_hint().upper().is_some_and(|bytes| bytes <= REPLY_BYTES_MAX as u64);
     if !is_short {
@@ -80,7 +80,7 @@ async fn with_sentence(response: Response) -> Response {
     Response::from_parts(parts, Body::from(reply.to_string()))
 }
 
-/// The reply in better words; `None` where it has them already.
+/// The reworded reply; `None` if it needs no change.
 fn sentenced(mut reply: Value) -> Option<Value> {
     let error = reply.get_mut("error")?;
     let message = error["message"].as_str()?;

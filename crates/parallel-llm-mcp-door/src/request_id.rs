@@ -1,16 +1,16 @@
-//! What can be saved of a line that is not quite JSON: the request's id, so that the caller gets its error instead
-//! of waiting for ever, and text that was cut in the middle of an emoji.
+//! Recovers the request id of a line that is not valid JSON, so that its caller gets an error instead of waiting for
+//! ever; and replaces lone surrogates.
 //!
-//! Lenient on purpose, and pure. Whether a line is right is decided in `line`.
+//! Lenient on purpose, and pure. `line` decides whether a line is valid.
 
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-/// The longest id that is repeated in a reply, in bytes: generous for a UUID, too short to be abused.
+/// The longest id that a reply carries, in bytes: generous for a UUID, too short to be abused.
 pub(super) const ID_BYTES_MAX: usize = 256;
 
-/// The top-level `id` of a line that may break off or go wrong anywhere after it.
+/// The top-level `id` of a line that may be incomplete or invalid anywhere after it.
 pub(super) fn id_of(line: &[u8]) -> Option<Box<RawValue>> {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -42,8 +42,8 @@ pub(super) fn id_of_tail(tail: &[u8]) -> Option<Box<RawValue>> {
     ends_the_object(rest).then(|| as_id(value))?
 }
 
-/// Puts U+FFFD in the place of escaped surrogates without their other half. A client that cuts a string between the
-/// two halves of an emoji sends one, and no UTF-8 text can hold it.
+/// Replaces escaped lone surrogates by U+FFFD. A client that cuts a string within an emoji sends one, and UTF-8 cannot
+/// represent it.
 pub(super) fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
     let mut repaired = Cow::Borrowed(text);
     let mut at = 0;
@@ -53,8 +53,8 @@ pub(super) fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
         let (length, is_lone) = match here {
             Some(0xD800..=0xDBFF) if matches!(surrogate(text, at + 6), Some(0xDC00..=0xDFFF)) => (12, false),
             Some(_) => (6, true),
-            // The escaped character is skipped with its backslash: it may be a backslash itself. It may also be
-            // anything else where the line is no JSON.
+            // The escaped character is skipped with its backslash, because it may be a backslash itself. In invalid
+            // JSON it may be any character.
             None => (1 + text[at + 1..].chars().next().map_or(0, char::len_utf8), false),
         };
         if is_lone {
@@ -65,14 +65,14 @@ pub(super) fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
     repaired
 }
 
-/// The surrogate that is escaped here, if one is.
+/// The escaped surrogate at this position, if there is one.
 fn surrogate(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     let unit = u16::from_str_radix(digits, 16).ok()?;
     (0xD800..=0xDFFF).contains(&unit).then_some(unit)
 }
 
-/// Where the string that begins here ends, its closing quote included.
+/// The end of the string that begins here, after its closing quote.
 fn string_end(line: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
@@ -88,12 +88,12 @@ fn is_member(rest: &[u8]) -> bool {
     rest.trim_ascii_start().starts_with(b":")
 }
 
-/// Whether a string that follows this is a key, and not a piece of another string.
+/// Whether a string after this text is a key, and not part of another string.
 fn is_key(before: &[u8]) -> bool {
     matches!(before.trim_ascii_end().last(), Some(b',' | b'{'))
 }
 
-/// The string or number after the colon, and what follows it. One that may go on past the end is none.
+/// The string or number after the colon, and the rest. `None` for one that may continue beyond the end.
 fn scalar(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = rest.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
     let end = match rest.first()? {
@@ -108,7 +108,7 @@ fn as_id(value: &[u8]) -> Option<Box<RawValue>> {
     RawValue::from_string(text.to_owned()).ok()
 }
 
-/// Whether only flat members follow, and then the end of the object that the line is.
+/// Whether only flat members follow, and then the end of the line's object.
 fn ends_the_object(rest: &[u8]) -> bool {
     let Some(members) = rest.trim_ascii_end().strip_suffix(b"}") else { return false };
     let mut at = 0;

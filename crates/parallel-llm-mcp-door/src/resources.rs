@@ -1,7 +1,7 @@
-//! Runs as resources: the newest are listed, and every run and each of its parts can be read by its address.
+//! Runs as resources: a list of the newest, and every run and part by address.
 //!
-//! What always holds: a principal finds its own runs only, because all is asked of the service that acts for it; a text is
-//! whole or says where the rest is; what other models wrote is marked as theirs, in the list and in what is read.
+//! What always holds: a principal finds only its own runs, because the service acts for it; a text is complete or names
+//! the call for the rest; texts of other models are marked, in the list and when read.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -27,32 +27,32 @@ use parallel_llm_service::report::next_steps::next_step;
 use parallel_llm_service::{Principal, RunFilter, RunHandle, RunSummary, Services};
 use parallel_llm_settings::clock;
 
-/// Runs on one page of the list.
+/// The runs on a page of the list.
 const PAGE_RUNS: usize = 50;
-/// Runs listed in all. There are clients that fetch every page when they start; older runs are found by their address.
+/// The most runs listed in all. Some clients fetch every page at their start; older runs are found by address.
 const RUNS_MAX: usize = 200;
-/// Characters of a text given at once: ten pages of `get_run`, and less than any client is known to refuse.
+/// The most characters of a text: ten pages of `get_run`, and less than any known client refuses.
 const TEXT_CHARS_MAX: usize = 400_000;
-/// How much of a question becomes a title, in characters.
+/// The longest title made of a question, in characters.
 const TITLE_CHARS: usize = 80;
-/// How much of an address that leads nowhere is repeated, in characters.
+/// The longest excerpt of an unknown address in a message, in characters.
 const ADDRESS_CHARS: usize = 120;
 
-/// How long what was given may be kept: a run under way changes at any moment, one that is over only when somebody goes
-/// on with it, the list with each question, the templates with the program.
+/// How long answers may be cached: a run in progress changes at any moment, a closed one only when it is continued, the
+/// list with each question, the templates with the program.
 const RUNNING_TTL_MS: u64 = 1_000;
 const CLOSED_TTL_MS: u64 = 600_000;
 const LIST_TTL_MS: u64 = 5_000;
 const TEMPLATES_TTL_MS: u64 = 3_600_000;
 
-/// What a piece of JSON is: it is no JSON.
+/// The media type of incomplete JSON.
 const PLAIN: &str = "text/plain";
 
 /// Members of `_meta`.
 const STATUS: &str = "parallel-llm/status";
 const NEXT: &str = "parallel-llm/next";
 
-/// The newest runs, from this cursor on.
+/// A page of the newest runs, from a cursor on.
 pub(super) async fn list(service: &Services, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let from = Cursor::read(cursor)?;
     let room = RUNS_MAX.saturating_sub(from.listed).min(PAGE_RUNS);
@@ -67,7 +67,7 @@ pub(super) async fn list(service: &Services, cursor: Option<&str>) -> Result<Lis
     Ok(listed.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Private))
 }
 
-/// How runs and their parts are addressed.
+/// The templates of addresses.
 pub(super) fn templates() -> ListResourceTemplatesResult {
     let run = ResourceTemplate::new(RUN_TEMPLATE, "run")
         .with_title("A run")
@@ -85,7 +85,7 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
         .with_cache_scope(CacheScope::Public)
 }
 
-/// What stands at an address.
+/// Reads the resource at an address.
 pub(super) async fn read(service: &Services, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let lost = |message: &str| ErrorData::resource_not_found(message.to_owned(), Some(json!({ "uri": uri })));
     let Some(address) = Address::read(uri) else {
@@ -106,7 +106,7 @@ pub(super) async fn read(service: &Services, uri: &str) -> Result<ReadResourceRe
     Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(ttl_ms).with_cache_scope(CacheScope::Private))
 }
 
-/// A failure that is not about the address, as this principal is told of it in an error of the protocol.
+/// A failure unrelated to the address, as a protocol error that this principal may read.
 pub(super) fn error_of(principal: &Principal, failure: Failure) -> ErrorData {
     let failure = principal.redact(failure);
     let data = json!({ "code": failure.code, "next": next_step(&failure, vocabulary::of(principal)) });
@@ -122,7 +122,7 @@ fn sentence(principal: &Principal, failure: &Failure) -> String {
     format!("{}: {}", failure.message, next_step(failure, vocabulary::of(principal)))
 }
 
-/// One run of the list.
+/// A run in the list.
 fn resource(run: &RunSummary) -> Resource {
     let question = run.question_excerpt.as_deref().map(|question| excerpt(question, TITLE_CHARS));
     let (answered, seats) = (run.answered, run.seats);
@@ -139,12 +139,12 @@ fn resource(run: &RunSummary) -> Resource {
         .with_meta(third_party())
 }
 
-/// Where a page of the list begins. To clients it is a word without a meaning.
+/// The start of a page of the list, opaque to clients.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Cursor {
-    /// Runs on the pages before.
+    /// The number of runs on earlier pages.
     listed: usize,
-    /// The last of them.
+    /// The last of these runs.
     before: Option<RunId>,
 }
 
@@ -168,7 +168,7 @@ impl Cursor {
     }
 }
 
-/// What stands there.
+/// The text of the resource.
 async fn text(address: &Address, service: &Services, run: &RunHandle) -> Result<String, Failure> {
     let described = || run_result::of_report(&service.principal, run.report());
     match address.part {
@@ -179,7 +179,7 @@ async fn text(address: &Address, service: &Services, run: &RunHandle) -> Result<
     }
 }
 
-/// The text, cut where it is too long, with what a reader should know of it.
+/// The text, cut if it is too long, with its metadata.
 fn contents(address: &Address, uri: &str, text: String, status: &str) -> ResourceContents {
     let mut meta = if address.is_third_party() { third_party() } else { MetaObject::default() };
     meta.0.insert(STATUS.to_owned(), status.into());
@@ -202,7 +202,7 @@ fn first_text(content: &[rmcp::model::ContentBlock]) -> String {
     content.first().and_then(|block| block.as_text()).map(|block| block.text.clone()).unwrap_or_default()
 }
 
-/// As much of a text as is given at once, and whether that is not all. Lines stay whole.
+/// Cuts a text to [`TEXT_CHARS_MAX`]; returns whether it was cut. Lines stay whole if required.
 fn cut(mut text: String, keeps_lines: bool) -> (String, bool) {
     let Some((end, _)) = text.char_indices().nth(TEXT_CHARS_MAX) else { return (text, false) };
     let end = if keeps_lines { text[..end].rfind('\n').map_or(end, |at| at + 1) } else { end };

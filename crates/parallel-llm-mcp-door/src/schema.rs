@@ -1,9 +1,8 @@
-//! The schema of what the tools give back: what a caller acts on, with the types of the report itself so that the two
-//! cannot part.
+//! The output schemas of the tools, with the types of the report itself.
 //!
-//! Kept small and portable: the top level only, and what may be null has a branch for it, because clients check every
-//! result against it and some know no lists of types. Nothing is required, so errors fit it as well, and what is not
-//! named here may be there too.
+//! Small and portable: only the top level, with a branch for values that may be null, because clients validate every
+//! result and some know no lists of types. Nothing is required, so errors are valid too, and unnamed members are
+//! allowed.
 
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -11,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use parallel_llm_service::report::Report;
 
-/// What is told of a run's report, and in which words.
+/// The described members of a run's report.
 const OF_REPORT: [(&str, &str); 5] = [
     ("run_id", "For the other tools."),
     ("status", "`running` while it goes on."),
@@ -20,16 +19,16 @@ const OF_REPORT: [(&str, &str); 5] = [
     ("cost_usd", "As far as known."),
 ];
 
-/// What stands beside a report where there is a reason for it.
+/// Optional members beside a report.
 const BESIDE: [(&str, &str, &str); 2] =
     [("code", "string", "Of an error."), ("next", "string", "What to do next.")];
 
-/// The schema of a result that is a report, or has these members instead: each a name, a type and what it is.
+/// The schema of a result that is a report, or has these members instead: name, type and description.
 pub(super) fn of_report(instead: &[(&str, &str, &str)]) -> JsonObject {
     of::<Report>(&OF_REPORT, &[instead, &BESIDE].concat())
 }
 
-/// The schema of a result with these members: each a name, a type and what it is.
+/// The schema of a result with these members: name, type and description.
 pub(super) fn of_members(members: &[(&str, &str, &str)]) -> JsonObject {
     object(members.iter().map(|(name, kind, about)| ((*name).to_owned(), described(of_kind(kind), about))))
 }
@@ -51,7 +50,7 @@ fn object(properties: impl Iterator<Item = (String, Value)>) -> JsonObject {
     schema
 }
 
-/// A property by its type alone; one that may be null has a branch for that.
+/// A property reduced to its type, with a branch for null.
 fn plain(property: &Value) -> Value {
     match &property["type"] {
         Value::String(kind) => of_kind(kind),
@@ -62,7 +61,7 @@ fn plain(property: &Value) -> Value {
     }
 }
 
-/// A type; every list that is told here holds objects.
+/// The schema of a type. All lists here hold objects.
 fn of_kind(kind: &str) -> Value {
     match kind {
         "array" => json!({ "type": kind, "items": { "type": "object" } }),

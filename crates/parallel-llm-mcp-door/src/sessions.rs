@@ -1,12 +1,12 @@
-//! Sessions of the protocol's versions that have them: how many there are, whose they are, and when they end.
+//! Sessions, for the protocol versions that have them: limits, ownership and expiry.
 //!
-//! The library keeps a session for each client that begins one, without a bound, for whoever knows its id, and ends it
-//! after minutes even with a call in flight. Here the table is bounded, a session belongs to the principal who began it, and
-//! it ends when it was idle for a day: a call in flight keeps it.
+//! The library keeps sessions without limit, for anybody who knows their id, and ends one after minutes even with a
+//! call in flight. Here the table is bounded, a session belongs to the principal that began it, and ends after a day of
+//! idleness: a call in flight keeps it.
 //!
-//! The library also takes any number of requests, and leaves one without an answer where another comes with its id. Here
-//! each is known from its arrival to its answer: their number is bounded, an id in flight is refused, and a call is taken
-//! back by the client's own word and not by the end of its session.
+//! The library also accepts any number of requests, and never answers one if another comes with its id. Here each is
+//! tracked from its arrival to its answer: their number is bounded, an id in flight is refused, and only the client's
+//! own cancel cancels a call, not the end of its session.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -38,25 +38,26 @@ use parallel_llm_http::failure;
 use parallel_llm_http::status::Fault;
 use parallel_llm_service::Principal;
 
-/// The header that names a session.
+/// The header with the session's id.
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-/// When to come again where there is no room: calls end all the time.
+/// When to retry if there is no room: calls end all the time.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
-/// The longest wait for a session to take note of its end.
+/// The longest wait for the library to close a session.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
-/// How many sessions there may be, and for how long.
+/// The limits of sessions.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionLimits {
-    /// Sessions at once. The idlest makes room for a new one.
+    /// The most sessions. The one idle longest is replaced by a new one.
     pub sessions_max: usize,
-    /// Sessions at once of one principal, so that no principal takes the room of all.
+    /// The most sessions of one principal, so that none takes all.
     pub sessions_of_one_max: usize,
-    /// How long a session may go without a request and without a call in flight.
+    /// The longest idle time, without a request and without a call in flight.
     pub idle_max: Duration,
-    /// Calls in flight in one session. One is in flight until it is answered, also where nobody listens any more.
+    /// The most calls in flight in one session. A call is in flight until it is answered, even if nobody listens any
+    /// more.
     pub calls_max: usize,
-    /// Calls in flight in all sessions of one principal.
+    /// The most calls in flight in all sessions of one principal.
     pub calls_of_one_max: usize,
 }
 
@@ -77,43 +78,43 @@ impl Default for SessionLimits {
 }
 
 tokio::task_local! {
-    /// Whoever makes the request that is being served.
+    /// The sender of the current request.
     static REQUESTER: Arc<Requester>;
 }
 
-/// Who makes a request, and how it was refused where the library would not say why.
+/// The sender of a request, and its refusal if the library would not give the reason.
 #[derive(Debug, Default)]
 struct Requester {
     principal: Option<String>,
     refused: Mutex<Option<Response>>,
 }
 
-/// One session.
+/// A session.
 #[derive(Debug)]
 struct Session {
-    /// Who began it; `None` is the owner.
+    /// The principal that began it; `None` for the owner.
     principal: Option<String>,
     used: Instant,
-    /// Requests of the client that are not answered.
+    /// The unanswered requests of the client.
     calls: HashMap<RequestId, ClientCancel>,
 }
 
-/// One request that is not answered.
+/// An unanswered request.
 struct InFlight {
     table: Table,
     session: SessionId,
     request: RequestId,
-    recall: ClientCancel,
+    client_cancel: ClientCancel,
 }
 
-/// A request on its way to the library, which has ended where it does not arrive.
-struct Boarding(Option<InFlight>);
+/// A request that is being passed to the library. Dropping it ends the request.
+struct Arrival(Option<InFlight>);
 
 /// The sessions of one server.
 #[derive(Clone, Debug)]
 struct Table(Arc<Mutex<HashMap<SessionId, Session>>>);
 
-/// The library's sessions, within bounds.
+/// The library's sessions within limits.
 #[derive(Debug)]
 pub(super) struct Sessions {
     inner: LocalSessionManager,
@@ -121,7 +122,7 @@ pub(super) struct Sessions {
     limits: SessionLimits,
 }
 
-/// Why a session does not go on.
+/// Why a session or a call is refused.
 #[derive(Debug)]
 pub(super) enum SessionsError {
     Full,
@@ -147,13 +148,13 @@ impl From<LocalSessionManagerError> for SessionsError {
     }
 }
 
-/// Lets a request pass unless it names another principal's session, and tells where there is no room for a new one.
+/// Refuses requests to another principal's session, and reports refusals that the library hides.
 pub(super) async fn admit(State(sessions): State<Arc<Sessions>>, request: Request, next: Next) -> Response {
     let principal = request.extensions().get::<Principal>().and_then(Principal::name).map(str::to_owned);
     let mut ids = request.headers().get_all(SESSION).iter();
     if let Some(id) = ids.next() {
         let is_of = id.to_str().ok().and_then(|id| sessions.table.is_of(id, principal.as_deref()));
-        // One that is not there is the library's to refuse, which it does not where it is to be ended.
+        // The library refuses a missing session itself, except on DELETE.
         if !is_of.unwrap_or(request.method() != Method::DELETE) || ids.next().is_some() {
             let failure =
                 Failure::new(Code::Usage, "there is no such session").with_next(Advice::BeginSession);
@@ -166,7 +167,7 @@ pub(super) async fn admit(State(sessions): State<Arc<Sessions>>, request: Reques
 }
 
 impl Requester {
-    /// Notes what is answered in place of the library's words for this.
+    /// Notes the answer to give in place of the library's.
     fn refuse(&self, error: &SessionsError) {
         let response = match error {
             SessionsError::Full => {
@@ -189,18 +190,18 @@ impl Requester {
 }
 
 impl Sessions {
-    /// No session yet.
+    /// No sessions.
     pub(super) fn new(limits: SessionLimits) -> Self {
         let mut inner = LocalSessionManager::default();
         inner.session_config = SessionConfig::default();
-        // The library would end a session with a call in flight.
+        // Otherwise the library would end a session with a call in flight.
         inner.session_config.keep_alive = None;
         Self { inner, table: Table(Arc::default()), limits }
     }
 
     async fn close(&self, id: &SessionId) -> Result<(), SessionsError> {
         self.table.lock().remove(id);
-        // A session that does not listen ends when its handle is dropped.
+        // A session that does not respond ends when its handle is dropped.
         timeout(CLOSE_MAX, self.inner.close_session(id)).await.unwrap_or(Ok(())).map_err(Into::into)
     }
 }
@@ -210,13 +211,13 @@ impl Table {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this principal began this session, where there is one.
+    /// Whether this principal began the session; `None` if there is no such session.
     fn is_of(&self, id: &str, principal: Option<&str>) -> Option<bool> {
         self.lock().get(id).map(|session| session.principal.as_deref() == principal)
     }
 
-    /// Takes a new session in. Gives the one that makes room, where one must; fails where none can.
-    fn take_in(
+    /// Adds a session. Returns the session that it replaces, if any; fails if none is idle.
+    fn add(
         &self,
         id: &SessionId,
         principal: Option<String>,
@@ -224,22 +225,22 @@ impl Table {
     ) -> Result<Option<SessionId>, SessionsError> {
         let mut sessions = self.lock();
         let of_principal = sessions.values().filter(|session| session.principal == principal).count();
-        let leaves = if of_principal >= limits.sessions_of_one_max {
+        let replaced = if of_principal >= limits.sessions_of_one_max {
             Some(idlest(&sessions, |session| session.principal == principal).ok_or(SessionsError::Full)?)
         } else if sessions.len() >= limits.sessions_max {
             Some(idlest(&sessions, |_| true).ok_or(SessionsError::Full)?)
         } else {
             None
         };
-        if let Some(leaves) = &leaves {
-            sessions.remove(leaves);
+        if let Some(replaced) = &replaced {
+            sessions.remove(replaced);
         }
         sessions.insert(Arc::clone(id), Session { principal, used: Instant::now(), calls: HashMap::new() });
-        Ok(leaves)
+        Ok(replaced)
     }
 
-    /// Takes a request up, unless another has its id or there are too many. Nothing, where there is no such session.
-    fn take_up(
+    /// Registers a request. Fails if its id is in use or there are too many; `None` if there is no such session.
+    fn register(
         &self,
         id: &SessionId,
         request: &RequestId,
@@ -258,38 +259,48 @@ impl Table {
         if let Some((_, calls_max)) = bounds.into_iter().find(|(calls, calls_max)| calls >= calls_max) {
             return Err(pending::too_many(request, calls_max));
         }
-        let recall = ClientCancel::default();
+        let client_cancel = ClientCancel::default();
         if let Some(session) = sessions.get_mut(id) {
-            session.calls.insert(request.clone(), recall.clone());
+            session.calls.insert(request.clone(), client_cancel.clone());
         }
-        Ok(Some(InFlight { table: self.clone(), session: Arc::clone(id), request: request.clone(), recall }))
+        Ok(Some(InFlight {
+            table: self.clone(),
+            session: Arc::clone(id),
+            request: request.clone(),
+            client_cancel,
+        }))
     }
 
-    /// The request of this id, where it is in flight.
+    /// The request of this id, if it is in flight.
     fn find(&self, session: &SessionId, request: &RequestId) -> Option<InFlight> {
-        let recall = self.lock().get(session)?.calls.get(request)?.clone();
-        Some(InFlight { table: self.clone(), session: Arc::clone(session), request: request.clone(), recall })
+        let client_cancel = self.lock().get(session)?.calls.get(request)?.clone();
+        Some(InFlight {
+            table: self.clone(),
+            session: Arc::clone(session),
+            request: request.clone(),
+            client_cancel,
+        })
     }
 }
 
 impl InFlight {
-    /// It is answered, or will never be. A later request of the same id is another one.
+    /// Removes a request that is answered or never will be, unless a later request has taken its id.
     fn end(&self) {
         let mut sessions = self.table.lock();
         let Some(session) = sessions.get_mut(&self.session) else { return };
         session.used = Instant::now();
-        if session.calls.get(&self.request) == Some(&self.recall) {
+        if session.calls.get(&self.request) == Some(&self.client_cancel) {
             session.calls.remove(&self.request);
         }
     }
 
-    /// Whether this answers it.
+    /// Whether this message answers it.
     fn is_answered_by(&self, message: &ServerJsonRpcMessage) -> bool {
         wire::answered(message) == Some(&self.request)
     }
 }
 
-impl Drop for Boarding {
+impl Drop for Arrival {
     fn drop(&mut self) {
         if let Some(call) = &self.0 {
             call.end();
@@ -309,9 +320,9 @@ impl SessionManager for Sessions {
     async fn create_session(&self) -> Result<(SessionId, CountedTransport), SessionsError> {
         let requester = REQUESTER.try_with(Arc::clone).unwrap_or_default();
         let (id, transport) = self.inner.create_session().await?;
-        match self.table.take_in(&id, requester.principal.clone(), &self.limits) {
+        match self.table.add(&id, requester.principal.clone(), &self.limits) {
             Ok(None) => {}
-            Ok(Some(leaves)) => self.close(&leaves).await?,
+            Ok(Some(replaced)) => self.close(&replaced).await?,
             Err(full) => {
                 requester.refuse(&full);
                 self.close(&id).await?;
@@ -353,19 +364,19 @@ impl SessionManager for Sessions {
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        let mut boarding = Boarding(None);
+        let mut arrival = Arrival(None);
         if let JsonRpcMessage::Request(request) = &mut message {
-            let taken = self.table.take_up(id, &request.id, &self.limits).map_err(SessionsError::Call);
+            let taken = self.table.register(id, &request.id, &self.limits).map_err(SessionsError::Call);
             let requester = REQUESTER.try_with(Arc::clone).unwrap_or_default();
-            boarding.0 = taken.inspect_err(|error| requester.refuse(error))?;
-            if let Some(call) = &boarding.0 {
-                request.request.extensions_mut().insert(call.recall.clone());
+            arrival.0 = taken.inspect_err(|error| requester.refuse(error))?;
+            if let Some(call) = &arrival.0 {
+                request.request.extensions_mut().insert(call.client_cancel.clone());
             }
         }
         let answers = self.inner.create_stream(id, message).await?;
-        let call = boarding.0.take();
+        let call = arrival.0.take();
         Ok(answers.inspect(move |answer| {
-            // Whoever has its answer may use its id again.
+            // After its answer, the id may be used again.
             if let (Some(call), Some(message)) = (&call, &answer.message)
                 && call.is_answered_by(message)
             {
@@ -398,7 +409,7 @@ impl SessionManager for Sessions {
     }
 }
 
-/// The way between a session and the handler, on which calls are counted.
+/// The transport between a session and the handler, which tracks calls.
 pub(super) struct CountedTransport {
     inner: SessionTransport,
     id: SessionId,
@@ -416,7 +427,7 @@ impl Transport<RoleServer> for CountedTransport {
         let sending = self.inner.send(message);
         async move {
             let sent = sending.await;
-            // Also where nobody reads it.
+            // Ended even if nobody reads the answer.
             if let Some(call) = call {
                 call.end();
             }
@@ -431,8 +442,8 @@ impl Transport<RoleServer> for CountedTransport {
             && let Some(request) = &cancelled.params.request_id
             && let Some(call) = self.table.find(&self.id, request)
         {
-            // What is taken back is never answered.
-            call.recall.give();
+            // A cancelled request is never answered.
+            call.client_cancel.give();
             call.end();
         }
         Some(message)

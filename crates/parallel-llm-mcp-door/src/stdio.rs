@@ -1,9 +1,9 @@
-//! MCP on stdin and stdout: what a client starts, and what ends with it.
+//! MCP on stdin and stdout: the server that a client starts.
 //!
-//! It ends at the end of stdin (a client that dies closes it) or at a signal. Then nothing new is taken, calls under
-//! way get what there is in time, runs under way end for as long as the settings say, and the process leaves. A signal
-//! after the end of stdin means that it is to leave now: it saves what it has, and is gone within a second. A second
-//! signal ends it at once, which its exit code says.
+//! It ends at the end of stdin (a dying client closes it) or at a signal. Then it accepts nothing new, answers open
+//! calls in time with what is there, waits for runs in progress for as long as the settings say, and exits. A signal
+//! after the end of stdin means to leave now: it saves what it has and exits within a second. A second signal ends it
+//! at once, which its exit code shows.
 
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -18,23 +18,23 @@ use super::wire::{Stopping, Wire};
 use parallel_llm_service::{Services, Shutdown};
 use parallel_llm_settings::signals::{Signal, Signals};
 
-/// The longest wait for a client to read what was written to it, once all is done.
+/// The longest wait for a client to read the last lines.
 const FLUSH_MAX: Duration = Duration::from_secs(1);
 
-/// How long runs under way are waited for once the client has closed stdin and sends a signal. Clients close stdin, send
-/// SIGTERM two to three seconds later, and kill two seconds after that; closing the store takes its share of those two.
+/// The longest wait for runs after the end of stdin and a signal. Clients close stdin, send SIGTERM two to three
+/// seconds later, and SIGKILL two seconds after that; closing the store takes a part of those two.
 const LEAVE_MAX: Duration = Duration::from_millis(500);
 
-/// How a connection ends.
+/// The stages of a connection's end.
 #[derive(Clone, Default)]
 struct End {
-    /// Set by the first signal, and at the end of stdin: nothing new is taken.
+    /// Set by the first signal and by the end of stdin: nothing new is accepted.
     stop: CancellationToken,
-    /// Set by a signal after that end: nothing is waited for.
+    /// Set by a signal after the end of stdin: nothing is waited for.
     leave: CancellationToken,
 }
 
-/// Serves the client on stdin and stdout to its end, and gives the second signal where that has ended it.
+/// Serves the client on stdin and stdout. Returns the second signal if it ended the server.
 pub async fn run(service: Services) -> Option<Signal> {
     let mut signals = Signals::new();
     let end = End::default();
@@ -55,7 +55,7 @@ pub async fn run(service: Services) -> Option<Signal> {
     }
 }
 
-/// Serves one client on these two pipes to its end, and closes the service.
+/// Serves one client on these two pipes, then closes the service.
 async fn connect<R, W>(service: &Services, end: &End, source: R, sink: W)
 where
     R: Read + Send + 'static,
@@ -77,14 +77,14 @@ where
     let served = async {
         let shutdown = Shutdown::on(stop.clone(), drain);
         let handler = Handler::new(Reach::Pipes, service.clone(), shutdown);
-        // Boxed, because what serves a client is kilobytes, which this future would hold else.
+        // Boxed, because the serving future is kilobytes, which this future would hold otherwise.
         Box::pin(super::serve(handler, wire)).await;
-        // However it ended, nobody is there any more.
+        // However it ended, the client is gone.
         stop.cancel();
     };
     let drained = Box::pin(async {
         let (close_by, ()) = tokio::join!(close_by, served);
-        // A client that does not read its answers does not keep the process.
+        // A client that does not read its answers must not hold up the process.
         let _ = timeout(FLUSH_MAX, written).await;
         service.close(close_by.saturating_duration_since(Instant::now())).await;
     });

@@ -1,7 +1,7 @@
-//! Streamable HTTP: the same handler behind `/mcp`, in both eras of the protocol.
+//! Streamable HTTP: the handler behind `/mcp`, in all protocol versions.
 //!
-//! Who asks is found in each request, where the HTTP door has put it; a request without it is not served. Which hosts
-//! and origins may ask, and how long a body may be, is that door's to say.
+//! The HTTP listener puts the principal into each request; a request without it is not served. Hosts, origins and the
+//! length of bodies are also checked there.
 
 use std::sync::Arc;
 
@@ -18,22 +18,22 @@ use super::unread::{self, Unread};
 use super::{body, early, lifecycle, refusal};
 use parallel_llm_http::Door;
 
-/// Where clients find the protocol.
+/// The path of the protocol.
 pub const PATH: &str = "/mcp";
 
-/// Headers of the protocol besides that of sessions, which pages may send, too.
+/// Protocol headers, beside that of sessions, that pages may send.
 const HEADERS: [HeaderName; 3] = [
     HeaderName::from_static("mcp-protocol-version"),
     HeaderName::from_static("mcp-method"),
     HeaderName::from_static("mcp-name"),
 ];
 
-/// The door to a handler, which is made anew for each connection, until `end`.
+/// The door to a handler, which is made for each connection, until `end`.
 pub fn door<H: ServerHandler>(make: impl Fn() -> H + Send + Sync + 'static, end: CancellationToken) -> Door {
     door_within(make, end, SessionLimits::default())
 }
 
-/// The same, with other bounds for sessions.
+/// The same with other limits of sessions.
 pub fn door_within<H: ServerHandler>(
     make: impl Fn() -> H + Send + Sync + 'static,
     end: CancellationToken,

@@ -1,8 +1,8 @@
-//! Tasks (the extension `io.modelcontextprotocol/tasks`): a call is answered with a handle, and its client asks how it is.
+//! Tasks (the extension `io.modelcontextprotocol/tasks`): a call is answered with a handle that its client polls.
 //!
-//! A task is a run, and its id is the run's, so it is known as long as the run is: to every process, and after a
-//! restart. Only giving it up needs the process that does it. What always holds: a handle is given only where the run
-//! and its texts are kept; a task that nobody asks about goes on; others' tasks do not exist.
+//! A task is a run and has its id, so every process knows it for as long as the run is kept, also after a restart. Only
+//! giving it up needs the process that does it. What always holds: a task is created only if the run and its texts are
+//! stored; a task that nobody polls goes on; other principals' tasks do not exist.
 
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure, RunId, RunStatus};
@@ -16,31 +16,31 @@ use super::{progress, resources, run_result};
 use parallel_llm_service::{Detached, RunHandle, Services};
 use parallel_llm_settings::clock;
 
-/// How often a client should ask: people read no faster, and a run takes half a minute.
+/// The suggested polling interval: people read no faster, and a run takes half a minute.
 const POLL_EVERY_MS: u64 = 2_000;
 
-/// The answer to a call whose run goes on; `None` where the call has to wait for it: because it is over already, or because
-/// its texts are kept nowhere.
+/// The task for a run in progress; `None` if the call has to wait for it, because it is decided already or its texts
+/// are not stored.
 pub(super) fn create(detached: &Detached, handle: &RunHandle) -> Option<CreateTaskResult> {
     if handle.with_run(|run| run.is_decided() || run.plan.store != StoreMode::Full) {
         return None;
     }
     detached.keep(handle);
     let mut task = seed(handle, TaskStatus::Working);
-    // It is told here or never, because the hold that knows it is not asked again.
+    // Only this answer can carry the note, because later polls use other handles.
     if let Some(note) = handle.note() {
         task.status_message = Some(note.message.clone());
     }
     Some(CreateTaskResult::new(task))
 }
 
-/// `tasks/get`: how a task is, and the result of its call once there is one.
+/// `tasks/get`: the status of a task, and the result of its call if there is one.
 pub(super) async fn get(service: &Services, task_id: &str) -> Result<GetTaskResult, ErrorData> {
     let handle = find(service, task_id).await?;
     let payload = match handle.with_run(|run| run.status) {
         RunStatus::Running => TaskPayload::Working,
         RunStatus::Cancelled => TaskPayload::Cancelled,
-        // Also where it was interrupted: its report says so, and how to go on.
+        // An interrupted run is completed, too: its report says so, and how to continue it.
         _ => completed(&run_result::of_report(&service.principal, handle.wait(None).await)),
     };
     let task = seed(&handle, payload.status());
@@ -53,12 +53,12 @@ pub(super) async fn cancel(service: &Services, task_id: &str) -> Result<(), Erro
     service.detached.give_up(&id.to_string()).await.map_err(|failure| refused(service, failure))
 }
 
-/// `tasks/update`: no task asks its client anything, so there is nothing to be told.
+/// `tasks/update`: only checks the task, because no task asks its client anything.
 pub(super) async fn update(service: &Services, task_id: &str) -> Result<(), ErrorData> {
     find(service, task_id).await.map(drop)
 }
 
-/// The run of a task. Its id must be whole: a beginning of it, which a person may type, names no task.
+/// The run of a task. Its id must be complete: a prefix, which a person may type, names no task.
 async fn find(service: &Services, task_id: &str) -> Result<RunHandle, ErrorData> {
     let id: RunId = task_id.parse().map_err(|_| unknown())?;
     service.runs.watch(&id.to_string()).await.map_err(|failure| refused(service, failure))
@@ -78,7 +78,7 @@ fn unknown() -> ErrorData {
     )
 }
 
-/// What is told of a task in any state. Its times are the run's own; what comes after its end is not told of any more.
+/// The members common to all states of a task. Its times are the run's; nothing after its end is reported.
 fn seed(handle: &RunHandle, status: TaskStatus) -> Task {
     let age_ms = handle.age_ms();
     let (message, newest_ms) = handle.with_run(|run| {
@@ -87,7 +87,7 @@ fn seed(handle: &RunHandle, status: TaskStatus) -> Task {
     });
     let began_ms = handle.id().unix_ms();
     let (created, updated) = (clock::stamp(began_ms), clock::stamp(began_ms.saturating_add(newest_ms)));
-    // Without a time to live: runs are kept until their owner purges them.
+    // No time to live: runs are kept until their owner purges them.
     Task::new(handle.id().to_string(), status, created, updated)
         .with_status_message(message)
         .with_poll_interval_ms(POLL_EVERY_MS)

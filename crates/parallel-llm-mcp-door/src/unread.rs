@@ -1,7 +1,7 @@
-//! Answers over HTTP that their clients have not read: bounded in bytes over all requests, as those on pipes are.
+//! Limits the unread answers over HTTP, in bytes over all requests, as the outbox does for pipes.
 //!
-//! What has been given to a connection counts until the connection asks for more, or is gone. What always holds: each
-//! request gets an answer; one for which there is no room becomes a short one that says so, and nobody is made to wait.
+//! A piece given to a connection counts until the connection asks for more or is gone. What always holds: each request
+//! gets an answer; one that does not fit becomes a short one that says so, and nobody waits.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,12 +19,13 @@ use super::early::Asked;
 use super::line::Refusal;
 use parallel_llm_http::early;
 
-/// All answers that are not read, in bytes: as many as on pipes, and hundreds of the usual ones.
+/// The most unread bytes: as many as on pipes, and hundreds of usual answers.
 pub(super) const BYTES_MAX: usize = 64 * 1024 * 1024;
-/// What always has room: progress, comments, refusals. All requests that the door takes at once have a few megabytes of it.
+/// The size that always fits: progress, comments, refusals. All requests in flight together take a few megabytes of
+/// these.
 const SMALL_BYTES_MAX: usize = 16 * 1024;
 
-/// The bytes that are not read. Clones count the same.
+/// The count of unread bytes. Clones share it.
 #[derive(Clone, Debug)]
 pub(super) struct Unread {
     bytes: Arc<AtomicUsize>,
@@ -32,19 +33,19 @@ pub(super) struct Unread {
 }
 
 impl Unread {
-    /// Nothing yet, of at most so many bytes.
+    /// No unread bytes, with this limit.
     pub(super) fn new(bytes_max: usize) -> Self {
         Self { bytes: Arc::default(), bytes_max }
     }
 
-    /// Whether there is room for a piece of an answer. The only one always has it.
+    /// Whether a piece of an answer fits. The only one always does.
     fn has_room(&self, bytes: usize) -> bool {
         let unread = self.bytes.load(Ordering::Relaxed);
         bytes <= SMALL_BYTES_MAX || unread == 0 || unread + bytes <= self.bytes_max
     }
 }
 
-/// Counts what the answer to a message takes until it is read.
+/// Counts the answer to a message until it is read.
 pub(super) async fn bound(State(unread): State<Unread>, mut request: Request, next: Next) -> Response {
     if request.method() != Method::POST {
         return next.run(request).await;
@@ -55,21 +56,21 @@ pub(super) async fn bound(State(unread): State<Unread>, mut request: Request, ne
     if body.size_hint().exact().is_some_and(|bytes| bytes <= SMALL_BYTES_MAX as u64) {
         return Response::from_parts(parts, body);
     }
-    // It may become a short one.
+    // The length may change to that of a short answer.
     parts.headers.remove(header::CONTENT_LENGTH);
     let is_event = early::names(&parts.headers, &header::CONTENT_TYPE, early::EVENTS);
     let counted = CountedBody { inner: body, unread, held: 0, asked, is_event };
     Response::from_parts(parts, Body::new(counted))
 }
 
-/// An answer whose pieces are counted.
+/// A body whose pieces are counted.
 struct CountedBody {
     inner: Body,
     unread: Unread,
-    /// The piece that may not be read yet.
+    /// The length of the current piece, which may be unread.
     held: usize,
     asked: Asked,
-    /// Whether a piece is an event, and not all of a JSON text.
+    /// Whether a piece is an event, rather than the whole JSON text.
     is_event: bool,
 }
 
@@ -78,7 +79,7 @@ impl CountedBody {
         self.unread.bytes.fetch_sub(std::mem::take(&mut self.held), Ordering::Relaxed);
     }
 
-    /// The piece, or what is said in its place.
+    /// The piece, or a short one in its place.
     fn fitted(&mut self, piece: Bytes) -> Bytes {
         let piece = if self.unread.has_room(piece.len()) { piece } else { self.left_out() };
         self.held = piece.len();
@@ -87,8 +88,8 @@ impl CountedBody {
     }
 
     fn left_out(&self) -> Bytes {
-        let message = "too many answers are unread, so this one was left out: read them, then ask again, or call list_runs \
-                       and get_run where it is a run's";
+        let message = "too many answers are unread, so this one was left out: read them, then ask again, or call \
+                       get_run if it is the answer of a run";
         let line = Refusal::outside(self.asked.id(), message).to_line();
         if self.is_event { early::event(line.trim_ascii()).into() } else { line.into() }
     }
@@ -102,7 +103,7 @@ impl HttpBody for CountedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        // A connection asks for more when it has written most of what it had.
+        // A connection asks for more after writing most of what it had.
         self.give_back();
         let frame = ready!(Pin::new(&mut self.inner).poll_frame(context));
         Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(|piece| self.fitted(piece)))))
@@ -139,7 +140,7 @@ mod tests {
 
     const LEFT_OUT: &str = concat!(
         r#"{"jsonrpc":"2.0","id":"call-7","error":{"code":-32000,"message":"too many answers are unread, so this one was "#,
-        r#"left out: read them, then ask again, or call list_runs and get_run where it is a run's"}}"#
+        r#"left out: read them, then ask again, or call get_run if it is the answer of a run"}}"#
     );
 
     #[tokio::test]

@@ -1,9 +1,8 @@
-//! What each version of the protocol brought. A client is sent nothing that its version does not know: some SDKs discard
-//! a whole result, and what was paid for it, over one block of an unknown type.
+//! Protocol versions: removes from results what a client's version does not know.
 //!
-//! One table, read in two ways: results lose the members and the blocks of content that came later, and a method that the
-//! version does not have is not offered. What always holds: a text that stands in a result of the newest version stands in
-//! the same place in that of every other.
+//! Some SDKs discard a whole result, and what was paid for it, over one block of an unknown type. One table serves two
+//! purposes: results lose members and content blocks of later versions, and methods that a version lacks are not
+//! offered. What always holds: a text in a result of the newest version is in the same place in every other version.
 
 use rmcp::model::{CallToolResponse, ProtocolVersion};
 use rmcp::service::{RequestContext, RoleServer};
@@ -11,16 +10,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// One version of the protocol, as far as results hold anything of it.
+/// A protocol version and its additions to results.
 struct Revision {
     version: ProtocolVersion,
-    /// Members of results that came with it, each by its path from the result on; `*` is every element of a list.
+    /// The members added to results, as paths; `*` is every element of a list.
     members: &'static [&'static str],
-    /// Types of content that came with it.
+    /// The content types added.
     blocks: &'static [&'static str],
 }
 
-/// Every version after the first, which all the rest belongs to. From the schemas of the specification.
+/// Every version after the first, from the schemas of the specification.
 const REVISIONS: [Revision; 4] = [
     Revision {
         version: ProtocolVersion::V_2025_03_26,
@@ -71,19 +70,19 @@ const REVISIONS: [Revision; 4] = [
     },
 ];
 
-/// A method that is served.
+/// A served method.
 struct Method {
     name: &'static str,
-    /// Whether it is there before the newest version, and in it.
+    /// The versions that have it.
     eras: Eras,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Eras {
     All,
-    /// With a handshake.
+    /// Versions with a handshake.
     Older,
-    /// Without one.
+    /// The version without a handshake.
     Newest,
 }
 
@@ -104,23 +103,23 @@ const METHODS: [Method; 14] = [
     Method { name: "tasks/cancel", eras: Eras::Newest },
 ];
 
-/// The version that holds for a request; the oldest where nothing says which.
+/// The version of a request; the oldest if it names none.
 pub(super) fn of(context: &RequestContext<RoleServer>) -> ProtocolVersion {
     context.protocol_version().unwrap_or(ProtocolVersion::V_2024_11_05)
 }
 
-/// Whether it is one without a handshake, in which servers send no requests.
+/// Whether the version has no handshake and no requests by servers.
 pub(super) fn is_newest(version: &ProtocolVersion) -> bool {
     *version >= ProtocolVersion::NO_INITIALIZE
 }
 
-/// The methods a client of this version can call.
+/// The methods of this version.
 pub(super) fn methods(version: &ProtocolVersion) -> Vec<&'static str> {
-    let gone = if is_newest(version) { Eras::Older } else { Eras::Newest };
-    METHODS.iter().filter(|method| method.eras != gone).map(|method| method.name).collect()
+    let other = if is_newest(version) { Eras::Older } else { Eras::Newest };
+    METHODS.iter().filter(|method| method.eras != other).map(|method| method.name).collect()
 }
 
-/// A result as a client of this version knows it.
+/// A result reduced to what this version knows.
 pub(super) fn known<T: Serialize + DeserializeOwned>(version: &ProtocolVersion, result: T) -> T {
     let later: Vec<&Revision> = REVISIONS.iter().filter(|revision| revision.version > *version).collect();
     if later.is_empty() {
@@ -138,7 +137,7 @@ pub(super) fn known<T: Serialize + DeserializeOwned>(version: &ProtocolVersion, 
     serde_json::from_value(value).expect("each member of the table is optional")
 }
 
-/// The same for what a call is answered with. Tasks and questions go to clients of the newest version alone.
+/// The same for the answer to a call. Tasks and questions go only to clients of the newest version.
 pub(super) fn known_response(version: &ProtocolVersion, response: CallToolResponse) -> CallToolResponse {
     match response {
         CallToolResponse::Complete(result) => CallToolResponse::Complete(known(version, result)),

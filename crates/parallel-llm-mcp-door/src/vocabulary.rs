@@ -1,14 +1,14 @@
-//! What this door calls the things that can be done next: its tools and their arguments.
+//! The vocabulary of this door: tools and their arguments.
 
 use parallel_llm_engine::value::next::{Argument, Audience, Limit, Operation, Vocabulary};
 use parallel_llm_service::Principal;
 
-/// For the model that asks for its owner.
+/// For the owner's model.
 const OWNERS: Vocabulary = Vocabulary { operation, argument, limit, audience: Audience::Delegate };
-/// For whoever asks by the owner's leave.
+/// For tenants.
 const TENANTS: Vocabulary = Vocabulary { operation, argument, limit, audience: Audience::Tenant };
 
-/// The words for this principal.
+/// The vocabulary for a principal.
 pub const fn of(principal: &Principal) -> &'static Vocabulary {
     match principal {
         Principal::Owner => &OWNERS,

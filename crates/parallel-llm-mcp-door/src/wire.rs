@@ -1,9 +1,8 @@
-//! The transport between a client and the protocol library: whole lines in, whole lines out, every request answered.
+//! The transport between a client and the protocol library: whole lines, and an answer to every request.
 //!
-//! It keeps the books the library does not: which requests are in flight. So an id cannot be used twice at once, the
-//! end of the input waits for the answers that are due, and a server that is stopping says so instead of going
-//! silent. What always holds: whatever the client does not read, the connection ends when it is told to; what is kept for a
-//! client is bounded in bytes.
+//! It tracks the requests in flight, which the library does not. So an id cannot be used twice at once, the end of the
+//! input waits for due answers, and a stopping server says so instead of going silent. What always holds: the
+//! connection ends when it is told to, even if the client reads nothing; what is kept for a client is bounded in bytes.
 
 use std::io;
 use std::sync::Arc;
@@ -23,47 +22,47 @@ use super::line::{Line, Message, Refusal};
 use super::outbox::Outbox;
 use super::pending::Pending;
 
-/// How long a client may read nothing while its outbox is full. Until then its lines are not read either, so its end could
-/// not be noticed.
+/// The longest time a client may read nothing while its outbox is full. Until then its lines are not read either, so
+/// the end of its input goes unnoticed.
 const STALL_MAX: Duration = Duration::from_secs(60);
 
-/// One client's connection.
+/// The connection of one client.
 pub(super) struct Wire {
     input: mpsc::Receiver<Line>,
     /// Whether the input has ended.
     is_ended: bool,
     output: Option<Outbox>,
-    /// A reply of ours that could not yet be put.
+    /// Our own reply that is not queued yet.
     reply: Option<Vec<u8>>,
-    /// When the outbox was found full, where it is.
+    /// The time since which the outbox is full.
     full_since: Option<Instant>,
     pending: Arc<Pending>,
-    /// Whether the protocol has begun; before that the library takes nothing but requests.
+    /// Whether the protocol has begun; before that the library accepts only requests.
     has_begun: bool,
     stopping: Stopping,
 }
 
-/// When the connection ends.
+/// The end of the connection.
 pub(super) struct Stopping {
     /// Set by a signal, and by the wire at the end of the input.
     pub(super) stop: CancellationToken,
-    /// How long answers that are due are waited for after that.
+    /// The longest wait for due answers after that.
     pub(super) drain: Duration,
     deadline: Option<Instant>,
 }
 
 impl Stopping {
-    /// Waits so long for answers once `stop` is set.
+    /// Waits this long for answers after `stop`.
     pub(super) const fn new(stop: CancellationToken, drain: Duration) -> Self {
         Self { stop, drain, deadline: None }
     }
 
-    /// Set, and how long there is left.
+    /// The deadline, set at the first call.
     fn deadline(&mut self) -> Instant {
         *self.deadline.get_or_insert_with(|| Instant::now() + self.drain)
     }
 
-    /// Returns when nothing is waited for any more.
+    /// Returns at the deadline.
     async fn over(&mut self) {
         self.stop.cancelled().await;
         sleep_until(self.deadline()).await;
@@ -85,7 +84,7 @@ impl Wire {
         }
     }
 
-    /// The next line; `None` at the end of the connection. Nothing is lost where the future is dropped.
+    /// The next line; `None` at the end of the connection. Dropping the future loses nothing.
     async fn next_line(&mut self) -> Option<Line> {
         loop {
             let is_stopping = self.stopping.stop.is_cancelled();
@@ -93,7 +92,7 @@ impl Wire {
             let output = self.output.as_ref()?;
             tokio::select! {
                 biased;
-                // The client has gone away without a word.
+                // The client is gone.
                 () = output.closed() => {
                     self.stopping.stop.cancel();
                     return None;
@@ -111,7 +110,7 @@ impl Wire {
         }
     }
 
-    /// Passes a message on to the library where it is one the library can take now.
+    /// The message, if the library can accept it now.
     fn admit(&mut self, read: Message) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
         let Message { message, load } = read;
         match &message {
@@ -125,7 +124,7 @@ impl Wire {
                 {
                     self.pending.settle(id);
                 }
-                // A client that gave up a first attempt says so before it begins anew.
+                // A client that gave up a first attempt cancels it before it begins again.
                 Ok(self.has_begun.then_some(message))
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => Ok(self.has_begun.then_some(message)),
@@ -136,30 +135,30 @@ impl Wire {
         if self.stopping.stop.is_cancelled() {
             return Err(Refusal::unavailable(&request.id, "the server is stopping: start it again"));
         }
-        self.pending.take_up(&request.id, load)?;
+        self.pending.accept(&request.id, load)?;
         self.has_begun |= begins(&request.request);
         Ok(())
     }
 
-    /// Keeps a reply of ours until there is room for it.
+    /// Keeps our reply until there is room for it.
     fn refuse(&mut self, mut refusal: Refusal) {
         let is_in_flight = |id: &str| serde_json::from_str(id).is_ok_and(|id| self.pending.holds(&id));
-        // An id found in a broken line is a guess, and must not end a call that is under way.
+        // An id recovered from a broken line is a guess, and must not end a call in flight.
         if refusal.is_guess && refusal.id.as_ref().is_some_and(|id| is_in_flight(id.get())) {
             refusal.id = None;
         }
         self.reply = Some(refusal.to_line());
     }
 
-    /// Puts the reply that waits, if one does. Fails where the connection is over before there is a place for it.
+    /// Queues the waiting reply, if there is one. `None` if the connection ends before there is room.
     async fn put_reply(&mut self) -> Option<()> {
         if self.reply.is_none() {
             return Some(());
         }
         let since = *self.full_since.get_or_insert_with(Instant::now);
-        let place = tokio::select! {
+        let reserved = tokio::select! {
             biased;
-            place = self.output.as_ref()?.place() => place.ok()?,
+            reserved = self.output.as_ref()?.reserve() => reserved.ok()?,
             () = self.stopping.over() => return None,
             () = sleep_until(since + STALL_MAX) => {
                 tracing::warn!("the client reads nothing of what it asked for: the connection ends");
@@ -167,23 +166,23 @@ impl Wire {
                 return None;
             }
         };
-        place.put(self.reply.take()?);
+        reserved.put(self.reply.take()?);
         self.full_since = None;
         Some(())
     }
 }
 
-/// Returns when nothing is in flight, or at the deadline.
+/// Returns when no request is in flight, or at the deadline.
 async fn answered_all(pending: &Pending, deadline: Option<Instant>) {
     match deadline {
-        // Past the deadline what is in flight stays unanswered; the runs themselves are kept.
+        // After the deadline, requests in flight stay unanswered; the runs themselves are kept.
         Some(deadline) => drop(tokio::time::timeout_at(deadline, pending.empty()).await),
         None => pending.empty().await,
     }
 }
 
-/// Whether the library leaves its opening with this request: an `initialize`, or a first request that carries what
-/// `initialize` would have said.
+/// Whether this request ends the library's opening phase: an `initialize`, or a first request with the same
+/// information.
 fn begins(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
@@ -222,7 +221,7 @@ impl Transport<RoleServer> for Wire {
                 let Some(id) = &id else { return Err(io::Error::other("the client reads nothing")) };
                 line = left_out(id, &message).to_line();
             }
-            // It may be as long as its line, and the line may have to wait.
+            // Dropped early: it may be as long as its line, and the line may have to wait.
             drop(message);
             let sent = output.put(line).await.map_err(|_| closed());
             if let Some(id) = id {
@@ -253,7 +252,7 @@ impl Transport<RoleServer> for Wire {
     }
 }
 
-/// What is answered in place of an answer that there is no room for.
+/// The reply in place of an answer that does not fit.
 fn left_out(id: &RequestId, message: &ServerJsonRpcMessage) -> Refusal {
     let how = match run_of(message) {
         Some(run_id) => format!("call get_run with {{\"run_id\":\"{run_id}\"}}"),
@@ -265,7 +264,7 @@ fn left_out(id: &RequestId, message: &ServerJsonRpcMessage) -> Refusal {
     )
 }
 
-/// The run whose report a message is.
+/// The id of the run whose report a message is.
 fn run_of(message: &ServerJsonRpcMessage) -> Option<&str> {
     let JsonRpcMessage::Response(response) = message else { return None };
     let ServerResult::CallToolResult(result) = &response.result else { return None };
@@ -277,7 +276,7 @@ const fn is_progress(message: &ServerJsonRpcMessage) -> bool {
         if matches!(notification.notification, ServerNotification::ProgressNotification(_)))
 }
 
-/// The request this message answers.
+/// The id of the request that a message answers.
 pub(super) const fn answered(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
     match message {
         JsonRpcMessage::Response(response) => Some(&response.id),
@@ -377,7 +376,7 @@ mod tests {
         for (stops, bound) in [(true, DRAIN), (false, STALL_MAX)] {
             let (lines, written, mut wire) = wire();
             let output = wire.output.clone().unwrap();
-            while output.has_places() {
+            while output.has_room_for_a_line() {
                 wire.send(pong(1)).await.unwrap();
             }
             lines.send(line::read(b"no message")).await.ok();

@@ -1,27 +1,26 @@
-//! How far the answers of a run agree, in the little room that a tool's result has: a line of the text, and a shorter form
-//! of what a report says of it.
+//! Agreement in the limited space of a tool result: a line of the text, and a shorter form of the report's part.
 
 use serde_json::{Value, json};
 
 use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::report::{AgreementReport, Report};
 
-/// The longest text told of a model's analysis, in characters.
+/// The longest excerpt of an analysis, in characters.
 const TEXT_CHARS: usize = 160;
-/// The longest value told that answers come to, in characters.
+/// The longest excerpt of a value, in characters.
 const VALUE_CHARS: usize = 60;
-/// The longest line on how sure one may be, in characters: room for the longest name of a calibration set.
+/// The longest excerpt on confidence, in characters: room for the longest name of a calibration set.
 const CONFIDENCE_CHARS: usize = 240;
-/// Claims that stay where the report is too large.
+/// The most claims in a report that is too large.
 const CLAIMS_MAX: usize = 12;
-/// Remarks, blind spots and passages of one kind that do.
+/// The most remarks, blind spots or passages of one kind in such a report.
 const REMARKS_MAX: usize = 4;
 
-/// What the analysis of a report is made of, in its JSON.
+/// The members of the analysis in the report's JSON.
 const ANALYSIS: [&str; 7] =
     ["claims", "consensus", "contradictions", "unique_points", "dissent", "discarded", "blind_spots"];
 
-/// One line such as ``3 of 5 say `8 legs`; 2 contradictions; dissent: seat 4: …``; nothing where there is nothing to tell.
+/// One line such as ``3 of 5 say `8 legs`; 2 contradictions; dissent: seat 4: …``; `None` if there is nothing to say.
 pub(super) fn line(report: &Report) -> Option<String> {
     let agreement = report.agreement.as_ref()?;
     let mut parts: Vec<String> = counted(agreement).into_iter().collect();
@@ -43,7 +42,7 @@ pub(super) fn line(report: &Report) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// How many say the same, where that was counted.
+/// The number of equal answers, if they were counted.
 fn counted(agreement: &AgreementReport) -> Option<String> {
     let AgreementReport { equal, of, .. } = agreement;
     let largest = agreement.clusters.first()?;
@@ -57,7 +56,7 @@ fn counted(agreement: &AgreementReport) -> Option<String> {
     Some(format!("{equal} of {of} say {said}"))
 }
 
-/// Shortens what a report says of an analysis, and of what is new in its text.
+/// Shortens the analysis and the new passages of a report.
 pub(super) fn shorten(report: &mut Report) {
     let clip = |text: &mut String| *text = excerpt(text, TEXT_CHARS);
     let Some(agreement) = &mut report.agreement else { return };
@@ -87,7 +86,7 @@ pub(super) fn shorten(report: &mut Report) {
     analysis.blind_spots.iter_mut().for_each(clip);
 }
 
-/// Leaves out what a model said of the answers, and passages of its text.
+/// Leaves out the analysis and the new passages.
 pub(super) fn leave_out_analysis(described: &mut Value) {
     let Some(agreement) = described.get_mut("agreement").and_then(Value::as_object_mut) else { return };
     agreement.retain(|name, _| !ANALYSIS.contains(&name.as_str()));
@@ -96,7 +95,7 @@ pub(super) fn leave_out_analysis(described: &mut Value) {
     }
 }
 
-/// Leaves out the calls beyond the panel, each judge's ranking and each check.
+/// Leaves out the calls beyond the panel, the verdicts and the checks.
 pub(super) fn leave_out_calls(described: &mut Value) {
     if let Some(described) = described.as_object_mut() {
         described.retain(|name, _| !matches!(name.as_str(), "calls" | "checks"));

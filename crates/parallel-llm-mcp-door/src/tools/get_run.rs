@@ -1,4 +1,4 @@
-//! `get_run`: a run that goes on behind its soft answer, or one that is over, whole or by part.
+//! `get_run`: waits for a run that was answered early, or fetches a run or a part of it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,12 +46,12 @@ const ARGUMENTS: &[Argument] = &[
     },
 ];
 
-/// How long the events of a run are waited for that has its answer and is about to close.
+/// The longest wait for a decided run to close, so that its events are stored.
 const CLOSING_MAX: Duration = Duration::from_secs(1);
-/// How often it is looked at meanwhile.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The polling interval of that wait.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What clients list.
+/// The tool as clients list it.
 pub(super) fn tool() -> Tool {
     let of_part = [
         ("text", "string", "The part, or a page of it."),
@@ -64,7 +64,7 @@ pub(super) fn tool() -> Tool {
         .with_meta(super::long_results())
 }
 
-/// Waits if asked to, and gives the part that is wanted.
+/// Waits if asked to, and returns the part.
 pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
     let mut values = Values::read(ARGUMENTS, arguments)?;
     let name = values.text("part").unwrap_or_else(|| "report".to_owned());
@@ -83,23 +83,23 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
     Ok(part::page(&report.run_id, &name, &text, offset))
 }
 
-/// The run's report, as soon as it has an answer or the caller has waited as long as it wished.
+/// The run's report, as soon as it has an answer or `wait` has passed.
 async fn wait_for(call: &Call, run_id: &str, wait: Duration) -> Result<Report, Failure> {
     let handle = call.service.runs.watch(run_id).await?;
     if handle.with_run(|run| run.status != RunStatus::Running) {
-        // At once, because a run that is over is told even to a client that has just left.
+        // Returned at once, even to a client that has just left.
         return Ok(handle.wait(None).await);
     }
     call.answer(&handle, &mut call.progress(), wait).await
 }
 
-/// The events of a run, one on each line, once it is over: until then they are on their way to the store.
+/// The events of a closed run, one on each line: before that they may not be stored.
 async fn events(call: &Call, run_id: &str) -> Result<String, Failure> {
     let give_up = Instant::now() + CLOSING_MAX;
     loop {
         match call.service.runs.find(run_id).await? {
             KnownRun::Past(past) => return part::lines(&call.service.principal, past.events),
-            // Over, but remembered here because its texts are not stored; its events may be.
+            // Closed, but kept in memory because its texts are not stored; its events may be.
             KnownRun::Live(handle) if handle.is_closed() => {
                 return part::events(&call.service, &handle).await;
             }
@@ -110,6 +110,6 @@ async fn events(call: &Call, run_id: &str) -> Result<String, Failure> {
                 Failure::new(Code::Busy, "the run goes on, and its events are read when it is over");
             return Err(failure.with_next(Advice::WaitFirst));
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

@@ -1,4 +1,4 @@
-//! `list_models`: which models can be asked, and the settings in force. Never a key.
+//! `list_models`: the models on offer and the settings in force, without any key.
 
 use std::sync::Arc;
 
@@ -20,25 +20,24 @@ pub(super) const NAME: &str = "list_models";
 const ABOUT: &str =
     "List models with prices, and the settings in force: panel, synthesizer, presets, personas, limits.";
 
-/// What each list beside the models takes at most, in bytes: a few dozen entries. The models get what is left of a
-/// result.
+/// The most bytes of each list beside the models: a few dozen entries. The models get the rest of a result.
 const LISTS: [(&str, usize); 5] =
     [("panel", 2_000), ("synthesizer", 800), ("presets", 800), ("personas", 400), ("providers", 1_000)];
 
-/// Room for the sentence that says how to find the rest, in bytes.
+/// Room for the sentence on finding more, in bytes.
 const NEXT_BYTES_MAX: usize = 150;
 
-/// What is not told of a model: it stands in its id, or matters to few.
-const SPARED: [&str; 5] = ["name", "provider", "alias_of", "output_tokens_max", "price_overrides"];
+/// Members left out of a model: they are in its id, or matter to few.
+const OMITTED: [&str; 5] = ["name", "provider", "alias_of", "output_tokens_max", "price_overrides"];
 
 const ARGUMENTS: &[Argument] =
     &[Argument { name: "search", kind: Kind::Text, about: "Part of a model's name.", example: "\"claude\"" }];
 
-/// What a caller acts on.
+/// The described members of the result.
 const OUTPUT: [(&str, &str, &str); 2] =
     [("models", "array", "By `id`, with prices."), ("next", "string", "How to find more.")];
 
-/// What clients list.
+/// The tool as clients list it.
 pub(super) fn tool() -> Tool {
     Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
         .with_title("List models")
@@ -46,15 +45,15 @@ pub(super) fn tool() -> Tool {
         .with_annotations(ToolAnnotations::new().read_only(true))
 }
 
-/// Lists them.
+/// Lists the models.
 pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
     let search = Values::read(ARGUMENTS, arguments)?.text("search").unwrap_or_default();
     Ok(render(&call.service.models.overview(search.trim()).await?, vocabulary::of(&call.service.principal)))
 }
 
-fn render(list: &Overview, words: &Vocabulary) -> CallToolResult {
+fn render(list: &Overview, vocabulary: &Vocabulary) -> CallToolResult {
     let mut described = json!(list);
-    render_next_steps(&mut described, words);
+    render_next_steps(&mut described, vocabulary);
     for (name, bytes_max) in LISTS {
         let total = described[name].as_array().map_or(0, Vec::len);
         let shown = bounded(described[name].take(), bytes_max);
@@ -78,7 +77,7 @@ fn render(list: &Overview, words: &Vocabulary) -> CallToolResult {
     result::of(described, text, false)
 }
 
-/// As many entries as there is room for.
+/// As many entries as fit.
 fn bounded(entries: Value, bytes_max: usize) -> Vec<Value> {
     let Value::Array(entries) = entries else { return Vec::new() };
     let mut room = bytes_max;
@@ -90,10 +89,10 @@ fn bounded(entries: Value, bytes_max: usize) -> Vec<Value> {
     entries.into_iter().map(in_short).take_while(fits).collect()
 }
 
-/// The entry without what is not known, and without what a caller that reads every word can do without.
+/// The entry without unknown members and those that a model can do without.
 fn in_short(mut entry: Value) -> Value {
     if let Some(entry) = entry.as_object_mut() {
-        entry.retain(|name, value| !value.is_null() && !SPARED.contains(&name.as_str()));
+        entry.retain(|name, value| !value.is_null() && !OMITTED.contains(&name.as_str()));
     }
     entry
 }

@@ -1,4 +1,4 @@
-//! The tools: one file each. Few and small, because they stand in the client's context in every conversation.
+//! The tools, one file each: few and small, because they are in the client's context in every conversation.
 
 mod get_run;
 mod list_models;
@@ -14,12 +14,12 @@ use super::progress::Progress;
 use super::run_result;
 use parallel_llm_service::{Begun, Order, RunHandle};
 
-/// Their names, in the order they are listed.
+/// Their names in listing order.
 pub(super) const NAMES: [&str; 4] =
     [process_prompt::NAME, get_run::NAME, resume_run::NAME, list_models::NAME];
 
-/// Characters of a result that a client may keep in its context; one client moves more than 50,000 into a file unless
-/// told so. An answer is cut at 100,000, and stands in a result twice.
+/// The longest result that a client may keep in its context, in characters; one client moves more than 50,000 into a
+/// file unless told otherwise. An answer is cut at 100,000, and is in a result twice.
 const RESULT_CHARS_MAX: u64 = 250_000;
 
 /// Every tool.
@@ -27,7 +27,7 @@ pub(super) fn all() -> Vec<Tool> {
     vec![process_prompt::tool(), get_run::tool(), resume_run::tool(), list_models::tool()]
 }
 
-/// Does a call.
+/// Dispatches a call.
 pub(super) async fn call(
     name: &str,
     call: &Call,
@@ -42,11 +42,10 @@ pub(super) async fn call(
     }
 }
 
-/// Does what costs money, and answers with what comes of it in time: the run's report, a task to ask about, or a question
-/// to the user.
+/// Begins an order, and answers with the report in time, a task, or a question to the user.
 async fn fulfil(call: &Call, order: Order) -> Result<CallToolResponse, Failure> {
     let mut progress = call.progress();
-    // Boxed, because planning and beginning a run are kilobytes, which the futures of all calls would hold else.
+    // Boxed, because planning and beginning a run takes kilobytes, which the futures of all calls would hold otherwise.
     let beginning = Box::pin(begin(call, order));
     let handle = match progress.begin(beginning).await? {
         Started::Run(handle) => handle,
@@ -58,14 +57,14 @@ async fn fulfil(call: &Call, order: Order) -> Result<CallToolResponse, Failure> 
     }
 }
 
-/// What a call has come to before it is waited for.
+/// A begun order.
 enum Started {
     Run(RunHandle),
-    /// The client is to ask its user first, and to call again.
+    /// The client has to ask its user first, and call again.
     Question(Box<InputRequiredResult>),
 }
 
-/// Begins an order, asking the user in the way of the call's protocol where that is needed.
+/// Begins an order, asking the user if needed in the way of the call's protocol version.
 async fn begin(call: &Call, order: Order) -> Result<Started, Failure> {
     let asking = &call.service.ask;
     let unapproved = match asking.begin_order(order, call.consent()).await? {
@@ -80,7 +79,7 @@ async fn begin(call: &Call, order: Order) -> Result<Started, Failure> {
     asking.begin_unapproved(*unapproved, decision).await.map(Started::Run)
 }
 
-/// The answer of a run that this call pays for, in time.
+/// The result of a run begun by this call, in time.
 async fn answer(call: &Call, handle: &RunHandle, progress: &mut Progress) -> CallToolResult {
     match call.paid_answer(handle, progress).await {
         Ok(report) => run_result::of_report(&call.service.principal, report),
@@ -88,7 +87,7 @@ async fn answer(call: &Call, handle: &RunHandle, progress: &mut Progress) -> Cal
     }
 }
 
-/// What tells clients that a result may be long.
+/// The mark that tells clients that a result may be long.
 fn long_results() -> MetaObject {
     let mut meta = MetaObject::default();
     meta.0.insert("anthropic/maxResultSizeChars".to_owned(), json!(RESULT_CHARS_MAX));

@@ -1,4 +1,4 @@
-//! `process_prompt`: asks a panel one question and gives the answer, or what there is of it in time.
+//! `process_prompt`: asks a panel one question and returns the answer, or what is there in time.
 
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ fn stores() -> Vec<&'static str> {
     vec!["full", "metadata", "none"]
 }
 
-/// What clients list.
+/// The tool as clients list it.
 pub(super) fn tool() -> Tool {
     let output = schema::of_report(&[]);
     Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
@@ -108,7 +108,7 @@ pub(super) fn tool() -> Tool {
         .with_meta(super::long_results())
 }
 
-/// Asks, and waits as long as the client does.
+/// Asks, and waits within the client's timeout.
 pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResponse, Failure> {
     let settings = &call.service.settings;
     let mut question = read(arguments, Attachments::new(settings.attachment_bytes_max))?;
