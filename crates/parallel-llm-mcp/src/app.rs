@@ -1,6 +1,6 @@
-//! Puts the program together: the only place where its parts are made.
+//! The composition root: the only place that makes the program's parts.
 //!
-//! Nothing here takes time: what needs a disk or a network is made when it is first used.
+//! Nothing here takes time: parts that need a disk or a network are lazy.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub fn wire(settings: &Settings) -> Services {
     wire_with(settings, |journal| journal)
 }
 
-/// The program over these settings, with something of the caller's around the journal that its runs write.
+/// The program over these settings, with a wrapper around the journal.
 pub fn wire_with(
     settings: &Settings,
     wrap: impl Fn(Arc<dyn Journal>) -> Arc<dyn Journal> + Send + Sync + 'static,
@@ -41,7 +41,7 @@ pub fn wire_with(
     wire_around(settings, wrap, None)
 }
 
-/// The same, with something of the caller's around each file of a run, too.
+/// The same with a wrapper around the writing of each file, too.
 pub fn wire_around(
     settings: &Settings,
     wrap: impl Fn(Arc<dyn Journal>) -> Arc<dyn Journal> + Send + Sync + 'static,
@@ -106,10 +106,10 @@ pub fn wire_around(
     })
 }
 
-/// A question to one provider: what of it, the answer to come.
+/// A request to one provider and its future answer.
 type Asking<T> = fn(Provider, ProviderId) -> BoxFuture<'static, Result<T, Failure>>;
 
-/// Whom the service asks such a question of. The client is made when it is first needed.
+/// Such a request as a port of the service. The client is made when it is first needed.
 fn asking<T: 'static>(
     upstream: &Arc<Lazy<Provider>>,
     ask: Asking<T>,
@@ -121,8 +121,8 @@ fn asking<T: 'static>(
     })
 }
 
-/// The program against a pretend provider it starts itself, under the demo's settings, in a data folder that is emptied
-/// first.
+/// The program against a simulated provider that it starts itself, under the demo's settings, in an emptied data
+/// folder.
 pub async fn stage_demo(settings: &Settings) -> Result<(Simulator, Services), Failure> {
     empty(&settings.data_dir)?;
     let simulator = Simulator::start(SimulatorConfig::demo()).await.map_err(|error| {
@@ -138,7 +138,7 @@ pub async fn stage_demo(settings: &Settings) -> Result<(Simulator, Services), Fa
     Ok((simulator, service))
 }
 
-/// Takes away what an earlier demo left. A folder of that name that is somebody's is told, and stays.
+/// Removes the data of an earlier demo. Fails for a folder of that name that is not a demo's.
 fn empty(folder: &Path) -> Result<(), Failure> {
     let unusable = |why: &str| {
         let message = format!("the demo cannot use `{}`: {why}", folder.display());
@@ -150,14 +150,14 @@ fn empty(folder: &Path) -> Result<(), Failure> {
         Err(error) if is_missing(&error) => return Ok(()),
         entries => entries.map_err(|error| unusable(&error.to_string()))?.next().is_none(),
     };
-    // Whatever a demo leaves, its database was opened first.
+    // A demo always leaves its database, because that is opened first.
     if !is_empty && !folder.join("runs.db.lock").exists() {
         return Err(unusable("there is something in it that no demo has left"));
     }
     std::fs::remove_dir_all(folder).map_err(|error| unusable(&error.to_string()))
 }
 
-/// Reads documents that anybody may read.
+/// Fetches public documents.
 fn document_reader(settings: &Settings) -> ReadDocument {
     let settings = settings.clone();
     let documents: Arc<Lazy<Documents>> = Arc::new(Lazy::new(move || {
@@ -192,7 +192,7 @@ fn lazy_upstream(settings: &Settings) -> Arc<Lazy<Provider>> {
     }))
 }
 
-/// The client of every provider. One that cannot be called holds up nobody who does not ask it.
+/// The client of every provider. A misconfigured provider fails only calls to itself.
 fn make_upstream(settings: &Settings) -> Result<Provider, Failure> {
     let (mut endpoints, mut unusable) = (Vec::new(), BTreeMap::new());
     for provider in &settings.providers {

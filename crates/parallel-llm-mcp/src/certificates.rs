@@ -1,4 +1,4 @@
-//! The certificates of `ca_file`: those that are trusted besides the system's.
+//! The certificates of `ca_file`, trusted beside the system's.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,16 +8,16 @@ use parallel_llm_engine::{Code, Failure};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-/// The longest file that is read. The bundle of a whole system is a third of it.
+/// The longest file in bytes. The bundle of a whole system is a third of it.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Reads a file of certificates in PEM, each as its DER.
+/// Reads a PEM file; returns each certificate as DER.
 pub(crate) fn read(path: &Path) -> Result<Vec<Vec<u8>>, Failure> {
     let refused = |why: &str| {
         let message = format!("the certificates of `ca_file` in `{}` cannot be used: {why}", path.display());
         Failure::new(Code::SettingsInvalid, message).with_next(Advice::SetCertificates)
     };
-    // Opening anything else, such as a pipe, could wait for ever.
+    // Opening a pipe could block for ever.
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Err(refused("it is not a file"));
     }

@@ -1,4 +1,4 @@
-//! The exit codes: what a script can rely on. One table from the error codes, total by construction.
+//! The exit codes for scripts, in one table from error codes that the compiler keeps total.
 
 use parallel_llm_engine::Code;
 
@@ -8,25 +8,25 @@ use parallel_llm_settings::signals::Signal;
 pub const ANSWER: u8 = 0;
 /// The run gave no answer.
 pub const FAILED: u8 = 1;
-/// The call or a setting cannot be used.
+/// The call or a setting is invalid.
 pub const USAGE: u8 = 2;
-/// There is an answer, but not all that `--strict` asks for; or some of several things were done.
+/// There is an answer, but less than `--strict` requires; or only some of several items were done.
 pub const PARTIAL: u8 = 3;
-/// No key or token, a refused one, or no credit.
+/// A missing or refused key or token, or no credit.
 pub const AUTH: u8 = 4;
-/// The budget does not hold the run.
+/// The run exceeds its budget.
 pub const BUDGET: u8 = 5;
 /// A timer ran out.
 pub const TIMEOUT: u8 = 6;
-/// The data or output folder cannot be used, or stdout or a file that was named cannot be written.
+/// The data or output folder is unusable, or stdout or a named file cannot be written.
 pub const STORAGE: u8 = 7;
 /// A defect in this program.
 pub const INTERNAL: u8 = 70;
-/// Stopped by the terminal's end; what had come is saved.
+/// Stopped by the end of the terminal; answers so far are saved.
 pub const HUNG_UP: u8 = 129;
-/// Stopped by Ctrl-C; what had come is saved.
+/// Stopped by Ctrl-C; answers so far are saved.
 pub const INTERRUPTED: u8 = 130;
-/// Stopped by SIGTERM; what had come is saved.
+/// Stopped by SIGTERM; answers so far are saved.
 pub const TERMINATED: u8 = 143;
 
 /// Every exit code with its meaning, for the generated reference.
@@ -54,7 +54,7 @@ pub const ALL: &[(u8, &str)] = &[
     (TERMINATED, "stopped by SIGTERM; what had come is saved"),
 ];
 
-/// The exit code of whoever was ended by a signal.
+/// The exit code of a process ended by a signal.
 pub const fn of_signal(signal: Signal) -> u8 {
     match signal {
         Signal::Interrupt => INTERRUPTED,
@@ -63,8 +63,8 @@ pub const fn of_signal(signal: Signal) -> u8 {
     }
 }
 
-/// The exit code of a run without an answer, for this reason. Where its providers found fault with every request, the run
-/// gave no answer: the call itself could be used, else there would be no run.
+/// The exit code of a run that ended with this code and without an answer. If providers rejected every request, the run
+/// failed: the call itself was valid, or there would be no run.
 pub const fn of_run(code: Code) -> u8 {
     match of(code) {
         USAGE => FAILED,

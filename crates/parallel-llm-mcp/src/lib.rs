@@ -4,7 +4,7 @@
 //! main  →  program  →  command::parse  →  app::wire  →  the command
 //! ```
 //!
-//! A command makes a request and renders what comes of it; the service resolves and remembers; only `app` makes parts.
+//! A command makes a request and renders the result; the service resolves and stores; only `app` makes parts.
 
 pub mod app;
 mod certificates;

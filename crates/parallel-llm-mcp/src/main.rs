@@ -1,4 +1,4 @@
-//! The binary: the program, put together as it is shipped.
+//! The binary as it is shipped.
 
 use std::process::ExitCode;
 

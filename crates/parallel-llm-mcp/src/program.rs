@@ -1,4 +1,4 @@
-//! The program from its arguments to its exit code. How its parts are put together it is told.
+//! The program from its arguments to its exit code. The caller passes the function that makes its parts.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -25,16 +25,16 @@ use parallel_llm_settings::private_files;
 use parallel_llm_settings::settings::{Environment, Settings};
 use parallel_llm_settings::signals::Signals;
 
-/// How long the start of a server waits to know whether there are tokens, which takes milliseconds.
-const TOKENS_LOOK_MAX: Duration = Duration::from_secs(2);
+/// The longest wait at a server's start to learn whether there are tokens, which takes milliseconds.
+const TOKENS_CHECK_MAX: Duration = Duration::from_secs(2);
 
-/// Reads the arguments, puts the program together with `wire`, does the command, returns the exit code.
+/// Parses the arguments, makes the program with `wire`, runs the command, and returns the exit code.
 pub fn run(wire: impl Fn(&Settings) -> Services) -> ExitCode {
     let environment = Environment::read();
     let console = Console::new(&environment);
     let code = perform(&environment, &wire, &console);
     console.wait();
-    // Whatever the command came to, whoever wanted its data has not got them.
+    // Lost output overrides the command's own exit code.
     let code = console.lost().map_or(code, |lost| {
         console.fail(&lost, false);
         exit::of(lost.code)
@@ -51,7 +51,7 @@ fn perform(environment: &Environment, wire: &dyn Fn(&Settings) -> Services, cons
     };
     let command = match arguments.command {
         Some(command) => command,
-        // An MCP client starts the program without a command and talks over pipes.
+        // An MCP client starts the program without a command and uses pipes.
         None if !std::io::stdin().is_terminal() => Command::Serve(Serve::default()),
         None => {
             console.data(&command::help());
@@ -66,8 +66,7 @@ fn perform(environment: &Environment, wire: &dyn Fn(&Settings) -> Services, cons
     })
 }
 
-/// Does the command on a runtime of its own. One thread: the work is waiting, and the parts that are not run
-/// beside it.
+/// Runs the command on a runtime of one thread: the work is waiting, apart from tasks on blocking threads.
 fn start(
     environment: &Environment,
     wire: &dyn Fn(&Settings) -> Services,
@@ -95,11 +94,11 @@ fn start(
             console.fail(&error, wants_json);
             exit::of(error.code)
         });
-        // Whoever was stopped by a signal waits for no reader; else a signal ends the waiting.
+        // A command that was stopped by a signal waits for no reader; otherwise a signal ends the wait.
         let stopped = matches!(code, exit::INTERRUPTED | exit::TERMINATED | exit::HUNG_UP);
         console.written(stopped).await.map_or(code, exit::of_signal)
     });
-    // What still reads stdin cannot be waited for.
+    // A thread that still reads stdin cannot be waited for.
     runtime.shutdown_background();
     Ok(code)
 }
@@ -136,7 +135,7 @@ async fn dispatch(
         Command::Work(work) => {
             let service = wire(settings);
             let done = command::run(&CommandContext { service: &service, console }, work).await;
-            // Whoever has stopped the command has waited for its run already.
+            // A stopped command has waited for its run already.
             let stopped = matches!(done, Ok(exit::INTERRUPTED | exit::TERMINATED | exit::HUNG_UP));
             service.close(if stopped { Duration::ZERO } else { drain }).await;
             done
@@ -144,7 +143,7 @@ async fn dispatch(
     }
 }
 
-/// How the settings want a server to listen.
+/// The server's configuration from the settings.
 fn listening(settings: &Settings, address: SocketAddr, access: Access) -> Result<Config, Failure> {
     let tls = match (&settings.tls_cert, &settings.tls_key) {
         (Some(certificate), Some(key)) => {
@@ -163,7 +162,7 @@ fn listening(settings: &Settings, address: SocketAddr, access: Access) -> Result
     Ok(Config { hosts, origins, tls, behind_proxy, resource, ..Config::new(address, access) })
 }
 
-/// Says whose a token of this service is.
+/// Finds the principal of a token.
 fn check_of(service: &Services) -> Check {
     let service = service.clone();
     Arc::new(move |secret| {
@@ -172,7 +171,7 @@ fn check_of(service: &Services) -> Check {
     })
 }
 
-/// Tells in the log where nothing can be remembered; the server starts all the same, and says so to whoever asks.
+/// Warns in the log if the data folder is not writable; the server starts anyway, and refuses calls that need it.
 fn log_unwritable(settings: &Settings) {
     let folder = &settings.data_dir;
     if let Err(error) = private_files::check_writable(folder) {
@@ -183,7 +182,7 @@ fn log_unwritable(settings: &Settings) {
     }
 }
 
-/// Tells in the log where nothing can be asked for want of a key; the server starts all the same.
+/// Warns in the log if no provider has a key; the server starts anyway.
 fn log_missing_key(service: &Services) {
     if let Some(advice) = service.settings.panel_key_advice() {
         tracing::warn!(
@@ -193,11 +192,11 @@ fn log_missing_key(service: &Services) {
     }
 }
 
-/// Tells in the log where nobody can come in; a token that is made later is taken from the next request on.
+/// Warns in the log if there are no tokens; one made later is accepted from the next request on.
 async fn log_tokenless(service: &Services) {
     let advice = "make a token with `parallel-llm-mcp keys create NAME`";
-    // A database that is busy does not hold the start up.
-    let Ok(tokens) = tokio::time::timeout(TOKENS_LOOK_MAX, service.access.list_tokens()).await else {
+    // A busy database must not delay the start.
+    let Ok(tokens) = tokio::time::timeout(TOKENS_CHECK_MAX, service.access.list_tokens()).await else {
         return;
     };
     match tokens {
@@ -211,8 +210,8 @@ async fn log_tokenless(service: &Services) {
     }
 }
 
-/// Serves over HTTP until a signal comes, and `drain` longer for what is under way; a second signal ends it at once,
-/// which the exit code says.
+/// Serves over HTTP until a signal, and up to `drain` longer for requests in flight; a second signal ends it at once,
+/// which the exit code shows.
 async fn serve_http(service: &Services, config: Config, drain: Duration) -> Result<u8, Failure> {
     let mut signals = Signals::new();
     let wants_tokens = matches!(config.access, Access::Tokens(_));

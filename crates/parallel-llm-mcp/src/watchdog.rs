@@ -1,11 +1,12 @@
-//! Notices that the one runtime thread stands still, and says so in the log.
+//! Detects a blocked runtime thread and logs it.
 //!
-//! All waiting of the program is done by that thread. Something that holds it, a defect or a disk that does not answer,
-//! stops every run and the client with them, and nothing on that thread could tell. So a thread of its own gives the
-//! runtime a small task now and then and looks whether it was done.
+//! That thread does all of the program's waiting. If a defect or an unresponsive disk blocks it, every run and every
+//! client stops, and nothing on the thread itself can notice. So a separate thread gives the runtime a small task at
+//! intervals and checks whether it was done.
 //!
-//! What always holds: a stall is told once when it is noticed and once when it is over; it is counted in looks, so a
-//! process that stood still as a whole, as on a laptop that slept, is not taken for one; the thread ends with the value.
+//! What always holds: a stall is logged once when it is noticed and once when it ends; it is counted in checks, so a
+//! process that was suspended as a whole, as on a sleeping laptop, does not count; the thread ends when the
+//! [`Watchdog`] is dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,46 +15,46 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-/// Between two looks: rare enough that a server that has nothing to do costs nothing.
-const LOOK_EVERY: Duration = Duration::from_millis(2_500);
-/// So many looks in vain are a stall. Nothing on the runtime is to take even a tenth of these five seconds.
-const LOOKS_MAX: u32 = 2;
+/// The interval of checks: long enough that an idle server costs nothing.
+const CHECK_INTERVAL: Duration = Duration::from_millis(2_500);
+/// The failed checks that make a stall. Nothing on the runtime may take even a tenth of these five seconds.
+const FAILED_CHECKS_MAX: u32 = 2;
 
 /// Watches the runtime until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
-    /// Nothing is sent; the thread sees it end.
+    /// Nothing is sent; dropping it ends the thread.
     _end: SyncSender<()>,
 }
 
-/// Begins to watch this runtime.
+/// Starts watching a runtime.
 pub(crate) fn start(runtime: &Handle) -> std::io::Result<Watchdog> {
     let (end, ended) = sync_channel(0);
     let runtime = runtime.clone();
     std::thread::Builder::new()
         .name("watchdog".to_owned())
-        .spawn(move || watch(&runtime, &ended, LOOK_EVERY, render))?;
+        .spawn(move || watch(&runtime, &ended, CHECK_INTERVAL, render))?;
     Ok(Watchdog { _end: end })
 }
 
-fn watch(runtime: &Handle, ended: &Receiver<()>, look_every: Duration, mut render: impl FnMut(Finding)) {
+fn watch(runtime: &Handle, ended: &Receiver<()>, interval: Duration, mut render: impl FnMut(Finding)) {
     let mut silence = Silence::default();
     let has_answered = Arc::new(AtomicBool::new(true));
-    while ended.recv_timeout(look_every) == Err(RecvTimeoutError::Timeout) {
+    while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
         let answered = has_answered.swap(false, Ordering::Relaxed);
-        if let Some(finding) = silence.look(answered) {
+        if let Some(finding) = silence.record(answered) {
             render(finding);
         }
         if answered {
             let has_answered = Arc::clone(&has_answered);
-            // Its end is the answer; nobody waits for it.
+            // The task only marks that the runtime ran it.
             drop(runtime.spawn(async move { has_answered.store(true, Ordering::Relaxed) }));
         }
     }
 }
 
 fn render(finding: Finding) {
-    let seconds = |looks| (LOOK_EVERY * looks).as_secs();
+    let seconds = |looks| (CHECK_INTERVAL * looks).as_secs();
     match finding {
         Finding::StandsStill { looks } => {
             tracing::warn!("the program stands still: for {} s nothing has gone on", seconds(looks));
@@ -64,30 +65,30 @@ fn render(finding: Finding) {
     }
 }
 
-/// What a look found that is worth a line, and how many looks there were in vain.
+/// A change to log, with the number of failed checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Finding {
-    /// Nothing goes on.
+    /// The runtime is blocked.
     StandsStill { looks: u32 },
-    /// It goes on after all.
+    /// The runtime runs again.
     GoesOn { looks: u32 },
 }
 
-/// How long the runtime has not answered.
+/// The failed checks in a row.
 #[derive(Debug, Default)]
 struct Silence {
     looks: u32,
 }
 
 impl Silence {
-    /// Takes in a look: whether the runtime had answered by then.
-    fn look(&mut self, has_answered: bool) -> Option<Finding> {
+    /// Records a check: whether the runtime had run the task by then.
+    fn record(&mut self, has_answered: bool) -> Option<Finding> {
         if has_answered {
             let looks = std::mem::take(&mut self.looks);
-            return (looks >= LOOKS_MAX).then_some(Finding::GoesOn { looks });
+            return (looks >= FAILED_CHECKS_MAX).then_some(Finding::GoesOn { looks });
         }
         self.looks = self.looks.saturating_add(1);
-        (self.looks == LOOKS_MAX).then_some(Finding::StandsStill { looks: self.looks })
+        (self.looks == FAILED_CHECKS_MAX).then_some(Finding::StandsStill { looks: self.looks })
     }
 }
 
@@ -98,12 +99,12 @@ mod tests {
     /// What is found by looks that see an answer (`.`) or none (`x`).
     fn findings(looks: &str) -> Vec<Option<Finding>> {
         let mut silence = Silence::default();
-        looks.chars().map(|look| silence.look(look == '.')).collect()
+        looks.chars().map(|record| silence.record(record == '.')).collect()
     }
 
     #[test]
     fn a_stall_of_five_seconds_is_told_once_and_so_is_its_end() {
-        assert_eq!(LOOK_EVERY * LOOKS_MAX, Duration::from_secs(5));
+        assert_eq!(CHECK_INTERVAL * FAILED_CHECKS_MAX, Duration::from_secs(5));
         let stands_still = Some(Finding::StandsStill { looks: 2 });
         let goes_on = |looks| Some(Finding::GoesOn { looks });
         assert_eq!(findings("...x.x."), [None; 7]);

@@ -1,4 +1,4 @@
-//! `--output FILE`: a place for the answer that is known to be writable before anything is paid.
+//! `--output FILE`: an answer file that is known to be writable before anything is paid.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -14,25 +14,25 @@ use parallel_llm_settings::clock;
 use parallel_llm_settings::private_files;
 use parallel_llm_settings::signals::Signals;
 
-/// How long the reader of a pipe is waited for. It is started beside this program, or not at all.
+/// The longest wait for the reader of a pipe. It is started beside this program, or not at all.
 const READER_MAX: Duration = Duration::from_secs(5);
-/// How often it is looked for.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The interval of looking for the reader.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Where the answer goes. Dropped unwritten, it leaves nothing.
+/// The reserved answer file. Dropping it unwritten leaves nothing.
 pub(super) struct AnswerFile {
     path: PathBuf,
     file: File,
     temporary: Option<Temporary>,
 }
 
-/// The name the file has until it is whole; there is none for what is no regular file, such as a pipe.
+/// The file's temporary name; `None` if it is not a regular file.
 struct Temporary(PathBuf);
 
 impl AnswerFile {
-    /// Makes sure that the answer can be written to this path. An existing file stays as it is until then.
+    /// Checks that the answer can be written to this path. An existing file stays as it is until then.
     pub(super) async fn reserve(path: &Path) -> Result<Self, Failure> {
-        // A link stays a link: what it leads to is written.
+        // A link stays a link: its target is written.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
             let file = open_special(&path).await?;
@@ -45,7 +45,7 @@ impl AnswerFile {
         Ok(Self { path, file, temporary: Some(Temporary(temporary)) })
     }
 
-    /// Writes the answer; to a regular file whole or not at all. A signal ends the waiting for whoever reads a pipe.
+    /// Writes the answer, atomically to a regular file. A signal ends the wait for a pipe's reader.
     pub(super) async fn write(self, answer: &Arc<str>, signals: &mut Signals) -> Result<(), Failure> {
         let (path, answer) = (self.path.clone(), Arc::clone(answer));
         let writing = tokio::task::spawn_blocking(move || self.write_whole(&answer));
@@ -59,11 +59,11 @@ impl AnswerFile {
     fn write_whole(mut self, answer: &str) -> io::Result<()> {
         self.file.write_all(answer.as_bytes())?;
         let Some(temporary) = &self.temporary else { return Ok(()) };
-        // On the disk before it takes the place of what was there.
+        // Synced before it replaces the existing file.
         self.file.sync_all()?;
         std::fs::rename(&temporary.0, &self.path)?;
         if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            // Some file systems know no such thing for folders, and the file is there.
+            // Some file systems cannot sync folders; the file itself is safe.
             let _ = File::open(folder).and_then(|folder| folder.sync_all());
         }
         Ok(())
@@ -72,12 +72,12 @@ impl AnswerFile {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // It is gone where it has been renamed; what cannot be removed is a hidden file.
+        // After the rename there is nothing to remove; otherwise a leftover is a hidden file.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// Opens a device, or a pipe once somebody reads it: to open one that nobody reads would wait for ever.
+/// Opens a device, or a pipe once it has a reader: opening one without a reader would block for ever.
 async fn open_special(path: &Path) -> Result<File, Failure> {
     let mut options = OpenOptions::new();
     options.write(true);
@@ -90,7 +90,7 @@ async fn open_special(path: &Path) -> Result<File, Failure> {
     loop {
         match options.open(path) {
             Ok(file) => return blocking(file).map_err(|error| unwritable(path, error)),
-            Err(error) if is_unread(&error) && Instant::now() < give_up => sleep(LOOK_EVERY).await,
+            Err(error) if is_unread(&error) && Instant::now() < give_up => sleep(POLL_INTERVAL).await,
             Err(error) if is_unread(&error) => {
                 return Err(unwritable(path, format!("nobody has read it for {} s", READER_MAX.as_secs()))
                     .with_next(Advice::StartReaderFirst));
@@ -100,19 +100,19 @@ async fn open_special(path: &Path) -> Result<File, Failure> {
     }
 }
 
-/// Whether it is a pipe that nobody has opened for reading.
+/// Whether the error says that a pipe has no reader.
 #[cfg(unix)]
 fn is_unread(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error())
 }
 
-/// Elsewhere there are no such pipes.
+/// Other systems have no such pipes.
 #[cfg(not(unix))]
 const fn is_unread(_: &io::Error) -> bool {
     false
 }
 
-/// The file as others write it: whoever writes waits for whoever reads.
+/// The file in blocking mode, so that writes wait for the reader.
 #[cfg(unix)]
 fn blocking(file: File) -> io::Result<File> {
     let flags = rustix::fs::fcntl_getfl(&file)?;

@@ -23,7 +23,8 @@ use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::{Settings, duration_ms};
 use parallel_llm_settings::signals::Signals;
 
-/// Interrupted runs that are older are not named after each answer: whoever wanted them has taken them up.
+/// The age in milliseconds beyond which interrupted runs are not mentioned after an answer: the user has had time to
+/// continue them.
 const REMINDED_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
 /// Ask a panel of models one question
@@ -123,7 +124,7 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// What the flags set of the settings.
+    /// The settings that the flags override.
     pub fn overrides(&self) -> Vec<(&'static str, String)> {
         let files = self.no_files.then(|| "off".to_owned());
         let values = [
@@ -136,8 +137,8 @@ impl Ask {
         values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
-    /// Has the command of `--check` choose, whatever else is set about the strategy. Where none is named with it, or it may be
-    /// chosen by the question, it is the one that checks.
+    /// Makes the command of `--check` choose the answer: sets the strategy to the one that checks, if none is named or
+    /// the question would choose it.
     fn set_check(&mut self) {
         if self.check.is_some() {
             let named = self.strategy.take().filter(|named| named != AUTO);
@@ -145,7 +146,7 @@ impl Ask {
         }
     }
 
-    /// Sets the option that `--paranoid` is short for. A strategy without it refuses the flag.
+    /// Sets the option that `--paranoid` is short for. Fails for a strategy without it.
     fn set_paranoid(&mut self, settings: &Settings) -> Result<(), Failure> {
         if !self.paranoid {
             return Ok(());
@@ -157,7 +158,7 @@ impl Ask {
         Ok(())
     }
 
-    /// What is asked, taken out of the flags.
+    /// The question, moved out of the flags.
     fn question(&mut self, message: Message) -> Result<Question, Failure> {
         let system = self.system.take().map(|text| Message::text(Role::System, text));
         let messages = system.into_iter().chain([message]).collect();
@@ -183,7 +184,7 @@ impl Ask {
         Ok(Question { request, preset: self.preset.take(), cache_ms })
     }
 
-    /// What is asked, with what goes along.
+    /// The message with its attachments.
     async fn message(&self, context: &CommandContext<'_>) -> Result<Message, Failure> {
         let mut attachments = Attachments::new(context.service.settings.attachment_bytes_max);
         if self.allow_secret_file {
@@ -207,13 +208,13 @@ impl Ask {
     }
 }
 
-/// A strategy as people write it, with one more option.
+/// A strategy as text with one more option.
 fn with_option(strategy: &str, option: &str) -> String {
     let sign = if strategy.contains('@') { ',' } else { '@' };
     format!("{strategy}{sign}{option}")
 }
 
-/// An amount of money as it is typed.
+/// Parses an amount in USD.
 pub(super) fn usd(text: &str) -> Result<PicoUsd, String> {
     PicoUsd::from_decimal(text).ok_or_else(|| "an amount in USD, such as 2.50".to_owned())
 }
@@ -232,7 +233,7 @@ fn parse_effort(word: &str) -> Result<Effort, Failure> {
     })
 }
 
-/// Asks and tells the answer.
+/// Asks the question and prints the answer.
 pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8, Failure> {
     let settings = &context.service.settings;
     ask.set_check();
@@ -247,7 +248,7 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     finish(context, &handle, &ask, file).await
 }
 
-/// Follows a run to its answer and tells it.
+/// Follows a run to its answer and prints it.
 pub(super) async fn finish(
     context: &CommandContext<'_>,
     handle: &RunHandle,
@@ -261,7 +262,7 @@ pub(super) async fn finish(
     let mut report = match view::follow(context, handle, ask.view(), ask.leaving(), &mut signals).await {
         Followed::Decided(report) => *report,
         Followed::Stopped(signal) => {
-            // Whoever gives a run up does not expect its answer any more; it is paid for all the same.
+            // A user who gives a run up does not expect its answer any more, although it is paid for.
             if handle.is_here() && handle.report().answer.is_some() && !handle.is_unstored() {
                 context.console.say(&format!("its answer is kept: see it with `runs show {}`", handle.id()));
             }
@@ -272,7 +273,7 @@ pub(super) async fn finish(
         (Some(file), Some(answer)) => file.write(answer, &mut signals).await,
         _ => Ok(()),
     };
-    // A person sees the answer at once; a program is told once, and whole.
+    // A person sees the answer at once; a program gets it once, complete.
     if ask.linger && (ask.json || ask.jsonl) {
         view::close(context, handle, true, &mut signals).await;
         report = handle.wait(None).await.in_vocabulary(&vocabulary::COMMAND_LINE);
@@ -283,7 +284,7 @@ pub(super) async fn finish(
     written.map(|()| exit_code(&run, ask.strict))
 }
 
-/// Gives the answer, then how it came about.
+/// Prints the answer, then the summary.
 fn render(context: &CommandContext<'_>, ask: &Ask, handle: &RunHandle, report: &Report) {
     if ask.json {
         context.console.data(&report.pretty());
@@ -306,14 +307,14 @@ fn render(context: &CommandContext<'_>, ask: &Ask, handle: &RunHandle, report: &
     }
 }
 
-/// Names what may have been paid for and was never told, where a person is there to read it. The answer has been told.
+/// Names interrupted runs, which may have been paid for, if a person reads stderr. Called after the answer.
 async fn remind(context: &CommandContext<'_>, ask: &Ask) {
     if !context.console.is_live() || ask.json || ask.jsonl {
         return;
     }
     let week_ago_ms = clock::unix_ms().saturating_sub(REMINDED_MS);
     let since_ms = i64::try_from(week_ago_ms).unwrap_or(i64::MAX);
-    // A history that cannot be read is told to whoever asks for it.
+    // An unreadable history is reported by the commands that need it.
     let runs = context.service.runs.interrupted_since(since_ms).await.unwrap_or_default();
     let line = match runs.as_slice() {
         [] => return,
@@ -330,7 +331,7 @@ async fn remind(context: &CommandContext<'_>, ask: &Ask) {
     context.console.say(&context.console.tone(Tone::Warning, &line));
 }
 
-/// What a run's end means for a script.
+/// The exit code of a run.
 pub(super) fn exit_code(run: &Run, strict: bool) -> u8 {
     if !run.is_decided() {
         return exit::of(Code::Interrupted);

@@ -1,4 +1,4 @@
-//! `config`: the settings in force and where each comes from.
+//! `config`: the settings in force and their origins.
 
 use super::CommandContext;
 use crate::exit;
@@ -14,7 +14,7 @@ pub enum ConfigCommand {
     },
 }
 
-/// Does the command.
+/// Runs the command.
 pub(super) fn run(context: &CommandContext<'_>, command: &ConfigCommand) -> u8 {
     let ConfigCommand::Show { origin } = command;
     let shown = context.service.settings.shown();

@@ -10,7 +10,7 @@ use crate::terminal::summary;
 use parallel_llm_service::Continuation;
 use parallel_llm_settings::signals::Signals;
 
-/// What a run's name may be, told once for every command.
+/// The help for a run's name, shared by all commands.
 const RUN_HELP: &str = "The run's id or a beginning of it; `@` is the newest";
 
 /// How what comes of it is shown.
@@ -124,7 +124,7 @@ pub struct Replay {
     pub shown: Shown,
 }
 
-/// Watches a run to its answer. Whoever leaves ends nothing.
+/// Watches a run to its answer. Leaving does not end the run.
 pub(super) async fn wait(context: &CommandContext<'_>, wait: &Wait) -> Result<u8, Failure> {
     let handle = context.service.runs.watch(&wait.run).await?;
     let mut signals = Signals::new();
@@ -157,13 +157,13 @@ pub(super) async fn add(context: &CommandContext<'_>, add: Add) -> Result<u8, Fa
     go_on(context, &add.run, Continuation::Add(request), &add.shown).await
 }
 
-/// Makes another text.
+/// Makes another text of the answers.
 pub(super) async fn synthesize(context: &CommandContext<'_>, synthesize: Synthesize) -> Result<u8, Failure> {
     go_on(context, &synthesize.run, Continuation::Rewrite(synthesize.means.request()), &synthesize.shown)
         .await
 }
 
-/// Tries another strategy.
+/// Tries another strategy on the answers.
 pub(super) async fn replay(context: &CommandContext<'_>, replay: Replay) -> Result<u8, Failure> {
     let request = RunRequest { strategy: Some(replay.strategy), ..replay.means.request() };
     go_on(context, &replay.run, Continuation::Rewrite(request), &replay.shown).await

@@ -1,4 +1,4 @@
-//! `demo`: the whole program against simulated models, so that it can be seen without a key and without cost.
+//! `demo`: the whole program against simulated models, without key and cost.
 
 use parallel_llm_engine::{Failure, RunRequest};
 use parallel_llm_simulator::{DEMO_QUESTION, Simulator};

@@ -1,4 +1,4 @@
-//! `doctor`: whether everything is as a run needs it, and what to do where it is not.
+//! `doctor`: checks everything that a run needs, with remedies.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -43,13 +43,13 @@ pub struct Doctor {
     pub bundle: Option<PathBuf>,
 }
 
-/// Does the command.
+/// Runs the command.
 pub(super) async fn run(context: &CommandContext<'_>, doctor: &Doctor) -> Result<u8, Failure> {
     if doctor.deep && !doctor.yes && !std::io::stdin().is_terminal() {
         let message = "`--deep` asks models, which costs money, and nobody is there to say yes";
         return Err(Failure::new(Code::Usage, message).with_next(Next::Type("doctor --deep --yes".into())));
     }
-    // Said before anything is paid for; that it is never written over holds when it is made, too.
+    // Checked before anything is paid. Writing the file checks again that it overwrites nothing.
     if let Some(path) = &doctor.bundle {
         check_new(path)?;
     }
@@ -73,7 +73,7 @@ pub(super) async fn run(context: &CommandContext<'_>, doctor: &Doctor) -> Result
     })
 }
 
-/// Asks each model of the panel once, where that is agreed to. The exit code, where it was stopped in the middle.
+/// Asks each model of the panel once, if the user agrees. Returns the exit code if it was stopped.
 async fn probe(context: &CommandContext<'_>, is_agreed: bool, diagnosis: &mut Diagnosis) -> Option<u8> {
     let planned = match context.service.doctor.plan_probe().await {
         Ok(planned) => planned,
@@ -105,7 +105,7 @@ async fn probe(context: &CommandContext<'_>, is_agreed: bool, diagnosis: &mut Di
     None
 }
 
-/// Shows what it may cost; asks whether to go on, unless that is said already.
+/// Shows the cost, and asks for agreement unless it was given.
 async fn agrees(context: &CommandContext<'_>, is_agreed: bool, planned: &Probe) -> bool {
     let offer = planned.offer();
     if is_agreed {
@@ -115,14 +115,14 @@ async fn agrees(context: &CommandContext<'_>, is_agreed: bool, planned: &Probe) 
     context.console.write(&format!("`--deep` {offer}. Go on? [y/N] "));
     let read = || {
         let mut line = String::new();
-        // A stdin that cannot be read says nothing, and so not yes.
+        // An unreadable stdin is no agreement.
         std::io::stdin().read_line(&mut line).map(|_| line).unwrap_or_default()
     };
     let line = tokio::task::spawn_blocking(read).await.unwrap_or_default();
     matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
-/// What the terminal can show.
+/// The finding on the terminal.
 fn terminal(console: &Console) -> Finding {
     let described = |state, found: String, next: Option<&str>| {
         Finding::described("terminal", state, found, next.map(Into::into))
@@ -143,7 +143,7 @@ fn terminal(console: &Console) -> Finding {
     }
 }
 
-/// Whether a new file can be made there, as far as that can be seen.
+/// Fails if a new file cannot be made there, as far as that can be checked.
 fn check_new(path: &Path) -> Result<(), Failure> {
     if path.symlink_metadata().is_ok() {
         return Err(unwritable(path, "there is something of that name"));
@@ -152,12 +152,12 @@ fn check_new(path: &Path) -> Result<(), Failure> {
     if folder.is_dir() { Ok(()) } else { Err(unwritable(path, "there is no such folder")) }
 }
 
-/// Writes a file that nobody else may read, and never over another.
+/// Writes a private file, and never overwrites one.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let opened = private_files::file_options().open(path);
     let mut file = opened.map_err(|error| unwritable(path, &error.to_string()))?;
     file.write_all(text.as_bytes()).map_err(|error| {
-        // Half a report is of no use; what cannot be removed is told by the error, too.
+        // Half a report is useless; the error also tells of a leftover.
         let _ = std::fs::remove_file(path);
         unwritable(path, &error.to_string())
     })

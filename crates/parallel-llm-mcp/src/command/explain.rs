@@ -1,4 +1,4 @@
-//! `explain`: what an error code means and what to do.
+//! `explain`: the meaning of an error code and its next steps.
 
 use parallel_llm_engine::value::nearest::nearest;
 use parallel_llm_engine::value::next::{Next, Operation};
@@ -8,7 +8,7 @@ use super::CommandContext;
 use crate::exit;
 use crate::terminal::vocabulary;
 
-/// Tells one code, or all.
+/// Prints the page of one code, or the list of all.
 pub(super) fn run(context: &CommandContext<'_>, code: Option<&str>) -> Result<u8, Failure> {
     let Some(name) = code else {
         let lines: Vec<String> =

@@ -1,4 +1,4 @@
-//! `generate`: the pages of the documentation that are written from the code, so that they cannot drift.
+//! `generate`: documentation pages generated from the code.
 
 use clap::CommandFactory;
 use parallel_llm_engine::Code;
@@ -21,7 +21,7 @@ pub enum Page {
     Errors,
     /// The JSON schema of the run report.
     ReportSchema,
-    /// Where each MCP client keeps its settings, and in which form.
+    /// The settings files of MCP clients and their formats.
     Clients,
     /// The configuration that most clients read.
     McpConfig,

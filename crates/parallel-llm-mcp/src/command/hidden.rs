@@ -1,4 +1,4 @@
-//! A line typed at the terminal that is not shown while it is typed.
+//! Reads a line from the terminal without echo.
 
 use std::io::{BufRead, Read};
 
@@ -7,16 +7,14 @@ use parallel_llm_engine::{Code, Failure};
 
 use parallel_llm_settings::keys;
 
-/// What is read of a line, in bytes. What is typed or pasted here is a key: one byte more than its most tells that it
-/// is too long.
+/// The longest line read, in bytes: one byte more than the longest key, to notice longer ones.
 pub(super) const LINE_BYTES_MAX: u64 = keys::KEY_BYTES_MAX as u64 + 1;
 
-/// Reads a line from the terminal on stdin; `None` where it was given up with Ctrl-C. `ask` says what is wanted, once
-/// nothing that is typed shows any more.
+/// Reads a line from the terminal on stdin; `None` after Ctrl-C. `ask` prompts for it once the echo is off.
 #[cfg(unix)]
 pub(super) fn read_line(ask: impl FnOnce()) -> Result<Option<String>, Failure> {
     use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
-    /// What Ctrl-C types where it sends no signal.
+    /// The byte of Ctrl-C in a mode without signals.
     const CTRL_C: u8 = 3;
 
     let failed = |error: &dyn std::fmt::Display| {
@@ -27,7 +25,7 @@ pub(super) fn read_line(ask: impl FnOnce()) -> Result<Option<String>, Failure> {
     let before = tcgetattr(&stdin).map_err(|error| failed(&error))?;
     let mut unseen = before.clone();
     unseen.local_modes.remove(LocalModes::ECHO);
-    // A signal would end the program before the terminal is as it was; so Ctrl-C ends the line instead.
+    // A signal would end the program before the terminal is restored, so Ctrl-C ends the line instead.
     unseen.local_modes.remove(LocalModes::ISIG);
     unseen.special_codes[SpecialCodeIndex::VEOL] = CTRL_C;
     tcsetattr(&stdin, OptionalActions::Flush, &unseen).map_err(|error| failed(&error))?;
@@ -42,7 +40,7 @@ pub(super) fn read_line(ask: impl FnOnce()) -> Result<Option<String>, Failure> {
     Ok(Some(String::from_utf8_lossy(&line).into_owned()))
 }
 
-/// Reads up to a line's end or the byte that gives it up, whichever comes first.
+/// Reads up to the end of the line or the `give_up` byte.
 #[cfg(unix)]
 fn until_end(mut source: impl BufRead, give_up: u8, line: &mut Vec<u8>) -> std::io::Result<()> {
     loop {
@@ -62,7 +60,7 @@ fn until_end(mut source: impl BufRead, give_up: u8, line: &mut Vec<u8>) -> std::
     }
 }
 
-/// Elsewhere nothing can be typed unseen yet.
+/// Not supported on other systems yet.
 #[cfg(not(unix))]
 pub(super) fn read_line(_: impl FnOnce()) -> Result<Option<String>, Failure> {
     Err(Failure::new(Code::Usage, "nothing can be typed unseen here").with_next(Advice::PipeKeyIn))

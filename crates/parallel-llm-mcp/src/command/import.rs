@@ -1,4 +1,4 @@
-//! `import`: takes over the settings of the Python server that this program replaces.
+//! `import`: imports the settings of the Python server that this program replaces.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::exit;
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::{KeyImport, ModelState, OPENROUTER};
 
-/// The longest value that is shown whole.
+/// The longest value shown, in characters.
 const VALUE_CHARS_MAX: usize = 400;
 
 /// Take over the settings of the Python server that this program replaces
@@ -34,7 +34,7 @@ pub struct Import {
     pub json: bool,
 }
 
-/// Does the command.
+/// Runs the command.
 pub(super) async fn run(context: &CommandContext<'_>, import: &Import) -> Result<u8, Failure> {
     let here = &install::config_paths(context)?.current_dir;
     let path = import.path.as_ref().map_or_else(|| here.clone(), |path| here.join(path));
@@ -76,7 +76,7 @@ pub(super) async fn run(context: &CommandContext<'_>, import: &Import) -> Result
     Ok(exit::ANSWER)
 }
 
-/// Whether it may be written.
+/// Asks whether the settings may be written.
 fn consent(context: &CommandContext<'_>, import: &Import) -> Result<bool, Failure> {
     if import.yes || import.json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(import.yes);
@@ -84,7 +84,7 @@ fn consent(context: &CommandContext<'_>, import: &Import) -> Result<bool, Failur
     ask(context, "Take this over? [y/N]")
 }
 
-/// What was found, and what becomes of it. The names and values in it are strangers' text.
+/// Shows what was found and what happens to it. Names and values are untrusted.
 fn render(context: &CommandContext<'_>, found: &parallel_llm_service::Import) {
     let console = &context.console;
     for source in &found.sources {
@@ -106,7 +106,7 @@ fn render(context: &CommandContext<'_>, found: &parallel_llm_service::Import) {
         };
         console.say(&format!("{from}: {}", safe::excerpt(&becomes, VALUE_CHARS_MAX)));
     }
-    // Those that are gone were told; a key is no news while one is taken over.
+    // Models that are gone are among the items; a missing key is no news while one is imported.
     for model in found.models.iter().filter(|model| model.state == ModelState::Unknown) {
         let message = safe::excerpt(model.message.as_deref().unwrap_or_default(), VALUE_CHARS_MAX);
         console.say(&format!("{}: {message}", safe::excerpt(&model.id, VALUE_CHARS_MAX)));

@@ -1,4 +1,4 @@
-//! `install`: puts this program into the settings of the clients that use it, and takes it out again.
+//! `install`: adds this program to the settings of MCP clients, and removes it.
 
 use std::io::{BufRead, IsTerminal, Read};
 use std::path::{Component, Path, PathBuf};
@@ -17,11 +17,11 @@ use parallel_llm_install::clients::{self, Act, Change, Client, Content, EntrySpe
 use parallel_llm_settings::keys::{self, KeySource};
 use parallel_llm_settings::settings::{ConfigPaths, Settings, is_known_variable};
 
-/// What is read of an answer, in bytes: `yes` and some more.
+/// The longest reply read, in bytes: `yes` and some more.
 const REPLY_BYTES_MAX: u64 = 64;
-/// The longest path that is shown whole in the list.
+/// The longest path shown in the list, in characters.
 const PATH_CHARS_MAX: usize = 160;
-/// Variables a client can be told of. More is a mistake.
+/// The most variables of an entry. More are a mistake.
 const VARIABLES_MAX: usize = 32;
 
 /// Put this program into the settings of an MCP client
@@ -58,7 +58,7 @@ pub struct Install {
     pub json: bool,
 }
 
-/// Does the command.
+/// Runs the command.
 pub(super) fn run(context: &CommandContext<'_>, install: &Install) -> Result<u8, Failure> {
     let paths = config_paths(context)?;
     let Some(client) = install.client.as_deref().and_then(Client::by_id) else {
@@ -104,7 +104,7 @@ fn file_of(client: &Client, paths: &ConfigPaths, project: bool) -> Result<PathBu
     })
 }
 
-/// How the client is to reach the program.
+/// How the client reaches the program.
 fn reach(install: &Install, paths: &ConfigPaths) -> Result<Reach, Failure> {
     match (&install.http, &install.command) {
         (Some(url), _) => clients::address(url).map(Reach::Connect),
@@ -116,8 +116,8 @@ fn reach(install: &Install, paths: &ConfigPaths) -> Result<Reach, Failure> {
     }
 }
 
-/// The full path of this program as it was started: a link that leads to it stays a link, because what it leads to
-/// changes with the next version.
+/// The full path of this program as it was started. A link stays a link, because its target changes with the next
+/// version.
 fn own_command(paths: &ConfigPaths) -> Result<String, Failure> {
     let unknown = |why: &str| {
         Failure::new(Code::Usage, format!("the path of this program {why}"))
@@ -128,7 +128,7 @@ fn own_command(paths: &ConfigPaths) -> Result<String, Failure> {
     path.into_os_string().into_string().map_err(|_| unknown("is not valid UTF-8"))
 }
 
-/// Where the word that started this program leads.
+/// The path of the command that started this program.
 fn typed(paths: &ConfigPaths) -> Option<PathBuf> {
     let word = PathBuf::from(std::env::args_os().next()?);
     if word.components().any(|part| part == Component::ParentDir) {
@@ -146,7 +146,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Refuses what no variable is called, and variables that this program would never look at.
+/// Fails for invalid names of variables, and for variables that this program never reads.
 fn check_variables(install: &Install, settings: &Settings) -> Result<(), Failure> {
     let refused = |message: String| Err(Failure::new(Code::Usage, message).with_next(Advice::NameOfVariable));
     if install.http.is_some() && install.variables.len() > 1 {
@@ -160,12 +160,12 @@ fn check_variables(install: &Install, settings: &Settings) -> Result<(), Failure
         name.bytes().all(is_word)
             && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
     };
-    // What is no name may be a value: it is not repeated.
+    // An invalid name may be a secret value, so the message does not repeat it.
     match install.variables.iter().position(|name| !is_name(name)) {
         Some(at) => {
             return refused(format!("what `--env` was given at place {} is no name of a variable", at + 1));
         }
-        // The token of a connection is read by the client, under whatever name.
+        // The client reads the token of a connection, under any name.
         None if install.http.is_some() => return Ok(()),
         None => {}
     }
@@ -181,7 +181,7 @@ fn check_variables(install: &Install, settings: &Settings) -> Result<(), Failure
     Err(nearest::suggest(failure, nearest::nearest(unknown, keys)))
 }
 
-/// What to write by hand where a file cannot be changed.
+/// Shows what to write by hand if a file cannot be changed.
 fn render_by_hand(context: &CommandContext<'_>, client: &Client, spec: &EntrySpec, failure: &Failure) {
     if failure.code == Code::SettingsInvalid
         && let Ok(text) = clients::snippet(client, spec)
@@ -190,7 +190,7 @@ fn render_by_hand(context: &CommandContext<'_>, client: &Client, spec: &EntrySpe
     }
 }
 
-/// Prints the entry of a client whose file is not edited here, and says where it goes.
+/// Prints the entry of a client whose file is not edited here, and its location.
 fn by_hand(
     context: &CommandContext<'_>,
     install: &Install,
@@ -226,7 +226,7 @@ fn by_hand(
     Ok(exit::ANSWER)
 }
 
-/// A change of one client's file, on its way to be written.
+/// A planned change of a client's file.
 struct Installing<'a> {
     context: &'a CommandContext<'a>,
     install: &'a Install,
@@ -252,7 +252,7 @@ impl Installing<'_> {
         Ok(exit::ANSWER)
     }
 
-    /// Whether the change may be written.
+    /// Asks whether the change may be written.
     fn consent(&self) -> Result<bool, Failure> {
         if self.install.yes
             || self.install.json
@@ -290,7 +290,7 @@ impl Installing<'_> {
         }
     }
 
-    /// What else the user should know.
+    /// Further notes for the user.
     fn notes(&self) -> Vec<String> {
         let mut notes = self.change.notes.clone();
         let starts = !self.install.remove && self.install.http.is_none();
@@ -316,7 +316,7 @@ impl Installing<'_> {
     }
 }
 
-/// Asks a question on the terminal; whatever is no yes is a no.
+/// Asks a question on the terminal; anything but yes is no.
 pub(super) fn ask(context: &CommandContext<'_>, question: &str) -> Result<bool, Failure> {
     context.console.write(&format!("{} ", safe::for_terminal(question)));
     let mut reply = String::new();
@@ -325,7 +325,7 @@ pub(super) fn ask(context: &CommandContext<'_>, question: &str) -> Result<bool, 
     Ok(matches!(reply.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Whether a key is found whoever starts the program.
+/// Whether a key is found in any environment, not only in this shell's.
 fn has_lasting_key(context: &CommandContext<'_>) -> bool {
     let lines = keys::list(&context.service.settings).unwrap_or_default();
     lines.iter().any(|line| matches!(line.source, KeySource::Kept | KeySource::Command))
@@ -348,14 +348,14 @@ fn list(context: &CommandContext<'_>, paths: &ConfigPaths, as_json: bool) {
         let state = clients::state(client, paths);
         let here = if client.is_found(paths) { "yes" } else { "no" };
         let path = state.as_ref().map_or_else(|| "-".to_owned(), |state| state.path.display().to_string());
-        let described = state.map_or_else(|| "-".to_owned(), |state| standing(&state.content));
+        let described = state.map_or_else(|| "-".to_owned(), |state| entry_state(&state.content));
         vec![client.id.to_owned(), client.name.to_owned(), here.to_owned(), described, path]
     });
     context.console.page(&table::lines(&columns, &rows.collect::<Vec<_>>()).join("\n"));
 }
 
-/// How a client stands, in a few words.
-fn standing(content: &Content) -> String {
+/// The state of a client's entry in a few words.
+fn entry_state(content: &Content) -> String {
     match content {
         Content::Missing | Content::Absent => "no".to_owned(),
         Content::Unreadable(why) => format!("unknown: {why}"),

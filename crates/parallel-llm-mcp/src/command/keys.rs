@@ -1,5 +1,5 @@
-//! `keys`: the keys of providers, and the tokens of this server. A key comes from stdin, never from an argument, which
-//! is on the process list.
+//! `keys`: the keys of providers and the tokens of this server. A key is read from stdin, never from an argument, which
+//! the process list shows.
 
 use std::io::{IsTerminal, Read};
 
@@ -37,7 +37,7 @@ pub enum KeysCommand {
 }
 
 impl KeysCommand {
-    /// Whether errors are wanted as JSON.
+    /// Whether errors are printed as JSON.
     pub const fn wants_json(&self) -> bool {
         match self {
             Self::List { json } => *json,
@@ -48,7 +48,7 @@ impl KeysCommand {
     }
 }
 
-/// Does the command.
+/// Runs the command.
 pub(super) async fn run(context: &CommandContext<'_>, command: KeysCommand) -> Result<u8, Failure> {
     match command {
         KeysCommand::Set { provider } => set(context, &provider).await,
@@ -65,7 +65,7 @@ pub(super) async fn run(context: &CommandContext<'_>, command: KeysCommand) -> R
 
 async fn set(context: &CommandContext<'_>, provider: &str) -> Result<u8, Failure> {
     let settings = &context.service.settings;
-    // A name nobody knows is told before anything is typed.
+    // An unknown name fails before anything is typed.
     settings.provider(provider)?;
     let Some(text) = read(context, provider)? else { return Ok(exit::INTERRUPTED) };
     let kept = keys::set(settings, provider, &text).await?;
@@ -73,7 +73,7 @@ async fn set(context: &CommandContext<'_>, provider: &str) -> Result<u8, Failure
     Ok(exit::ANSWER)
 }
 
-/// Where a key is kept now, whether it took the place of another, and what goes before it.
+/// Reports where a key is stored, whether it replaced another, and what takes precedence.
 pub(super) fn render_kept(context: &CommandContext<'_>, provider: &str, kept: &KeptKey) {
     let before = if kept.replaced { ", in place of the one kept before" } else { "" };
     context.console.say(&format!("the key of `{provider}` is kept in {}{before}", kept.path.display()));
@@ -82,7 +82,7 @@ pub(super) fn render_kept(context: &CommandContext<'_>, provider: &str, kept: &K
     }
 }
 
-/// The key as it is typed or piped in; `None` where it was given up.
+/// The key, typed or piped; `None` after Ctrl-C.
 fn read(context: &CommandContext<'_>, provider: &str) -> Result<Option<String>, Failure> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
@@ -95,7 +95,7 @@ fn read(context: &CommandContext<'_>, provider: &str) -> Result<Option<String>, 
         .take(hidden::LINE_BYTES_MAX)
         .read_to_end(&mut bytes)
         .map_err(|error| Failure::new(Code::Usage, format!("the key cannot be read from stdin: {error}")))?;
-    // What is no text cannot be a key either, and is refused as such.
+    // Input that is not UTF-8 cannot be a key, and is refused as one.
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
@@ -109,7 +109,7 @@ async fn list(context: &CommandContext<'_>, as_json: bool) -> Result<u8, Failure
     let widest = lines.iter().map(|line| line.provider.len()).max().unwrap_or(0);
     let described = lines.iter().map(|line| format!("{:<widest$}  {}", line.provider, render(line)));
     context.console.page(&described.collect::<Vec<_>>().join("\n"));
-    // The keys are told first, because a database that cannot be read does not concern them.
+    // Keys come first, because they do not need the database.
     tokens::render(context, &context.service.access.list_tokens().await?);
     Ok(exit::ANSWER)
 }

@@ -1,6 +1,6 @@
-//! `demo --kill`: the program is killed in the middle of a run and another process finishes it.
+//! `demo --kill`: kills the program in the middle of a run; another process finishes it.
 //!
-//! The one that is killed is a real child process with the real `ask`; nothing tells it what will happen.
+//! The killed process is a real child with the real `ask`, which does not know about the kill.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -18,14 +18,14 @@ use parallel_llm_service::{Continuation, RunHandle};
 use parallel_llm_settings::private_files;
 use parallel_llm_settings::settings;
 
-/// The answers that are saved before the kill.
+/// The number of answers saved before the kill.
 const ANSWERS_BEFORE: usize = 3;
-/// How often the store is looked at for them.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The interval of looking for them in the store.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The simulated models answer within seconds; a child that takes longer is stuck.
 const CHILD_MAX: Duration = Duration::from_secs(60);
 
-/// Starts the run in a child process, kills it, and takes the run up from what was saved.
+/// Starts the run in a child process, kills it, and resumes the run.
 pub(super) async fn resume_after_kill(
     context: &CommandContext<'_>,
     question: &str,
@@ -40,7 +40,7 @@ pub(super) async fn resume_after_kill(
         if ended || Instant::now() > limit {
             return Err(stuck());
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     child
         .kill()
@@ -59,7 +59,7 @@ pub(super) async fn resume_after_kill(
     context.service.ask.continue_run("@", Continuation::Resume { resend: false, budget: None }).await
 }
 
-/// Tells what the provider was asked, by the provider's own record.
+/// Prints what the provider was asked, from its own record.
 pub(super) fn account(console: &Console, run: &Run, simulator: &Simulator) {
     let journaled: u32 = run.views().map(|seat| seat.attempts).sum();
     let asked =
@@ -82,7 +82,7 @@ fn start(context: &CommandContext<'_>, question: &str, simulator: &Simulator) ->
     let failed =
         |error: std::io::Error| Failure::new(Code::Internal, format!("the child cannot start: {error}"));
     let program = std::env::current_exe().map_err(failed)?;
-    // A home of its own: what the user has set is no more its business than the demo's.
+    // A home of its own, so that the user's settings do not apply, as in the rest of the demo.
     let home = &context.service.settings.data_dir;
     private_files::folder_builder().recursive(true).create(home).map_err(failed)?;
     Command::new(program)

@@ -38,7 +38,7 @@ use crate::exit;
 use crate::terminal::console::Console;
 use parallel_llm_service::Services;
 
-/// What the program is called.
+/// The name of the program.
 const PROGRAM: &str = "parallel-llm-mcp";
 
 /// Ask many language models at once and get one answer you can trust

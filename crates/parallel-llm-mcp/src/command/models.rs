@@ -1,4 +1,4 @@
-//! `models`: which models can be asked, what they cost, and whether those of the settings are still offered.
+//! `models`: the models on offer, their prices, and the check of configured models.
 
 use parallel_llm_engine::request::catalogue::Inputs;
 use parallel_llm_engine::{Failure, PicoUsd};
@@ -15,11 +15,11 @@ use parallel_llm_service::{
     CheckedModel, FoundModels, ListLine, ModelCheck, ModelLine, ModelQuery, ModelSort, ModelState,
 };
 
-/// The longest id that is shown whole. The longest known is under 80.
+/// The longest id shown, in characters. The longest known is under 80.
 const ID_CHARS_MAX: usize = 80;
-/// The longest name that is shown whole.
+/// The longest name shown, in characters.
 const NAME_CHARS_MAX: usize = 36;
-/// The longest remark in a table.
+/// The longest remark in a table, in characters.
 const REMARK_CHARS_MAX: usize = 160;
 
 /// Find models to ask, with their prices
@@ -98,7 +98,7 @@ impl Models {
     }
 }
 
-/// Does the command.
+/// Runs the command.
 pub(super) async fn run(context: &CommandContext<'_>, models: &Models) -> Result<u8, Failure> {
     if models.check {
         let model_check = context.service.models.check().await?;
@@ -120,7 +120,7 @@ pub(super) async fn run(context: &CommandContext<'_>, models: &Models) -> Result
     Ok(exit::ANSWER)
 }
 
-/// As JSON for people and programs: a field a line.
+/// Pretty-printed JSON.
 pub(super) fn pretty(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).expect("a report is plain data with string keys")
 }
@@ -152,7 +152,7 @@ fn render_found(context: &CommandContext<'_>, found: &FoundModels) {
     }
 }
 
-/// Where there is no list, nobody knows whether a model of it fits.
+/// The message for no matches. Without a list, it is unknown whether a model matches.
 fn nothing_fits(lists: &[ListLine]) -> String {
     let missing: Vec<&str> =
         lists.iter().filter(|list| list.source == "none").map(|list| list.name.as_str()).collect();
@@ -176,7 +176,7 @@ fn row(model: &ModelLine) -> Vec<String> {
     ]
 }
 
-/// `131k`, `1.05M`: enough to compare.
+/// A count of tokens as `131k` or `1.05M`.
 fn tokens(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),
@@ -189,7 +189,7 @@ fn tokens(count: u64) -> String {
     }
 }
 
-/// Two decimals, more where they matter: prices reach thousandths of a dollar.
+/// A price with two decimals, or more if they matter: prices reach thousandths of a dollar.
 fn dollars(usd: f64) -> String {
     let exact = format!("{usd:.4}");
     let cut = exact.trim_end_matches('0');

@@ -1,5 +1,5 @@
-//! stdin as a part of a prompt: what is piped beside an argument is read to its end and never dropped, and a pipe that a
-//! script left open does not hold the question for ever.
+//! stdin as a part of a prompt: piped text is read to its end, but an open and silent pipe does not block the question
+//! for ever.
 
 use std::io::{self, ErrorKind, Read};
 use std::time::Duration;
@@ -10,22 +10,22 @@ use tokio::time::timeout;
 
 use crate::terminal::console::Console;
 
-/// How long the first byte is waited for. A pipeline gives it within milliseconds, a slow query within seconds; whoever
-/// pipes something slower writes `-`, which waits without a bound.
+/// The longest wait for the first byte. A pipeline sends it within milliseconds, a slow query within seconds; for
+/// anything slower there is `-`, which waits without limit.
 const FIRST_BYTE_MAX: Duration = Duration::from_secs(5);
 
-/// What stdin is called in messages.
+/// The name of stdin in messages.
 pub(super) const STDIN: &str = "stdin";
 
-/// The text that is piped to stdin, read in this way; `None` where it is empty, or stays silent, which is then said.
+/// Reads piped text with `read`; `None` if it is empty, or silent, which is reported.
 pub(super) async fn read(
     console: &Console,
     read: impl FnOnce(Beginning) -> Result<String, Failure> + Send + 'static,
 ) -> Result<Option<String>, Failure> {
     let (begins, begun) = oneshot::channel::<()>();
-    // A read cannot be called back. Whoever is given up here is left behind, and ends with the process.
+    // A blocking read cannot be cancelled. Its thread is left behind, and ends with the process.
     let mut reading = tokio::task::spawn_blocking(|| read(Beginning(Some(begins))));
-    // Nothing is sent: the first byte, the end or an error drops the other side.
+    // Nothing is sent: the first byte, the end or an error drops the sender.
     if timeout(FIRST_BYTE_MAX, begun).await.is_err() {
         console.insist(&format!(
             "note: nothing came on stdin within {} s, so the question goes without it; write `-` behind the prompt to wait for it, or `< /dev/null` where there is nothing to come",
@@ -43,7 +43,7 @@ pub(super) async fn read(
     Ok(Some(text).filter(|text| !text.trim().is_empty()))
 }
 
-/// stdin, which lets go of a channel's end with its first byte, its end or its first error.
+/// stdin that drops a channel's sender at its first byte, end or error.
 pub(super) struct Beginning(Option<oneshot::Sender<()>>);
 
 impl Read for Beginning {
@@ -54,7 +54,7 @@ impl Read for Beginning {
     }
 }
 
-/// stdin, also where whoever started us has set it not to block, as some runtimes do with the pipes they hand on.
+/// stdin that also works in non-blocking mode, which some runtimes set on pipes they pass on.
 pub(super) struct Stdin;
 
 impl Read for Stdin {
@@ -77,7 +77,7 @@ fn await_more() -> io::Result<()> {
     }
 }
 
-/// Elsewhere nobody sets it so.
+/// Other systems have no such mode.
 #[cfg(not(unix))]
 fn await_more() -> io::Result<()> {
     Err(ErrorKind::WouldBlock.into())

@@ -1,7 +1,7 @@
-//! Where a prompt comes from: arguments, files named with `@`, and stdin. Bounded, and exact to the byte. A picture or
-//! a PDF after `@` is attached.
+//! Reads a prompt from arguments, `@` files and stdin, within limits and exact to the byte. A picture or a PDF after
+//! `@` is attached.
 //!
-//! What is piped beside arguments stands below them, as if `-` were the last of them.
+//! Text piped beside arguments is appended, as if `-` were the last argument.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Read};
@@ -15,10 +15,10 @@ use super::piped::{self, STDIN, Stdin};
 use crate::terminal::console::Console;
 use parallel_llm_service::attachment::{self, Attachments};
 
-/// The most that is read. The setting `prompt_chars_max` goes up to 16 Mi characters of up to four bytes.
+/// The longest input in bytes. The setting `prompt_chars_max` goes up to 16 Mi characters of up to four bytes.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Reads the prompt. Its parts stand apart by an empty line; what is no text goes to the attachments.
+/// Reads the prompt. Its parts are separated by an empty line; files other than text are attached.
 pub(super) async fn read(
     parts: &[OsString],
     attachments: &mut Attachments,

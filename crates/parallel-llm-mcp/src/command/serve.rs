@@ -1,4 +1,4 @@
-//! `serve`: what MCP clients start, or connect to.
+//! `serve`: the server that MCP clients start or connect to.
 
 use std::net::SocketAddr;
 
@@ -23,7 +23,7 @@ pub struct Serve {
 }
 
 impl Serve {
-    /// What the flags set of the settings, by their names.
+    /// The settings that the flags override, by name.
     pub(super) fn overrides(&self) -> Vec<(&'static str, String)> {
         let values = [
             ("tls_cert", self.tls_cert.clone()),

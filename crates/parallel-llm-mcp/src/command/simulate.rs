@@ -1,4 +1,4 @@
-//! `simulate`: the pretend OpenRouter, for users' own tests.
+//! `simulate`: the simulated OpenRouter, for users' own tests.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub struct Simulate {
     http: Versions,
 }
 
-/// Versions of HTTP, as the flag has them.
+/// The versions of HTTP of the flag.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Versions {
     /// HTTP/1.1
@@ -59,7 +59,7 @@ impl From<Versions> for HttpVersions {
     }
 }
 
-/// Runs it until a signal comes.
+/// Runs the simulator until a signal.
 pub(super) async fn run(context: &CommandContext<'_>, simulate: &Simulate) -> Result<u8, Failure> {
     if !(0.0..=1_000.0).contains(&simulate.time_scale) {
         return Err(Failure::new(Code::Usage, "`--time-scale` lies between 0 and 1000"));
@@ -78,7 +78,7 @@ pub(super) async fn run(context: &CommandContext<'_>, simulate: &Simulate) -> Re
         format!("OPENROUTER_BASE_URL={}\nOPENROUTER_API_KEY={}", simulator.base_url(), simulator.api_key());
     if let (Some(file), Some(pem)) = (&simulate.certificate, simulator.certificate_pem()) {
         write(file, pem)?;
-        // The name that rustls, OpenSSL and curl read; what it holds replaces the system's own list.
+        // The variable that rustls, OpenSSL and curl read; it replaces the system's certificates.
         variables.push_str(&format!("\nSSL_CERT_FILE={}", file.display()));
     }
     context.console.data(&variables);

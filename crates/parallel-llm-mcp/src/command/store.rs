@@ -1,4 +1,4 @@
-//! `store`: looking after the run database.
+//! `store`: checks, backs up and restores the run database.
 
 use std::path::PathBuf;
 
@@ -11,9 +11,9 @@ use crate::terminal::console::Tone;
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::{Integrity, StoreCheck, size};
 
-/// The version of the shape of the JSON.
+/// The version of the JSON format.
 const SCHEMA: u32 = 1;
-/// Damaged runs that are named up to this many; all are in the JSON.
+/// The most damaged runs named; the JSON has all.
 const NAMED_MAX: usize = 20;
 
 /// Check, back up and restore the run database
@@ -73,7 +73,7 @@ pub struct Restore {
 }
 
 impl StoreCommand {
-    /// Whether errors are wanted as JSON.
+    /// Whether errors are printed as JSON.
     pub const fn wants_json(&self) -> bool {
         match self {
             Self::Check(check) => check.json,
@@ -83,7 +83,7 @@ impl StoreCommand {
     }
 }
 
-/// Does the command.
+/// Runs the command.
 pub(super) async fn run(context: &CommandContext<'_>, command: StoreCommand) -> Result<u8, Failure> {
     match command {
         StoreCommand::Check(check) => self::check(context, &check).await,
@@ -159,7 +159,7 @@ fn render(context: &CommandContext<'_>, looked: &StoreCheck, read_data: bool) {
     }
 }
 
-/// Gives the damaged runs as data, so that a script can take them up.
+/// Prints the damaged runs as data, for scripts.
 fn name(context: &CommandContext<'_>, damaged: &[RunId]) {
     let lines: Vec<String> = damaged.iter().take(NAMED_MAX).map(ToString::to_string).collect();
     if !lines.is_empty() {

@@ -1,5 +1,5 @@
-//! `keys create` and `keys revoke`: tokens that let others ask over the network. A token is printed once, on stdout, and
-//! is nowhere else.
+//! `keys create` and `keys revoke`: tokens for callers over the network. A token is printed once, on stdout, and stored
+//! nowhere.
 
 use parallel_llm_engine::{Failure, PicoUsd};
 use secrecy::ExposeSecret;
@@ -13,17 +13,17 @@ use parallel_llm_service::report::age::age;
 use parallel_llm_service::{MadeToken, Scope, TokenLine, TokenRequest, TokenState};
 use parallel_llm_settings::clock;
 
-/// The version of the shape of the JSON.
+/// The version of the JSON format.
 const SCHEMA: u32 = 1;
 /// The units of a lifetime and their milliseconds.
 const UNITS: [(&str, u64); 4] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
-/// The longest lifetime, in milliseconds: ten years. What is to hold longer is to hold until it is revoked.
+/// The longest lifetime in milliseconds: ten years. A longer one should have no end.
 const LIFETIME_MS_MAX: u64 = 3_650 * 86_400_000;
-/// The greatest budget of a day, in USD; more is a typing error.
+/// The largest daily budget in USD; a larger one is a typing error.
 const BUDGET_USD_MAX: i64 = 1_000_000;
-/// Requests in a minute: a thousand in a second are more than this server answers.
+/// The most requests in a minute: a thousand in a second are more than this server answers.
 const PER_MINUTE_MAX: i64 = 60_000;
-/// The longest name of a token that a table shows whole.
+/// The longest name of a token shown in a table, in characters.
 const NAME_CHARS_MAX: usize = 64;
 
 /// Make a token: whoever sends it to this server may ask, at your cost
@@ -99,7 +99,7 @@ pub(super) async fn create(context: &CommandContext<'_>, create: Create) -> Resu
     Ok(exit::ANSWER)
 }
 
-/// Revokes a token, or says which one it would be.
+/// Revokes a token, or shows which one it would be.
 pub(super) async fn revoke(context: &CommandContext<'_>, revoke: &Revoke) -> Result<u8, Failure> {
     let service = context.service;
     let token = if revoke.yes {
@@ -125,7 +125,7 @@ pub(super) async fn revoke(context: &CommandContext<'_>, revoke: &Revoke) -> Res
     Ok(exit::ANSWER)
 }
 
-/// The tokens as a table; nothing where there are none.
+/// Prints the tokens as a table; nothing if there are none.
 pub(super) fn render(context: &CommandContext<'_>, tokens: &[TokenLine]) {
     if tokens.is_empty() {
         return;
@@ -161,7 +161,7 @@ fn row(token: &TokenLine) -> Vec<String> {
     ]
 }
 
-/// What a token allows, in one line.
+/// The rights of a token on one line.
 fn allowed(token: &TokenLine) -> String {
     let budget = token.budget_day.map(|budget| format!("spend up to {budget} a day"));
     let rate = token.requests_per_minute.map(|count| format!("make {count} requests a minute"));

@@ -1,4 +1,4 @@
-//! Following a run to its answer: shown as the terminal allows, given up on Ctrl-C without losing anything.
+//! Follows a run to its answer: shows it as the terminal allows, and gives it up on Ctrl-C without losing answers.
 
 use std::time::Duration;
 
@@ -17,43 +17,43 @@ use parallel_llm_service::RunHandle;
 use parallel_llm_service::report::Report;
 use parallel_llm_settings::signals::{Signal, Signals};
 
-/// Connections that can be closed are closed within this.
+/// The time limit for closing connections at once.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// How long the connections of late seats that can be closed are given to close: they take milliseconds.
+/// The longest wait for the connections of late seats to close, which takes milliseconds.
 const CLOSING: Duration = Duration::from_millis(300);
 
 /// How a run is shown while it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
-    /// As the terminal allows.
+    /// Drawn as the terminal allows.
     People,
-    /// Every durable event as one JSON object a line on stdout.
+    /// Every stored event as one JSON object on each line of stdout.
     Events,
-    /// Not at all.
+    /// Not shown.
     Nothing,
 }
 
 /// How following a run ended.
 pub(super) enum Followed {
-    /// Its answer is settled.
+    /// The run is decided.
     Decided(Box<Report>),
-    /// A signal came; what had come is saved.
+    /// A signal came; answers so far are saved.
     Stopped(Signal),
 }
 
 /// What a signal does to the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaving {
-    /// It is given up; what is paid for anyway is read to its end.
+    /// It is given up; replies that are paid for anyway are read to their end.
     Cancel,
-    /// It is given up, and every connection closed at once.
+    /// It is given up, and every connection is closed at once.
     Abort,
-    /// It goes on without us.
+    /// It goes on in its own process.
     Watch,
 }
 
-/// Shows a run until its answer is settled, or until a signal comes.
+/// Shows a run until it is decided or a signal comes.
 pub(super) async fn follow(
     context: &CommandContext<'_>,
     handle: &RunHandle,
@@ -78,14 +78,14 @@ pub(super) async fn follow(
     }
 }
 
-/// Shows a run to people: first what it may cost, or how far it is where it began elsewhere, then what happens in it.
+/// Shows a run to people: first its worst case, or its progress if it began in another process, then its events.
 async fn show(console: &Console, handle: &RunHandle) {
     match (handle.beginning(), console.is_live()) {
         (Some((run, watch)), false) => plain::show(console, run, watch).await,
         (None, false) => {
             let (run, watch) = handle.watch_events();
             if run.status == RunStatus::Running {
-                console.say(&plain::standing(&run));
+                console.say(&plain::progress(&run));
             }
             plain::show(console, run, watch).await;
         }
@@ -99,7 +99,7 @@ async fn show(console: &Console, handle: &RunHandle) {
     }
 }
 
-/// Leaves a run in the middle; a second signal leaves at once.
+/// Leaves a run in progress; a second signal leaves at once.
 async fn leave(context: &CommandContext<'_>, handle: &RunHandle, leaving: Leaving, signals: &mut Signals) {
     if leaving == Leaving::Watch || !handle.is_here() {
         let id = handle.id();
@@ -117,8 +117,8 @@ async fn leave(context: &CommandContext<'_>, handle: &RunHandle, leaving: Leavin
     summary::render(&context.console, &run, &report);
 }
 
-/// Gives a run up and waits until it is closed. What is paid for anyway is read to its end, for as long as the
-/// settings allow; a signal ends that.
+/// Gives a run up and waits until it is closed. Replies that are paid for anyway are read for as long as the settings
+/// allow; a signal ends that.
 async fn give_up(context: &CommandContext<'_>, handle: &RunHandle, signals: &mut Signals) {
     handle.cancel();
     let closed = async {
@@ -140,8 +140,8 @@ async fn give_up(context: &CommandContext<'_>, handle: &RunHandle, signals: &mut
     }
 }
 
-/// Lets late seats end: waited for where that is wished, else given up and closed properly. A signal ends the
-/// waiting, a second one the closing.
+/// Waits for late seats if asked to, else gives them up and closes the run. A signal ends the wait, a second one the
+/// closing.
 pub(super) async fn close(
     context: &CommandContext<'_>,
     handle: &RunHandle,
@@ -162,8 +162,8 @@ pub(super) async fn close(
     handle.snapshot()
 }
 
-/// Lets late seats go at once: whoever reads the answer from a pipe has it only when this process has ended. What had
-/// come of them is kept; what they cost can be asked of their providers when the run is gone on with.
+/// Gives late seats up at once: a reader of a pipe gets the answer only when this process ends. Their partial answers
+/// are kept, and resuming the run asks providers for their cost.
 async fn leave_behind(context: &CommandContext<'_>, handle: &RunHandle, signals: &mut Signals) {
     handle.cancel();
     if tokio::time::timeout(CLOSING, handle.closed()).await.is_ok() {
@@ -195,8 +195,8 @@ async fn stream_events(context: &CommandContext<'_>, handle: &RunHandle) {
     }
 }
 
-/// What is told of an update as one JSON object: an event as it is, and the whole run where events were missed or
-/// somebody else went on with it.
+/// An update as one JSON object: an event as stored, or the whole run if events were missed or another process
+/// continued it.
 fn event_line(handle: &RunHandle, update: &Update) -> Option<Value> {
     match update {
         Update::Event(recorded) => {

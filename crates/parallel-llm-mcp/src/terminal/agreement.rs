@@ -1,7 +1,6 @@
-//! How far the answers of a run agree, as a page for people, and what they differ in, in a few lines. Reads the report, so
-//! that every door tells the same.
+//! The agreement page and the short list of differences, from a run's report.
 //!
-//! What always holds: whatever a model wrote stands on one line, measured, without anything a terminal would obey.
+//! What always holds: model text is on one line, of bounded length, and without control sequences.
 
 use parallel_llm_engine::Code;
 
@@ -10,11 +9,11 @@ use parallel_llm_service::report::{
     AgreementReport, AnalysisReport, ClaimReport, ClusterReport, RemarkReport, Report, SeatReport,
 };
 
-/// The longest text of a claim, a remark or a reason, in characters: as much as is read of it.
+/// The longest text of a claim, a remark or a reason, in characters: the parser keeps no more.
 const TEXT_CHARS: usize = 500;
-/// The longest value that answers come to, in characters.
+/// The longest value shown, in characters.
 const VALUE_CHARS: usize = 60;
-/// What is said where nobody compared the answers.
+/// The message without an analysis.
 const NOT_COMPARED: &str = "no model compared what they say, or its words are not kept";
 
 /// The agreement of a run as a page.
@@ -35,7 +34,7 @@ pub fn page(report: &Report) -> String {
     lines.join("\n")
 }
 
-/// Only what the answers differ in: what they come to, contradictions, dissent.
+/// Only the differences: values, contradictions, dissent.
 pub fn differences(report: &Report) -> Vec<String> {
     let Some(agreement) = &report.agreement else {
         return vec!["there were not several answers that could differ".to_owned()];
@@ -60,7 +59,7 @@ pub fn differences(report: &Report) -> Vec<String> {
     lines
 }
 
-/// Who says the same, and what that is worth.
+/// The groups of equal answers and their weight.
 fn counted(report: &Report, agreement: &AgreementReport) -> Vec<String> {
     let mut lines = Vec::new();
     let of = agreement.of;
@@ -89,11 +88,11 @@ fn counted(report: &Report, agreement: &AgreementReport) -> Vec<String> {
     lines
 }
 
-/// What the model that read them all says of them.
+/// The analysis by the model that read all answers.
 fn compared(report: &Report, analysis: &AnalysisReport) -> Vec<String> {
-    let plain = |claim: &ClaimReport| format!("  - {}{}", text(&claim.text), ruling(claim));
+    let plain = |claim: &ClaimReport| format!("  - {}{}", text(&claim.text), verdict(claim));
     let unique = |claim: &ClaimReport| {
-        format!("  - {}: {}{}", names(report, &claim.supported_by), text(&claim.text), ruling(claim))
+        format!("  - {}: {}{}", names(report, &claim.supported_by), text(&claim.text), verdict(claim))
     };
     let remarks = |remarks: &[RemarkReport]| -> Vec<String> {
         remarks.iter().map(|one| format!("  - {}", remark(report, one))).collect()
@@ -115,26 +114,26 @@ fn compared(report: &Report, analysis: &AnalysisReport) -> Vec<String> {
     .concat()
 }
 
-/// Lines below a heading; the heading says where there are none.
+/// Lines below a heading, which also notes if there are none.
 fn section(heading: &str, lines: impl IntoIterator<Item = String>) -> Vec<String> {
     let lines: Vec<String> = lines.into_iter().collect();
     let none = if lines.is_empty() { " nothing" } else { "" };
     [vec![String::new(), format!("{heading}:{none}")], lines].concat()
 }
 
-/// A claim that somebody contradicts, with who says what.
+/// A contradicted claim with the seats of both sides.
 fn contradiction(report: &Report, claim: &ClaimReport) -> [String; 2] {
     let who = match claim.supported_by.as_slice() {
         [] => "nobody".to_owned(),
         seats => names(report, seats),
     };
     [
-        format!("  - {}{}", text(&claim.text), ruling(claim)),
+        format!("  - {}{}", text(&claim.text), verdict(claim)),
         format!("      say so: {who}; say otherwise: {}", names(report, &claim.contradicted_by)),
     ]
 }
 
-/// What of the text stands in no answer.
+/// The part of the text that is in no answer.
 fn new(agreement: &AgreementReport) -> Vec<String> {
     let Some(novel) = &agreement.novel else { return Vec::new() };
     let mut lines = section(
@@ -146,7 +145,7 @@ fn new(agreement: &AgreementReport) -> Vec<String> {
     lines
 }
 
-/// How the text came about.
+/// How the text was made.
 fn made(report: &Report) -> Vec<String> {
     let Some(synthesis) = &report.synthesis else { return Vec::new() };
     let mut lines = vec![String::new(), format!("{}: {}", synthesis.kind, text(&synthesis.reason))];
@@ -171,7 +170,7 @@ fn made(report: &Report) -> Vec<String> {
     lines
 }
 
-/// Whose answers are not there.
+/// The seats without an answer.
 fn missing(report: &Report) -> Option<String> {
     let is_unneeded =
         |seat: &SeatReport| seat.error.as_ref().is_some_and(|error| error.code == Code::Unneeded.as_str());
@@ -199,8 +198,8 @@ fn remark(report: &Report, remark: &RemarkReport) -> String {
     format!("{}: {}", names(report, &[remark.seat]), text(&remark.text))
 }
 
-/// What became of a claim, and why, where that is told.
-fn ruling(claim: &ClaimReport) -> String {
+/// The verdict on a claim and its reason, if given.
+fn verdict(claim: &ClaimReport) -> String {
     let parts: Vec<String> = claim
         .verdict
         .iter()

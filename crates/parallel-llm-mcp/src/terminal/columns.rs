@@ -1,10 +1,10 @@
-//! A line on a terminal: how much of it fits, and how it looks where there is only ASCII.
+//! Terminal lines: clips them to a width, and converts them to ASCII.
 
 use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar;
 
-/// As much of the line as fits into so many columns of a terminal.
+/// The part of a line that fits this many columns.
 pub fn clip(line: &str, columns: usize) -> &str {
     let mut used = 0;
     let beyond = line.char_indices().find(|(_, character)| {
@@ -14,8 +14,8 @@ pub fn clip(line: &str, columns: usize) -> &str {
     beyond.map_or(line, |(index, _)| &line[..index])
 }
 
-/// The text in ASCII, for terminals and locales that have nothing else: our own marks in other words, a question mark
-/// for any other letter.
+/// The text in ASCII, for terminals and locales without more: our own symbols are spelled out, any other character
+/// becomes a question mark.
 pub fn plain(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return text.into();

@@ -1,8 +1,8 @@
-//! The terminal, as far as the program uses it: where data goes, where words go, and what they may look like.
+//! The console: data on stdout, messages on stderr, and their look.
 //!
-//! What always holds: stdout carries the answer or the data asked for and nothing else; everything else goes to
-//! stderr; colour never carries meaning alone; nothing here waits for a reader; a reader who closed the pipe ends
-//! nothing, and that data could not be given for any other reason is not forgotten.
+//! What always holds: stdout carries only the answer or the requested data, everything else goes to stderr; colour
+//! never carries meaning alone; nothing here waits for a reader; a reader that closes the pipe ends nothing, and any
+//! other failure to write data is remembered.
 
 use std::borrow::Cow;
 use std::io::IsTerminal;
@@ -19,7 +19,7 @@ use parallel_llm_service::report::ErrorReport;
 use parallel_llm_settings::settings::Environment;
 use parallel_llm_settings::signals::{Signal, Signals};
 
-/// Columns where nobody says how many there are.
+/// The assumed width of a terminal that does not report it.
 const COLUMNS: usize = 80;
 
 /// The program's standard streams.
@@ -29,16 +29,16 @@ pub struct Console {
     stderr_is_terminal: bool,
     coloured: bool,
     columns: usize,
-    /// Whether text in UTF-8 can be shown; `None` where nobody says.
+    /// Whether UTF-8 can be shown; `None` if unknown.
     is_utf8: Option<bool>,
-    /// Whether only ASCII is to be shown.
+    /// Whether to show only ASCII.
     is_plain: bool,
     quiet: bool,
-    /// One for all clones.
+    /// Shared by all clones.
     writer: Writer,
 }
 
-/// What a word stands for; its look follows from it.
+/// The meaning of a word, which determines its look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// As it should be.
@@ -55,21 +55,21 @@ pub enum Tone {
     Strong,
 }
 
-/// How wide the terminal on stderr is, where there is one that tells.
+/// The width of the terminal on stderr, if it reports one.
 #[cfg(unix)]
 fn columns_of_terminal() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
     (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
 
-/// How wide the terminal on stderr is: only Unix tells.
+/// The width of the terminal on stderr: only Unix reports it.
 #[cfg(not(unix))]
 const fn columns_of_terminal() -> Option<usize> {
     None
 }
 
 impl Console {
-    /// The streams this process has.
+    /// The standard streams of this process.
     pub fn new(environment: &Environment) -> Self {
         let stderr_is_terminal = std::io::stderr().is_terminal() && !environment.is_dumb_terminal();
         let columns = columns_of_terminal();
@@ -85,7 +85,7 @@ impl Console {
         }
     }
 
-    /// The same streams, where nothing but data may be wanted.
+    /// The same streams, without messages if `quiet`.
     #[must_use]
     pub fn quieter(&self, quiet: bool) -> Self {
         Self { quiet, ..self.clone() }
@@ -96,12 +96,12 @@ impl Console {
         self.stderr_is_terminal && !self.quiet
     }
 
-    /// Whether a person reads both what is said and the data, as they come.
+    /// Whether a person reads both messages and data.
     pub const fn is_interactive(&self) -> bool {
         self.is_live() && self.stdout_is_terminal
     }
 
-    /// Whether nothing but data is wanted.
+    /// Whether only data is printed.
     pub const fn is_quiet(&self) -> bool {
         self.quiet
     }
@@ -111,29 +111,29 @@ impl Console {
         self.coloured
     }
 
-    /// Whether text in UTF-8 can be shown; `None` where nobody says.
+    /// Whether UTF-8 can be shown; `None` if unknown.
     pub const fn is_utf8(&self) -> Option<bool> {
         self.is_utf8
     }
 
-    /// How wide stderr is.
+    /// The width of stderr.
     pub const fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Gives data: exact bytes to a file or pipe, harmless text to a terminal. Whoever gives much of it in a loop waits
-    /// for [`Console::room`].
+    /// Prints data: exact bytes to a file or pipe, sanitized text to a terminal. Loops that print much wait for
+    /// [`Console::room`].
     pub fn data(&self, text: &str) {
         let text = if self.stdout_is_terminal { safe::for_terminal(text) } else { text.to_owned() };
         self.put(Stream::Out, text, Keep::Always);
     }
 
-    /// Gives data that people read, such as a table.
+    /// Prints data for people, such as a table.
     pub fn page(&self, text: &str) {
         self.data(&self.shown(text));
     }
 
-    /// Gives a page of help, or says it where it was not asked for: with its colours where they are shown.
+    /// Prints a page of help, on stderr if `is_said`, with colours if they are shown.
     pub fn help(&self, page: &clap::builder::StyledStr, is_said: bool) {
         let is_terminal = if is_said { self.stderr_is_terminal } else { self.stdout_is_terminal };
         let text = if is_terminal && self.coloured { page.ansi().to_string() } else { page.to_string() };
@@ -144,13 +144,13 @@ impl Console {
         );
     }
 
-    /// Waits until more data may be given: as fast as it is read.
+    /// Waits until more data may be printed, as fast as it is read.
     pub async fn room(&self) {
         self.writer.room().await;
     }
 
-    /// Waits until everything is written, or a signal ends the waiting, which is returned. Where the program was
-    /// `stopped` by one already, it waits for a moment only.
+    /// Waits until everything is written, or returns the signal that ended the wait. If the program was `stopped` by a
+    /// signal already, it waits only a moment.
     pub async fn written(&self, stopped: bool) -> Option<Signal> {
         if stopped {
             self.writer.written_soon().await;
@@ -168,12 +168,12 @@ impl Console {
         }
     }
 
-    /// Waits until everything is written, where no runtime listens for signals, so that they end the program.
+    /// Waits until everything is written, without a runtime to receive signals, which then end the program.
     pub fn wait(&self) {
         self.writer.wait();
     }
 
-    /// Why data could not be given, where some could not.
+    /// Why some data could not be written, if any.
     pub fn lost(&self) -> Option<Failure> {
         self.writer.lost().map(|error| {
             Failure::new(Code::OutputUnwritable, format!("stdout cannot be written: {error}"))
@@ -181,19 +181,19 @@ impl Console {
         })
     }
 
-    /// Says something beside the data.
+    /// Prints a message on stderr.
     pub fn say(&self, text: &str) {
         if !self.quiet {
             self.put(Stream::Err, self.shown(text).into_owned(), Keep::IfRoom);
         }
     }
 
-    /// Says something even where nothing but data is wanted: an error.
+    /// Prints an error on stderr, even if only data is printed.
     pub fn insist(&self, text: &str) {
         self.put(Stream::Err, self.shown(text).into_owned(), Keep::Always);
     }
 
-    /// Tells a failure and its next step; as data, too, where that is wanted.
+    /// Prints a failure and its next step, as data, too, if requested.
     pub fn fail(&self, failure: &Failure, as_json: bool) {
         if as_json {
             self.data(&ErrorReport::line(failure, &COMMAND_LINE));
@@ -203,12 +203,12 @@ impl Console {
         self.insist(&format!("  next: {}", safe::for_terminal(&vocabulary::describe(failure.next_steps()))));
     }
 
-    /// Writes on stderr, line ends as given: a question that is answered on the same line, or a picture that stays.
+    /// Writes on stderr without adding line ends: a question answered on the same line, or a final picture.
     pub fn write(&self, text: &str) {
         self.writer.put(Stream::Err, self.shown(text).into_owned().into_bytes(), Keep::Always);
     }
 
-    /// Draws on stderr, line ends as given; `false` where it was left out, because what was drawn before is not read yet.
+    /// Draws on stderr without adding line ends; `false` if it was dropped because the picture before is not read yet.
     pub fn draw(&self, text: &str) -> bool {
         self.writer.put(Stream::Err, self.shown(text).into_owned().into_bytes(), Keep::IfIdle)
     }
@@ -220,12 +220,12 @@ impl Console {
         self.writer.put(stream, text.into_bytes(), keep);
     }
 
-    /// As it can be shown here.
+    /// The text as this terminal can show it.
     fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.is_plain { columns::plain(text) } else { text.into() }
     }
 
-    /// A word in its tone, where colours are wanted.
+    /// A word in its tone, if colours are shown.
     pub fn tone(&self, tone: Tone, text: &str) -> String {
         if !self.coloured {
             return text.to_owned();

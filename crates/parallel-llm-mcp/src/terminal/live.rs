@@ -1,4 +1,4 @@
-//! The live view: one stable line per model on stderr, drawn again a few times a second.
+//! The live view: one stable line for each model on stderr, redrawn a few times a second.
 //!
 //! What always holds: rows never jump or wrap, and the cursor ends below them.
 
@@ -16,16 +16,16 @@ use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::report::cost::Cost;
 
-/// Often enough to look alive, seldom enough to cost nothing.
+/// The interval of redrawing: short enough to look alive, long enough to cost nothing.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
-/// The widest column for a model's name.
+/// The width of the column of names.
 const MODEL_CHARS: usize = 32;
-/// How much of that tells who a seat is asked to be.
+/// The part of it for the persona.
 const PERSONA_CHARS: usize = 12;
-/// The longest word for how a seat stands.
+/// The longest word for a seat's status.
 const WORD_CHARS: usize = 9;
 
-/// Shows a run until its answer is settled.
+/// Shows a run until it is decided.
 pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {
     let began = Instant::now();
     let before_ms = run.elapsed_ms;
@@ -37,7 +37,7 @@ pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {
             _ = ticks.tick() => {
                 let now_ms = before_ms + u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                 let (picture, rows) = draw(console, &run, now_ms, drawn);
-                // The cursor is where the last picture left it that was not dropped.
+                // A dropped picture did not move the cursor.
                 if console.draw(&picture) {
                     drawn = rows;
                 }
@@ -47,7 +47,7 @@ pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {
     console.write(&draw(console, &run, run.elapsed_ms, drawn).0);
 }
 
-/// Takes an update into a run that is being shown.
+/// Applies an update to a run that is being shown.
 pub fn take(run: &mut Run, update: Update) {
     match update {
         Update::Event(recorded) => run.apply(&recorded),
@@ -68,7 +68,7 @@ pub fn take(run: &mut Run, update: Update) {
     }
 }
 
-/// A picture of the run over the rows that were drawn before, and how many rows it has.
+/// A picture that overwrites the `drawn` rows of the last one, and its number of rows.
 fn draw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> (String, usize) {
     let views = run.seats.iter().chain(run.called());
     let mut lines: Vec<String> = views.map(|view| line(console, run.task(view.slot), view, now_ms)).collect();
@@ -76,7 +76,7 @@ fn draw(console: &Console, run: &Run, now_ms: u64, drawn: usize) -> (String, usi
     let total = format!("{} of {} answered  {}  {cost}", run.answered(), run.seats.len(), seconds(now_ms));
     lines.push(console.tone(Tone::Dim, &total));
     let up = if drawn == 0 { String::new() } else { format!("\x1b[{drawn}A") };
-    // Back to the first row, then each row cleared and written again.
+    // Back to the first row, then each row is cleared and written again.
     let body: Vec<String> = lines.iter().map(|line| format!("\r\x1b[2K{line}\n")).collect();
     (format!("{up}{}", body.concat()), lines.len())
 }
@@ -91,13 +91,13 @@ fn line(console: &Console, task: Option<&str>, seat: &SeatView, now_ms: u64) -> 
         " ".repeat(WORD_CHARS.saturating_sub(described.word.len())),
         described.figures
     );
-    // One column stays free: a full line would wrap on some terminals.
+    // One column stays free, because a full line would wrap on some terminals.
     let room = console.columns().saturating_sub(head.chars().count() + described.word.len() + 1);
     format!("{head}{}{}", console.tone(described.tone, described.word), columns::clip(&rest, room).trim_end())
 }
 
-/// Who it is, as wide as its column at most. Where that is too narrow, the model gives way: seats of one model are told
-/// apart by who they are asked to be.
+/// The seat's name within its column. If space is short, the model is clipped first: seats of one model differ by
+/// persona.
 fn named(task: Option<&str>, seat: &SeatView) -> String {
     let task = task.map(|task| format!("{task}: ")).unwrap_or_default();
     let persona =
@@ -107,7 +107,7 @@ fn named(task: Option<&str>, seat: &SeatView) -> String {
     safe::excerpt(&format!("{task}{}", seat.model), room) + &persona
 }
 
-/// The newest words of a text on its way.
+/// The end of a text in progress.
 fn tail_of(text: &str) -> Option<String> {
     const CHARS: usize = 60;
     let count = text.chars().count();

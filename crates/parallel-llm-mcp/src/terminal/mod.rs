@@ -1,4 +1,4 @@
-//! How a run is told: as one JSON object, as text for people, as a live view. Reads runs, changes nothing.
+//! The terminal: shows runs as text, as a live view or as JSON lines, and changes nothing.
 
 pub mod agreement;
 pub mod columns;

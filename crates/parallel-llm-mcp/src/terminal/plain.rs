@@ -1,4 +1,4 @@
-//! A run off a terminal: one line per event on stderr, readable in a log.
+//! A run without a terminal: one line for each event on stderr, readable in a log.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::report::cost::Cost;
 
-/// Shows a run until its answer is settled.
+/// Shows a run until it is decided.
 pub async fn show(console: &Console, mut run: Run, mut watch: Watch) {
     while run.status == RunStatus::Running {
         show_next(console, &mut run, &mut watch).await;
     }
 }
 
-/// Shows the next thing that happens in a run, where it is worth a line.
+/// Shows the next event of a run, if it is worth a line.
 pub async fn show_next(console: &Console, run: &mut Run, watch: &mut Watch) {
     let update = watch.next().await;
     let news = match &update {
-        Update::Event(recorded) if recorded.seq > run.seq && is_told(&recorded.event) => {
+        Update::Event(recorded) if recorded.seq > run.seq && is_shown(&recorded.event) => {
             Some(Arc::clone(recorded))
         }
         _ => None,
@@ -37,8 +37,8 @@ pub async fn show_next(console: &Console, run: &mut Run, watch: &mut Watch) {
     }
 }
 
-/// How far a run is, for whoever comes to it in the middle: who has answered and who is awaited.
-pub fn standing(run: &Run) -> String {
+/// The progress of a run that began before: who has answered and who is awaited.
+pub fn progress(run: &Run) -> String {
     let awaited: Vec<String> = run.awaited().map(SeatView::who).collect();
     let awaited =
         if awaited.is_empty() { String::new() } else { format!(", waiting for {}", awaited.join(", ")) };
@@ -46,17 +46,17 @@ pub fn standing(run: &Run) -> String {
     format!("{} run {id} is under way: {answered} of {seats} answered{awaited}", moment(run.elapsed_ms))
 }
 
-/// Whether an event is worth a line of its own while the run is awaited.
-const fn is_told(event: &Event) -> bool {
+/// Whether an event is worth a line while the run is awaited.
+const fn is_shown(event: &Event) -> bool {
     !matches!(event, Event::Accepted { .. } | Event::Closed { .. })
 }
 
-/// When it was, from the start of the run.
+/// The time since the start of the run.
 fn moment(elapsed_ms: u64) -> String {
     format!("[{:>8}]", format!("+{}", seconds(elapsed_ms)))
 }
 
-/// One event as one line, of the run as it stands with it.
+/// An event as one line; the run includes it already.
 pub fn line(run: &Run, recorded: &Recorded) -> String {
     let what = match &recorded.event {
         Event::Started { reserved, .. } => {
@@ -116,13 +116,13 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
     format!("{} {what}", moment(recorded.elapsed_ms))
 }
 
-/// What happened to one request, after whose it is.
+/// An event of a request, with its caller in front.
 fn of_call(run: &Run, attempt: Attempt, what: &str) -> String {
     let model = run.view(attempt.slot).map(SeatView::who).unwrap_or_default();
     format!("{} {model}: {what}", attempt.slot)
 }
 
-/// What the most that these may cost leaves out.
+/// The note on seats without a known price, which the worst case leaves out.
 fn unpriced<'a>(seats: impl IntoIterator<Item = &'a Seat>) -> String {
     match seats.into_iter().filter(|seat| seat.price.is_none()).count() {
         0 => String::new(),

@@ -1,4 +1,4 @@
-//! One seat in one line: a glyph, a word, and what is known of it in figures.
+//! A seat on one line: a glyph, a word and figures.
 
 use parallel_llm_engine::SeatStatus;
 use parallel_llm_engine::run::SeatView;
@@ -8,22 +8,22 @@ use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::report::cost::Cost;
 
-/// The longest reason told beside a seat, in characters.
+/// The longest reason shown beside a seat, in characters.
 const REASON_CHARS: usize = 100;
 
-/// A seat as people read it.
+/// A seat as text.
 pub struct SeatLine {
-    /// Tells the state without colour.
+    /// The glyph of the state.
     pub glyph: char,
-    /// Tells the state in a word.
+    /// The word for the state.
     pub word: &'static str,
-    /// How it is to be taken.
+    /// The meaning, which determines the look.
     pub tone: Tone,
-    /// The model, and in brackets who it is asked to be.
+    /// The model, with persona and stance in brackets.
     pub model: String,
-    /// Time, tokens and money, as far as known.
+    /// Time, tokens and cost, as far as known.
     pub figures: String,
-    /// Why it is not as it should be.
+    /// The reason for a problem.
     pub reason: Option<String>,
 }
 

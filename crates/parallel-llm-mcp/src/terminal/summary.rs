@@ -1,4 +1,4 @@
-//! What stands below an answer: who wrote it, who is missing, what it cost, where the files lie.
+//! The summary below an answer: its author, missing seats, cost and files.
 
 use crate::terminal::vocabulary;
 use parallel_llm_engine::run::outcome::Checked;
@@ -12,17 +12,17 @@ use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::report::cost::Cost;
 use parallel_llm_service::report::{FilesState, Report};
 
-/// The characters shown of each seat's answer.
+/// The longest excerpt of each seat's answer, in characters.
 const EXCERPT_CHARS: usize = 96;
 
-/// Tells how the answer came about.
+/// Prints the summary of a run.
 pub fn render(console: &Console, run: &Run, report: &Report) {
     for line in lines(console, run, report) {
         console.say(&line);
     }
 }
 
-/// Tells what each seat said, in its own first words.
+/// Prints the first words of each seat's answer.
 pub fn render_seats(console: &Console, run: &Run) {
     for (seat, number) in run.seats.iter().zip(1..) {
         let described = SeatLine::of(seat, run.elapsed_ms);
@@ -99,7 +99,7 @@ fn lines(console: &Console, run: &Run, report: &Report) -> Vec<String> {
     lines
 }
 
-/// Says which answers are the same, unless it has been said why one of them was chosen.
+/// The groups of equal answers, unless the reason of the choice says it already.
 fn agreement(run: &Run) -> Option<String> {
     let outcome = run.outcome.as_ref().filter(|outcome| outcome.kind != OutcomeKind::Selected)?;
     let agreement = outcome.agreement.as_ref().filter(|agreement| agreement.equal > 1)?;
@@ -112,7 +112,7 @@ fn agreement(run: &Run) -> Option<String> {
     })
 }
 
-/// Says what the check command says of each answer.
+/// The results of the check command.
 fn checked(run: &Run) -> Option<String> {
     let described = |check: &Checked| {
         let word = match (check.passed, check.failure) {
@@ -129,14 +129,14 @@ fn checked(run: &Run) -> Option<String> {
     (!described.is_empty()).then(|| format!("checked: {}", described.join(", ")))
 }
 
-/// Says what was not paid for because it was not needed.
+/// The skipped calls.
 fn skipped(run: &Run) -> Option<String> {
     let SkippedCalls { calls, cost_max } = run.skipped()?;
     let were = if calls == 1 { "call was" } else { "calls were" };
     Some(format!("{calls} {were} not needed, which might have cost {cost_max}"))
 }
 
-/// Offers what can be had of the run without paying again: its answers that are not yet in a text.
+/// Suggests steps that cost little or nothing: answers that are in no text yet.
 fn offer(run: &Run) -> Option<String> {
     let late = run.seats.iter().filter(|seat| seat.late).count();
     let what = if late == 1 { "an answer".to_owned() } else { format!("{late} answers") };
@@ -151,7 +151,7 @@ fn offer(run: &Run) -> Option<String> {
     }
     let why = run.outcome.as_ref()?.unfused.as_ref()?;
     Some(match why.code {
-        // The same answers would be voted on once more.
+        // A second vote on the same answers would have the same result.
         Code::NoMajority => {
             format!(
                 "the answers are kept: `parallel-llm-mcp runs replay {id} --strategy synthesize` makes one text of them"
@@ -195,7 +195,7 @@ fn origin(run: &Run) -> String {
         OutcomeKind::Selected => format!("selected{by}: {}", outcome.reason),
         OutcomeKind::Verbatim => format!("word for word{by}: {}", outcome.reason),
         OutcomeKind::Listed => outcome.reason.clone(),
-        // Each seat tells its own reason below.
+        // Each seat gives its own reason below.
         OutcomeKind::None if run.missing().next().is_some() => "no answer".to_owned(),
         OutcomeKind::None => format!("no answer: {}", safe::for_terminal(&outcome.reason)),
     }

@@ -1,4 +1,4 @@
-//! Tables of plain text: columns as wide as their widest cell, numbers to the right.
+//! Plain-text tables: columns as wide as their widest cell, numbers right-aligned.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -10,16 +10,16 @@ const GAP: &str = "  ";
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// What stands above it.
+    /// The title.
     pub title: &'static str,
-    /// Whether its cells are numbers, which stand to the right.
+    /// Whether its cells are right-aligned numbers.
     pub is_number: bool,
     /// The most characters a cell shows; longer ones are cut.
     pub chars_max: usize,
 }
 
 impl Column {
-    /// A column of words.
+    /// A column of text.
     pub const fn words(title: &'static str, chars_max: usize) -> Self {
         Self { title, is_number: false, chars_max }
     }
@@ -30,7 +30,7 @@ impl Column {
     }
 }
 
-/// The rows below their titles, a line each. Cells may hold strangers' text.
+/// The titles and the rows, a line each. Cells may hold untrusted text.
 pub fn lines(columns: &[Column], rows: &[Vec<String>]) -> Vec<String> {
     let titles: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
     let shown: Vec<Vec<String>> = std::iter::once(&titles)

@@ -1,9 +1,9 @@
-//! stdout and stderr, each written by a thread of its own: a reader who has stopped reading holds up neither the runs nor
-//! the end of the program.
+//! stdout and stderr, each written by a thread, so that a reader who stops reading delays neither runs nor the end of
+//! the program.
 //!
 //! What always holds: the two keep their order as long as both are read; data is never dropped while stdout can be
-//! written, and whoever makes much of it waits for [`Writer::room`]; what is said on stderr is dropped beyond a bound; a
-//! picture that is drawn again and again is dropped while an older one waits.
+//! written, and producers of much data wait for [`Writer::room`]; messages on stderr are dropped beyond a limit; a
+//! redrawn picture is dropped while an older one waits.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -14,12 +14,13 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-/// What may wait on one stream, in bytes: several reports of a large run. More is awaited on stdout, and dropped on stderr.
+/// The most queued bytes of a stream: several reports of a large run. Beyond it, stdout makes its producers wait, and
+/// stderr drops.
 const WAITING_BYTES_MAX: usize = 1024 * 1024;
-/// How long a stream waits for what came before on the other. One that is read takes milliseconds; behind one that is
-/// not, nothing is to wait.
+/// The longest wait of a stream for earlier items of the other. A stream that is read takes milliseconds; nothing
+/// should wait behind one that is not.
 const ORDER_MAX: Duration = Duration::from_millis(200);
-/// How long the end of the program waits for what nobody needs to have: words on stderr, and data after a signal.
+/// The longest wait at the end of the program for what is not essential: messages, and data after a signal.
 const END_MAX: Duration = Duration::from_secs(1);
 
 /// One of the two streams.
@@ -27,33 +28,33 @@ const END_MAX: Duration = Duration::from_secs(1);
 pub(super) enum Stream {
     /// Data.
     Out,
-    /// Words.
+    /// Messages.
     Err,
 }
 
-/// What becomes of bytes that find others waiting.
+/// What to do with bytes while others are queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// They wait, however many there are.
+    /// Queue them always.
     Always,
-    /// They wait where there is room.
+    /// Queue them if there is room.
     IfRoom,
-    /// They are dropped: newer ones come soon.
+    /// Drop them: newer ones come soon.
     IfIdle,
 }
 
-/// Writes to the two streams; clones write to the same.
+/// A writer to both streams. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writer(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Something was put into a queue, or taken out of it.
+    /// Notified when a queue changes.
     changed: Condvar,
-    /// Something was taken out of a queue, for those who wait on the runtime.
+    /// Notified when an item is written, for waiters on the runtime.
     written: Notify,
-    /// Why data could not be written, the first time. A reader that went away has what it wanted.
+    /// The first error of writing data. A reader that went away is no error.
     lost: OnceLock<io::Error>,
 }
 
@@ -65,16 +66,16 @@ struct State {
     next: u64,
 }
 
-/// What waits for one stream.
+/// The queue of one stream.
 #[derive(Debug, Default)]
 struct Lane {
-    /// The one that is being written stays the first until it is.
+    /// The item being written stays in front until it is written.
     queue: VecDeque<Item>,
     bytes: usize,
     has_thread: bool,
-    /// The other stream has waited for this one in vain, and does so no more until it moves.
+    /// The other stream has timed out waiting for this one, and waits no more until it moves.
     is_stuck: bool,
-    /// Nobody can be given anything any more, or nobody wants to wait for that.
+    /// Closed: the stream cannot be written, or nobody waits for it any more.
     is_over: bool,
 }
 
@@ -113,7 +114,7 @@ impl Stream {
 }
 
 impl Writer {
-    /// Puts bytes where they will be written; `false` where they are dropped.
+    /// Queues bytes; `false` if they are dropped.
     pub(super) fn put(&self, stream: Stream, bytes: Vec<u8>, keep: Keep) -> bool {
         let mut state = self.lock();
         let number = state.next;
@@ -145,31 +146,31 @@ impl Writer {
         true
     }
 
-    /// Why data could not be written, where some could not.
+    /// The error of writing data, if any.
     pub(super) fn lost(&self) -> Option<&io::Error> {
         self.0.lost.get()
     }
 
-    /// Waits until more data may be made.
+    /// Waits until there is room for more data.
     pub(super) async fn room(&self) {
         self.until(|state| state.out.is_over || state.out.bytes <= WAITING_BYTES_MAX).await;
     }
 
-    /// Waits until everything is written; for words not for long.
+    /// Waits until everything is written; for messages only a short time.
     pub(super) async fn written(&self) {
         self.until(|state| state.out.is_written()).await;
-        // Whoever does not read the words in time does without them.
+        // A reader that is too slow loses messages.
         let _ = timeout(END_MAX, self.until(|state| state.err.is_written())).await;
     }
 
-    /// Waits as [`Writer::written`] does, but not for long for anything, because a signal has come.
+    /// Like [`Writer::written`], but with a short limit for data too, because a signal has come.
     pub(super) async fn written_soon(&self) {
         let _ = timeout(END_MAX, self.until(|state| state.out.is_written())).await;
         self.give_up();
         self.written().await;
     }
 
-    /// Waits as [`Writer::written`] does, where there is no runtime.
+    /// Like [`Writer::written`], without a runtime.
     pub(super) fn wait(&self) {
         let changed = &self.0.changed;
         let state = changed.wait_while(self.lock(), |state| !state.out.is_written());
@@ -177,13 +178,13 @@ impl Writer {
         drop(changed.wait_timeout_while(state, END_MAX, |state| !state.err.is_written()));
     }
 
-    /// Whether nothing waits.
+    /// Whether everything is written.
     pub(super) fn is_written(&self) -> bool {
         let state = self.lock();
         state.out.is_written() && state.err.is_written()
     }
 
-    /// Waits for data no more.
+    /// Stops waiting for data.
     pub(super) fn give_up(&self) {
         self.lock().out.is_over = true;
         self.render();
@@ -192,7 +193,7 @@ impl Writer {
     async fn until(&self, is_so: impl Fn(&State) -> bool) {
         loop {
             let mut written = pin!(self.0.written.notified());
-            // Before the look: what happens between the look and the waiting is not missed.
+            // Registered before the check, so that a change in between is not missed.
             written.as_mut().enable();
             if is_so(&self.lock()) {
                 return;
@@ -216,7 +217,7 @@ impl Writer {
         }
     }
 
-    /// The work of a stream's thread. It ends with the process, or when its stream can be written no more.
+    /// The loop of a stream's thread. It ends with the process, or when its stream cannot be written any more.
     fn write_all(&self, stream: Stream) {
         loop {
             let bytes = self.next(stream);
@@ -241,7 +242,7 @@ impl Writer {
         }
     }
 
-    /// The next bytes of a stream, once what came before on the other is written, or is not getting on.
+    /// The next bytes of a stream, once earlier items of the other stream are written or stalled.
     fn next(&self, stream: Stream) -> Vec<u8> {
         let changed = &self.0.changed;
         let state = changed.wait_while(self.lock(), |state| state.lane(stream).queue.is_empty());
@@ -260,7 +261,7 @@ impl Writer {
     }
 }
 
-/// Writes past the library's own handles, which take a stdout that cannot be written for one that can.
+/// Writes directly to the descriptor, because the standard library's handles hide a closed stdout.
 #[cfg(unix)]
 fn write(stream: Stream, mut bytes: &[u8]) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, poll};
@@ -275,7 +276,8 @@ fn write(stream: Stream, mut bytes: &[u8]) -> io::Result<()> {
             Ok(0) => return Err(ErrorKind::WriteZero.into()),
             Ok(count) => bytes = &bytes[count..],
             Err(Errno::INTR) => {}
-            // Whoever started us has set it not to block; an error of the waiting is one of the next write.
+            // The descriptor may be non-blocking, set by our parent process. An error of waiting shows at the next
+            // write.
             Err(Errno::AGAIN) => {
                 let _ = poll(&mut [PollFd::from_borrowed_fd(file.as_fd(), PollFlags::OUT)], None);
             }

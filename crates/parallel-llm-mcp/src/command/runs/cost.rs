@@ -33,7 +33,7 @@ pub struct Cost {
     pub(super) json: bool,
 }
 
-/// What a line stands for.
+/// The grouping of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum By {
     /// A model.
@@ -47,7 +47,7 @@ enum By {
 }
 
 impl By {
-    /// The store's word, ours in JSON, and the title of the column.
+    /// The store's value, the JSON name, and the title of the column.
     const fn words(self) -> (CostBy, &'static str, &'static str) {
         match self {
             Self::Model => (CostBy::Model, "model", "MODEL"),
@@ -58,7 +58,7 @@ impl By {
     }
 }
 
-/// Does the command.
+/// Runs the command.
 pub(super) async fn run(context: &CommandContext<'_>, cost: &Cost) -> Result<u8, Failure> {
     let (by, word, title) = cost.by.words();
     let since_ms = cost.since.map(Moment::unix_ms);

@@ -1,4 +1,4 @@
-//! `runs export`: the files of runs made anew, or the reports of runs, one a line.
+//! `runs export`: rebuilds the files of runs, or prints their reports, one on each line.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub struct Export {
     since: Option<Moment>,
 }
 
-/// Does the command. One run that cannot be exported does not keep the others from it.
+/// Runs the command. A run that cannot be exported does not stop the others.
 pub(super) async fn run(context: &CommandContext<'_>, export: &Export) -> Result<u8, Failure> {
     let runs = wanted(context, export).await?;
     if runs.is_empty() {
@@ -50,7 +50,7 @@ pub(super) async fn run(context: &CommandContext<'_>, export: &Export) -> Result
                 context.console.data(&line);
                 context.console.room().await;
             }
-            // It was purged meanwhile.
+            // The run was purged in the meantime.
             Err(failure) if failure.code == Code::RunNotFound => {}
             Err(failure) => {
                 context.console.fail(&failure, export.jsonl);
@@ -65,7 +65,7 @@ pub(super) async fn run(context: &CommandContext<'_>, export: &Export) -> Result
     })
 }
 
-/// The runs, each once, the oldest first. All names are looked up before anything is written.
+/// The runs, each once, the oldest first. All names are resolved before anything is written.
 async fn wanted(context: &CommandContext<'_>, export: &Export) -> Result<Vec<RunId>, Failure> {
     if export.runs.is_empty() {
         return context.service.runs.run_ids(export.since.map(Moment::unix_ms), None).await;
@@ -79,7 +79,7 @@ async fn wanted(context: &CommandContext<'_>, export: &Export) -> Result<Vec<Run
     Ok(runs)
 }
 
-/// Exports one run, and gives what is told of it: its report or its folder.
+/// Exports one run; returns its report or its folder.
 async fn one(context: &CommandContext<'_>, export: &Export, run_id: RunId) -> Result<String, Failure> {
     if export.jsonl {
         return Ok(context.service.runs.load(run_id).await?.report().in_vocabulary(&COMMAND_LINE).line());

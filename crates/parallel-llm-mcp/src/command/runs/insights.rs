@@ -9,7 +9,7 @@ use crate::terminal::table::{self, Column};
 use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::{Insights as Found, ModelInsight, Verdict};
 
-/// The longest name of a model that is shown whole. The longest known is under 80.
+/// The longest name of a model shown, in characters. The longest known is under 80.
 const MODEL_CHARS_MAX: usize = 80;
 
 /// Show which models of the panel mattered, and which could be left out
@@ -28,7 +28,7 @@ pub struct Insights {
     pub(super) json: bool,
 }
 
-/// Does the command.
+/// Runs the command.
 pub(super) async fn run(context: &CommandContext<'_>, insights: &Insights) -> Result<u8, Failure> {
     let found = context.service.statistics.insights(insights.since.map(Moment::unix_ms)).await?;
     if insights.json {

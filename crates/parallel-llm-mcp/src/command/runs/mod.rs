@@ -1,4 +1,4 @@
-//! `runs`: what was asked before and what came of it.
+//! `runs`: earlier runs and their results.
 
 mod cost;
 mod export;
@@ -23,7 +23,7 @@ use parallel_llm_service::report::cost::Cost;
 use parallel_llm_service::{RunFilter, RunSummary};
 use parallel_llm_settings::clock;
 
-/// Runs listed where nobody says how many.
+/// The default number of listed runs.
 const LIST_DEFAULT: usize = 20;
 
 /// Look at runs that were done
@@ -60,7 +60,7 @@ pub enum RunsCommand {
 }
 
 impl RunsCommand {
-    /// What the flags set of the settings, by their names.
+    /// The settings that the flags override, by name.
     pub fn overrides(&self) -> Vec<(&'static str, String)> {
         let checking = match self {
             Self::Resume(resume) => &resume.checking,
@@ -72,7 +72,7 @@ impl RunsCommand {
         checking.check.iter().map(|command| ("check_command", command.clone())).collect()
     }
 
-    /// Whether errors are wanted as JSON.
+    /// Whether errors are printed as JSON.
     pub const fn wants_json(&self) -> bool {
         match self {
             Self::List { json, .. } => *json,
@@ -91,13 +91,13 @@ impl RunsCommand {
     }
 }
 
-/// Reads how many of something are to be shown.
+/// Parses a number of items to show.
 fn how_many(text: &str) -> Result<usize, String> {
     let count = text.parse().ok().filter(|count| *count > 0);
     count.ok_or_else(|| "a whole number from 1 on".to_owned())
 }
 
-/// Does the command.
+/// Runs the command.
 pub(super) async fn run(context: &CommandContext<'_>, command: RunsCommand) -> Result<u8, Failure> {
     match command {
         RunsCommand::List { limit, before, json } => list(context, limit, before.as_deref(), json).await,
@@ -123,7 +123,7 @@ async fn list(
 ) -> Result<u8, Failure> {
     let before = match before.map(|name| (name, RunId::from_str(name))) {
         None => None,
-        // A whole id is a moment, whether or not its run is still there.
+        // A full id contains its time, whether or not its run still exists.
         Some((_, Ok(id))) => Some(id),
         Some((name, Err(_))) => Some(context.service.runs.run_id(name).await?),
     };

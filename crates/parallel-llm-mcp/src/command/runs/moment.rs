@@ -1,21 +1,21 @@
-//! A moment of the past as people write it: `7d` or `12h` ago, or the beginning of a day such as `2026-11-01`, in UTC.
+//! Parses past moments: `7d` or `12h` ago, or the start of a day such as `2026-11-01`, in UTC.
 
 use parallel_llm_settings::clock;
 
-/// The units of a time ago and their milliseconds.
+/// The units of a relative time and their milliseconds.
 const UNITS: [(&str, u64); 4] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
 
 /// A moment of the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// So many milliseconds before now.
+    /// This many milliseconds before now.
     Ago(u64),
     /// At this time, in milliseconds since 1970.
     At(u64),
 }
 
 impl Moment {
-    /// Reads a moment; the error says how one is written.
+    /// Parses a moment; the error describes the format.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let ago = || {
             let (number, unit_ms) =
@@ -29,7 +29,7 @@ impl Moment {
             .ok_or_else(|| "a time ago such as 7d or 12h, or a day such as 2026-11-01".to_owned())
     }
 
-    /// When it was, in milliseconds since 1970. What lies before counts as 1970.
+    /// The moment in milliseconds since 1970. Earlier ones count as 1970.
     pub(super) fn unix_ms(self) -> i64 {
         let ms = match self {
             Self::Ago(ms) => clock::unix_ms().saturating_sub(ms),

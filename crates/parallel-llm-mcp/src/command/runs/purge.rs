@@ -1,4 +1,4 @@
-//! `runs purge`: runs go for good, from the database and the output folder; what they cost stays.
+//! `runs purge`: deletes runs from the database and the output folder; their cost stays in the ledger.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use parallel_llm_service::report::ErrorReport;
 use parallel_llm_service::{PurgeSelection, PurgeStage, Purging};
 use parallel_llm_settings::clock;
 
-/// How often it says how far it has come.
+/// The interval of progress messages.
 const PROGRESS_EVERY: Duration = Duration::from_secs(2);
-/// Things that stay are named up to this many; the rest are counted, and all are in the JSON.
+/// The most kept runs and files named; the others are counted, and the JSON has all.
 const NAMED_MAX: usize = 10;
 
 /// Remove runs for good: their texts, their events and their files
@@ -45,7 +45,7 @@ pub struct Purge {
     pub(super) json: bool,
 }
 
-/// Does the command.
+/// Runs the command.
 pub(super) async fn run(context: &CommandContext<'_>, purge: Purge) -> Result<u8, Failure> {
     let doomed = match purge.older_than {
         Some(moment) => PurgeSelection::Before(moment.unix_ms()),
@@ -69,7 +69,7 @@ pub(super) async fn run(context: &CommandContext<'_>, purge: Purge) -> Result<u8
     })
 }
 
-/// Says now and then how far it has come, on stderr: one that is soon done says nothing.
+/// Prints progress on stderr at intervals; a short purge prints none.
 struct Progress<'d> {
     context: &'d CommandContext<'d>,
     described: Instant,
@@ -118,7 +118,7 @@ fn why_it_stays(error: &ErrorReport) -> String {
     format!("run {run_id} stays: {} (next: {})", error.message, vocabulary::describe(&error.steps))
 }
 
-/// What goes, in one line.
+/// The extent of a purge on one line.
 fn extent(purging: &Purging) -> String {
     let (Some(oldest_ms), Some(newest_ms)) = (purging.oldest_ms, purging.newest_ms) else {
         let nothing = if purging.failed.is_empty() { "no run to remove" } else { "no run was removed" };
@@ -133,7 +133,7 @@ fn extent(purging: &Purging) -> String {
     format!("{runs} {when} would go, with texts, events and files")
 }
 
-/// Says the first of these lines, and how many more there are.
+/// Prints the first of these lines, and the number of the others.
 fn name(context: &CommandContext<'_>, lines: &[String]) {
     for line in lines.iter().take(NAMED_MAX) {
         context.console.say(&context.console.tone(Tone::Warning, &safe::for_terminal(line)));

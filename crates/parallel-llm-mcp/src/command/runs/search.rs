@@ -1,4 +1,4 @@
-//! `runs search`: the runs whose question, answers or final text have these words.
+//! `runs search`: full-text search over questions, answers and final texts.
 
 use parallel_llm_engine::Failure;
 use serde_json::{Value, json};
@@ -12,11 +12,11 @@ use parallel_llm_service::report::age::age;
 use parallel_llm_service::{HitSource, SearchHit, SearchResults};
 use parallel_llm_settings::clock;
 
-/// The version of the shape of the JSON.
+/// The version of the JSON format.
 const SCHEMA: u32 = 1;
 /// The columns before the excerpt: the id, the age and where it was found.
 const COLUMNS_BEFORE: usize = 58;
-/// An excerpt shows at least so many characters, however narrow the terminal.
+/// The shortest excerpt, in characters, however narrow the terminal.
 const EXCERPT_CHARS_MIN: usize = 40;
 
 /// Find runs by words of their questions, answers and final texts
@@ -38,7 +38,7 @@ pub struct Search {
     pub(super) json: bool,
 }
 
-/// Does the command.
+/// Runs the command.
 pub(super) async fn run(context: &CommandContext<'_>, search: &Search) -> Result<u8, Failure> {
     let asked = search.words.join(" ");
     let SearchResults { hits, unindexed, is_cut } = context.service.runs.search(&asked, search.limit).await?;
@@ -91,7 +91,7 @@ fn line(context: &CommandContext<'_>, hit: &SearchHit) -> String {
     )
 }
 
-/// Where it was found: the word for the place, and which of them.
+/// The name of a hit's source, and its number if there are several.
 fn words(source: HitSource) -> (&'static str, Option<u16>) {
     match source {
         HitSource::Question => ("question", None),

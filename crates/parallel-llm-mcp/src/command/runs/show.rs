@@ -1,4 +1,4 @@
-//! `runs show`: one run, from its answer to its every event.
+//! `runs show`: one run, from its answer to its events.
 
 use parallel_llm_engine::{Code, Failure, OutcomeKind, Run};
 
@@ -11,7 +11,7 @@ use crate::terminal::summary;
 use crate::terminal::vocabulary::COMMAND_LINE;
 use parallel_llm_service::KnownRun;
 
-/// What is said where there was a text.
+/// The message about a text that is not kept.
 const NOT_KEPT: &str = "the texts of this run were not kept";
 
 /// Show a run: its answer, who said what, what it cost
