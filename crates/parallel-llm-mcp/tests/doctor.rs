@@ -369,7 +369,7 @@ fn a_provider_that_says_nothing_holds_up_no_other_check() {
 fn a_provider_that_cannot_be_asked_is_in_the_way_where_no_other_can() {
     const MODEL: &str = "openai/gpt-6.1-sol";
     let stage = stage();
-    let plain = format!("http://{}", stage.simulator().address());
+    let plain = stage.simulator().base_url_of("openai").expect("it speaks OpenAI");
     let (right, wrong) = (stage.simulator().api_key(), "0".repeat(40));
     // The panel, where the team's provider is, its key and OpenRouter's, the exit code, and who is told how.
     let rows = [

@@ -25,8 +25,8 @@ fn stage() -> Stage {
 /// A table for a provider of one's own at the simulator's plain chat protocol.
 fn team(stage: &Stage, more: &str) -> String {
     format!(
-        "[providers.team]\nkind = 'openai'\nbase_url = 'http://{}'\n{more}\n",
-        stage.simulator().address()
+        "[providers.team]\nkind = 'openai'\nbase_url = '{}'\n{more}\n",
+        stage.simulator().base_url_of("openai").expect("it speaks OpenAI")
     )
 }
 
@@ -76,7 +76,7 @@ fn a_panel_mixes_providers() {
     /anthropic/v1/messages - ok -
     /api/v1/chat/completions ok - -
     /api/v1/chat/completions ok - -
-    /v1/chat/completions ok - blue-secret
+    /openai/v1/chat/completions ok - blue-secret
     ");
     // The settings file holds the header's value; nothing else does.
     fs::remove_file(stage.home().join(USER)).unwrap();
@@ -95,7 +95,7 @@ fn a_program_gives_the_key_once() {
     let asking = ask(&stage, &[&format!("team:{PLAIN}*3")]).args(["--strategy", "synthesize@gate=off"]);
     let output = run(&stage, asking);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    let asked = stage.chats().iter().filter(|chat| chat.path == "/v1/chat/completions").count();
+    let asked = stage.chats().iter().filter(|chat| chat.path == "/openai/v1/chat/completions").count();
     assert_eq!((asked, stage.chats().len()), (3, 4), "each seat, and the synthesizer elsewhere");
     assert_eq!(fs::read_to_string(stage.home().join("asked")).unwrap(), "once\n");
 }
@@ -239,7 +239,7 @@ fn what_holds_for_providers_is_shown_without_a_secret() {
     providers.openrouter.key      = set  # environment OPENROUTER_API_KEY
     providers.openrouter.base_url = http://<simulator>/api/v1  # environment OPENROUTER_BASE_URL
     providers.team.key            = set  # environment TEAM_SECRET
-    providers.team.base_url       = http://<simulator>/v1  # user file <home>/.config/parallel-llm-mcp/config.toml:3
+    providers.team.base_url       = http://<simulator>/openai/v1  # user file <home>/.config/parallel-llm-mcp/config.toml:3
     providers.team.kind           = openai  # user file <home>/.config/parallel-llm-mcp/config.toml:2
     providers.team.key_variable   = TEAM_SECRET  # user file <home>/.config/parallel-llm-mcp/config.toml:4
     providers.team.headers        = x-team  # user file <home>/.config/parallel-llm-mcp/config.toml:5
