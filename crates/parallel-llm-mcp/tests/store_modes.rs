@@ -216,6 +216,14 @@ fn the_answer_goes_into_a_file() {
     assert!(stage.home().join("link.md").is_symlink());
     assert_eq!(read(stage.home(), "answer.md"), "Into the file.");
     assert_eq!(stage.call(["ask", "-m", ONE, "-o", "/dev/stdout", "Why?"]).run().stdout, b"Into the file.");
+    // One that leads to nothing yet, and one to a file that has lost its name.
+    for (name, target) in [("new.md", "made.md"), ("own.md", "/proc/self/fd/1")] {
+        std::os::unix::fs::symlink(target, stage.home().join(name)).expect("a link can be made");
+        let call = stage.call(["ask", "-m", ONE, "-o", name, "Why?"]).under("exec >gone && rm gone");
+        assert_eq!(call.run().code, Some(0));
+        assert!(stage.home().join(name).is_symlink(), "{name}");
+    }
+    assert_eq!(read(stage.home(), "made.md"), "Into the file.");
     let output = stage.call(["ask", "-q", "-m", ONE, "-o", "nowhere/answer.md", "Why?"]).run();
     insta::assert_snapshot!(output.told(), @"
     exit 7
@@ -224,7 +232,7 @@ fn the_answer_goes_into_a_file() {
     error[output_unwritable]: the file `nowhere/answer.md` cannot be written: No such file or directory (os error 2)
       next: name a file in a folder you may write
     ");
-    assert_eq!(stage.asked(ONE), 3, "what cannot be written is not asked for");
+    assert_eq!(stage.asked(ONE), 5, "what cannot be written is not asked for");
 }
 
 #[test]

@@ -34,7 +34,9 @@ impl AnswerFile {
     pub(super) async fn reserve(path: &Path) -> Result<Self, Failure> {
         // A link stays a link: its target is written.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        // One that cannot be followed by name, such as `/dev/stdout` to a file that was removed, is written through as well.
+        let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        if is_link || path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
             let file = open_special(&path).await?;
             return Ok(Self { path, file, temporary: None });
         }
@@ -57,6 +59,9 @@ impl AnswerFile {
     }
 
     fn write_whole(mut self, answer: &str) -> io::Result<()> {
+        if self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+        }
         self.file.write_all(answer.as_bytes())?;
         let Some(temporary) = &self.temporary else { return Ok(()) };
         // Synced before it replaces the existing file.
@@ -79,8 +84,9 @@ impl Drop for Temporary {
 
 /// Opens a device, or a pipe once it has a reader: opening one without a reader would block for ever.
 async fn open_special(path: &Path) -> Result<File, Failure> {
-    let mut options = OpenOptions::new();
-    options.write(true);
+    let mut options = private_files::private(OpenOptions::new());
+    // What is there stays until the answer is.
+    options.write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(
         &mut options,
