@@ -19,7 +19,7 @@ const READER_MAX: Duration = Duration::from_secs(5);
 /// The interval of looking for the reader.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The reserved answer file. Dropping it unwritten leaves nothing.
+/// The reserved answer file. Dropping it unwritten leaves nothing, except an empty file at the end of a link that led to none.
 pub(super) struct AnswerFile {
     path: PathBuf,
     file: File,
@@ -37,7 +37,7 @@ impl AnswerFile {
         // One that cannot be followed by name, such as `/dev/stdout` to a file that was removed, is written through as well.
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         if is_link || path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-            let file = open_special(&path).await?;
+            let file = open_in_place(&path).await?;
             return Ok(Self { path, file, temporary: None });
         }
         let name = path.file_name().ok_or_else(|| unwritable(&path, "it names no file"))?;
@@ -82,8 +82,9 @@ impl Drop for Temporary {
     }
 }
 
-/// Opens a device, or a pipe once it has a reader: opening one without a reader would block for ever.
-async fn open_special(path: &Path) -> Result<File, Failure> {
+/// Opens what is written in place: a device, the target of a link, or a pipe once it has a reader. Opening a pipe without a
+/// reader would block for ever.
+async fn open_in_place(path: &Path) -> Result<File, Failure> {
     let mut options = private_files::private(OpenOptions::new());
     // What is there stays until the answer is.
     options.write(true).create(true).truncate(false);
