@@ -98,7 +98,7 @@ const PROVED: &[(&str, &[Proof])] = &[
             (LIMITS, "the_others_wait_as_long_as_one_was_told"),
             (
                 "parallel-llm-provider/src/gate/tests.rs",
-                "a_wait_is_what_was_told_or_else_grows_from_a_second_to_eight",
+                "a_wait_is_what_was_requested_or_else_grows_from_a_second_to_eight",
             ),
         ],
     ),
