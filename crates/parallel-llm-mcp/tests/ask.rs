@@ -1,7 +1,7 @@
 //! `ask` on the good and the bad days of its models: what is on stdout, what is said beside it, and who wrote it.
 
 use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, Script};
-use parallel_llm_testkit::{Output, Stage, mask_report, seats, synthesis};
+use parallel_llm_testkit::{Output, Sandbox, mask_report, seats, synthesis};
 use serde_json::{Value, json};
 
 const ONE: &str = "openai/gpt-6.1-sol";
@@ -11,26 +11,26 @@ const FIRST: &str = "google/gemini-4-argon";
 const SECOND: &str = "anthropic/claude-opus-5.5";
 
 /// Three models and two synthesizers; what each answers is up to the test.
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
         .scripted(ONE, Script::answering("Take the first design."))
         .scripted(TWO, Script::answering("Take the second design."))
         .scripted(THREE, Script::answering("Take the first design, and test it."))
 }
 
 /// Asks all three.
-fn ask(stage: &Stage, flags: &[&str]) -> Output {
+fn ask(sandbox: &Sandbox, flags: &[&str]) -> Output {
     let models = ["ask", "-m", ONE, "-m", TWO, "-m", THREE, "Which design?"];
     let chain = format!("{FIRST} {SECOND}");
-    let output = stage.call(models).args(flags).settings([("synthesizer", chain.as_str())]).run();
+    let output = sandbox.call(models).args(flags).settings([("synthesizer", chain.as_str())]).run();
     output.assert_no_key();
-    stage.assert_no_key_in_files();
+    sandbox.assert_no_key_in_files();
     output
 }
 
 /// Who was asked how often, in the order of the panel and the chain.
-fn asked(stage: &Stage) -> [usize; 5] {
-    [ONE, TWO, THREE, FIRST, SECOND].map(|model| stage.asked(model))
+fn asked(sandbox: &Sandbox) -> [usize; 5] {
+    [ONE, TWO, THREE, FIRST, SECOND].map(|model| sandbox.asked(model))
 }
 
 /// stdout, then the lines that tell how it came about.
@@ -40,9 +40,9 @@ fn told(output: &Output) -> String {
 
 #[test]
 fn three_answers_become_one() {
-    let stage = stage();
-    let output = ask(&stage, &[]);
-    assert_eq!(asked(&stage), [1, 1, 1, 1, 0]);
+    let sandbox = sandbox();
+    let output = ask(&sandbox, &[]);
+    assert_eq!(asked(&sandbox), [1, 1, 1, 1, 0]);
     insta::assert_snapshot!(told(&output), @"
     exit 0
     Take the first design, and test it.
@@ -55,8 +55,8 @@ fn three_answers_become_one() {
 
 #[test]
 fn quiet_gives_the_answer_alone() {
-    let output = ask(&stage(), &["--quiet"]);
-    insta::assert_snapshot!(output.told(), @"
+    let output = ask(&sandbox(), &["--quiet"]);
+    insta::assert_snapshot!(output.transcript(), @"
     exit 0
     --- stdout
     Take the first design, and test it.
@@ -66,8 +66,8 @@ fn quiet_gives_the_answer_alone() {
 
 #[test]
 fn a_seat_that_is_missing_is_named() {
-    let stage = stage().scripted(TWO, Script::fault(Fault::KeyLimit));
-    let output = ask(&stage, &[]);
+    let sandbox = sandbox().scripted(TWO, Script::fault(Fault::KeyLimit));
+    let output = ask(&sandbox, &[]);
     insta::assert_snapshot!(told(&output), @"
     exit 0
     Take the first design, and test it.
@@ -77,15 +77,15 @@ fn a_seat_that_is_missing_is_named() {
     2 of 3 answered · $0.0021 (fusing $0.0020) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
-    assert_eq!(ask(&stage, &["--strict"]).code, Some(3));
+    assert_eq!(ask(&sandbox, &["--strict"]).code, Some(3));
 }
 
 #[test]
 fn one_survivor_is_given_word_for_word() {
-    let stage =
-        stage().scripted(ONE, Script::fault(Fault::AuthBad)).scripted(THREE, Script::fault(Fault::Refusal));
-    let output = ask(&stage, &[]);
-    assert_eq!(asked(&stage), [1, 1, 1, 0, 0]);
+    let sandbox =
+        sandbox().scripted(ONE, Script::fault(Fault::AuthBad)).scripted(THREE, Script::fault(Fault::Refusal));
+    let output = ask(&sandbox, &[]);
+    assert_eq!(asked(&sandbox), [1, 1, 1, 0, 0]);
     insta::assert_snapshot!(told(&output), @"
     exit 0
     Take the second design.
@@ -96,46 +96,46 @@ fn one_survivor_is_given_word_for_word() {
     1 of 3 answered · $0.000064 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
-    assert_eq!(ask(&stage, &["--strict"]).code, Some(3));
+    assert_eq!(ask(&sandbox, &["--strict"]).code, Some(3));
 }
 
 #[test]
 fn a_quorum_that_no_panel_can_give_is_not_waited_for() {
-    let stage = stage();
-    insta::assert_snapshot!(stage.call(["ask", "-m", "openai/gpt-6.1-sol", "--wait", "quorum:9", "Why?"]).run().told(), @"
+    let sandbox = sandbox();
+    insta::assert_snapshot!(sandbox.call(["ask", "-m", "openai/gpt-6.1-sol", "--wait", "quorum:9", "Why?"]).run().transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: `quorum:9` wants more answers than a panel of 1 can give
       next: give `--wait` as `quorum:1` or less, or as `all`
     ");
-    assert_eq!(stage.chats().len(), 0);
-    let call = stage.call(["ask", "--json", "-m", "openai/gpt-6.1-sol", "Why?"]);
+    assert_eq!(sandbox.chats().len(), 0);
+    let call = sandbox.call(["ask", "--json", "-m", "openai/gpt-6.1-sol", "Why?"]);
     let report = call.settings([("wait", "quorum:9")]).run().json();
     insta::assert_snapshot!(report["warnings"], @r#"[{"code":"settings_invalid","message":"`quorum:9` wants more answers than a panel of 1 can give","next":"set `wait` to less, or to `all`","retryable":false}]"#);
 }
 
 #[test]
 fn quiet_leaves_the_errors() {
-    let stage = stage().scripted(ONE, Script::fault(Fault::NoEndpoints));
-    let failed = stage.call(["ask", "-q", "-m", ONE, "Which is safer?"]).run();
+    let sandbox = sandbox().scripted(ONE, Script::fault(Fault::NoEndpoints));
+    let failed = sandbox.call(["ask", "-q", "-m", ONE, "Which is safer?"]).run();
     assert_eq!((failed.code, failed.stdout.as_slice()), (Some(1), b"".as_slice()));
     insta::assert_snapshot!(failed.stderr, @"
     error[model_unknown]: no model answered (openai/gpt-6.1-sol: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol.)
       next: see which models there are with `models`
     ");
-    let answered = stage.call(["ask", "-q", "-m", TWO, "Which is safer?"]).run();
+    let answered = sandbox.call(["ask", "-q", "-m", TWO, "Which is safer?"]).run();
     assert_eq!((answered.code, answered.stderr.as_str()), (Some(0), ""));
 }
 
 #[test]
 fn when_all_fail_each_reason_is_told() {
-    let stage = stage()
+    let sandbox = sandbox()
         .scripted(ONE, Script::fault(Fault::NoEndpoints))
         .scripted(TWO, Script::fault(Fault::Credits))
         .scripted(THREE, Script::fault(Fault::Moderation));
-    let output = ask(&stage, &[]);
-    assert_eq!(asked(&stage), [1, 1, 1, 0, 0]);
+    let output = ask(&sandbox, &[]);
+    assert_eq!(asked(&sandbox), [1, 1, 1, 0, 0]);
     insta::assert_snapshot!(told(&output), @"
     exit 1
     ---
@@ -151,8 +151,8 @@ fn when_all_fail_each_reason_is_told() {
 /// The exit code where all seats fail in these ways, and the code of the run's error.
 fn all_fail(faults: [Fault; 3]) -> (Option<i32>, String) {
     let [one, two, three] = faults.map(Script::fault);
-    let stage = stage().scripted(ONE, one).scripted(TWO, two).scripted(THREE, three);
-    let output = ask(&stage, &["--json"]);
+    let sandbox = sandbox().scripted(ONE, one).scripted(TWO, two).scripted(THREE, three);
+    let output = ask(&sandbox, &["--json"]);
     let report = output.json();
     assert_eq!(synthesis(&report), "failed none by -");
     assert!(report["answer"].is_null());
@@ -175,9 +175,9 @@ fn total_failure_has_the_exit_code_of_its_cause() {
 
 #[test]
 fn the_next_synthesizer_takes_over() {
-    let stage = stage().scripted(FIRST, Script::fault(Fault::NoEndpoints));
-    let output = ask(&stage, &[]);
-    assert_eq!(asked(&stage), [1, 1, 1, 1, 1]);
+    let sandbox = sandbox().scripted(FIRST, Script::fault(Fault::NoEndpoints));
+    let output = ask(&sandbox, &[]);
+    assert_eq!(asked(&sandbox), [1, 1, 1, 1, 1]);
     insta::assert_snapshot!(told(&output), @"
     exit 0
     Take the first design, and test it.
@@ -191,11 +191,11 @@ fn the_next_synthesizer_takes_over() {
 
 #[test]
 fn without_a_synthesizer_the_answer_closest_to_the_others_stands() {
-    let stage = stage()
+    let sandbox = sandbox()
         .scripted(FIRST, Script::fault(Fault::Refusal))
         .scripted(SECOND, Script::fault(Fault::EmptyContent));
-    let output = ask(&stage, &[]);
-    assert_eq!(asked(&stage), [1, 1, 1, 1, 2]);
+    let output = ask(&sandbox, &[]);
+    assert_eq!(asked(&sandbox), [1, 1, 1, 1, 2]);
     insta::assert_snapshot!(told(&output), @"
     exit 0
     Take the first design.
@@ -207,23 +207,23 @@ fn without_a_synthesizer_the_answer_closest_to_the_others_stands() {
     3 of 3 answered · $0.0083 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
-    assert_eq!(ask(&stage, &["--strict"]).code, Some(3));
+    assert_eq!(ask(&sandbox, &["--strict"]).code, Some(3));
 }
 
 #[test]
 fn a_synthesizer_that_breaks_off_is_not_taken() {
-    let stage = stage().scripted(FIRST, Script::fault(Fault::SseCut).after_tokens(20));
-    let output = ask(&stage, &["--json"]);
+    let sandbox = sandbox().scripted(FIRST, Script::fault(Fault::SseCut).after_tokens(20));
+    let output = ask(&sandbox, &["--json"]);
     let report = output.json();
     assert_eq!(synthesis(&report), "complete fused by anthropic/claude-opus-5.5");
     assert_eq!(report["warnings"].as_array().map(Vec::len), Some(1));
-    assert_eq!(asked(&stage), [1, 1, 1, 1, 1]);
+    assert_eq!(asked(&sandbox), [1, 1, 1, 1, 1]);
 }
 
 #[test]
 fn an_answer_that_begins_with_error_is_an_answer() {
-    let stage = stage().scripted(TWO, Script::answering("Error: this is what I say"));
-    let report = ask(&stage, &["--json"]).json();
+    let sandbox = sandbox().scripted(TWO, Script::answering("Error: this is what I say"));
+    let report = ask(&sandbox, &["--json"]).json();
     insta::assert_snapshot!(seats(&report), @"
     1 openai/gpt-6.1-sol answered x1 22 bytes
     2 x-ai/grok-4.7 answered x1 25 bytes
@@ -234,8 +234,8 @@ fn an_answer_that_begins_with_error_is_an_answer() {
 
 #[test]
 fn white_space_is_no_answer() {
-    let stage = stage().scripted(TWO, Script::answering(" \n\t\u{3000} "));
-    let report = ask(&stage, &["--json"]).json();
+    let sandbox = sandbox().scripted(TWO, Script::answering(" \n\t\u{3000} "));
+    let report = ask(&sandbox, &["--json"]).json();
     insta::assert_snapshot!(seats(&report), @"
     1 openai/gpt-6.1-sol answered x1 22 bytes
     2 x-ai/grok-4.7 failed empty x2
@@ -257,8 +257,8 @@ fn fields(report: &Value) -> String {
 
 #[test]
 fn the_report_tells_everything() {
-    let stage = stage().scripted(TWO, Script::fault(Fault::Zod400));
-    let output = ask(&stage, &["--json"]);
+    let sandbox = sandbox().scripted(TWO, Script::fault(Fault::Zod400));
+    let output = ask(&sandbox, &["--json"]);
     assert!(
         output.text().starts_with("{\n  \"schema\": 1,\n  \"run_id\": "),
         "as documented: {}",
@@ -294,7 +294,7 @@ fn the_report_tells_everything() {
 
 #[test]
 fn events_come_one_a_line_and_the_report_last() {
-    let output = ask(&stage(), &["--jsonl"]);
+    let output = ask(&sandbox(), &["--jsonl"]);
     let lines = output.json_lines();
     let (report, events) = lines.split_last().expect("there is a report");
     assert_eq!(synthesis(report), "complete fused by google/gemini-4-argon");
@@ -308,23 +308,23 @@ fn events_come_one_a_line_and_the_report_last() {
 
 #[test]
 fn a_synthesizer_given_by_hand_goes_first() {
-    let stage = stage();
-    let output = ask(&stage, &["--json", "--synthesizer", SECOND]);
+    let sandbox = sandbox();
+    let output = ask(&sandbox, &["--json", "--synthesizer", SECOND]);
     assert_eq!(synthesis(&output.json()), "complete fused by anthropic/claude-opus-5.5");
-    assert_eq!(asked(&stage), [1, 1, 1, 0, 1]);
+    assert_eq!(asked(&sandbox), [1, 1, 1, 0, 1]);
 }
 
 #[test]
 fn a_model_may_hold_several_seats() {
     let echo = Behaviour { answer: Answer::Echo, ..Behaviour::instant() };
-    let stage = stage().scripted(ONE, Script::behaving(echo));
-    let output = stage.call(["ask", "--json", "-m", "openai/gpt-6.1-sol*3", "Why?"]).run();
+    let sandbox = sandbox().scripted(ONE, Script::behaving(echo));
+    let output = sandbox.call(["ask", "--json", "-m", "openai/gpt-6.1-sol*3", "Why?"]).run();
     insta::assert_snapshot!(seats(&output.json()), @"
     1 openai/gpt-6.1-sol answered x1 4 bytes
     2 openai/gpt-6.1-sol answered x1 4 bytes
     3 openai/gpt-6.1-sol answered x1 4 bytes
     ");
-    assert_eq!(stage.asked(ONE), 3);
+    assert_eq!(sandbox.asked(ONE), 3);
 }
 
 const HOW_MANY: &str = "How many legs has a spider?";
@@ -332,11 +332,11 @@ const HOW_MANY: &str = "How many legs has a spider?";
 /// Three models with these answers to [`HOW_MANY`], asked with these flags.
 fn count(answers: [&str; 3], flags: &[&str]) -> (Output, [usize; 5]) {
     let [one, two, three] = answers.map(Script::answering);
-    let stage = stage().scripted(ONE, one).scripted(TWO, two).scripted(THREE, three);
+    let sandbox = sandbox().scripted(ONE, one).scripted(TWO, two).scripted(THREE, three);
     let chain = format!("{FIRST} {SECOND}");
-    let asking = stage.call(["ask", "-m", ONE, "-m", TWO, "-m", THREE, HOW_MANY]).args(flags);
+    let asking = sandbox.call(["ask", "-m", ONE, "-m", TWO, "-m", THREE, HOW_MANY]).args(flags);
     let output = asking.settings([("synthesizer", chain.as_str())]).run();
-    let asked = asked(&stage);
+    let asked = asked(&sandbox);
     (output, asked)
 }
 
@@ -452,7 +452,7 @@ panel = [
 ";
 
 /// What each call was sent: temperature, output cap and messages, sorted.
-fn sent(stage: &Stage) -> String {
+fn sent(sandbox: &Sandbox) -> String {
     let told = |body: &Value| {
         let said = |message: &Value| {
             let [role, content] = ["role", "content"].map(|name| message[name].as_str().unwrap_or("?"));
@@ -467,23 +467,23 @@ fn sent(stage: &Stage) -> String {
             said.concat()
         )
     };
-    let mut lines: Vec<String> = stage.chats().iter().map(|chat| told(&chat.body)).collect();
+    let mut lines: Vec<String> = sandbox.chats().iter().map(|chat| told(&chat.body)).collect();
     lines.sort();
     lines.join("\n")
 }
 
 #[test]
 fn a_seat_is_asked_to_be_who_its_reference_says() {
-    let stage = stage();
-    stage.write(".config/parallel-llm-mcp/config.toml", CAST);
+    let sandbox = sandbox();
+    sandbox.write(".config/parallel-llm-mcp/config.toml", CAST);
     let flags = ["--preset", "review", "--system", "Be brief.", "--temperature", "0.9", "--strategy", "vote"];
     let asking = |more: &[&str]| {
-        let output = stage.call(["ask", "--json", "Which design?"]).args(flags).args(more).run();
+        let output = sandbox.call(["ask", "--json", "Which design?"]).args(flags).args(more).run();
         assert_eq!(output.code, Some(0), "{}", output.stderr);
         output.json()
     };
     let report = asking(&[]);
-    insta::assert_snapshot!(sent(&stage), @r#"
+    insta::assert_snapshot!(sent(&sandbox), @r#"
     "openai/gpt-6.1-sol" 0.3 16000
       system: Find the flaw.//Argue from this stance: you are against what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence.//Be brief.
       user: Which design?
@@ -500,25 +500,25 @@ fn a_seat_is_asked_to_be_who_its_reference_says() {
     };
     insta::assert_snapshot!(cast(&report), @r#"1 "critic" "against", 2 "rail" null, 3 null null"#);
     let run_id = report["run_id"].as_str().unwrap();
-    let kept = stage.call(["runs", "show", run_id, "--json"]).run().json();
+    let kept = sandbox.call(["runs", "show", run_id, "--json"]).run().json();
     assert_eq!(cast(&kept), cast(&report));
     // Where no texts are kept, who was asked is; what they were told is nowhere but in the settings.
     let metadata = asking(&["--store", "metadata"]);
-    let kept = stage.call(["runs", "show", metadata["run_id"].as_str().unwrap(), "--json"]).run().json();
+    let kept = sandbox.call(["runs", "show", metadata["run_id"].as_str().unwrap(), "--json"]).run().json();
     assert_eq!(cast(&kept), cast(&report));
-    assert!(stage.call(["runs", "purge", run_id, "--yes"]).run().code == Some(0));
-    std::fs::remove_file(stage.home().join(".config/parallel-llm-mcp/config.toml")).unwrap();
-    stage.assert_nowhere(b"Find the flaw");
-    stage.assert_nowhere(b"trains beat planes");
+    assert!(sandbox.call(["runs", "purge", run_id, "--yes"]).run().code == Some(0));
+    std::fs::remove_file(sandbox.home().join(".config/parallel-llm-mcp/config.toml")).unwrap();
+    sandbox.assert_nowhere(b"Find the flaw");
+    sandbox.assert_nowhere(b"trains beat planes");
 }
 
 #[test]
 fn who_a_seat_was_asked_to_be_is_told_and_the_synthesizer_does_not_know() {
-    let stage = stage().scripted(TWO, Script::fault(Fault::KeyLimit));
-    stage.write(".config/parallel-llm-mcp/config.toml", CAST);
+    let sandbox = sandbox().scripted(TWO, Script::fault(Fault::KeyLimit));
+    sandbox.write(".config/parallel-llm-mcp/config.toml", CAST);
     let chain = [("synthesizer", FIRST)];
     let models = [&*format!("{ONE}@persona=critic"), THREE, &*format!("{TWO}@persona=rail,stance=for")];
-    let call = stage.call(["ask", "Which design?"]).args(models.iter().flat_map(|model| ["-m", model]));
+    let call = sandbox.call(["ask", "Which design?"]).args(models.iter().flat_map(|model| ["-m", model]));
     let output = call.settings(chain).run();
     insta::assert_snapshot!(told(&output), @"
     exit 0
@@ -529,13 +529,13 @@ fn who_a_seat_was_asked_to_be_is_told_and_the_synthesizer_does_not_know() {
     2 of 3 answered · $0.0021 (fusing $0.0020) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
-    let fusing = stage.chats().into_iter().find(|chat| chat.model.as_deref() == Some(FIRST)).unwrap();
+    let fusing = sandbox.chats().into_iter().find(|chat| chat.model.as_deref() == Some(FIRST)).unwrap();
     let prompt = fusing.body.to_string();
     for word in ["critic", "flaw", "rail", "trains", "stance"] {
         assert!(!prompt.contains(word), "{word}: {prompt}");
     }
-    let asking = |model: &str| stage.call(["ask", "-m", model, "Why?"]).settings(chain).run().told();
-    let before = stage.chats().len();
+    let asking = |model: &str| sandbox.call(["ask", "-m", model, "Why?"]).settings(chain).run().transcript();
+    let before = sandbox.chats().len();
     insta::assert_snapshot!(asking("x-ai/grok-4.7@persona=critc"), @"
     exit 2
     --- stdout
@@ -550,14 +550,14 @@ fn who_a_seat_was_asked_to_be_is_told_and_the_synthesizer_does_not_know() {
     error[model_invalid]: cannot read the model `x-ai/grok-4.7@stance=maybe`: `stance` is `for` or `against`; a persona may have one in words of its own
       next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
     ");
-    insta::assert_snapshot!(stage.call(["ask", "--synthesizer", "x-ai/grok-4.7@persona=critic", "Why?"]).run().told(), @"
+    insta::assert_snapshot!(sandbox.call(["ask", "--synthesizer", "x-ai/grok-4.7@persona=critic", "Why?"]).run().transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[model_invalid]: `x-ai/grok-4.7` is a synthesizer, which has neither a persona nor a stance: it fuses
       next: name the persona at a seat of the panel
     ");
-    assert_eq!(stage.chats().len(), before, "nothing is paid");
+    assert_eq!(sandbox.chats().len(), before, "nothing is paid");
 }
 
 #[test]
@@ -568,7 +568,7 @@ fn paranoid_is_short_for_a_knob_of_the_strategy_that_holds() {
     let (output, asked) = count(["6", "8", "7"], &["--paranoid", "--strategy", "vote"]);
     assert_eq!(asked, [0; 5], "nothing is asked");
     assert_eq!(output.code, Some(2));
-    let told = output.told();
+    let told = output.transcript();
     assert!(told.contains("the strategy `vote` has no option `paranoid`"), "{told}");
 }
 
@@ -599,9 +599,9 @@ fn what_all_that_were_shown_say_is_a_consensus() {
     let reply = format!("<<analysis>>\n{analysis}\n<<answer>>\nIt has 8 legs.");
     let consensus = |strategy: &str| {
         let [one, two, three] = ["6", "It has 8 legs.", "8"].map(Script::answering);
-        let stage = stage().scripted(ONE, one).scripted(TWO, two).scripted(THREE, three);
-        let stage = stage.scripted(FIRST, Script::answering(&reply));
-        let asking = stage.call(["ask", "-m", ONE, "-m", TWO, "-m", THREE, HOW_MANY, "--json"]);
+        let sandbox = sandbox().scripted(ONE, one).scripted(TWO, two).scripted(THREE, three);
+        let sandbox = sandbox.scripted(FIRST, Script::answering(&reply));
+        let asking = sandbox.call(["ask", "-m", ONE, "-m", TWO, "-m", THREE, HOW_MANY, "--json"]);
         let output = asking.args(["--synthesizer", FIRST, "--strategy", strategy]).run();
         output.json()["agreement"]["consensus"].clone()
     };

@@ -7,15 +7,15 @@ use std::process::Command;
 use crate::mcp::client::{Client, told};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use parallel_llm_testkit::{Call, Stage};
+use parallel_llm_testkit::{Call, Sandbox};
 use serde_json::{Value, json};
 
 /// A model that takes pictures, and one that takes text only.
 const SEES: &str = "openai/gpt-6.1-sol";
 const BLIND: &str = "z-ai/glm-5.3";
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
 /// A file that begins like this and holds every byte there is.
@@ -33,8 +33,8 @@ fn pdf() -> Vec<u8> {
 }
 
 /// The parts of the last message that the model was sent, each by what it is: its text, or its name and its bytes.
-fn sent(stage: &Stage) -> Vec<(String, Vec<u8>)> {
-    let chats = stage.chats();
+fn sent(sandbox: &Sandbox) -> Vec<(String, Vec<u8>)> {
+    let chats = sandbox.chats();
     let body = &chats.last().expect("a model was asked").body;
     let content =
         &body["messages"].as_array().and_then(|all| all.last()).expect("a call has messages")["content"];
@@ -53,26 +53,35 @@ fn sent(stage: &Stage) -> Vec<(String, Vec<u8>)> {
 }
 
 /// What a refused call says. Nothing was sent.
-fn refused(stage: &Stage, call: Call<'_>) -> String {
-    let told = call.run().told();
-    assert_eq!(stage.chats(), [], "nothing is sent");
+fn refused(sandbox: &Sandbox, call: Call<'_>) -> String {
+    let told = call.run().transcript();
+    assert_eq!(sandbox.chats(), [], "nothing is sent");
     told
 }
 
 /// What `ask` says that is given this file, by its name.
 fn check(name: &str, content: &[u8]) -> String {
-    let stage = stage();
-    stage.write(name, content);
-    refused(&stage, stage.call(["ask", "-m", SEES, "--attach", name, "What is it?"]))
+    let sandbox = sandbox();
+    sandbox.write(name, content);
+    refused(&sandbox, sandbox.call(["ask", "-m", SEES, "--attach", name, "What is it?"]))
 }
 
 #[test]
 fn a_picture_and_a_document_reach_the_model_byte_for_byte() {
-    let stage = stage();
-    stage.write("plans/house.jpeg", png());
-    stage.write("contract.pdf", pdf());
-    let call =
-        stage.call(["ask", "-q", "-m", SEES, "Do they", "@contract.pdf", "agree?", "-a", "plans/house.jpeg"]);
+    let sandbox = sandbox();
+    sandbox.write("plans/house.jpeg", png());
+    sandbox.write("contract.pdf", pdf());
+    let call = sandbox.call([
+        "ask",
+        "-q",
+        "-m",
+        SEES,
+        "Do they",
+        "@contract.pdf",
+        "agree?",
+        "-a",
+        "plans/house.jpeg",
+    ]);
     let output = call.run();
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
     let expected = [
@@ -81,8 +90,8 @@ fn a_picture_and_a_document_reach_the_model_byte_for_byte() {
         // What its bytes are, whatever it is called.
         ("picture data:image/png".to_owned(), png()),
     ];
-    assert_eq!(sent(&stage), expected);
-    let files = stage.files();
+    assert_eq!(sent(&sandbox), expected);
+    let files = sandbox.files();
     let prompt = files.iter().find(|(path, _)| path.ends_with("prompt.md")).expect("the run has files");
     insta::assert_snapshot!(String::from_utf8_lossy(&prompt.1), @r"
     Do they
@@ -97,14 +106,14 @@ fn a_picture_and_a_document_reach_the_model_byte_for_byte() {
 
 #[test]
 fn every_seat_is_sent_the_files_and_the_synthesizer_their_names() {
-    let stage = stage();
-    stage.write("house.png", png());
+    let sandbox = sandbox();
+    sandbox.write("house.png", png());
     let models = ["-m", SEES, "-m", "x-ai/grok-4.7", "--synthesizer", "google/gemini-4-argon"];
-    let output = stage.call(["ask", "-q", "What is it?", "-a", "house.png"]).args(models).run();
+    let output = sandbox.call(["ask", "-q", "What is it?", "-a", "house.png"]).args(models).run();
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
     let base64 = STANDARD.encode(png());
     let told = |model: &str| {
-        let chat = stage.chats().into_iter().find(|chat| chat.model.as_deref() == Some(model));
+        let chat = sandbox.chats().into_iter().find(|chat| chat.model.as_deref() == Some(model));
         let body = chat.expect("it was asked").body.to_string();
         (body.contains(&base64), body.contains("[an attached image: house.png]"))
     };
@@ -116,12 +125,12 @@ fn every_seat_is_sent_the_files_and_the_synthesizer_their_names() {
 
 #[test]
 fn a_text_joins_the_prompt_under_its_name() {
-    let stage = stage();
-    stage.write("down.sql", "DROP TABLE a; -- ```\n");
-    stage.write("note", "größer");
-    let output = stage.call(["ask", "-q", "-m", SEES, "Safe?", "-a", "down.sql", "-a", "note"]).run();
+    let sandbox = sandbox();
+    sandbox.write("down.sql", "DROP TABLE a; -- ```\n");
+    sandbox.write("note", "größer");
+    let output = sandbox.call(["ask", "-q", "-m", SEES, "Safe?", "-a", "down.sql", "-a", "note"]).run();
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
-    insta::assert_snapshot!(stage.chats()[0].body["messages"][0]["content"].as_str().unwrap(), @r"
+    insta::assert_snapshot!(sandbox.chats()[0].body["messages"][0]["content"].as_str().unwrap(), @r"
     Safe?
 
     down.sql:
@@ -163,9 +172,9 @@ fn a_file_of_another_kind_is_refused_with_what_it_seems_to_be() {
 
 #[test]
 fn what_is_no_file_is_refused_without_waiting() {
-    let stage = stage();
-    let ask = |name: &str| refused(&stage, stage.call(["ask", "-m", SEES, "What is it?", "-a", name]));
-    stage.write("folder/file", "x");
+    let sandbox = sandbox();
+    let ask = |name: &str| refused(&sandbox, sandbox.call(["ask", "-m", SEES, "What is it?", "-a", name]));
+    sandbox.write("folder/file", "x");
     insta::assert_snapshot!(ask("folder"), @"
     exit 2
     --- stdout
@@ -173,7 +182,7 @@ fn what_is_no_file_is_refused_without_waiting() {
     error[attachment_invalid]: the attachment `folder` is a folder, not a file
       next: attach text, PNG, JPEG, GIF, WebP or PDF
     ");
-    let made = Command::new("mkfifo").arg(stage.home().join("pipe")).status();
+    let made = Command::new("mkfifo").arg(sandbox.home().join("pipe")).status();
     assert!(made.is_ok_and(|status| status.success()));
     insta::assert_snapshot!(ask("pipe"), @"
     exit 2
@@ -200,29 +209,29 @@ fn what_is_no_file_is_refused_without_waiting() {
 
 #[test]
 fn too_much_is_refused_before_it_is_read() {
-    let stage = stage();
-    stage.write("small.png", png());
-    let large = File::create(stage.home().join("large.png")).unwrap();
+    let sandbox = sandbox();
+    sandbox.write("small.png", png());
+    let large = File::create(sandbox.home().join("large.png")).unwrap();
     // It takes no room on the disk, and would take minutes to read.
     large.set_len(1 << 40).unwrap();
-    let call = stage.call(["ask", "-m", SEES, "What is it?", "-a", "small.png", "-a", "large.png"]);
-    insta::assert_snapshot!(refused(&stage, call), @r"
+    let call = sandbox.call(["ask", "-m", SEES, "What is it?", "-a", "small.png", "-a", "large.png"]);
+    insta::assert_snapshot!(refused(&sandbox, call), @r"
     exit 2
     --- stdout
     --- stderr
     error[attachment_invalid]: with the attachment `large.png` the files have more than 10485760 bytes in all
       next: attach less, or raise the setting `attachment_bytes_max`
     ");
-    let little = stage.call(["ask", "-m", SEES, "What is it?", "@small.png", "-a", "small.png"]);
-    insta::assert_snapshot!(refused(&stage, little.settings([("attachment_bytes_max", "527")])), @r"
+    let little = sandbox.call(["ask", "-m", SEES, "What is it?", "@small.png", "-a", "small.png"]);
+    insta::assert_snapshot!(refused(&sandbox, little.settings([("attachment_bytes_max", "527")])), @r"
     exit 2
     --- stdout
     --- stderr
     error[attachment_invalid]: with the attachment `small.png` the files have more than 527 bytes in all
       next: attach less, or raise the setting `attachment_bytes_max`
     ");
-    let many = stage.call(["ask", "-m", SEES, "What is it?"]).args(["--attach=small.png"; 21]);
-    insta::assert_snapshot!(refused(&stage, many), @r"
+    let many = sandbox.call(["ask", "-m", SEES, "What is it?"]).args(["--attach=small.png"; 21]);
+    insta::assert_snapshot!(refused(&sandbox, many), @r"
     exit 2
     --- stdout
     --- stderr
@@ -233,10 +242,10 @@ fn too_much_is_refused_before_it_is_read() {
 
 #[test]
 fn a_model_that_takes_no_pictures_is_not_asked() {
-    let stage = stage();
-    stage.write("house.png", png());
-    let call = stage.call(["ask", "-m", SEES, "-m", BLIND, "What is it?", "-a", "house.png"]);
-    insta::assert_snapshot!(refused(&stage, call), @"
+    let sandbox = sandbox();
+    sandbox.write("house.png", png());
+    let call = sandbox.call(["ask", "-m", SEES, "-m", BLIND, "What is it?", "-a", "house.png"]);
+    insta::assert_snapshot!(refused(&sandbox, call), @"
     exit 2
     --- stdout
     --- stderr
@@ -247,13 +256,21 @@ fn a_model_that_takes_no_pictures_is_not_asked() {
 
 #[test]
 fn a_provider_that_takes_no_documents_is_not_asked_and_nobody_pays() {
-    let stage = stage();
-    stage.write("paper.pdf", b"%PDF-1.4\n%%EOF\n");
-    let base_url = stage.simulator().base_url_of("mistral").expect("the simulator speaks it");
-    let call =
-        stage.call(["ask", "-m", SEES, "-m", "mistral:mistral-large-4-0", "What is it?", "-a", "paper.pdf"]);
-    let call = call.env("MISTRAL_BASE_URL", &base_url).env("MISTRAL_API_KEY", stage.simulator().api_key());
-    insta::assert_snapshot!(refused(&stage, call), @"
+    let sandbox = sandbox();
+    sandbox.write("paper.pdf", b"%PDF-1.4\n%%EOF\n");
+    let base_url = sandbox.simulator().base_url_of("mistral").expect("the simulator speaks it");
+    let call = sandbox.call([
+        "ask",
+        "-m",
+        SEES,
+        "-m",
+        "mistral:mistral-large-4-0",
+        "What is it?",
+        "-a",
+        "paper.pdf",
+    ]);
+    let call = call.env("MISTRAL_BASE_URL", &base_url).env("MISTRAL_API_KEY", sandbox.simulator().api_key());
+    insta::assert_snapshot!(refused(&sandbox, call), @"
     exit 2
     --- stdout
     --- stderr
@@ -264,60 +281,61 @@ fn a_provider_that_takes_no_documents_is_not_asked_and_nobody_pays() {
 
 #[test]
 fn an_effort_is_sent_and_a_wrong_one_refused() {
-    let stage = stage();
-    insta::assert_snapshot!(refused(&stage, stage.call(["ask", "-m", SEES, "--effort", "huge", "Why?"])), @r"
+    let sandbox = sandbox();
+    insta::assert_snapshot!(refused(&sandbox, sandbox.call(["ask", "-m", SEES, "--effort", "huge", "Why?"])), @r"
     exit 2
     --- stdout
     --- stderr
     error[usage]: `huge` is no effort
       next: choose one of: none, minimal, low, medium, high, xhigh, max
     ");
-    let output = stage.call(["ask", "-q", "-m", SEES, "--effort", "high", "Why?"]).run();
+    let output = sandbox.call(["ask", "-q", "-m", SEES, "--effort", "high", "Why?"]).run();
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
-    let mut client = Client::new(&stage, &[]);
+    let mut client = Client::new(&sandbox, &[]);
     client.call("process_prompt", json!({"prompt": "Why?", "models": [SEES], "effort": "low"}));
     let efforts: Vec<Value> =
-        stage.chats().iter().map(|chat| chat.body["reasoning"]["effort"].clone()).collect();
+        sandbox.chats().iter().map(|chat| chat.body["reasoning"]["effort"].clone()).collect();
     assert_eq!(efforts, ["high", "low"]);
 }
 
 #[test]
 fn the_bytes_of_a_file_show_nowhere() {
-    let stage = stage();
-    stage.write("house.png", png());
+    let sandbox = sandbox();
+    sandbox.write("house.png", png());
     let canary = STANDARD.encode(png());
-    let call = stage.call(["ask", "--jsonl", "-m", SEES, "What is it?", "-a", "house.png"]);
+    let call = sandbox.call(["ask", "--jsonl", "-m", SEES, "What is it?", "-a", "house.png"]);
     let asked = call.settings([("log_level", "trace"), ("log_file", "log")]).run();
     assert_eq!(asked.code, Some(0), "{}", asked.stderr);
     let shows = [&["--json"][..], &["--events"], &["--seat", "1"], &[]];
-    let shown = shows.map(|flags| stage.call(["runs", "show", "@"]).args(flags).run());
+    let shown = shows.map(|flags| sandbox.call(["runs", "show", "@"]).args(flags).run());
     for output in shown.iter().chain([&asked]) {
         assert!(output.code == Some(0) && !output.text().contains(&canary), "{}", output.text());
         assert!(!output.stderr.contains(&canary), "{}", output.stderr);
     }
-    assert!(stage.chats().iter().any(|chat| chat.body.to_string().contains(&canary)), "it was sent");
+    assert!(sandbox.chats().iter().any(|chat| chat.body.to_string().contains(&canary)), "it was sent");
     // The database keeps it compressed.
-    stage.assert_nowhere(canary.as_bytes());
+    sandbox.assert_nowhere(canary.as_bytes());
 }
 
 #[test]
 fn where_no_text_is_kept_no_file_is_either() {
     for store in ["metadata", "none"] {
-        let stage = stage();
-        stage.write("house.png", png());
-        let call = stage.call(["ask", "-q", "-m", SEES, "What is it?", "-a", "house.png", "--store", store]);
+        let sandbox = sandbox();
+        sandbox.write("house.png", png());
+        let call =
+            sandbox.call(["ask", "-q", "-m", SEES, "What is it?", "-a", "house.png", "--store", store]);
         assert_eq!(call.run().code, Some(0));
-        std::fs::remove_file(stage.home().join("house.png")).unwrap();
-        stage.assert_nowhere(STANDARD.encode(png()).as_bytes());
-        stage.assert_nowhere(&png());
-        stage.assert_nowhere(b"house.png");
+        std::fs::remove_file(sandbox.home().join("house.png")).unwrap();
+        sandbox.assert_nowhere(STANDARD.encode(png()).as_bytes());
+        sandbox.assert_nowhere(&png());
+        sandbox.assert_nowhere(b"house.png");
     }
 }
 
 #[test]
 fn a_client_attaches_data_uris_and_reads_them_back_by_name() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
     let uris = [
         format!("data:application/pdf;name=contract.pdf;base64,{}", STANDARD.encode(pdf())),
         format!("data:image/png;base64,{}", STANDARD.encode(png())),
@@ -330,7 +348,7 @@ fn a_client_attaches_data_uris_and_reads_them_back_by_name() {
         ("contract.pdf data:application/pdf".to_owned(), pdf()),
         ("picture data:image/png".to_owned(), png()),
     ];
-    assert_eq!(sent(&stage), expected);
+    assert_eq!(sent(&sandbox), expected);
 
     let run_id = &told(&result)["run_id"];
     let prompt = client.call("get_run", json!({"run_id": run_id, "part": "prompt"}));
@@ -353,9 +371,9 @@ fn a_client_attaches_data_uris_and_reads_them_back_by_name() {
 
 #[test]
 fn a_client_that_attaches_anything_else_is_told_which_and_why() {
-    let stage = stage();
-    let secret = stage.write("secret.png", png()).display().to_string();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let secret = sandbox.write("secret.png", png()).display().to_string();
+    let mut client = Client::new(&sandbox, &[]);
     let good = format!("data:image/png;base64,{}", STANDARD.encode(png()));
     let large = format!("data:image/png;base64,{}", STANDARD.encode(vec![0; 11 << 20]));
     for (uri, code, why) in [
@@ -386,5 +404,5 @@ fn a_client_that_attaches_anything_else_is_told_which_and_why() {
     }
     let blind = json!({"prompt": "What is it?", "models": [BLIND], "attachments": [good]});
     assert_eq!(told(&client.call("process_prompt", blind))["code"], "attachment_unsupported");
-    assert_eq!(stage.chats(), [], "nothing is sent");
+    assert_eq!(sandbox.chats(), [], "nothing is sent");
 }

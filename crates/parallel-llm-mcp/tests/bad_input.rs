@@ -1,19 +1,19 @@
 //! What cannot be used is refused before anything is sent, in words that say what to do: every output below is whole.
 
-use parallel_llm_testkit::{Call, Stage};
+use parallel_llm_testkit::{Call, Sandbox};
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
 /// What a refused call says. Nothing was sent, and no folder was made for a run that never was.
-fn refused(stage: &Stage, call: Call<'_>) -> String {
+fn refused(sandbox: &Sandbox, call: Call<'_>) -> String {
     let output = call.run();
     output.assert_no_key();
-    assert_eq!(stage.chats(), [], "nothing is sent");
-    let folders = std::fs::read_dir(stage.data_dir().join("runs")).into_iter().flatten().count();
+    assert_eq!(sandbox.chats(), [], "nothing is sent");
+    let folders = std::fs::read_dir(sandbox.data_dir().join("runs")).into_iter().flatten().count();
     assert_eq!(folders, 0, "no folder is left behind");
-    output.told()
+    output.transcript()
 }
 
 /// What `ask` with these arguments says.
@@ -23,17 +23,17 @@ fn check(arguments: &[&str]) -> String {
 
 /// As [`check`], with these variables in the environment.
 fn check_with(arguments: &[&str], variables: &[(&str, &str)]) -> String {
-    let stage = stage();
-    let call = stage.call(["ask"]).args(arguments);
+    let sandbox = sandbox();
+    let call = sandbox.call(["ask"]).args(arguments);
     let call = variables.iter().fold(call, |call, (name, value)| call.env(name, value));
-    refused(&stage, call)
+    refused(&sandbox, call)
 }
 
 /// What a call with this user file says.
 fn check_file(config: &str, arguments: &[&str]) -> String {
-    let stage = stage();
-    stage.write(".config/parallel-llm-mcp/config.toml", config);
-    refused(&stage, stage.call(arguments))
+    let sandbox = sandbox();
+    sandbox.write(".config/parallel-llm-mcp/config.toml", config);
+    refused(&sandbox, sandbox.call(arguments))
 }
 
 #[test]
@@ -52,15 +52,15 @@ fn a_prompt_of_nothing() {
     error[prompt_empty]: the prompt is empty
       next: give a prompt as an argument, as `@file` or on stdin
     ");
-    let stage = stage();
-    insta::assert_snapshot!(refused(&stage, stage.call(["ask"])), @"
+    let sandbox = sandbox();
+    insta::assert_snapshot!(refused(&sandbox, sandbox.call(["ask"])), @"
     exit 2
     --- stdout
     --- stderr
     error[prompt_empty]: the prompt is empty
       next: give a prompt as an argument, as `@file` or on stdin
     ");
-    insta::assert_snapshot!(refused(&stage, stage.call(["ask", "-"]).stdin("\n\n")), @"
+    insta::assert_snapshot!(refused(&sandbox, sandbox.call(["ask", "-"]).stdin("\n\n")), @"
     exit 2
     --- stdout
     --- stderr
@@ -83,25 +83,25 @@ fn a_prompt_that_is_too_long() {
 
 #[test]
 fn a_prompt_of_exactly_the_limit_is_asked() {
-    let stage = stage();
-    let call = stage.call(["ask", "-q", "-m", "x-ai/grok-4.7", "äöü äöü äö"]);
+    let sandbox = sandbox();
+    let call = sandbox.call(["ask", "-q", "-m", "x-ai/grok-4.7", "äöü äöü äö"]);
     assert_eq!(call.settings([("prompt_chars_max", "10")]).run().code, Some(0));
-    assert_eq!(stage.chats()[0].body["messages"][0]["content"], "äöü äöü äö");
+    assert_eq!(sandbox.chats()[0].body["messages"][0]["content"], "äöü äöü äö");
 }
 
 #[test]
 fn a_prompt_that_is_not_utf8() {
-    let stage = stage();
+    let sandbox = sandbox();
     let bytes = b"caf\xe9 au lait";
-    insta::assert_snapshot!(refused(&stage, stage.call(["ask"]).stdin(*bytes)), @"
+    insta::assert_snapshot!(refused(&sandbox, sandbox.call(["ask"]).stdin(*bytes)), @"
     exit 2
     --- stdout
     --- stderr
     error[prompt_not_utf8]: stdin is not UTF-8: the byte at offset 3 is wrong
       next: convert the input to UTF-8 and send it again
     ");
-    stage.write("bad.txt", bytes);
-    insta::assert_snapshot!(refused(&stage, stage.call(["ask", "@bad.txt"])), @"
+    sandbox.write("bad.txt", bytes);
+    insta::assert_snapshot!(refused(&sandbox, sandbox.call(["ask", "@bad.txt"])), @"
     exit 2
     --- stdout
     --- stderr
@@ -130,8 +130,8 @@ fn a_prompt_file_that_is_missing() {
 
 #[test]
 fn no_key() {
-    let stage = stage();
-    insta::assert_snapshot!(refused(&stage, stage.call(["ask", "Why?"]).without("OPENROUTER_API_KEY")), @"
+    let sandbox = sandbox();
+    insta::assert_snapshot!(refused(&sandbox, sandbox.call(["ask", "Why?"]).without("OPENROUTER_API_KEY")), @"
     exit 4
     --- stdout
     --- stderr
@@ -139,7 +139,7 @@ fn no_key() {
       next: set `OPENROUTER_API_KEY`, keep the key with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
     ");
     let blank = check_with(&["Why?"], &[("OPENROUTER_API_KEY", " \t ")]);
-    assert_eq!(blank, refused(&stage, stage.call(["ask", "Why?"]).without("OPENROUTER_API_KEY")));
+    assert_eq!(blank, refused(&sandbox, sandbox.call(["ask", "Why?"]).without("OPENROUTER_API_KEY")));
 }
 
 #[test]
@@ -377,18 +377,18 @@ fn an_address_that_shows_the_key() {
 
 #[test]
 fn folders_that_cannot_be_written() {
-    let stage = stage();
-    let file = stage.write("file", "");
+    let sandbox = sandbox();
+    let file = sandbox.write("file", "");
     let below = file.join("below").display().to_string();
-    let ask = || stage.call(["ask", "-m", "x-ai/grok-4.7", "Why?"]);
-    insta::assert_snapshot!(refused(&stage, ask().args(["--output-dir", &below])), @"
+    let ask = || sandbox.call(["ask", "-m", "x-ai/grok-4.7", "Why?"]);
+    insta::assert_snapshot!(refused(&sandbox, ask().args(["--output-dir", &below])), @"
     exit 7
     --- stdout
     --- stderr
     error[output_unwritable]: the folder `<home>/file/below` cannot be written: Not a directory (os error 20)
       next: choose another folder with `--output-dir`, choose another data folder with `PARALLEL_LLM_DATA_DIR`, or correct the permissions of the data folder
     ");
-    insta::assert_snapshot!(refused(&stage, ask().settings([("data_dir", below.as_str())])), @"
+    insta::assert_snapshot!(refused(&sandbox, ask().settings([("data_dir", below.as_str())])), @"
     exit 7
     --- stdout
     --- stderr
@@ -396,7 +396,7 @@ fn folders_that_cannot_be_written() {
       next: choose another folder with `--output-dir`, choose another data folder with `PARALLEL_LLM_DATA_DIR`, or correct the permissions of the data folder
     ");
     let no_files = || ask().arg("--no-files").settings([("data_dir", below.as_str())]);
-    insta::assert_snapshot!(refused(&stage, no_files()), @"
+    insta::assert_snapshot!(refused(&sandbox, no_files()), @"
     exit 7
     --- stdout
     --- stderr
@@ -407,12 +407,12 @@ fn folders_that_cannot_be_written() {
 
 #[test]
 fn a_database_that_cannot_be_written_leaves_no_folder_elsewhere() {
-    let stage = stage();
-    let below = stage.write("file", "").join("below").display().to_string();
-    let call = stage.call(["ask", "-m", "x-ai/grok-4.7", "--output-dir", "out", "Why?"]);
-    let told = refused(&stage, call.settings([("data_dir", below.as_str())]));
+    let sandbox = sandbox();
+    let below = sandbox.write("file", "").join("below").display().to_string();
+    let call = sandbox.call(["ask", "-m", "x-ai/grok-4.7", "--output-dir", "out", "Why?"]);
+    let told = refused(&sandbox, call.settings([("data_dir", below.as_str())]));
     assert!(told.starts_with("exit 7"), "{told}");
-    let left = std::fs::read_dir(stage.home().join("out")).into_iter().flatten().count();
+    let left = std::fs::read_dir(sandbox.home().join("out")).into_iter().flatten().count();
     assert_eq!(left, 0, "no folder of a run that never was");
 }
 
@@ -453,9 +453,9 @@ fn with_json_the_error_is_on_stdout_too() {
     error[budget]: the run may cost up to $1.18; the budget is $0.010
       next: raise `--budget`, lower `--max-tokens`, or ask fewer or cheaper models
     "#);
-    let stage = stage();
-    let show = stage.call(["runs", "show", "--json", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]);
-    insta::assert_snapshot!(refused(&stage, show), @r#"
+    let sandbox = sandbox();
+    let show = sandbox.call(["runs", "show", "--json", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]);
+    insta::assert_snapshot!(refused(&sandbox, show), @r#"
     exit 2
     --- stdout
     {"error":{"code":"run_not_found","message":"no run has an id that begins with `<run>`","next":"look for the run with `runs list`","retryable":false},"schema":1}

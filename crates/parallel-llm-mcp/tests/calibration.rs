@@ -2,7 +2,7 @@
 
 use crate::mcp::client::{Client, text, told};
 use parallel_llm_testkit::simulator::Script;
-use parallel_llm_testkit::{Output, Stage, each};
+use parallel_llm_testkit::{Output, Sandbox, each};
 use serde_json::{Value, json};
 
 const MODELS: [&str; 3] = ["openai/gpt-6.1-sol", "x-ai/grok-4.7", "mistralai/mistral-large-4-0"];
@@ -39,31 +39,31 @@ fn table(rows: &[Value]) -> String {
 }
 
 /// Models that answer so, where this table lies in the data folder.
-fn stage(table: Option<&str>, answers: [&str; 3]) -> Stage {
-    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+fn sandbox(table: Option<&str>, answers: [&str; 3]) -> Sandbox {
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
     let scripted = MODELS.into_iter().zip(answers);
-    let stage =
-        scripted.fold(stage, |stage, (model, answer)| stage.scripted(model, Script::answering(answer)));
+    let sandbox =
+        scripted.fold(sandbox, |sandbox, (model, answer)| sandbox.scripted(model, Script::answering(answer)));
     if let Some(table) = table {
-        stage.write(".local/share/parallel-llm-mcp/calibration.json", table);
+        sandbox.write(".local/share/parallel-llm-mcp/calibration.json", table);
     }
-    stage
+    sandbox
 }
 
-fn ask(stage: &Stage, case: &Case, flags: &[&str]) -> Output {
+fn ask(sandbox: &Sandbox, case: &Case, flags: &[&str]) -> Output {
     let models = MODELS.iter().flat_map(|model| ["-m", model]);
-    let output = stage.call(["ask", case.question]).args(models).args(case.flags).args(flags);
+    let output = sandbox.call(["ask", case.question]).args(models).args(case.flags).args(flags);
     output.settings([("synthesizer", FUSER)]).run()
 }
 
 /// What is told of how sure one may be: at once, and by the history, which must be the same.
 fn confidence(table: Option<&str>, case: &Case) -> String {
-    let stage = stage(table, case.answers).scripted(FUSER, {
+    let sandbox = sandbox(table, case.answers).scripted(FUSER, {
         Script::answering("<<analysis>>\n{\"base\": \"A\"}\n<<answer>>\nIt has 6 legs.")
     });
-    let output = ask(&stage, case, &["--json"]);
+    let output = ask(&sandbox, case, &["--json"]);
     let told = &output.json()["confidence"];
-    let later = stage.call(["runs", "show", "@", "--json"]).run();
+    let later = sandbox.call(["runs", "show", "@", "--json"]).run();
     assert_eq!(&later.json()["confidence"], told, "{}", case.what);
     format!("{}: {told}", case.what)
 }
@@ -155,13 +155,13 @@ fn a_broken_table_is_a_warning_and_the_answer_comes() {
         " ".repeat((1 << 20) + 1),
     ];
     let told = each(&broken, |table| {
-        let stage = stage(Some(table), ALL);
-        let output = ask(&stage, &AGREED, &["--json"]);
+        let sandbox = sandbox(Some(table), ALL);
+        let output = ask(&sandbox, &AGREED, &["--json"]);
         assert_eq!(output.code, Some(0), "{}", output.stderr);
         let report = output.json();
         assert_eq!(report["status"], "complete", "{report}");
         assert_eq!(report["warnings"].as_array().map(Vec::len), Some(1), "{report}");
-        let doctor = stage.call(["doctor", "--json"]).run().json();
+        let doctor = sandbox.call(["doctor", "--json"]).run().json();
         let found = doctor["findings"].as_array().expect("there are findings").iter();
         let found = found
             .filter(|finding| finding["found"].to_string().contains("calibration.json` cannot be used: "))
@@ -185,15 +185,15 @@ fn a_broken_table_is_a_warning_and_the_answer_comes() {
 #[test]
 fn people_are_told_below_the_answer_and_on_the_page() {
     let table = table(&[row(3, (196, 200), &json!({})), row(2, (7, 12), &json!({}))]);
-    let stage = stage(Some(&table), ALL);
-    insta::assert_snapshot!(ask(&stage, &AGREED, &[]).summary(), @"
+    let sandbox = sandbox(Some(&table), ALL);
+    insta::assert_snapshot!(ask(&sandbox, &AGREED, &[]).summary(), @"
     selected by x-ai/grok-4.7: 3 of 3 answers say `8`
     confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200)
     3 of 3 answered · $0.000089 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
-    let page = stage.call(["runs", "show", "@", "--agreement"]).run();
-    insta::assert_snapshot!(page.told(), @"
+    let page = sandbox.call(["runs", "show", "@", "--agreement"]).run();
+    insta::assert_snapshot!(page.transcript(), @"
     exit 0
     --- stdout
     run <run>, vote, complete
@@ -208,9 +208,9 @@ fn people_are_told_below_the_answer_and_on_the_page() {
     ");
     // The files of a run made anew tell what its report tells.
     let exported =
-        stage.call(["runs", "export", "@", "--dir"]).arg(&stage.home().display().to_string()).run();
+        sandbox.call(["runs", "export", "@", "--dir"]).arg(&sandbox.home().display().to_string()).run();
     assert_eq!(exported.code, Some(0), "{}", exported.stderr);
-    let reports = stage.files().into_iter().filter(|(path, _)| path.ends_with("run.json"));
+    let reports = sandbox.files().into_iter().filter(|(path, _)| path.ends_with("run.json"));
     let shares = reports.map(|(_, bytes)| {
         let report: Value = serde_json::from_slice(&bytes).expect("a report is JSON");
         report["confidence"]["right_share"].clone()
@@ -220,8 +220,8 @@ fn people_are_told_below_the_answer_and_on_the_page() {
 
 #[test]
 fn over_mcp_it_is_a_part_of_the_line() {
-    let stage = stage(Some(&table(&[row(3, (196, 200), &json!({"form": "number"}))])), ALL);
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox(Some(&table(&[row(3, (196, 200), &json!({"form": "number"}))])), ALL);
+    let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", json!({"prompt": LEGS, "models": MODELS, "strategy": "vote"}));
     insta::assert_snapshot!(text(&result).lines().last().unwrap_or_default(), @"3 of 3 say `8`; confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200)");
     insta::assert_snapshot!(told(&result)["confidence"], @r#"{"asked":200,"band":"high","basis":"3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200","high":0.992,"low":0.95,"right_share":0.98,"set":"my exam"}"#);

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::mcp::client::{Client, text, told};
 use parallel_llm_testkit::simulator::Script;
-use parallel_llm_testkit::{Call, Stage};
+use parallel_llm_testkit::{Call, Sandbox};
 use serde_json::{Value, json};
 
 const MODELS: [&str; 3] = ["openai/gpt-6.1-sol", "x-ai/grok-4.7", "mistralai/mistral-large-4-0"];
@@ -16,27 +16,27 @@ const TASK: &str = "Write a function that sorts a list.";
 const STRATEGY: &str = "best-of-n@by=check";
 
 /// Three models whose answers differ.
-fn stage() -> Stage {
-    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
-    let answering = |stage: Stage, (model, answer)| stage.scripted(model, Script::answering(answer));
-    MODELS.into_iter().zip(ANSWERS).fold(stage, answering)
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    let answering = |sandbox: Sandbox, (model, answer)| sandbox.scripted(model, Script::answering(answer));
+    MODELS.into_iter().zip(ANSWERS).fold(sandbox, answering)
 }
 
 /// The same with a program of the user's of this name in the home.
-fn stage_with(name: &str, lines: &str) -> Stage {
-    let stage = stage();
-    program(&stage, name, &format!("#!/bin/sh\n{lines}\n"));
-    stage
+fn stage_with(name: &str, lines: &str) -> Sandbox {
+    let sandbox = sandbox();
+    program(&sandbox, name, &format!("#!/bin/sh\n{lines}\n"));
+    sandbox
 }
 
-fn program(stage: &Stage, name: &str, text: &str) {
-    let path = stage.write(name, text);
+fn program(sandbox: &Sandbox, name: &str, text: &str) {
+    let path = sandbox.write(name, text);
     fs::set_permissions(path, fs::Permissions::from_mode(0o700)).expect("the file is ours");
 }
 
-fn asking<'a>(stage: &'a Stage, arguments: &[&str]) -> Call<'a> {
+fn asking<'a>(sandbox: &'a Sandbox, arguments: &[&str]) -> Call<'a> {
     let models = MODELS.iter().flat_map(|model| ["-m", *model]);
-    stage.call(["ask"]).args(models).args(arguments).arg(TASK)
+    sandbox.call(["ask"]).args(models).args(arguments).arg(TASK)
 }
 
 /// How it came about, and what the check said.
@@ -54,8 +54,8 @@ fn come(report: &Value) -> String {
 
 #[test]
 fn what_the_check_passes_is_the_answer() {
-    let stage = stage_with("check.sh", "grep -q 'list' || exit 1\necho \"0.$PARALLEL_LLM_SEAT\"");
-    let output = asking(&stage, &["--check", "./check.sh"]).run();
+    let sandbox = stage_with("check.sh", "grep -q 'list' || exit 1\necho \"0.$PARALLEL_LLM_SEAT\"");
+    let output = asking(&sandbox, &["--check", "./check.sh"]).run();
     insta::assert_snapshot!(output.summary(), @"
     selected by mistralai/mistral-large-4-0: 3 of 3 answers pass the check; this one has the highest score
     checked: seat 1 passes with 0.1, seat 2 passes with 0.2, seat 3 passes with 0.3
@@ -63,21 +63,21 @@ fn what_the_check_passes_is_the_answer() {
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
     assert_eq!(output.text().trim_end(), ANSWERS[2]);
-    let hacked = stage.files().into_iter().any(|(path, _)| path.ends_with("hacked"));
+    let hacked = sandbox.files().into_iter().any(|(path, _)| path.ends_with("hacked"));
     assert!(!hacked, "nothing of an answer is run but by the check itself");
     // Nobody is asked beyond the panel.
-    assert_eq!(stage.chats().len(), MODELS.len());
+    assert_eq!(sandbox.chats().len(), MODELS.len());
 }
 
 #[test]
 fn a_check_is_named_by_flag_setting_or_variable() {
-    let stage = stage_with("my checks/check.sh", "grep -q \"^$1\" && echo 1");
-    stage.write(
+    let sandbox = stage_with("my checks/check.sh", "grep -q \"^$1\" && echo 1");
+    sandbox.write(
         ".config/parallel-llm-mcp/config.toml",
         "check_command = ['~/my checks/check.sh', 'list.sort']\ncheck_timeout_ms = 50_000\n",
     );
     let come = |arguments: &[&str], settings: &[(&str, &str)]| {
-        let call = asking(&stage, arguments).arg("--json").settings(settings.iter().copied());
+        let call = asking(&sandbox, arguments).arg("--json").settings(settings.iter().copied());
         come(&call.run().json())
     };
     let flag = "'my checks/check.sh' sorted";
@@ -101,10 +101,10 @@ fn a_check_is_named_by_flag_setting_or_variable() {
 
 #[test]
 fn auto_says_why_it_checks_and_compares_short_answers_instead() {
-    let stage = stage_with("check.sh", "exit 0");
+    let sandbox = stage_with("check.sh", "exit 0");
     let report = |question: &str| {
         let models = MODELS.iter().flat_map(|model| ["-m", *model]);
-        let call = stage.call(["ask", "--json", "--strategy", "auto", question]).args(models);
+        let call = sandbox.call(["ask", "--json", "--strategy", "auto", question]).args(models);
         call.settings([("check_command", "~/check.sh")]).run().json()
     };
     let (open, closed) = (report("Which design?"), report("How many legs has a spider?"));
@@ -115,12 +115,13 @@ fn auto_says_why_it_checks_and_compares_short_answers_instead() {
 
 #[test]
 fn a_check_that_nothing_passes_or_that_cannot_be_run_takes_no_answer_away() {
-    let stage = stage_with("check.sh", "exit 1");
-    program(&stage, "odd.sh", "#!/no/such/shell\n");
+    let sandbox = stage_with("check.sh", "exit 1");
+    program(&sandbox, "odd.sh", "#!/no/such/shell\n");
     let come = |check: &str, timeout_ms: &str| {
-        let call = asking(&stage, &["--json", "--check", check]).settings([("check_timeout_ms", timeout_ms)]);
+        let call =
+            asking(&sandbox, &["--json", "--check", check]).settings([("check_timeout_ms", timeout_ms)]);
         let report = call.run().json();
-        let home = stage.home().display().to_string();
+        let home = sandbox.home().display().to_string();
         format!("{}\n", come(&report).replace(&home, "HOME"))
     };
     let lines =
@@ -130,7 +131,7 @@ fn a_check_that_nothing_passes_or_that_cannot_be_run_takes_no_answer_away() {
     "complete" "verbatim" | "no answer could be checked: the check command cannot be started: No such file or directory (os error 2); this is the answer closest to the others, word for word" | 1:null check_unavailable 2:null check_unavailable 3:null check_unavailable
     "complete" "verbatim" | "no answer could be checked: the check command did not end within 300 ms; this is the answer closest to the others, word for word" | 1:null timeout 2:null timeout 3:null timeout
     "#);
-    let output = asking(&stage, &["--check", "./check.sh"]).run();
+    let output = asking(&sandbox, &["--check", "./check.sh"]).run();
     insta::assert_snapshot!(output.summary(), @"
     word for word by openai/gpt-6.1-sol: none of the 3 answers passes the check; this is the answer closest to the others, word for word
     warning[check_failed]: the check has chosen none: none of the 3 answers passes the check (next: find out what the answers lack before you use one, or ask in other words)
@@ -144,10 +145,10 @@ fn a_check_that_nothing_passes_or_that_cannot_be_run_takes_no_answer_away() {
 
 #[test]
 fn a_script_is_told_whether_an_answer_passes() {
-    let stage = stage_with("check.sh", "exit $1");
+    let sandbox = stage_with("check.sh", "exit $1");
     let strict = |check: &str, models: &[&str]| {
         let models = models.iter().flat_map(|model| ["-m", *model]);
-        stage.call(["ask", "--strict", "--check", check, TASK]).args(models).run().code
+        sandbox.call(["ask", "--strict", "--check", check, TASK]).args(models).run().code
     };
     let codes = [&MODELS[..], &MODELS[..1]]
         .map(|models| ["0", "1"].map(|end| strict(&format!("./check.sh {end}"), models)));
@@ -157,21 +158,21 @@ fn a_script_is_told_whether_an_answer_passes() {
 #[test]
 fn a_check_may_ask_this_program_in_turn() {
     let program = env!("CARGO_BIN_EXE_parallel-llm-mcp");
-    let stage = stage_with(
+    let sandbox = stage_with(
         "check.sh",
         &format!("{program} explain budget >/dev/null && {program} config show >/dev/null"),
     );
-    let report = asking(&stage, &["--check", "./check.sh", "--json"]).run().json();
+    let report = asking(&sandbox, &["--check", "./check.sh", "--json"]).run().json();
     assert_eq!(come(&report).matches("true").count(), 3, "{report}");
 }
 
 #[test]
 fn without_a_check_nothing_is_asked_for_money() {
-    let stage = stage();
-    stage.write("check.py", "exit()\n");
+    let sandbox = sandbox();
+    sandbox.write("check.py", "exit()\n");
     let told = |arguments: &[&str]| {
-        let output = asking(&stage, arguments).run();
-        format!("{:?} {}", output.code, output.told())
+        let output = asking(&sandbox, arguments).run();
+        format!("{:?} {}", output.code, output.transcript())
     };
     let lines = [
         told(&["--strategy", STRATEGY]),
@@ -232,25 +233,25 @@ fn without_a_check_nothing_is_asked_for_money() {
     error[settings_invalid]: flag --check: `check_command` has a quote that is not closed
       next: close the quote
     ");
-    assert_eq!(stage.chats().len(), 0);
+    assert_eq!(sandbox.chats().len(), 0);
 }
 
 #[test]
 fn a_run_that_is_stopped_ends_its_checks_and_keeps_its_answers() {
-    let stage = stage_with("check.sh", "echo $$ > \"$HOME/$PARALLEL_LLM_SEAT.pid\"\nsleep 600");
-    let running = asking(&stage, &["--check", "./check.sh"]).start();
+    let sandbox = stage_with("check.sh", "echo $$ > \"$HOME/$PARALLEL_LLM_SEAT.pid\"\nsleep 600");
+    let running = asking(&sandbox, &["--check", "./check.sh"]).start();
     let pids = || {
-        let read = |seat| fs::read_to_string(stage.home().join(format!("{seat}.pid"))).ok();
+        let read = |seat| fs::read_to_string(sandbox.home().join(format!("{seat}.pid"))).ok();
         (1..=3).filter_map(read).filter(|text| text.ends_with('\n')).collect::<Vec<_>>()
     };
-    stage.until("all checks have begun", || pids().len() == 3);
+    sandbox.until("all checks have begun", || pids().len() == 3);
     running.signal("INT");
     assert_eq!(running.wait().code, Some(130));
     for pid in pids() {
         let gone = format!("/proc/{}", pid.trim());
-        stage.until("the check has ended", || !std::path::Path::new(&gone).exists());
+        sandbox.until("the check has ended", || !std::path::Path::new(&gone).exists());
     }
-    let shown = stage.call(["runs", "show", "@", "--json"]).run().json();
+    let shown = sandbox.call(["runs", "show", "@", "--json"]).run().json();
     let texts: Vec<&str> =
         shown["answers"].as_array().unwrap().iter().filter_map(|seat| seat["text"].as_str()).collect();
     assert_eq!(texts, ANSWERS);
@@ -258,35 +259,35 @@ fn a_run_that_is_stopped_ends_its_checks_and_keeps_its_answers() {
 
 #[test]
 fn paid_answers_are_checked_without_paying_again() {
-    let stage = stage_with("check.sh", "grep -q list.sort");
-    asking(&stage, &["--strategy", "vote"]).run();
-    let paid = stage.chats().len();
-    let call = stage.call(["runs", "replay", "@", "--strategy", STRATEGY, "--json"]);
+    let sandbox = stage_with("check.sh", "grep -q list.sort");
+    asking(&sandbox, &["--strategy", "vote"]).run();
+    let paid = sandbox.chats().len();
+    let call = sandbox.call(["runs", "replay", "@", "--strategy", STRATEGY, "--json"]);
     assert_eq!(call.run().code, Some(2), "there is no check command");
     let unused =
-        stage.call(["runs", "replay", "@", "--strategy", "best-of-n", "--check", "./check.sh"]).run();
-    insta::assert_snapshot!(unused.told(), @"
+        sandbox.call(["runs", "replay", "@", "--strategy", "best-of-n", "--check", "./check.sh"]).run();
+    insta::assert_snapshot!(unused.transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: `best-of-n` checks nothing, so `--check` would do nothing
       next: name a strategy that checks answers with `--strategy best-of-n@by=check`
     ");
-    let call = stage.call(["runs", "replay", "@", "--strategy", STRATEGY, "--json"]);
+    let call = sandbox.call(["runs", "replay", "@", "--strategy", STRATEGY, "--json"]);
     let report = call.args(["--check", "./check.sh"]).run().json();
     insta::assert_snapshot!(come(&report), @r#""complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 3:false"#);
-    assert_eq!(stage.chats().len(), paid);
+    assert_eq!(sandbox.chats().len(), paid);
 }
 
 #[test]
 fn the_users_own_client_may_have_answers_checked() {
-    let stage = stage_with("check.sh", "grep -q list.sort");
-    let path = stage.home().join("check.sh").display().to_string();
+    let sandbox = stage_with("check.sh", "grep -q list.sort");
+    let path = sandbox.home().join("check.sh").display().to_string();
     let question = json!({"prompt": TASK, "models": MODELS, "strategy": STRATEGY});
-    let mut client = Client::new(&stage, &[("PARALLEL_LLM_CHECK_COMMAND", &path)]);
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_CHECK_COMMAND", &path)]);
     let result = client.call("process_prompt", question.clone());
     insta::assert_snapshot!(come(told(&result)), @r#""complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 3:false"#);
-    let mut client = Client::new(&stage, &[]);
+    let mut client = Client::new(&sandbox, &[]);
     let refused = client.call("process_prompt", question);
     insta::assert_snapshot!(text(&refused), @"check_unavailable: `best-of-n@by=check` needs a check command, and none is set (next: name another strategy, such as `best-of-n`, or ask the user to set `check_command`)");
     assert_eq!(refused["isError"], true);

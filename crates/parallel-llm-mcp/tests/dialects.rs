@@ -16,7 +16,7 @@ use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Message, ModelRef, ProviderId, Role, RunId, SeatNumber};
 use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Known, Provider, ProviderConfig};
 use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, HttpVersions, Simulator, SimulatorConfig};
-use parallel_llm_testkit::{Output, Stage, each};
+use parallel_llm_testkit::{Output, Sandbox, each};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -57,42 +57,42 @@ fn model(dialect: &str, fault: Fault) -> String {
     }
 }
 
-fn stage(http: HttpVersions) -> Stage {
+fn sandbox(http: HttpVersions) -> Sandbox {
     let tls = http == HttpVersions::Only2;
     let config = SimulatorConfig { behaviour: Behaviour::instant(), tls, http, ..SimulatorConfig::default() };
-    Stage::with(env!("CARGO_BIN_EXE_parallel-llm-mcp"), config)
+    Sandbox::with(env!("CARGO_BIN_EXE_parallel-llm-mcp"), config)
 }
 
 /// Asks one panel. Its models come from the settings, so that none is refused for being in no list.
-fn ask(stage: &Stage, dialect: &str, faults: &[Fault]) -> Output {
+fn ask(sandbox: &Sandbox, dialect: &str, faults: &[Fault]) -> Output {
     let known = Known::by_id(dialect).expect("every dialect is a known provider's");
-    let base_url = stage.simulator().base_url_of(dialect).expect("the simulator speaks it");
+    let base_url = sandbox.simulator().base_url_of(dialect).expect("the simulator speaks it");
     let panel: Vec<String> = faults.iter().map(|fault| model(dialect, *fault)).collect();
-    let mut call = stage
+    let mut call = sandbox
         .call(["ask", "--json", "Which of two designs is safer?"])
         .env(known.base_url_variable, &base_url)
-        .env(known.key_variable, stage.simulator().api_key())
+        .env(known.key_variable, sandbox.simulator().api_key())
         .settings([("panel", panel.join(",").as_str()), ("synthesizer", "openai/gpt-6.1-sol")])
         .settings([("wait", "all"), ("retries_max", "1"), ("budget_usd", "1000")]);
     if faults.iter().any(|fault| OF_A_TIMER.contains(fault)) {
         let timers = ["first_text_timeout_ms", "idle_timeout_ms", "call_timeout_ms"];
         call = call.settings(timers.map(|timer| (timer, TIMER_MS))).settings([("retries_max", "0")]);
     }
-    if let Some(certificate) = stage.simulator().certificate_pem() {
-        let file = stage.write("certificate.pem", certificate);
+    if let Some(certificate) = sandbox.simulator().certificate_pem() {
+        let file = sandbox.write("certificate.pem", certificate);
         call = call.env("SSL_CERT_FILE", &file.display().to_string());
     }
     let output = call.run();
     output.assert_no_key();
-    stage.assert_no_key_in_files();
-    assert_eq!(stage.simulator().redirect_target_requests(), [], "nobody follows a redirect");
+    sandbox.assert_no_key_in_files();
+    assert_eq!(sandbox.simulator().redirect_target_requests(), [], "nobody follows a redirect");
     output
 }
 
 /// What became of a seat: status, code, tries, whether text was kept, and what it cost.
-fn told(stage: &Stage, seat: &Value, name: &str) -> String {
+fn told(sandbox: &Sandbox, seat: &Value, name: &str) -> String {
     let asked =
-        stage.simulator().requests().iter().filter(|chat| chat.model.as_deref() == Some(name)).count();
+        sandbox.simulator().requests().iter().filter(|chat| chat.model.as_deref() == Some(name)).count();
     assert_eq!(
         seat["attempts"].as_u64(),
         u64::try_from(asked).ok(),
@@ -101,15 +101,15 @@ fn told(stage: &Stage, seat: &Value, name: &str) -> String {
     let word = |name: &str| seat.pointer(name).and_then(Value::as_str).map(str::to_owned);
     let code = word("/error/code").map(|code| format!(" {code}")).unwrap_or_default();
     let text = if word("/text").is_some_and(|text| !text.is_empty()) { ", text kept" } else { "" };
-    format!("{}{code} x{asked}{text}, {}", word("/status").unwrap_or_default(), cost(stage, seat, name))
+    format!("{}{code} x{asked}{text}, {}", word("/status").unwrap_or_default(), cost(sandbox, seat, name))
 }
 
 /// `paid` where the report says what the simulator's ledger says, to the pico-dollar; `free` where nothing was
 /// charged and the report says so; `unknown` where the report does not claim to know.
-fn cost(stage: &Stage, seat: &Value, name: &str) -> &'static str {
+fn cost(sandbox: &Sandbox, seat: &Value, name: &str) -> &'static str {
     let Some(usd) = seat["cost_usd"].as_f64() else { return "unknown" };
-    let ledger = stage.simulator().ledger();
-    let requests = stage.simulator().requests();
+    let ledger = sandbox.simulator().ledger();
+    let requests = sandbox.simulator().requests();
     let calls = requests.iter().filter(|chat| chat.model.as_deref() == Some(name));
     let charges = calls.filter_map(|chat| ledger.charge(chat.generation_id.as_deref()?));
     let charged_pico: i64 = charges.map(|charge| charge.cost_pico_usd).sum();
@@ -125,15 +125,15 @@ fn outcomes(http: HttpVersions, dialect: &str) -> Vec<(Fault, String)> {
     let version = if http == HttpVersions::Only2 { "2" } else { "1.1" };
     let mut outcomes = Vec::new();
     for faults in groups(dialect) {
-        // A stage each: names are counted, and a broken connection is nobody else's.
-        let stage = stage(http);
-        let report = ask(&stage, dialect, &faults).json();
+        // A sandbox each: names are counted, and a broken connection is nobody else's.
+        let sandbox = sandbox(http);
+        let report = ask(&sandbox, dialect, &faults).json();
         for (index, fault) in faults.into_iter().enumerate() {
             let name = model(dialect, fault);
             let name = name.split_once(':').map_or(name.as_str(), |(_, name)| name);
-            outcomes.push((fault, told(&stage, &report["answers"][index], name)));
+            outcomes.push((fault, told(&sandbox, &report["answers"][index], name)));
         }
-        for request in stage.simulator().requests() {
+        for request in sandbox.simulator().requests() {
             assert_eq!(request.version, version, "{dialect}: {}", request.path);
         }
     }

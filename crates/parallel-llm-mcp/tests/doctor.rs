@@ -5,11 +5,11 @@ use std::path::Path;
 
 use crate::lists::{Lists, NOBODY, alone};
 use parallel_llm_testkit::simulator::{Fault, Script};
-use parallel_llm_testkit::{Call, Output, Stage};
+use parallel_llm_testkit::{Call, Output, Sandbox};
 use serde_json::{Value, json};
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
 /// A list that has these models.
@@ -26,10 +26,10 @@ fn list_of(ids: &[&str]) -> String {
 const PRESETS: &str =
     "[presets]\nquick.panel = [\"lab/a\"]\nbudget.panel = [\"lab/a\"]\nmax.panel = [\"lab/a\"]\n";
 
-fn settings(stage: &Stage, panel: &str) {
+fn settings(sandbox: &Sandbox, panel: &str) {
     let text = format!("panel = [{panel}]\nsynthesizer = [\"lab/a\"]\n{PRESETS}");
-    stage.write(".config/parallel-llm-mcp/config.toml", text);
-    set_mode(&stage.home().join(".config/parallel-llm-mcp"), 0o700);
+    sandbox.write(".config/parallel-llm-mcp/config.toml", text);
+    set_mode(&sandbox.home().join(".config/parallel-llm-mcp"), 0o700);
 }
 
 #[cfg(unix)]
@@ -42,8 +42,8 @@ fn set_mode(path: &Path, mode: u32) {
 fn set_mode(_: &Path, _: u32) {}
 
 /// The doctor with this provider, in JSON, under limits that are the same everywhere.
-fn doctor<'a>(stage: &'a Stage, openrouter: &Lists) -> Call<'a> {
-    let call = alone(stage, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
+fn doctor<'a>(sandbox: &'a Sandbox, openrouter: &Lists) -> Call<'a> {
+    let call = alone(sandbox, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
     call.under("ulimit -c 0; ulimit -n 1024")
 }
 
@@ -90,9 +90,9 @@ fn finding(check: &str, state: &str, found: &str, next: Option<&str>) -> Value {
 
 #[test]
 fn all_is_well() {
-    let (stage, openrouter) = (stage(), selling(&["lab/a", "lab/b"]));
-    settings(&stage, "\"lab/a\", \"lab/b\"");
-    let output = doctor(&stage, &openrouter).run();
+    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a", "lab/b"]));
+    settings(&sandbox, "\"lab/a\", \"lab/b\"");
+    let output = doctor(&sandbox, &openrouter).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let mut diagnosis = findings(&output);
     assert!(diagnosis["version"].take().is_string());
@@ -141,7 +141,8 @@ fn all_is_well() {
     tokens: ok: over HTTP: no token was made
     terminal: ok: stderr is no terminal: a run is told line by line
     ");
-    let call = alone(&stage, &["doctor", "--strict"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
+    let call =
+        alone(&sandbox, &["doctor", "--strict"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
     let told = call.under("ulimit -c 0; ulimit -n 1024").run();
     let count = lines.len();
     assert_eq!((told.code, told.stderr), (Some(0), format!("0 failed, 0 to look at, {count} ok\n")));
@@ -149,11 +150,11 @@ fn all_is_well() {
 
 #[test]
 fn what_is_wrong_is_told_with_what_to_do() {
-    let (stage, openrouter, ollama) = (stage(), selling(&["lab/a"]), selling(&["llama4:8b"]));
-    settings(&stage, "\"lab/a\", \"lab/old\", \"mistral:large\"");
-    std::fs::create_dir_all(stage.data_dir()).unwrap();
-    set_mode(&stage.data_dir(), 0o755);
-    let output = doctor(&stage, &openrouter).env("OLLAMA_BASE_URL", &ollama.url("")).run();
+    let (sandbox, openrouter, ollama) = (sandbox(), selling(&["lab/a"]), selling(&["llama4:8b"]));
+    settings(&sandbox, "\"lab/a\", \"lab/old\", \"mistral:large\"");
+    std::fs::create_dir_all(sandbox.data_dir()).unwrap();
+    set_mode(&sandbox.data_dir(), 0o755);
+    let output = doctor(&sandbox, &openrouter).env("OLLAMA_BASE_URL", &ollama.url("")).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
     assert!(ollama.asked().iter().all(|head| !head.contains("authorization")), "a find is sent no key");
     let diagnosis = findings(&output);
@@ -166,7 +167,7 @@ fn what_is_wrong_is_told_with_what_to_do() {
         .collect();
     let advice = "set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`";
     let keyless = "no API key is set for `mistral`";
-    let chmod = format!("chmod 700 {}", stage.data_dir().display());
+    let chmod = format!("chmod 700 {}", sandbox.data_dir().display());
     let server =
         format!("found Ollama at {} with 1 model: ask one with `-m ollama:llama4:8b`", ollama.authority());
     let mut expected = vec![
@@ -189,9 +190,9 @@ fn what_is_wrong_is_told_with_what_to_do() {
 
 #[test]
 fn without_any_key_there_is_no_run() {
-    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
-    settings(&stage, "\"lab/a\"");
-    let output = doctor(&stage, &openrouter).without("OPENROUTER_API_KEY").run();
+    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+    settings(&sandbox, "\"lab/a\"");
+    let output = doctor(&sandbox, &openrouter).without("OPENROUTER_API_KEY").run();
     assert_eq!(output.code, Some(1));
     let keys = told(&output, "keys");
     assert!(
@@ -207,9 +208,9 @@ fn without_any_key_there_is_no_run() {
 
 #[test]
 fn what_several_models_lack_is_told_once() {
-    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
-    settings(&stage, "'mistral:a', 'mistral:b', 'mistral:c', 'mistral:d', 'lab/a'");
-    let output = doctor(&stage, &openrouter).run();
+    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+    settings(&sandbox, "'mistral:a', 'mistral:b', 'mistral:c', 'mistral:d', 'lab/a'");
+    let output = doctor(&sandbox, &openrouter).run();
     let advice = "set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`";
     let models = told(&output, "models");
     assert_eq!(
@@ -224,12 +225,12 @@ fn what_several_models_lack_is_told_once() {
 #[test]
 fn an_interrupted_run_is_found() {
     const HANGING: &str = "x-ai/grok-4.7";
-    let stage = stage().scripted(HANGING, Script::fault(Fault::Stall));
-    let running = stage.call(["ask", "-m", HANGING, "Why?"]).start();
-    stage.until("the model has begun", || stage.chats().iter().any(|chat| chat.first_byte_us.is_some()));
+    let sandbox = sandbox().scripted(HANGING, Script::fault(Fault::Stall));
+    let running = sandbox.call(["ask", "-m", HANGING, "Why?"]).start();
+    sandbox.until("the model has begun", || sandbox.chats().iter().any(|chat| chat.first_byte_us.is_some()));
     running.signal("KILL");
     running.wait();
-    let output = alone(&stage, &["doctor", "--json"]).run();
+    let output = alone(&sandbox, &["doctor", "--json"]).run();
     let told = told(&output, "database");
     assert_eq!(told[3], "ok it is whole");
     let last = "warning 1 run was interrupted; the newest is <run>; `runs resume <run> --resend` (which may pay a second time), or leave it";
@@ -238,16 +239,16 @@ fn an_interrupted_run_is_found() {
 
 #[test]
 fn a_folder_or_a_database_that_cannot_be_used_is_found() {
-    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
-    settings(&stage, "\"lab/a\"");
-    let file = stage.write("no-folder", "");
-    let output = doctor(&stage, &openrouter).settings([("data_dir", file.to_str().unwrap())]).run();
+    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+    settings(&sandbox, "\"lab/a\"");
+    let file = sandbox.write("no-folder", "");
+    let output = doctor(&sandbox, &openrouter).settings([("data_dir", file.to_str().unwrap())]).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
     assert!(told(&output, "data folder")[0].starts_with("failed <home>/no-folder cannot be written: "));
     assert!(told(&output, "database")[0].starts_with("failed "));
     let text = "not a database, but some other file of somebody's";
-    stage.write(".local/share/parallel-llm-mcp/runs.db", text);
-    let output = doctor(&stage, &openrouter).run();
+    sandbox.write(".local/share/parallel-llm-mcp/runs.db", text);
+    let output = doctor(&sandbox, &openrouter).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
     assert!(told(&output, "data folder")[0].starts_with("ok "));
     assert!(told(&output, "database")[0].contains("it is not a database"));
@@ -256,11 +257,11 @@ fn a_folder_or_a_database_that_cannot_be_used_is_found() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_folder_that_can_only_be_read_is_found() {
-    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
-    settings(&stage, "\"lab/a\"");
+    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+    settings(&sandbox, "\"lab/a\"");
     // Not even the system's own user may make anything there.
     let places = [("data_dir", "/proc/self/task"), ("output_dir", "/proc/self/fdinfo")];
-    let output = doctor(&stage, &openrouter).settings(places).run();
+    let output = doctor(&sandbox, &openrouter).settings(places).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
     assert!(told(&output, "data folder")[0].starts_with("failed /proc/self/task cannot be written: "));
     assert!(told(&output, "run folder")[0].starts_with("failed /proc/self/fdinfo cannot be written: "));
@@ -272,12 +273,12 @@ fn a_folder_that_can_only_be_read_is_found() {
 fn a_damaged_database_and_one_of_a_newer_program_are_told_apart() {
     const ANSWER: &str = "An answer that lies on a page of its own.";
     const PAGE_BYTES: usize = 4096;
-    let stage = stage().scripted("x-ai/grok-4.7", Script::answering(ANSWER));
+    let sandbox = sandbox().scripted("x-ai/grok-4.7", Script::answering(ANSWER));
     for question in ["Why?", "How?", "When?"] {
-        let output = stage.call(["ask", "-q", "-m", "x-ai/grok-4.7", question]).run();
+        let output = sandbox.call(["ask", "-q", "-m", "x-ai/grok-4.7", question]).run();
         assert_eq!(output.code, Some(0), "{}", output.stderr);
     }
-    let path = stage.data_dir().join("runs.db");
+    let path = sandbox.data_dir().join("runs.db");
     let sound = std::fs::read(&path).unwrap();
     // The page of the texts says that it has more of them than would fit.
     let mut damaged = sound.clone();
@@ -285,7 +286,7 @@ fn a_damaged_database_and_one_of_a_newer_program_are_told_apart() {
     let page = damaged.chunks_mut(PAGE_BYTES).filter(holds).find(|page| page[0] == 0x0d).unwrap();
     page[3..5].fill(0xff);
     std::fs::write(&path, &damaged).unwrap();
-    let output = alone(&stage, &["doctor", "--json"]).run();
+    let output = alone(&sandbox, &["doctor", "--json"]).run();
     let whole = &told(&output, "database")[3];
     assert!(whole.starts_with("failed it is damaged: ") && whole.contains("; make a copy"), "{whole}");
     assert_eq!(output.code, Some(1));
@@ -293,7 +294,7 @@ fn a_damaged_database_and_one_of_a_newer_program_are_told_apart() {
     let mut newer = sound;
     newer[60..64].copy_from_slice(&99_u32.to_be_bytes());
     std::fs::write(&path, &newer).unwrap();
-    let output = alone(&stage, &["doctor", "--json"]).run();
+    let output = alone(&sandbox, &["doctor", "--json"]).run();
     let told = told(&output, "database");
     let start = "failed a newer version of this program wrote `<home>/.local/share/parallel-llm-mcp/runs.db`";
     assert!(told.len() == 1 && told[0].starts_with(start), "{told:?}");
@@ -303,12 +304,12 @@ fn a_damaged_database_and_one_of_a_newer_program_are_told_apart() {
 #[cfg(unix)]
 #[test]
 fn files_that_others_may_read_or_change_are_found() {
-    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
-    settings(&stage, "\"lab/a\"");
-    assert_eq!(doctor(&stage, &openrouter).run().code, Some(0));
-    set_mode(&stage.home().join(".config/parallel-llm-mcp/config.toml"), 0o666);
-    set_mode(&stage.data_dir().join("runs.db"), 0o640);
-    let output = doctor(&stage, &openrouter).run();
+    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+    settings(&sandbox, "\"lab/a\"");
+    assert_eq!(doctor(&sandbox, &openrouter).run().code, Some(0));
+    set_mode(&sandbox.home().join(".config/parallel-llm-mcp/config.toml"), 0o666);
+    set_mode(&sandbox.data_dir().join("runs.db"), 0o640);
+    let output = doctor(&sandbox, &openrouter).run();
     let folder = "<home>/.local/share/parallel-llm-mcp";
     let file = "<home>/.config/parallel-llm-mcp/config.toml";
     assert_eq!(
@@ -321,13 +322,13 @@ fn files_that_others_may_read_or_change_are_found() {
         told(&output, "data folder")[2],
         format!("warning `runs.db` in it can be read or written by others; `chmod -R go= {folder}`")
     );
-    assert_eq!((output.code, doctor(&stage, &openrouter).arg("--strict").run().code), (Some(0), Some(1)));
+    assert_eq!((output.code, doctor(&sandbox, &openrouter).arg("--strict").run().code), (Some(0), Some(1)));
 }
 
 #[test]
 fn a_key_that_is_refused_is_in_the_way_of_a_run() {
-    let stage = stage();
-    let output = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_API_KEY", &"0".repeat(40)).run();
+    let sandbox = sandbox();
+    let output = alone(&sandbox, &["doctor", "--json"]).env("OPENROUTER_API_KEY", &"0".repeat(40)).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
     assert!(told(&output, "credit")[0].starts_with("failed "));
 }
@@ -335,9 +336,9 @@ fn a_key_that_is_refused_is_in_the_way_of_a_run() {
 #[test]
 fn a_clock_that_is_wrong_is_told() {
     let date = "date: Thu, 01 Jan 2026 00:00:00 GMT\r\n";
-    let (stage, openrouter) = (stage(), Lists::with_head(&list_of(&["lab/a"]), date));
-    settings(&stage, "\"lab/a\"");
-    let output = doctor(&stage, &openrouter).run();
+    let (sandbox, openrouter) = (sandbox(), Lists::with_head(&list_of(&["lab/a"]), date));
+    settings(&sandbox, "\"lab/a\"");
+    let output = doctor(&sandbox, &openrouter).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let clock = &told(&output, "clock")[0];
     assert!(clock.starts_with("warning it is ") && clock.contains(" s ahead of OpenRouter's: "), "{clock}");
@@ -348,12 +349,12 @@ fn a_clock_that_is_wrong_is_told() {
 
 #[test]
 fn a_provider_that_says_nothing_holds_up_no_other_check() {
-    let stage = stage();
-    settings(&stage, "\"lab/a\"");
+    let sandbox = sandbox();
+    settings(&sandbox, "\"lab/a\"");
     // Connections are made, and nobody reads what comes on them.
     let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = format!("http://{}/api/v1", silent.local_addr().unwrap());
-    let output = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &address).run();
+    let output = alone(&sandbox, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &address).run();
     assert_eq!(output.code, Some(1), "nobody else can be asked: {}", output.stderr);
     let next = "try again";
     let late = format!("failed OpenRouter did not say within 5 s what is left of its key; {next}");
@@ -368,9 +369,9 @@ fn a_provider_that_says_nothing_holds_up_no_other_check() {
 #[test]
 fn a_provider_that_cannot_be_asked_is_in_the_way_where_no_other_can() {
     const MODEL: &str = "openai/gpt-6.1-sol";
-    let stage = stage();
-    let plain = stage.simulator().base_url_of("openai").expect("it speaks OpenAI");
-    let (right, wrong) = (stage.simulator().api_key(), "0".repeat(40));
+    let sandbox = sandbox();
+    let plain = sandbox.simulator().base_url_of("openai").expect("it speaks OpenAI");
+    let (right, wrong) = (sandbox.simulator().api_key(), "0".repeat(40));
     // The panel, where the team's provider is, its key and OpenRouter's, the exit code, and who is told how.
     let rows = [
         ("'team:gpt-6.1-sol'", plain.as_str(), [right, right], 0, None),
@@ -387,8 +388,8 @@ fn a_provider_that_cannot_be_asked_is_in_the_way_where_no_other_can() {
         let table =
             format!("[providers.team]\nkind = 'openai'\nbase_url = '{address}'\nkey_variable = 'TEAM_KEY'\n");
         let text = format!("panel = [{panel}]\nsynthesizer = ['lab/a']\n{PRESETS}{table}");
-        stage.write(".config/parallel-llm-mcp/config.toml", text.replace("lab/a", MODEL));
-        let call = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_API_KEY", openrouter);
+        sandbox.write(".config/parallel-llm-mcp/config.toml", text.replace("lab/a", MODEL));
+        let call = alone(&sandbox, &["doctor", "--json"]).env("OPENROUTER_API_KEY", openrouter);
         let output = call.env("TEAM_KEY", team).run();
         let told: Vec<String> = ["keys", "credit", "models"]
             .into_iter()
@@ -404,9 +405,10 @@ fn a_provider_that_cannot_be_asked_is_in_the_way_where_no_other_can() {
 #[test]
 fn what_passes_is_in_the_way_where_no_model_answers() {
     let states = |faulty: &[&str]| {
-        let script = |stage: Stage, model: &&str| stage.scripted(model, Script::fault(Fault::Server500));
-        let stage = faulty.iter().fold(probed(), script);
-        let output = alone(&stage, &["doctor", "--deep", "--yes", "--json"]).run();
+        let script =
+            |sandbox: Sandbox, model: &&str| sandbox.scripted(model, Script::fault(Fault::Server500));
+        let sandbox = faulty.iter().fold(probed(), script);
+        let output = alone(&sandbox, &["doctor", "--deep", "--yes", "--json"]).run();
         let word = |line: &String| line.split(' ').next().unwrap_or_default().to_owned();
         (output.code, told(&output, "probe").iter().take(2).map(word).collect::<Vec<_>>().join(" "))
     };
@@ -416,29 +418,29 @@ fn what_passes_is_in_the_way_where_no_model_answers() {
 
 #[test]
 fn an_old_list_of_models_is_told_where_there_is_no_newer_one() {
-    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
-    settings(&stage, "\"lab/a\"");
-    assert_eq!(doctor(&stage, &openrouter).run().code, Some(0));
-    let kept = stage.data_dir().join("models/openrouter.json");
+    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+    settings(&sandbox, "\"lab/a\"");
+    assert_eq!(doctor(&sandbox, &openrouter).run().code, Some(0));
+    let kept = sandbox.data_dir().join("models/openrouter.json");
     let mut list: Value = serde_json::from_slice(&std::fs::read(&kept).unwrap()).unwrap();
     let day_ms = 24 * 60 * 60 * 1000;
     list["fetched_at"] = json!(list["fetched_at"].as_u64().unwrap() - 5 * day_ms);
     std::fs::write(&kept, list.to_string()).unwrap();
     let url = openrouter.url("/api/v1");
     drop(openrouter);
-    let output = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &url).run();
+    let output = alone(&sandbox, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &url).run();
     let models = told(&output, "models");
     let start = "failed the list of OpenRouter cannot be fetched, its last list";
     assert!(models.last().unwrap().starts_with(start), "{models:?}");
-    let text = alone(&stage, &["doctor"]).env("OPENROUTER_BASE_URL", &url).run();
+    let text = alone(&sandbox, &["doctor"]).env("OPENROUTER_BASE_URL", &url).run();
     assert!(text.text().contains("its last list was fetched 5 d ago: "), "{}", text.text());
 }
 
 #[test]
 fn a_proxy_is_named_without_its_password() {
-    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
-    settings(&stage, "\"lab/a\"");
-    let call = || doctor(&stage, &openrouter).env("NO_PROXY", "example.org");
+    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+    settings(&sandbox, "\"lab/a\"");
+    let call = || doctor(&sandbox, &openrouter).env("NO_PROXY", "example.org");
     let output = call().env("HTTPS_PROXY", "http://me:hidden-word@127.0.0.1:9").run();
     assert_eq!(
         told(&output, "network")[1],
@@ -449,32 +451,32 @@ fn a_proxy_is_named_without_its_password() {
 }
 
 /// A panel of the simulator's models.
-fn probed() -> Stage {
-    let stage = stage();
+fn probed() -> Sandbox {
+    let sandbox = sandbox();
     let text = "panel = ['openai/gpt-6.1-sol*2', 'x-ai/grok-4.7']\nsynthesizer = ['openai/gpt-6.1-sol']\n";
-    stage.write(".config/parallel-llm-mcp/config.toml", text);
-    set_mode(&stage.home().join(".config/parallel-llm-mcp"), 0o700);
-    stage
+    sandbox.write(".config/parallel-llm-mcp/config.toml", text);
+    set_mode(&sandbox.home().join(".config/parallel-llm-mcp"), 0o700);
+    sandbox
 }
 
 #[test]
 fn each_model_of_the_panel_is_asked_for_a_word_where_that_is_paid_for() {
-    let stage = probed();
-    let refused = alone(&stage, &["doctor", "--deep"]).run();
-    insta::assert_snapshot!(refused.told(), @"
+    let sandbox = probed();
+    let refused = alone(&sandbox, &["doctor", "--deep"]).run();
+    insta::assert_snapshot!(refused.transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: `--deep` asks models, which costs money, and nobody is there to say yes
       next: type `doctor --deep --yes`
     ");
-    let nowhere = alone(&stage, &["doctor", "--deep", "--yes", "--bundle", "gone/report.json"]).run();
+    let nowhere = alone(&sandbox, &["doctor", "--deep", "--yes", "--bundle", "gone/report.json"]).run();
     assert_eq!(nowhere.code, Some(7), "{}", nowhere.stderr);
-    assert_eq!(stage.chats().len(), 0);
-    let output = alone(&stage, &["doctor", "--deep", "--yes", "--json"]).run();
+    assert_eq!(sandbox.chats().len(), 0);
+    let output = alone(&sandbox, &["doctor", "--deep", "--yes", "--json"]).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let caps: Vec<Value> =
-        stage.chats().iter().map(|chat| chat.body["max_completion_tokens"].clone()).collect();
+        sandbox.chats().iter().map(|chat| chat.body["max_completion_tokens"].clone()).collect();
     assert_eq!(caps, [16, 16], "each model is asked once, and nobody fuses");
     let said = output.masked(&output.stderr);
     assert!(said.starts_with("`--deep` asks 2 models of the panel for a word each: at most $0.0"), "{said}");
@@ -485,37 +487,37 @@ fn each_model_of_the_panel_is_asked_for_a_word_where_that_is_paid_for() {
     assert!(probe[2].starts_with("ok run <run> cost $0.0"), "{probe:?}");
     let report = &output.json()["probe"];
     assert!(report["models"][0]["cost_usd"].as_f64().unwrap() > 0.0, "{report}");
-    let costs = alone(&stage, &["runs", "cost", "--json"]).run().json();
+    let costs = alone(&sandbox, &["runs", "cost", "--json"]).run().json();
     assert!(
         (costs["total"]["cost_usd"].as_f64().unwrap() - report["cost_usd"].as_f64().unwrap()).abs() < 1e-9
     );
-    let runs = alone(&stage, &["runs", "list"]).run();
+    let runs = alone(&sandbox, &["runs", "list"]).run();
     assert!(runs.text().contains(report["run_id"].as_str().unwrap()), "{}", runs.text());
-    stage.assert_nowhere(b"Reply with one word");
+    sandbox.assert_nowhere(b"Reply with one word");
 }
 
 #[test]
 fn on_a_terminal_it_is_asked_before_anything_is_paid() {
-    let stage = probed();
+    let sandbox = probed();
     for (said, asked) in [("n\n", 0), ("\n", 0), ("yes\n", 2)] {
-        let call = alone(&stage, &["doctor", "--deep"]).stdin(said).on_terminal();
+        let call = alone(&sandbox, &["doctor", "--deep"]).stdin(said).on_terminal();
         // Without the tool that makes a terminal there is none to ask on.
         let Some(call) = call else { return };
         let output = call.run();
         let told = output.text();
         assert!(told.contains("for a word each: at most $0.0") && told.contains(". Go on? [y/N] "), "{told}");
         assert_eq!(told.contains("no model was asked"), asked == 0, "{told}");
-        assert_eq!(stage.chats().len(), asked, "{told}");
+        assert_eq!(sandbox.chats().len(), asked, "{told}");
     }
 }
 
 #[test]
 fn a_model_that_does_not_answer_is_in_the_way_and_one_that_only_thinks_is_not() {
-    let stage = probed()
+    let sandbox = probed()
         .scripted("openai/gpt-6.1-sol", Script::fault(Fault::ReasoningBurn))
         .scripted("x-ai/grok-4.7", Script::fault(Fault::NoEndpoints));
-    let output = alone(&stage, &["doctor", "--deep", "--yes", "--json"]).run();
-    assert_eq!((output.code, stage.chats().len()), (Some(1), 2), "{}", output.stderr);
+    let output = alone(&sandbox, &["doctor", "--deep", "--yes", "--json"]).run();
+    assert_eq!((output.code, sandbox.chats().len()), (Some(1), 2), "{}", output.stderr);
     let probe = told(&output, "probe");
     assert!(probe[0].starts_with("ok openai/gpt-6.1-sol answers"), "{probe:?}");
     assert!(probe[1].starts_with("failed x-ai/grok-4.7: "), "{probe:?}");
@@ -524,24 +526,24 @@ fn a_model_that_does_not_answer_is_in_the_way_and_one_that_only_thinks_is_not() 
 #[test]
 fn a_report_for_others_holds_no_key_no_text_and_no_name() {
     const ANSWER: &str = "canary-of-an-answer";
-    let stage = stage()
+    let sandbox = sandbox()
         .scripted("openai/gpt-6.1-sol", Script::answering(ANSWER))
         .scripted("x-ai/grok-4.7", Script::fault(Fault::Moderation));
-    let log = stage.home().join("canaryname.log");
+    let log = sandbox.home().join("canaryname.log");
     let places = [("log_file", log.to_str().unwrap()), ("log_level", "debug")];
     let panel = ["-m", "openai/gpt-6.1-sol", "-m", "x-ai/grok-4.7", "canary of a question"];
-    let asked = stage.call(["ask", "--strict"]).args(panel).settings(places).run();
+    let asked = sandbox.call(["ask", "--strict"]).args(panel).settings(places).run();
     assert_eq!(asked.code, Some(3), "{}", asked.stderr);
-    let file = stage.home().join("report.json");
+    let file = sandbox.home().join("report.json");
     let call = || {
-        let call = alone(&stage, &["doctor", "--bundle", "report.json"]).settings(places);
+        let call = alone(&sandbox, &["doctor", "--bundle", "report.json"]).settings(places);
         call.env("HTTPS_PROXY", "http://me:canary-password@127.0.0.1:9").env("USER", "canaryname")
     };
     let output = call().run();
     output.assert_no_key();
     let report = std::fs::read_to_string(&file).unwrap();
-    let home = stage.home().display().to_string();
-    let key = stage.simulator().api_key();
+    let home = sandbox.home().display().to_string();
+    let key = sandbox.simulator().api_key();
     for canary in
         [ANSWER, "canary of a question", "canary-password", "canaryname", &home, key, &key[key.len() - 16..]]
     {
@@ -576,7 +578,7 @@ fn a_report_for_others_holds_no_key_no_text_and_no_name() {
 #[cfg(unix)]
 #[test]
 fn what_a_program_that_keeps_a_key_does_is_told_before_the_check_is_given_up() {
-    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
+    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
     let team = |name: &str| {
         format!("[providers.{name}]\nbase_url = '{NOBODY}'\nkey_command = ['/bin/sleep', '600']\n")
     };
@@ -584,8 +586,8 @@ fn what_a_program_that_keeps_a_key_does_is_told_before_the_check_is_given_up() {
         "panel = ['lab/a', 'one:a', 'two:a', 'three:a']\nsynthesizer = ['lab/a']\n{PRESETS}{}",
         ["one", "two", "three"].map(team).concat()
     );
-    stage.write(".config/parallel-llm-mcp/config.toml", text);
-    let call = alone(&stage, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
+    sandbox.write(".config/parallel-llm-mcp/config.toml", text);
+    let call = alone(&sandbox, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
     let diagnosis = findings(&call.run());
     let told = |check: &str| {
         let findings = diagnosis["findings"].as_array().unwrap().iter();
@@ -599,12 +601,12 @@ fn what_a_program_that_keeps_a_key_does_is_told_before_the_check_is_given_up() {
 
 #[test]
 fn a_persona_that_nobody_has_written_is_found() {
-    let (stage, openrouter) = (stage(), selling(&["lab/a"]));
+    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
     let text = format!(
         "panel = ['lab/a@persona=skeptc', 'lab/a@persona=skeptic']\nsynthesizer = 'lab/a@stance=for'\n{PRESETS}nice.panel = ['lab/a@persona=zzz']\n"
     );
-    stage.write(".config/parallel-llm-mcp/config.toml", text);
-    let output = doctor(&stage, &openrouter).run();
+    sandbox.write(".config/parallel-llm-mcp/config.toml", text);
+    let output = doctor(&sandbox, &openrouter).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
     insta::assert_snapshot!(told(&output, "settings").join("\n"), @"
     ok settings files: your own at <home>/.config/parallel-llm-mcp/config.toml; 5 presets, 3 personas

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use parallel_llm_testkit::simulator::{Fault, Script};
-use parallel_llm_testkit::{Stage, each};
+use parallel_llm_testkit::{Sandbox, each};
 
 const ONE: &str = "openai/gpt-6.1-sol";
 /// A model that never answers, so that `runs resume` has something to do.
@@ -62,48 +62,49 @@ fn shown(page: &Path) -> Vec<Shown> {
 }
 
 /// A home with the files that the pages name, a run whose one seat is missing, and the program on the path.
-fn stage() -> Stage {
-    let stage =
-        Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")).scripted(MISSING, Script::fault(Fault::KeyLimit));
-    stage.write("question.md", "Which of these two designs is safer?\n");
-    stage.write("plan.png", b"\x89PNG\r\n\x1a\n\xff");
-    stage.write("contract.pdf", b"%PDF-1.7\n\xff");
-    let check = stage.write("passes.sh", "#!/bin/sh\ngrep -q .\n");
-    let link = stage.home().join("bin/parallel-llm-mcp");
-    std::fs::create_dir(stage.home().join("bin")).expect("a folder can be made");
-    std::os::unix::fs::symlink(stage.binary(), link).expect("a link can be made");
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+        .scripted(MISSING, Script::fault(Fault::KeyLimit));
+    sandbox.write("question.md", "Which of these two designs is safer?\n");
+    sandbox.write("plan.png", b"\x89PNG\r\n\x1a\n\xff");
+    sandbox.write("contract.pdf", b"%PDF-1.7\n\xff");
+    let check = sandbox.write("passes.sh", "#!/bin/sh\ngrep -q .\n");
+    let link = sandbox.home().join("bin/parallel-llm-mcp");
+    std::fs::create_dir(sandbox.home().join("bin")).expect("a folder can be made");
+    std::os::unix::fs::symlink(sandbox.binary(), link).expect("a link can be made");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
     std::fs::set_permissions(check, mode).expect("a mode can be set");
-    ask_with_one_missing(&stage);
-    stage
+    ask_with_one_missing(&sandbox);
+    sandbox
 }
 
-fn ask_with_one_missing(stage: &Stage) {
+fn ask_with_one_missing(sandbox: &Sandbox) {
     let models = ["ask", "-q", "-m", ONE, "-m", MISSING, "-m", "z-ai/glm-5.3", "An online migration?"];
-    assert_eq!(stage.call(models).run().code, Some(0));
+    assert_eq!(sandbox.call(models).run().code, Some(0));
 }
 
 /// Runs a line in a shell; what went wrong, where something did.
-fn run(stage: &Stage, shown: &Shown) -> Option<String> {
-    let home = stage.home().display();
-    let base = stage.simulator().base_url();
+fn run(sandbox: &Sandbox, shown: &Shown) -> Option<String> {
+    let home = sandbox.home().display();
+    let base = sandbox.simulator().base_url();
     let root = base.trim_end_matches("/api/v1");
-    let mut call = stage
+    let mut call = sandbox
         .call([] as [&str; 0])
         .under(&format!("{}\nexit", shown.line))
         .env("PATH", &format!("{home}/bin:/usr/local/bin:/usr/bin:/bin"))
         .env("MISTRAL_BASE_URL", &format!("{root}/mistral/v1"))
-        .env("MISTRAL_API_KEY", stage.simulator().api_key())
+        .env("MISTRAL_API_KEY", sandbox.simulator().api_key())
         .env("OLLAMA_BASE_URL", &format!("{root}/ollama/v1"));
     if shown.line.contains("runs resume @") {
-        ask_with_one_missing(stage);
+        ask_with_one_missing(sandbox);
     }
     if shown.line.contains("keys set") {
-        call = call.stdin(stage.simulator().api_key());
+        call = call.stdin(sandbox.simulator().api_key());
     }
     let output = call.run();
     let is_whole = !shown.line.contains("tools/list") || output.text().contains("process_prompt");
-    (output.code != Some(0) || !is_whole).then(|| format!("{}: {}\n{}", shown.at, shown.line, output.told()))
+    (output.code != Some(0) || !is_whole)
+        .then(|| format!("{}: {}\n{}", shown.at, shown.line, output.transcript()))
 }
 
 #[test]
@@ -115,8 +116,8 @@ fn every_command_of_the_documentation_works_as_it_stands() {
         if lines.is_empty() {
             return Vec::new();
         }
-        let stage = stage();
-        lines.into_iter().filter_map(|shown| run(&stage, shown)).collect::<Vec<_>>()
+        let sandbox = sandbox();
+        lines.into_iter().filter_map(|shown| run(&sandbox, shown)).collect::<Vec<_>>()
     });
     let wrong = wrong.concat();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -146,20 +147,20 @@ fn the_example_of_a_client_is_what_the_readme_shows_and_starts_the_server() {
         (server["command"].as_str(), server["args"].as_array().map(Vec::len)),
         (Some("parallel-llm-mcp"), Some(0))
     );
-    let stage = stage();
+    let sandbox = sandbox();
     let lines = [
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"shell","version":"1"}}}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
         r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"process_prompt","arguments":{"prompt":"Why?","models":["openai/gpt-6.1-sol"]}}}"#,
     ];
-    let mut call = stage.call([] as [&str; 0]).stdin(lines.join("\n") + "\n");
+    let mut call = sandbox.call([] as [&str; 0]).stdin(lines.join("\n") + "\n");
     for (name, value) in server["env"].as_object().unwrap() {
         // The example says to fill it in.
         assert_eq!((name.as_str(), value.as_str()), ("OPENROUTER_API_KEY", Some("")));
-        call = call.env(name, stage.simulator().api_key());
+        call = call.env(name, sandbox.simulator().api_key());
     }
     let output = call.run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert_eq!(output.json_lines().len(), 2, "{}", output.text());
-    assert_eq!(stage.asked(ONE), 2, "once for the run that was there, once for this");
+    assert_eq!(sandbox.asked(ONE), 2, "once for the run that was there, once for this");
 }

@@ -5,7 +5,7 @@
 //! below are whole outputs, one line a fault; the simulator's own record is held against the report in every line.
 
 use parallel_llm_testkit::simulator::{Fault, Script};
-use parallel_llm_testkit::{Output, Stage, each, seats, synthesis};
+use parallel_llm_testkit::{Output, Sandbox, each, seats, synthesis};
 use serde_json::Value;
 
 const FAULTY: &str = "x-ai/grok-4.7";
@@ -92,8 +92,8 @@ const BROKEN: &[Fault] = &[
     Fault::Flood,
 ];
 
-fn stage(script: Script) -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")).scripted(FAULTY, script)
+fn sandbox(script: Script) -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")).scripted(FAULTY, script)
 }
 
 /// The settings that end this fault in a few seconds; the others end by themselves.
@@ -109,26 +109,26 @@ fn timers(fault: Fault) -> Vec<(&'static str, &'static str)> {
 }
 
 /// Asks this panel where one model has a script.
-fn ask(stage: &Stage, models: &[&str], settings: Vec<(&str, &str)>) -> Output {
+fn ask(sandbox: &Sandbox, models: &[&str], settings: Vec<(&str, &str)>) -> Output {
     let models = models.iter().flat_map(|model| ["-m", model]);
-    let call = stage.call(["ask", "--json", QUESTION]).args(models);
+    let call = sandbox.call(["ask", "--json", QUESTION]).args(models);
     let output = call.settings([("synthesizer", SYNTHESIZER)]).settings(settings).run();
     output.assert_no_key();
-    stage.assert_no_key_in_files();
+    sandbox.assert_no_key_in_files();
     assert!(!output.stderr.contains(QUESTION), "what was flagged is not repeated");
-    assert_eq!(stage.simulator().redirect_target_requests(), [], "nobody follows a redirect");
+    assert_eq!(sandbox.simulator().redirect_target_requests(), [], "nobody follows a redirect");
     output
 }
 
 /// The line of the faulty seat, the exit code and how the run ended; attempts are held against the simulator's record.
-fn told(stage: &Stage, output: &Output, report: &Value) -> String {
+fn told(sandbox: &Sandbox, output: &Output, report: &Value) -> String {
     let line = seats(report).lines().find(|line| line.contains(FAULTY)).unwrap_or_default().to_owned();
     let seat =
         report["answers"].as_array().and_then(|seats| seats.iter().find(|seat| seat["model"] == FAULTY));
     let attempts = seat.and_then(|seat| seat["attempts"].as_u64());
     assert_eq!(
         attempts,
-        u64::try_from(stage.asked(FAULTY)).ok(),
+        u64::try_from(sandbox.asked(FAULTY)).ok(),
         "{line}: attempts as the simulator saw them"
     );
     let line = line.split_once(FAULTY).map_or("", |(_, rest)| rest.trim());
@@ -137,18 +137,18 @@ fn told(stage: &Stage, output: &Output, report: &Value) -> String {
 
 /// One seat of three meets the fault: an answer comes all the same, and who is missing is said.
 fn beside_others(fault: Fault) -> String {
-    let stage = stage(Script::fault(fault));
-    let output = ask(&stage, &[HEALTHY[0], FAULTY, HEALTHY[1]], timers(fault));
+    let sandbox = sandbox(Script::fault(fault));
+    let output = ask(&sandbox, &[HEALTHY[0], FAULTY, HEALTHY[1]], timers(fault));
     let report = output.json();
     assert!(report["answer"].is_string(), "{fault}: {report:#}");
     for healthy in HEALTHY {
-        assert_eq!(stage.asked(healthy), 1, "{fault}: {healthy} is asked once");
+        assert_eq!(sandbox.asked(healthy), 1, "{fault}: {healthy} is asked once");
         assert!(seats(&report).contains(&format!("{healthy} answered x1")), "{fault}: {}", seats(&report));
     }
     let is_missing = report["answers"][1]["status"] != "answered";
     let is_said = output.stderr.contains(&format!("missing: {FAULTY}"));
     assert_eq!(is_missing, is_said, "{fault}: {}", output.stderr);
-    let line = format!("{:<20} {}", fault.name(), told(&stage, &output, &report));
+    let line = format!("{:<20} {}", fault.name(), told(&sandbox, &output, &report));
     // How much dripped before its time was over is the machine's to say.
     if fault == Fault::SlowDrip { line.replace(&dripped(&report["answers"][1]), "some") } else { line }
 }
@@ -159,12 +159,12 @@ fn dripped(seat: &Value) -> String {
 
 /// The only seat meets the fault: what it is called, how it is told, and what to do next.
 fn alone(fault: Fault) -> String {
-    let stage = stage(Script::fault(fault));
-    let output = ask(&stage, &[FAULTY], timers(fault));
+    let sandbox = sandbox(Script::fault(fault));
+    let output = ask(&sandbox, &[FAULTY], timers(fault));
     let report = output.json();
-    assert_eq!(stage.chats().len(), stage.asked(FAULTY), "{fault}: a single answer needs no synthesizer");
+    assert_eq!(sandbox.chats().len(), sandbox.asked(FAULTY), "{fault}: a single answer needs no synthesizer");
     let seat = &report["answers"][0];
-    let line = format!("{:<20} {}", fault.name(), told(&stage, &output, &report));
+    let line = format!("{:<20} {}", fault.name(), told(&sandbox, &output, &report));
     let line = if fault == Fault::SlowDrip { line.replace(&dripped(seat), "some") } else { line };
     let Some(reason) = seat["error"]["message"].as_str() else { return line };
     if report["answer"].is_null() {
@@ -177,9 +177,9 @@ fn alone(fault: Fault) -> String {
 
 /// The fault passes after two tries: the third is answered.
 fn flaky(fault: Fault) -> String {
-    let stage = stage(Script { fail_first: Some(2), ..Script::fault(fault) });
-    let output = ask(&stage, &[FAULTY], Vec::new());
-    format!("{:<20} {}", fault.name(), told(&stage, &output, &output.json()))
+    let sandbox = sandbox(Script { fail_first: Some(2), ..Script::fault(fault) });
+    let output = ask(&sandbox, &[FAULTY], Vec::new());
+    format!("{:<20} {}", fault.name(), told(&sandbox, &output, &output.json()))
 }
 
 fn table(check: fn(Fault) -> String, faults: &[Fault]) -> String {
@@ -481,8 +481,8 @@ fn what_passes_is_tried_until_it_has_passed() {
 
 #[test]
 fn a_closed_port_is_tried_like_any_broken_connection() {
-    let stage = stage(Script::default());
-    let call = stage.call(["ask", "--json", "-m", FAULTY, QUESTION]);
+    let sandbox = sandbox(Script::default());
+    let call = sandbox.call(["ask", "--json", "-m", FAULTY, QUESTION]);
     let output = call.env("OPENROUTER_BASE_URL", "http://127.0.0.1:1/api/v1").run();
     let report = output.json();
     insta::assert_snapshot!(format!("{} | exit {:?}", seats(&report), output.code.unwrap_or(-1)), @"1 x-ai/grok-4.7 failed connection x3 | exit 1");
@@ -492,9 +492,9 @@ fn a_closed_port_is_tried_like_any_broken_connection() {
 #[test]
 fn a_wrong_key_is_shown_to_nobody() {
     const WRONG: &str = "sk-or-v1-00112233445566778899aabbccddeeff";
-    let stage = stage(Script::default());
+    let sandbox = sandbox(Script::default());
     let models = ["-m", HEALTHY[0], "-m", FAULTY, "-m", HEALTHY[1]];
-    let call = stage.call(["ask", "--json", QUESTION]).args(models).settings([("log_level", "trace")]);
+    let call = sandbox.call(["ask", "--json", QUESTION]).args(models).settings([("log_level", "trace")]);
     let output = call.env("OPENROUTER_API_KEY", WRONG).run();
     insta::assert_snapshot!(format!("{}\nexit {:?}", seats(&output.json()), output.code.unwrap_or(-1)), @"
     1 openai/gpt-6.1-sol failed auth x1
@@ -502,16 +502,16 @@ fn a_wrong_key_is_shown_to_nobody() {
     3 mistralai/mistral-large-4-0 failed auth x1
     exit 4
     ");
-    assert_eq!(stage.chats().len(), 3, "each seat is asked once, nobody fuses");
+    assert_eq!(sandbox.chats().len(), 3, "each seat is asked once, nobody fuses");
     assert!(!output.text().contains(&WRONG[9..]) && !output.stderr.contains(&WRONG[9..]));
-    stage.assert_nowhere(&WRONG.as_bytes()[9..]);
+    sandbox.assert_nowhere(&WRONG.as_bytes()[9..]);
 }
 
 #[test]
 fn the_log_at_its_loudest_holds_no_key() {
-    let stage = stage(Script::fault(Fault::KeyEcho));
+    let sandbox = sandbox(Script::fault(Fault::KeyEcho));
     let settings = vec![("log_level", "trace"), ("log_file", "loud.log")];
-    let output = ask(&stage, &[HEALTHY[0], FAULTY], settings);
+    let output = ask(&sandbox, &[HEALTHY[0], FAULTY], settings);
     assert_eq!(output.code, Some(0));
-    assert!(stage.home().join(".local/state/parallel-llm-mcp/loud.log").is_file(), "there is a log");
+    assert!(sandbox.home().join(".local/state/parallel-llm-mcp/loud.log").is_file(), "there is a log");
 }

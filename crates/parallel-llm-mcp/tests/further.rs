@@ -2,7 +2,7 @@
 //! watched like one's own.
 
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
-use parallel_llm_testkit::{Output, Stage, seats, synthesis};
+use parallel_llm_testkit::{Output, Sandbox, seats, synthesis};
 use serde_json::Value;
 
 const ADA: &str = "openai/gpt-6.1-sol";
@@ -14,37 +14,37 @@ const FUSER: &str = "google/gemini-3.8-flash";
 /// Names the newest run.
 const NEWEST: &str = "@";
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
 /// Asks two models, which one fuses.
-fn asked(stage: &Stage) -> Value {
-    let output = stage
+fn asked(sandbox: &Sandbox) -> Value {
+    let output = sandbox
         .call(["ask", "--json", "-m", ADA, "-m", BOB, "--synthesizer", FUSER, "Why do tides rise?"])
         .run();
     output.json()
 }
 
-fn runs(stage: &Stage, arguments: &[&str]) -> Output {
-    let output = stage.call(["runs"]).args(arguments).run();
+fn runs(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    let output = sandbox.call(["runs"]).args(arguments).run();
     output.assert_no_key();
     output
 }
 
 /// How often each model was asked.
-fn counts(stage: &Stage) -> [usize; 4] {
-    [ADA, BOB, CYD, FUSER].map(|model| stage.asked(model))
+fn counts(sandbox: &Sandbox) -> [usize; 4] {
+    [ADA, BOB, CYD, FUSER].map(|model| sandbox.asked(model))
 }
 
 #[test]
 fn a_model_is_added_and_the_others_are_not_asked_again() {
-    let stage = stage();
-    let before = asked(&stage);
-    assert_eq!(counts(&stage), [1, 1, 0, 1]);
-    let added = runs(&stage, &["add", NEWEST, "-m", CYD, "--synthesizer", FUSER, "--json"]);
+    let sandbox = sandbox();
+    let before = asked(&sandbox);
+    assert_eq!(counts(&sandbox), [1, 1, 0, 1]);
+    let added = runs(&sandbox, &["add", NEWEST, "-m", CYD, "--synthesizer", FUSER, "--json"]);
     assert_eq!(added.code, Some(0), "{}", added.stderr);
-    assert_eq!(counts(&stage), [1, 1, 1, 2]);
+    assert_eq!(counts(&sandbox), [1, 1, 1, 2]);
     let report = added.json();
     assert_eq!(report["run_id"], before["run_id"]);
     assert_eq!(synthesis(&report), format!("complete fused by {FUSER}"));
@@ -56,42 +56,42 @@ fn a_model_is_added_and_the_others_are_not_asked_again() {
     ");
     let spent = report["cost_usd"].as_f64().zip(before["cost_usd"].as_f64());
     assert!(spent.is_some_and(|(now, then)| now > then), "{spent:?}: what it cost before is still counted");
-    assert_eq!(runs(&stage, &["show", NEWEST, "--json"]).json(), report);
-    let listed = runs(&stage, &["list", "--json"]).json();
+    assert_eq!(runs(&sandbox, &["show", NEWEST, "--json"]).json(), report);
+    let listed = runs(&sandbox, &["list", "--json"]).json();
     assert_eq!((&listed["seats"], &listed["answered"]), (&3.into(), &3.into()));
 }
 
 #[test]
 fn another_text_is_made_of_the_same_answers() {
-    let stage = stage();
-    let before = asked(&stage);
-    let made = runs(&stage, &["synthesize", NEWEST, "--synthesizer", CYD, "--json"]);
+    let sandbox = sandbox();
+    let before = asked(&sandbox);
+    let made = runs(&sandbox, &["synthesize", NEWEST, "--synthesizer", CYD, "--json"]);
     assert_eq!(made.code, Some(0), "{}", made.stderr);
-    assert_eq!(counts(&stage), [1, 1, 1, 1]);
+    assert_eq!(counts(&sandbox), [1, 1, 1, 1]);
     let report = made.json();
     assert_eq!(synthesis(&report), format!("complete fused by {CYD}"));
     assert_eq!(report["answers"], before["answers"]);
     let replayed =
-        runs(&stage, &["replay", NEWEST, "--strategy", "synthesize", "--synthesizer", FUSER, "--json"]);
+        runs(&sandbox, &["replay", NEWEST, "--strategy", "synthesize", "--synthesizer", FUSER, "--json"]);
     assert_eq!(synthesis(&replayed.json()), format!("complete fused by {FUSER}"));
-    assert_eq!(counts(&stage), [1, 1, 1, 2]);
+    assert_eq!(counts(&sandbox), [1, 1, 1, 2]);
 }
 
 #[test]
 fn a_synthesizer_that_fails_does_not_take_the_text_away() {
-    let stage = stage().scripted(CYD, Script::fault(Fault::BadGateway));
-    let before = asked(&stage);
-    let made = runs(&stage, &["synthesize", NEWEST, "--synthesizer", CYD, "--json"]).json();
+    let sandbox = sandbox().scripted(CYD, Script::fault(Fault::BadGateway));
+    let before = asked(&sandbox);
+    let made = runs(&sandbox, &["synthesize", NEWEST, "--synthesizer", CYD, "--json"]).json();
     assert!(made["answer"].is_string(), "there is a text all the same");
     assert_eq!(made["answers"], before["answers"]);
 }
 
 #[test]
 fn a_part_that_nobody_can_fuse_leaves_the_fused_text() {
-    let stage = stage().scripted(CYD, Script::fault(Fault::AuthBad));
-    let before = asked(&stage);
+    let sandbox = sandbox().scripted(CYD, Script::fault(Fault::AuthBad));
+    let before = asked(&sandbox);
     let made =
-        stage.call(["runs", "synthesize", NEWEST, "--json"]).env("PARALLEL_LLM_SYNTHESIZER", CYD).run();
+        sandbox.call(["runs", "synthesize", NEWEST, "--json"]).env("PARALLEL_LLM_SYNTHESIZER", CYD).run();
     assert_eq!(made.code, Some(0), "{}", made.stderr);
     let report = made.json();
     assert_eq!(report["answer"], before["answer"]);
@@ -101,44 +101,44 @@ fn a_part_that_nobody_can_fuse_leaves_the_fused_text() {
     let told: Vec<&str> = warnings.filter_map(|warning| warning["message"].as_str()).collect();
     let last = "continuing the run gave no better text: every synthesizer failed";
     assert_eq!((told.len(), told.last()), (2, Some(&last)), "{told:?}");
-    assert_eq!(runs(&stage, &["show", NEWEST, "--json"]).json(), report);
+    assert_eq!(runs(&sandbox, &["show", NEWEST, "--json"]).json(), report);
 }
 
 #[test]
 fn a_further_part_that_is_killed_leaves_the_answer_there_is() {
-    let stage = stage().scripted(CYD, Script::fault(Fault::Stall));
-    let before = asked(&stage);
-    let running = stage.call(["runs", "add", NEWEST, "-m", CYD, "--synthesizer", FUSER]).start();
-    stage.until("the new model is asked", || stage.asked(CYD) == 1);
+    let sandbox = sandbox().scripted(CYD, Script::fault(Fault::Stall));
+    let before = asked(&sandbox);
+    let running = sandbox.call(["runs", "add", NEWEST, "-m", CYD, "--synthesizer", FUSER]).start();
+    sandbox.until("the new model is asked", || sandbox.asked(CYD) == 1);
     running.signal("KILL");
     running.wait();
-    let shown = runs(&stage, &["show", NEWEST, "--json"]).json();
+    let shown = runs(&sandbox, &["show", NEWEST, "--json"]).json();
     assert_eq!((&shown["status"], &shown["answer"]), (&"interrupted".into(), &before["answer"]));
     assert_eq!((&shown["earlier"], &shown["warnings"][0]["code"]), (&Value::Null, &"interrupted".into()));
-    let people = runs(&stage, &["show", NEWEST]);
+    let people = runs(&sandbox, &["show", NEWEST]);
     assert!(people.stderr.contains("a further part of the run is interrupted"), "{}", people.stderr);
-    let resumed = runs(&stage, &["resume", NEWEST, "--json"]).json();
+    let resumed = runs(&sandbox, &["resume", NEWEST, "--json"]).json();
     // The new model may have been paid, so it is not asked again; and of the answers there are, there is a text.
     assert_eq!((&resumed["status"], &resumed["answer"]), (&"partial".into(), &before["answer"]));
     let warning = resumed["warnings"][0]["message"].as_str().unwrap_or_default();
     assert!(warning.contains("no further answer came"), "{resumed}");
-    assert_eq!(counts(&stage), [1, 1, 1, 1]);
+    assert_eq!(counts(&sandbox), [1, 1, 1, 1]);
 }
 
 #[test]
 fn seats_without_an_answer_are_asked_again() {
     let failing = Script::fault(Fault::AuthBad).fail_first(1);
-    let stage = stage().scripted(BOB, failing);
-    let before = asked(&stage);
+    let sandbox = sandbox().scripted(BOB, failing);
+    let before = asked(&sandbox);
     assert_eq!(before["status"], "partial");
-    let resumed = runs(&stage, &["resume", NEWEST, "--json"]);
+    let resumed = runs(&sandbox, &["resume", NEWEST, "--json"]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
-    assert_eq!(counts(&stage)[..2], [1, 2]);
+    assert_eq!(counts(&sandbox)[..2], [1, 2]);
     insta::assert_snapshot!(seats(&resumed.json()), @"
     1 openai/gpt-6.1-sol answered x1 468 bytes
     2 anthropic/claude-opus-5.5 answered x2 571 bytes
     ");
-    insta::assert_snapshot!(runs(&stage, &["resume", NEWEST]).told(), @"
+    insta::assert_snapshot!(runs(&sandbox, &["resume", NEWEST]).transcript(), @"
     exit 2
     --- stdout
     --- stderr
@@ -149,18 +149,18 @@ fn seats_without_an_answer_are_asked_again() {
 
 #[test]
 fn going_on_has_a_budget_of_its_own() {
-    let stage = stage().scripted(BOB, Script::fault(Fault::AuthBad).fail_first(1));
-    asked(&stage);
-    let paid = counts(&stage);
-    insta::assert_snapshot!(runs(&stage, &["resume", NEWEST, "--budget", "0.0001"]).told(), @"
+    let sandbox = sandbox().scripted(BOB, Script::fault(Fault::AuthBad).fail_first(1));
+    asked(&sandbox);
+    let paid = counts(&sandbox);
+    insta::assert_snapshot!(runs(&sandbox, &["resume", NEWEST, "--budget", "0.0001"]).transcript(), @"
     exit 5
     --- stdout
     --- stderr
     error[budget]: this part of the run may cost up to $0.41; the budget is $0.00010
       next: raise `--budget`, lower `--max-tokens`, or ask fewer or cheaper models
     ");
-    assert_eq!(counts(&stage), paid, "nothing was sent");
-    let resumed = runs(&stage, &["resume", NEWEST, "--budget", "2", "--json"]);
+    assert_eq!(counts(&sandbox), paid, "nothing was sent");
+    let resumed = runs(&sandbox, &["resume", NEWEST, "--budget", "2", "--json"]);
     assert_eq!(
         (resumed.code, &resumed.json()["status"]),
         (Some(0), &"complete".into()),
@@ -171,24 +171,24 @@ fn going_on_has_a_budget_of_its_own() {
 
 #[test]
 fn what_a_model_that_is_added_cannot_do_is_told() {
-    let stage = stage();
+    let sandbox = sandbox();
     let long = "word ".repeat(90_000);
-    let call = stage.call(["ask", "-q", "-m", ADA, "--no-files"]).stdin(long.as_str());
+    let call = sandbox.call(["ask", "-q", "-m", ADA, "--no-files"]).stdin(long.as_str());
     assert_eq!(call.settings([("prompt_chars_max", "1000000")]).run().code, Some(0));
-    let added = stage.call(["runs", "add", NEWEST, "-m", NARROW, "--json"]).run();
+    let added = sandbox.call(["runs", "add", NEWEST, "-m", NARROW, "--json"]).run();
     let warnings = added.json()["warnings"].clone();
     let told = "the prompt has about 150000 tokens; `openai/gpt-oss-120b` reads 131072";
     assert_eq!((&warnings[0]["code"], &warnings[0]["message"]), (&"context_length".into(), &told.into()));
     assert!(added.stderr.contains(&format!("warning[context_length]: {told}")), "{}", added.stderr);
-    assert_eq!(runs(&stage, &["show", NEWEST, "--json"]).json()["warnings"], warnings);
+    assert_eq!(runs(&sandbox, &["show", NEWEST, "--json"]).json()["warnings"], warnings);
 }
 
 #[test]
 fn what_cannot_be_gone_on_with_is_said_before_anything_is_paid() {
-    let stage = stage();
-    asked(&stage);
-    let paid = counts(&stage);
-    let refused = |arguments: &[&str]| runs(&stage, arguments).told();
+    let sandbox = sandbox();
+    asked(&sandbox);
+    let paid = counts(&sandbox);
+    let refused = |arguments: &[&str]| runs(&sandbox, arguments).transcript();
     insta::assert_snapshot!(refused(&["add", NEWEST, "-m", "openai/no-such-model"]), @"
     exit 2
     --- stdout
@@ -231,8 +231,8 @@ fn what_cannot_be_gone_on_with_is_said_before_anything_is_paid() {
     error[run_not_found]: no run has an id that begins with `<run>`
       next: look for the run with `runs list`
     ");
-    assert_eq!(counts(&stage), paid);
-    stage.call(["ask", "-q", "--store", "metadata", "-m", ADA, "Why?"]).run();
+    assert_eq!(counts(&sandbox), paid);
+    sandbox.call(["ask", "-q", "--store", "metadata", "-m", ADA, "Why?"]).run();
     insta::assert_snapshot!(refused(&["synthesize", NEWEST]), @"
     exit 2
     --- stdout
@@ -242,113 +242,113 @@ fn what_cannot_be_gone_on_with_is_said_before_anything_is_paid() {
     ");
 }
 
-/// A stage where one model takes its time.
-fn slow() -> Stage {
+/// A sandbox where one model takes its time.
+fn slow() -> Sandbox {
     let slow = Behaviour { ttft_ms: Latency::of(3_000), ..Behaviour::instant() };
-    stage().scripted(BOB, Script::behaving(slow))
+    sandbox().scripted(BOB, Script::behaving(slow))
 }
 
 #[test]
 fn a_run_of_another_process_is_watched_to_its_answer() {
-    let stage = slow();
-    let asking = stage.call(["ask", "--json", "-m", ADA, "-m", BOB, "Why?"]).start();
-    stage.until("it is under way", || runs(&stage, &["show", NEWEST, "--json"]).code == Some(0));
-    let busy = runs(&stage, &["synthesize", NEWEST]);
+    let sandbox = slow();
+    let asking = sandbox.call(["ask", "--json", "-m", ADA, "-m", BOB, "Why?"]).start();
+    sandbox.until("it is under way", || runs(&sandbox, &["show", NEWEST, "--json"]).code == Some(0));
+    let busy = runs(&sandbox, &["synthesize", NEWEST]);
     assert_eq!((busy.code, busy.text()), (Some(1), ""), "{}", busy.stderr);
-    let watched = runs(&stage, &["wait", NEWEST, "--json"]);
+    let watched = runs(&sandbox, &["wait", NEWEST, "--json"]);
     assert_eq!(watched.code, Some(0), "{}", watched.stderr);
     let (asked, watched) = (asking.wait().json(), watched.json());
     assert_eq!(watched, asked, "with the files that the other process has written");
-    assert_eq!(counts(&stage)[..2], [1, 1]);
-    let again = runs(&stage, &["wait", NEWEST]);
+    assert_eq!(counts(&sandbox)[..2], [1, 1]);
+    let again = runs(&sandbox, &["wait", NEWEST]);
     assert_eq!(again.text().trim_end(), asked["answer"].as_str().unwrap_or_default());
 }
 
 #[test]
 fn waiting_for_a_run_whose_process_is_gone_ends() {
-    let stage = stage().scripted(BOB, Script::fault(Fault::Stall));
-    let asking = stage.call(["ask", "-m", ADA, "-m", BOB, "Why?"]).start();
-    stage.until("one has answered", || {
-        let shown = runs(&stage, &["show", NEWEST, "--json"]);
+    let sandbox = sandbox().scripted(BOB, Script::fault(Fault::Stall));
+    let asking = sandbox.call(["ask", "-m", ADA, "-m", BOB, "Why?"]).start();
+    sandbox.until("one has answered", || {
+        let shown = runs(&sandbox, &["show", NEWEST, "--json"]);
         shown.code == Some(0) && shown.json()["answers"][0]["status"] == "answered"
     });
-    let watching = stage.call(["runs", "wait", NEWEST]).start();
+    let watching = sandbox.call(["runs", "wait", NEWEST]).start();
     asking.signal("KILL");
     asking.wait();
     let watched = watching.wait();
     assert_eq!(watched.code, Some(1), "{}", watched.stderr);
     let offered = |line: &&str| line.starts_with("no answer") || line.starts_with("go on");
-    let told = watched.told();
+    let told = watched.transcript();
     insta::assert_snapshot!(told.lines().filter(offered).collect::<Vec<_>>().join("\n"), @"
     no answer: the process that did the run ended before it had an answer
     go on with it: `runs resume <run>`
     ");
-    let report = runs(&stage, &["wait", NEWEST, "--json"]).json();
+    let report = runs(&sandbox, &["wait", NEWEST, "--json"]).json();
     assert_eq!(report["status"], "interrupted");
     assert_eq!(report["error"]["code"], "interrupted", "a run without an answer says why");
 }
 
 /// A run that was killed while its first synthesizer wrote.
-fn killed_while_fusing() -> Stage {
-    let stage = stage().scripted(FUSER, Script::fault(Fault::Stall));
-    let asking = stage.call(["ask", "-m", ADA, "-m", BOB, "--synthesizer", FUSER, "Why?"]).start();
-    stage.until("it is being fused", || stage.asked(FUSER) == 1);
+fn killed_while_fusing() -> Sandbox {
+    let sandbox = sandbox().scripted(FUSER, Script::fault(Fault::Stall));
+    let asking = sandbox.call(["ask", "-m", ADA, "-m", BOB, "--synthesizer", FUSER, "Why?"]).start();
+    sandbox.until("it is being fused", || sandbox.asked(FUSER) == 1);
     asking.signal("KILL");
     asking.wait();
-    stage
+    sandbox
 }
 
 #[test]
 fn fusing_what_is_there_takes_a_key() {
-    let stage = killed_while_fusing();
-    let keyless = stage.call(["runs", "resume", NEWEST]).without("OPENROUTER_API_KEY").run();
-    insta::assert_snapshot!(keyless.told(), @"
+    let sandbox = killed_while_fusing();
+    let keyless = sandbox.call(["runs", "resume", NEWEST]).without("OPENROUTER_API_KEY").run();
+    insta::assert_snapshot!(keyless.transcript(), @"
     exit 4
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `openrouter`
       next: set `OPENROUTER_API_KEY`, keep the key with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
     ");
-    assert_eq!(runs(&stage, &["show", NEWEST, "--json"]).json()["status"], "interrupted");
-    let resumed = runs(&stage, &["resume", NEWEST, "--json"]);
+    assert_eq!(runs(&sandbox, &["show", NEWEST, "--json"]).json()["status"], "interrupted");
+    let resumed = runs(&sandbox, &["resume", NEWEST, "--json"]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
     assert_eq!(resumed.json()["synthesis"]["kind"], "fused");
-    assert_eq!(counts(&stage)[..2], [1, 1]);
-    let keyless = stage.call(["runs", "synthesize", NEWEST]).without("OPENROUTER_API_KEY").run();
+    assert_eq!(counts(&sandbox)[..2], [1, 1]);
+    let keyless = sandbox.call(["runs", "synthesize", NEWEST]).without("OPENROUTER_API_KEY").run();
     assert_eq!(keyless.code, Some(4), "{}", keyless.stderr);
 }
 
 #[test]
 fn what_a_wrong_key_could_not_fuse_is_fused_later() {
-    let stage = killed_while_fusing();
+    let sandbox = killed_while_fusing();
     let wrong = "0".repeat(40);
-    let refused = stage.call(["runs", "resume", NEWEST]).env("OPENROUTER_API_KEY", &wrong).run();
+    let refused = sandbox.call(["runs", "resume", NEWEST]).env("OPENROUTER_API_KEY", &wrong).run();
     assert_eq!(refused.code, Some(0), "{}", refused.stderr);
     let offer = refused.stderr.lines().find(|line| line.contains("answers are kept")).unwrap_or_default();
     insta::assert_snapshot!(refused.masked(offer), @"the answers are kept: `parallel-llm-mcp runs synthesize <run>` tries again to fuse them");
-    let made = runs(&stage, &["synthesize", NEWEST, "--synthesizer", CYD, "--json"]);
+    let made = runs(&sandbox, &["synthesize", NEWEST, "--synthesizer", CYD, "--json"]);
     assert_eq!(synthesis(&made.json()), format!("complete fused by {CYD}"));
-    assert_eq!(counts(&stage)[..2], [1, 1]);
+    assert_eq!(counts(&sandbox)[..2], [1, 1]);
 }
 
 #[test]
 fn a_run_that_lacks_nothing_but_its_text_is_resumed() {
-    let stage = stage().scripted(FUSER, Script::fault(Fault::Server500));
-    let call = stage.call(["ask", "--json", "-m", ADA, "-m", BOB, "Why?"]);
+    let sandbox = sandbox().scripted(FUSER, Script::fault(Fault::Server500));
+    let call = sandbox.call(["ask", "--json", "-m", ADA, "-m", BOB, "Why?"]);
     let before = call.settings([("synthesizer", FUSER), ("retries_max", "0")]).run().json();
     assert_eq!((&before["status"], &before["synthesis"]["kind"]), (&"complete".into(), &"verbatim".into()));
-    stage.simulator().script(FUSER, Script::answering("One text of both."));
-    let resumed = runs(&stage, &["resume", NEWEST, "--json"]);
+    sandbox.simulator().script(FUSER, Script::answering("One text of both."));
+    let resumed = runs(&sandbox, &["resume", NEWEST, "--json"]);
     assert_eq!(synthesis(&resumed.json()), format!("complete fused by {FUSER}"), "{}", resumed.stderr);
-    assert_eq!(counts(&stage), [1, 1, 0, 2]);
+    assert_eq!(counts(&sandbox), [1, 1, 0, 2]);
 }
 
 #[test]
 fn a_late_answer_is_offered_to_whoever_resumes() {
-    let stage = slow();
-    let call = stage.call(["ask", "--json", "-m", ADA, "-m", CYD, "-m", BOB, "--linger", "Why?"]);
+    let sandbox = slow();
+    let call = sandbox.call(["ask", "--json", "-m", ADA, "-m", CYD, "-m", BOB, "--linger", "Why?"]);
     call.settings([("wait", "quorum:2")]).run();
-    insta::assert_snapshot!(runs(&stage, &["resume", NEWEST]).told(), @"
+    insta::assert_snapshot!(runs(&sandbox, &["resume", NEWEST]).transcript(), @"
     exit 2
     --- stdout
     --- stderr
@@ -360,13 +360,14 @@ fn a_late_answer_is_offered_to_whoever_resumes() {
 #[test]
 fn a_part_that_was_stopped_leaves_no_file() {
     let stalled = Script::fault(Fault::Stall);
-    let stage = stage().scripted(CYD, stalled);
-    let folder = asked(&stage)["files"]["dir"].as_str().map(std::path::PathBuf::from).expect("it has files");
-    let adding = stage.call(["runs", "add", NEWEST, "-m", CYD]).start();
-    stage.until("it is under way", || stage.asked(CYD) == 1);
+    let sandbox = sandbox().scripted(CYD, stalled);
+    let folder =
+        asked(&sandbox)["files"]["dir"].as_str().map(std::path::PathBuf::from).expect("it has files");
+    let adding = sandbox.call(["runs", "add", NEWEST, "-m", CYD]).start();
+    sandbox.until("it is under way", || sandbox.asked(CYD) == 1);
     adding.signal("INT");
     assert_eq!(adding.wait().code, Some(130));
-    let report = runs(&stage, &["show", NEWEST, "--json"]).json();
+    let report = runs(&sandbox, &["show", NEWEST, "--json"]).json();
     assert_eq!((report["answer"].is_string(), &report["earlier"]), (true, &Value::Null));
     assert!(folder.join("final_best.md").is_file());
     assert!(!folder.join("earlier_best_1.md").exists(), "the report has no earlier text");

@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use parallel_llm_testkit::simulator::{Fault, Script};
-use parallel_llm_testkit::{Output, Running, Stage, mask_report};
+use parallel_llm_testkit::{Output, Running, Sandbox, mask_report};
 use serde_json::Value;
 
 const ONE: &str = "openai/gpt-6.1-sol";
@@ -32,24 +32,24 @@ const TEXTS: [(&str, &str); 3] = [
     (IDLE, "Nobody knows."),
 ];
 
-fn stage() -> Stage {
-    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
         .scripted(GONE, Script::fault(Fault::NoEndpoints))
         .scripted(HANGING, Script::fault(Fault::Stall));
-    TEXTS.iter().fold(stage, |stage, (model, text)| stage.scripted(model, Script::answering(text)))
+    TEXTS.iter().fold(sandbox, |sandbox, (model, text)| sandbox.scripted(model, Script::answering(text)))
 }
 
 /// Asks these models and gives the report.
-fn ask(stage: &Stage, models: &[&str], question: &str, flags: &[&str]) -> Value {
+fn ask(sandbox: &Sandbox, models: &[&str], question: &str, flags: &[&str]) -> Value {
     let models = models.iter().flat_map(|model| ["-m", model]);
-    let call = stage.call(["ask", "--json"]).args(models).args(flags).arg(question);
+    let call = sandbox.call(["ask", "--json"]).args(models).args(flags).arg(question);
     let output = call.settings([("synthesizer", SYNTHESIZER)]).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     output.json()
 }
 
-fn runs(stage: &Stage, arguments: &[&str]) -> Output {
-    let output = stage.call(["runs"]).args(arguments).run();
+fn runs(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    let output = sandbox.call(["runs"]).args(arguments).run();
     output.assert_no_key();
     output
 }
@@ -88,14 +88,14 @@ fn told(output: &Output) -> String {
             None => line,
         }
     };
-    output.told().lines().map(line).collect::<Vec<_>>().join("\n")
+    output.transcript().lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A run of which one seat has answered and the other never will.
-fn under_way(stage: &Stage) -> Running<'_> {
-    let running = stage.call(["ask", "-m", ONE, "-m", HANGING, "Still there?"]).start();
-    stage.until("one has answered", || {
-        let shown = runs(stage, &["show", "--json", NEWEST]);
+fn under_way(sandbox: &Sandbox) -> Running<'_> {
+    let running = sandbox.call(["ask", "-m", ONE, "-m", HANGING, "Still there?"]).start();
+    sandbox.until("one has answered", || {
+        let shown = runs(sandbox, &["show", "--json", NEWEST]);
         shown.code == Some(0) && word(&shown.json(), "/answers/0/status") == "answered"
     });
     running
@@ -103,7 +103,7 @@ fn under_way(stage: &Stage) -> Running<'_> {
 
 #[test]
 fn a_history_of_nothing_says_so() {
-    let stage = stage();
+    let sandbox = sandbox();
     let said = [
         &["cost"] as &[&str],
         &["search", "anything"],
@@ -111,7 +111,7 @@ fn a_history_of_nothing_says_so() {
         &["purge", "--older-than", "1d", "--yes"],
         &["export", "--jsonl", "--all"],
     ];
-    insta::assert_snapshot!(said.map(|arguments| told(&runs(&stage, arguments))).join("\n"), @"
+    insta::assert_snapshot!(said.map(|arguments| told(&runs(&sandbox, arguments))).join("\n"), @"
     exit 0
     --- stdout
     --- stderr
@@ -137,8 +137,8 @@ fn a_history_of_nothing_says_so() {
 
 #[test]
 fn what_cannot_be_understood_is_said_before_anything_happens() {
-    let stage = stage();
-    ask(&stage, &[ONE], "Why?", &[]);
+    let sandbox = sandbox();
+    ask(&sandbox, &[ONE], "Why?", &[]);
     let said = [
         &["cost", "--since", "yesterday"] as &[&str],
         &["purge"],
@@ -147,7 +147,7 @@ fn what_cannot_be_understood_is_said_before_anything_happens() {
         &["purge", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--yes", "--json"],
         &["search", "...", "--json"],
     ];
-    insta::assert_snapshot!(said.map(|arguments| told(&runs(&stage, arguments))).join("\n"), @r#"
+    insta::assert_snapshot!(said.map(|arguments| told(&runs(&sandbox, arguments))).join("\n"), @r#"
     exit 2
     --- stdout
     --- stderr
@@ -182,16 +182,16 @@ fn what_cannot_be_understood_is_said_before_anything_happens() {
     error[usage]: there are no words to look for
       next: give some words to look for
     "#);
-    assert_eq!(runs(&stage, &["list", "--json"]).json_lines().len(), 1);
+    assert_eq!(runs(&sandbox, &["list", "--json"]).json_lines().len(), 1);
 }
 
 #[test]
 fn what_calls_cost_is_told_by_model_provider_and_day() {
-    let stage = stage();
-    ask(&stage, &[ONE, TWO, GONE], "Why does it rain?", &[]);
-    ask(&stage, &[ONE], "And snow?", &["--store", "metadata"]);
-    ask(&stage, &[ONE, HANGING], "And hail?", &["--wait", "quorum:1"]);
-    insta::assert_snapshot!(told(&runs(&stage, &["cost"])), @"
+    let sandbox = sandbox();
+    ask(&sandbox, &[ONE, TWO, GONE], "Why does it rain?", &[]);
+    ask(&sandbox, &[ONE], "And snow?", &["--store", "metadata"]);
+    ask(&sandbox, &[ONE, HANGING], "And hail?", &["--wait", "quorum:1"]);
+    insta::assert_snapshot!(told(&runs(&sandbox, &["cost"])), @"
     exit 0
     --- stdout
     MODEL                          RUNS  CALLS  FAILED  TOKENS IN  TOKENS OUT      COST  UNKNOWN  ESTIMATED
@@ -204,7 +204,7 @@ fn what_calls_cost_is_told_by_model_provider_and_day() {
     --- stderr
     what 1 call cost is unknown and not in the sum: it is the least that was paid, and up to $0.071 more may have been
     ");
-    insta::assert_snapshot!(told(&runs(&stage, &["cost", "--by", "provider"])), @"
+    insta::assert_snapshot!(told(&runs(&sandbox, &["cost", "--by", "provider"])), @"
     exit 0
     --- stdout
     PROVIDER    RUNS  CALLS  FAILED  TOKENS IN  TOKENS OUT     COST  UNKNOWN  ESTIMATED
@@ -213,26 +213,26 @@ fn what_calls_cost_is_told_by_model_provider_and_day() {
     --- stderr
     what 1 call cost is unknown and not in the sum: it is the least that was paid, and up to $0.071 more may have been
     ");
-    let by_day = runs(&stage, &["cost", "--by", "day", "--since", "1h", "--json"]).json();
+    let by_day = runs(&sandbox, &["cost", "--by", "day", "--since", "1h", "--json"]).json();
     // A run that passes midnight has two days.
     let days = by_day["lines"].as_array().expect("there are lines");
     assert!((1..=2).contains(&days.len()) && days.iter().all(|day| word(day, "/name").starts_with("20")));
-    assert_eq!(by_day["total"], runs(&stage, &["cost", "--json"]).json()["total"]);
-    let mut object = runs(&stage, &["cost", "--by", "provider", "--json"]).json();
+    assert_eq!(by_day["total"], runs(&sandbox, &["cost", "--json"]).json()["total"]);
+    let mut object = runs(&sandbox, &["cost", "--by", "provider", "--json"]).json();
     mask_report(&mut object);
     insta::assert_snapshot!(object, @r#"{"by":"provider","lines":[{"calls":7,"calls_of_estimated_cost":0,"calls_of_unknown_cost":1,"cost_usd":0.004718,"failed":1,"input_tokens":845,"name":"openrouter","output_tokens":314,"runs":3,"unknown_cost_max_usd":0.071040333}],"schema":1,"since_ms":null,"total":{"calls":7,"calls_of_estimated_cost":0,"calls_of_unknown_cost":1,"cost_usd":0.004718,"failed":1,"input_tokens":845,"output_tokens":314,"unknown_cost_max_usd":0.071040333}}"#);
-    assert_eq!(runs(&stage, &["cost", "--since", FUTURE, "--json"]).json()["lines"], serde_json::json!([]));
+    assert_eq!(runs(&sandbox, &["cost", "--since", FUTURE, "--json"]).json()["lines"], serde_json::json!([]));
 }
 
 #[test]
 fn words_are_found_wherever_they_were_said() {
-    let stage =
-        stage().scripted(HANGING, Script::answering("Hail is \u{1b}[2Jfrozen\u{202e} rain.\nIt hurts."));
-    ask(&stage, &[ONE, TWO], "Why does it rain on the ridge?", &[]);
-    ask(&stage, &[HANGING], "What is hail?", &[]);
-    ask(&stage, &[ONE], "A secret question of ridges", &["--store", "metadata"]);
+    let sandbox =
+        sandbox().scripted(HANGING, Script::answering("Hail is \u{1b}[2Jfrozen\u{202e} rain.\nIt hurts."));
+    ask(&sandbox, &[ONE, TWO], "Why does it rain on the ridge?", &[]);
+    ask(&sandbox, &[HANGING], "What is hail?", &[]);
+    ask(&sandbox, &[ONE], "A secret question of ridges", &["--store", "metadata"]);
     for words in [&["ridge"] as &[&str], &["windward", "side"], &["FROZEN"], &["rain"], &["secret"]] {
-        let found = runs(&stage, &[&["search"], words].concat());
+        let found = runs(&sandbox, &[&["search"], words].concat());
         assert!(
             found.text().lines().count() <= 2 && !found.text().contains(['\u{1b}', '\u{202e}']),
             "{}",
@@ -240,7 +240,7 @@ fn words_are_found_wherever_they_were_said() {
         );
     }
     let said = [&["ridge"] as &[&str], &["windward", "lifts"], &["rain", "-n", "1"], &["secret"]];
-    let said = said.map(|words| told(&runs(&stage, &[&["search"], words].concat())));
+    let said = said.map(|words| told(&runs(&sandbox, &[&["search"], words].concat())));
     insta::assert_snapshot!(said.join("\n"), @"
     exit 0
     --- stdout
@@ -259,18 +259,18 @@ fn words_are_found_wherever_they_were_said() {
     --- stderr
     no run whose texts are kept has all of these words in one text
     ");
-    let mut object = runs(&stage, &["search", "--json", "windward"]).json();
+    let mut object = runs(&sandbox, &["search", "--json", "windward"]).json();
     mask_report(&mut object);
     insta::assert_snapshot!(object, @r#"{"cut":false,"found":[{"created_at_ms":"<created_at_ms>","excerpt":"…drops in a cloud grow heavy. A cloud above a ridge loses most water on the windward side. Cold air lets the drops grow.","number":null,"place":"answer","run_id":"<run_id>"}],"schema":1,"unindexed":0,"words":"windward"}"#);
 }
 
 #[test]
 fn nothing_is_purged_unless_it_is_meant() {
-    let stage = stage();
-    let kept = ask(&stage, &[ONE], "CANARY-ONE?", &[]);
-    ask(&stage, &[ONE, TWO], "CANARY-TWO?", &[]);
-    let before = runs(&stage, &["list", "--json"]).stdout;
-    insta::assert_snapshot!(told(&runs(&stage, &["purge", "--older-than", FUTURE])), @"
+    let sandbox = sandbox();
+    let kept = ask(&sandbox, &[ONE], "CANARY-ONE?", &[]);
+    ask(&sandbox, &[ONE, TWO], "CANARY-TWO?", &[]);
+    let before = runs(&sandbox, &["list", "--json"]).stdout;
+    insta::assert_snapshot!(told(&runs(&sandbox, &["purge", "--older-than", FUTURE])), @"
     exit 0
     --- stdout
     --- stderr
@@ -278,7 +278,7 @@ fn nothing_is_purged_unless_it_is_meant() {
     what they cost stays in `runs cost`
     nothing is removed yet: say it again with `--yes`
     ");
-    insta::assert_snapshot!(told(&runs(&stage, &["purge", NEWEST, NEWEST])), @"
+    insta::assert_snapshot!(told(&runs(&sandbox, &["purge", NEWEST, NEWEST])), @"
     exit 0
     --- stdout
     --- stderr
@@ -286,31 +286,31 @@ fn nothing_is_purged_unless_it_is_meant() {
     what they cost stays in `runs cost`
     nothing is removed yet: say it again with `--yes`
     ");
-    insta::assert_snapshot!(told(&runs(&stage, &["purge", "--older-than", "1d", "--yes"])), @"
+    insta::assert_snapshot!(told(&runs(&sandbox, &["purge", "--older-than", "1d", "--yes"])), @"
     exit 0
     --- stdout
     --- stderr
     no run to remove
     ");
-    assert_eq!(runs(&stage, &["list", "--json"]).stdout, before);
+    assert_eq!(runs(&sandbox, &["list", "--json"]).stdout, before);
     assert!(folder(&kept).join("run.json").is_file());
 }
 
 #[test]
 fn what_is_purged_is_gone_and_what_it_cost_is_not() {
-    let stage = stage().scripted(ONE, Script::answering("CANARY-ANSWER, a word of one."));
-    let reports = ["CANARY-ONE?", "CANARY-TWO?"].map(|question| ask(&stage, &[ONE, TWO], question, &[]));
-    let cost = runs(&stage, &["cost", "--json"]).json();
+    let sandbox = sandbox().scripted(ONE, Script::answering("CANARY-ANSWER, a word of one."));
+    let reports = ["CANARY-ONE?", "CANARY-TWO?"].map(|question| ask(&sandbox, &[ONE, TWO], question, &[]));
+    let cost = runs(&sandbox, &["cost", "--json"]).json();
     assert_eq!(
-        runs(&stage, &["search", "--json", "canary"]).json()["found"].as_array().map(Vec::len),
+        runs(&sandbox, &["search", "--json", "canary"]).json()["found"].as_array().map(Vec::len),
         Some(2)
     );
     // What somebody has put into a run's folder stays, and a link leads nowhere.
-    let others = stage.write("mine/final_best.md", "mine");
+    let others = sandbox.write("mine/final_best.md", "mine");
     std::fs::write(folder(&reports[0]).join("notes.md"), "mine").expect("a file can be added");
     std::fs::remove_file(folder(&reports[0]).join("final_best.md")).expect("a file can be removed");
     symlink(&others, folder(&reports[0]).join("final_best.md")).expect("a link can be made");
-    insta::assert_snapshot!(told(&runs(&stage, &["purge", "--older-than", FUTURE, "--yes"])), @"
+    insta::assert_snapshot!(told(&runs(&sandbox, &["purge", "--older-than", FUTURE, "--yes"])), @"
     exit 0
     --- stdout
     --- stderr
@@ -319,24 +319,24 @@ fn what_is_purged_is_gone_and_what_it_cost_is_not() {
     left, because this program did not make it: <home>/.local/share/parallel-llm-mcp/runs/<run>/notes.md
     what they cost stays in `runs cost`
     ");
-    stage.assert_nowhere(b"CANARY");
+    sandbox.assert_nowhere(b"CANARY");
     assert_eq!(std::fs::read_to_string(&others).expect("it is there"), "mine");
     let left: Vec<String> = contents(&folder(&reports[0])).into_iter().map(|(name, _)| name).collect();
     assert_eq!(left, ["final_best.md", "notes.md"]);
     assert!(!folder(&reports[1]).exists());
-    assert_eq!(runs(&stage, &["cost", "--json"]).json(), cost);
-    assert_eq!(runs(&stage, &["search", "--json", "canary"]).json()["found"], serde_json::json!([]));
-    assert_eq!(runs(&stage, &["list"]).text(), "");
+    assert_eq!(runs(&sandbox, &["cost", "--json"]).json(), cost);
+    assert_eq!(runs(&sandbox, &["search", "--json", "canary"]).json()["found"], serde_json::json!([]));
+    assert_eq!(runs(&sandbox, &["list"]).text(), "");
 }
 
 #[test]
 fn a_link_in_place_of_a_folder_is_left() {
-    let stage = stage();
-    let report = ask(&stage, &[ONE], "Why?", &[]);
-    let elsewhere = stage.home().join("elsewhere");
+    let sandbox = sandbox();
+    let report = ask(&sandbox, &[ONE], "Why?", &[]);
+    let elsewhere = sandbox.home().join("elsewhere");
     std::fs::rename(folder(&report), &elsewhere).expect("a folder can be moved");
     symlink(&elsewhere, folder(&report)).expect("a link can be made");
-    let mut object = runs(&stage, &["purge", NEWEST, "--yes", "--json"]).json();
+    let mut object = runs(&sandbox, &["purge", NEWEST, "--yes", "--json"]).json();
     assert_eq!(object["left"], serde_json::json!([folder(&report)]));
     for name in ["oldest_ms", "newest_ms", "left"] {
         object[name] = Value::Null;
@@ -356,12 +356,16 @@ fn set_mode(path: &Path, mode: u32) {
 
 #[test]
 fn a_folder_that_cannot_be_emptied_holds_up_no_other() {
-    let stage = stage();
-    let reports = ["One?", "Two?", "Three?"].map(|question| ask(&stage, &[ONE], question, &[]));
+    let sandbox = sandbox();
+    let reports = ["One?", "Two?", "Three?"].map(|question| ask(&sandbox, &[ONE], question, &[]));
     let stuck = folder(&reports[1]);
     set_mode(&stuck, 0o500);
     let purge = |arguments: &[&str]| {
-        stage.call(["runs", "purge", "--older-than", FUTURE, "--yes"]).args(arguments).under(MODES_HOLD).run()
+        sandbox
+            .call(["runs", "purge", "--older-than", FUTURE, "--yes"])
+            .args(arguments)
+            .under(MODES_HOLD)
+            .run()
     };
     insta::assert_snapshot!(told(&purge(&[])), @"
     exit 3
@@ -375,7 +379,7 @@ fn a_folder_that_cannot_be_emptied_holds_up_no_other() {
         [&reports[0], &reports[1], &reports[2]].map(|report| folder(report).exists()),
         [false, true, false]
     );
-    let left = runs(&stage, &["show", NEWEST, "--json"]).json();
+    let left = runs(&sandbox, &["show", NEWEST, "--json"]).json();
     assert_eq!((&left["run_id"], &left["answer"]), (&reports[1]["run_id"], &reports[1]["answer"]));
     // Where none went, it is not a part that did.
     insta::assert_snapshot!(told(&purge(&[])), @"
@@ -395,23 +399,23 @@ fn a_folder_that_cannot_be_emptied_holds_up_no_other() {
 
 #[test]
 fn a_run_under_way_is_left_alone() {
-    let stage = stage();
-    let running = under_way(&stage);
-    insta::assert_snapshot!(told(&runs(&stage, &["purge", NEWEST, "--yes"])), @"
+    let sandbox = sandbox();
+    let running = under_way(&sandbox);
+    insta::assert_snapshot!(told(&runs(&sandbox, &["purge", NEWEST, "--yes"])), @"
     exit 0
     --- stdout
     --- stderr
     no run to remove
     run <run> is under way and stays
     ");
-    insta::assert_snapshot!(told(&runs(&stage, &["purge", "--older-than", FUTURE, "--yes"])), @"
+    insta::assert_snapshot!(told(&runs(&sandbox, &["purge", "--older-than", FUTURE, "--yes"])), @"
     exit 0
     --- stdout
     --- stderr
     no run to remove
     run <run> is under way and stays
     ");
-    insta::assert_snapshot!(told(&runs(&stage, &["export", NEWEST])), @"
+    insta::assert_snapshot!(told(&runs(&sandbox, &["export", NEWEST])), @"
     exit 1
     --- stdout
     --- stderr
@@ -420,36 +424,36 @@ fn a_run_under_way_is_left_alone() {
     ");
     running.signal("INT");
     assert_eq!(running.wait().code, Some(130));
-    let removed = runs(&stage, &["purge", NEWEST, "--yes", "--json"]).json();
+    let removed = runs(&sandbox, &["purge", NEWEST, "--yes", "--json"]).json();
     assert_eq!((&removed["runs"], &removed["under_way"]), (&1.into(), &serde_json::json!([])));
 }
 
 #[test]
 fn files_are_made_anew_as_they_were() {
-    let stage = stage();
-    let report = ask(&stage, &[ONE, TWO, GONE], "Why does it rain?", &[]);
+    let sandbox = sandbox();
+    let report = ask(&sandbox, &[ONE, TWO, GONE], "Why does it rain?", &[]);
     let (folder, id) = (folder(&report), word(&report, "/run_id"));
     let before = contents(&folder);
     std::fs::remove_file(folder.join("prompt.md")).expect("a file can be removed");
     std::fs::write(folder.join("final_best.md"), "changed").expect("a file can be changed");
-    let output = runs(&stage, &["export", NEWEST]);
+    let output = runs(&sandbox, &["export", NEWEST]);
     assert_eq!((output.code, output.text().trim_end()), (Some(0), folder.to_str().expect("UTF-8")));
     assert_eq!(contents(&folder), before);
     std::fs::remove_dir_all(&folder).expect("a folder can be removed");
-    assert_eq!(runs(&stage, &["export", id]).code, Some(0));
+    assert_eq!(runs(&sandbox, &["export", id]).code, Some(0));
     assert_eq!(contents(&folder), before);
-    let output = runs(&stage, &["export", id, "--dir", "copies"]);
+    let output = runs(&sandbox, &["export", id, "--dir", "copies"]);
     assert_eq!(output.text().trim_end(), format!("copies/{id}"));
-    let copies = contents(&stage.home().join("copies").join(id));
+    let copies = contents(&sandbox.home().join("copies").join(id));
     let names = |files: &[(String, String)]| files.iter().map(|file| file.0.clone()).collect::<Vec<_>>();
     assert_eq!(names(&copies), names(&before));
 }
 
 #[test]
 fn files_keep_the_names_that_were_chosen_for_them() {
-    let stage = stage();
+    let sandbox = sandbox();
     let chosen = [("answer_file_name", "test_llm_{seat}.txt"), ("final_file_name", "test_final_best.md")];
-    let call = stage.call(["ask", "--json", "-m", ONE, "-m", TWO, "Why does it rain?"]);
+    let call = sandbox.call(["ask", "--json", "-m", ONE, "-m", TWO, "Why does it rain?"]);
     let report = call.settings(chosen).settings([("synthesizer", SYNTHESIZER)]).run().json();
     let folder = folder(&report);
     let before = contents(&folder);
@@ -457,16 +461,16 @@ fn files_keep_the_names_that_were_chosen_for_them() {
     assert_eq!(names, ["prompt.md", "run.json", "test_final_best.md", "test_llm_1.txt", "test_llm_2.txt"]);
     // The names are the run's: they hold although the settings have gone back.
     std::fs::remove_file(folder.join("test_llm_1.txt")).expect("a file can be removed");
-    assert_eq!(runs(&stage, &["export", NEWEST]).code, Some(0));
+    assert_eq!(runs(&sandbox, &["export", NEWEST]).code, Some(0));
     assert_eq!(contents(&folder), before);
-    assert_eq!(runs(&stage, &["purge", NEWEST, "--yes"]).code, Some(0));
+    assert_eq!(runs(&sandbox, &["purge", NEWEST, "--yes"]).code, Some(0));
     assert!(!folder.exists(), "nothing is left of it");
 }
 
 #[test]
 fn names_that_two_files_would_share_are_refused() {
-    let stage = stage();
-    let call = stage.call(["ask", "-m", ONE, "Why does it rain?"]);
+    let sandbox = sandbox();
+    let call = sandbox.call(["ask", "-m", ONE, "Why does it rain?"]);
     let clash = [("answer_file_name", "best_{seat}.md"), ("final_file_name", "best_2.md")];
     let output = call.settings(clash).run();
     insta::assert_snapshot!(told(&output), @"
@@ -476,21 +480,21 @@ fn names_that_two_files_would_share_are_refused() {
     error[settings_invalid]: an answer named by `best_{seat}.md` could be called `best_2.md`, like the final text
       next: choose another `answer_file_name`, or another `final_file_name`
     ");
-    assert!(stage.chats().is_empty(), "nothing was sent");
+    assert!(sandbox.chats().is_empty(), "nothing was sent");
 }
 
 #[test]
 fn what_an_interrupted_run_has_is_made_anew() {
-    let stage = stage();
-    let running = under_way(&stage);
-    let id = word(&runs(&stage, &["show", "--json", NEWEST]).json(), "/run_id").to_owned();
-    let folder = stage.data_dir().join("runs").join(&id);
-    stage.until("the answer lies in its file", || folder.join("answer_1_openai-gpt-6.1-sol.md").is_file());
+    let sandbox = sandbox();
+    let running = under_way(&sandbox);
+    let id = word(&runs(&sandbox, &["show", "--json", NEWEST]).json(), "/run_id").to_owned();
+    let folder = sandbox.data_dir().join("runs").join(&id);
+    sandbox.until("the answer lies in its file", || folder.join("answer_1_openai-gpt-6.1-sol.md").is_file());
     running.signal("KILL");
     running.wait();
     let before = contents(&folder);
     std::fs::write(folder.join("prompt.md"), "changed").expect("a file can be changed");
-    let output = runs(&stage, &["export", NEWEST]);
+    let output = runs(&sandbox, &["export", NEWEST]);
     assert_eq!(
         (output.code, output.text().trim_end()),
         (Some(0), folder.to_str().expect("UTF-8")),
@@ -505,19 +509,19 @@ fn what_an_interrupted_run_has_is_made_anew() {
     // What is not this program's is not written over, also where there is no report yet.
     std::fs::remove_file(folder.join("run.json")).expect("a file can be removed");
     std::fs::write(folder.join("notes.md"), "mine").expect("a file can be added");
-    assert_eq!(runs(&stage, &["export", NEWEST]).code, Some(7));
+    assert_eq!(runs(&sandbox, &["export", NEWEST]).code, Some(7));
     assert!(!folder.join("run.json").exists());
 }
 
 #[test]
 fn what_is_not_the_runs_own_is_not_written_to() {
-    let stage = stage();
-    let reports = ["One?", "Two?"].map(|question| ask(&stage, &[ONE], question, &[]));
+    let sandbox = sandbox();
+    let reports = ["One?", "Two?"].map(|question| ask(&sandbox, &[ONE], question, &[]));
     let ids = [word(&reports[0], "/run_id"), word(&reports[1], "/run_id")];
     let theirs = [folder(&reports[0]).join("run.json"), folder(&reports[1]).join("run.json")];
     std::fs::copy(&theirs[1], &theirs[0]).expect("a file can be copied");
     let before = contents(&folder(&reports[0]));
-    insta::assert_snapshot!(told(&runs(&stage, &["export", ids[0]])), @"
+    insta::assert_snapshot!(told(&runs(&sandbox, &["export", ids[0]])), @"
     exit 7
     --- stdout
     --- stderr
@@ -525,16 +529,16 @@ fn what_is_not_the_runs_own_is_not_written_to() {
       next: move it away, or name another with `--dir`
     ");
     assert_eq!(contents(&folder(&reports[0])), before);
-    symlink(folder(&reports[1]), stage.home().join(ids[1])).expect("a link can be made");
-    insta::assert_snapshot!(told(&runs(&stage, &["export", ids[1], "--dir", "."])), @"
+    symlink(folder(&reports[1]), sandbox.home().join(ids[1])).expect("a link can be made");
+    insta::assert_snapshot!(told(&runs(&sandbox, &["export", ids[1], "--dir", "."])), @"
     exit 7
     --- stdout
     --- stderr
     error[output_unwritable]: `./<run>` is there already, without a report of run <run>
       next: move it away, or name another with `--dir`
     ");
-    ask(&stage, &[ONE], "Three?", &["--store", "metadata"]);
-    insta::assert_snapshot!(told(&runs(&stage, &["export", NEWEST])), @"
+    ask(&sandbox, &[ONE], "Three?", &["--store", "metadata"]);
+    insta::assert_snapshot!(told(&runs(&sandbox, &["export", NEWEST])), @"
     exit 2
     --- stdout
     --- stderr
@@ -545,12 +549,12 @@ fn what_is_not_the_runs_own_is_not_written_to() {
 
 #[test]
 fn the_files_of_all_runs_are_made_at_once() {
-    let stage = stage();
+    let sandbox = sandbox();
     let questions = [("One?", "full"), ("Two?", "metadata"), ("Three?", "full")];
-    let asked = questions.map(|(question, store)| ask(&stage, &[ONE], question, &["--store", store]));
+    let asked = questions.map(|(question, store)| ask(&sandbox, &[ONE], question, &["--store", store]));
     let copies = |which: &[&str], dir: &str| {
-        let output = stage.call(["runs", "export", "--dir", dir]).args(which).run();
-        let made = [0, 2].map(|index| stage.home().join(dir).join(word(&asked[index], "/run_id")));
+        let output = sandbox.call(["runs", "export", "--dir", dir]).args(which).run();
+        let made = [0, 2].map(|index| sandbox.home().join(dir).join(word(&asked[index], "/run_id")));
         assert!(made.iter().all(|folder| folder.join("run.json").is_file()), "{}", output.stderr);
         told(&output)
     };
@@ -565,34 +569,34 @@ fn the_files_of_all_runs_are_made_at_once() {
     ");
     assert_eq!(copies(&["--since", "1h"], "since"), copies(&["--all"], "since"));
     std::fs::remove_dir_all(folder(&asked[0])).expect("a folder can be removed");
-    assert_eq!(runs(&stage, &["export", "--all"]).code, Some(3));
+    assert_eq!(runs(&sandbox, &["export", "--all"]).code, Some(3));
     assert!(folder(&asked[0]).join("run.json").is_file());
-    let none = runs(&stage, &["export", "--since", FUTURE, "--dir", "none"]);
+    let none = runs(&sandbox, &["export", "--since", FUTURE, "--dir", "none"]);
     assert_eq!((none.code, none.stderr.trim_end()), (Some(0), "no run to export"));
 }
 
 #[test]
 fn reports_are_given_away_one_a_line() {
-    let stage = stage();
+    let sandbox = sandbox();
     let questions = [("One?", "full"), ("Two?", "metadata"), ("Three?", "full")];
-    let asked = questions.map(|(question, store)| ask(&stage, &[ONE, TWO], question, &["--store", store]));
+    let asked = questions.map(|(question, store)| ask(&sandbox, &[ONE, TWO], question, &["--store", store]));
     let ids = asked.each_ref().map(|report| word(report, "/run_id"));
-    let shown = ids.map(|id| runs(&stage, &["show", "--json", id]).json());
-    assert_eq!(runs(&stage, &["export", "--jsonl", "--all"]).json_lines(), shown);
-    assert_eq!(runs(&stage, &["export", "--jsonl", "--since", "1h"]).json_lines(), shown);
-    assert_eq!(runs(&stage, &["export", "--jsonl", "--since", FUTURE]).json_lines(), [Value::Null; 0]);
+    let shown = ids.map(|id| runs(&sandbox, &["show", "--json", id]).json());
+    assert_eq!(runs(&sandbox, &["export", "--jsonl", "--all"]).json_lines(), shown);
+    assert_eq!(runs(&sandbox, &["export", "--jsonl", "--since", "1h"]).json_lines(), shown);
+    assert_eq!(runs(&sandbox, &["export", "--jsonl", "--since", FUTURE]).json_lines(), [Value::Null; 0]);
     // Named in any order, and twice.
-    let named = runs(&stage, &["export", "--jsonl", ids[2], ids[0], ids[2]]);
+    let named = runs(&sandbox, &["export", "--jsonl", ids[2], ids[0], ids[2]]);
     assert_eq!(named.json_lines(), [shown[0].clone(), shown[2].clone()]);
 }
 
 #[test]
 fn a_history_teaches_which_model_mattered() {
-    let stage = stage();
-    ask(&stage, &[ONE, TWO, IDLE], "Why does it rain?", &[]);
-    ask(&stage, &[ONE, TWO, GONE], "Why does it rain?", &["--store", "metadata"]);
-    ask(&stage, &[ONE, GONE], "One answer only", &[]);
-    insta::assert_snapshot!(told(&runs(&stage, &["insights"])), @"
+    let sandbox = sandbox();
+    ask(&sandbox, &[ONE, TWO, IDLE], "Why does it rain?", &[]);
+    ask(&sandbox, &[ONE, TWO, GONE], "Why does it rain?", &["--store", "metadata"]);
+    ask(&sandbox, &[ONE, GONE], "One answer only", &[]);
+    insta::assert_snapshot!(told(&runs(&sandbox, &["insights"])), @"
     exit 0
     --- stdout
     MODEL                        RUNS  ANSWERED  LATE  FAILED  REFUSED  BASE  MATTERED       COST    PER RUN   TIME
@@ -608,7 +612,7 @@ fn a_history_teaches_which_model_mattered() {
     --- stderr
     from 2 runs whose text was made of two answers or more
     ");
-    let object = runs(&stage, &["insights", "--json", "--since", "1d"]).json();
+    let object = runs(&sandbox, &["insights", "--json", "--since", "1d"]).json();
     let mut idle = object["models"][2].clone();
     idle["mean_ms"] = "<mean_ms>".into();
     insta::assert_snapshot!(idle, @r#"{"answered":1,"base_runs":0,"cost_per_run_usd":0.0000119,"cost_usd":0.0000119,"drawn_runs":0,"failed":0,"late":0,"mattered_interval":[0.0,0.7934506856227626],"mattered_runs":0,"mattered_share":0.0,"mean_ms":"<mean_ms>","model":"mistralai/mistral-large-4-0","more_runs":34,"other":0,"panel_cost_usd":0.0004699,"refused":0,"runs":1,"seats":1,"seats_of_unknown_cost":0,"sentence":"`mistralai/mistral-large-4-0` never mattered in 1 run (0–79 %): too few to say, 34 more like these would tell","verdict":"open"}"#);
@@ -623,13 +627,13 @@ const SURE_RUNS: usize = 35;
 
 #[test]
 fn a_history_that_is_long_enough_says_whom_to_leave_out() {
-    let stage = stage();
+    let sandbox = sandbox();
     let cases: Vec<String> =
         (0..SURE_RUNS).map(|number| format!("Why does it rain on day {number}?")).collect();
     parallel_llm_testkit::each(&cases, |question| {
-        ask(&stage, &[ONE, TWO, IDLE], question, &["--store", "metadata"]);
+        ask(&sandbox, &[ONE, TWO, IDLE], question, &["--store", "metadata"]);
     });
-    insta::assert_snapshot!(told(&runs(&stage, &["insights"])), @"
+    insta::assert_snapshot!(told(&runs(&sandbox, &["insights"])), @"
     exit 0
     --- stdout
     MODEL                        RUNS  ANSWERED  LATE  FAILED  REFUSED  BASE  MATTERED      COST    PER RUN   TIME
@@ -645,7 +649,7 @@ fn a_history_that_is_long_enough_says_whom_to_leave_out() {
     savings count a model's own calls, of all calls of the panels it sat on; the synthesizer would have read less, too
     ");
     // What it teaches outlives the runs.
-    let before = runs(&stage, &["insights"]).stdout;
-    assert_eq!(runs(&stage, &["purge", "--older-than", FUTURE, "--yes"]).code, Some(0));
-    assert_eq!(runs(&stage, &["insights"]).stdout, before);
+    let before = runs(&sandbox, &["insights"]).stdout;
+    assert_eq!(runs(&sandbox, &["purge", "--older-than", FUTURE, "--yes"]).code, Some(0));
+    assert_eq!(runs(&sandbox, &["insights"]).stdout, before);
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::mcp::client::{Client, PANEL, SOON, hello};
 use bad::{Bad, Generator};
 use http::{Connection, Server, shown};
-use parallel_llm_testkit::Stage;
+use parallel_llm_testkit::Sandbox;
 use parallel_llm_testkit::simulator::{Fault, Script};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -22,13 +22,13 @@ const WAVE: usize = 400;
 /// How long all of a door's inputs may take on a machine that does several other things beside.
 const ALL_MAX: Duration = Duration::from_secs(300);
 
-fn stage() -> Stage {
+fn sandbox() -> Sandbox {
     stage_of([])
 }
 
-fn stage_of(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Stage {
-    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
-    scripts.into_iter().fold(stage, |stage, (model, script)| stage.scripted(model, script))
+fn stage_of(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Sandbox {
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    scripts.into_iter().fold(sandbox, |sandbox, (model, script)| sandbox.scripted(model, script))
 }
 
 /// Sends a wave and reads exactly the replies that are due.
@@ -60,14 +60,14 @@ fn exchange(client: &mut Client, wave: &[Bad]) {
 
 #[test]
 fn ten_thousand_bad_lines_get_a_reply_each_and_harm_nothing() {
-    let stage = stage();
+    let sandbox = sandbox();
     let begun = Instant::now();
-    let mut client = Client::new(&stage, &[]);
+    let mut client = Client::new(&sandbox, &[]);
     let all = Generator::new(7).take(INPUTS);
     all.chunks(WAVE).for_each(|wave| exchange(&mut client, wave));
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
     assert_eq!(client.seen, Vec::<Value>::new(), "more replies than are due");
-    assert_eq!(stage.chats().len(), 0, "nothing was asked of a model");
+    assert_eq!(sandbox.chats().len(), 0, "nothing was asked of a model");
     client.hang_up();
     let (status, _) = client.wait();
     assert!(status.success(), "{status}");
@@ -76,8 +76,8 @@ fn ten_thousand_bad_lines_get_a_reply_each_and_harm_nothing() {
 
 #[test]
 fn lines_that_are_far_too_long_are_answered_and_forgotten() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
     let much = "a".repeat(33 << 20);
     let wave: Vec<Bad> = [
         (
@@ -101,8 +101,8 @@ fn lines_that_are_far_too_long_are_answered_and_forgotten() {
 
 #[test]
 fn bad_lines_before_the_beginning_do_not_keep_it_from_beginning() {
-    let stage = stage();
-    let mut client = Client::silent(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::silent(&sandbox, &[]);
     Generator::new(11).take(1_500).chunks(WAVE).for_each(|wave| exchange(&mut client, wave));
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
     assert_eq!(client.begin("test-client")["serverInfo"]["name"], "parallel-llm-mcp");
@@ -143,8 +143,8 @@ const ABOVE_IDLE_BYTES_MAX: usize = 64 << 20;
 
 #[test]
 fn long_lines_take_memory_by_their_length_and_not_by_their_values() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
     client.request("tools/list", json!({}));
     let idle = peak_bytes(client.child.id());
     for (shape, value, is_read) in shapes(LONG_BYTES) {
@@ -161,8 +161,8 @@ fn long_lines_take_memory_by_their_length_and_not_by_their_values() {
 
 #[test]
 fn long_bodies_take_memory_by_their_length_and_not_by_their_values() {
-    let stage = stage();
-    let server = Server::start(&stage);
+    let sandbox = sandbox();
+    let server = Server::start(&sandbox);
     let [mut first, mut second] = [connect(&server), connect(&server)];
     let idle = peak_bytes(server.child.id());
     for (shape, value, is_read) in shapes(LONG_BYTES) {
@@ -196,16 +196,16 @@ fn deafen(client: &mut Client, refusals: usize) {
 
 #[test]
 fn a_client_that_reads_nothing_does_not_keep_the_process() {
-    let stage = stage();
+    let sandbox = sandbox();
     let drain = [("PARALLEL_LLM_DRAIN_MS", "1000")];
     // A line that is none, and the end of stdin.
-    let mut client = Client::deaf(&stage, &drain);
+    let mut client = Client::deaf(&sandbox, &drain);
     deafen(&mut client, 1);
     client.hang_up();
     let (status, took) = client.wait();
     assert!(status.success() && took < SOON, "{status} after {took:?}");
     // More than is kept for it; then a signal.
-    let mut client = Client::deaf(&stage, &drain);
+    let mut client = Client::deaf(&sandbox, &drain);
     deafen(&mut client, 9_000);
     client.signal("TERM");
     let (status, took) = client.wait();
@@ -215,12 +215,12 @@ fn a_client_that_reads_nothing_does_not_keep_the_process() {
 /// Clients close stdin, send SIGTERM after two seconds, and SIGKILL two seconds later.
 #[test]
 fn a_signal_after_the_end_of_stdin_is_obeyed_before_the_client_kills() {
-    let stage = stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
-    let mut client = Client::new(&stage, &[("PARALLEL_LLM_DRAIN_MS", "20000")]);
+    let sandbox = stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_DRAIN_MS", "20000")]);
     client.start("process_prompt", json!({"prompt": "Why?", "models": PANEL}));
-    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
     client.hang_up();
-    let log = || std::fs::read_to_string(stage.home().join("stderr")).unwrap_or_default();
+    let log = || std::fs::read_to_string(sandbox.home().join("stderr")).unwrap_or_default();
     // It drains, as it does where no signal comes.
     std::thread::park_timeout(Duration::from_secs(1));
     assert!(client.child.try_wait().unwrap().is_none(), "{}", log());
@@ -229,7 +229,7 @@ fn a_signal_after_the_end_of_stdin_is_obeyed_before_the_client_kills() {
     assert!(status.success(), "{status}");
     // Within a second where the machine does little else; half of what it would drain for in any case.
     assert!(took < SOON, "{took:?}");
-    let runs = stage.call(["runs", "show", "@", "--json"]).run().json();
+    let runs = sandbox.call(["runs", "show", "@", "--json"]).run().json();
     assert_eq!(runs["status"], "interrupted", "{runs}");
     for seat in runs["answers"].as_array().unwrap() {
         assert_eq!(seat["status"], "unknown", "{seat}");
@@ -266,9 +266,9 @@ fn fault(bad: &Bad, response: &http::Response) -> Option<String> {
 
 #[test]
 fn ten_thousand_bad_bodies_get_a_response_each_and_harm_nothing() {
-    let stage = stage();
+    let sandbox = sandbox();
     let begun = Instant::now();
-    let mut server = Server::start(&stage);
+    let mut server = Server::start(&sandbox);
     let all = Generator::new(13).take(INPUTS);
     std::thread::scope(|scope| {
         for part in all.chunks(all.len().div_ceil(4)) {
@@ -294,7 +294,7 @@ fn ten_thousand_bad_bodies_get_a_response_each_and_harm_nothing() {
     let ping = connect(&server).post(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     assert_eq!(ping.messages(), [json!({"jsonrpc": "2.0", "id": 1, "result": {}})], "{ping:?}");
     assert!(server.child.try_wait().unwrap().is_none(), "the server has ended");
-    assert_eq!(stage.chats().len(), 0, "nothing was asked of a model");
+    assert_eq!(sandbox.chats().len(), 0, "nothing was asked of a model");
     assert!(begun.elapsed() < ALL_MAX, "{} inputs took {:?}", all.len(), begun.elapsed());
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use parallel_llm_testkit::{Call, Output, Stage};
+use parallel_llm_testkit::{Call, Output, Sandbox};
 use serde_json::{Value, json};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_parallel-llm-mcp");
@@ -22,8 +22,8 @@ const HELLO: [&str; 3] = [
     r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#,
 ];
 
-fn stage() -> Stage {
-    Stage::new(BINARY)
+fn sandbox() -> Sandbox {
+    Sandbox::new(BINARY)
 }
 
 fn run(call: Call<'_>) -> Output {
@@ -33,25 +33,25 @@ fn run(call: Call<'_>) -> Output {
 }
 
 /// `install` with a command that is the same on every machine.
-fn install<'a>(stage: &'a Stage, words: &[&str]) -> Call<'a> {
-    stage.call(["install"]).args(words).args(["--command", "parallel-llm-mcp"])
+fn install<'a>(sandbox: &'a Sandbox, words: &[&str]) -> Call<'a> {
+    sandbox.call(["install"]).args(words).args(["--command", "parallel-llm-mcp"])
 }
 
-fn text(stage: &Stage, name: &str) -> String {
-    fs::read_to_string(stage.home().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+fn text(sandbox: &Sandbox, name: &str) -> String {
+    fs::read_to_string(sandbox.home().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// The names of the files below the home.
-fn names(stage: &Stage) -> Vec<String> {
-    stage.files().into_iter().map(|(path, _)| path.display().to_string()).collect()
+fn names(sandbox: &Sandbox) -> Vec<String> {
+    sandbox.files().into_iter().map(|(path, _)| path.display().to_string()).collect()
 }
 
 #[test]
 fn an_entry_is_shown_first_and_written_when_asked_to() {
-    let stage = stage();
+    let sandbox = sandbox();
     let before = "{\n  // mine\n  \"theme\": \"One\", // light\n  \"assistant\": { \"api_key\": \"0000-not-yours\" }\n}\n";
-    stage.write(".config/zed/settings.json", before);
-    insta::assert_snapshot!(run(install(&stage, &["zed"])).told(), @r#"
+    sandbox.write(".config/zed/settings.json", before);
+    insta::assert_snapshot!(run(install(&sandbox, &["zed"])).transcript(), @r#"
     exit 0
     --- stdout
     --- <home>/.config/zed/settings.json
@@ -76,15 +76,15 @@ fn an_entry_is_shown_first_and_written_when_asked_to() {
     --- stderr
     nothing is written; `--yes` writes it to <home>/.config/zed/settings.json
     "#);
-    assert_eq!(text(&stage, ".config/zed/settings.json"), before);
-    let written = run(install(&stage, &["zed", "--yes"]));
+    assert_eq!(text(&sandbox, ".config/zed/settings.json"), before);
+    let written = run(install(&sandbox, &["zed", "--yes"]));
     insta::assert_snapshot!(written.summary(), @"
     Zed knows this program: <home>/.config/zed/settings.json is written
     what was there is kept in <home>/.config/zed/settings.json.bak-1
     note: a client may start the program without the variables of your shell: keep a key once with `keys set openrouter`
     next: look at the server in Zed's agent settings
     ");
-    insta::assert_snapshot!(text(&stage, ".config/zed/settings.json"), @r#"
+    insta::assert_snapshot!(text(&sandbox, ".config/zed/settings.json"), @r#"
     {
       // mine
       "theme": "One", // light
@@ -101,21 +101,21 @@ fn an_entry_is_shown_first_and_written_when_asked_to() {
       }
     }
     "#);
-    assert_eq!(text(&stage, ".config/zed/settings.json.bak-1"), before);
-    insta::assert_snapshot!(run(install(&stage, &["zed", "--yes"])).told(), @"
+    assert_eq!(text(&sandbox, ".config/zed/settings.json.bak-1"), before);
+    insta::assert_snapshot!(run(install(&sandbox, &["zed", "--yes"])).transcript(), @"
     exit 0
     --- stdout
     --- stderr
     nothing to do: <home>/.config/zed/settings.json has the entry
     note: a client may start the program without the variables of your shell: keep a key once with `keys set openrouter`
     ");
-    insta::assert_snapshot!(run(install(&stage, &["zed", "--remove", "--yes"])).summary(), @"
+    insta::assert_snapshot!(run(install(&sandbox, &["zed", "--remove", "--yes"])).summary(), @"
     Zed no longer knows this program: <home>/.config/zed/settings.json is written
     what was there is kept in <home>/.config/zed/settings.json.bak-2
     ");
-    assert_eq!(text(&stage, ".config/zed/settings.json"), before);
+    assert_eq!(text(&sandbox, ".config/zed/settings.json"), before);
     assert_eq!(
-        names(&stage),
+        names(&sandbox),
         [".config/zed/settings.json", ".config/zed/settings.json.bak-1", ".config/zed/settings.json.bak-2"]
     );
 }
@@ -123,12 +123,12 @@ fn an_entry_is_shown_first_and_written_when_asked_to() {
 #[test]
 fn a_terminal_is_asked() {
     for (reply, is_written) in [("y\n", true), ("n\n", false), ("", false)] {
-        let stage = stage();
-        let Some(call) = install(&stage, &["cursor"]).on_terminal() else { return };
+        let sandbox = sandbox();
+        let Some(call) = install(&sandbox, &["cursor"]).on_terminal() else { return };
         let output = call.stdin(reply).run();
         assert!(output.text().contains("[y/N]"), "{}", output.text());
         assert_eq!(
-            stage.home().join(".cursor/mcp.json").exists(),
+            sandbox.home().join(".cursor/mcp.json").exists(),
             is_written,
             "{reply:?}: {}",
             output.text()
@@ -138,15 +138,15 @@ fn a_terminal_is_asked() {
 
 #[test]
 fn the_list_tells_how_each_client_stands() {
-    let stage = stage();
-    stage.write(
+    let sandbox = sandbox();
+    sandbox.write(
         ".codex/config.toml",
         "[mcp_servers.parallel-llm]\ncommand = '/opt/parallel-llm-mcp'\ntool_timeout_sec = 900\n",
     );
-    stage.write(".cursor/mcp.json", "{ \"mcpServers\": { \"parallel-llm\": { \"command\": \"npx\" } } }");
-    stage.write(".gemini/settings.json", "{");
-    stage.write(".codeium/windsurf/other", "");
-    insta::assert_snapshot!(run(stage.call(["install"])).told(), @"
+    sandbox.write(".cursor/mcp.json", "{ \"mcpServers\": { \"parallel-llm\": { \"command\": \"npx\" } } }");
+    sandbox.write(".gemini/settings.json", "{");
+    sandbox.write(".codeium/windsurf/other", "");
+    insta::assert_snapshot!(run(sandbox.call(["install"])).transcript(), @"
     exit 0
     --- stdout
     CLIENT          NAME            HERE  INSTALLED                                                        FILE
@@ -161,10 +161,10 @@ fn the_list_tells_how_each_client_stands() {
     gemini          Gemini CLI      yes   unknown: it is not JSON: Unterminated object on line 1 column 1  <home>/.gemini/settings.json
     --- stderr
     ");
-    let listed = run(stage.call(["install", "--json"])).json();
+    let listed = run(sandbox.call(["install", "--json"])).json();
     let codex = listed["clients"].as_array().unwrap().iter().find(|one| one["client"] == "codex").unwrap();
     let expected = json!({
-        "client": "codex", "name": "Codex", "here": true, "path": stage.home().join(".codex/config.toml"),
+        "client": "codex", "name": "Codex", "here": true, "path": sandbox.home().join(".codex/config.toml"),
         "entry": "present", "ours": true, "command": "/opt/parallel-llm-mcp", "url": null,
         "timeout_ms": 900_000, "wall_ms": null, "message": null,
     });
@@ -173,31 +173,31 @@ fn the_list_tells_how_each_client_stands() {
 
 #[test]
 fn links_permissions_and_copies_are_kept() {
-    let stage = stage();
-    let real = stage.write("dotfiles/mcp.json", "{}\n");
+    let sandbox = sandbox();
+    let real = sandbox.write("dotfiles/mcp.json", "{}\n");
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
-    fs::create_dir(stage.home().join(".cursor")).unwrap();
-    symlink(&real, stage.home().join(".cursor/mcp.json")).unwrap();
-    stage.write("dotfiles/mcp.json.bak-1", "somebody's");
-    assert_eq!(run(install(&stage, &["cursor", "--yes"])).code, Some(0));
-    assert!(stage.home().join(".cursor/mcp.json").is_symlink());
-    assert!(text(&stage, "dotfiles/mcp.json").contains("parallel-llm-mcp"));
-    let mode = |name| fs::metadata(stage.home().join(name)).unwrap().permissions().mode() & 0o777;
+    fs::create_dir(sandbox.home().join(".cursor")).unwrap();
+    symlink(&real, sandbox.home().join(".cursor/mcp.json")).unwrap();
+    sandbox.write("dotfiles/mcp.json.bak-1", "somebody's");
+    assert_eq!(run(install(&sandbox, &["cursor", "--yes"])).code, Some(0));
+    assert!(sandbox.home().join(".cursor/mcp.json").is_symlink());
+    assert!(text(&sandbox, "dotfiles/mcp.json").contains("parallel-llm-mcp"));
+    let mode = |name| fs::metadata(sandbox.home().join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("dotfiles/mcp.json"), mode("dotfiles/mcp.json.bak-2")), (0o640, 0o640));
     assert_eq!(
-        (text(&stage, "dotfiles/mcp.json.bak-1"), text(&stage, "dotfiles/mcp.json.bak-2")),
+        (text(&sandbox, "dotfiles/mcp.json.bak-1"), text(&sandbox, "dotfiles/mcp.json.bak-2")),
         ("somebody's".to_owned(), "{}\n".to_owned())
     );
-    assert_eq!(run(install(&stage, &["vscode", "--yes"])).code, Some(0));
+    assert_eq!(run(install(&sandbox, &["vscode", "--yes"])).code, Some(0));
     assert_eq!(mode(".config/Code/User/mcp.json"), 0o600);
 }
 
 #[test]
 fn an_entry_in_yaml_is_shown_and_put_in_by_hand() {
-    let stage = stage();
+    let sandbox = sandbox();
     let file = ".config/goose/config.yaml";
-    stage.write(file, "extensions: {} # none yet\n");
-    insta::assert_snapshot!(run(install(&stage, &["goose", "--yes"])).told(), @r#"
+    sandbox.write(file, "extensions: {} # none yet\n");
+    insta::assert_snapshot!(run(install(&sandbox, &["goose", "--yes"])).transcript(), @r#"
     exit 0
     --- stdout
     extensions:
@@ -215,44 +215,44 @@ fn an_entry_in_yaml_is_shown_and_put_in_by_hand() {
     put this into <home>/.config/goose/config.yaml by hand; YAML is not edited here
     next: start a new session of goose
     "#);
-    insta::assert_snapshot!(run(install(&stage, &["goose", "--remove", "--yes"])).told(), @"
+    insta::assert_snapshot!(run(install(&sandbox, &["goose", "--remove", "--yes"])).transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: `<home>/.config/goose/config.yaml` is YAML, which is not edited here
       next: take the entry `parallel-llm` out by hand
     ");
-    let shown = run(install(&stage, &["goose", "--json"])).json();
+    let shown = run(install(&sandbox, &["goose", "--json"])).json();
     assert_eq!((&shown["act"], &shown["written"]), (&json!("by_hand"), &json!(false)));
-    assert_eq!(text(&stage, file), "extensions: {} # none yet\n");
+    assert_eq!(text(&sandbox, file), "extensions: {} # none yet\n");
 }
 
 #[test]
 fn what_cannot_be_changed_is_an_error_and_stays() {
-    let stage = stage();
-    let home = stage.home().to_owned();
+    let sandbox = sandbox();
+    let home = sandbox.home().to_owned();
     fs::create_dir_all(home.join(".cursor/mcp.json")).unwrap();
     fs::create_dir_all(home.join(".gemini")).unwrap();
     symlink("settings.json", home.join(".gemini/settings.json")).unwrap();
     fs::create_dir_all(home.join(".codeium/windsurf")).unwrap();
     symlink("nowhere", home.join(".codeium/windsurf/mcp_config.json")).unwrap();
-    let protected = stage.write(".config/Code/User/mcp.json", "{}");
+    let protected = sandbox.write(".config/Code/User/mcp.json", "{}");
     fs::set_permissions(&protected, fs::Permissions::from_mode(0o444)).unwrap();
-    stage.write(".config/zed/settings.json", "{ \"a\": ");
-    stage.write(
+    sandbox.write(".config/zed/settings.json", "{ \"a\": ");
+    sandbox.write(
         ".claude.json",
         "{ \"mcpServers\": { \"parallel-llm\": { \"command\": \"docker\", \"args\": [\"run\"] } } }",
     );
-    stage.write(".codex/config.toml", "key = \"0000-0000\" \"\n");
+    sandbox.write(".codex/config.toml", "key = \"0000-0000\" \"\n");
     fs::create_dir_all(home.join(".config/Claude")).unwrap();
     let huge = fs::File::create(home.join(".config/Claude/claude_desktop_config.json")).unwrap();
     huge.set_len((16 << 20) + 1).unwrap();
-    let before = stage.files();
+    let before = sandbox.files();
     let clients = ["cursor", "gemini", "windsurf", "vscode", "zed", "claude-code", "codex", "claude-desktop"];
     let told: Vec<String> = clients
         .iter()
         .map(|client| {
-            let output = run(install(&stage, &[client, "--yes", "--json"]));
+            let output = run(install(&sandbox, &[client, "--yes", "--json"]));
             let error = output.json()["error"].clone();
             output.masked(&format!("{:?} {client} {}: {}", output.code, error["code"], error["message"]))
         })
@@ -267,7 +267,7 @@ fn what_cannot_be_changed_is_an_error_and_stays() {
     Some(2) codex "settings_invalid": "`<home>/.codex/config.toml` is left as it is: it is not TOML: line 1 cannot be read"
     Some(2) claude-desktop "settings_invalid": "`<home>/.config/Claude/claude_desktop_config.json` cannot be read: it is larger than 16 MiB"
     "#);
-    insta::assert_snapshot!(run(install(&stage, &["zed", "--yes"])).told(), @r#"
+    insta::assert_snapshot!(run(install(&sandbox, &["zed", "--yes"])).transcript(), @r#"
     exit 2
     --- stdout
     --- stderr
@@ -289,12 +289,12 @@ fn what_cannot_be_changed_is_an_error_and_stays() {
     error[settings_invalid]: `<home>/.config/zed/settings.json` is left as it is: it is not JSON: Expected value after colon in object property on line 1 column 8
       next: repair the file, or put the entry in by hand
     "#);
-    assert_eq!(stage.files(), before);
+    assert_eq!(sandbox.files(), before);
 }
 
 #[test]
 fn flags_that_cannot_be_meant_are_refused() {
-    let stage = stage();
+    let sandbox = sandbox();
     let rows: [&[&str]; 10] = [
         &["claude-desktop", "--project"],
         &["claude-desktop", "--http", "http://127.0.0.1:8930/mcp"],
@@ -310,7 +310,7 @@ fn flags_that_cannot_be_meant_are_refused() {
     let told: Vec<String> = rows
         .iter()
         .map(|words| {
-            let output = run(stage.call(["install", "--yes"]).args(*words));
+            let output = run(sandbox.call(["install", "--yes"]).args(*words));
             format!("{:?} {}", output.code, output.stderr.lines().next().unwrap_or_default())
         })
         .collect();
@@ -326,24 +326,24 @@ fn flags_that_cannot_be_meant_are_refused() {
     Some(2) error[usage]: no provider reads the variable `OPENROUTER_KEY`
     Some(2) error[usage]: invalid value 'emacs' for '[CLIENT]' [possible values: claude-code, claude-desktop, cursor, vscode, codex, zed, goose, windsurf, gemini]
     ");
-    assert_eq!(names(&stage), [""; 0]);
+    assert_eq!(names(&sandbox), [""; 0]);
 }
 
 #[test]
 fn an_address_without_a_path_is_given_ours_and_is_known_again() {
-    let stage = stage();
-    let http = |words: &[&str]| run(stage.call(["install", "cursor", "--yes"]).args(words));
+    let sandbox = sandbox();
+    let http = |words: &[&str]| run(sandbox.call(["install", "cursor", "--yes"]).args(words));
     let written = http(&["--http", "http://127.0.0.1:8930"]);
     assert_eq!(written.code, Some(0), "{}", written.stderr);
-    assert!(text(&stage, ".cursor/mcp.json").contains("\"url\": \"http://127.0.0.1:8930/mcp\""));
+    assert!(text(&sandbox, ".cursor/mcp.json").contains("\"url\": \"http://127.0.0.1:8930/mcp\""));
     let again = http(&["--http", "http://127.0.0.1:8930/mcp/"]);
     assert!(again.stderr.starts_with("nothing to do: "), "{}", again.stderr);
     let behind_a_proxy = http(&["--http", "https://llm.example.com/of/us/mcp"]);
     assert_eq!(behind_a_proxy.code, Some(0), "{}", behind_a_proxy.stderr);
-    let listed = run(stage.call(["install"]));
+    let listed = run(sandbox.call(["install"]));
     assert!(listed.text().contains("yes: https://llm.example.com/of/us/mcp"), "{}", listed.text());
     assert_eq!(http(&["--remove"]).code, Some(0));
-    assert_eq!(text(&stage, ".cursor/mcp.json"), "{}\n");
+    assert_eq!(text(&sandbox, ".cursor/mcp.json"), "{}\n");
 }
 
 /// What a client starts, and with which variables: a reference stands for what the user's environment has.
@@ -388,10 +388,10 @@ impl Entry {
     }
 
     /// Starts it, begins the protocol and lists its tools.
-    fn check(&self, stage: &Stage) {
+    fn check(&self, sandbox: &Sandbox) {
         assert!(["parallel-llm-mcp", BINARY].contains(&self.command.as_str()), "{}", self.command);
         let mut call =
-            stage.call(&self.arguments).without("OPENROUTER_API_KEY").stdin(HELLO.join("\n") + "\n");
+            sandbox.call(&self.arguments).without("OPENROUTER_API_KEY").stdin(HELLO.join("\n") + "\n");
         for (name, value) in &self.variables {
             call = call.env(name, value);
         }
@@ -449,7 +449,7 @@ fn repository(name: &str) -> String {
 
 #[test]
 fn every_form_in_the_manual_starts_the_server() {
-    let stage = stage();
+    let sandbox = sandbox();
     let page = repository("docs/mcp.md");
     let (_, part) =
         page.split_once("<!-- Generated from the program, up to the end of clients. -->").unwrap();
@@ -460,17 +460,18 @@ fn every_form_in_the_manual_starts_the_server() {
     forms.extend(blocks(&repository("README.md")).into_iter().find(|(kind, _)| kind == "json"));
     assert_eq!(forms.len(), 11);
     for (kind, form) in forms {
-        Entry::read(&kind, &form).check(&stage);
+        Entry::read(&kind, &form).check(&sandbox);
     }
 }
 
 #[test]
 fn every_client_starts_the_program_that_installed_itself() {
-    let stage = stage();
-    let listed = run(stage.call(["install", "--json"])).json();
+    let sandbox = sandbox();
+    let listed = run(sandbox.call(["install", "--json"])).json();
     for client in listed["clients"].as_array().unwrap() {
         let id = client["client"].as_str().unwrap();
-        let done = run(stage.call(["install", id, "--yes", "--json", "--env", "OPENROUTER_API_KEY"])).json();
+        let done =
+            run(sandbox.call(["install", id, "--yes", "--json", "--env", "OPENROUTER_API_KEY"])).json();
         let path = Path::new(done["path"].as_str().unwrap());
         if done["act"] == "by_hand" {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -481,48 +482,49 @@ fn every_client_starts_the_program_that_installed_itself() {
         let kind = path.extension().unwrap().to_str().unwrap();
         let entry = Entry::read(kind, &fs::read_to_string(path).unwrap());
         assert_eq!(entry.command, BINARY, "{id}");
-        entry.check(&stage);
+        entry.check(&sandbox);
     }
-    let listed = run(stage.call(["install", "--json"])).json();
+    let listed = run(sandbox.call(["install", "--json"])).json();
     let edited = listed["clients"].as_array().unwrap().iter().filter(|one| one["client"] != "goose");
     for client in edited {
         assert!(client["entry"] == "present" && client["ours"] == true, "{listed}");
         let id = client["client"].as_str().unwrap();
-        assert_eq!(run(stage.call(["install", id, "--remove", "--yes"])).code, Some(0), "{id}");
+        assert_eq!(run(sandbox.call(["install", id, "--remove", "--yes"])).code, Some(0), "{id}");
     }
 }
 
 #[test]
 fn a_project_has_its_own_file_and_a_link_stays_a_link() {
-    let stage = stage();
-    fs::create_dir(stage.home().join("bin")).unwrap();
-    symlink(BINARY, stage.home().join("bin/parallel-llm-mcp")).unwrap();
-    fs::create_dir(stage.home().join("work")).unwrap();
+    let sandbox = sandbox();
+    fs::create_dir(sandbox.home().join("bin")).unwrap();
+    symlink(BINARY, sandbox.home().join("bin/parallel-llm-mcp")).unwrap();
+    fs::create_dir(sandbox.home().join("work")).unwrap();
     let words = ["install", "claude-code", "--project", "--yes"];
     let command = format!("exec ../bin/../bin/parallel-llm-mcp {}", words.join(" "));
     let linked = format!("exec \"$HOME/bin/parallel-llm-mcp\" {}", words.join(" "));
-    for (line, expected) in [(linked, stage.home().join("bin/parallel-llm-mcp")), (command, BINARY.into())] {
-        assert_eq!(stage.call([""; 0]).folder("work").under(&line).run().code, Some(0));
-        let entry = Entry::read("json", &text(&stage, "work/.mcp.json"));
+    for (line, expected) in [(linked, sandbox.home().join("bin/parallel-llm-mcp")), (command, BINARY.into())]
+    {
+        assert_eq!(sandbox.call([""; 0]).folder("work").under(&line).run().code, Some(0));
+        let entry = Entry::read("json", &text(&sandbox, "work/.mcp.json"));
         assert_eq!(Path::new(&entry.command), expected);
     }
 }
 
 /// What the Python server left behind.
-fn old(stage: &Stage, env: &Value, models: &str) {
+fn old(sandbox: &Sandbox, env: &Value, models: &str) {
     let config = json!({ "mcpServers": { "parallel-llm": { "command": "python", "args": ["-m", "parallel_llm_mcp"], "env": env } } });
-    stage.write(&format!("{OLD}/mcp_config.json"), config.to_string());
-    stage.write(&format!("{OLD}/ai_models.txt"), models);
+    sandbox.write(&format!("{OLD}/mcp_config.json"), config.to_string());
+    sandbox.write(&format!("{OLD}/ai_models.txt"), models);
 }
 
-fn import<'a>(stage: &'a Stage, words: &[&str]) -> Call<'a> {
-    stage.call(["import"]).args(words).without("OPENROUTER_API_KEY")
+fn import<'a>(sandbox: &'a Sandbox, words: &[&str]) -> Call<'a> {
+    sandbox.call(["import"]).args(words).without("OPENROUTER_API_KEY")
 }
 
 /// What was set there, and the user's own file.
-fn old_and_own(stage: &Stage) {
+fn old_and_own(sandbox: &Sandbox) {
     let env = json!({
-        "OPENROUTER_API_KEY": stage.simulator().api_key(),
+        "OPENROUTER_API_KEY": sandbox.simulator().api_key(),
         "MAX_WORKERS": "5",
         "TIMEOUT": 240,
         "TEMPERATURE": "0.7",
@@ -530,19 +532,19 @@ fn old_and_own(stage: &Stage) {
         "DEBUG": "1",
     });
     old(
-        stage,
+        sandbox,
         &env,
         "# the best\nopenai/gpt-6.1-sol\n\n- x-ai/grok-4.7  # fast\n\"google/gemini-4-argonn\",\nwhatever\n",
     );
-    stage.write(USER_FILE, OWN);
+    sandbox.write(USER_FILE, OWN);
 }
 
 #[test]
 fn the_settings_of_the_python_server_are_taken_over() {
-    let stage = stage();
-    old_and_own(&stage);
-    let shown = run(import(&stage, &[OLD]));
-    insta::assert_snapshot!(shown.told(), @r#"
+    let sandbox = sandbox();
+    old_and_own(&sandbox);
+    let shown = run(import(&sandbox, &[OLD]));
+    insta::assert_snapshot!(shown.transcript(), @r#"
     exit 0
     --- stdout
     --- <home>/.config/parallel-llm-mcp/config.toml
@@ -571,10 +573,10 @@ fn the_settings_of_the_python_server_are_taken_over() {
     ai_models.txt: becomes `panel`
     nothing is written; `--yes` writes it
     "#);
-    assert_eq!(text(&stage, USER_FILE), OWN);
-    let written = run(import(&stage, &[OLD, "--yes"]));
+    assert_eq!(text(&sandbox, USER_FILE), OWN);
+    let written = run(import(&sandbox, &[OLD, "--yes"]));
     assert_eq!(written.code, Some(0), "{}", written.stderr);
-    insta::assert_snapshot!(text(&stage, USER_FILE), @r#"
+    insta::assert_snapshot!(text(&sandbox, USER_FILE), @r#"
     # mine
     max_tokens = 900 # enough
     calls_per_key_max = 5
@@ -585,18 +587,18 @@ fn the_settings_of_the_python_server_are_taken_over() {
     [presets.two]
     panel = ["x-ai/grok-4.7"]
     "#);
-    assert_eq!(text(&stage, &format!("{USER_FILE}.bak-1")), OWN);
+    assert_eq!(text(&sandbox, &format!("{USER_FILE}.bak-1")), OWN);
 }
 
 #[test]
 fn what_was_taken_over_is_not_taken_again() {
-    let stage = stage();
-    old_and_own(&stage);
-    assert_eq!(run(import(&stage, &[OLD, "--yes"])).code, Some(0));
-    let before = (names(&stage), text(&stage, USER_FILE));
-    let kept = run(stage.call(["keys", "list"]).without("OPENROUTER_API_KEY"));
+    let sandbox = sandbox();
+    old_and_own(&sandbox);
+    assert_eq!(run(import(&sandbox, &[OLD, "--yes"])).code, Some(0));
+    let before = (names(&sandbox), text(&sandbox, USER_FILE));
+    let kept = run(sandbox.call(["keys", "list"]).without("OPENROUTER_API_KEY"));
     insta::assert_snapshot!(kept.text().lines().next().unwrap_or_default(), @"openrouter  kept");
-    insta::assert_snapshot!(run(import(&stage, &[OLD, "--yes"])).summary(), @"
+    insta::assert_snapshot!(run(import(&sandbox, &[OLD, "--yes"])).summary(), @"
     read <home>/old/mcp_config.json
     read <home>/old/ai_models.txt
     OPENROUTER_API_KEY: left out, because a key is kept already; `keys set openrouter` puts another in its place
@@ -606,20 +608,20 @@ fn what_was_taken_over_is_not_taken_again() {
     google/gemini-4-argonn: left out: its provider does not offer it; did you mean `google/gemini-4-argon`?
     nothing to do: your settings have all that can be taken over
     ");
-    assert_eq!((names(&stage), text(&stage, USER_FILE)), before);
+    assert_eq!((names(&sandbox), text(&sandbox, USER_FILE)), before);
 }
 
 #[test]
 fn a_kept_key_stays_whatever_else_gives_one() {
     const KEYS_FILE: &str = ".config/parallel-llm-mcp/keys.toml";
-    let stage = stage();
+    let sandbox = sandbox();
     let [mine, theirs] = ['1', '2'].map(|digit| digit.to_string().repeat(64));
-    old(&stage, &json!({ "OPENROUTER_API_KEY": stage.simulator().api_key() }), "");
-    assert_eq!(run(stage.call(["keys", "set", "openrouter"]).stdin(mine.as_str())).code, Some(0));
-    let before = text(&stage, KEYS_FILE);
+    old(&sandbox, &json!({ "OPENROUTER_API_KEY": sandbox.simulator().api_key() }), "");
+    assert_eq!(run(sandbox.call(["keys", "set", "openrouter"]).stdin(mine.as_str())).code, Some(0));
+    let before = text(&sandbox, KEYS_FILE);
     // The variable goes before the kept key, which is there all the same.
-    let import = || run(stage.call(["import", OLD, "--yes"]).env("OPENROUTER_API_KEY", &theirs));
-    insta::assert_snapshot!(import().told(), @"
+    let import = || run(sandbox.call(["import", OLD, "--yes"]).env("OPENROUTER_API_KEY", &theirs));
+    insta::assert_snapshot!(import().transcript(), @"
     exit 0
     --- stdout
     --- stderr
@@ -628,9 +630,9 @@ fn a_kept_key_stays_whatever_else_gives_one() {
     OPENROUTER_API_KEY: left out, because a key is kept already; `keys set openrouter` puts another in its place
     nothing to do: your settings have all that can be taken over
     ");
-    assert_eq!(text(&stage, KEYS_FILE), before);
-    assert_eq!(run(stage.call(["keys", "remove", "openrouter"])).code, Some(0));
-    insta::assert_snapshot!(import().told(), @"
+    assert_eq!(text(&sandbox, KEYS_FILE), before);
+    assert_eq!(run(sandbox.call(["keys", "remove", "openrouter"])).code, Some(0));
+    insta::assert_snapshot!(import().transcript(), @"
     exit 0
     --- stdout
     --- stderr
@@ -641,11 +643,11 @@ fn a_kept_key_stays_whatever_else_gives_one() {
     `OPENROUTER_API_KEY` goes before it as long as it is set
     next: take the key out of the old file, and run `doctor`
     ");
-    assert!(text(&stage, KEYS_FILE).contains(stage.simulator().api_key()));
+    assert!(text(&sandbox, KEYS_FILE).contains(sandbox.simulator().api_key()));
     let command = "[providers.openrouter]\nkey_command = [\"pass\", \"openrouter\"]\n";
-    stage.write(USER_FILE, command);
-    fs::remove_file(stage.home().join(KEYS_FILE)).unwrap();
-    insta::assert_snapshot!(run(stage.call(["import", OLD, "--yes"]).without("OPENROUTER_API_KEY")).told(), @"
+    sandbox.write(USER_FILE, command);
+    fs::remove_file(sandbox.home().join(KEYS_FILE)).unwrap();
+    insta::assert_snapshot!(run(sandbox.call(["import", OLD, "--yes"]).without("OPENROUTER_API_KEY")).transcript(), @"
     exit 0
     --- stdout
     --- stderr
@@ -654,16 +656,16 @@ fn a_kept_key_stays_whatever_else_gives_one() {
     OPENROUTER_API_KEY: left out, because a `key_command` gives one
     nothing to do: your settings have all that can be taken over
     ");
-    assert!(!stage.home().join(KEYS_FILE).exists());
+    assert!(!sandbox.home().join(KEYS_FILE).exists());
 }
 
 #[test]
 fn what_cannot_be_taken_over_is_told() {
     let told = |config: &str, models: &str| {
-        let stage = stage();
-        stage.write(&format!("{OLD}/mcp_config.json"), config);
-        stage.write(&format!("{OLD}/ai_models.txt"), models);
-        run(import(&stage, &[OLD, "--yes"])).summary()
+        let sandbox = sandbox();
+        sandbox.write(&format!("{OLD}/mcp_config.json"), config);
+        sandbox.write(&format!("{OLD}/ai_models.txt"), models);
+        run(import(&sandbox, &[OLD, "--yes"])).summary()
     };
     let many: Vec<String> = (0..40).map(|at| format!("lab/model-{at}")).collect();
     let config = r#"{"mcpServers":{"a":{"command":"x","env":{"OPENROUTER_API_KEY":"<your key>","MAX_WORKERS":"many","MODELS":"lab/none","PARALLEL_LLM_LOG_LEVEL":"loud"}}}}"#;
@@ -693,8 +695,8 @@ fn what_cannot_be_taken_over_is_told() {
     PARALLEL_LLM_LOG_LEVEL: left out: `log_level` is one of `off`, `error`, `warn`, `info`, `debug`, `trace`, not `loud`
     nothing to do: your settings have all that can be taken over
     ");
-    let stage = stage();
-    insta::assert_snapshot!(run(import(&stage, &[])).summary(), @"
+    let sandbox = sandbox();
+    insta::assert_snapshot!(run(import(&sandbox, &[])).summary(), @"
     error[usage]: there is neither `mcp_config.json` nor `ai_models.txt` at `<home>`
       next: name the folder of the Python server, or one of the files
     ");
@@ -702,21 +704,21 @@ fn what_cannot_be_taken_over_is_told() {
 
 #[test]
 fn an_odd_file_of_the_python_server_is_read_and_no_key_of_it_is_shown() {
-    let stage = stage();
+    let sandbox = sandbox();
     let key = format!("sk-or-v1-{}", "0".repeat(64));
     let config = format!(
         "\u{feff}// mine {key}\r\n{{ \"mcpServers\": {{ /* the one */ \"p\": {{ \"command\": \"x\", \"env\": {{\r\n\
          \"OPENROUTER_API_KEY\": \"{key}\", \"MODELS\": \"x-ai/grok-4.7 {key}\", \"{key}\": 1,\r\n\
          \"PARALLEL_LLM_LOG_LEVEL\": \"{key}\", \"MAX_TOKENS\": 900, }} }} }}, }}\r\n"
     );
-    stage.write(&format!("{OLD}/mcp_config.json"), config);
+    sandbox.write(&format!("{OLD}/mcp_config.json"), config);
     let models = format!("\u{feff}openai/gpt-6.1-sol, x-ai/grok-4.7 # both\r\n{key}/{key}\r\n");
-    stage.write(&format!("{OLD}/ai_models.txt"), models);
+    sandbox.write(&format!("{OLD}/ai_models.txt"), models);
     for words in [&[OLD][..], &[OLD, "--json"], &[OLD, "--yes"]] {
-        let output = run(import(&stage, words));
+        let output = run(import(&sandbox, words));
         assert!(!(output.text().to_owned() + &output.stderr).contains("00000000"), "{words:?}");
         if words == [OLD] {
-            insta::assert_snapshot!(output.told(), @r#"
+            insta::assert_snapshot!(output.transcript(), @r#"
             exit 0
             --- stdout
             --- <home>/.config/parallel-llm-mcp/config.toml
@@ -738,7 +740,7 @@ fn an_odd_file_of_the_python_server_is_read_and_no_key_of_it_is_shown() {
             "#);
         }
     }
-    insta::assert_snapshot!(text(&stage, USER_FILE), @r#"
+    insta::assert_snapshot!(text(&sandbox, USER_FILE), @r#"
     max_tokens = 900
     panel = ["openai/gpt-6.1-sol", "x-ai/grok-4.7"]
     "#);

@@ -7,19 +7,19 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use parallel_llm_testkit::{Call, Output, Stage};
+use parallel_llm_testkit::{Call, Output, Sandbox};
 
 const KEYS_FILE: &str = ".config/parallel-llm-mcp/keys.toml";
 const LOCK_FILE: &str = ".config/parallel-llm-mcp/keys.lock";
 const MODEL: &str = "x-ai/grok-4.7";
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
 /// The program without any key in its environment.
-fn call<'a>(stage: &'a Stage, arguments: &[&str]) -> Call<'a> {
-    stage.call(arguments).without("OPENROUTER_API_KEY")
+fn call<'a>(sandbox: &'a Sandbox, arguments: &[&str]) -> Call<'a> {
+    sandbox.call(arguments).without("OPENROUTER_API_KEY")
 }
 
 /// What is said, which is never a key.
@@ -30,8 +30,8 @@ fn run(call: Call<'_>) -> Output {
 }
 
 /// Keeps the simulator's key for a provider.
-fn keep(stage: &Stage, provider: &str) -> Output {
-    run(call(stage, &["keys", "set", provider]).stdin(format!("{}\n", stage.simulator().api_key())))
+fn keep(sandbox: &Sandbox, provider: &str) -> Output {
+    run(call(sandbox, &["keys", "set", provider]).stdin(format!("{}\n", sandbox.simulator().api_key())))
 }
 
 fn mode(path: &Path) -> u32 {
@@ -40,56 +40,56 @@ fn mode(path: &Path) -> u32 {
 
 #[test]
 fn a_kept_key_is_used_and_nobody_else_may_read_it() {
-    let stage = stage();
-    insta::assert_snapshot!(keep(&stage, "openrouter").told(), @"
+    let sandbox = sandbox();
+    insta::assert_snapshot!(keep(&sandbox, "openrouter").transcript(), @"
     exit 0
     --- stdout
     --- stderr
     the key of `openrouter` is kept in <home>/.config/parallel-llm-mcp/keys.toml
     ");
-    let file = stage.home().join(KEYS_FILE);
+    let file = sandbox.home().join(KEYS_FILE);
     assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
-    let asked = run(call(&stage, &["ask", "-q", "-m", MODEL, "Why?"]));
-    assert_eq!((asked.code, stage.asked(MODEL)), (Some(0), 1), "{}", asked.stderr);
-    let key = stage.simulator().api_key().as_bytes().to_vec();
-    for (path, bytes) in stage.files() {
+    let asked = run(call(&sandbox, &["ask", "-q", "-m", MODEL, "Why?"]));
+    assert_eq!((asked.code, sandbox.asked(MODEL)), (Some(0), 1), "{}", asked.stderr);
+    let key = sandbox.simulator().api_key().as_bytes().to_vec();
+    for (path, bytes) in sandbox.files() {
         let holds = bytes.windows(key.len()).any(|window| window == key);
         assert_eq!(holds, path == Path::new(KEYS_FILE), "{}", path.display());
     }
-    let names = stage.files().into_iter().map(|(path, _)| path).filter(|path| path.starts_with(".config"));
+    let names = sandbox.files().into_iter().map(|(path, _)| path).filter(|path| path.starts_with(".config"));
     let names: Vec<String> = names.map(|path| path.display().to_string()).collect();
     assert_eq!(names, [LOCK_FILE, KEYS_FILE]);
-    assert_eq!(mode(&stage.home().join(LOCK_FILE)), 0o600);
+    assert_eq!(mode(&sandbox.home().join(LOCK_FILE)), 0o600);
 }
 
 #[test]
 fn what_is_replaced_and_what_goes_before_it_is_said() {
-    let stage = stage();
-    keep(&stage, "openrouter");
-    let variable = ("OPENROUTER_API_KEY", stage.simulator().api_key());
-    let again = call(&stage, &["keys", "set", "openrouter"]).env(variable.0, variable.1).stdin("0000-0000");
-    insta::assert_snapshot!(run(again).told(), @"
+    let sandbox = sandbox();
+    keep(&sandbox, "openrouter");
+    let variable = ("OPENROUTER_API_KEY", sandbox.simulator().api_key());
+    let again = call(&sandbox, &["keys", "set", "openrouter"]).env(variable.0, variable.1).stdin("0000-0000");
+    insta::assert_snapshot!(run(again).transcript(), @"
     exit 0
     --- stdout
     --- stderr
     the key of `openrouter` is kept in <home>/.config/parallel-llm-mcp/keys.toml, in place of the one kept before
     `OPENROUTER_API_KEY` goes before it as long as it is set
     ");
-    let listed = run(stage.call(["keys", "list"]));
+    let listed = run(sandbox.call(["keys", "list"]));
     insta::assert_snapshot!(listed.text().lines().next().unwrap_or_default(), @"openrouter  variable OPENROUTER_API_KEY");
 }
 
 #[test]
 fn the_list_tells_where_each_key_comes_from() {
-    let stage = stage();
-    stage.write(
+    let sandbox = sandbox();
+    sandbox.write(
         ".config/parallel-llm-mcp/config.toml",
         "[providers.team]\nbase_url = 'https://llm.example.com/v1'\nkey_command = ['pass', 'show', 'secret']\n[providers.bare]\nbase_url = 'https://bare.example.com/v1'\n",
     );
-    keep(&stage, "mistral");
-    keep(&stage, "bare");
-    let list = || call(&stage, &["keys", "list"]).env("GROQ_API_KEY", "0000");
-    insta::assert_snapshot!(run(list()).told(), @"
+    keep(&sandbox, "mistral");
+    keep(&sandbox, "bare");
+    let list = || call(&sandbox, &["keys", "list"]).env("GROQ_API_KEY", "0000");
+    insta::assert_snapshot!(run(list()).transcript(), @"
     exit 0
     --- stdout
     openrouter  none: set `OPENROUTER_API_KEY`, or keep the key with `keys set openrouter`
@@ -125,46 +125,46 @@ fn the_list_tells_where_each_key_comes_from() {
 
 #[test]
 fn a_key_outlives_its_provider_and_can_be_removed() {
-    let stage = stage();
-    let settings = stage.write(
+    let sandbox = sandbox();
+    let settings = sandbox.write(
         ".config/parallel-llm-mcp/config.toml",
         "[providers.team]\nbase_url = 'https://a.example/v1'\n",
     );
-    keep(&stage, "team");
+    keep(&sandbox, "team");
     fs::remove_file(settings).unwrap();
-    let listed = run(call(&stage, &["keys", "list"]));
+    let listed = run(call(&sandbox, &["keys", "list"]));
     insta::assert_snapshot!(listed.text().lines().last().unwrap_or_default(), @"team        kept, but there is no such provider: type `keys remove team`");
-    insta::assert_snapshot!(run(call(&stage, &["keys", "remove", "team"])).told(), @"
+    insta::assert_snapshot!(run(call(&sandbox, &["keys", "remove", "team"])).transcript(), @"
     exit 0
     --- stdout
     --- stderr
     the key of `team` is no longer in <home>/.config/parallel-llm-mcp/keys.toml
     ");
-    insta::assert_snapshot!(run(call(&stage, &["keys", "remove", "mistral"])).told(), @"
+    insta::assert_snapshot!(run(call(&sandbox, &["keys", "remove", "mistral"])).transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: no key of `mistral` is kept
       next: see what is kept with `keys list`
     ");
-    stage.assert_no_key_in_files();
+    sandbox.assert_no_key_in_files();
 }
 
 #[test]
 fn keys_that_are_set_at_once_are_all_kept() {
-    let stage = stage();
+    let sandbox = sandbox();
     // A file of somebody else's that stands where a writer might put its own is left alone.
-    let other = stage.write(".config/parallel-llm-mcp/keys.toml.new", "not ours");
+    let other = sandbox.write(".config/parallel-llm-mcp/keys.toml.new", "not ours");
     let providers = ["openai", "anthropic", "gemini", "groq", "deepseek", "xai", "mistral", "together"];
     let running = providers.map(|provider| {
         let key = format!("0000-{provider}");
-        (provider, call(&stage, &["keys", "set", provider]).stdin(key).start())
+        (provider, call(&sandbox, &["keys", "set", provider]).stdin(key).start())
     });
     for (provider, running) in running {
         let output = running.wait();
         assert_eq!(output.code, Some(0), "{provider}: {}", output.stderr);
     }
-    let kept = fs::read_to_string(stage.home().join(KEYS_FILE)).unwrap();
+    let kept = fs::read_to_string(sandbox.home().join(KEYS_FILE)).unwrap();
     for provider in providers {
         assert!(kept.contains(&format!("{provider} = \"0000-{provider}\"\n")), "{provider}: {kept}");
     }
@@ -173,15 +173,15 @@ fn keys_that_are_set_at_once_are_all_kept() {
 
 #[test]
 fn keys_never_make_a_file_that_is_not_read_back() {
-    let stage = stage();
+    let sandbox = sandbox();
     let set = |provider: &str, length: usize| {
-        run(call(&stage, &["keys", "set", provider]).stdin(format!("{}\n", "0".repeat(length))))
+        run(call(&sandbox, &["keys", "set", provider]).stdin(format!("{}\n", "0".repeat(length))))
     };
     for length in [4_095, 16 * 1024, 100_000] {
         let output = set("mistral", length);
         assert!(!output.stderr.contains("0000"), "{}", output.stderr);
         insta::allow_duplicates! {
-            insta::assert_snapshot!(output.told(), @"
+            insta::assert_snapshot!(output.transcript(), @"
             exit 2
             --- stdout
             --- stderr
@@ -190,14 +190,14 @@ fn keys_never_make_a_file_that_is_not_read_back() {
             ");
         }
     }
-    assert!(stage.files().is_empty(), "nothing was kept: {:?}", stage.files());
+    assert!(sandbox.files().is_empty(), "nothing was kept: {:?}", sandbox.files());
     // The longest keys of many providers come to the bound of the file, which stays as it was.
     let table = |at: usize| format!("[providers.p{at}]\nbase_url = 'https://a.example/v1'\n");
     let tables: Vec<String> = (0..17).map(table).collect();
-    stage.write(".config/parallel-llm-mcp/config.toml", tables.concat());
+    sandbox.write(".config/parallel-llm-mcp/config.toml", tables.concat());
     let codes: Vec<Option<i32>> = (0..16).map(|at| set(&format!("p{at}"), 4_094).code).collect();
     assert_eq!(codes[..15], [Some(0); 15]);
-    insta::assert_snapshot!(set("p16", 4_094).told(), @"
+    insta::assert_snapshot!(set("p16", 4_094).transcript(), @"
     exit 2
     --- stdout
     --- stderr
@@ -205,27 +205,27 @@ fn keys_never_make_a_file_that_is_not_read_back() {
       next: take others away with `keys remove`
     ");
     assert_eq!(set("p0", 4).code, Some(0), "a shorter key in place of a long one");
-    assert_eq!(run(call(&stage, &["keys", "list"])).code, Some(0));
+    assert_eq!(run(call(&sandbox, &["keys", "list"])).code, Some(0));
 }
 
 #[test]
 fn what_cannot_be_a_key_or_a_provider_is_refused() {
-    let stage = stage();
-    insta::assert_snapshot!(keep(&stage, "mistrl").told(), @"
+    let sandbox = sandbox();
+    insta::assert_snapshot!(keep(&sandbox, "mistrl").transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: there is no provider `mistrl`
       next: did you mean `mistral`?
     ");
-    insta::assert_snapshot!(run(call(&stage, &["keys", "remove", "opnrouter"])).told(), @"
+    insta::assert_snapshot!(run(call(&sandbox, &["keys", "remove", "opnrouter"])).transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: there is no provider `opnrouter`
       next: did you mean `openrouter`?
     ");
-    let set = |stdin: &[u8]| run(call(&stage, &["keys", "set", "mistral"]).stdin(stdin)).told();
+    let set = |stdin: &[u8]| run(call(&sandbox, &["keys", "set", "mistral"]).stdin(stdin)).transcript();
     insta::assert_snapshot!(set(b" \n"), @"
     exit 2
     --- stdout
@@ -247,29 +247,29 @@ fn what_cannot_be_a_key_or_a_provider_is_refused() {
     error[key_missing]: the API key holds white space, control characters or characters that are not ASCII
       next: copy the key again, without line breaks
     ");
-    let argument = run(call(&stage, &["keys", "set", "mistral", "0000"]));
+    let argument = run(call(&sandbox, &["keys", "set", "mistral", "0000"]));
     assert_eq!(argument.code, Some(2), "a key is never an argument");
-    assert!(stage.files().is_empty(), "nothing was kept: {:?}", stage.files());
+    assert!(sandbox.files().is_empty(), "nothing was kept: {:?}", sandbox.files());
 }
 
 #[test]
 fn a_file_that_others_may_read_is_refused_with_what_mends_it() {
-    let stage = stage();
-    keep(&stage, "openrouter");
-    let file = stage.home().join(KEYS_FILE);
+    let sandbox = sandbox();
+    keep(&sandbox, "openrouter");
+    let file = sandbox.home().join(KEYS_FILE);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-    insta::assert_snapshot!(run(call(&stage, &["ask", "-m", MODEL, "Why?"])).told(), @"
+    insta::assert_snapshot!(run(call(&sandbox, &["ask", "-m", MODEL, "Why?"])).transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[settings_invalid]: the file of kept keys `<home>/.config/parallel-llm-mcp/keys.toml` is refused: others may read or write it (renew the keys if somebody did)
       next: run `chmod 600 <home>/.config/parallel-llm-mcp/keys.toml`
     ");
-    assert_eq!(stage.simulator().requests(), []);
+    assert_eq!(sandbox.simulator().requests(), []);
     fs::remove_file(&file).unwrap();
     let made = Command::new("mkfifo").arg(&file).status();
     assert!(made.is_ok_and(|status| status.success()));
-    insta::assert_snapshot!(keep(&stage, "openrouter").told(), @"
+    insta::assert_snapshot!(keep(&sandbox, "openrouter").transcript(), @"
     exit 2
     --- stdout
     --- stderr
@@ -280,13 +280,13 @@ fn a_file_that_others_may_read_is_refused_with_what_mends_it() {
 
 #[test]
 fn a_lock_that_is_no_plain_file_is_refused_and_not_waited_for() {
-    let stage = stage();
-    keep(&stage, "openrouter");
-    let lock = stage.home().join(LOCK_FILE);
+    let sandbox = sandbox();
+    keep(&sandbox, "openrouter");
+    let lock = sandbox.home().join(LOCK_FILE);
     fs::remove_file(&lock).unwrap();
     let made = Command::new("mkfifo").arg(&lock).status();
     assert!(made.is_ok_and(|status| status.success()));
-    insta::assert_snapshot!(keep(&stage, "openrouter").told(), @"
+    insta::assert_snapshot!(keep(&sandbox, "openrouter").transcript(), @"
     exit 7
     --- stdout
     --- stderr
@@ -294,9 +294,9 @@ fn a_lock_that_is_no_plain_file_is_refused_and_not_waited_for() {
       next: move it away, or correct the permissions of the file and its folder
     ");
     fs::remove_file(&lock).unwrap();
-    let elsewhere = stage.home().join("elsewhere");
+    let elsewhere = sandbox.home().join("elsewhere");
     std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
-    assert_eq!(keep(&stage, "openrouter").code, Some(7));
+    assert_eq!(keep(&sandbox, "openrouter").code, Some(7));
     assert!(!elsewhere.exists(), "no link is followed");
 }
 
@@ -306,11 +306,11 @@ fn a_key_that_is_typed_is_not_shown() {
     if !Path::new(SCRIPT).is_file() {
         return;
     }
-    let stage = stage();
+    let sandbox = sandbox();
     let mut terminal = Command::new(SCRIPT)
-        .args(["-qec", &format!("'{}' keys set mistral", stage.binary().display()), "/dev/null"])
+        .args(["-qec", &format!("'{}' keys set mistral", sandbox.binary().display()), "/dev/null"])
         .env_clear()
-        .env("HOME", stage.home())
+        .env("HOME", sandbox.home())
         .env("TERM", "xterm")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -330,13 +330,13 @@ fn a_key_that_is_typed_is_not_shown() {
     assert!(terminal.wait().unwrap().success());
     let shown = String::from_utf8_lossy(&shown);
     assert!(shown.contains("the key of `mistral` is kept in") && !shown.contains("1111"), "{shown}");
-    let kept = fs::read_to_string(stage.home().join(KEYS_FILE)).unwrap();
+    let kept = fs::read_to_string(sandbox.home().join(KEYS_FILE)).unwrap();
     assert!(kept.ends_with("mistral = \"0000-1111-0000\"\n"), "{kept}");
 }
 
 /// The tokens as the list of keys has them, without what differs from day to day.
-fn tokens(stage: &Stage) -> Vec<serde_json::Value> {
-    let listed = run(call(stage, &["keys", "list", "--json"])).json();
+fn tokens(sandbox: &Sandbox) -> Vec<serde_json::Value> {
+    let listed = run(call(sandbox, &["keys", "list", "--json"])).json();
     let mut tokens = listed["tokens"].as_array().expect("there are tokens").clone();
     for token in &mut tokens {
         for moment in ["created_at_ms", "expires_at_ms", "revoked_at_ms", "last_used_at_ms"] {
@@ -349,8 +349,8 @@ fn tokens(stage: &Stage) -> Vec<serde_json::Value> {
 
 #[test]
 fn a_token_is_printed_once_and_then_only_its_last_four_characters() {
-    let stage = stage();
-    let made = run(call(&stage, &["keys", "create", "ci", "--budget-day", "2.50", "--per-minute", "60"]));
+    let sandbox = sandbox();
+    let made = run(call(&sandbox, &["keys", "create", "ci", "--budget-day", "2.50", "--per-minute", "60"]));
     let token = made.text().trim().to_owned();
     assert!(
         token.starts_with("plm_") && token.len() == 53 && made.stdout.len() == 54,
@@ -362,22 +362,22 @@ fn a_token_is_printed_once_and_then_only_its_last_four_characters() {
     take it back with `keys revoke ci --yes`
     ");
     let reader = ["keys", "create", "reader", "--scope", "read", "--expires", "90d", "--json"];
-    let told = run(call(&stage, &reader)).json();
+    let told = run(call(&sandbox, &reader)).json();
     assert_eq!(
         (told["schema"].as_i64(), told["id"].as_i64(), told["scopes"].to_string()),
         (Some(1), Some(2), "[\"read\"]".to_owned())
     );
     let second = told["token"].as_str().expect("it is told").to_owned();
-    insta::assert_snapshot!(tokens(&stage).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"), @r#"
+    insta::assert_snapshot!(tokens(&sandbox).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"), @r#"
     {"budget_day_usd":2.5,"created_at_ms":true,"expires_at_ms":false,"id":1,"last_four":true,"last_used_at_ms":false,"name":"ci","requests_per_minute":60,"revoked_at_ms":false,"scopes":["ask","read"],"state":"active"}
     {"budget_day_usd":null,"created_at_ms":true,"expires_at_ms":true,"id":2,"last_four":true,"last_used_at_ms":false,"name":"reader","requests_per_minute":null,"revoked_at_ms":false,"scopes":["read"],"state":"active"}
     "#);
-    let listed = run(call(&stage, &["keys", "list"]));
+    let listed = run(call(&sandbox, &["keys", "list"]));
     let table: Vec<&str> = listed.text().lines().skip_while(|line| !line.is_empty()).skip(1).collect();
     let shown = table.join("\n").replace(&token[49..], "0000").replace(&second[49..], "0000");
     let shown = shown.split_whitespace().filter(|word| !word.starts_with("20")).collect::<Vec<_>>().join(" ");
     insta::assert_snapshot!(shown, @"NO TOKEN ENDS STATE MAY A DAY A MINUTE UNTIL USED 1 ci ...0000 active ask, read $2.50 60 - never 2 reader ...0000 active read - - never");
-    for (path, bytes) in stage.files() {
+    for (path, bytes) in sandbox.files() {
         for piece in [&token[4..20], &second[4..20]] {
             let holds = bytes.windows(piece.len()).any(|window| window == piece.as_bytes());
             assert!(!holds, "{}", path.display());
@@ -387,11 +387,11 @@ fn a_token_is_printed_once_and_then_only_its_last_four_characters() {
 
 #[test]
 fn a_token_is_revoked_by_name_or_number_once_it_is_said_twice() {
-    let stage = stage();
+    let sandbox = sandbox();
     let last_four = |output: &Output| output.text().trim()[49..].to_owned();
-    let ends = ["ci", "laptop"].map(|name| last_four(&run(call(&stage, &["keys", "create", name]))));
+    let ends = ["ci", "laptop"].map(|name| last_four(&run(call(&sandbox, &["keys", "create", name]))));
     let revoke = |arguments: &[&str]| {
-        let told = run(call(&stage, &["keys", "revoke"]).args(arguments)).told();
+        let told = run(call(&sandbox, &["keys", "revoke"]).args(arguments)).transcript();
         ends.iter().fold(told, |told, end| told.replace(end.as_str(), "0000"))
     };
     insta::assert_snapshot!(revoke(&["ci"]), @"
@@ -413,7 +413,7 @@ fn a_token_is_revoked_by_name_or_number_once_it_is_said_twice() {
     --- stderr
     the token `ci` (number 1, ...0000) is revoked already
     ");
-    let told = run(call(&stage, &["keys", "revoke", "2", "--yes", "--json"])).json();
+    let told = run(call(&sandbox, &["keys", "revoke", "2", "--yes", "--json"])).json();
     assert_eq!((told["done"].as_bool(), told["token"]["state"].as_str()), (Some(true), Some("revoked")));
     insta::assert_snapshot!(revoke(&["nobody", "--yes"]), @"
     exit 2
@@ -422,7 +422,7 @@ fn a_token_is_revoked_by_name_or_number_once_it_is_said_twice() {
     error[usage]: there is no token `nobody`
       next: see what is kept with `keys list`
     ");
-    insta::assert_snapshot!(run(call(&stage, &["keys", "create", "ci"])).told(), @"
+    insta::assert_snapshot!(run(call(&sandbox, &["keys", "create", "ci"])).transcript(), @"
     exit 2
     --- stdout
     --- stderr
@@ -433,7 +433,7 @@ fn a_token_is_revoked_by_name_or_number_once_it_is_said_twice() {
 
 #[test]
 fn what_cannot_be_a_token_is_refused_before_anything_is_made() {
-    let stage = stage();
+    let sandbox = sandbox();
     for (arguments, expected) in [
         (&["create", "Mine"][..], "this cannot be the name of a token"),
         (&["create", "7"], "this cannot be the name of a token"),
@@ -444,10 +444,10 @@ fn what_cannot_be_a_token_is_refused_before_anything_is_made() {
         (&["create", "a", "--expires", "4000d"], "a time such as 90d, 12h, 30m or 60s, up to 3650d"),
         (&["revoke", "plm_0000000000", "--yes"], "a token is named by its name or number, never by itself"),
     ] {
-        let output = run(call(&stage, &["keys"]).args(arguments));
+        let output = run(call(&sandbox, &["keys"]).args(arguments));
         assert_eq!(output.code, Some(2), "{arguments:?}");
         assert!(output.stderr.contains(expected), "{arguments:?}: {}", output.stderr);
     }
-    run(call(&stage, &["keys", "list"]));
-    assert!(!stage.data_dir().exists(), "to list what is not there makes nothing");
+    run(call(&sandbox, &["keys", "list"]));
+    assert!(!sandbox.data_dir().exists(), "to list what is not there makes nothing");
 }

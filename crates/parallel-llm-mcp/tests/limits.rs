@@ -1,7 +1,7 @@
 //! What bounds a run: calls at once, the wait for the slowest, its time, and money to the last pico-dollar.
 
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
-use parallel_llm_testkit::{Stage, each, seats, synthesis};
+use parallel_llm_testkit::{Sandbox, each, seats, synthesis};
 use serde_json::Value;
 
 const ONE: &str = "openai/gpt-6.1-sol";
@@ -12,8 +12,8 @@ const SYNTHESIZER: &str = "google/gemini-4-argon";
 const NEWEST: &str = "@";
 const PICO_PER_USD: f64 = 1e12;
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
 /// A model that answers after so many milliseconds.
@@ -23,12 +23,12 @@ fn after(ms: u64) -> Script {
 
 /// The most calls the simulator ever answered at once, where this many seats are asked with this limit.
 fn high_water(seats: &str, limit: &str) -> u64 {
-    let stage = stage().scripted(ONE, after(1_500));
-    let call = stage.call(["ask", "--json", "-m", &format!("{ONE}*{seats}"), "--budget", "100", "Why?"]);
+    let sandbox = sandbox().scripted(ONE, after(1_500));
+    let call = sandbox.call(["ask", "--json", "-m", &format!("{ONE}*{seats}"), "--budget", "100", "Why?"]);
     let output = call.settings([("calls_per_key_max", limit), ("synthesizer", ONE)]).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    assert_eq!(Ok(stage.asked(ONE)), seats.parse(), "each seat; the same answers are not fused");
-    stage.simulator().stats().concurrent_high_water
+    assert_eq!(Ok(sandbox.asked(ONE)), seats.parse(), "each seat; the same answers are not fused");
+    sandbox.simulator().stats().concurrent_high_water
 }
 
 #[test]
@@ -39,63 +39,64 @@ fn calls_at_once_are_as_many_as_allowed_and_no_more() {
 
 #[test]
 fn one_slow_model_does_not_hold_the_others() {
-    let stage = stage().scripted(SLOW, after(6_000));
-    let call = stage.call(["ask", "--json", "-m", ONE, "-m", TWO, "-m", SLOW, "Why?"]);
+    let sandbox = sandbox().scripted(SLOW, after(6_000));
+    let call = sandbox.call(["ask", "--json", "-m", ONE, "-m", TWO, "-m", SLOW, "Why?"]);
     let settings = [("straggler_after_ms", "500"), ("synthesizer", SYNTHESIZER)];
     let output = call.settings(settings).arg("--linger").run();
     let told = output.json();
     assert_eq!(synthesis(&told), "complete fused by google/gemini-4-argon");
     assert_eq!(told["synthesis"]["considered"], serde_json::json!([1, 2]));
-    assert_eq!(stage.call(["runs", "show", "--json", NEWEST]).run().json(), told);
+    assert_eq!(sandbox.call(["runs", "show", "--json", NEWEST]).run().json(), told);
     insta::assert_snapshot!(seats(&told), @"
     1 openai/gpt-6.1-sol answered x1 444 bytes
     2 mistralai/mistral-large-4-0 answered x1 148 bytes
     3 x-ai/grok-4.7 answered late x1 344 bytes
     ");
-    assert!(stage.files().iter().any(|(path, _)| path.ends_with("answer_3_x-ai-grok-4.7.md")));
+    assert!(sandbox.files().iter().any(|(path, _)| path.ends_with("answer_3_x-ai-grok-4.7.md")));
 }
 
 #[test]
 fn without_linger_the_late_are_given_up() {
-    let stage = stage().scripted(SLOW, after(30_000));
-    let call = stage.call(["ask", "--json", "-m", ONE, "-m", TWO, "-m", SLOW, "Why?"]);
+    let sandbox = sandbox().scripted(SLOW, after(30_000));
+    let call = sandbox.call(["ask", "--json", "-m", ONE, "-m", TWO, "-m", SLOW, "Why?"]);
     let output = call.settings([("straggler_after_ms", "500"), ("synthesizer", SYNTHESIZER)]).run();
     assert_eq!(output.code, Some(0));
-    let later = stage.call(["runs", "show", "--json", NEWEST]).run().json();
+    let later = sandbox.call(["runs", "show", "--json", NEWEST]).run().json();
     insta::assert_snapshot!(seats(&later), @"
     1 openai/gpt-6.1-sol answered x1 444 bytes
     2 mistralai/mistral-large-4-0 answered x1 148 bytes
     3 x-ai/grok-4.7 cancelled cancelled x1
     ");
-    stage.until("the upstream sees the cancel", || stage.simulator().stats().client_cancelled == 1);
+    sandbox.until("the upstream sees the cancel", || sandbox.simulator().stats().client_cancelled == 1);
 }
 
 #[test]
 fn enough_is_what_the_rule_says() {
-    let stage = stage().scripted(SLOW, after(30_000));
-    let call = stage.call(["ask", "--json", "--wait", "quorum:2", "-m", ONE, "-m", TWO, "-m", SLOW, "Why?"]);
+    let sandbox = sandbox().scripted(SLOW, after(30_000));
+    let call =
+        sandbox.call(["ask", "--json", "--wait", "quorum:2", "-m", ONE, "-m", TWO, "-m", SLOW, "Why?"]);
     let report = call.settings([("synthesizer", SYNTHESIZER)]).run().json();
     assert_eq!(synthesis(&report), "partial fused by google/gemini-4-argon");
 }
 
 #[test]
 fn the_deadline_ends_a_run_that_nobody_answers() {
-    let stage = stage().scripted(SLOW, after(30_000));
-    let output = stage.call(["ask", "--json", "--deadline", "900ms", "-m", SLOW, "Why?"]).run();
+    let sandbox = sandbox().scripted(SLOW, after(30_000));
+    let output = sandbox.call(["ask", "--json", "--deadline", "900ms", "-m", SLOW, "Why?"]).run();
     assert_eq!(output.code, Some(6), "{}", output.stderr);
     insta::assert_snapshot!(output.json()["answers"][0]["error"]["message"], @r#""the run's time of 0.9 s was over""#);
 }
 
 #[test]
 fn a_call_that_waits_for_its_turn_ends_with_the_run() {
-    let stage = stage().scripted(SLOW, after(30_000));
-    let call = stage.call(["ask", "--json", "--deadline", "1500ms", "-m", "x-ai/grok-4.7*2", "Why?"]);
+    let sandbox = sandbox().scripted(SLOW, after(30_000));
+    let call = sandbox.call(["ask", "--json", "--deadline", "1500ms", "-m", "x-ai/grok-4.7*2", "Why?"]);
     let output = call.settings([("calls_per_key_max", "1")]).run();
     insta::assert_snapshot!(seats(&output.json()), @"
     1 x-ai/grok-4.7 failed timeout x1
     2 x-ai/grok-4.7 skipped timeout x0
     ");
-    assert_eq!((output.code, stage.asked(SLOW)), (Some(6), 1));
+    assert_eq!((output.code, sandbox.asked(SLOW)), (Some(6), 1));
 }
 
 /// Whole pico-dollars of an amount in a report.
@@ -106,13 +107,13 @@ fn pico(amount: &Value) -> i64 {
 #[test]
 fn the_report_and_the_ledger_agree_to_the_pico_dollar() {
     // An empty answer is billed and asked for once more; a refusal is billed; a 503 costs nothing.
-    let stage = stage()
+    let sandbox = sandbox()
         .scripted(ONE, Script::fault(Fault::EmptyContent).fail_first(1))
         .scripted(TWO, Script::fault(Fault::Refusal))
         .scripted("z-ai/glm-5.3", Script::fault(Fault::Server500).fail_first(1));
     let models =
         ["-m", ONE, "-m", TWO, "-m", SLOW, "-m", "z-ai/glm-5.3", "-m", "~deepseek/deepseek-pro-latest"];
-    let call = stage.call(["ask", "--json", "How do we store money?"]).args(models);
+    let call = sandbox.call(["ask", "--json", "How do we store money?"]).args(models);
     let report = call.settings([("synthesizer", SYNTHESIZER)]).run().json();
     insta::assert_snapshot!(seats(&report), @"
     1 openai/gpt-6.1-sol answered x2 472 bytes
@@ -121,7 +122,7 @@ fn the_report_and_the_ledger_agree_to_the_pico_dollar() {
     4 z-ai/glm-5.3 answered x2 162 bytes
     5 ~deepseek/deepseek-pro-latest answered x1 520 bytes
     ");
-    let ledger = stage.simulator().ledger();
+    let ledger = sandbox.simulator().ledger();
     assert_eq!(ledger.charges.len(), 7, "seven calls were billed");
     assert_eq!(pico(&report["cost_usd"]), ledger.charged_pico_usd);
     assert_eq!(report["cost_is_estimate"], false);
@@ -129,6 +130,6 @@ fn the_report_and_the_ledger_agree_to_the_pico_dollar() {
     let fusing = pico(&report["worth"]["extra_cost_usd"]);
     let parts: i64 = seats.map(|seat| pico(&seat["cost_usd"])).sum::<i64>() + fusing;
     assert_eq!(parts, ledger.charged_pico_usd, "the seats and the fusing add up");
-    let kept = stage.call(["runs", "list", "--json"]).run().json();
+    let kept = sandbox.call(["runs", "list", "--json"]).run().json();
     assert_eq!(pico(&kept["cost_usd"]), ledger.charged_pico_usd);
 }

@@ -1,16 +1,16 @@
 //! The commands beside `ask`: they need no key and no network, and say what is in force and what it means.
 
-use parallel_llm_testkit::{Call, Output, Stage};
+use parallel_llm_testkit::{Call, Output, Sandbox};
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
 /// Runs a command that needs no provider.
 fn run(arguments: &[&str]) -> Output {
-    let stage = stage();
-    let output = stage.call(arguments).without("OPENROUTER_API_KEY").run();
-    assert_eq!(stage.simulator().requests(), [], "nothing is asked of anybody");
+    let sandbox = sandbox();
+    let output = sandbox.call(arguments).without("OPENROUTER_API_KEY").run();
+    assert_eq!(sandbox.simulator().requests(), [], "nothing is asked of anybody");
     output
 }
 
@@ -25,7 +25,7 @@ fn every_code_has_a_page() {
         assert_eq!((page.code, page.stderr.as_str()), (Some(0), ""), "{code}");
         assert!(page.text().starts_with(code.as_str()) && page.text().contains("\nExit code: "), "{code}");
     }
-    insta::assert_snapshot!(run(&["explain", "rate_limited"]).told(), @"
+    insta::assert_snapshot!(run(&["explain", "rate_limited"]).transcript(), @"
     exit 0
     --- stdout
     rate_limited
@@ -37,7 +37,7 @@ fn every_code_has_a_page() {
     Exit code: 1
     --- stderr
     ");
-    insta::assert_snapshot!(run(&["explain", "rate_limit"]).told(), @"
+    insta::assert_snapshot!(run(&["explain", "rate_limit"]).transcript(), @"
     exit 2
     --- stdout
     --- stderr
@@ -48,10 +48,10 @@ fn every_code_has_a_page() {
 
 #[test]
 fn the_settings_tell_where_they_come_from() {
-    let stage = stage();
-    stage.write(".config/parallel-llm-mcp/config.toml", "max_tokens = 500\nretries_max = 1\n");
-    stage.write("work/.parallel-llm.toml", "max_tokens = 400\n");
-    let call = stage.call(["config", "show", "--origin"]).settings([("files", "off")]);
+    let sandbox = sandbox();
+    sandbox.write(".config/parallel-llm-mcp/config.toml", "max_tokens = 500\nretries_max = 1\n");
+    sandbox.write("work/.parallel-llm.toml", "max_tokens = 400\n");
+    let call = sandbox.call(["config", "show", "--origin"]).settings([("files", "off")]);
     let output = call.folder("work").run();
     output.assert_no_key();
     let wanted = ["max_tokens", "retries_max", "files", "wait", "data_dir"];
@@ -68,7 +68,7 @@ fn the_settings_tell_where_they_come_from() {
     providers.openrouter.key      = set  # environment OPENROUTER_API_KEY
     providers.openrouter.base_url = http://<simulator>/api/v1  # environment OPENROUTER_BASE_URL
     ");
-    let plain = stage.call(["config", "show"]).run();
+    let plain = sandbox.call(["config", "show"]).run();
     plain.assert_no_key();
     assert!(plain.text().lines().all(|line| !line.contains('#')), "{}", plain.text());
 }
@@ -93,20 +93,20 @@ fn help_and_version_are_data() {
 
 #[test]
 fn the_simulator_serves_until_it_is_stopped() {
-    let stage = stage();
-    let running = stage.call(["simulate", "--time-scale", "0"]).start();
+    let sandbox = sandbox();
+    let running = sandbox.call(["simulate", "--time-scale", "0"]).start();
     let line = |name: &str| {
         let prefix = format!("{name}=");
-        let said = running.said();
+        let said = running.stdout_so_far();
         said.lines().find_map(|line| line.strip_prefix(&prefix).map(str::to_owned))
     };
-    stage.until("it has said both variables", || line("OPENROUTER_API_KEY").is_some());
+    sandbox.until("it has said both variables", || line("OPENROUTER_API_KEY").is_some());
     let (url, key) = (line("OPENROUTER_BASE_URL"), line("OPENROUTER_API_KEY"));
     let (url, key) = (url.unwrap_or_default(), key.unwrap_or_default());
-    let ask = stage.call(["ask", "-q", "-m", "x-ai/grok-4.7", "Why?"]);
+    let ask = sandbox.call(["ask", "-q", "-m", "x-ai/grok-4.7", "Why?"]);
     let asked = ask.env("OPENROUTER_BASE_URL", &url).env("OPENROUTER_API_KEY", &key).run();
     assert_eq!(asked.code, Some(0), "{}", asked.stderr);
-    assert_eq!(stage.chats(), [], "the other simulator was asked");
+    assert_eq!(sandbox.chats(), [], "the other simulator was asked");
     running.signal("TERM");
     let output = running.wait();
     assert_eq!((output.code, output.text().lines().count()), (Some(0), 2));
@@ -114,18 +114,18 @@ fn the_simulator_serves_until_it_is_stopped() {
 
 #[test]
 fn the_simulator_serves_https_to_whoever_trusts_its_certificate() {
-    let stage = stage();
-    let file = stage.home().join("certificate.pem");
+    let sandbox = sandbox();
+    let file = sandbox.home().join("certificate.pem");
     let file = file.to_str().unwrap();
-    let running = stage.call(["simulate", "--time-scale", "0", "--tls", "--certificate", file]).start();
-    stage.until("it has said all variables", || running.said().contains("SSL_CERT_FILE="));
-    let said = running.said();
+    let running = sandbox.call(["simulate", "--time-scale", "0", "--tls", "--certificate", file]).start();
+    sandbox.until("it has said all variables", || running.stdout_so_far().contains("SSL_CERT_FILE="));
+    let said = running.stdout_so_far();
     let variables: Vec<(&str, &str)> = said.lines().filter_map(|line| line.split_once('=')).collect();
     let [(_, url), _, (_, certificate)] = variables.as_slice() else { panic!("three variables: {said}") };
     assert!(url.starts_with("https://127.0.0.1:"), "{url}");
     assert_eq!(*certificate, file);
     let asked = |variables: &[(&str, &str)]| {
-        let ask = stage.call(["ask", "-q", "-m", "x-ai/grok-4.7", "Why?"]);
+        let ask = sandbox.call(["ask", "-q", "-m", "x-ai/grok-4.7", "Why?"]);
         variables.iter().fold(ask, |ask, (name, value)| ask.env(name, value)).run()
     };
     let trusting = asked(&variables);
@@ -137,25 +137,25 @@ fn the_simulator_serves_https_to_whoever_trusts_its_certificate() {
 
 #[test]
 fn a_certificate_that_cannot_be_written_is_told() {
-    let stage = stage();
-    let file = stage.home().join("nowhere/certificate.pem");
-    let call = stage.call(["simulate", "--tls", "--certificate", file.to_str().unwrap()]);
+    let sandbox = sandbox();
+    let file = sandbox.home().join("nowhere/certificate.pem");
+    let call = sandbox.call(["simulate", "--tls", "--certificate", file.to_str().unwrap()]);
     let output = call.run();
     assert!(output.stderr.contains("the certificate cannot be written"), "{}", output.stderr);
     assert!(output.stderr.contains("--certificate"), "{}", output.stderr);
-    assert_eq!(stage.call(["simulate", "--certificate", "x"]).run().code, Some(2));
+    assert_eq!(sandbox.call(["simulate", "--certificate", "x"]).run().code, Some(2));
 }
 
 #[test]
 fn the_demo_needs_no_key_and_says_that_it_is_simulated() {
-    let stage = stage();
-    let demo: Call<'_> = stage.call(["demo"]).without("OPENROUTER_API_KEY").without("OPENROUTER_BASE_URL");
+    let sandbox = sandbox();
+    let demo: Call<'_> = sandbox.call(["demo"]).without("OPENROUTER_API_KEY").without("OPENROUTER_BASE_URL");
     let output = demo.run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert!(output.stderr.contains("These models are simulated"), "{}", output.stderr);
     assert!(output.stderr.contains("5 of 5 answered"), "{}", output.stderr);
     assert!(output.text().len() > 300, "{}", output.text());
-    assert_eq!(stage.simulator().requests(), [], "it brings its own provider");
-    let listed = stage.call(["runs", "list"]).run();
+    assert_eq!(sandbox.simulator().requests(), [], "it brings its own provider");
+    let listed = sandbox.call(["runs", "list"]).run();
     assert_eq!(listed.text(), "", "its runs are not among the user's");
 }

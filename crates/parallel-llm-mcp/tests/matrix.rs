@@ -18,7 +18,7 @@ mod u;
 mod wire;
 
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
-use parallel_llm_testkit::{Call, Output, Stage};
+use parallel_llm_testkit::{Call, Output, Sandbox};
 use serde_json::Value;
 
 use holds::holds;
@@ -32,15 +32,15 @@ const NEWEST: &str = "@";
 /// Where a test may put what is not the program's, below the home.
 const PLAYGROUND: &str = "playground";
 
-fn stage() -> Stage {
-    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
-    std::fs::create_dir(stage.home().join(PLAYGROUND)).expect("a folder can be made");
-    stage
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    std::fs::create_dir(sandbox.home().join(PLAYGROUND)).expect("a folder can be made");
+    sandbox
 }
 
-/// A stage where two models answer and one begins and never ends.
-fn hanging() -> Stage {
-    stage().scripted(HANGING, Script::fault(Fault::Stall))
+/// A sandbox where two models answer and one begins and never ends.
+fn hanging() -> Sandbox {
+    sandbox().scripted(HANGING, Script::fault(Fault::Stall))
 }
 
 /// A model that answers with this text after so many milliseconds.
@@ -50,9 +50,9 @@ fn late(ms: u64, text: &str) -> Script {
 }
 
 /// A question to these models.
-fn ask<'a>(stage: &'a Stage, models: &[&str]) -> Call<'a> {
+fn ask<'a>(sandbox: &'a Sandbox, models: &[&str]) -> Call<'a> {
     let models = models.iter().flat_map(|model| ["-m", model]);
-    stage.call(["ask", "--json", "Which is safer?"]).args(models).settings([("synthesizer", SYNTHESIZER)])
+    sandbox.call(["ask", "--json", "Which is safer?"]).args(models).settings([("synthesizer", SYNTHESIZER)])
 }
 
 /// Runs to the end what says no key.
@@ -63,8 +63,8 @@ fn done(call: Call<'_>) -> Output {
 }
 
 /// The newest run as it is kept.
-fn kept(stage: &Stage) -> Value {
-    done(stage.call(["runs", "show", "--json", NEWEST])).json()
+fn kept(sandbox: &Sandbox) -> Value {
+    done(sandbox.call(["runs", "show", "--json", NEWEST])).json()
 }
 
 fn word<'a>(value: &'a Value, name: &str) -> &'a str {
@@ -72,15 +72,15 @@ fn word<'a>(value: &'a Value, name: &str) -> &'a str {
 }
 
 /// Waits until an answer of the newest run lies in its file and the hanging model has begun.
-fn until_one_has_answered(stage: &Stage) {
-    stage.until("one has answered and one hangs", || {
+fn until_one_has_answered(sandbox: &Sandbox) {
+    sandbox.until("one has answered and one hangs", || {
         let has_begun = |model| {
-            stage
+            sandbox
                 .chats()
                 .iter()
                 .any(|chat| chat.model.as_deref() == Some(model) && chat.first_byte_us.is_some())
         };
         has_begun(HANGING)
-            && stage.files().iter().any(|(path, _)| path.to_string_lossy().contains("/answer_1_"))
+            && sandbox.files().iter().any(|(path, _)| path.to_string_lossy().contains("/answer_1_"))
     });
 }

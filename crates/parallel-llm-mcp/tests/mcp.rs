@@ -7,18 +7,18 @@ use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
 use client::{Client, PANEL, SOON, hello, text, told};
-use parallel_llm_testkit::Stage;
+use parallel_llm_testkit::Sandbox;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
-/// A stage whose models behave like this.
-fn stage_of(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Stage {
-    scripts.into_iter().fold(stage(), |stage, (model, script)| stage.scripted(model, script))
+/// A sandbox whose models behave like this.
+fn stage_of(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Sandbox {
+    scripts.into_iter().fold(sandbox(), |sandbox, (model, script)| sandbox.scripted(model, script))
 }
 
 /// A model that takes so long for its first word.
@@ -34,34 +34,34 @@ fn question() -> Value {
 #[test]
 fn who_asked_first_has_an_answer_first() {
     const QUESTIONS: usize = 6;
-    let stage = stage_of([(PANEL[0], slow(50))]);
-    let mut client = Client::new(&stage, &[("PARALLEL_LLM_CALLS_PER_KEY_MAX", "1")]);
+    let sandbox = stage_of([(PANEL[0], slow(50))]);
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_CALLS_PER_KEY_MAX", "1")]);
     let ids: Vec<i64> = (0..QUESTIONS)
         .map(|number| {
             let (prompt, models) = (format!("Question {number}?"), &PANEL[..2]);
             let question = json!({"prompt": prompt, "models": models, "synthesizer": PANEL[2]});
             let id = client.start("process_prompt", question);
-            stage.until("the run has begun", || runs_begun(&stage) > number);
+            sandbox.until("the run has begun", || runs_begun(&sandbox) > number);
             id
         })
         .collect();
     for id in ids {
         assert_eq!(told(&client.result(id))["status"], "complete");
     }
-    let fused = stage.chats().iter().position(|chat| chat.body["model"] == PANEL[2]);
+    let fused = sandbox.chats().iter().position(|chat| chat.body["model"] == PANEL[2]);
     let fused = fused.expect("the first run was fused");
     assert!(fused <= QUESTIONS, "{fused} calls were made before any run was fused");
 }
 
 /// How many runs have a folder.
-fn runs_begun(stage: &Stage) -> usize {
-    std::fs::read_dir(stage.data_dir().join("runs")).map_or(0, Iterator::count)
+fn runs_begun(sandbox: &Sandbox) -> usize {
+    std::fs::read_dir(sandbox.data_dir().join("runs")).map_or(0, Iterator::count)
 }
 
 #[test]
 fn a_question_gets_a_fused_answer_with_progress() {
-    let stage = stage_of([(PANEL[0], slow(700))]);
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = stage_of([(PANEL[0], slow(700))]);
+    let mut client = Client::new(&sandbox, &[]);
     let id = client.start("process_prompt", question());
     let result = client.result(id);
     assert_eq!(result["isError"], false, "{result}");
@@ -75,7 +75,7 @@ fn a_question_gets_a_fused_answer_with_progress() {
     let run_id = report["run_id"].as_str().unwrap();
     assert!(text(&result).starts_with(answer) && text(&result).contains(run_id), "{}", text(&result));
     assert!(text(&result).contains("3 of 3 answered"), "{}", text(&result));
-    let folder = stage.data_dir().join("runs").join(run_id);
+    let folder = sandbox.data_dir().join("runs").join(run_id);
     assert_eq!(std::fs::read_to_string(folder.join("final_best.md")).unwrap(), answer);
 
     let progress = client.progress(id);
@@ -87,8 +87,8 @@ fn a_question_gets_a_fused_answer_with_progress() {
 
 #[test]
 fn the_server_says_who_it_is_and_its_tools_are_small() {
-    let stage = stage();
-    let mut client = Client::silent(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::silent(&sandbox, &[]);
     let server = client.begin("test-client");
     assert_eq!(server["serverInfo"]["name"], "parallel-llm-mcp");
     assert_eq!(server["serverInfo"]["version"], env!("CARGO_PKG_VERSION"));
@@ -103,8 +103,8 @@ fn the_server_says_who_it_is_and_its_tools_are_small() {
 
 #[test]
 fn every_bad_line_gets_one_reply_and_the_next_call_works() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
     let deep = format!(
         r#"{{"jsonrpc":"2.0","id":4,"method":"ping","params":{}1{}}}"#,
         "[".repeat(200),
@@ -146,40 +146,40 @@ fn every_bad_line_gets_one_reply_and_the_next_call_works() {
 
 #[test]
 fn half_an_emoji_is_repaired() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
     let models = json!([PANEL[0]]);
     client.line(format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"process_prompt","arguments":{{"prompt":"cut \ud83d here","models":{models}}}}}}}"#
     ));
     assert_eq!(client.result(1)["isError"], false);
-    assert!(stage.chats()[0].body.to_string().contains("cut \u{fffd} here"));
+    assert!(sandbox.chats()[0].body.to_string().contains("cut \u{fffd} here"));
 }
 
 #[test]
 fn a_prompt_of_ten_megabytes_is_read_and_refused_for_its_length() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", json!({"prompt": "a ".repeat(5 << 20)}));
     assert_eq!(
         (&result["isError"], &told(&result)["code"]),
         (&json!(true), &json!("prompt_too_long")),
         "{result}"
     );
-    assert_eq!(stage.chats().len(), 0);
+    assert_eq!(sandbox.chats().len(), 0);
 }
 
 #[test]
 fn what_is_taken_back_is_given_up_upstream() {
-    let stage = stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
-    let mut client = Client::new(&stage, &[("PARALLEL_LLM_DRAIN_MS", "2000")]);
+    let sandbox = stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_DRAIN_MS", "2000")]);
     let id = client.start("process_prompt", question());
-    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
     let begun = Instant::now();
     client.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"}));
     // The third bills on when its connection is closed, so it is listened to for a while.
-    stage.until("the simulator sees it", || stage.simulator().stats().client_cancelled == 2);
-    stage.until("nothing is listened to for ever", || stage.simulator().stats().client_cancelled == 3);
+    sandbox.until("the simulator sees it", || sandbox.simulator().stats().client_cancelled == 2);
+    sandbox.until("nothing is listened to for ever", || sandbox.simulator().stats().client_cancelled == 3);
     assert!(begun.elapsed() >= Duration::from_secs(2), "{:?}", begun.elapsed());
     client.request("ping", json!({}));
     assert!(client.seen.iter().all(|message| message["id"] != id), "a reply to a call that was taken back");
@@ -187,9 +187,9 @@ fn what_is_taken_back_is_given_up_upstream() {
 
 #[test]
 fn an_answer_comes_before_the_clients_wall_and_the_run_goes_on() {
-    let stage = stage_of([(PANEL[2], slow(3_000))]);
+    let sandbox = stage_of([(PANEL[2], slow(3_000))]);
     let mut client =
-        Client::new(&stage, &[("PARALLEL_LLM_CLIENT_WALL_MS", "1500"), ("PARALLEL_LLM_WAIT", "all")]);
+        Client::new(&sandbox, &[("PARALLEL_LLM_CLIENT_WALL_MS", "1500"), ("PARALLEL_LLM_WAIT", "all")]);
     let soft = client.call("process_prompt", question());
     let report = told(&soft);
     assert_eq!((&report["status"], &soft["isError"]), (&json!("running"), &json!(false)), "{report}");
@@ -207,13 +207,13 @@ fn an_answer_comes_before_the_clients_wall_and_the_run_goes_on() {
     }
     assert_eq!(told(&rest)["status"], "complete", "{rest}");
     assert!(told(&rest)["answer"].is_string());
-    assert_eq!(stage.asked(PANEL[2]), 1);
+    assert_eq!(sandbox.asked(PANEL[2]), 1);
 }
 
 #[test]
 fn a_run_that_is_not_over_is_not_gone_on_with() {
-    let stage = stage_of([(PANEL[2], Script::fault(Fault::Stall))]);
-    let mut client = Client::new(&stage, &[("PARALLEL_LLM_WAIT", "quorum:2")]);
+    let sandbox = stage_of([(PANEL[2], Script::fault(Fault::Stall))]);
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_WAIT", "quorum:2")]);
     let first = client.call("process_prompt", question());
     let run_id = told(&first)["run_id"].clone();
     assert!(told(&first)["answer"].is_string(), "{first}");
@@ -228,8 +228,8 @@ fn a_run_that_is_not_over_is_not_gone_on_with() {
 #[test]
 fn parts_are_fetched_page_by_page() {
     let long = "wörd ".repeat(10_000);
-    let stage = stage_of([(PANEL[0], Script::answering(&long))]);
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = stage_of([(PANEL[0], Script::answering(&long))]);
+    let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", question());
     let report = told(&result);
     let run_id = &report["run_id"];
@@ -261,8 +261,8 @@ fn parts_are_fetched_page_by_page() {
 
 #[test]
 fn mistakes_are_told_with_what_is_right() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
     for (tool, arguments, code, expected) in [
         (
             "get_run",
@@ -287,20 +287,20 @@ fn mistakes_are_told_with_what_is_right() {
         assert!(text(&result).contains(expected), "{arguments}: {}", text(&result));
         assert!(told(&result)["next"].is_string() && told(&result)["retryable"].is_boolean(), "{result}");
     }
-    assert_eq!(stage.chats().len(), 0);
+    assert_eq!(sandbox.chats().len(), 0);
 }
 
 #[test]
 fn what_to_do_next_is_told_in_the_words_of_the_tools() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
     let mut asked = |store: &str| {
         let result =
             client.call("process_prompt", json!({"prompt": "Why?", "models": PANEL, "store": store}));
         told(&result)["run_id"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
     };
     let (full, metadata) = (asked("full"), asked("metadata"));
-    let paid = stage.chats().len();
+    let paid = sandbox.chats().len();
     for (tool, arguments, expected) in [
         (
             "resume_run",
@@ -332,13 +332,13 @@ fn what_to_do_next_is_told_in_the_words_of_the_tools() {
         );
         assert!(text(&result).contains(expected), "{arguments}: {}", text(&result));
     }
-    assert_eq!(stage.chats().len(), paid);
+    assert_eq!(sandbox.chats().len(), paid);
 }
 
 #[test]
 fn without_a_key_the_server_starts_and_says_what_to_set() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[("OPENROUTER_API_KEY", " ")]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[("OPENROUTER_API_KEY", " ")]);
     assert_eq!(client.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len(), 4);
     let result = client.call("process_prompt", question());
     assert_eq!(
@@ -347,21 +347,21 @@ fn without_a_key_the_server_starts_and_says_what_to_set() {
         "{result}"
     );
     assert!(text(&result).contains("OPENROUTER_API_KEY"), "{}", text(&result));
-    let stderr = std::fs::read_to_string(stage.home().join("stderr")).unwrap();
+    let stderr = std::fs::read_to_string(sandbox.home().join("stderr")).unwrap();
     assert!(stderr.contains("OPENROUTER_API_KEY"), "{stderr}");
 }
 
 #[test]
 fn the_list_of_models_is_bounded_and_holds_no_key() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
     let all = client.call("list_models", json!({}));
     let list = told(&all);
     assert!(list.to_string().len() <= 10_000, "{list}");
     let is_whole = list["models_total"] == list["models"].as_array().unwrap().len();
     assert!(is_whole != list["next"].is_string(), "{list}");
     assert_eq!(list["panel"].as_array().unwrap().len(), 5);
-    assert!(!all.to_string().contains(stage.simulator().api_key()));
+    assert!(!all.to_string().contains(sandbox.simulator().api_key()));
     let some = client.call("list_models", json!({"search": "grok"}));
     let models = told(&some)["models"].as_array().unwrap();
     assert!(!models.is_empty() && models.iter().all(|model| model["id"].as_str().unwrap().contains("grok")));
@@ -369,8 +369,8 @@ fn the_list_of_models_is_bounded_and_holds_no_key() {
 
 #[test]
 fn two_questions_at_once_have_a_folder_each() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
     let ids = ["One?", "Two?"].map(|prompt| {
         let mut question = question();
         question["prompt"] = prompt.into();
@@ -378,13 +378,13 @@ fn two_questions_at_once_have_a_folder_each() {
     });
     let folders = ids.map(|id| told(&client.result(id))["files"]["dir"].clone());
     assert_ne!(folders[0], folders[1]);
-    assert_eq!(std::fs::read_dir(stage.data_dir().join("runs")).unwrap().count(), 2);
+    assert_eq!(std::fs::read_dir(sandbox.data_dir().join("runs")).unwrap().count(), 2);
 }
 
 #[test]
 fn a_ping_is_answered_while_a_call_runs_and_an_id_is_used_once() {
-    let stage = stage_of([(PANEL[0], slow(2_000))]);
-    let mut client = Client::new(&stage, &[("PARALLEL_LLM_WAIT", "all")]);
+    let sandbox = stage_of([(PANEL[0], slow(2_000))]);
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_WAIT", "all")]);
     let id = client.start("process_prompt", question());
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
     assert!(client.seen.iter().all(|message| message["id"] != id), "the call is over: {:?}", client.seen);
@@ -395,8 +395,8 @@ fn a_ping_is_answered_while_a_call_runs_and_an_id_is_used_once() {
 
 #[test]
 fn what_comes_before_the_beginning_does_no_harm() {
-    let stage = stage();
-    let mut client = Client::silent(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::silent(&sandbox, &[]);
     client.notify("notifications/cancelled", json!({"requestId": 1}));
     client.notify("notifications/initialized", json!({}));
     client.line(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
@@ -409,8 +409,8 @@ fn what_comes_before_the_beginning_does_no_harm() {
 
 #[test]
 fn a_client_of_the_newest_protocol_needs_no_handshake() {
-    let stage = stage();
-    let mut client = Client::silent(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::silent(&sandbox, &[]);
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -426,8 +426,8 @@ fn a_client_of_the_newest_protocol_needs_no_handshake() {
 #[test]
 fn no_answer_at_all_is_an_error_with_each_reason() {
     let faults = [Fault::BadModel, Fault::Moderation, Fault::EmptyContent].map(Script::fault);
-    let stage = stage_of(PANEL.into_iter().zip(faults));
-    let mut client = Client::new(&stage, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
+    let sandbox = stage_of(PANEL.into_iter().zip(faults));
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
     let result = client.call("process_prompt", question());
     assert_eq!(
         (&result["isError"], &told(&result)["code"]),
@@ -445,8 +445,8 @@ fn no_answer_at_all_is_an_error_with_each_reason() {
 #[test]
 fn a_scrap_of_an_answer_is_told_and_is_no_answer() {
     // Each breaks off after a few words.
-    let stage = stage_of(PANEL.map(|model| (model, Script::fault(Fault::SseCut))));
-    let mut client = Client::new(&stage, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
+    let sandbox = stage_of(PANEL.map(|model| (model, Script::fault(Fault::SseCut))));
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
     let result = client.call("process_prompt", question());
     assert_eq!(
         (&result["isError"], &told(&result)["status"], &told(&result)["code"]),
@@ -459,24 +459,24 @@ fn a_scrap_of_an_answer_is_told_and_is_no_answer() {
     assert!(!scrap.is_empty() && text(&result).contains(scrap), "{}", text(&result));
     // To a script it is no answer either.
     let output =
-        stage.call(["ask", "-m", PANEL[0], "-m", PANEL[1], "Why?"]).settings([("retries_max", "0")]).run();
+        sandbox.call(["ask", "-m", PANEL[0], "-m", PANEL[1], "Why?"]).settings([("retries_max", "0")]).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
 }
 
 #[test]
 fn a_killed_run_without_an_answer_is_an_error_that_says_what_helps() {
-    let stage = stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
-    let killed = |stage: &Stage, asked: usize| {
-        let mut client = Client::new(stage, &[]);
+    let sandbox = stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
+    let killed = |sandbox: &Sandbox, asked: usize| {
+        let mut client = Client::new(sandbox, &[]);
         client.start("process_prompt", question());
-        stage.until("all write", || {
-            stage.chats().iter().filter(|chat| chat.first_byte_us.is_some()).count() == asked
+        sandbox.until("all write", || {
+            sandbox.chats().iter().filter(|chat| chat.first_byte_us.is_some()).count() == asked
         });
         client.child.kill().unwrap();
         client.child.wait().unwrap();
     };
-    killed(&stage, 3);
-    let mut client = Client::new(&stage, &[]);
+    killed(&sandbox, 3);
+    let mut client = Client::new(&sandbox, &[]);
     let listed = client.request("resources/list", json!({}))["result"]["resources"][0].take();
     let run_id = listed["name"].as_str().unwrap().to_owned();
     let result = client.call("get_run", json!({"run_id": run_id}));
@@ -492,25 +492,25 @@ fn a_killed_run_without_an_answer_is_an_error_that_says_what_helps() {
     assert_eq!(told(&result)["next"], next);
     // The log says it, too, as a command.
     let said = format!("`runs resume {run_id} --resend` (which may pay a second time) finishes it");
-    stage.until("the log says what helps", || {
-        std::fs::read_to_string(stage.home().join("stderr")).is_ok_and(|log| log.contains(&said))
+    sandbox.until("the log says what helps", || {
+        std::fs::read_to_string(sandbox.home().join("stderr")).is_ok_and(|log| log.contains(&said))
     });
     let resumed = client.call("resume_run", json!({"run_id": run_id}));
-    assert_eq!((&resumed["isError"], stage.chats().len()), (&json!(true), 3), "{resumed}");
+    assert_eq!((&resumed["isError"], sandbox.chats().len()), (&json!(true), 3), "{resumed}");
     let next = "ask again what may have been paid already with resume_run and `\"resend\":true`";
     assert_eq!(told(&resumed)["next"], next);
 }
 
 #[test]
 fn a_run_whose_texts_are_not_kept_says_so_wherever_one_is_wanted() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
     let mut asked = |store: &str| {
         let question = json!({"prompt": format!("Why {store}?"), "models": PANEL, "store": store});
         told(&client.call("process_prompt", question))["run_id"].as_str().unwrap().to_owned()
     };
     let (metadata, none) = (asked("metadata"), asked("none"));
-    stage.until("the run is closed", || {
+    sandbox.until("the run is closed", || {
         let run = client.call("get_run", json!({"run_id": none, "part": "events"}));
         told(&run)["code"] == "run_not_found"
     });
@@ -522,7 +522,7 @@ fn a_run_whose_texts_are_not_kept_says_so_wherever_one_is_wanted() {
     let sentence = format!("{}: {}", message.as_str().unwrap(), next.as_str().unwrap());
     assert_eq!(by_address["error"]["message"], sentence, "{by_address}");
 
-    let mut later = Client::new(&stage, &[]);
+    let mut later = Client::new(&sandbox, &[]);
     let report = later.call("get_run", json!({"run_id": metadata}));
     let gone = "the texts of this run were not kept: ask again and have texts kept with `\"store\":\"full\"`";
     assert_eq!((&report["isError"], &told(&report)["next"]), (&json!(false), &json!(gone)), "{report}");
@@ -539,8 +539,8 @@ fn a_run_whose_texts_are_not_kept_says_so_wherever_one_is_wanted() {
 
 #[test]
 fn some_answers_are_an_answer_and_the_missing_are_named() {
-    let stage = stage_of([(PANEL[2], Script::fault(Fault::NoEndpoints))]);
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = stage_of([(PANEL[2], Script::fault(Fault::NoEndpoints))]);
+    let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", question());
     assert_eq!(
         (&result["isError"], &told(&result)["status"]),
@@ -553,8 +553,8 @@ fn some_answers_are_an_answer_and_the_missing_are_named() {
 #[test]
 fn a_vote_is_asked_for_by_name_and_its_knobs_are_checked() {
     let answers = ["6", "It has 8 legs.", "The answer is **8**."];
-    let stage = stage_of(PANEL.into_iter().zip(answers.map(Script::answering)));
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = stage_of(PANEL.into_iter().zip(answers.map(Script::answering)));
+    let mut client = Client::new(&sandbox, &[]);
     let mut call = |strategy: &str| {
         let asked = json!({"prompt": "How many legs has a spider?", "models": PANEL, "strategy": strategy});
         client.call("process_prompt", asked)
@@ -569,7 +569,7 @@ fn a_vote_is_asked_for_by_name_and_its_knobs_are_checked() {
     assert_eq!(report["agreement"]["clusters"][0], json!({"value": "8", "seats": [2, 3]}));
     assert_eq!(report["confidence"], json!({"band": "uncalibrated", "basis": "2 of 3 agree"}));
     assert!(text(&voted).ends_with("\n2 of 3 say `8`"), "{}", text(&voted));
-    assert_eq!(stage.chats().len(), 3, "nobody fuses");
+    assert_eq!(sandbox.chats().len(), 3, "nobody fuses");
     let refused = call("synthesize@gates=off");
     assert_eq!(told(&refused)["code"], "usage", "{refused}");
     assert!(
@@ -583,8 +583,8 @@ fn a_vote_is_asked_for_by_name_and_its_knobs_are_checked() {
 fn contradictions_and_dissent_are_told_in_a_line() {
     let safe = "The migration is safe to run online with a short lock timeout.";
     let unsafe_ = "The migration is not safe to run online with a short lock timeout.";
-    let stage = stage_of(PANEL.into_iter().zip([safe, unsafe_, unsafe_].map(Script::answering)));
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = stage_of(PANEL.into_iter().zip([safe, unsafe_, unsafe_].map(Script::answering)));
+    let mut client = Client::new(&sandbox, &[]);
     let result = client.call(
         "process_prompt",
         json!({"prompt": "Is it?", "models": PANEL, "synthesizer": "anthropic/claude-opus-5.5"}),
@@ -598,8 +598,8 @@ fn contradictions_and_dissent_are_told_in_a_line() {
 
 #[test]
 fn at_the_end_of_stdin_answers_that_are_due_still_come() {
-    let stage = stage_of([(PANEL[0], slow(1_000))]);
-    let mut client = Client::new(&stage, &[("PARALLEL_LLM_WAIT", "all")]);
+    let sandbox = stage_of([(PANEL[0], slow(1_000))]);
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_WAIT", "all")]);
     let id = client.start("process_prompt", question());
     client.hang_up();
     assert_eq!(told(&client.result(id))["status"], "complete");
@@ -610,8 +610,8 @@ fn at_the_end_of_stdin_answers_that_are_due_still_come() {
 #[test]
 fn an_idle_server_leaves_at_once() {
     for has_begun in [false, true] {
-        let stage = stage();
-        let mut client = Client::silent(&stage, &[]);
+        let sandbox = sandbox();
+        let mut client = Client::silent(&sandbox, &[]);
         if has_begun {
             client.begin("test-client");
         } else {
@@ -626,18 +626,18 @@ fn an_idle_server_leaves_at_once() {
 
 #[test]
 fn a_signal_ends_calls_softly_and_a_second_one_at_once() {
-    let stage = stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
-    let mut client = Client::new(&stage, &[("PARALLEL_LLM_DRAIN_MS", "1000")]);
+    let sandbox = stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_DRAIN_MS", "1000")]);
     let id = client.start("process_prompt", question());
-    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
     client.signal("TERM");
     assert_eq!(told(&client.result(id))["status"], "running");
     let (status, took) = client.wait();
     assert!(status.success() && took < SOON, "{status} after {took:?}");
 
-    let mut client = Client::new(&stage, &[("PARALLEL_LLM_DRAIN_MS", "20000")]);
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_DRAIN_MS", "20000")]);
     client.start("process_prompt", question());
-    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
     client.signal("INT");
     while client.request("ping", json!({}))["error"]["code"] != -32000 {}
     client.signal("INT");
@@ -649,8 +649,8 @@ fn a_signal_ends_calls_softly_and_a_second_one_at_once() {
 #[test]
 fn a_client_that_does_not_read_holds_up_neither_a_run_nor_the_end() {
     const LISTS: usize = 40;
-    let stage = stage();
-    let mut client = Client::deaf(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::deaf(&sandbox, &[]);
     client.send("initialize", hello("test-client"));
     client.notify("notifications/initialized", json!({}));
     // More than three times what a pipe holds.
@@ -658,9 +658,9 @@ fn a_client_that_does_not_read_holds_up_neither_a_run_nor_the_end() {
         client.send("tools/list", json!({}));
     }
     client.start("process_prompt", question());
-    let runs = stage.data_dir().join("runs");
+    let runs = sandbox.data_dir().join("runs");
     let is_written = |path: std::path::PathBuf| path.join("final_best.md").is_file();
-    stage.until("the run is over", || {
+    sandbox.until("the run is over", || {
         std::fs::read_dir(&runs)
             .is_ok_and(|mut runs| runs.any(|run| run.is_ok_and(|run| is_written(run.path()))))
     });
@@ -674,9 +674,9 @@ fn a_client_that_does_not_read_holds_up_neither_a_run_nor_the_end() {
 
 #[test]
 fn a_log_that_nobody_reads_holds_up_no_run() {
-    let stage = stage();
+    let sandbox = sandbox();
     let settings = [("PARALLEL_LLM_LOG_LEVEL", "debug"), ("PARALLEL_LLM_DRAIN_MS", "500")];
-    let mut client = Client::deaf(&stage, &settings);
+    let mut client = Client::deaf(&sandbox, &settings);
     client.send("initialize", hello("test-client"));
     // Some twelve lines of a hundred and more bytes each; a pipe holds 64 kB.
     let runs = 80;
@@ -685,15 +685,15 @@ fn a_log_that_nobody_reads_holds_up_no_run() {
         question["prompt"] = format!("Question {number}?").into();
         client.start("process_prompt", question);
     }
-    stage.until("every run has been fused", || stage.chats().len() >= runs * (PANEL.len() + 1));
+    sandbox.until("every run has been fused", || sandbox.chats().len() >= runs * (PANEL.len() + 1));
     client.hang_up();
     assert!(client.wait().0.success());
 }
 
 #[test]
 fn a_model_that_keeps_failing_is_not_asked_and_that_is_said() {
-    let stage = stage_of([(PANEL[0], Script::fault(Fault::BadGateway))]);
-    let mut client = Client::new(&stage, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
+    let sandbox = stage_of([(PANEL[0], Script::fault(Fault::BadGateway))]);
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
     assert_eq!(told(&client.call("list_models", json!({})))["circuits"], Value::Null);
     let mut ask = |number: u32| {
         let question = json!({"prompt": format!("Question {number}?"), "models": [PANEL[0]]});
@@ -706,7 +706,7 @@ fn a_model_that_keeps_failing_is_not_asked_and_that_is_said() {
         (&seat["status"], &seat["attempts"], &seat["cost_usd"]),
         (&json!("skipped"), &json!(0), &json!(0.0))
     );
-    assert_eq!(stage.asked(PANEL[0]), 5);
+    assert_eq!(sandbox.asked(PANEL[0]), 5);
     let listed = client.call("list_models", json!({}));
     let circuit = &told(&listed)["circuits"][0];
     assert_eq!(
@@ -717,8 +717,8 @@ fn a_model_that_keeps_failing_is_not_asked_and_that_is_said() {
 
 #[test]
 fn a_run_goes_on_without_paying_twice() {
-    let stage = stage_of([(PANEL[0], Script::fault(Fault::Moderation))]);
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = stage_of([(PANEL[0], Script::fault(Fault::Moderation))]);
+    let mut client = Client::new(&sandbox, &[]);
     let asked = client.call("process_prompt", question());
     assert_eq!(told(&asked)["status"], "partial", "{asked}");
     let run_id = &told(&asked)["run_id"];
@@ -727,17 +727,17 @@ fn a_run_goes_on_without_paying_twice() {
     let report = told(&more);
     assert_eq!((&report["status"], &report["answers"][3]["status"]), (&json!("partial"), &json!("answered")));
     assert_eq!(report["earlier"].as_array().map(Vec::len), Some(1), "{report}");
-    assert_eq!(PANEL.map(|model| stage.asked(model)), [1, 2, 1], "the second has fused once");
+    assert_eq!(PANEL.map(|model| sandbox.asked(model)), [1, 2, 1], "the second has fused once");
 
     let anew = client.call("resume_run", json!({"run_id": run_id, "synthesizer": PANEL[2]}));
     assert_eq!(told(&anew)["synthesis"]["by"], PANEL[2], "{anew}");
-    assert_eq!(PANEL.map(|model| stage.asked(model)), [1, 2, 2]);
+    assert_eq!(PANEL.map(|model| sandbox.asked(model)), [1, 2, 2]);
 }
 
 #[test]
 fn two_calls_that_go_on_with_one_run_at_once_are_one_and_a_refusal() {
-    let stage = stage_of([("z-ai/glm-5.3", slow(5_000))]);
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = stage_of([("z-ai/glm-5.3", slow(5_000))]);
+    let mut client = Client::new(&sandbox, &[]);
     let asked = client.call("process_prompt", question());
     for round in 1..=2 {
         let more = json!({"run_id": told(&asked)["run_id"], "models": ["z-ai/glm-5.3"]});
@@ -747,14 +747,14 @@ fn two_calls_that_go_on_with_one_run_at_once_are_one_and_a_refusal() {
         codes.sort_by_key(Value::is_string);
         assert_eq!(codes, [Value::Null, json!("busy"), json!("busy")], "round {round}");
     }
-    assert_eq!(stage.asked("z-ai/glm-5.3"), 2);
+    assert_eq!(sandbox.asked("z-ai/glm-5.3"), 2);
 }
 
 #[test]
 fn a_persona_is_named_like_any_option() {
-    let stage = stage();
-    stage.write(".config/parallel-llm-mcp/config.toml", "[personas.critic]\nsystem = 'Find the flaw.'\n");
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    sandbox.write(".config/parallel-llm-mcp/config.toml", "[personas.critic]\nsystem = 'Find the flaw.'\n");
+    let mut client = Client::new(&sandbox, &[]);
     let names = told(&client.call("list_models", json!({})))["personas"].clone();
     assert_eq!(names, json!(["critic", "plain", "proponent", "skeptic"]));
     let model = format!("{}@persona=critic,stance=for", PANEL[0]);
@@ -762,7 +762,7 @@ fn a_persona_is_named_like_any_option() {
     let report = told(&result);
     let seat = &report["answers"][0];
     assert_eq!((&seat["persona"], &seat["stance"]), (&json!("critic"), &json!("for")), "{report}");
-    let messages = &stage.chats()[0].body["messages"];
+    let messages = &sandbox.chats()[0].body["messages"];
     let system = messages[0]["content"].as_str().unwrap();
     assert!(system.starts_with("Find the flaw.\n\nArgue from this stance: you are for "), "{messages}");
     assert_eq!(messages[1], json!({"role": "user", "content": "Which?"}));
@@ -771,5 +771,5 @@ fn a_persona_is_named_like_any_option() {
     let unknown = json!({"prompt": "Which?", "models": [format!("{}@persona=critc", PANEL[0])]});
     let refused = client.call("process_prompt", unknown);
     assert_eq!(told(&refused)["next"], "did you mean `critic`?", "{refused}");
-    assert_eq!(stage.chats().len(), 1);
+    assert_eq!(sandbox.chats().len(), 1);
 }

@@ -2,7 +2,7 @@
 
 use crate::lists::{Lists, NOBODY, alone};
 use crate::mcp::client::{Client, told};
-use parallel_llm_testkit::{Output, Stage};
+use parallel_llm_testkit::{Output, Sandbox};
 use serde_json::{Value, json};
 
 /// A small OpenRouter: a model with files and two prices, one that ends soon, an alias and a router.
@@ -29,16 +29,16 @@ fn pulled() -> &'static str {
     r#"{"object":"list","data":[{"id":"llama4:8b","object":"model"},{"id":"qwen3:4b","object":"model"}]}"#
 }
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
 /// `models` with these arguments, OpenRouter's list from this server.
-fn models(stage: &Stage, openrouter: &Lists, arguments: &[&str]) -> Output {
-    let call = alone(stage, &["models"]).args(arguments);
+fn models(sandbox: &Sandbox, openrouter: &Lists, arguments: &[&str]) -> Output {
+    let call = alone(sandbox, &["models"]).args(arguments);
     let output = call.env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1")).run();
     output.assert_no_key();
-    assert_eq!(stage.chats(), [], "nothing is asked but lists");
+    assert_eq!(sandbox.chats(), [], "nothing is asked but lists");
     output
 }
 
@@ -50,8 +50,8 @@ fn ids(output: &Output) -> Vec<String> {
 }
 
 /// A day so many days from today, `YYYY-MM-DD`; today is taken from a new file's date.
-fn in_days(stage: &Stage, days: i64) -> String {
-    let modified = stage.write("today", "").metadata().and_then(|metadata| metadata.modified());
+fn in_days(sandbox: &Sandbox, days: i64) -> String {
+    let modified = sandbox.write("today", "").metadata().and_then(|metadata| metadata.modified());
     let since = modified.map(|at| at.duration_since(std::time::UNIX_EPOCH).unwrap_or_default());
     let today = since.expect("a new file has a date").as_secs() / 86_400;
     let mut left = i64::try_from(today).unwrap_or_default() + days;
@@ -83,9 +83,9 @@ fn masked(mut value: Value) -> Value {
 
 #[test]
 fn the_list_is_a_table_on_stdout_and_its_source_on_stderr() {
-    let (stage, openrouter) = (stage(), Lists::of(&sold("2099-12-31")));
-    let output = models(&stage, &openrouter, &[]);
-    insta::assert_snapshot!(output.told(), @r"
+    let (sandbox, openrouter) = (sandbox(), Lists::of(&sold("2099-12-31")));
+    let output = models(&sandbox, &openrouter, &[]);
+    insta::assert_snapshot!(output.transcript(), @r"
     exit 0
     --- stdout
     MODEL              NAME               CONTEXT  OUTPUT  $/M IN  $/M OUT  FILES                EXPIRES
@@ -101,7 +101,7 @@ fn the_list_is_a_table_on_stdout_and_its_source_on_stderr() {
 
 #[test]
 fn models_are_sifted_and_put_in_order() {
-    let (stage, openrouter) = (stage(), Lists::of(&sold("2099-12-31")));
+    let (sandbox, openrouter) = (sandbox(), Lists::of(&sold("2099-12-31")));
     for (arguments, expected) in [
         (&["large", "LAB"][..], &["lab/large", "~lab/large-latest"][..]),
         (&["newest"], &["~lab/large-latest"]),
@@ -113,20 +113,20 @@ fn models_are_sifted_and_put_in_order() {
         (&["--sort", "name", "--limit", "2"], &["lab/large", "~lab/large-latest"]),
         (&["no", "such"], &[]),
     ] {
-        let output = models(&stage, &openrouter, &[&["--json"], arguments].concat());
+        let output = models(&sandbox, &openrouter, &[&["--json"], arguments].concat());
         assert_eq!(ids(&output), expected, "{arguments:?}");
     }
-    let cut = models(&stage, &openrouter, &["--limit", "1"]);
+    let cut = models(&sandbox, &openrouter, &["--limit", "1"]);
     assert!(cut.stderr.starts_with("1 of 4 models that fit\n"), "{}", cut.stderr);
     assert_eq!(openrouter.asked().len(), 1, "the list is kept on disk, and good for a day");
-    models(&stage, &openrouter, &["--refresh"]);
+    models(&sandbox, &openrouter, &["--refresh"]);
     assert_eq!(openrouter.asked().len(), 2);
 }
 
 #[test]
 fn a_program_gets_every_field() {
-    let (stage, openrouter) = (stage(), Lists::of(&sold("2099-12-31")));
-    let found = models(&stage, &openrouter, &["--json", "--limit", "1"]).json();
+    let (sandbox, openrouter) = (sandbox(), Lists::of(&sold("2099-12-31")));
+    let found = models(&sandbox, &openrouter, &["--json", "--limit", "1"]).json();
     assert_eq!(
         masked(found),
         json!({
@@ -152,23 +152,23 @@ fn a_program_gets_every_field() {
 
 #[test]
 fn what_cannot_be_meant_is_refused() {
-    let (stage, openrouter) = (stage(), Lists::of(&sold("2099-12-31")));
-    let unknown = models(&stage, &openrouter, &["--provider", "mistrall"]);
+    let (sandbox, openrouter) = (sandbox(), Lists::of(&sold("2099-12-31")));
+    let unknown = models(&sandbox, &openrouter, &["--provider", "mistrall"]);
     assert_eq!(unknown.code, Some(2));
     assert!(unknown.stderr.contains("there is no provider `mistrall`"), "{}", unknown.stderr);
     for arguments in [&["--max-price", "-1"][..], &["--sort", "age"], &["--check", "--limit", "1"]] {
-        assert_eq!(models(&stage, &openrouter, arguments).code, Some(2), "{arguments:?}");
+        assert_eq!(models(&sandbox, &openrouter, arguments).code, Some(2), "{arguments:?}");
     }
     assert_eq!(openrouter.asked(), [""; 0]);
 }
 
 #[test]
 fn a_kept_list_serves_when_the_server_is_gone() {
-    let stage = stage();
+    let sandbox = sandbox();
     let openrouter = Lists::of(&sold("2099-12-31"));
     let address = openrouter.url("/api/v1");
-    models(&stage, &openrouter, &[]);
-    let file = stage.data_dir().join("models/openrouter.json");
+    models(&sandbox, &openrouter, &[]);
+    let file = sandbox.data_dir().join("models/openrouter.json");
     let kept: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert_eq!((&kept["version"], &kept["base_url"]), (&json!(1), &json!(address)));
     #[cfg(unix)]
@@ -183,7 +183,7 @@ fn a_kept_list_serves_when_the_server_is_gone() {
     std::fs::write(&file, old).unwrap();
     drop(openrouter);
     let call = || {
-        let call = alone(&stage, &["models"]).env("OPENROUTER_BASE_URL", &address);
+        let call = alone(&sandbox, &["models"]).env("OPENROUTER_BASE_URL", &address);
         call.settings([("catalogue_max_age_ms", "60000")])
     };
     let output = call().run();
@@ -192,7 +192,7 @@ fn a_kept_list_serves_when_the_server_is_gone() {
     assert_eq!(lines[1], "OpenRouter: 4 models, kept 3 min ago");
     assert!(lines[2].starts_with("  not newer: openrouter at "), "{}", output.stderr);
     // A list of another address says nothing of this one, and a broken one nothing at all.
-    let other = alone(&stage, &["models"]).env("OPENROUTER_BASE_URL", "http://127.0.0.1:1/api/v1").run();
+    let other = alone(&sandbox, &["models"]).env("OPENROUTER_BASE_URL", "http://127.0.0.1:1/api/v1").run();
     assert!(other.stderr.contains("that this program carries"), "{}", other.stderr);
     std::fs::write(&file, "{\"version\":1,").unwrap();
     let broken = call().run();
@@ -202,9 +202,9 @@ fn a_kept_list_serves_when_the_server_is_gone() {
 
 #[test]
 fn a_broken_kept_list_is_replaced() {
-    let (stage, openrouter) = (stage(), Lists::of(&sold("2099-12-31")));
-    let file = stage.write(".local/share/parallel-llm-mcp/models/openrouter.json", "no list");
-    let output = models(&stage, &openrouter, &[]);
+    let (sandbox, openrouter) = (sandbox(), Lists::of(&sold("2099-12-31")));
+    let file = sandbox.write(".local/share/parallel-llm-mcp/models/openrouter.json", "no list");
+    let output = models(&sandbox, &openrouter, &[]);
     assert!(output.stderr.contains("OpenRouter: 4 models, live"), "{}", output.stderr);
     let kept: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
     assert_eq!(kept["models"].as_array().unwrap().len(), 4);
@@ -212,9 +212,10 @@ fn a_broken_kept_list_is_replaced() {
 
 #[test]
 fn a_server_on_this_machine_is_offered_and_not_used() {
-    let (stage, openrouter, ollama) = (stage(), Lists::of(&sold("2099-12-31")), Lists::of(pulled()));
+    let (sandbox, openrouter, ollama) = (sandbox(), Lists::of(&sold("2099-12-31")), Lists::of(pulled()));
     let call = || {
-        let call = alone(&stage, &["models", "llama"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
+        let call =
+            alone(&sandbox, &["models", "llama"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
         call.env("OLLAMA_BASE_URL", &ollama.url(""))
     };
     let output = call().run();
@@ -235,16 +236,16 @@ fn a_server_on_this_machine_is_offered_and_not_used() {
     }
     // A question that does not name it does not reach it.
     let before = ollama.asked().len();
-    let asked = stage.call(["ask", "-q", "-m", "x-ai/grok-4.7", "Why?"]);
+    let asked = sandbox.call(["ask", "-q", "-m", "x-ai/grok-4.7", "Why?"]);
     assert_eq!(asked.env("OLLAMA_BASE_URL", &ollama.url("")).run().code, Some(0));
     assert_eq!(ollama.asked().len(), before);
 }
 
 #[test]
 fn an_mcp_client_sees_who_is_at_hand() {
-    let (stage, openrouter, ollama) = (stage(), Lists::of(&sold("2099-12-31")), Lists::of(pulled()));
+    let (sandbox, openrouter, ollama) = (sandbox(), Lists::of(&sold("2099-12-31")), Lists::of(pulled()));
     let mut client = Client::new(
-        &stage,
+        &sandbox,
         &[
             ("OPENROUTER_BASE_URL", &openrouter.url("/api/v1")),
             ("OLLAMA_BASE_URL", &ollama.url("")),
@@ -280,19 +281,19 @@ fn an_mcp_client_sees_who_is_at_hand() {
 
 #[test]
 fn the_configured_models_are_called() {
-    let stage = stage();
-    let soon = in_days(&stage, 10);
+    let sandbox = sandbox();
+    let soon = in_days(&sandbox, 10);
     let openrouter = Lists::of(&sold(&soon));
-    stage.write(
+    sandbox.write(
         ".config/parallel-llm-mcp/config.toml",
         "panel = [\"~lab/large-latest\", \"lab/larg\", \"mistral:mistral-large-4-0\"]\n\
          synthesizer = [\"lab/small\", \"~lab/large-latest\"]\n\
          [presets]\n\
          quick.panel = [\"lab/small\"]\nbudget.panel = [\"lab/large\"]\nmax.panel = [\"lab/large*2\"]\n",
     );
-    let output = models(&stage, &openrouter, &["--check"]);
+    let output = models(&sandbox, &openrouter, &["--check"]);
     assert_eq!(output.code, Some(2));
-    let told = output.told().replace(&soon, "<soon>").replace(", 9 days", ", 10 days");
+    let told = output.transcript().replace(&soon, "<soon>").replace(", 9 days", ", 10 days");
     insta::assert_snapshot!(told, @"
     exit 2
     --- stdout
@@ -308,7 +309,7 @@ fn the_configured_models_are_called() {
       why: no API key is set for `mistral` (next: set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`)
     1 configured model is gone
     ");
-    let checked = models(&stage, &openrouter, &["--check", "--json"]);
+    let checked = models(&sandbox, &openrouter, &["--check", "--json"]);
     assert_eq!(checked.code, Some(2));
     let checked = checked.json();
     assert_eq!(checked["has_dead"], true);
@@ -332,8 +333,8 @@ fn the_configured_models_are_called() {
 
 #[test]
 fn without_a_list_of_today_nothing_is_called_dead() {
-    let stage = stage();
-    let call = alone(&stage, &["models", "--check", "--json"]).settings([("panel", "lab/gone")]);
+    let sandbox = sandbox();
+    let call = alone(&sandbox, &["models", "--check", "--json"]).settings([("panel", "lab/gone")]);
     let output = call.env("OPENROUTER_BASE_URL", &NOBODY.replace("/v1", "/api/v1")).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let checked = output.json();
@@ -344,9 +345,9 @@ fn without_a_list_of_today_nothing_is_called_dead() {
 
 #[test]
 fn a_typed_model_is_looked_up_at_its_own_provider() {
-    let (stage, ollama) = (stage(), Lists::of(pulled()));
+    let (sandbox, ollama) = (sandbox(), Lists::of(pulled()));
     let ask = |model: &str| {
-        let call = alone(&stage, &["ask", "--json", "-m", model, "-m", "x-ai/grok-4.7", "Why?"]);
+        let call = alone(&sandbox, &["ask", "--json", "-m", model, "-m", "x-ai/grok-4.7", "Why?"]);
         call.env("OLLAMA_BASE_URL", &ollama.url("")).run()
     };
     ask("ollama:llama4:8b");
@@ -356,25 +357,26 @@ fn a_typed_model_is_looked_up_at_its_own_provider() {
     assert_eq!(lists(&ollama), 1, "a fresh kept list that knows the name is enough");
     ask("ollama:qwen9:1b");
     assert_eq!(lists(&ollama), 2, "a name that it does not know may be new");
-    assert!(stage.simulator().requests().iter().all(|request| !request.path.ends_with("/models")));
+    assert!(sandbox.simulator().requests().iter().all(|request| !request.path.ends_with("/models")));
 }
 
 #[test]
 fn a_typed_model_without_a_key_is_refused_before_anything_is_sent() {
-    let stage = stage();
-    let refused = alone(&stage, &["ask", "-m", "x-ai/grok-4.7", "-m", "mistral:large", "Why?"]).run();
-    insta::assert_snapshot!(refused.told(), @"
+    let sandbox = sandbox();
+    let refused = alone(&sandbox, &["ask", "-m", "x-ai/grok-4.7", "-m", "mistral:large", "Why?"]).run();
+    insta::assert_snapshot!(refused.transcript(), @"
     exit 4
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `mistral`
       next: set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`
     ");
-    let fuse = alone(&stage, &["ask", "-m", "x-ai/grok-4.7", "--synthesizer", "mistral:large", "Why?"]).run();
+    let fuse =
+        alone(&sandbox, &["ask", "-m", "x-ai/grok-4.7", "--synthesizer", "mistral:large", "Why?"]).run();
     assert_eq!(fuse.code, Some(4));
-    assert_eq!(stage.simulator().requests(), []);
+    assert_eq!(sandbox.simulator().requests(), []);
     // One of the settings fails its own seat; without any key on the panel there is no run.
-    let ask = || alone(&stage, &["ask", "--json", "Why?"]);
+    let ask = || alone(&sandbox, &["ask", "--json", "Why?"]);
     let settled = ask().settings([("panel", "x-ai/grok-4.7 mistral:large")]).run();
     assert_eq!(settled.code, Some(0), "{}", settled.stderr);
     let answers = &settled.json()["answers"];
@@ -384,16 +386,16 @@ fn a_typed_model_without_a_key_is_refused_before_anything_is_sent() {
         (&json!("mistral"), &json!("key_missing"))
     );
     let mute = ask().settings([("panel", "mistral:large mistral:small")]).run();
-    assert_eq!((mute.code, stage.chats().len()), (Some(4), 1), "{}", mute.stderr);
+    assert_eq!((mute.code, sandbox.chats().len()), (Some(4), 1), "{}", mute.stderr);
 }
 
 #[test]
 fn what_a_provider_cannot_do_is_said() {
-    let stage = stage();
-    let local = stage.simulator().base_url_of("openai").expect("it speaks OpenAI");
-    let ask = alone(&stage, &["ask", "--json", "-m", "mistral:mistralai/mistral-large-4-0", "Why?"])
+    let sandbox = sandbox();
+    let local = sandbox.simulator().base_url_of("openai").expect("it speaks OpenAI");
+    let ask = alone(&sandbox, &["ask", "--json", "-m", "mistral:mistralai/mistral-large-4-0", "Why?"])
         .env("MISTRAL_BASE_URL", &local)
-        .env("MISTRAL_API_KEY", stage.simulator().api_key())
+        .env("MISTRAL_API_KEY", sandbox.simulator().api_key())
         .settings([("zdr", "on"), ("reasoning_effort", "high"), ("synthesizer", "x-ai/grok-4.7")]);
     let report = ask.run().json();
     let warnings: Vec<&str> = report["warnings"]
@@ -416,7 +418,7 @@ fn what_a_provider_cannot_do_is_said() {
 #[test]
 fn an_mcp_client_gets_no_more_than_it_can_read() {
     use std::fmt::Write as _;
-    let (stage, openrouter) = (stage(), Lists::of(&sold("2099-12-31")));
+    let (sandbox, openrouter) = (sandbox(), Lists::of(&sold("2099-12-31")));
     let panel: Vec<String> =
         (0..64).map(|number| format!("'laboratory-of-long-names/model-of-some-length-{number}'")).collect();
     let mut text = format!("panel = [{}]\n", panel.join(", "));
@@ -427,11 +429,11 @@ fn an_mcp_client_gets_no_more_than_it_can_read() {
             writeln!(text, "key_command = ['/no/program']").unwrap();
         }
     }
-    stage.write(".config/parallel-llm-mcp/config.toml", text);
+    sandbox.write(".config/parallel-llm-mcp/config.toml", text);
     let nobody = ["OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"].map(|name| (name, NOBODY));
     let address = openrouter.url("/api/v1");
     let mut client =
-        Client::new(&stage, &[&nobody[..], &[("OPENROUTER_BASE_URL", address.as_str())]].concat());
+        Client::new(&sandbox, &[&nobody[..], &[("OPENROUTER_BASE_URL", address.as_str())]].concat());
     let result = client.call("list_models", json!({}));
     let list = told(&result);
     let size = list.to_string().len();
@@ -448,14 +450,14 @@ fn an_mcp_client_gets_no_more_than_it_can_read() {
 
 #[test]
 fn a_program_that_keeps_a_key_is_run_for_a_list_only_where_its_provider_is_named() {
-    let (stage, openrouter, team) =
-        (stage(), Lists::of(&sold("2099-12-31")), Lists::of(r#"{"data":[{"id":"own"}]}"#));
+    let (sandbox, openrouter, team) =
+        (sandbox(), Lists::of(&sold("2099-12-31")), Lists::of(r#"{"data":[{"id":"own"}]}"#));
     let program = r#"["/bin/sh", "-c", "echo once >> \"$HOME/asked\"; echo 0000000000000000"]"#;
     let table = format!("[providers.team]\nbase_url = '{}'\nkey_command = {program}\n", team.url("/v1"));
-    stage.write(".config/parallel-llm-mcp/config.toml", table);
-    let asked = stage.home().join("asked");
-    let output = models(&stage, &openrouter, &["own"]);
-    insta::assert_snapshot!(output.told(), @"
+    sandbox.write(".config/parallel-llm-mcp/config.toml", table);
+    let asked = sandbox.home().join("asked");
+    let output = models(&sandbox, &openrouter, &["own"]);
+    insta::assert_snapshot!(output.transcript(), @"
     exit 0
     --- stdout
     --- stderr
@@ -465,26 +467,26 @@ fn a_program_that_keeps_a_key_is_run_for_a_list_only_where_its_provider_is_named
       why: the program that keeps the key of `team` is run only when `team` is named (next: type `models --provider team`)
     ");
     assert!(!asked.exists() && team.asked().is_empty());
-    let named = models(&stage, &openrouter, &["--provider", "team", "--provider", "team", "--json"]);
+    let named = models(&sandbox, &openrouter, &["--provider", "team", "--provider", "team", "--json"]);
     assert_eq!(ids(&named), ["team:own"], "each provider is told once");
     assert_eq!(std::fs::read_to_string(&asked).unwrap(), "once\n");
-    let kept = models(&stage, &openrouter, &["own", "--json"]);
+    let kept = models(&sandbox, &openrouter, &["own", "--json"]);
     assert_eq!((ids(&kept), &kept.json()["lists"][1]["error"]), (vec!["team:own".to_owned()], &Value::Null));
     assert_eq!(std::fs::read_to_string(&asked).unwrap(), "once\n", "a kept list serves");
 }
 
 #[test]
 fn what_no_longer_can_be_asked_and_why_is_called() {
-    let stage = stage();
-    let over = in_days(&stage, -19);
+    let sandbox = sandbox();
+    let over = in_days(&sandbox, -19);
     let openrouter = Lists::of(&sold(&over));
     let presets = ["quick", "budget", "max"].map(|name| format!("{name}.panel = ['lab/large']\n")).concat();
-    stage.write(
+    sandbox.write(
         ".config/parallel-llm-mcp/config.toml",
         format!("panel = ['lab/small', 'azure:gpt']\nsynthesizer = 'lab/large'\n[presets]\n{presets}"),
     );
-    let output = models(&stage, &openrouter, &["--check"]);
-    insta::assert_snapshot!(output.told().replace(&over, "<over>"), @"
+    let output = models(&sandbox, &openrouter, &["--check"]);
+    insta::assert_snapshot!(output.transcript().replace(&over, "<over>"), @"
     exit 2
     --- stdout
     STATE    MODEL      NAMED IN                                                                   REMARK
@@ -501,8 +503,8 @@ fn what_no_longer_can_be_asked_and_why_is_called() {
 
 #[test]
 fn a_seat_of_a_provider_without_an_address_says_what_to_set() {
-    let stage = stage();
-    let call = alone(&stage, &["ask", "--json", "Why?"]).settings([("panel", "x-ai/grok-4.7 azure:gpt")]);
+    let sandbox = sandbox();
+    let call = alone(&sandbox, &["ask", "--json", "Why?"]).settings([("panel", "x-ai/grok-4.7 azure:gpt")]);
     let report = call.run().json();
     let error = &report["answers"][1]["error"];
     assert_eq!(error["message"], "no base URL is set for `azure`");

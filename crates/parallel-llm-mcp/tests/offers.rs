@@ -2,12 +2,12 @@
 //! of them: the real program on pipes, as clients use it.
 
 use crate::mcp::client::{Client, PANEL, text, told};
-use parallel_llm_testkit::Stage;
+use parallel_llm_testkit::Sandbox;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use serde_json::{Value, json};
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
 fn question() -> Value {
@@ -38,8 +38,8 @@ fn read(client: &mut Client, uri: &str) -> Value {
 
 #[test]
 fn the_server_says_truthfully_what_it_can() {
-    let stage = stage();
-    let mut client = Client::silent(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::silent(&sandbox, &[]);
     let server = client.begin("test-client");
     assert_eq!(
         server["capabilities"],
@@ -63,8 +63,8 @@ fn the_server_says_truthfully_what_it_can() {
 
 #[test]
 fn a_client_of_the_newest_protocol_is_told_how_long_everything_may_be_kept() {
-    let stage = stage();
-    let mut client = Client::silent(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::silent(&sandbox, &[]);
     let call = json!({"name": "process_prompt", "arguments": question(), "_meta": modern()});
     let run_id = told(&client.request("tools/call", call)["result"])["run_id"].as_str().unwrap().to_owned();
     let uri = format!("parallel-llm://runs/{run_id}");
@@ -81,15 +81,15 @@ fn a_client_of_the_newest_protocol_is_told_how_long_everything_may_be_kept() {
     assert_eq!(kept("prompts/list", json!({})), public(3_600_000));
     assert_eq!(kept("resources/templates/list", json!({})), public(3_600_000));
     assert_eq!(kept("resources/list", json!({})), private(5_000));
-    stage.until("the run is closed", || kept("resources/read", json!({"uri": uri})) == private(600_000));
+    sandbox.until("the run is closed", || kept("resources/read", json!({"uri": uri})) == private(600_000));
     let lost = json!({"uri": "parallel-llm://runs/01JD0M3Z8K5Q2W7V9X4B6N1C0A", "_meta": modern()});
     assert_eq!(client.request("resources/read", lost)["error"]["code"], -32602);
 }
 
 #[test]
 fn a_prompt_becomes_a_message_that_leads_to_one_good_call() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
     let listed = client.request("prompts/list", json!({}));
     assert_eq!(client.request("prompts/list", json!({}))["result"], listed["result"]);
     let told: Vec<String> = listed["result"]["prompts"]
@@ -140,8 +140,8 @@ fn a_prompt_becomes_a_message_that_leads_to_one_good_call() {
 
 #[test]
 fn a_prompt_that_would_lead_to_a_refused_call_is_refused_itself() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[("PARALLEL_LLM_PROMPT_CHARS_MAX", "1000")]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_PROMPT_CHARS_MAX", "1000")]);
     let mut get = |diff: usize| {
         let arguments = json!({"diff": "ä".repeat(diff), "focus": "names", "models": "a/b"});
         client.request("prompts/get", json!({"name": "review-diff", "arguments": arguments}))
@@ -154,8 +154,8 @@ fn a_prompt_that_would_lead_to_a_refused_call_is_refused_itself() {
 
 #[test]
 fn a_run_and_each_of_its_parts_can_be_read_by_its_address() {
-    let stage = stage().scripted(PANEL[0], Script::answering("The first, for three reasons."));
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox().scripted(PANEL[0], Script::answering("The first, for three reasons."));
+    let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", question());
     let report = told(&result);
     let run_id = report["run_id"].as_str().unwrap();
@@ -213,9 +213,9 @@ fn a_run_and_each_of_its_parts_can_be_read_by_its_address() {
 #[test]
 fn of_a_run_under_way_there_is_what_there_is() {
     let slow = Script::behaving(Behaviour { ttft_ms: Latency::of(4_000), ..Behaviour::instant() });
-    let stage = stage().scripted(PANEL[2], slow);
+    let sandbox = sandbox().scripted(PANEL[2], slow);
     let mut client =
-        Client::new(&stage, &[("PARALLEL_LLM_CLIENT_WALL_MS", "1500"), ("PARALLEL_LLM_WAIT", "all")]);
+        Client::new(&sandbox, &[("PARALLEL_LLM_CLIENT_WALL_MS", "1500"), ("PARALLEL_LLM_WAIT", "all")]);
     let run_id = asked(&mut client, question());
     let uri = format!("parallel-llm://runs/{run_id}");
     let params = json!({"uri": uri, "_meta": modern()});
@@ -234,8 +234,8 @@ fn of_a_run_under_way_there_is_what_there_is() {
 
 #[test]
 fn the_list_of_runs_has_pages_and_an_end() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
     let mut expected: Vec<String> = (0..52)
         .map(|number| {
             asked(&mut client, json!({"prompt": format!("Number {number}?\u{1b}[2J"), "models": [PANEL[0]]}))
@@ -257,10 +257,10 @@ fn the_list_of_runs_has_pages_and_an_end() {
 
 #[test]
 fn what_is_typed_is_completed_from_what_is_at_hand() {
-    let stage = stage();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
     let run_id = asked(&mut client, question());
-    let before = stage.simulator().requests().len();
+    let before = sandbox.simulator().requests().len();
     let mut complete = |reference: Value, name: &str, value: &str, run_id: Option<&str>| {
         let mut params = json!({"ref": reference, "argument": {"name": name, "value": value}});
         if let Some(run_id) = run_id {
@@ -290,7 +290,7 @@ fn what_is_typed_is_completed_from_what_is_at_hand() {
     let parts = complete(template("{run_id}/{part}"), "part", "a", Some(&run_id));
     assert_eq!(parts["values"], json!(["answer", "answer:1", "answer:2", "answer:3"]));
     assert_eq!(complete(template("{run_id}"), "part", "", None), -32602);
-    assert_eq!(stage.simulator().requests().len(), before, "nobody is asked for a menu");
+    assert_eq!(sandbox.simulator().requests().len(), before, "nobody is asked for a menu");
 }
 
 /// What in a value is not as its schema says: types, words, what is required and what is not allowed.
@@ -327,10 +327,10 @@ fn faults(schema: &Value, value: &Value, at: &str) -> Vec<String> {
 #[test]
 fn every_result_is_what_its_tool_says_and_told_alike_in_both_forms() {
     let long = "wörd ".repeat(10_000);
-    let stage = stage()
+    let sandbox = sandbox()
         .scripted(PANEL[0], Script::answering(&long))
         .scripted("anthropic/claude-opus-5.5", Script::fault(Fault::NoEndpoints));
-    let mut client = Client::new(&stage, &[]);
+    let mut client = Client::new(&sandbox, &[]);
     let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
     let mut call = |tool: &str, arguments: Value| {
         let result = client.call(tool, arguments);

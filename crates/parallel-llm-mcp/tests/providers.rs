@@ -4,7 +4,7 @@ use std::fs;
 
 use parallel_llm_provider::Known;
 use parallel_llm_testkit::simulator::Script;
-use parallel_llm_testkit::{Call, Output, Stage, seats};
+use parallel_llm_testkit::{Call, Output, Sandbox, seats};
 use serde_json::json;
 
 const ONE: &str = "openai/gpt-6.1-sol";
@@ -16,53 +16,53 @@ const KEPT: &str = ".config/parallel-llm-mcp/keys.toml";
 /// Where nobody listens.
 const NOBODY: &str = "http://127.0.0.1:1";
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
         .scripted(ONE, Script::answering("Take the first design."))
         .scripted(TWO, Script::answering("Take the second design."))
 }
 
 /// A table for a provider of one's own at the simulator's plain chat protocol.
-fn team(stage: &Stage, more: &str) -> String {
+fn team(sandbox: &Sandbox, more: &str) -> String {
     format!(
         "[providers.team]\nkind = 'openai'\nbase_url = '{}'\n{more}\n",
-        stage.simulator().base_url_of("openai").expect("it speaks OpenAI")
+        sandbox.simulator().base_url_of("openai").expect("it speaks OpenAI")
     )
 }
 
 /// Runs what says no key, and leaves none anywhere.
-fn run(stage: &Stage, call: Call<'_>) -> Output {
+fn run(sandbox: &Sandbox, call: Call<'_>) -> Output {
     let output = call.run();
     output.assert_no_key();
-    stage.assert_no_key_in_files();
+    sandbox.assert_no_key_in_files();
     output
 }
 
 /// A question to these models, with the key of the team's provider in its variable.
-fn ask<'a>(stage: &'a Stage, models: &[&str]) -> Call<'a> {
+fn ask<'a>(sandbox: &'a Sandbox, models: &[&str]) -> Call<'a> {
     let models = models.iter().flat_map(|model| ["-m", model]);
-    stage
+    sandbox
         .call(["ask", "--json", "Which design?"])
         .args(models)
         .settings([("synthesizer", ONE)])
-        .env("TEAM_SECRET", stage.simulator().api_key())
+        .env("TEAM_SECRET", sandbox.simulator().api_key())
 }
 
 #[test]
 fn a_panel_mixes_providers() {
-    let stage = stage();
-    stage.write(USER, team(&stage, "key_variable = 'TEAM_SECRET'\nheaders = { X-Team = 'blue-secret' }"));
-    let anthropic = format!("http://{}/anthropic/v1", stage.simulator().address());
-    let call = ask(&stage, &[TWO, &format!("team:{PLAIN}"), "anthropic:claude-opus-5.5"]);
+    let sandbox = sandbox();
+    sandbox.write(USER, team(&sandbox, "key_variable = 'TEAM_SECRET'\nheaders = { X-Team = 'blue-secret' }"));
+    let anthropic = format!("http://{}/anthropic/v1", sandbox.simulator().address());
+    let call = ask(&sandbox, &[TWO, &format!("team:{PLAIN}"), "anthropic:claude-opus-5.5"]);
     let call = call.env("ANTHROPIC_BASE_URL", &anthropic);
-    let output = run(&stage, call.env("ANTHROPIC_API_KEY", stage.simulator().api_key()));
+    let output = run(&sandbox, call.env("ANTHROPIC_API_KEY", sandbox.simulator().api_key()));
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     insta::assert_snapshot!(seats(&output.json()), @"
     1 x-ai/grok-4.7 answered x1 23 bytes
     2 team:gpt-6.1-sol answered x1 22 bytes
     3 anthropic:claude-opus-5.5 answered x1 551 bytes
     ");
-    let requests = stage.simulator().requests();
+    let requests = sandbox.simulator().requests();
     let posts = requests.iter().filter(|request| request.method == "POST");
     let mut asked: Vec<String> = posts
         .map(|post| {
@@ -79,54 +79,55 @@ fn a_panel_mixes_providers() {
     /openai/v1/chat/completions ok - blue-secret
     ");
     // The settings file holds the header's value; nothing else does.
-    fs::remove_file(stage.home().join(USER)).unwrap();
-    stage.assert_nowhere(b"blue-secret");
+    fs::remove_file(sandbox.home().join(USER)).unwrap();
+    sandbox.assert_nowhere(b"blue-secret");
     assert!(!output.stderr.contains("blue-secret") && !output.text().contains("blue-secret"));
 }
 
 #[test]
 fn a_program_gives_the_key_once() {
-    let stage = stage();
+    let sandbox = sandbox();
     let command = r#"key_command = ["/bin/sh", "-c", "echo once >> \"$HOME/asked\"; printenv TEAM_SECRET"]"#;
-    stage.write(USER, team(&stage, command));
-    let none = run(&stage, stage.call(["keys", "list"]));
+    sandbox.write(USER, team(&sandbox, command));
+    let none = run(&sandbox, sandbox.call(["keys", "list"]));
     assert!(none.text().contains("team        command /bin/sh"), "{}", none.text());
-    assert!(!stage.home().join("asked").exists(), "it is run when a call is about to be made");
-    let asking = ask(&stage, &[&format!("team:{PLAIN}*3")]).args(["--strategy", "synthesize@gate=off"]);
-    let output = run(&stage, asking);
+    assert!(!sandbox.home().join("asked").exists(), "it is run when a call is about to be made");
+    let asking = ask(&sandbox, &[&format!("team:{PLAIN}*3")]).args(["--strategy", "synthesize@gate=off"]);
+    let output = run(&sandbox, asking);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    let asked = stage.chats().iter().filter(|chat| chat.path == "/openai/v1/chat/completions").count();
-    assert_eq!((asked, stage.chats().len()), (3, 4), "each seat, and the synthesizer elsewhere");
-    assert_eq!(fs::read_to_string(stage.home().join("asked")).unwrap(), "once\n");
+    let asked = sandbox.chats().iter().filter(|chat| chat.path == "/openai/v1/chat/completions").count();
+    assert_eq!((asked, sandbox.chats().len()), (3, 4), "each seat, and the synthesizer elsewhere");
+    assert_eq!(fs::read_to_string(sandbox.home().join("asked")).unwrap(), "once\n");
 }
 
 #[test]
 fn a_program_that_fails_is_told() {
-    let stage = stage();
-    stage.write(
+    let sandbox = sandbox();
+    sandbox.write(
         USER,
-        team(&stage, r#"key_command = ["/bin/sh", "-c", "printenv TEAM_SECRET; echo locked >&2; exit 3"]"#),
+        team(&sandbox, r#"key_command = ["/bin/sh", "-c", "printenv TEAM_SECRET; echo locked >&2; exit 3"]"#),
     );
-    let call = stage.call(["ask", "-m", "team:x", "Why?"]).env("TEAM_SECRET", stage.simulator().api_key());
+    let call =
+        sandbox.call(["ask", "-m", "team:x", "Why?"]).env("TEAM_SECRET", sandbox.simulator().api_key());
     // A server on this machine needs no key; but who names a program for it wants it to have one.
-    insta::assert_snapshot!(run(&stage, call).told(), @"
+    insta::assert_snapshot!(run(&sandbox, call).transcript(), @"
     exit 4
     --- stdout
     --- stderr
     error[key_missing]: the key of `team` cannot be fetched: `/bin/sh` ended with exit status: 3: locked
       next: try the `key_command` of `[providers.team]` by hand
     ");
-    assert_eq!(stage.chats(), []);
+    assert_eq!(sandbox.chats(), []);
 }
 
 #[test]
 fn a_provider_that_lacks_something_says_what_to_set() {
-    let stage = stage();
-    stage.write(
+    let sandbox = sandbox();
+    sandbox.write(
         USER,
         "[providers.team]\nbase_url = 'https://llm.example.com/v1'\nkey_variable = 'TEAM_SECRET'\n",
     );
-    let told = |model: &str| run(&stage, stage.call(["ask", "-m", model, "Why?"])).told();
+    let told = |model: &str| run(&sandbox, sandbox.call(["ask", "-m", model, "Why?"])).transcript();
     insta::assert_snapshot!(told("azure:gpt"), @"
     exit 2
     --- stdout
@@ -149,7 +150,7 @@ fn a_provider_that_lacks_something_says_what_to_set() {
       next: set `TEAM_SECRET`, or keep the key with `keys set team`
     ");
     // A variable in place of the usual one is the one to set.
-    stage.write(USER, "[providers.openai]\nkey_variable = 'WORK_OPENAI'\n[providers.openrouter]\nkey_variable = 'WORK_OR'\n");
+    sandbox.write(USER, "[providers.openai]\nkey_variable = 'WORK_OPENAI'\n[providers.openrouter]\nkey_variable = 'WORK_OR'\n");
     insta::assert_snapshot!(told("openai:x"), @"
     exit 4
     --- stdout
@@ -164,17 +165,17 @@ fn a_provider_that_lacks_something_says_what_to_set() {
     error[key_missing]: no API key is set for `openrouter`
       next: set `WORK_OR`, keep the key with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
     ");
-    assert_eq!(stage.chats(), []);
+    assert_eq!(sandbox.chats(), []);
 }
 
 #[cfg(unix)]
 #[test]
 fn a_key_that_is_no_text_stops_its_own_provider_only() {
-    let stage = stage();
+    let sandbox = sandbox();
     // No other program of these tests sets a variable that is no text.
     let told = |arguments: &[&str]| {
-        let mut program = std::process::Command::new(stage.binary());
-        program.args(arguments).env_clear().env("HOME", stage.home());
+        let mut program = std::process::Command::new(sandbox.binary());
+        program.args(arguments).env_clear().env("HOME", sandbox.home());
         let odd = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"0000\xff");
         let output = program.env("LM_API_TOKEN", odd).output().expect("it can be started");
         (output.status.code(), String::from_utf8(output.stderr).expect("it is text"))
@@ -188,23 +189,23 @@ fn a_key_that_is_no_text_stops_its_own_provider_only() {
 
 #[test]
 fn what_other_programs_set_for_providers_that_are_not_asked_holds_nothing_up() {
-    let stage = stage();
+    let sandbox = sandbox();
     let odd = [
         ("OPENAI_BASE_URL", "http://litellm:4000"),
         ("OLLAMA_BASE_URL", "localhost:11434"),
         ("GROQ_API_KEY", "two words"),
     ];
     let with = |call: Call<'_>| odd.iter().fold(call, |call, (name, value)| call.env(name, value)).run();
-    let output = with(ask(&stage, &[TWO]));
+    let output = with(ask(&sandbox, &[TWO]));
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    insta::assert_snapshot!(with(stage.call(["ask", "-m", "openai:x", "Why?"])).told(), @"
+    insta::assert_snapshot!(with(sandbox.call(["ask", "-m", "openai:x", "Why?"])).transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[insecure_url]: the base URL of `openai` uses plain http to `litellm:4000`
       next: use https, or http only for 127.0.0.1, [::1] or localhost
     ");
-    insta::assert_snapshot!(with(stage.call(["ask", "-m", "groq:x", "Why?"])).told(), @"
+    insta::assert_snapshot!(with(sandbox.call(["ask", "-m", "groq:x", "Why?"])).transcript(), @"
     exit 4
     --- stdout
     --- stderr
@@ -215,25 +216,25 @@ fn what_other_programs_set_for_providers_that_are_not_asked_holds_nothing_up() {
 
 #[test]
 fn a_projects_file_names_no_providers() {
-    let stage = stage();
-    stage.write("work/.parallel-llm.toml", team(&stage, "key_variable = 'TEAM_SECRET'"));
-    let call = stage.call(["ask", "-m", TWO, "Why?"]).folder("work");
-    insta::assert_snapshot!(run(&stage, call).told(), @"
+    let sandbox = sandbox();
+    sandbox.write("work/.parallel-llm.toml", team(&sandbox, "key_variable = 'TEAM_SECRET'"));
+    let call = sandbox.call(["ask", "-m", TWO, "Why?"]).folder("work");
+    insta::assert_snapshot!(run(&sandbox, call).transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[settings_invalid]: <home>/work/.parallel-llm.toml:1:2: a project file may not set `providers`: an address from a stranger steals keys
       next: take it out, or write it into your own file
     ");
-    assert_eq!(stage.simulator().requests(), []);
+    assert_eq!(sandbox.simulator().requests(), []);
 }
 
 #[test]
 fn what_holds_for_providers_is_shown_without_a_secret() {
-    let stage = stage();
-    stage.write(USER, team(&stage, "key_variable = 'TEAM_SECRET'\nheaders = { X-Team = 'blue-secret' }"));
-    let call = stage.call(["config", "show", "--origin"]).env("TEAM_SECRET", stage.simulator().api_key());
-    let output = run(&stage, call);
+    let sandbox = sandbox();
+    sandbox.write(USER, team(&sandbox, "key_variable = 'TEAM_SECRET'\nheaders = { X-Team = 'blue-secret' }"));
+    let call = sandbox.call(["config", "show", "--origin"]).env("TEAM_SECRET", sandbox.simulator().api_key());
+    let output = run(&sandbox, call);
     let lines: Vec<&str> = output.text().lines().filter(|line| line.starts_with("providers.")).collect();
     insta::assert_snapshot!(output.masked(&lines.join("\n")), @"
     providers.openrouter.key      = set  # environment OPENROUTER_API_KEY
@@ -248,7 +249,7 @@ fn what_holds_for_providers_is_shown_without_a_secret() {
 
 #[test]
 fn the_terms_and_the_name_of_the_program_reach_the_router() {
-    let stage = stage();
+    let sandbox = sandbox();
     let terms = [
         ("zdr", "on"),
         ("data_collection", "deny"),
@@ -257,19 +258,19 @@ fn the_terms_and_the_name_of_the_program_reach_the_router() {
         ("app_url", "https://example.com"),
         ("session", "off"),
     ];
-    let output = run(&stage, ask(&stage, &[TWO]).settings(terms));
+    let output = run(&sandbox, ask(&sandbox, &[TWO]).settings(terms));
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    let chat = stage.chats().remove(0);
+    let chat = sandbox.chats().remove(0);
     assert_eq!(chat.body["provider"], json!({ "zdr": true, "data_collection": "deny", "ignore": ["azure"] }));
     let headers = [chat.header("x-openrouter-title"), chat.header("http-referer")];
     assert_eq!(headers, [None, Some("https://example.com")]);
-    run(&stage, ask(&stage, &[TWO]));
-    let chat = stage.chats().pop().expect("it was asked again");
+    run(&sandbox, ask(&sandbox, &[TWO]));
+    let chat = sandbox.chats().pop().expect("it was asked again");
     assert_eq!(chat.header("x-openrouter-title"), Some("parallel-llm-mcp"));
 }
 
 /// The demo, asked for in a project, under settings that would change it or stop it.
-fn hindered_demo(stage: &Stage, words: &[&str]) -> Output {
+fn hindered_demo(sandbox: &Sandbox, words: &[&str]) -> Output {
     let settings = [
         ("panel", TWO),
         ("synthesizer", TWO),
@@ -282,12 +283,12 @@ fn hindered_demo(stage: &Stage, words: &[&str]) -> Output {
         ("ca_file", "gone.pem"),
         ("log_file", "elsewhere.log"),
     ];
-    let call = stage.call(["demo"]).args(words).folder("work").settings(settings);
-    let output = run(stage, call.env("HTTP_PROXY", NOBODY).env("ALL_PROXY", NOBODY));
+    let call = sandbox.call(["demo"]).args(words).folder("work").settings(settings);
+    let output = run(sandbox, call.env("HTTP_PROXY", NOBODY).env("ALL_PROXY", NOBODY));
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    assert_eq!(stage.simulator().requests(), [], "it brings its own provider");
+    assert_eq!(sandbox.simulator().requests(), [], "it brings its own provider");
     let own = ".local/share/parallel-llm-mcp/demo/";
-    for (path, _) in stage.files() {
+    for (path, _) in sandbox.files() {
         let name = path.display().to_string();
         let is_ours = [USER, KEPT, "work/.parallel-llm.toml"].contains(&name.as_str());
         assert!(is_ours || name.starts_with(own), "{name}");
@@ -297,30 +298,30 @@ fn hindered_demo(stage: &Stage, words: &[&str]) -> Output {
 
 #[test]
 fn the_demo_asks_nobody_else_whatever_is_set() {
-    let stage = stage();
+    let sandbox = sandbox();
     let panel = format!("panel = ['team:{TWO}']\n");
-    stage.write(USER, format!("{panel}zdr = true\nretries_max = 0\n{}", team(&stage, "")));
-    stage.write("work/.parallel-llm.toml", "panel = ['x-ai/grok-4.7']\nwait = 'all'\n");
-    let killed = hindered_demo(&stage, &["--kill"]);
+    sandbox.write(USER, format!("{panel}zdr = true\nretries_max = 0\n{}", team(&sandbox, "")));
+    sandbox.write("work/.parallel-llm.toml", "panel = ['x-ai/grok-4.7']\nwait = 'all'\n");
+    let killed = hindered_demo(&sandbox, &["--kill"]);
     assert!(killed.stderr.contains("Paid twice: nothing."), "{}", killed.stderr);
 }
 
 #[test]
 fn the_demo_needs_no_file_that_can_be_read() {
-    let stage = stage();
+    let sandbox = sandbox();
     for name in [USER, KEPT, "work/.parallel-llm.toml"] {
-        stage.write(name, "not = [what belongs here");
+        sandbox.write(name, "not = [what belongs here");
     }
-    let output = hindered_demo(&stage, &[]);
+    let output = hindered_demo(&sandbox, &[]);
     assert!(output.stderr.contains("5 of 5 answered"), "{}", output.stderr);
 }
 
 #[test]
 fn the_demo_empties_no_folder_of_somebodys() {
-    let stage = stage();
-    let file = stage.write("work/demo/thesis.txt", "mine");
-    let call = stage.call(["demo"]).folder("work").settings([("data_dir", ".")]);
-    insta::assert_snapshot!(run(&stage, call).told(), @"
+    let sandbox = sandbox();
+    let file = sandbox.write("work/demo/thesis.txt", "mine");
+    let call = sandbox.call(["demo"]).folder("work").settings([("data_dir", ".")]);
+    insta::assert_snapshot!(run(&sandbox, call).transcript(), @"
     exit 7
     --- stdout
     --- stderr
@@ -332,17 +333,17 @@ fn the_demo_empties_no_folder_of_somebodys() {
 
 #[test]
 fn a_certificate_of_ones_own_is_trusted_where_it_is_named() {
-    let stage = stage();
-    let file = stage.home().join("certificate.pem");
+    let sandbox = sandbox();
+    let file = sandbox.home().join("certificate.pem");
     let file = file.to_str().unwrap();
-    let running = stage.call(["simulate", "--time-scale", "0", "--tls", "--certificate", file]).start();
-    stage.until("it has said all variables", || running.said().contains("SSL_CERT_FILE="));
-    let said = running.said();
+    let running = sandbox.call(["simulate", "--time-scale", "0", "--tls", "--certificate", file]).start();
+    sandbox.until("it has said all variables", || running.stdout_so_far().contains("SSL_CERT_FILE="));
+    let said = running.stdout_so_far();
     let value = |name: &str| {
         said.lines().find_map(|line| line.strip_prefix(&format!("{name}="))).expect("it is said").to_owned()
     };
     let asked = |settings: &[(&str, &str)]| {
-        let call = stage.call(["ask", "-q", "-m", TWO, "Why?"]).settings(settings.iter().copied());
+        let call = sandbox.call(["ask", "-q", "-m", TWO, "Why?"]).settings(settings.iter().copied());
         let call = call.env("OPENROUTER_BASE_URL", &value("OPENROUTER_BASE_URL"));
         call.env("OPENROUTER_API_KEY", &value("OPENROUTER_API_KEY")).run()
     };
@@ -350,7 +351,7 @@ fn a_certificate_of_ones_own_is_trusted_where_it_is_named() {
     assert_eq!(trusting.code, Some(0), "{}", trusting.stderr);
     assert_ne!(asked(&[]).code, Some(0), "a stranger's certificate is not trusted");
     let gone = asked(&[("ca_file", "gone.pem")]);
-    insta::assert_snapshot!(gone.told(), @"
+    insta::assert_snapshot!(gone.transcript(), @"
     exit 2
     --- stdout
     --- stderr
@@ -363,20 +364,20 @@ fn a_certificate_of_ones_own_is_trusted_where_it_is_named() {
 
 #[test]
 fn a_persona_and_the_callers_instructions_reach_every_protocol() {
-    let stage = stage();
-    stage.write(USER, "[personas.critic]\nsystem = 'Find the flaw.'\n");
-    let address = |dialect: &str| stage.simulator().base_url_of(dialect).unwrap();
+    let sandbox = sandbox();
+    sandbox.write(USER, "[personas.critic]\nsystem = 'Find the flaw.'\n");
+    let address = |dialect: &str| sandbox.simulator().base_url_of(dialect).unwrap();
     let seats = ["x-ai/grok-4.7", "anthropic:claude-opus-5.5", "gemini:gemini-4-argon", "openai:gpt-6.1-sol"];
     let seats = seats.map(|seat| format!("{seat}@persona=critic"));
-    let call = ask(&stage, &seats.each_ref().map(String::as_str)).args(["--system", "Be brief."]);
+    let call = ask(&sandbox, &seats.each_ref().map(String::as_str)).args(["--system", "Be brief."]);
     let known = ["anthropic", "gemini", "openai"].map(|id| Known::by_id(id).unwrap());
     let call = known.into_iter().fold(call.args(["--strategy", "vote"]), |call, known| {
         let call = call.env(known.base_url_variable, &address(known.id));
-        call.env(known.key_variable, stage.simulator().api_key())
+        call.env(known.key_variable, sandbox.simulator().api_key())
     });
-    let output = run(&stage, call);
+    let output = run(&sandbox, call);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    let requests = stage.simulator().requests();
+    let requests = sandbox.simulator().requests();
     let posts = requests.iter().filter(|request| request.method == "POST");
     let mut sent: Vec<String> = posts
         .map(|post| {

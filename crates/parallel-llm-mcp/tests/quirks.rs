@@ -3,7 +3,7 @@
 
 use parallel_llm_provider::Known;
 use parallel_llm_testkit::simulator::{Behaviour, RecordedRequest, SimulatorConfig};
-use parallel_llm_testkit::{Stage, each};
+use parallel_llm_testkit::{Sandbox, each};
 use serde_json::Value;
 
 /// A model that each provider sells; servers that sell anything sell this.
@@ -33,18 +33,18 @@ fn fields(request: &RecordedRequest) -> String {
 /// What one provider was asked, request by request, and what came of it.
 fn asked(provider: &Known, options: &[(&str, &str)], reference: &str) -> String {
     let config = SimulatorConfig { behaviour: Behaviour::instant(), ..SimulatorConfig::default() };
-    let stage = Stage::with(env!("CARGO_BIN_EXE_parallel-llm-mcp"), config);
-    let base_url = stage.simulator().base_url_of(provider.id).expect("the simulator speaks it");
-    let call = stage
+    let sandbox = Sandbox::with(env!("CARGO_BIN_EXE_parallel-llm-mcp"), config);
+    let base_url = sandbox.simulator().base_url_of(provider.id).expect("the simulator speaks it");
+    let call = sandbox
         .call(["ask", "--json", "Which of two designs is safer?"])
         .env(provider.base_url_variable, &base_url)
-        .env(provider.key_variable, stage.simulator().api_key())
+        .env(provider.key_variable, sandbox.simulator().api_key())
         .settings([("panel", reference)])
         .settings(options.iter().copied());
     let report = call.run().json();
     let seat = &report["answers"][0];
     let is_call = |request: &RecordedRequest| request.method == "POST";
-    let requests: Vec<RecordedRequest> = stage.simulator().requests().into_iter().filter(is_call).collect();
+    let requests: Vec<RecordedRequest> = sandbox.simulator().requests().into_iter().filter(is_call).collect();
     assert_eq!(seat["attempts"].as_u64(), u64::try_from(requests.len()).ok(), "{}: {report:#}", provider.id);
     let left_out = seat["without"].as_array().map_or(0, Vec::len);
     assert_eq!(left_out + 1, requests.len(), "{}: what was left out is said: {seat}", provider.id);

@@ -3,7 +3,7 @@
 
 use crate::mcp::client::Client;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
-use parallel_llm_testkit::{Call, Stage, each, seats, synthesis};
+use parallel_llm_testkit::{Call, Sandbox, each, seats, synthesis};
 use serde_json::{Value, json};
 
 const ADA: &str = "openai/gpt-6.1-sol";
@@ -14,18 +14,18 @@ const FUSER: &str = "google/gemini-3.8-flash";
 /// Names the newest run.
 const NEWEST: &str = "@";
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
-/// A stage where an answer takes a while.
-fn slow() -> Stage {
+/// A sandbox where an answer takes a while.
+fn slow() -> Sandbox {
     let slow = Behaviour { ttft_ms: Latency::of(4_000), ..Behaviour::instant() };
-    stage().scripted(ADA, Script::behaving(slow))
+    sandbox().scripted(ADA, Script::behaving(slow))
 }
 
-fn ask<'a>(stage: &'a Stage, question: &str) -> Call<'a> {
-    stage.call(["ask", "--json", "-m", ADA, question])
+fn ask<'a>(sandbox: &'a Sandbox, question: &str) -> Call<'a> {
+    sandbox.call(["ask", "--json", "-m", ADA, question])
 }
 
 fn told(call: Call<'_>) -> Value {
@@ -46,16 +46,16 @@ fn warnings(report: &Value) -> Vec<&str> {
 
 #[test]
 fn the_same_question_at_once_is_one_run() {
-    let stage = slow();
-    let reports = each(&[0; 4], |_| told(ask(&stage, "Why do tides rise?")));
-    assert_eq!(stage.asked(ADA), 1);
+    let sandbox = slow();
+    let reports = each(&[0; 4], |_| told(ask(&sandbox, "Why do tides rise?")));
+    assert_eq!(sandbox.asked(ADA), 1);
     assert!(reports.iter().all(|report| report["run_id"] == reports[0]["run_id"]));
     assert!(reports.iter().all(|report| report["answer"] == reports[0]["answer"]));
     assert!(reports.iter().all(|report| report["files"]["state"] == "written"), "{reports:?}");
     let joined = reports.iter().filter(|report| warnings(report) == ["repeated"]).count();
     assert_eq!(joined, 3, "who joined is told so");
-    told(ask(&stage, "Why do tides rise?"));
-    assert_eq!(stage.asked(ADA), 2, "a question that has its answer is asked anew");
+    told(ask(&sandbox, "Why do tides rise?"));
+    assert_eq!(sandbox.asked(ADA), 2, "a question that has its answer is asked anew");
 }
 
 /// The names of the files of a report, in the folder that it tells.
@@ -71,15 +71,15 @@ fn files(report: &Value) -> Vec<String> {
 
 #[test]
 fn whoever_joins_a_run_gets_its_files_where_they_want_them() {
-    let stage = slow();
+    let sandbox = slow();
     let flags: [&[&str]; 4] = [&[], &[], &["--output-dir", "mine"], &["--output-dir", "mine"]];
-    let mut reports = each(&flags, |flags| told(ask(&stage, "Why?").args(*flags)));
+    let mut reports = each(&flags, |flags| told(ask(&sandbox, "Why?").args(*flags)));
     let later: [&[&str]; 2] = [&["--cache", "1h", "--output-dir", "later"], &["--cache", "1h"]];
-    reports.extend(each(&later, |flags| told(ask(&stage, "Why?").args(*flags))));
-    assert_eq!(stage.asked(ADA), 1);
-    let usual = stage.data_dir().join("runs");
-    let mine = stage.home().join("mine");
-    let expected = [&usual, &usual, &mine, &mine, &stage.home().join("later"), &usual];
+    reports.extend(each(&later, |flags| told(ask(&sandbox, "Why?").args(*flags))));
+    assert_eq!(sandbox.asked(ADA), 1);
+    let usual = sandbox.data_dir().join("runs");
+    let mine = sandbox.home().join("mine");
+    let expected = [&usual, &usual, &mine, &mine, &sandbox.home().join("later"), &usual];
     for (report, base) in reports.iter().zip(expected) {
         let id = report["run_id"].as_str().expect("a run has a name");
         let dir = std::fs::canonicalize(report["files"]["dir"].as_str().expect("there is a folder"));
@@ -93,24 +93,24 @@ fn whoever_joins_a_run_gets_its_files_where_they_want_them() {
 
 #[test]
 fn another_question_is_another_run() {
-    let stage = slow();
-    each(&["Why?", "How?"], |question| told(ask(&stage, question)));
-    assert_eq!(stage.asked(ADA), 2);
+    let sandbox = slow();
+    each(&["Why?", "How?"], |question| told(ask(&sandbox, question)));
+    assert_eq!(sandbox.asked(ADA), 2);
     each(&[("temperature", "0.5"), ("temperature", "0.6")], |(flag, value)| {
-        told(ask(&stage, "Why?").args([&format!("--{flag}"), *value]))
+        told(ask(&sandbox, "Why?").args([&format!("--{flag}"), *value]))
     });
-    assert_eq!(stage.asked(ADA), 4);
+    assert_eq!(sandbox.asked(ADA), 4);
 }
 
 #[test]
 fn a_key_names_a_question_for_good() {
-    let stage = stage();
-    let keyed = |question: &str| ask(&stage, question).args(["--idempotency-key", "ticket-1"]);
+    let sandbox = sandbox();
+    let keyed = |question: &str| ask(&sandbox, question).args(["--idempotency-key", "ticket-1"]);
     let first = told(keyed("Why?"));
     let again = told(keyed("Why?"));
     assert_eq!((&again["run_id"], &again["answer"]), (&first["run_id"], &first["answer"]));
-    assert_eq!(stage.asked(ADA), 1);
-    insta::assert_snapshot!(keyed("How?").run().told(), @r#"
+    assert_eq!(sandbox.asked(ADA), 1);
+    insta::assert_snapshot!(keyed("How?").run().transcript(), @r#"
     exit 2
     --- stdout
     {"error":{"code":"idempotency_conflict","message":"another question was asked under the same idempotency key: run <run>","next":"give each question a key of its own","retryable":false,"run_id":"<run>"},"schema":1}
@@ -118,10 +118,10 @@ fn a_key_names_a_question_for_good() {
     error[idempotency_conflict]: another question was asked under the same idempotency key: run <run>
       next: give each question a key of its own
     "#);
-    assert_eq!(stage.asked(ADA), 1, "nothing is paid before a conflict is told");
-    told(ask(&stage, "Why?").args(["--idempotency-key", "ticket-2"]));
-    assert_eq!(stage.asked(ADA), 2);
-    insta::assert_snapshot!(ask(&stage, "Why?").args(["--idempotency-key", ""]).run().told(), @r#"
+    assert_eq!(sandbox.asked(ADA), 1, "nothing is paid before a conflict is told");
+    told(ask(&sandbox, "Why?").args(["--idempotency-key", "ticket-2"]));
+    assert_eq!(sandbox.asked(ADA), 2);
+    insta::assert_snapshot!(ask(&sandbox, "Why?").args(["--idempotency-key", ""]).run().transcript(), @r#"
     exit 2
     --- stdout
     {"error":{"code":"usage","message":"an idempotency key has 1 to 255 bytes","next":"leave the idempotency key out, or give one of your own such as `ticket-4711`","retryable":false},"schema":1}
@@ -133,31 +133,31 @@ fn a_key_names_a_question_for_good() {
 
 #[test]
 fn a_keyed_question_goes_on_after_a_crash() {
-    let stage = stage().scripted(BOB, Script::fault(Fault::Stall));
-    let keyed = || ask(&stage, "Why?").args(["-m", BOB, "--idempotency-key", "k"]);
+    let sandbox = sandbox().scripted(BOB, Script::fault(Fault::Stall));
+    let keyed = || ask(&sandbox, "Why?").args(["-m", BOB, "--idempotency-key", "k"]);
     let running = keyed().start();
-    stage.until("one has answered", || {
-        let shown = stage.call(["runs", "show", NEWEST, "--json"]).run();
+    sandbox.until("one has answered", || {
+        let shown = sandbox.call(["runs", "show", NEWEST, "--json"]).run();
         shown.code == Some(0) && shown.json()["answers"][0]["status"] == "answered"
     });
     running.signal("KILL");
     running.wait();
     let report = told(keyed());
     assert_eq!(report["status"], "partial");
-    assert_eq!((stage.asked(ADA), stage.asked(BOB)), (1, 1), "nothing is asked twice");
+    assert_eq!((sandbox.asked(ADA), sandbox.asked(BOB)), (1, 1), "nothing is asked twice");
 }
 
 #[test]
 fn a_keyed_question_of_which_nothing_is_known_says_how_it_goes_on() {
-    let stage = stage().scripted(ADA, Script::fault(Fault::Stall));
-    let keyed = || stage.call(["ask", "-m", ADA, "--idempotency-key", "k", "Why?"]);
+    let sandbox = sandbox().scripted(ADA, Script::fault(Fault::Stall));
+    let keyed = || sandbox.call(["ask", "-m", ADA, "--idempotency-key", "k", "Why?"]);
     let running = keyed().start();
-    stage.until("it is asked", || stage.asked(ADA) == 1);
+    sandbox.until("it is asked", || sandbox.asked(ADA) == 1);
     running.signal("KILL");
     running.wait();
     for _ in 0..2 {
         let again = keyed().run();
-        assert_eq!((again.code, stage.asked(ADA)), (Some(1), 1), "{}", again.stderr);
+        assert_eq!((again.code, sandbox.asked(ADA)), (Some(1), 1), "{}", again.stderr);
         let missing = again.stderr.lines().find(|line| line.starts_with("missing")).unwrap_or_default();
         insta::allow_duplicates!(
             insta::assert_snapshot!(missing, @"missing: openai/gpt-6.1-sol unknown: the process that did the run ended before this was known (next: continue the run with `runs resume`, or ask again what may have been paid already with `runs resume --resend`)")
@@ -167,58 +167,58 @@ fn a_keyed_question_of_which_nothing_is_known_says_how_it_goes_on() {
 
 #[test]
 fn an_answer_of_the_history_is_given_where_it_is_asked_for() {
-    let stage = stage();
-    let first = told(ask(&stage, "Why?"));
-    let cached = told(ask(&stage, "Why?").args(["--cache", "1h"]));
+    let sandbox = sandbox();
+    let first = told(ask(&sandbox, "Why?"));
+    let cached = told(ask(&sandbox, "Why?").args(["--cache", "1h"]));
     assert_eq!((&cached["run_id"], &cached["answer"]), (&first["run_id"], &first["answer"]));
     assert_eq!(warnings(&cached), ["repeated"]);
-    assert_eq!(stage.asked(ADA), 1);
+    assert_eq!(sandbox.asked(ADA), 1);
     // It is not told as just spent.
     assert_eq!((&first["spent_now_usd"], &cached["spent_now_usd"]), (&Value::Null, &json!(0.0)));
     assert_eq!(cached["cost_usd"], first["cost_usd"]);
     let day = cached["asked_at"].as_str().and_then(|moment| moment.split('T').next()).unwrap_or_default();
-    let shown = stage.call(["ask", "-m", ADA, "Why?", "--cache", "1h"]).run().summary();
+    let shown = sandbox.call(["ask", "-m", ADA, "Why?", "--cache", "1h"]).run().summary();
     let expected = format!("$0.00 now, $0.0011 in all since it was asked on {day}");
     assert!(day.starts_with("20") && shown.contains(&expected), "{shown}");
-    told(ask(&stage, "How?").args(["--cache", "1h"]));
-    told(ask(&stage, "Why?").args(["--cache", "1ms"]));
-    assert_eq!(stage.asked(ADA), 3, "another question, or one too long ago, is asked");
+    told(ask(&sandbox, "How?").args(["--cache", "1h"]));
+    told(ask(&sandbox, "Why?").args(["--cache", "1ms"]));
+    assert_eq!(sandbox.asked(ADA), 3, "another question, or one too long ago, is asked");
 }
 
 #[test]
 fn a_days_limit_refuses_before_anything_is_sent() {
-    let stage = stage();
-    let limited = |limit: &str| ask(&stage, "Why?").settings([("budget_day_usd", limit)]).run();
+    let sandbox = sandbox();
+    let limited = |limit: &str| ask(&sandbox, "Why?").settings([("budget_day_usd", limit)]).run();
     let refused = limited("0.01");
     assert_eq!(refused.code, Some(5));
     let error = refused.json()["error"].clone();
     assert_eq!(error["code"], "budget", "{error}");
     assert!(error["next"].as_str().is_some_and(|next| next.contains("budget_day_usd")), "{error}");
-    assert_eq!(stage.asked(ADA), 0);
+    assert_eq!(sandbox.asked(ADA), 0);
     assert_eq!(limited("1").code, Some(0));
-    let listed = stage.call(["runs", "list", "--json"]).run();
+    let listed = sandbox.call(["runs", "list", "--json"]).run();
     assert_eq!(listed.json_lines().len(), 1, "a refused run leaves nothing behind");
     // Going on with a run is held against the limit of now, not of then.
     let more = |limit: &str| {
-        stage.call(["runs", "add", "@", "-m", BOB]).settings([("budget_day_usd", limit)]).run().code
+        sandbox.call(["runs", "add", "@", "-m", BOB]).settings([("budget_day_usd", limit)]).run().code
     };
-    assert_eq!((more("0.01"), stage.asked(BOB)), (Some(5), 0));
-    assert_eq!((more("2"), stage.asked(BOB)), (Some(0), 1));
+    assert_eq!((more("0.01"), sandbox.asked(BOB)), (Some(5), 0));
+    assert_eq!((more("2"), sandbox.asked(BOB)), (Some(0), 1));
     // What was spent counts, and what is spent elsewhere does not.
-    stage.write(
+    sandbox.write(
         ".config/parallel-llm-mcp/config.toml",
         "[providers.openrouter]\nbudget_day_usd = 0.0000001\n[providers.mistral]\nbudget_day_usd = 0.1\n",
     );
-    let refused = ask(&stage, "How?").run();
+    let refused = ask(&sandbox, "How?").run();
     let error = refused.json()["error"].clone();
     assert!(error["next"].as_str().is_some_and(|next| next.contains("providers.openrouter")), "{error}");
 }
 
 #[test]
 fn what_is_not_remembered_cannot_be_given_again() {
-    let stage = stage();
+    let sandbox = sandbox();
     insta::assert_snapshot!(
-        ask(&stage, "Why?").args(["--store", "none", "--idempotency-key", "k"]).run().told(),
+        ask(&sandbox, "Why?").args(["--store", "none", "--idempotency-key", "k"]).run().transcript(),
         @r#"
     exit 2
     --- stdout
@@ -228,8 +228,8 @@ fn what_is_not_remembered_cannot_be_given_again() {
       next: have no texts kept with `--store metadata`
     "#
     );
-    let limited = ask(&stage, "Why?").args(["--store", "none"]).settings([("budget_day_usd", "5")]).run();
-    insta::assert_snapshot!(limited.told(), @r#"
+    let limited = ask(&sandbox, "Why?").args(["--store", "none"]).settings([("budget_day_usd", "5")]).run();
+    insta::assert_snapshot!(limited.transcript(), @r#"
     exit 2
     --- stdout
     {"error":{"code":"usage","message":"the limit `budget_day_usd` needs the run to be stored, and `store` is `none`","next":"have no texts kept with `--store metadata`","retryable":false},"schema":1}
@@ -237,10 +237,10 @@ fn what_is_not_remembered_cannot_be_given_again() {
     error[usage]: the limit `budget_day_usd` needs the run to be stored, and `store` is `none`
       next: have no texts kept with `--store metadata`
     "#);
-    assert_eq!(stage.asked(ADA), 0);
-    let keyed = || ask(&stage, "Why?").args(["--store", "metadata", "--idempotency-key", "k"]);
+    assert_eq!(sandbox.asked(ADA), 0);
+    let keyed = || ask(&sandbox, "Why?").args(["--store", "metadata", "--idempotency-key", "k"]);
     told(keyed());
-    insta::assert_snapshot!(keyed().run().told(), @r#"
+    insta::assert_snapshot!(keyed().run().transcript(), @r#"
     exit 1
     --- stdout
     {"error":{"code":"repeated","message":"the run <run> answers this question, and its texts are not kept","next":"give it another idempotency key when that run is over","retryable":false},"schema":1}
@@ -248,37 +248,37 @@ fn what_is_not_remembered_cannot_be_given_again() {
     error[repeated]: the run <run> answers this question, and its texts are not kept
       next: give it another idempotency key when that run is over
     "#);
-    assert_eq!(stage.asked(ADA), 1, "and it is not paid again");
+    assert_eq!(sandbox.asked(ADA), 1, "and it is not paid again");
 }
 
 /// Two models, and one that fuses, whose first reply hangs and bills on.
-fn hanging_fuser() -> Stage {
-    stage().scripted(FUSER, Script::fault(Fault::Stall).fail_first(1))
+fn hanging_fuser() -> Sandbox {
+    sandbox().scripted(FUSER, Script::fault(Fault::Stall).fail_first(1))
 }
 
-fn fused<'a>(stage: &'a Stage, drain_ms: &str) -> Call<'a> {
-    ask(stage, "Why?").args(["-m", BOB, "--synthesizer", FUSER]).settings([("drain_ms", drain_ms)])
+fn fused<'a>(sandbox: &'a Sandbox, drain_ms: &str) -> Call<'a> {
+    ask(sandbox, "Why?").args(["-m", BOB, "--synthesizer", FUSER]).settings([("drain_ms", drain_ms)])
 }
 
 /// How often each was asked.
-fn counts(stage: &Stage) -> [usize; 3] {
-    [ADA, BOB, FUSER].map(|model| stage.asked(model))
+fn counts(sandbox: &Sandbox) -> [usize; 3] {
+    [ADA, BOB, FUSER].map(|model| sandbox.asked(model))
 }
 
 #[test]
 fn nobody_is_told_of_somebody_elses_cancel() {
-    let stage = hanging_fuser();
-    let first = fused(&stage, "300").start();
-    stage.until("it is being fused", || stage.asked(FUSER) == 1);
+    let sandbox = hanging_fuser();
+    let first = fused(&sandbox, "300").start();
+    sandbox.until("it is being fused", || sandbox.asked(FUSER) == 1);
     // One who asks before it is given up, and one who asks while it is.
-    let before = fused(&stage, "300").start();
-    stage.until("the second has joined", || {
-        before.said().is_empty()
-            && stage.files().iter().any(|(path, _)| path.ends_with("answer_2_anthropic-claude-opus-5.5.md"))
+    let before = fused(&sandbox, "300").start();
+    sandbox.until("the second has joined", || {
+        before.stdout_so_far().is_empty()
+            && sandbox.files().iter().any(|(path, _)| path.ends_with("answer_2_anthropic-claude-opus-5.5.md"))
     });
-    stage.pause(std::time::Duration::from_millis(500));
+    sandbox.pause(std::time::Duration::from_millis(500));
     first.signal("INT");
-    let after = fused(&stage, "300").start();
+    let after = fused(&sandbox, "300").start();
     assert_eq!(first.wait().code, Some(130));
     let reports = [before, after].map(|running| {
         let output = running.wait();
@@ -291,16 +291,16 @@ fn nobody_is_told_of_somebody_elses_cancel() {
         assert_eq!(warnings(report), ["repeated"]);
     }
     assert_eq!(reports[0]["run_id"], reports[1]["run_id"]);
-    assert_eq!(counts(&stage), [1, 1, 2], "what was given is not asked for again");
+    assert_eq!(counts(&sandbox), [1, 1, 2], "what was given is not asked for again");
 }
 
 #[test]
 fn a_question_given_up_over_mcp_and_asked_again_at_once_is_answered() {
-    let stage = hanging_fuser();
-    let mut client = Client::new(&stage, &[("PARALLEL_LLM_DRAIN_MS", "300")]);
+    let sandbox = hanging_fuser();
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_DRAIN_MS", "300")]);
     let question = || json!({"prompt": "Why?", "models": [ADA, BOB], "synthesizer": FUSER});
     let given_up = client.start("process_prompt", question());
-    stage.until("it is being fused", || stage.asked(FUSER) == 1);
+    sandbox.until("it is being fused", || sandbox.asked(FUSER) == 1);
     client.notify("notifications/cancelled", json!({"requestId": given_up, "reason": "enough"}));
     let ids = [client.start("process_prompt", question()), client.start("process_prompt", question())];
     let results = ids.map(|id| client.result(id)["structuredContent"].clone());
@@ -308,15 +308,15 @@ fn a_question_given_up_over_mcp_and_asked_again_at_once_is_answered() {
         assert_eq!((&told["status"], &told["answer"].is_string()), (&json!("complete"), &true), "{told}");
     }
     assert_eq!(results[0]["run_id"], results[1]["run_id"]);
-    assert_eq!(counts(&stage), [1, 1, 2], "what was given is not asked for again");
+    assert_eq!(counts(&sandbox), [1, 1, 2], "what was given is not asked for again");
 }
 
 /// A run of two, one of which has answered, that has come to this end.
-fn left(stage: &Stage, signal: &str) {
-    let running = ask(stage, "Why?").args(["-m", BOB]).start();
-    stage.until("one has answered and the other is asked", || {
-        let shown = stage.call(["runs", "show", NEWEST, "--json"]).run();
-        shown.code == Some(0) && shown.json()["answers"][0]["status"] == "answered" && stage.asked(BOB) == 1
+fn left(sandbox: &Sandbox, signal: &str) {
+    let running = ask(sandbox, "Why?").args(["-m", BOB]).start();
+    sandbox.until("one has answered and the other is asked", || {
+        let shown = sandbox.call(["runs", "show", NEWEST, "--json"]).run();
+        shown.code == Some(0) && shown.json()["answers"][0]["status"] == "answered" && sandbox.asked(BOB) == 1
     });
     running.signal(signal);
     running.wait();
@@ -327,55 +327,55 @@ fn what_a_run_that_was_left_has_is_not_paid_again() {
     for (signal, word, expected, asked) in
         [("KILL", "interrupted", "partial", [1, 1]), ("INT", "cancelled", "complete", [1, 2])]
     {
-        let stage = stage().scripted(BOB, Script::fault(Fault::Stall).fail_first(1));
-        left(&stage, signal);
-        let before = stage.call(["runs", "show", NEWEST, "--json"]).run().json();
+        let sandbox = sandbox().scripted(BOB, Script::fault(Fault::Stall).fail_first(1));
+        left(&sandbox, signal);
+        let before = sandbox.call(["runs", "show", NEWEST, "--json"]).run().json();
         assert_eq!(before["status"], word);
-        let call = || ask(&stage, "Why?").args(["-m", BOB]);
+        let call = || ask(&sandbox, "Why?").args(["-m", BOB]);
         let report = told(call());
         assert_eq!((&report["status"], &report["run_id"]), (&json!(expected), &before["run_id"]), "{report}");
-        assert_eq!([ADA, BOB].map(|model| stage.asked(model)), asked, "{}", seats(&report));
+        assert_eq!([ADA, BOB].map(|model| sandbox.asked(model)), asked, "{}", seats(&report));
         assert_eq!(warnings(&report), ["repeated"], "{report}");
         let warning = report["warnings"][0].to_string();
         assert!(warning.contains(&format!("which was {word}")) && warning.contains("`--fresh`"), "{warning}");
         // It has its answer now, so whoever asks once more wants another.
         let anew = told(call());
         assert_ne!(anew["run_id"], before["run_id"]);
-        assert_eq!(stage.asked(ADA), 2);
+        assert_eq!(sandbox.asked(ADA), 2);
     }
 }
 
 #[test]
 fn whoever_wants_all_of_it_anew_says_so() {
-    let stage = stage().scripted(BOB, Script::fault(Fault::Stall).fail_first(1));
-    left(&stage, "INT");
-    let anew = told(ask(&stage, "Why?").args(["-m", BOB, "--fresh"]));
+    let sandbox = sandbox().scripted(BOB, Script::fault(Fault::Stall).fail_first(1));
+    left(&sandbox, "INT");
+    let anew = told(ask(&sandbox, "Why?").args(["-m", BOB, "--fresh"]));
     assert_eq!((&anew["status"], warnings(&anew).len()), (&json!("complete"), 0));
-    assert_eq!([ADA, BOB].map(|model| stage.asked(model)), [2, 2]);
+    assert_eq!([ADA, BOB].map(|model| sandbox.asked(model)), [2, 2]);
 }
 
 #[test]
 fn a_client_that_asks_again_after_a_restart_pays_for_what_is_missing() {
-    let stage = stage().scripted(BOB, Script::fault(Fault::Stall).fail_first(1));
+    let sandbox = sandbox().scripted(BOB, Script::fault(Fault::Stall).fail_first(1));
     let question = |fresh: bool| json!({"prompt": "Why?", "models": [ADA, BOB], "fresh": fresh});
-    let mut client = Client::new(&stage, &[]);
+    let mut client = Client::new(&sandbox, &[]);
     client.start("process_prompt", question(false));
-    stage.until("one has answered and the other is asked", || {
-        let shown = stage.call(["runs", "show", NEWEST, "--json"]).run();
-        shown.code == Some(0) && shown.json()["answers"][0]["status"] == "answered" && stage.asked(BOB) == 1
+    sandbox.until("one has answered and the other is asked", || {
+        let shown = sandbox.call(["runs", "show", NEWEST, "--json"]).run();
+        shown.code == Some(0) && shown.json()["answers"][0]["status"] == "answered" && sandbox.asked(BOB) == 1
     });
     client.signal("KILL");
     client.wait();
-    let mut client = Client::new(&stage, &[]);
+    let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", question(false))["structuredContent"].clone();
     assert_eq!(
-        (&result["status"], stage.asked(ADA), stage.asked(BOB)),
+        (&result["status"], sandbox.asked(ADA), sandbox.asked(BOB)),
         (&json!("partial"), 1, 1),
         "{result}"
     );
     let result = client.call("process_prompt", question(true))["structuredContent"].clone();
     assert_eq!(
-        (&result["status"], stage.asked(ADA), stage.asked(BOB)),
+        (&result["status"], sandbox.asked(ADA), sandbox.asked(BOB)),
         (&json!("complete"), 2, 2),
         "{result}"
     );
@@ -383,14 +383,14 @@ fn a_client_that_asks_again_after_a_restart_pays_for_what_is_missing() {
 
 #[test]
 fn what_may_have_been_paid_for_nothing_is_said_before_it_is_asked_anew() {
-    let stage = stage().scripted(ADA, Script::fault(Fault::Stall).fail_first(1));
-    let running = ask(&stage, "Why?").start();
-    stage.until("it is asked", || stage.asked(ADA) == 1);
+    let sandbox = sandbox().scripted(ADA, Script::fault(Fault::Stall).fail_first(1));
+    let running = ask(&sandbox, "Why?").start();
+    sandbox.until("it is asked", || sandbox.asked(ADA) == 1);
     running.signal("KILL");
     running.wait();
-    let lost = stage.call(["runs", "show", NEWEST, "--json"]).run().json();
-    let again = ask(&stage, "Why?").run();
-    assert_eq!((again.code, stage.asked(ADA)), (Some(0), 2), "{}", again.stderr);
+    let lost = sandbox.call(["runs", "show", NEWEST, "--json"]).run().json();
+    let again = ask(&sandbox, "Why?").run();
+    assert_eq!((again.code, sandbox.asked(ADA)), (Some(0), 2), "{}", again.stderr);
     let report = again.json();
     assert_ne!(report["run_id"], lost["run_id"]);
     insta::assert_snapshot!(again.masked(&report["warnings"].to_string()), @r#"[{"code":"repeated","message":"everything is asked anew: run <run> of the same question was interrupted without an answer, and may have been paid","next":"look at the run with `runs show`","retryable":false}]"#);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
-use parallel_llm_testkit::{Output, Stage, each, mask_report, seats, synthesis};
+use parallel_llm_testkit::{Output, Sandbox, each, mask_report, seats, synthesis};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -16,21 +16,21 @@ const NEWEST: &str = "@";
 /// The upstream sees a cancel within this time. The promise is one second; the rest is for a busy machine.
 const CANCEL_MAX: Duration = Duration::from_secs(3);
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
         .scripted(QUICK, Script::answering("The first word.\nThe second line."))
 }
 
 /// A finished run of two seats.
-fn asked(stage: &Stage) -> Output {
+fn asked(sandbox: &Sandbox) -> Output {
     let output =
-        stage.call(["ask", "--json", "-m", QUICK, "-m", "mistralai/mistral-large-4-0", "Why?"]).run();
+        sandbox.call(["ask", "--json", "-m", QUICK, "-m", "mistralai/mistral-large-4-0", "Why?"]).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     output
 }
 
-fn runs(stage: &Stage, arguments: &[&str]) -> Output {
-    let output = stage.call(["runs"]).args(arguments).run();
+fn runs(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    let output = sandbox.call(["runs"]).args(arguments).run();
     output.assert_no_key();
     output
 }
@@ -41,14 +41,14 @@ fn word<'a>(value: &'a Value, name: &str) -> &'a str {
 
 #[test]
 fn no_runs_yet() {
-    let stage = stage();
-    insta::assert_snapshot!(runs(&stage, &["list"]).told(), @r#"
+    let sandbox = sandbox();
+    insta::assert_snapshot!(runs(&sandbox, &["list"]).transcript(), @r#"
     exit 0
     --- stdout
     --- stderr
     no runs yet: try `parallel-llm-mcp ask "..."`
     "#);
-    insta::assert_snapshot!(runs(&stage, &["show", NEWEST]).told(), @"
+    insta::assert_snapshot!(runs(&sandbox, &["show", NEWEST]).transcript(), @"
     exit 2
     --- stdout
     --- stderr
@@ -59,49 +59,49 @@ fn no_runs_yet() {
 
 #[test]
 fn runs_are_listed_newest_first() {
-    let stage = stage();
+    let sandbox = sandbox();
     let ids = ["One?", "Two?", "Three?"].map(|question| {
-        let output = stage.call(["ask", "--json", "-m", QUICK, question]).run();
+        let output = sandbox.call(["ask", "--json", "-m", QUICK, question]).run();
         word(&output.json(), "run_id").to_owned()
     });
-    let listed = runs(&stage, &["list", "--json"]).json_lines();
+    let listed = runs(&sandbox, &["list", "--json"]).json_lines();
     let found: Vec<&str> = listed.iter().map(|line| word(line, "run_id")).collect();
     assert_eq!(found, [&ids[2], &ids[1], &ids[0]]);
-    let mut newest = runs(&stage, &["list", "--json", "-n", "1"]).json();
+    let mut newest = runs(&sandbox, &["list", "--json", "-n", "1"]).json();
     mask_report(&mut newest);
     insta::assert_snapshot!(newest, @r#"{"answered":1,"asked_by":null,"closed_at_ms":"<closed_at_ms>","cost_is_estimate":false,"cost_lacks_calls":false,"cost_usd":0.000084,"created_at_ms":"<created_at_ms>","decided_at_ms":"<decided_at_ms>","question":"Three?","run_id":"<run_id>","seats":1,"status":"complete","strategy":"synthesize"}"#);
-    let older = runs(&stage, &["list", "--json", "--before", &ids[1]]).json();
+    let older = runs(&sandbox, &["list", "--json", "--before", &ids[1]]).json();
     assert_eq!(word(&older, "question"), "One?");
-    let before = |name: &str| runs(&stage, &["list", "--json", "--before", name]).json_lines().len();
+    let before = |name: &str| runs(&sandbox, &["list", "--json", "--before", name]).json_lines().len();
     assert_eq!((before(NEWEST), before(&ids[1][..25]), before("01ARZ3NDEKTSV4RRFFQ69G5FAV")), (2, 1, 0));
-    let text = runs(&stage, &["list"]);
+    let text = runs(&sandbox, &["list"]);
     assert_eq!(text.text().lines().count(), 3);
     assert!(text.text().lines().all(|line| line.contains("complete") && line.contains("1 of 1")));
 }
 
 #[test]
 fn a_run_is_shown_as_it_was_told() {
-    let stage = stage();
-    let report = asked(&stage).json();
+    let sandbox = sandbox();
+    let report = asked(&sandbox).json();
     let id = word(&report, "run_id");
-    let mut shown = runs(&stage, &["show", "--json", id]).json();
+    let mut shown = runs(&sandbox, &["show", "--json", id]).json();
     assert_eq!(shown, report, "the report of `ask` and of `runs show` is the same");
     for name in [NEWEST, &id[..12], &id.to_lowercase()] {
-        shown = runs(&stage, &["show", "--json", name]).json();
+        shown = runs(&sandbox, &["show", "--json", name]).json();
         assert_eq!(shown, report, "{name}");
     }
-    let seat = runs(&stage, &["show", NEWEST, "--seat", "1"]);
+    let seat = runs(&sandbox, &["show", NEWEST, "--seat", "1"]);
     assert_eq!(seat.text(), "The first word.\nThe second line.\n");
     assert_eq!(seat.stderr, "");
-    let text = runs(&stage, &["show", NEWEST]);
+    let text = runs(&sandbox, &["show", NEWEST]);
     assert_eq!(text.text().trim_end(), word(&report, "answer"));
 }
 
 #[test]
 fn the_events_of_a_run_are_told_one_a_line() {
-    let stage = stage();
-    stage.call(["ask", "-q", "-m", QUICK, "Why?"]).run();
-    insta::assert_snapshot!(runs(&stage, &["show", NEWEST, "--events"]).told(), @"
+    let sandbox = sandbox();
+    sandbox.call(["ask", "-q", "-m", QUICK, "Why?"]).run();
+    insta::assert_snapshot!(runs(&sandbox, &["show", NEWEST, "--events"]).transcript(), @"
     exit 0
     --- stdout
     [ +<time>] run <run> started: 1 model, at most $0.16
@@ -116,30 +116,30 @@ fn the_events_of_a_run_are_told_one_a_line() {
 
 #[test]
 fn what_is_not_there_is_said() {
-    let stage = stage();
-    asked(&stage);
-    insta::assert_snapshot!(runs(&stage, &["show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]).told(), @"
+    let sandbox = sandbox();
+    asked(&sandbox);
+    insta::assert_snapshot!(runs(&sandbox, &["show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]).transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[run_not_found]: no run has an id that begins with `<run>`
       next: look for the run with `runs list`
     ");
-    insta::assert_snapshot!(runs(&stage, &["show", "not-a-run"]).told(), @"
+    insta::assert_snapshot!(runs(&sandbox, &["show", "not-a-run"]).transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[run_not_found]: no run has an id that begins with `not-a-run`
       next: look for the run with `runs list`
     ");
-    insta::assert_snapshot!(runs(&stage, &["show", NEWEST, "--seat", "3"]).told(), @"
+    insta::assert_snapshot!(runs(&sandbox, &["show", NEWEST, "--seat", "3"]).transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: the run has no seat 3; it has 2
       next: see `parallel-llm-mcp help`
     ");
-    insta::assert_snapshot!(runs(&stage, &["list", "--before", "x"]).told(), @"
+    insta::assert_snapshot!(runs(&sandbox, &["list", "--before", "x"]).transcript(), @"
     exit 2
     --- stdout
     --- stderr
@@ -150,9 +150,9 @@ fn what_is_not_there_is_said() {
 
 /// Asks at once, in so many processes, on a data folder that does not exist yet.
 fn at_once(count: usize) {
-    let stage = stage();
+    let sandbox = sandbox();
     let numbers: Vec<String> = (0..count).map(|number| format!("Question {number}?")).collect();
-    let reports = each(&numbers, |question| stage.call(["ask", "--json", "-m", QUICK, question]).run());
+    let reports = each(&numbers, |question| sandbox.call(["ask", "--json", "-m", QUICK, question]).run());
     for output in &reports {
         assert_eq!(output.code, Some(0), "{}", output.stderr);
         assert_eq!(synthesis(&output.json()), "complete verbatim by openai/gpt-6.1-sol");
@@ -162,8 +162,8 @@ fn at_once(count: usize) {
     folders.sort();
     folders.dedup();
     assert_eq!(folders.len(), count, "each run has a folder of its own");
-    assert_eq!(runs(&stage, &["list", "--json"]).json_lines().len(), count);
-    assert_eq!(stage.asked(QUICK), count);
+    assert_eq!(runs(&sandbox, &["list", "--json"]).json_lines().len(), count);
+    assert_eq!(sandbox.asked(QUICK), count);
 }
 
 #[test]
@@ -176,70 +176,73 @@ fn eight_processes_share_a_fresh_data_folder() {
     at_once(8);
 }
 
-/// A stage where one model answers and the other begins and never ends, and a run of both under way.
-fn hanging() -> Stage {
-    stage().scripted(HANGING, Script::fault(Fault::Stall))
+/// A sandbox where one model answers and the other begins and never ends, and a run of both under way.
+fn hanging() -> Sandbox {
+    sandbox().scripted(HANGING, Script::fault(Fault::Stall))
 }
 
 /// Waits until the quick answer lies in its file and the other model has begun.
-fn until_one_has_answered(stage: &Stage) {
-    stage.until("one has answered and one hangs", || {
-        let has_begun = stage
+fn until_one_has_answered(sandbox: &Sandbox) {
+    sandbox.until("one has answered and one hangs", || {
+        let has_begun = sandbox
             .chats()
             .iter()
             .any(|chat| chat.model.as_deref() == Some(HANGING) && chat.first_byte_us.is_some());
-        has_begun && stage.files().iter().any(|(path, _)| path.ends_with("answer_1_openai-gpt-6.1-sol.md"))
+        has_begun && sandbox.files().iter().any(|(path, _)| path.ends_with("answer_1_openai-gpt-6.1-sol.md"))
     });
 }
 
 #[test]
 fn a_killed_process_loses_no_answer() {
-    let stage = hanging();
-    let running = stage.call(["ask", "-m", QUICK, "-m", HANGING, "Why?"]).start();
-    until_one_has_answered(&stage);
+    let sandbox = hanging();
+    let running = sandbox.call(["ask", "-m", QUICK, "-m", HANGING, "Why?"]).start();
+    until_one_has_answered(&sandbox);
     // A text on its way is kept each second, and so is the provider's name for a call.
-    stage.until("both are kept", || {
-        let seat = &runs(&stage, &["show", "--json", NEWEST]).json()["answers"][1];
+    sandbox.until("both are kept", || {
+        let seat = &runs(&sandbox, &["show", "--json", NEWEST]).json()["answers"][1];
         seat["text"].is_string() && seat["generation_id"].is_string()
     });
     running.signal("KILL");
     assert_eq!(running.wait().code, None);
-    let report = runs(&stage, &["show", "--json", NEWEST]).json();
+    let report = runs(&sandbox, &["show", "--json", NEWEST]).json();
     assert_eq!(word(&report, "status"), "interrupted");
     insta::assert_snapshot!(seats(&report), @"
     1 openai/gpt-6.1-sol answered x1 32 bytes
     2 x-ai/grok-4.7 unknown interrupted x1 48 bytes
     ");
     let hanging = &report["answers"][1];
-    let asked = stage.chats().into_iter().find(|chat| chat.model.as_deref() == Some(HANGING));
+    let asked = sandbox.chats().into_iter().find(|chat| chat.model.as_deref() == Some(HANGING));
     assert_eq!(
         hanging["generation_id"].as_str().map(str::to_owned),
         asked.and_then(|chat| chat.generation_id)
     );
-    assert_eq!(runs(&stage, &["show", NEWEST, "--seat", "1"]).text(), "The first word.\nThe second line.\n");
-    assert_eq!(word(&runs(&stage, &["list", "--json"]).json(), "status"), "interrupted");
-    stage.assert_no_key_in_files();
+    assert_eq!(
+        runs(&sandbox, &["show", NEWEST, "--seat", "1"]).text(),
+        "The first word.\nThe second line.\n"
+    );
+    assert_eq!(word(&runs(&sandbox, &["list", "--json"]).json(), "status"), "interrupted");
+    sandbox.assert_no_key_in_files();
 }
 
 #[test]
 fn a_run_whose_seats_have_all_ended_is_resumed_without_a_key() {
-    let stage = hanging();
-    let running = stage.call(["ask", "-m", QUICK, "-m", HANGING, "Why?"]).start();
-    until_one_has_answered(&stage);
+    let sandbox = hanging();
+    let running = sandbox.call(["ask", "-m", QUICK, "-m", HANGING, "Why?"]).start();
+    until_one_has_answered(&sandbox);
     running.signal("KILL");
     running.wait();
-    let resumed = stage.call(["runs", "resume", NEWEST, "--json"]).without("OPENROUTER_API_KEY").run();
+    let resumed = sandbox.call(["runs", "resume", NEWEST, "--json"]).without("OPENROUTER_API_KEY").run();
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
     assert_eq!(synthesis(&resumed.json()), "partial verbatim by openai/gpt-6.1-sol");
-    assert_eq!(stage.asked(HANGING), 1);
+    assert_eq!(sandbox.asked(HANGING), 1);
 }
 
 #[test]
 fn a_killed_process_keeps_the_name_of_a_call_that_never_spoke() {
-    let stage = stage().scripted(HANGING, Script::fault(Fault::CommentsForever));
-    let running = stage.call(["ask", "-m", HANGING, "Why?"]).start();
-    let show = || runs(&stage, &["show", "--json", NEWEST]);
-    stage.until("the name is kept", || {
+    let sandbox = sandbox().scripted(HANGING, Script::fault(Fault::CommentsForever));
+    let running = sandbox.call(["ask", "-m", HANGING, "Why?"]).start();
+    let show = || runs(&sandbox, &["show", "--json", NEWEST]);
+    sandbox.until("the name is kept", || {
         let shown = show();
         shown.code == Some(0) && shown.json()["answers"][0]["generation_id"].is_string()
     });
@@ -247,12 +250,12 @@ fn a_killed_process_keeps_the_name_of_a_call_that_never_spoke() {
     running.wait();
     let report = show().json();
     insta::assert_snapshot!(seats(&report), @"1 x-ai/grok-4.7 unknown interrupted x1");
-    assert_eq!(report["answers"][0]["generation_id"].as_str(), stage.chats()[0].generation_id.as_deref());
+    assert_eq!(report["answers"][0]["generation_id"].as_str(), sandbox.chats()[0].generation_id.as_deref());
 }
 
 /// What a terminal of its own shows below the answer, where the machine has the tool that makes one.
-fn shown_on_a_terminal(stage: &Stage, flags: &[&str]) -> Option<String> {
-    let call = stage.call(["ask", "-m", QUICK, "How?"]).args(flags).env("NO_COLOR", "1");
+fn shown_on_a_terminal(sandbox: &Sandbox, flags: &[&str]) -> Option<String> {
+    let call = sandbox.call(["ask", "-m", QUICK, "How?"]).args(flags).env("NO_COLOR", "1");
     let output = call.on_terminal()?.run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     Some(output.masked(&String::from_utf8_lossy(&output.stdout)))
@@ -260,18 +263,18 @@ fn shown_on_a_terminal(stage: &Stage, flags: &[&str]) -> Option<String> {
 
 #[test]
 fn a_person_is_reminded_of_what_was_interrupted() {
-    let stage = hanging();
+    let sandbox = hanging();
     let interrupt = |question: &str| {
-        let running = stage.call(["ask", "-m", QUICK, "-m", HANGING, question]).start();
-        stage.until("one has answered", || {
-            let newest = runs(&stage, &["list", "-n", "1", "--json"]).json();
+        let running = sandbox.call(["ask", "-m", QUICK, "-m", HANGING, question]).start();
+        sandbox.until("one has answered", || {
+            let newest = runs(&sandbox, &["list", "-n", "1", "--json"]).json();
             word(&newest, "question") == question && newest["answered"] == 1
         });
         running.signal("KILL");
         running.wait();
     };
     let reminder = |flags: &[&str]| {
-        let shown = shown_on_a_terminal(&stage, flags)?;
+        let shown = shown_on_a_terminal(&sandbox, flags)?;
         assert!(shown.contains("The first word."), "{shown}");
         Some(
             shown
@@ -289,25 +292,26 @@ fn a_person_is_reminded_of_what_was_interrupted() {
     interrupt("Two?");
     insta::assert_snapshot!(reminder(&[]).unwrap_or_default(), @"2 runs of the last week were interrupted: `runs list` names them, `runs show RUN` says how to finish one");
     for flag in ["--json", "--jsonl", "--quiet"] {
-        let shown = shown_on_a_terminal(&stage, &[flag]).unwrap_or_default();
+        let shown = shown_on_a_terminal(&sandbox, &[flag]).unwrap_or_default();
         assert!(!shown.contains("runs resume"), "{flag}: {shown}");
     }
-    let piped = stage.call(["ask", "-m", QUICK, "How?"]).run();
+    let piped = sandbox.call(["ask", "-m", QUICK, "How?"]).run();
     assert!(!piped.stderr.contains("interrupted"), "{}", piped.stderr);
 }
 
 /// Stops a run by this signal: the exit code, the report kept, and that the upstream saw the cancel at once.
 fn stopped_by(signal: &str) -> (Option<i32>, String) {
-    let stage = hanging();
-    let running = stage.call(["ask", "-m", QUICK, "-m", HANGING, "Why?"]).start();
-    until_one_has_answered(&stage);
+    let sandbox = hanging();
+    let running = sandbox.call(["ask", "-m", QUICK, "-m", HANGING, "Why?"]).start();
+    until_one_has_answered(&sandbox);
     running.signal(signal);
     let signalled = Instant::now();
-    stage.until("the upstream sees the cancel", || stage.chats().iter().any(|chat| chat.client_cancelled));
+    sandbox
+        .until("the upstream sees the cancel", || sandbox.chats().iter().any(|chat| chat.client_cancelled));
     assert!(signalled.elapsed() < CANCEL_MAX, "the upstream saw the cancel after {:?}", signalled.elapsed());
     let output = running.wait();
     output.assert_no_key();
-    let report = runs(&stage, &["show", "--json", NEWEST]).json();
+    let report = runs(&sandbox, &["show", "--json", NEWEST]).json();
     let said = output.masked(output.stderr.lines().find(|line| line.starts_with("stopping")).unwrap_or("-"));
     (output.code, format!("{said}\n{}\n{}", synthesis(&report), seats(&report)))
 }
@@ -338,15 +342,15 @@ fn a_terminated_run_is_saved() {
 
 #[test]
 fn a_reader_that_went_away_is_no_failure() {
-    let stage = stage();
-    let output = stage.call(["ask", "-m", QUICK, "Why?"]).deaf().run();
+    let sandbox = sandbox();
+    let output = sandbox.call(["ask", "-m", QUICK, "Why?"]).closes_stdout().run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert!(!output.stderr.contains("panicked"), "{}", output.stderr);
-    let output = stage.call(["runs", "list"]).deaf().run();
+    let output = sandbox.call(["runs", "list"]).closes_stdout().run();
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
     let slow = Behaviour { ttft_ms: Latency::of(300), ..Behaviour::instant() };
-    let stage = stage.scripted(QUICK, Script::behaving(slow));
-    let output = stage.call(["ask", "--jsonl", "-m", QUICK, "Why?"]).deaf().run();
+    let sandbox = sandbox.scripted(QUICK, Script::behaving(slow));
+    let output = sandbox.call(["ask", "--jsonl", "-m", QUICK, "Why?"]).closes_stdout().run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
 }
 
@@ -356,11 +360,11 @@ const PROMPT_MAX: Duration = Duration::from_secs(3);
 #[test]
 fn the_shell_has_its_prompt_back_although_a_late_seat_is_paid_for() {
     const LATE: &str = "google/gemini-4-argon";
-    let stage = stage().scripted(LATE, Script::fault(Fault::Stall));
+    let sandbox = sandbox().scripted(LATE, Script::fault(Fault::Stall));
     let call =
-        stage.call(["ask", "--json", "-m", QUICK, "-m", QUICK, "-m", LATE, "--wait", "quorum:2", "Why?"]);
+        sandbox.call(["ask", "--json", "-m", QUICK, "-m", QUICK, "-m", LATE, "--wait", "quorum:2", "Why?"]);
     let running = call.settings([("synthesizer", QUICK)]).start();
-    stage.until("the answer is told", || running.said().contains("\"answer\""));
+    sandbox.until("the answer is told", || running.stdout_so_far().contains("\"answer\""));
     let told = Instant::now();
     let output = running.wait();
     let passed = told.elapsed();
@@ -368,7 +372,7 @@ fn the_shell_has_its_prompt_back_although_a_late_seat_is_paid_for() {
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let left = output.stderr.lines().find(|line| line.contains("--linger")).unwrap_or_default();
     insta::assert_snapshot!(left, @"a late answer is not waited for, though paid for either way; `--linger` waits");
-    let report = runs(&stage, &["show", "--json", NEWEST]).json();
+    let report = runs(&sandbox, &["show", "--json", NEWEST]).json();
     insta::assert_snapshot!(seats(&report), @"
     1 openai/gpt-6.1-sol answered x1 32 bytes
     2 openai/gpt-6.1-sol answered x1 32 bytes
@@ -381,17 +385,17 @@ fn the_shell_has_its_prompt_back_although_a_late_seat_is_paid_for() {
 
 #[test]
 fn a_signal_ends_the_wait_for_late_seats() {
-    let stage = hanging();
-    let call = stage.call(["ask", "-m", QUICK, "-m", QUICK, "-m", HANGING, "--linger", "Why?"]);
+    let sandbox = hanging();
+    let call = sandbox.call(["ask", "-m", QUICK, "-m", QUICK, "-m", HANGING, "--linger", "Why?"]);
     let running = call.settings([("straggler_after_ms", "1"), ("synthesizer", QUICK)]).start();
-    stage.until("the answer is settled", || {
-        let shown = runs(&stage, &["show", "--json", NEWEST]);
+    sandbox.until("the answer is settled", || {
+        let shown = runs(&sandbox, &["show", "--json", NEWEST]);
         shown.code == Some(0) && shown.json()["answer"].is_string()
     });
     running.signal("INT");
     let output = running.wait();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    let report = runs(&stage, &["show", "--json", NEWEST]).json();
+    let report = runs(&sandbox, &["show", "--json", NEWEST]).json();
     assert_eq!(report["answers"][2]["status"], "cancelled");
 }
 
@@ -412,21 +416,21 @@ const MIGRATION: [(&str, &str); 3] = [
 ];
 
 /// Asks all three, and two of another.
-fn asked_of_a_migration(flags: &[&str]) -> (Stage, Output) {
-    let stage = MIGRATION
+fn asked_of_a_migration(flags: &[&str]) -> (Sandbox, Output) {
+    let sandbox = MIGRATION
         .into_iter()
-        .fold(stage(), |stage, (model, text)| stage.scripted(model, Script::answering(text)))
+        .fold(sandbox(), |sandbox, (model, text)| sandbox.scripted(model, Script::answering(text)))
         .scripted("z-ai/glm-5.3", Script::fault(Fault::NoEndpoints));
     let models = MIGRATION.iter().flat_map(|(model, _)| ["-m", model]).chain(["-m", "z-ai/glm-5.3"]);
-    let call = stage.call(["ask", "Is it safe?"]).args(models).args(flags);
+    let call = sandbox.call(["ask", "Is it safe?"]).args(models).args(flags);
     let output = call.settings([("synthesizer", "google/gemini-4-argon")]).run();
-    (stage, output)
+    (sandbox, output)
 }
 
 #[test]
 fn how_far_the_answers_agree_is_a_page() {
-    let (stage, _) = asked_of_a_migration(&[]);
-    insta::assert_snapshot!(runs(&stage, &["show", NEWEST, "--agreement"]).told(), @"
+    let (sandbox, _) = asked_of_a_migration(&[]);
+    insta::assert_snapshot!(runs(&sandbox, &["show", NEWEST, "--agreement"]).transcript(), @"
     exit 0
     --- stdout
     run <run>, synthesize, partial
@@ -457,7 +461,7 @@ fn how_far_the_answers_agree_is_a_page() {
     suspected of having tried to instruct its readers: 2 x-ai/grok-4.7
     --- stderr
     ");
-    let report = runs(&stage, &["show", NEWEST, "--agreement", "--json"]).json();
+    let report = runs(&sandbox, &["show", NEWEST, "--agreement", "--json"]).json();
     let mut told = report["agreement"].clone();
     insta::assert_snapshot!(told, @r#"{"blind_spots":[],"claims":[{"contradicted_by":[2],"reason":"It is disputed, and the safer reading is kept.","supported_by":[1,3],"text":"The migration is safe to run online with a short lock timeout.","verdict":"kept"}],"clusters":[],"consensus":[],"contradictions":[0],"discarded":[],"dissent":[{"seat":2,"text":"The migration is not safe to run online with a short lock timeout."},{"seat":2,"text":"[2JIt adds one column."}],"effective_votes":{"largest":null,"panel":1.45,"source":"prior"},"entropy_bits":null,"equal":1,"novel":{"passages":[],"share":0.0,"value":null},"of":3,"share":null,"unique_points":[],"unread":[]}"#);
     told = report["calls"].clone();
@@ -481,14 +485,14 @@ fn what_models_disagree_on_is_told_below_the_answer() {
     3 of 4 answered · $0.0036 (fusing $0.0032) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
-    let stage = stage().scripted(HANGING, Script::answering("The first word."));
-    let alone = stage.call(["ask", "--diff", "-m", QUICK, "Why?"]).run();
+    let sandbox = sandbox().scripted(HANGING, Script::answering("The first word."));
+    let alone = sandbox.call(["ask", "--diff", "-m", QUICK, "Why?"]).run();
     assert!(alone.stderr.contains("there were not several answers that could differ"), "{}", alone.stderr);
     let voted = |answers: [&str; 2]| {
-        let stage = stage
+        let sandbox = sandbox
             .scripted(QUICK, Script::answering(answers[0]))
             .scripted(HANGING, Script::answering(answers[1]));
-        let asking = stage.call(["ask", "--diff", "--strategy", "vote", "-m", QUICK, "-m", HANGING]);
+        let asking = sandbox.call(["ask", "--diff", "--strategy", "vote", "-m", QUICK, "-m", HANGING]);
         asking.arg("How many legs has a spider?").run().summary()
     };
     insta::assert_snapshot!(voted(["8", "It has 6 legs."]), @"
@@ -503,10 +507,10 @@ fn what_models_disagree_on_is_told_below_the_answer() {
 
 #[test]
 fn of_words_that_are_not_kept_nothing_is_told() {
-    let (stage, output) = asked_of_a_migration(&["--store", "metadata", "--no-files"]);
+    let (sandbox, output) = asked_of_a_migration(&["--store", "metadata", "--no-files"]);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    let page = runs(&stage, &["show", NEWEST, "--agreement"]);
-    insta::assert_snapshot!(page.told(), @"
+    let page = runs(&sandbox, &["show", NEWEST, "--agreement"]);
+    insta::assert_snapshot!(page.transcript(), @"
     exit 0
     --- stdout
     run <run>, synthesize, partial
@@ -520,7 +524,7 @@ fn of_words_that_are_not_kept_nothing_is_told() {
     suspected of having tried to instruct its readers: 2 x-ai/grok-4.7
     --- stderr
     ");
-    let report = runs(&stage, &["show", NEWEST, "--json"]).json();
+    let report = runs(&sandbox, &["show", NEWEST, "--json"]).json();
     assert!(!report["agreement"].to_string().contains("safe"), "{report}");
     assert_eq!((&report["agreement"]["claims"], &report["agreement"]["novel"]), (&Value::Null, &Value::Null));
 }
@@ -531,12 +535,12 @@ fn whatever_a_synthesizer_writes_of_the_answers_steers_nothing() {
     let analysis = r#"{"claims": [{"text": "\u001b[31mAll of\nit.\u202e", "supported_by": ["A", "B", "Z"]}, {"text": 7}, "x"],
         "blind_spots": ["\u001b]0;What it costs.\u0007"], "suspected_injection": ["A", "B"], "dissent": [{"label": "C"}]}"#;
     let reply = format!("<<analysis>>\n{analysis}\n<<answer>>\nNobody said this at all before.");
-    let stage = stage()
+    let sandbox = sandbox()
         .scripted(HANGING, Script::answering("A third word, and a fourth."))
         .scripted(FUSER, Script::answering(&reply));
-    stage.call(["ask", "-m", QUICK, "-m", HANGING, "--synthesizer", FUSER, "Why?"]).run();
-    let page = runs(&stage, &["show", NEWEST, "--agreement"]);
-    insta::assert_snapshot!(page.told(), @"
+    sandbox.call(["ask", "-m", QUICK, "-m", HANGING, "--synthesizer", FUSER, "Why?"]).run();
+    let page = runs(&sandbox, &["show", NEWEST, "--agreement"]);
+    insta::assert_snapshot!(page.transcript(), @"
     exit 0
     --- stdout
     run <run>, synthesize, complete
@@ -571,11 +575,11 @@ fn whatever_a_synthesizer_writes_of_the_answers_steers_nothing() {
 fn judges_that_change_their_mind_are_told() {
     const JUDGE: &str = "google/gemini-4-argon";
     let first = r#"{"suspected_injection": ["A"], "ranking": ["A", "B"]}"#;
-    let stage = stage()
+    let sandbox = sandbox()
         .scripted(HANGING, Script::answering("A third word, and a fourth."))
         .scripted(JUDGE, Script::answering(first));
     let models = ["-m", QUICK, "-m", HANGING, "--synthesizer", JUDGE];
-    let asking = stage.call(["ask", "--json", "--strategy", "best-of-n", "Why?"]).args(models);
+    let asking = sandbox.call(["ask", "--json", "--strategy", "best-of-n", "Why?"]).args(models);
     let report = asking.run().json();
     let judging = &report["judging"];
     let rankings = [0, 1].map(|verdict| judging["verdicts"][verdict]["ranking"].to_string());
@@ -591,6 +595,6 @@ fn judges_that_change_their_mind_are_told() {
     let told: Vec<String> =
         calls.iter().map(|call| format!("{} {}", word(call, "role"), call["number"])).collect();
     assert_eq!(told, ["judge 1", "judge 2"]);
-    let page = runs(&stage, &["show", NEWEST, "--agreement"]);
+    let page = runs(&sandbox, &["show", NEWEST, "--agreement"]);
     assert!(page.text().contains("with the order: 1\nsuspected of having tried"), "{}", page.text());
 }

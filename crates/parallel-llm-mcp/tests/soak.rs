@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use parallel_llm_testkit::Stage;
+use parallel_llm_testkit::Sandbox;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -37,13 +37,13 @@ struct Sample {
     descriptors: f64,
 }
 
-fn stage() -> Stage {
+fn sandbox() -> Sandbox {
     let faults = [Fault::BadGateway, Fault::SseReset, Fault::SseErrorMid];
     let quick = Behaviour { ttft_ms: Latency::of(20), ..Behaviour::instant() };
-    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
-    PANEL.into_iter().zip(faults).fold(stage, |stage, (model, fault)| {
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    PANEL.into_iter().zip(faults).fold(sandbox, |sandbox, (model, fault)| {
         let script = Script { behaviour: Some(quick.clone()), ..Script::fault(fault) };
-        stage.scripted(model, script.fail_probability(FAULT_PROBABILITY))
+        sandbox.scripted(model, script.fail_probability(FAULT_PROBABILITY))
     })
 }
 
@@ -80,8 +80,8 @@ fn minutes() -> Option<u64> {
 fn what_it_holds_does_not_grow_with_what_it_has_done() {
     let minutes = minutes();
     let length = Duration::from_secs(minutes.map_or(SECONDS_DEFAULT, |minutes| minutes * 60));
-    let stage = stage();
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
     let (begun, mut looked) = (Instant::now(), Instant::now());
     let (mut calls, mut samples) = (VecDeque::new(), Vec::new());
     let (mut asked, mut answered) = (0, 0);
@@ -139,8 +139,8 @@ fn speech(number: usize) -> String {
 }
 
 /// How large the database is after so many runs, with all their words in the index.
-fn bytes_after(stage: &Stage, runs: usize) -> u64 {
-    let mut client = Client::new(stage, &[]);
+fn bytes_after(sandbox: &Sandbox, runs: usize) -> u64 {
+    let mut client = Client::new(sandbox, &[]);
     for number in 1..=runs {
         let prompt = format!("Question {number} of {runs}: why does it rain on the windward side of ridges?");
         let arguments = json!({"prompt": prompt, "models": SPEAKERS, "synthesizer": PANEL[1]});
@@ -149,25 +149,25 @@ fn bytes_after(stage: &Stage, runs: usize) -> u64 {
     client.hang_up();
     client.wait();
     loop {
-        let output = stage.call(["runs", "search", "--json", "windward"]).run();
+        let output = sandbox.call(["runs", "search", "--json", "windward"]).run();
         assert_eq!(output.code, Some(0), "{}", output.stderr);
         if output.json()["unindexed"] == 0 {
             break;
         }
     }
-    std::fs::metadata(stage.data_dir().join("runs.db")).expect("it is there").len()
+    std::fs::metadata(sandbox.data_dir().join("runs.db")).expect("it is there").len()
 }
 
 #[test]
 fn a_run_takes_little_more_of_the_disk_than_its_texts() {
     const RUNS: usize = 60;
     let speakers = SPEAKERS.into_iter().enumerate();
-    let stage = speakers
-        .fold(Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")), |stage, (number, model)| {
-            stage.scripted(model, Script::answering(&speech(number)))
+    let sandbox = speakers
+        .fold(Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")), |sandbox, (number, model)| {
+            sandbox.scripted(model, Script::answering(&speech(number)))
         });
-    let few = bytes_after(&stage, 5);
-    let a_run = (bytes_after(&stage, RUNS) - few) / RUNS as u64;
+    let few = bytes_after(&sandbox, 5);
+    let a_run = (bytes_after(&sandbox, RUNS) - few) / RUNS as u64;
     println!("{a_run} bytes a run");
     assert!(a_run <= RUN_BYTES_MAX, "a run takes {a_run} bytes");
 }

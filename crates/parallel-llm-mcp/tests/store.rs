@@ -4,42 +4,42 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use parallel_llm_testkit::simulator::{Fault, Script};
-use parallel_llm_testkit::{Output, Running, Stage, mask_report};
+use parallel_llm_testkit::{Output, Running, Sandbox, mask_report};
 use serde_json::Value;
 
 const ONE: &str = "openai/gpt-6.1-sol";
 const HANGING: &str = "deepseek/deepseek-v4-pro-0813";
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
         .scripted(ONE, Script::answering("A CANARY sings."))
         .scripted(HANGING, Script::fault(Fault::Stall))
 }
 
-fn ask(stage: &Stage, question: &str) -> Value {
-    let output = stage.call(["ask", "--json", "-m", ONE, question]).run();
+fn ask(sandbox: &Sandbox, question: &str) -> Value {
+    let output = sandbox.call(["ask", "--json", "-m", ONE, question]).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     output.json()
 }
 
-fn store(stage: &Stage, arguments: &[&str]) -> Output {
-    stage.call(["store"]).args(arguments).run()
+fn store(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    sandbox.call(["store"]).args(arguments).run()
 }
 
-fn listed(stage: &Stage) -> Vec<String> {
-    let output = stage.call(["runs", "list", "--json"]).run();
+fn listed(sandbox: &Sandbox) -> Vec<String> {
+    let output = sandbox.call(["runs", "list", "--json"]).run();
     let line = |line: &str| -> Value { serde_json::from_str(line).expect("a line is JSON") };
     output.text().lines().map(|text| line(text)["question"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-fn database(stage: &Stage) -> PathBuf {
-    stage.home().join(".local/share/parallel-llm-mcp/runs.db")
+fn database(sandbox: &Sandbox) -> PathBuf {
+    sandbox.home().join(".local/share/parallel-llm-mcp/runs.db")
 }
 
 /// A run that has begun and does not end by itself.
-fn under_way(stage: &Stage) -> Running<'_> {
-    let running = stage.call(["ask", "-m", ONE, "-m", HANGING, "Still there?"]).start();
-    stage.until("it has begun", || listed(stage).contains(&"Still there?".to_owned()));
+fn under_way(sandbox: &Sandbox) -> Running<'_> {
+    let running = sandbox.call(["ask", "-m", ONE, "-m", HANGING, "Still there?"]).start();
+    sandbox.until("it has begun", || listed(sandbox).contains(&"Still there?".to_owned()));
     running
 }
 
@@ -57,26 +57,26 @@ fn damage(path: &Path, word: &str) {
 
 #[test]
 fn a_backup_is_taken_while_the_database_is_in_use_and_put_back() {
-    let stage = stage();
-    ask(&stage, "One?");
-    let running = under_way(&stage);
-    insta::assert_snapshot!(store(&stage, &["backup", "copy.db"]).told().replace(char::is_numeric, "9"), @"
+    let sandbox = sandbox();
+    ask(&sandbox, "One?");
+    let running = under_way(&sandbox);
+    insta::assert_snapshot!(store(&sandbox, &["backup", "copy.db"]).transcript().replace(char::is_numeric, "9"), @"
     exit 9
     --- stdout
     --- stderr
     9 runs in 999 kB: <home>/copy.db
     ");
-    let copy = stage.home().join("copy.db");
+    let copy = sandbox.home().join("copy.db");
     let mode = std::fs::metadata(&copy).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    insta::assert_snapshot!(store(&stage, &["backup", "copy.db"]).told(), @"
+    insta::assert_snapshot!(store(&sandbox, &["backup", "copy.db"]).transcript(), @"
     exit 7
     --- stdout
     --- stderr
     error[output_unwritable]: the backup `<home>/copy.db` cannot be written: there is something of that name
       next: name a new file: a backup is never written over
     ");
-    insta::assert_snapshot!(store(&stage, &["restore", "copy.db"]).told(), @"
+    insta::assert_snapshot!(store(&sandbox, &["restore", "copy.db"]).transcript(), @"
     exit 1
     --- stdout
     --- stderr
@@ -85,10 +85,10 @@ fn a_backup_is_taken_while_the_database_is_in_use_and_put_back() {
     ");
     running.signal("INT");
     assert_eq!(running.wait().code, Some(130));
-    ask(&stage, "Two?");
-    assert_eq!(listed(&stage), ["Two?", "Still there?", "One?"]);
-    let restored = store(&stage, &["restore", "copy.db"]);
-    let told = restored.told();
+    ask(&sandbox, "Two?");
+    assert_eq!(listed(&sandbox), ["Two?", "Still there?", "One?"]);
+    let restored = store(&sandbox, &["restore", "copy.db"]);
+    let told = restored.transcript();
     let (told, number) = told.trim_end().rsplit_once('-').expect("the name ends in a number");
     assert!(number.chars().all(|digit| digit.is_ascii_digit()), "{number}");
     insta::assert_snapshot!(told, @"
@@ -98,33 +98,33 @@ fn a_backup_is_taken_while_the_database_is_in_use_and_put_back() {
     the run database now holds 2 runs
     the database that was there is kept: <home>/.local/share/parallel-llm-mcp/runs.db.before
     ");
-    assert_eq!(listed(&stage), ["Still there?", "One?"]);
-    let shown = stage.call(["runs", "show", "@", "--json"]).run().json();
+    assert_eq!(listed(&sandbox), ["Still there?", "One?"]);
+    let shown = sandbox.call(["runs", "show", "@", "--json"]).run().json();
     assert_eq!(shown["status"], "interrupted", "as it stood then, and nobody is at it");
-    assert_eq!(store(&stage, &["check", "--read-data"]).code, Some(0));
+    assert_eq!(store(&sandbox, &["check", "--read-data"]).code, Some(0));
     // What was there is whole, too, and can be put back by its name.
-    let folder = database(&stage);
+    let folder = database(&sandbox);
     let entries = std::fs::read_dir(folder.parent().expect("it is in a folder")).expect("it is there");
     let names: Vec<String> =
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     let before: Vec<&String> = names.iter().filter(|name| name.contains(".before-")).collect();
     assert!(before.len() == 1 && !names.iter().any(|name| name.contains("restoring")), "{names:?}");
     let before = folder.with_file_name(before[0]);
-    let mut object = store(&stage, &["restore", "--json", &before.to_string_lossy()]).json();
+    let mut object = store(&sandbox, &["restore", "--json", &before.to_string_lossy()]).json();
     mask_report(&mut object);
     assert_eq!((&object["runs"], &object["files_waiting"]), (&3.into(), &0.into()));
-    assert_eq!(listed(&stage), ["Two?", "Still there?", "One?"]);
+    assert_eq!(listed(&sandbox), ["Two?", "Still there?", "One?"]);
 }
 
 #[test]
 fn a_damaged_backup_is_refused_and_changes_nothing() {
-    let stage = stage();
-    ask(&stage, "One?");
-    let copy = stage.home().join("copy.db");
-    assert_eq!(store(&stage, &["backup", "copy.db"]).code, Some(0));
+    let sandbox = sandbox();
+    ask(&sandbox, "One?");
+    let copy = sandbox.home().join("copy.db");
+    assert_eq!(store(&sandbox, &["backup", "copy.db"]).code, Some(0));
     damage(&copy, "CANARY sings");
-    let before = std::fs::read(database(&stage)).expect("it is there");
-    insta::assert_snapshot!(store(&stage, &["restore", "copy.db"]).told(), @"
+    let before = std::fs::read(database(&sandbox)).expect("it is there");
+    insta::assert_snapshot!(store(&sandbox, &["restore", "copy.db"]).transcript(), @"
     exit 7
     --- stdout
     --- stderr
@@ -136,35 +136,35 @@ fn a_damaged_backup_is_refused_and_changes_nothing() {
         .open(&copy)
         .and_then(|file| file.set_len(20_000))
         .expect("it can be cut");
-    let refused = store(&stage, &["restore", "copy.db"]);
+    let refused = store(&sandbox, &["restore", "copy.db"]);
     assert!(refused.code == Some(7) && refused.stderr.contains("is damaged"), "{}", refused.stderr);
-    assert!(std::fs::read(database(&stage)).expect("it is there") == before);
-    assert_eq!(listed(&stage), ["One?"]);
+    assert!(std::fs::read(database(&sandbox)).expect("it is there") == before);
+    assert_eq!(listed(&sandbox), ["One?"]);
 }
 
 #[test]
 fn what_is_no_backup_is_refused() {
-    let stage = stage();
-    insta::assert_snapshot!(store(&stage, &["backup", "copy.db"]).told(), @"
+    let sandbox = sandbox();
+    insta::assert_snapshot!(store(&sandbox, &["backup", "copy.db"]).transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: there is no run database at `<home>/.local/share/parallel-llm-mcp/runs.db`
       next: ask something first, or choose another data folder with `PARALLEL_LLM_DATA_DIR`
     ");
-    insta::assert_snapshot!(store(&stage, &["check"]).told(), @"
+    insta::assert_snapshot!(store(&sandbox, &["check"]).transcript(), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: there is no run database at `<home>/.local/share/parallel-llm-mcp/runs.db`
       next: ask something first, or choose another data folder with `PARALLEL_LLM_DATA_DIR`
     ");
-    ask(&stage, "One?");
-    stage.write("words.db", "These are only words, and no database at all. ".repeat(40));
-    stage.write("empty.db", "");
-    let own = database(&stage);
+    ask(&sandbox, "One?");
+    sandbox.write("words.db", "These are only words, and no database at all. ".repeat(40));
+    sandbox.write("empty.db", "");
+    let own = database(&sandbox);
     let told = ["nowhere.db", ".", "words.db", "empty.db", &own.to_string_lossy()]
-        .map(|file| store(&stage, &["restore", file]).told());
+        .map(|file| store(&sandbox, &["restore", file]).transcript());
     insta::assert_snapshot!(told.join("\n"), @"
     exit 2
     --- stdout
@@ -196,14 +196,14 @@ fn what_is_no_backup_is_refused() {
     error[usage]: `<home>/.local/share/parallel-llm-mcp/runs.db` is no backup that can be restored, and nothing was changed: it is the run database itself
       next: name a file that `store backup` made
     ");
-    insta::assert_snapshot!(store(&stage, &["backup", "nowhere/copy.db"]).told(), @"
+    insta::assert_snapshot!(store(&sandbox, &["backup", "nowhere/copy.db"]).transcript(), @"
     exit 7
     --- stdout
     --- stderr
     error[output_unwritable]: the backup `<home>/nowhere/copy.db` cannot be written: No such file or directory (os error 2)
       next: name a file in a folder you may write
     ");
-    insta::assert_snapshot!(store(&stage, &["restore", "--json", "nowhere.db"]).told(), @r#"
+    insta::assert_snapshot!(store(&sandbox, &["restore", "--json", "nowhere.db"]).transcript(), @r#"
     exit 2
     --- stdout
     {"error":{"code":"usage","message":"`nowhere.db` is no backup that can be restored, and nothing was changed: it cannot be read: No such file or directory (os error 2)","next":"name a file that `store backup` made","retryable":false},"schema":1}
@@ -211,25 +211,25 @@ fn what_is_no_backup_is_refused() {
     error[usage]: `nowhere.db` is no backup that can be restored, and nothing was changed: it cannot be read: No such file or directory (os error 2)
       next: name a file that `store backup` made
     "#);
-    assert_eq!(listed(&stage), ["One?"]);
-    assert!(!stage.home().join("copy.db").exists());
+    assert_eq!(listed(&sandbox), ["One?"]);
+    assert!(!sandbox.home().join("copy.db").exists());
 }
 
 #[test]
 fn damaged_runs_are_named() {
-    let stage = stage();
-    let report = ask(&stage, "One?");
-    ask(&stage, "Two?");
-    insta::assert_snapshot!(store(&stage, &["check"]).told().replace(char::is_numeric, "9"), @"
+    let sandbox = sandbox();
+    let report = ask(&sandbox, "One?");
+    ask(&sandbox, "Two?");
+    insta::assert_snapshot!(store(&sandbox, &["check"]).transcript().replace(char::is_numeric, "9"), @"
     exit 9
     --- stdout
     --- stderr
     9 runs in 999 kB: its pages are whole; `--read-data` compares every text and row
     ");
-    let sound = store(&stage, &["check", "--read-data"]);
+    let sound = store(&sandbox, &["check", "--read-data"]);
     assert_eq!((sound.code, sound.text()), (Some(0), ""));
-    damage(&database(&stage), "One?");
-    let told = store(&stage, &["check", "--read-data"]).told();
+    damage(&database(&sandbox), "One?");
+    let told = store(&sandbox, &["check", "--read-data"]).transcript();
     let (_, size) = told.split_once("2 runs in ").expect("it says how large it is");
     let size = size.split_once(':').expect("a colon follows").0;
     insta::assert_snapshot!(told.replace(size, "<size>"), @"
@@ -241,7 +241,7 @@ fn damaged_runs_are_named() {
     - the row of the run <run> is not what was written
     next: restore a backup with `store restore FILE`, or leave it: the other runs are whole
     ");
-    let object = store(&stage, &["check", "--read-data", "--json"]).json();
+    let object = store(&sandbox, &["check", "--read-data", "--json"]).json();
     assert_eq!(
         (&object["state"], &object["damaged_runs"]),
         (&"damaged".into(), &serde_json::json!([report["run_id"]]))

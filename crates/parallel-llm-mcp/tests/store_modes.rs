@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, Script, SimulatorConfig};
-use parallel_llm_testkit::{Output, Stage, seats};
+use parallel_llm_testkit::{Output, Sandbox, seats};
 use serde_json::Value;
 
 const ONE: &str = "openai/gpt-6.1-sol";
@@ -26,8 +26,8 @@ const TEXTS: [&str; 6] = [
     "lines\nof\r\nmany\rkinds\u{2028}and\u{85}ends \u{feff}mark \u{ffff}",
 ];
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
 fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
@@ -53,24 +53,24 @@ fn listing(folder: &Path) -> String {
 }
 
 /// Two answers and a failure, fused.
-fn asked(stage: &Stage, flags: &[&str]) -> Output {
-    stage.simulator().script(ONE, Script::answering("Word of one, CANARY-ANSWER."));
-    stage.simulator().script(TWO, Script::answering("Word of two, CANARY-ANSWER."));
-    stage.simulator().script("z-ai/glm-5.3", Script::fault(Fault::NoEndpoints));
-    let call = stage.call(["ask", "--json", "-m", ONE, "-m", TWO, "-m", "z-ai/glm-5.3", "CANARY-PROMPT?"]);
+fn asked(sandbox: &Sandbox, flags: &[&str]) -> Output {
+    sandbox.simulator().script(ONE, Script::answering("Word of one, CANARY-ANSWER."));
+    sandbox.simulator().script(TWO, Script::answering("Word of two, CANARY-ANSWER."));
+    sandbox.simulator().script("z-ai/glm-5.3", Script::fault(Fault::NoEndpoints));
+    let call = sandbox.call(["ask", "--json", "-m", ONE, "-m", TWO, "-m", "z-ai/glm-5.3", "CANARY-PROMPT?"]);
     let output = call.args(flags).settings([("synthesizer", SYNTHESIZER)]).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     output.assert_no_key();
-    stage.assert_no_key_in_files();
+    sandbox.assert_no_key_in_files();
     output
 }
 
 #[test]
 fn texts_are_exact_everywhere() {
     let echo = || Script::behaving(Behaviour { answer: Answer::Echo, ..Behaviour::instant() });
-    let stage = stage().scripted(ONE, echo());
+    let sandbox = sandbox().scripted(ONE, echo());
     for prompt in TEXTS {
-        let report = stage.call(["ask", "--json", "-m", ONE, "-"]).stdin(prompt).run().json();
+        let report = sandbox.call(["ask", "--json", "-m", ONE, "-"]).stdin(prompt).run().json();
         assert_eq!(text(&report, "/answer"), prompt);
         assert_eq!(text(&report, "/answers/0/text"), prompt);
         assert_eq!(report["answers"][0]["text_bytes"], prompt.len());
@@ -78,9 +78,9 @@ fn texts_are_exact_everywhere() {
         assert_eq!(read(&folder, "prompt.md"), prompt);
         assert_eq!(read(&folder, "answer_1_openai-gpt-6.1-sol.md"), prompt);
         assert_eq!(read(&folder, "final_best.md"), prompt);
-        let last = stage.chats().pop().expect("it was asked");
+        let last = sandbox.chats().pop().expect("it was asked");
         assert_eq!(text(&last.body, "/messages/0/content"), prompt);
-        let newest = stage.call(["runs", "show", NEWEST, "--seat", "1"]).run();
+        let newest = sandbox.call(["runs", "show", NEWEST, "--seat", "1"]).run();
         assert_eq!(newest.text().strip_suffix('\n'), Some(prompt));
     }
 }
@@ -88,11 +88,11 @@ fn texts_are_exact_everywhere() {
 #[test]
 fn a_pipe_gets_every_byte_and_stderr_none_that_steers() {
     let hostile = "plain \u{1b}]52;c;ZXZpbA==\u{7} \u{1b}[2J end";
-    let stage = stage().scripted(ONE, Script::answering(hostile));
-    let output = stage.call(["ask", "-m", ONE, "Why?"]).run();
+    let sandbox = sandbox().scripted(ONE, Script::answering(hostile));
+    let output = sandbox.call(["ask", "-m", ONE, "Why?"]).run();
     assert_eq!(output.text(), format!("{hostile}\n"));
     assert!(!output.stderr.contains('\u{1b}') && !output.stderr.contains('\u{7}'));
-    let shown = stage.call(["runs", "show", NEWEST]).run();
+    let shown = sandbox.call(["runs", "show", NEWEST]).run();
     assert_eq!(shown.text(), format!("{hostile}\n"));
     assert!(!shown.stderr.contains('\u{1b}') && !shown.stderr.contains('\u{7}'), "{}", shown.stderr);
 }
@@ -101,8 +101,8 @@ fn a_pipe_gets_every_byte_and_stderr_none_that_steers() {
 #[test]
 fn a_terminal_gets_nothing_that_steers_it() {
     let hostile = "plain \u{1b}]52;c;ZXZpbA==\u{7} \u{1b}[2J end";
-    let stage = stage().scripted(ONE, Script::answering(hostile));
-    let Some(call) = stage.call(["ask", "-m", ONE, "Why?"]).on_terminal() else { return };
+    let sandbox = sandbox().scripted(ONE, Script::answering(hostile));
+    let Some(call) = sandbox.call(["ask", "-m", ONE, "Why?"]).on_terminal() else { return };
     let output = call.run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -117,13 +117,13 @@ fn ten_megabytes_go_through_whole() {
         behaviour: Behaviour::instant(),
         ..SimulatorConfig::default()
     };
-    let stage = Stage::with(env!("CARGO_BIN_EXE_parallel-llm-mcp"), config);
+    let sandbox = Sandbox::with(env!("CARGO_BIN_EXE_parallel-llm-mcp"), config);
     let prompt = "Füñf 你好 🚀 ".repeat(10 * 1024 * 1024 / "Füñf 你好 🚀 ".len() + 1);
     // The largest context there is holds fewer tokens than such a prompt has, so the model refuses; it was sent whole.
     let call =
-        stage.call(["ask", "--json", "-m", ONE, "--budget", "100", "--no-files"]).stdin(prompt.as_str());
+        sandbox.call(["ask", "--json", "-m", ONE, "--budget", "100", "--no-files"]).stdin(prompt.as_str());
     let output = call.settings([("prompt_chars_max", "16777216")]).run();
-    let chats = stage.chats();
+    let chats = sandbox.chats();
     assert_eq!(chats.len(), 1, "{}", output.stderr);
     assert!(text(&chats[0].body, "/messages/0/content") == prompt, "it arrives to the byte");
     assert_eq!(seats(&output.json()), "1 openai/gpt-6.1-sol failed context_length x1");
@@ -131,8 +131,8 @@ fn ten_megabytes_go_through_whole() {
 
 #[test]
 fn an_endless_answer_is_capped() {
-    let stage = stage().scripted(ONE, Script::fault(Fault::Flood));
-    let report = stage.call(["ask", "--json", "-m", ONE, "Why?"]).run().json();
+    let sandbox = sandbox().scripted(ONE, Script::fault(Fault::Flood));
+    let report = sandbox.call(["ask", "--json", "-m", ONE, "Why?"]).run().json();
     assert_eq!(seats(&report), "1 openai/gpt-6.1-sol cut answer_too_large x1 8388608 bytes");
     let folder = Path::new(text(&report, "/files/dir")).to_owned();
     assert_eq!(read(&folder, "answer_1_openai-gpt-6.1-sol_cut.md").len(), 8 << 20);
@@ -140,8 +140,8 @@ fn an_endless_answer_is_capped() {
 
 #[test]
 fn files_have_their_names_and_modes() {
-    let stage = stage();
-    let output = asked(&stage, &[]);
+    let sandbox = sandbox();
+    let output = asked(&sandbox, &[]);
     let report = output.json();
     let folder = Path::new(text(&report, "/files/dir")).to_owned();
     insta::assert_snapshot!(listing(&folder), @"
@@ -163,7 +163,7 @@ fn files_have_their_names_and_modes() {
         leave_steps_out(report);
     }
     assert_eq!(kept, told, "run.json is the report");
-    insta::assert_snapshot!(listing(&stage.data_dir()), @"
+    insta::assert_snapshot!(listing(&sandbox.data_dir()), @"
     700 .
     700 runs
     600 runs.db
@@ -173,8 +173,8 @@ fn files_have_their_names_and_modes() {
 
 #[test]
 fn a_run_without_an_answer_has_no_final_file() {
-    let stage = stage().scripted(ONE, Script::fault(Fault::Refusal));
-    let report = stage.call(["ask", "--json", "-m", ONE, "Why?"]).run().json();
+    let sandbox = sandbox().scripted(ONE, Script::fault(Fault::Refusal));
+    let report = sandbox.call(["ask", "--json", "-m", ONE, "Why?"]).run().json();
     insta::assert_snapshot!(listing(Path::new(text(&report, "/files/dir"))), @"
     700 .
     600 prompt.md
@@ -184,10 +184,10 @@ fn a_run_without_an_answer_has_no_final_file() {
 
 #[test]
 fn without_files_there_are_none() {
-    let stage = stage();
-    let report = asked(&stage, &["--no-files"]).json();
+    let sandbox = sandbox();
+    let report = asked(&sandbox, &["--no-files"]).json();
     assert_eq!(report["files"], serde_json::json!({"dir": null, "state": "off", "error": null}));
-    insta::assert_snapshot!(listing(&stage.data_dir()), @"
+    insta::assert_snapshot!(listing(&sandbox.data_dir()), @"
     700 .
     600 runs.db
     600 runs.db.lock
@@ -196,57 +196,57 @@ fn without_files_there_are_none() {
 
 #[test]
 fn files_go_where_they_are_wanted() {
-    let stage = stage();
-    let report = asked(&stage, &["--output-dir", "here/below"]).json();
-    let folder = stage.home().join("here/below").join(text(&report, "/run_id"));
+    let sandbox = sandbox();
+    let report = asked(&sandbox, &["--output-dir", "here/below"]).json();
+    let folder = sandbox.home().join("here/below").join(text(&report, "/run_id"));
     assert_eq!(text(&report, "/files/dir"), folder.display().to_string());
     assert!(folder.join("final_best.md").is_file());
-    assert!(!stage.data_dir().join("runs").exists());
+    assert!(!sandbox.data_dir().join("runs").exists());
 }
 
 #[test]
 fn the_answer_goes_into_a_file() {
-    let stage = stage().scripted(ONE, Script::answering("Into the file."));
-    let output = stage.call(["ask", "-m", ONE, "-o", "answer.md", "Why?"]).run();
+    let sandbox = sandbox().scripted(ONE, Script::answering("Into the file."));
+    let output = sandbox.call(["ask", "-m", ONE, "-o", "answer.md", "Why?"]).run();
     assert_eq!((output.code, output.text()), (Some(0), ""));
-    assert_eq!(read(stage.home(), "answer.md"), "Into the file.");
+    assert_eq!(read(sandbox.home(), "answer.md"), "Into the file.");
     // A link stays one: what it leads to is written.
-    std::os::unix::fs::symlink("answer.md", stage.home().join("link.md")).expect("a link can be made");
-    stage.call(["ask", "-m", ONE, "-o", "link.md", "Why?"]).run();
-    assert!(stage.home().join("link.md").is_symlink());
-    assert_eq!(read(stage.home(), "answer.md"), "Into the file.");
-    assert_eq!(stage.call(["ask", "-m", ONE, "-o", "/dev/stdout", "Why?"]).run().stdout, b"Into the file.");
+    std::os::unix::fs::symlink("answer.md", sandbox.home().join("link.md")).expect("a link can be made");
+    sandbox.call(["ask", "-m", ONE, "-o", "link.md", "Why?"]).run();
+    assert!(sandbox.home().join("link.md").is_symlink());
+    assert_eq!(read(sandbox.home(), "answer.md"), "Into the file.");
+    assert_eq!(sandbox.call(["ask", "-m", ONE, "-o", "/dev/stdout", "Why?"]).run().stdout, b"Into the file.");
     // One that leads to nothing yet, and one to a file that has lost its name.
     for (name, target) in [("new.md", "made.md"), ("own.md", "/proc/self/fd/1")] {
-        std::os::unix::fs::symlink(target, stage.home().join(name)).expect("a link can be made");
-        let call = stage.call(["ask", "-m", ONE, "-o", name, "Why?"]).under("exec >gone && rm gone");
+        std::os::unix::fs::symlink(target, sandbox.home().join(name)).expect("a link can be made");
+        let call = sandbox.call(["ask", "-m", ONE, "-o", name, "Why?"]).under("exec >gone && rm gone");
         assert_eq!(call.run().code, Some(0));
-        assert!(stage.home().join(name).is_symlink(), "{name}");
+        assert!(sandbox.home().join(name).is_symlink(), "{name}");
     }
-    assert_eq!(read(stage.home(), "made.md"), "Into the file.");
-    let output = stage.call(["ask", "-q", "-m", ONE, "-o", "nowhere/answer.md", "Why?"]).run();
-    insta::assert_snapshot!(output.told(), @"
+    assert_eq!(read(sandbox.home(), "made.md"), "Into the file.");
+    let output = sandbox.call(["ask", "-q", "-m", ONE, "-o", "nowhere/answer.md", "Why?"]).run();
+    insta::assert_snapshot!(output.transcript(), @"
     exit 7
     --- stdout
     --- stderr
     error[output_unwritable]: the file `nowhere/answer.md` cannot be written: No such file or directory (os error 2)
       next: name a file in a folder you may write
     ");
-    assert_eq!(stage.asked(ONE), 5, "what cannot be written is not asked for");
+    assert_eq!(sandbox.asked(ONE), 5, "what cannot be written is not asked for");
 }
 
 #[test]
 fn metadata_keeps_no_text() {
-    let stage = stage();
-    let report = asked(&stage, &["--store", "metadata"]).json();
+    let sandbox = sandbox();
+    let report = asked(&sandbox, &["--store", "metadata"]).json();
     assert!(text(&report, "/answer").contains("CANARY-ANSWER"), "the answer is told all the same");
-    stage.assert_nowhere(b"CANARY");
-    insta::assert_snapshot!(listing(&stage.data_dir()), @"
+    sandbox.assert_nowhere(b"CANARY");
+    insta::assert_snapshot!(listing(&sandbox.data_dir()), @"
     700 .
     600 runs.db
     600 runs.db.lock
     ");
-    let shown = stage.call(["runs", "show", "--json", NEWEST]).run().json();
+    let shown = sandbox.call(["runs", "show", "--json", NEWEST]).run().json();
     insta::assert_snapshot!(seats(&shown), @"
     1 openai/gpt-6.1-sol answered x1
     2 x-ai/grok-4.7 answered x1
@@ -254,8 +254,8 @@ fn metadata_keeps_no_text() {
     ");
     assert_eq!(shown["answer"], Value::Null);
     assert_eq!(shown["cost_usd"], report["cost_usd"]);
-    let shown = stage.call(["runs", "show", NEWEST]).run();
-    insta::assert_snapshot!(shown.told(), @"
+    let shown = sandbox.call(["runs", "show", NEWEST]).run();
+    insta::assert_snapshot!(shown.transcript(), @"
     exit 0
     --- stdout
     --- stderr
@@ -269,16 +269,16 @@ fn metadata_keeps_no_text() {
       x 3 z-ai/glm-5.3  failed  <time>  $0.00
           openrouter answered 404: No endpoints found for z-ai/glm-5.3.
     ");
-    let seat = stage.call(["runs", "show", NEWEST, "--seat", "1"]).run();
+    let seat = sandbox.call(["runs", "show", NEWEST, "--seat", "1"]).run();
     assert_eq!((seat.text(), seat.stderr.as_str()), ("", "the texts of this run were not kept\n"));
 }
 
 #[test]
 fn none_keeps_nothing() {
-    let stage = stage();
-    let report = asked(&stage, &["--store", "none"]).json();
+    let sandbox = sandbox();
+    let report = asked(&sandbox, &["--store", "none"]).json();
     assert!(text(&report, "/answer").contains("CANARY-ANSWER"), "the answer is told all the same");
-    assert_eq!(stage.files(), [], "no file of any kind");
+    assert_eq!(sandbox.files(), [], "no file of any kind");
 }
 
 /// Takes away what to do next, which each door says in its own words.

@@ -1,9 +1,9 @@
-//! Every strategy through the doors: what it comes to where all goes well and where something fails at each of its stages,
+//! Every strategy through the doors: what it comes to where all goes well and where something fails at each of its steps,
 //! whom it asks, and that its cost is what the provider charged, to the pico-dollar.
 
 use crate::mcp::client::{Client, told};
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
-use parallel_llm_testkit::{Stage, each};
+use parallel_llm_testkit::{Sandbox, each};
 use serde_json::{Value, json};
 
 const MODELS: [&str; 3] = ["openai/gpt-6.1-sol", "x-ai/grok-4.7", "mistralai/mistral-large-4-0"];
@@ -52,19 +52,19 @@ const FAULTS: [&[(&str, Fault)]; 6] = [
 ];
 
 /// Three models that differ, and these of them broken.
-fn stage(question: &str, broken: &[(&str, Fault)]) -> Stage {
+fn sandbox(question: &str, broken: &[(&str, Fault)]) -> Sandbox {
     let answers = match question {
         CLOSED => ["It has 8 legs.", "6", "The answer is **8**."],
         _ => ["Take the first design.", "Take the second design.", "Take the first design, and test it."],
     };
-    let answering = |stage: Stage, (model, answer)| stage.scripted(model, Script::answering(answer));
-    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
-    let stage = MODELS.into_iter().zip(answers).fold(stage, answering);
-    broken.iter().fold(stage, |stage, (model, fault)| {
+    let answering = |sandbox: Sandbox, (model, answer)| sandbox.scripted(model, Script::answering(answer));
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    let sandbox = MODELS.into_iter().zip(answers).fold(sandbox, answering);
+    broken.iter().fold(sandbox, |sandbox, (model, fault)| {
         let script = Script::fault(*fault);
         // One that passes fails once.
         let passes = *fault == Fault::Server500;
-        stage.scripted(model, if passes { script.fail_first(1) } else { script })
+        sandbox.scripted(model, if passes { script.fail_first(1) } else { script })
     })
 }
 
@@ -73,12 +73,13 @@ fn word(value: &Value) -> String {
 }
 
 /// How a run ended: status, kind, how often each model and synthesizer was asked, and whether the cost told is the cost charged.
-fn line(stage: &Stage, report: &Value) -> String {
-    let asked = [MODELS[0], MODELS[1], MODELS[2], FIRST, SECOND].map(|model| stage.asked(model).to_string());
+fn line(sandbox: &Sandbox, report: &Value) -> String {
+    let asked =
+        [MODELS[0], MODELS[1], MODELS[2], FIRST, SECOND].map(|model| sandbox.asked(model).to_string());
     let is_race = report["strategy"] == "race";
     // Who loses a race may be given up before its request has left.
     let asked = if is_race { "…".to_owned() } else { asked.concat() };
-    let charged = stage.simulator().ledger().charged_pico_usd;
+    let charged = sandbox.simulator().ledger().charged_pico_usd;
     let told = (report["cost_usd"].as_f64().unwrap_or_default() * 1e12).round();
     // Who loses a race is given up, and nobody tells what that cost.
     let is_whole = report["cost_lacks_calls"] == false;
@@ -93,11 +94,11 @@ fn line(stage: &Stage, report: &Value) -> String {
 }
 
 fn by_command(strategy: &str, question: &str, broken: &[(&str, Fault)]) -> String {
-    let stage = stage(question, broken);
+    let sandbox = sandbox(question, broken);
     let chain = format!("{FIRST} {SECOND}");
     let asking = ["ask", "-m", MODELS[0], "-m", MODELS[1], "-m", MODELS[2], "--json", "--linger", question];
-    let call = stage.call(asking).args(["--strategy", strategy]);
-    line(&stage, &call.settings([("synthesizer", chain.as_str())]).run().json())
+    let call = sandbox.call(asking).args(["--strategy", strategy]);
+    line(&sandbox, &call.settings([("synthesizer", chain.as_str())]).run().json())
 }
 
 /// Who meets whom is drawn by lot, and two that say the same meet without a call: so how many there are is chance.
@@ -174,14 +175,14 @@ fn on_the_command_line_an_open_question_gets_what_the_strategy_makes_of_it() {
 #[test]
 fn over_mcp_each_strategy_comes_to_the_same() {
     let over_mcp = |strategy: &str, broken: &[(&str, Fault)]| {
-        let stage = stage(CLOSED, broken);
+        let sandbox = sandbox(CLOSED, broken);
         let chain = format!("{FIRST} {SECOND}");
-        let mut client = Client::new(&stage, &[("PARALLEL_LLM_SYNTHESIZER", chain.as_str())]);
+        let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_SYNTHESIZER", chain.as_str())]);
         let asked = json!({"prompt": CLOSED, "models": MODELS, "strategy": strategy});
         let called = client.call("process_prompt", asked);
         client.hang_up();
         client.wait();
-        line(&stage, told(&called))
+        line(&sandbox, told(&called))
     };
     let same = table(CLOSED, over_mcp);
     let command = table(CLOSED, |strategy, broken| by_command(strategy, CLOSED, broken));
@@ -192,9 +193,9 @@ fn over_mcp_each_strategy_comes_to_the_same() {
 /// calls, and the reason it gives.
 fn begun_with_two(last_ms: u64, text_ms: u64) -> String {
     let after = |ms| Script::behaving(Behaviour { ttft_ms: Latency::of(ms), ..Behaviour::instant() });
-    let stage = stage(OPEN, &[]).scripted(MODELS[2], after(last_ms)).scripted(FIRST, after(text_ms));
+    let sandbox = sandbox(OPEN, &[]).scripted(MODELS[2], after(last_ms)).scripted(FIRST, after(text_ms));
     let asking = ["ask", "-m", MODELS[0], "-m", MODELS[1], "-m", MODELS[2], "--json", "--linger", OPEN];
-    let call = stage.call(asking).args(["--strategy", "synthesize@early=2"]);
+    let call = sandbox.call(asking).args(["--strategy", "synthesize@early=2"]);
     let report = call.settings([("synthesizer", FIRST)]).run().json();
     let told = |list: &str, name: &str| {
         let told = report[list].as_array().expect("they are told").iter();
@@ -203,7 +204,7 @@ fn begun_with_two(last_ms: u64, text_ms: u64) -> String {
             .join(", ")
     };
     let reason = word(&report["synthesis"]["reason"]);
-    let (line, calls) = (line(&stage, &report), told("calls", "role"));
+    let (line, calls) = (line(&sandbox, &report), told("calls", "role"));
     format!("{line}: {reason}\n{}\n{calls}", told("answers", "model"))
 }
 
@@ -229,9 +230,9 @@ fn a_text_begun_early_is_begun_anew_for_who_comes_before_its_first_word() {
 fn voted(strategy: &str) -> String {
     let answers =
         [r#"{"answer": {"kg": 2.50}}"#, r#"Heavy. {"answer": {"kg": 2.5}}"#, r#"{"answer": {"kg": 3}}"#];
-    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
-    let answering = |stage: Stage, (model, answer)| stage.scripted(model, Script::answering(answer));
-    let stage = MODELS.into_iter().zip(answers).fold(stage, answering);
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    let answering = |sandbox: Sandbox, (model, answer)| sandbox.scripted(model, Script::answering(answer));
+    let sandbox = MODELS.into_iter().zip(answers).fold(sandbox, answering);
     let asking = [
         "ask",
         "-m",
@@ -245,7 +246,7 @@ fn voted(strategy: &str) -> String {
         strategy,
         "How heavy?",
     ];
-    let output = stage.call(asking).run();
+    let output = sandbox.call(asking).run();
     let report = output.json();
     let (synthesis, agreement) = (&report["synthesis"], &report["agreement"]);
     let clusters = serde_json::to_string(&agreement["clusters"]).expect("it is JSON");
@@ -267,15 +268,15 @@ fn a_vote_is_on_what_the_recipe_says() {
 
 #[test]
 fn answers_that_were_paid_are_read_in_a_replay() {
-    let stage = stage(OPEN, &[]);
+    let sandbox = sandbox(OPEN, &[]);
     let settings = [("synthesizer", FIRST)];
     let asking =
         ["ask", "-m", MODELS[0], "-m", MODELS[1], "-m", MODELS[2], "--json", "--strategy", "vote", OPEN];
-    let asked = stage.call(asking).settings(settings).run().json();
+    let asked = sandbox.call(asking).settings(settings).run().json();
     let run = asked["run_id"].as_str().expect("it has a name");
     let replaying = ["runs", "replay", run, "--strategy", "vote@extractor=llm", "--json"];
-    let report = stage.call(replaying).settings(settings).run().json();
-    assert_eq!(line(&stage, &report), "complete selected 11110");
+    let report = sandbox.call(replaying).settings(settings).run().json();
+    assert_eq!(line(&sandbox, &report), "complete selected 11110");
     insta::assert_snapshot!(report["synthesis"]["reason"].as_str().unwrap_or("-"), @"by what the extractor `google/gemini-4-argon` reads, no two answers agree; this is the one closest to the others");
     insta::assert_snapshot!(serde_json::to_string(&report["agreement"]["clusters"]).expect("it is JSON"), @r#"[{"seats":[1],"value":"Take the first design."},{"seats":[2],"value":"Take the second design."},{"seats":[3],"value":"Take the first design, and test it."}]"#);
 }

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use crate::mcp::client::{Client, PANEL, SOON, hello, text, told};
-use parallel_llm_testkit::Stage;
+use parallel_llm_testkit::Sandbox;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -14,13 +14,13 @@ const TASKS: &str = "io.modelcontextprotocol/tasks";
 /// The error of a request that names what is not there.
 const INVALID: i64 = -32602;
 
-fn stage_of(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Stage {
-    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
-    scripts.into_iter().fold(stage, |stage, (model, script)| stage.scripted(model, script))
+fn stage_of(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Sandbox {
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    scripts.into_iter().fold(sandbox, |sandbox, (model, script)| sandbox.scripted(model, script))
 }
 
-/// A stage whose models never answer.
-fn stalled() -> Stage {
+/// A sandbox whose models never answer.
+fn stalled() -> Sandbox {
     stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))))
 }
 
@@ -40,12 +40,12 @@ struct Modern {
 }
 
 impl Modern {
-    fn new(stage: &Stage, capabilities: Value, settings: &[(&str, &str)]) -> Self {
-        Self { client: Client::silent(stage, settings), capabilities }
+    fn new(sandbox: &Sandbox, capabilities: Value, settings: &[(&str, &str)]) -> Self {
+        Self { client: Client::silent(sandbox, settings), capabilities }
     }
 
-    fn with_tasks(stage: &Stage, settings: &[(&str, &str)]) -> Self {
-        Self::new(stage, json!({"extensions": {TASKS: {}}}), settings)
+    fn with_tasks(sandbox: &Sandbox, settings: &[(&str, &str)]) -> Self {
+        Self::new(sandbox, json!({"extensions": {TASKS: {}}}), settings)
     }
 
     fn send(&mut self, method: &str, mut params: Value) -> i64 {
@@ -89,9 +89,9 @@ impl Modern {
     }
 
     /// Asks until the task is over.
-    fn settled(&mut self, stage: &Stage, task: &str) -> Value {
+    fn settled(&mut self, sandbox: &Sandbox, task: &str) -> Value {
         let mut told = self.get(task);
-        stage.until("the task is over", || {
+        sandbox.until("the task is over", || {
             told = self.get(task);
             told["status"] != "working"
         });
@@ -101,8 +101,8 @@ impl Modern {
 
 #[test]
 fn a_task_ends_with_the_result_its_call_would_have_had() {
-    let stage = stage_of([(PANEL[0], slow(1_000))]);
-    let mut client = Modern::with_tasks(&stage, &[("PARALLEL_LLM_CLIENT_WALL_MS", "300")]);
+    let sandbox = stage_of([(PANEL[0], slow(1_000))]);
+    let mut client = Modern::with_tasks(&sandbox, &[("PARALLEL_LLM_CLIENT_WALL_MS", "300")]);
     let offered = client.request("server/discover", json!({}));
     assert_eq!(offered["result"]["capabilities"]["extensions"][TASKS], json!({}), "{offered}");
 
@@ -113,13 +113,13 @@ fn a_task_ends_with_the_result_its_call_would_have_had() {
         [&json!("task"), &json!("working"), &Value::Null, &json!(2_000)],
         "{handle}"
     );
-    assert!(stage.data_dir().join("runs").join(&task).is_dir(), "a task is a run: {handle}");
+    assert!(sandbox.data_dir().join("runs").join(&task).is_dir(), "a task is a run: {handle}");
     let working = client.get(&task);
     assert_eq!((&working["resultType"], &working["status"]), (&json!("complete"), &json!("working")));
     let line = working["statusMessage"].as_str().unwrap();
     assert!(line.contains("of 3 answered, waiting for gpt-6.1-sol"), "{line}");
 
-    let done = client.settled(&stage, &task);
+    let done = client.settled(&sandbox, &task);
     assert_eq!((&done["status"], &done["taskId"]), (&json!("completed"), &json!(task)), "{done}");
     assert!(done["statusMessage"].as_str().unwrap().starts_with("3 of 3 answered, "), "{done}");
     for (name, from) in [("createdAt", &handle), ("lastUpdatedAt", &done)] {
@@ -136,10 +136,10 @@ fn a_task_ends_with_the_result_its_call_would_have_had() {
 #[test]
 fn a_call_without_an_answer_is_a_completed_task_with_an_error() {
     let late = Script { fault: Some(Fault::EmptyContent), ..slow(500) };
-    let stage = stage_of(PANEL.map(|model| (model, late.clone())));
-    let mut client = Modern::with_tasks(&stage, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
+    let sandbox = stage_of(PANEL.map(|model| (model, late.clone())));
+    let mut client = Modern::with_tasks(&sandbox, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
     let task = client.task("process_prompt", question());
-    let done = client.settled(&stage, &task);
+    let done = client.settled(&sandbox, &task);
     assert_eq!((&done["status"], &done["result"]["isError"]), (&json!("completed"), &json!(true)), "{done}");
     assert_eq!(told(&done["result"])["code"], "empty", "{done}");
     let refused = client.call("process_prompt", json!({"prompt": ""}));
@@ -148,21 +148,21 @@ fn a_call_without_an_answer_is_a_completed_task_with_an_error() {
 
 #[test]
 fn only_who_takes_tasks_in_this_very_request_gets_one() {
-    let stage = stage_of([(PANEL[0], slow(200))]);
-    let mut without = Modern::new(&stage, json!({}), &[]);
+    let sandbox = stage_of([(PANEL[0], slow(200))]);
+    let mut without = Modern::new(&sandbox, json!({}), &[]);
     let answer = without.call("process_prompt", question());
     assert_eq!((&answer["resultType"], &told(&answer)["status"]), (&json!("complete"), &json!("complete")));
     let refused = without.request("tasks/get", json!({"taskId": told(&answer)["run_id"]}));
     assert_eq!(refused["error"]["code"], -32021, "{refused}");
 
-    let mut older = Client::silent(&stage, &[]);
+    let mut older = Client::silent(&sandbox, &[]);
     let mut greeting = hello("test-client");
     greeting["capabilities"] = json!({"extensions": {TASKS: {}}});
     older.request("initialize", greeting);
     older.notify("notifications/initialized", json!({}));
     assert_eq!(told(&older.call("process_prompt", question()))["status"], "complete");
 
-    let mut client = Modern::with_tasks(&stage, &[]);
+    let mut client = Modern::with_tasks(&sandbox, &[]);
     for store in ["none", "metadata"] {
         let mut question = question();
         question["store"] = store.into();
@@ -173,8 +173,8 @@ fn only_who_takes_tasks_in_this_very_request_gets_one() {
 
 #[test]
 fn a_task_that_is_not_there_is_told_in_the_same_words_however_it_is_named() {
-    let stage = stage_of([(PANEL[0], slow(500))]);
-    let mut client = Modern::with_tasks(&stage, &[]);
+    let sandbox = stage_of([(PANEL[0], slow(500))]);
+    let mut client = Modern::with_tasks(&sandbox, &[]);
     let task = client.task("process_prompt", question());
     let names = ["", "@", "0", "nonsense", &task[..20], "01JD0M3Z8K5Q2W7V9X4B6N1C0A", "../../etc/passwd"];
     let mut errors: Vec<Value> = Vec::new();
@@ -193,14 +193,14 @@ fn a_task_that_is_not_there_is_told_in_the_same_words_however_it_is_named() {
 
 #[test]
 fn a_task_is_given_up_once_however_often_that_is_said() {
-    let stage = stalled();
-    let mut client = Modern::with_tasks(&stage, &[("PARALLEL_LLM_DRAIN_MS", "500")]);
+    let sandbox = stalled();
+    let mut client = Modern::with_tasks(&sandbox, &[("PARALLEL_LLM_DRAIN_MS", "500")]);
     let task = client.task("process_prompt", question());
     // The same question is the same run, and the same task.
     let again = client.call("process_prompt", question());
     assert_eq!(again["taskId"], task.as_str(), "{again}");
     assert!(again["statusMessage"].as_str().unwrap().contains("was asked before"), "{again}");
-    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
     let acknowledged = client.request("tasks/update", json!({"taskId": task, "inputResponses": {"x": {}}}));
     assert_eq!(acknowledged["result"], json!({"resultType": "complete"}), "{acknowledged}");
     let begun = Instant::now();
@@ -208,19 +208,19 @@ fn a_task_is_given_up_once_however_often_that_is_said() {
         let acknowledged = client.request("tasks/cancel", json!({"taskId": task}));
         assert_eq!(acknowledged["result"], json!({"resultType": "complete"}), "{acknowledged}");
     }
-    stage.until("the simulator sees it", || stage.simulator().stats().client_cancelled >= 2);
+    sandbox.until("the simulator sees it", || sandbox.simulator().stats().client_cancelled >= 2);
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
-    let over = client.settled(&stage, &task);
+    let over = client.settled(&sandbox, &task);
     assert_eq!((&over["status"], over.get("result")), (&json!("cancelled"), None), "{over}");
     client.request("tasks/cancel", json!({"taskId": task}));
     assert_eq!(client.get(&task)["status"], "cancelled");
-    assert_eq!(stage.chats().len(), 3);
+    assert_eq!(sandbox.chats().len(), 3);
 }
 
 #[test]
 fn a_task_that_is_given_up_leaves_the_run_to_others_who_wait_for_it() {
-    let stage = stage_of(PANEL.map(|model| (model, slow(1_500))));
-    let mut client = Modern::with_tasks(&stage, &[]);
+    let sandbox = stage_of(PANEL.map(|model| (model, slow(1_500))));
+    let mut client = Modern::with_tasks(&sandbox, &[]);
     let task = client.task("process_prompt", question());
     let declared = std::mem::replace(&mut client.capabilities, json!({}));
     let id = client.send("tools/call", json!({"name": "process_prompt", "arguments": question()}));
@@ -237,21 +237,21 @@ fn a_task_that_is_given_up_leaves_the_run_to_others_who_wait_for_it() {
     );
     client.request("tasks/cancel", json!({"taskId": task}));
     let done = client.get(&task);
-    assert_eq!((&done["status"], stage.simulator().stats().client_cancelled), (&json!("completed"), 0));
+    assert_eq!((&done["status"], sandbox.simulator().stats().client_cancelled), (&json!("completed"), 0));
 }
 
 #[test]
 fn a_client_that_goes_away_after_the_handle_cancels_nothing() {
-    let stage = stage_of(PANEL.map(|model| (model, slow(800))));
-    let mut client = Modern::with_tasks(&stage, &[]);
+    let sandbox = stage_of(PANEL.map(|model| (model, slow(800))));
+    let mut client = Modern::with_tasks(&sandbox, &[]);
     let id = client.send("tools/call", json!({"name": "process_prompt", "arguments": question()}));
     let task = client.client.result(id)["taskId"].as_str().unwrap().to_owned();
     client.client.notify("notifications/cancelled", json!({"requestId": id}));
     client.client.hang_up();
     assert!(client.client.wait().0.success());
-    assert_eq!(stage.simulator().stats().client_cancelled, 0);
+    assert_eq!(sandbox.simulator().stats().client_cancelled, 0);
     // After a restart of the server.
-    let done = Modern::with_tasks(&stage, &[]).get(&task);
+    let done = Modern::with_tasks(&sandbox, &[]).get(&task);
     assert_eq!(
         (&done["status"], &told(&done["result"])["status"]),
         (&json!("completed"), &json!("complete"))
@@ -260,23 +260,23 @@ fn a_client_that_goes_away_after_the_handle_cancels_nothing() {
 
 #[test]
 fn another_process_tells_of_a_task_while_it_runs_and_after_it_was_killed() {
-    let stage = stage_of(PANEL.map(|model| (model, slow(1_200))));
-    let mut doing = Modern::with_tasks(&stage, &[]);
+    let sandbox = stage_of(PANEL.map(|model| (model, slow(1_200))));
+    let mut doing = Modern::with_tasks(&sandbox, &[]);
     let task = doing.task("process_prompt", question());
-    let mut watching = Modern::with_tasks(&stage, &[]);
+    let mut watching = Modern::with_tasks(&sandbox, &[]);
     assert_eq!(watching.get(&task)["status"], "working");
-    let done = watching.settled(&stage, &task);
+    let done = watching.settled(&sandbox, &task);
     assert_eq!((&done["status"], &done["result"]), (&json!("completed"), &doing.get(&task)["result"]));
 
     for model in PANEL {
-        stage.simulator().script(model, Script::fault(Fault::Stall));
+        sandbox.simulator().script(model, Script::fault(Fault::Stall));
     }
     let mut another = question();
     another["prompt"] = "And which is faster?".into();
     let lost = doing.task("process_prompt", another);
-    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
     doing.client.child.kill().unwrap();
-    let over = watching.settled(&stage, &lost);
+    let over = watching.settled(&sandbox, &lost);
     assert_eq!((&over["status"], &over["result"]["isError"]), (&json!("completed"), &json!(true)), "{over}");
     let report = told(&over["result"]);
     assert_eq!((&report["status"], &report["code"]), (&json!("interrupted"), &json!("interrupted")));
@@ -285,17 +285,17 @@ fn another_process_tells_of_a_task_while_it_runs_and_after_it_was_killed() {
 
 #[test]
 fn going_on_with_a_run_is_a_task_too() {
-    let stage = stage_of([(PANEL[2], Script::fault(Fault::NoEndpoints)), ("z-ai/glm-5.3", slow(600))]);
-    let mut client = Modern::with_tasks(&stage, &[]);
+    let sandbox = stage_of([(PANEL[2], Script::fault(Fault::NoEndpoints)), ("z-ai/glm-5.3", slow(600))]);
+    let mut client = Modern::with_tasks(&sandbox, &[]);
     let handle = client.call("process_prompt", question());
     let run_id = handle["taskId"].as_str().or(told(&handle)["run_id"].as_str()).unwrap().to_owned();
-    client.settled(&stage, &run_id);
-    stage.until("the run is closed", || {
+    client.settled(&sandbox, &run_id);
+    sandbox.until("the run is closed", || {
         let more = client.call("resume_run", json!({"run_id": run_id, "models": ["z-ai/glm-5.3"]}));
         assert!(more["resultType"] == "task" || told(&more)["code"] == "busy", "{more}");
         more["taskId"] == run_id.as_str()
     });
-    let done = client.settled(&stage, &run_id);
+    let done = client.settled(&sandbox, &run_id);
     assert_eq!(told(&done["result"])["answers"][3]["status"], "answered", "{done}");
 }
 
@@ -303,8 +303,8 @@ fn going_on_with_a_run_is_a_task_too() {
 const TIGHT: (&str, &str) = ("PARALLEL_LLM_BUDGET_USD", "0.00001");
 
 /// A client of an older protocol that can do these things.
-fn older(stage: &Stage, capabilities: Value, settings: &[(&str, &str)]) -> Client {
-    let mut client = Client::silent(stage, settings);
+fn older(sandbox: &Sandbox, capabilities: Value, settings: &[(&str, &str)]) -> Client {
+    let mut client = Client::silent(sandbox, settings);
     let mut greeting = hello("test-client");
     greeting["capabilities"] = capabilities;
     client.request("initialize", greeting);
@@ -335,8 +335,8 @@ fn dollars(text: &str) -> Vec<&str> {
 
 #[test]
 fn the_user_is_asked_and_what_is_approved_is_the_budget() {
-    let stage = stage_of([]);
-    let mut client = older(&stage, json!({"elicitation": {}}), &[TIGHT]);
+    let sandbox = stage_of([]);
+    let mut client = older(&sandbox, json!({"elicitation": {}}), &[TIGHT]);
     let id = client.start("process_prompt", question());
     let (asked, form) = asked(&mut client);
     let message = form["message"].as_str().unwrap();
@@ -346,7 +346,7 @@ fn the_user_is_asked_and_what_is_approved_is_the_budget() {
     let field = json!({"type": "boolean", "title": title, "description": "For this call only."});
     let schema = json!({"type": "object", "properties": {"approve": field}, "required": ["approve"]});
     assert_eq!((&form["mode"], &form["requestedSchema"]), (&json!("form"), &schema));
-    assert_eq!(stage.chats().len(), 0, "nothing is paid before the word");
+    assert_eq!(sandbox.chats().len(), 0, "nothing is paid before the word");
     reply(&mut client, &asked, &yes());
     let result = client.result(id);
     assert_eq!(told(&result)["status"], "complete", "{result}");
@@ -365,8 +365,8 @@ fn the_user_is_asked_and_what_is_approved_is_the_budget() {
 
 #[test]
 fn without_a_yes_the_budget_holds_and_that_is_said() {
-    let stage = stage_of([]);
-    let mut client = older(&stage, json!({"elicitation": {"form": {}, "url": {}}}), &[TIGHT]);
+    let sandbox = stage_of([]);
+    let mut client = older(&sandbox, json!({"elicitation": {"form": {}, "url": {}}}), &[TIGHT]);
     for no in [
         json!({"action": "decline"}),
         json!({"action": "cancel"}),
@@ -388,14 +388,14 @@ fn without_a_yes_the_budget_holds_and_that_is_said() {
     let refused = client.result(id);
     assert_eq!(told(&refused)["code"], "budget");
     assert!(text(&refused).contains("the user could not be asked"), "{}", text(&refused));
-    assert_eq!(stage.chats().len(), 0);
+    assert_eq!(sandbox.chats().len(), 0);
 }
 
 #[test]
 fn a_question_to_the_user_ends_with_the_call_or_in_time() {
-    let stage = stage_of([]);
+    let sandbox = stage_of([]);
     let elicitation = json!({"elicitation": {}});
-    let mut client = older(&stage, elicitation.clone(), &[TIGHT]);
+    let mut client = older(&sandbox, elicitation.clone(), &[TIGHT]);
     let id = client.start("process_prompt", question());
     let (question_id, _) = asked(&mut client);
     client.notify("notifications/cancelled", json!({"requestId": id}));
@@ -409,18 +409,18 @@ fn a_question_to_the_user_ends_with_the_call_or_in_time() {
     assert!(client.seen.iter().all(|message| message["id"] != id), "a reply to a call that was taken back");
 
     let settings = [TIGHT, ("PARALLEL_LLM_CLIENT_WALL_MS", "2000")];
-    let mut client = older(&stage, elicitation, &settings);
+    let mut client = older(&sandbox, elicitation, &settings);
     let begun = Instant::now();
     let refused = client.call("process_prompt", question());
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     assert_eq!(told(&refused)["code"], "budget", "{refused}");
     assert!(text(&refused).contains("did not answer in time"), "{}", text(&refused));
-    assert_eq!(stage.chats().len(), 0);
+    assert_eq!(sandbox.chats().len(), 0);
 }
 
 #[test]
 fn nobody_is_asked_where_that_would_change_nothing() {
-    let stage = stage_of([]);
+    let sandbox = stage_of([]);
     let mut budgeted = question();
     budgeted["budget_usd"] = json!(0.000_000_1);
     let mut rich = question();
@@ -433,7 +433,7 @@ fn nobody_is_asked_where_that_would_change_nothing() {
         ("a higher budget would not do", json!({"elicitation": {}}), TIGHT, rich),
         ("the day's limit stands", json!({"elicitation": {}}), day, question()),
     ] {
-        let mut client = older(&stage, capabilities.clone(), &[settings]);
+        let mut client = older(&sandbox, capabilities.clone(), &[settings]);
         let refused = client.call("process_prompt", arguments.clone());
         assert_eq!(
             (&refused["isError"], &told(&refused)["code"]),
@@ -441,22 +441,22 @@ fn nobody_is_asked_where_that_would_change_nothing() {
             "{case}"
         );
         assert!(client.seen.iter().all(|message| message["method"] != "elicitation/create"), "{case}");
-        let mut client = Modern::new(&stage, capabilities, &[settings]);
+        let mut client = Modern::new(&sandbox, capabilities, &[settings]);
         let refused = client.call("process_prompt", arguments);
         assert_eq!(told(&refused)["code"], "budget", "{case}: {refused}");
     }
-    assert_eq!(stage.chats().len(), 0);
+    assert_eq!(sandbox.chats().len(), 0);
 }
 
 #[test]
 fn a_refusal_for_its_cost_says_what_the_caller_itself_can_do() {
-    let stage = stage_of([]);
+    let sandbox = stage_of([]);
     let mut poor = question();
     poor["budget_usd"] = json!(0.000_000_1);
     let mut rich = question();
     rich["budget_usd"] = json!(7);
     let ask = |settings: &[(&str, &str)], arguments: &Value| {
-        let mut client = older(&stage, json!({}), settings);
+        let mut client = older(&sandbox, json!({}), settings);
         let refused = client.call("process_prompt", arguments.clone());
         // What the panel costs at most is the simulator's to know.
         let masked = |name: &str| {
@@ -486,27 +486,27 @@ fn a_refusal_for_its_cost_says_what_the_caller_itself_can_do() {
     let refused = ask(&day, &question());
     assert!(refused.contains("\nwait until the day ends"), "{refused}");
     assert!(refused.ends_with(", or ask the user to raise the setting `budget_day_usd`"), "{refused}");
-    assert_eq!(stage.chats().len(), 0);
+    assert_eq!(sandbox.chats().len(), 0);
 }
 
 #[test]
 fn a_yes_does_not_raise_the_limit_of_a_day() {
-    let stage = stage_of([]);
+    let sandbox = stage_of([]);
     let settings = [TIGHT, ("PARALLEL_LLM_BUDGET_DAY_USD", "0.00001")];
-    let mut client = older(&stage, json!({"elicitation": {}}), &settings);
+    let mut client = older(&sandbox, json!({"elicitation": {}}), &settings);
     let id = client.start("process_prompt", question());
     let (asked, _) = asked(&mut client);
     reply(&mut client, &asked, &yes());
     let refused = client.result(id);
     assert_eq!((&refused["isError"], &told(&refused)["code"]), (&json!(true), &json!("budget")), "{refused}");
     assert!(text(&refused).contains("budget_day_usd"), "{}", text(&refused));
-    assert_eq!(stage.chats().len(), 0);
+    assert_eq!(sandbox.chats().len(), 0);
 }
 
 #[test]
 fn a_budget_above_the_setting_is_asked_for_as_it_is() {
-    let stage = stage_of([]);
-    let mut client = older(&stage, json!({"elicitation": {}}), &[]);
+    let sandbox = stage_of([]);
+    let mut client = older(&sandbox, json!({"elicitation": {}}), &[]);
     let mut rich = question();
     rich["budget_usd"] = json!(7);
     let id = client.start("process_prompt", rich);
@@ -522,9 +522,9 @@ fn a_budget_above_the_setting_is_asked_for_as_it_is() {
 
 #[test]
 fn the_newest_protocol_carries_the_question_and_the_sealed_word() {
-    let stage = stage_of([(PANEL[0], slow(300))]);
+    let sandbox = stage_of([(PANEL[0], slow(300))]);
     let capabilities = json!({"elicitation": {"form": {}}, "extensions": {TASKS: {}}});
-    let mut client = Modern::new(&stage, capabilities, &[TIGHT]);
+    let mut client = Modern::new(&sandbox, capabilities, &[TIGHT]);
     let asked = client.call("process_prompt", question());
     assert_eq!(asked["resultType"], "input_required", "{asked}");
     let asking = &asked["inputRequests"]["confirm_spend"];
@@ -551,13 +551,13 @@ fn the_newest_protocol_carries_the_question_and_the_sealed_word() {
     }
     let again = client.call_with("process_prompt", question(), &json!({"requestState": state}));
     assert_eq!(again["result"]["resultType"], "input_required", "no word yet: {again}");
-    assert_eq!(stage.chats().len(), 0);
+    assert_eq!(sandbox.chats().len(), 0);
 
     let approved = client.call_with("process_prompt", question(), &with(state, &yes()))["result"].take();
     assert_eq!(approved["resultType"], "task", "{approved}");
     let replayed = client.call_with("process_prompt", question(), &with(state, &yes()));
     assert_eq!(replayed["error"]["code"], INVALID, "{replayed}");
-    let done = client.settled(&stage, approved["taskId"].as_str().unwrap());
+    let done = client.settled(&sandbox, approved["taskId"].as_str().unwrap());
     assert_eq!(told(&done["result"])["status"], "complete", "{done}");
 
     let asked = client.call("process_prompt", question());
@@ -567,21 +567,21 @@ fn the_newest_protocol_carries_the_question_and_the_sealed_word() {
     assert_eq!(told(&declined)["code"], "budget", "{declined}");
     let said = text(&declined);
     assert!(said.contains("the user declined") && said.contains("$0.000010"), "{said}");
-    let paid = stage.chats().len();
+    let paid = sandbox.chats().len();
 
-    let mut restarted = Modern::new(&stage, json!({"elicitation": {"form": {}}}), &[TIGHT]);
+    let mut restarted = Modern::new(&sandbox, json!({"elicitation": {"form": {}}}), &[TIGHT]);
     let asked = client.call("process_prompt", question());
     let state = asked["requestState"].as_str().unwrap().to_owned();
     let foreign = restarted.call_with("process_prompt", question(), &with(&state, &yes()));
     assert_eq!(foreign["error"]["code"], INVALID, "{foreign}");
-    assert_eq!(stage.chats().len(), paid);
+    assert_eq!(sandbox.chats().len(), paid);
 }
 
 #[test]
 fn a_retry_is_told_while_it_is_waited_for() {
     let limited = Script::fault(Fault::RateUpstream).fail_first(1).retry_after("2");
-    let stage = stage_of([(PANEL[0], limited)]);
-    let mut client = Client::new(&stage, &[]);
+    let sandbox = stage_of([(PANEL[0], limited)]);
+    let mut client = Client::new(&sandbox, &[]);
     let id = client.start("process_prompt", json!({"prompt": "Why?", "models": [PANEL[0]]}));
     assert_eq!(told(&client.result(id))["status"], "complete");
     let progress = client.progress(id);
@@ -605,10 +605,10 @@ fn a_retry_is_told_while_it_is_waited_for() {
 
 #[test]
 fn a_run_in_which_nothing_happens_is_told_of_every_ten_seconds() {
-    let stage = stalled();
-    let mut client = Client::new(&stage, &[("PARALLEL_LLM_CLIENT_WALL_MS", "600000")]);
+    let sandbox = stalled();
+    let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_CLIENT_WALL_MS", "600000")]);
     client.start("process_prompt", question());
-    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
     let is_progress = |message: &Value| message["method"] == "notifications/progress";
     client.find(is_progress).expect("it is told at once");
     let (mut last, mut silence) = (Instant::now(), Duration::ZERO);
@@ -623,8 +623,8 @@ fn a_run_in_which_nothing_happens_is_told_of_every_ten_seconds() {
 #[test]
 fn a_call_is_taken_back_in_each_protocol_and_only_the_one_that_pays_ends_the_run() {
     for is_newest in [false, true] {
-        let stage = stalled();
-        let mut client = Modern::new(&stage, json!({}), &[("PARALLEL_LLM_DRAIN_MS", "500")]);
+        let sandbox = stalled();
+        let mut client = Modern::new(&sandbox, json!({}), &[("PARALLEL_LLM_DRAIN_MS", "500")]);
         if !is_newest {
             client.client.begin("test-client");
         }
@@ -637,20 +637,20 @@ fn a_call_is_taken_back_in_each_protocol_and_only_the_one_that_pays_ends_the_run
             }
         };
         let paying = send("process_prompt", question());
-        stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
-        let folders = std::fs::read_dir(stage.data_dir().join("runs")).unwrap();
+        sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
+        let folders = std::fs::read_dir(sandbox.data_dir().join("runs")).unwrap();
         let run_id = folders.flatten().next().unwrap().file_name().into_string().unwrap();
         let looking = send("get_run", json!({"run_id": run_id, "wait_s": 50}));
         client.client.notify("notifications/cancelled", json!({"requestId": looking}));
         let after = send_look(&mut client, &run_id, is_newest);
         assert_eq!(told(&after)["status"], "running", "{after}");
-        assert_eq!(stage.simulator().stats().client_cancelled, 0);
+        assert_eq!(sandbox.simulator().stats().client_cancelled, 0);
 
         let begun = Instant::now();
         client.client.notify("notifications/cancelled", json!({"requestId": paying}));
-        stage.until("the simulator sees it", || stage.simulator().stats().client_cancelled >= 2);
+        sandbox.until("the simulator sees it", || sandbox.simulator().stats().client_cancelled >= 2);
         assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
-        stage.until("the run is over", || {
+        sandbox.until("the run is over", || {
             told(&send_look(&mut client, &run_id, is_newest))["status"] == "cancelled"
         });
     }
@@ -666,8 +666,8 @@ fn send_look(client: &mut Modern, run_id: &str, is_newest: bool) -> Value {
 fn a_ping_is_answered_among_twenty_runs_whose_progress_nobody_reads() {
     const LISTS: usize = 40;
     const RUNS: usize = 20;
-    let stage = stage_of(PANEL.map(|model| (model, slow(40_000))));
-    let mut client = Client::deaf(&stage, &[]);
+    let sandbox = stage_of(PANEL.map(|model| (model, slow(40_000))));
+    let mut client = Client::deaf(&sandbox, &[]);
     client.send("initialize", hello("test-client"));
     client.notify("notifications/initialized", json!({}));
     // More than three times what a pipe holds, so that whoever writes stands still from here on.
@@ -679,9 +679,9 @@ fn a_ping_is_answered_among_twenty_runs_whose_progress_nobody_reads() {
         question["prompt"] = format!("Question {number}?").into();
         client.start("process_prompt", question);
     }
-    stage.until("all are asked", || stage.simulator().stats().in_flight == 3 * RUNS as u64);
+    sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3 * RUNS as u64);
     // Each of them tells twice a second, to nobody.
-    stage.pause(Duration::from_secs(2));
+    sandbox.pause(Duration::from_secs(2));
     let id = client.send("ping", json!({}));
     let begun = Instant::now();
     let stdout = BufReader::new(client.child.stdout.take().unwrap());
@@ -757,11 +757,11 @@ fn message(line: &str) -> Option<Value> {
 
 #[test]
 fn over_http_a_task_and_a_question_outlive_their_connections() {
-    let stage = stage_of([(PANEL[0], slow(800))]);
+    let sandbox = stage_of([(PANEL[0], slow(800))]);
     let mut network = Network::reserve();
     let _server =
-        stage.call(["serve", "--http", &network.address(), "--no-auth"]).env(TIGHT.0, TIGHT.1).start();
-    stage.until("the server listens", || TcpStream::connect(("127.0.0.1", network.port)).is_ok());
+        sandbox.call(["serve", "--http", &network.address(), "--no-auth"]).env(TIGHT.0, TIGHT.1).start();
+    sandbox.until("the server listens", || TcpStream::connect(("127.0.0.1", network.port)).is_ok());
     let both = json!({"elicitation": {"form": {}}, "extensions": {TASKS: {}}});
     let call = json!({"name": "process_prompt", "arguments": question()});
     let asked = network.request("tools/call", call.clone(), &both)["result"].take();
@@ -773,7 +773,7 @@ fn over_http_a_task_and_a_question_outlive_their_connections() {
     assert_eq!((&handle["resultType"], &handle["status"]), (&json!("task"), &json!("working")), "{handle}");
     let task = json!({"taskId": handle["taskId"]});
     let mut done = Value::Null;
-    stage.until("the task is over", || {
+    sandbox.until("the task is over", || {
         done = network.request("tasks/get", task.clone(), &both)["result"].take();
         done["status"] != "working"
     });
@@ -784,11 +784,11 @@ fn over_http_a_task_and_a_question_outlive_their_connections() {
 
 #[test]
 fn over_http_a_session_asks_its_user_on_the_stream_of_the_call() {
-    let stage = stage_of([]);
+    let sandbox = stage_of([]);
     let mut network = Network::reserve();
     let _server =
-        stage.call(["serve", "--http", &network.address(), "--no-auth"]).env(TIGHT.0, TIGHT.1).start();
-    stage.until("the server listens", || TcpStream::connect(("127.0.0.1", network.port)).is_ok());
+        sandbox.call(["serve", "--http", &network.address(), "--no-auth"]).env(TIGHT.0, TIGHT.1).start();
+    sandbox.until("the server listens", || TcpStream::connect(("127.0.0.1", network.port)).is_ok());
     let mut greeting = hello("test-client");
     greeting["capabilities"] = json!({"elicitation": {}});
     let greeting = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting});

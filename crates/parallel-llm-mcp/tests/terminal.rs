@@ -3,30 +3,30 @@
 use std::os::unix::fs::PermissionsExt;
 
 use parallel_llm_testkit::simulator::Script;
-use parallel_llm_testkit::{Output, Stage};
+use parallel_llm_testkit::{Output, Sandbox};
 
 const ONE: &str = "openai/gpt-6.1-sol";
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
 /// The question as the model was sent it.
-fn asked(stage: &Stage) -> String {
-    stage.chats()[0].body["messages"][0]["content"].as_str().expect("a question is text").to_owned()
+fn asked(sandbox: &Sandbox) -> String {
+    sandbox.chats()[0].body["messages"][0]["content"].as_str().expect("a question is text").to_owned()
 }
 
 /// What the model was asked, or what was said where it was not, when this is piped to `ask` with these arguments.
 fn piped(arguments: &[&str], bytes: &[u8]) -> String {
-    let stage = stage();
-    stage.write("note.md", "From the file.");
-    let output = stage.call(["ask", "-q", "-m", ONE]).args(arguments).stdin(bytes).run();
-    if output.code == Some(0) { asked(&stage) } else { said(&stage, &output) }
+    let sandbox = sandbox();
+    sandbox.write("note.md", "From the file.");
+    let output = sandbox.call(["ask", "-q", "-m", ONE]).args(arguments).stdin(bytes).run();
+    if output.code == Some(0) { asked(&sandbox) } else { said(&sandbox, &output) }
 }
 
-fn said(stage: &Stage, output: &Output) -> String {
-    assert_eq!(stage.chats(), [], "nothing is sent");
-    output.told()
+fn said(sandbox: &Sandbox, output: &Output) -> String {
+    assert_eq!(sandbox.chats(), [], "nothing is sent");
+    output.transcript()
 }
 
 #[test]
@@ -72,15 +72,15 @@ fn piped_text_that_cannot_be_used_is_refused_before_anything_is_paid() {
 #[test]
 fn a_stdin_that_is_closed_or_empty_adds_nothing() {
     for first in ["exec <&-", "exec </dev/null"] {
-        let stage = stage();
-        let output = stage.call(["ask", "-q", "-m", ONE, "A"]).under(first).run();
+        let sandbox = sandbox();
+        let output = sandbox.call(["ask", "-q", "-m", ONE, "A"]).under(first).run();
         assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{first}");
-        assert_eq!(asked(&stage), "A", "{first}");
+        assert_eq!(asked(&sandbox), "A", "{first}");
     }
 }
 
-fn fifo(stage: &Stage, name: &str) -> std::path::PathBuf {
-    let path = stage.home().join(name);
+fn fifo(sandbox: &Sandbox, name: &str) -> std::path::PathBuf {
+    let path = sandbox.home().join(name);
     let made = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(made.is_ok_and(|status| status.success()), "a pipe can be made");
     path
@@ -89,13 +89,13 @@ fn fifo(stage: &Stage, name: &str) -> std::path::PathBuf {
 /// It takes the five seconds that such pipes are waited for.
 #[test]
 fn a_pipe_that_a_script_left_open_does_not_hold_the_question_and_is_named() {
-    let (stage, other) = (stage(), stage());
-    let running = stage.call(["ask", "-q", "-m", ONE, "A"]).listening().start();
+    let (sandbox, other) = (sandbox(), sandbox());
+    let running = sandbox.call(["ask", "-q", "-m", ONE, "A"]).listening().start();
     fifo(&other, "pipe");
     let unread = other.call(["ask", "-q", "-m", ONE, "A", "-o", "pipe"]).start();
-    stage.until("it is asked", || stage.asked(ONE) == 1);
+    sandbox.until("it is asked", || sandbox.asked(ONE) == 1);
     let output = running.wait();
-    assert_eq!((output.code, asked(&stage).as_str()), (Some(0), "A"));
+    assert_eq!((output.code, asked(&sandbox).as_str()), (Some(0), "A"));
     insta::assert_snapshot!(said(&other, &unread.wait()), @"
     exit 7
     --- stdout
@@ -109,11 +109,11 @@ fn a_pipe_that_a_script_left_open_does_not_hold_the_question_and_is_named() {
 #[test]
 fn a_file_of_secrets_is_not_sent_unless_a_person_insists() {
     let refused = |arguments: &[&str]| {
-        let stage = stage();
-        stage.write(".env", "PORT=1\n");
-        stage.write("notes.txt", "OPENAI_API_KEY=sk-proj-0a1B2c3D4e5F6g7H\n");
-        let output = stage.call(["ask", "-q", "-m", ONE, "A"]).args(arguments).run();
-        if output.code == Some(0) { asked(&stage) } else { said(&stage, &output) }
+        let sandbox = sandbox();
+        sandbox.write(".env", "PORT=1\n");
+        sandbox.write("notes.txt", "OPENAI_API_KEY=sk-proj-0a1B2c3D4e5F6g7H\n");
+        let output = sandbox.call(["ask", "-q", "-m", ONE, "A"]).args(arguments).run();
+        if output.code == Some(0) { asked(&sandbox) } else { said(&sandbox, &output) }
     };
     insta::assert_snapshot!(refused(&["-a", ".env"]), @"
     exit 2
@@ -133,9 +133,9 @@ fn a_file_of_secrets_is_not_sent_unless_a_person_insists() {
     assert_eq!(meant, "A\n\n.env:\n```\nPORT=1\n```");
 }
 
-/// A stage with a run of forty seats whose report is longer than any pipe and any queue.
-fn stage_with_much() -> Stage {
-    stage().scripted(ONE, Script::answering(&"word ".repeat(8_000)))
+/// A sandbox with a run of forty seats whose report is longer than any pipe and any queue.
+fn stage_with_much() -> Sandbox {
+    sandbox().scripted(ONE, Script::answering(&"word ".repeat(8_000)))
 }
 
 const FORTY: [&str; 8] =
@@ -143,43 +143,43 @@ const FORTY: [&str; 8] =
 
 #[test]
 fn a_reader_that_stops_reading_freezes_nothing_and_a_signal_ends_the_program() {
-    let stage = stage_with_much();
-    let running = stage.call(FORTY).arg("--jsonl").unread().start();
-    let runs = || stage.call(["runs", "list", "--json"]).run().text().to_owned();
-    stage.until("all answers are stored", || runs().contains("\"answered\":40"));
+    let sandbox = stage_with_much();
+    let running = sandbox.call(FORTY).arg("--jsonl").ignores_stdout().start();
+    let runs = || sandbox.call(["runs", "list", "--json"]).run().text().to_owned();
+    sandbox.until("all answers are stored", || runs().contains("\"answered\":40"));
     running.signal("INT");
     let output = running.wait();
     assert_eq!(output.code, Some(130), "{}", output.stderr);
-    let report = stage.call(["runs", "show", "@", "--json"]).run().json();
+    let report = sandbox.call(["runs", "show", "@", "--json"]).run().json();
     let answers = report["answers"].as_array().unwrap();
     assert!(answers.len() == 40 && answers.iter().all(|seat| seat["status"] == "answered"));
     // A reader that reads has all of it, and one that does not can be left.
-    let running = stage.call(["runs", "show", "@", "--json"]).unread().start();
+    let running = sandbox.call(["runs", "show", "@", "--json"]).ignores_stdout().start();
     running.signal("TERM");
     assert_ne!(running.wait().code, Some(0));
 }
 
 #[test]
 fn a_stderr_that_nobody_reads_holds_nothing_up() {
-    let stage = stage();
+    let sandbox = sandbox();
     let full = "mkfifo p; exec 3<>p; head -c 65536 /dev/zero >&3; exec 2>&3";
-    let output = stage.call(["ask", "-m", ONE, "A"]).under(full).run();
+    let output = sandbox.call(["ask", "-m", ONE, "A"]).under(full).run();
     assert_eq!(output.code, Some(0));
     assert!(!output.text().is_empty());
 }
 
 #[test]
 fn an_answer_goes_to_a_private_file_or_to_whoever_reads_a_pipe() {
-    let stage = stage().scripted(ONE, Script::answering("Take the first."));
-    stage.write("old.md", "old");
-    let output = stage.call(["ask", "-q", "-m", ONE, "A", "-o", "old.md"]).under("umask 000").run();
+    let sandbox = sandbox().scripted(ONE, Script::answering("Take the first."));
+    sandbox.write("old.md", "old");
+    let output = sandbox.call(["ask", "-q", "-m", ONE, "A", "-o", "old.md"]).under("umask 000").run();
     assert_eq!((output.code, output.text(), output.stderr.as_str()), (Some(0), "", ""));
-    let file = stage.home().join("old.md");
+    let file = sandbox.home().join("old.md");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "Take the first.");
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    let path = fifo(&stage, "pipe");
+    let path = fifo(&sandbox, "pipe");
     let reader = std::thread::spawn(move || std::fs::read_to_string(path));
-    let output = stage.call(["ask", "-q", "-m", ONE, "A", "-o", "pipe"]).run();
+    let output = sandbox.call(["ask", "-q", "-m", ONE, "A", "-o", "pipe"]).run();
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
     assert_eq!(reader.join().unwrap().unwrap(), "Take the first.");
 }
@@ -187,8 +187,8 @@ fn an_answer_goes_to_a_private_file_or_to_whoever_reads_a_pipe() {
 #[test]
 fn without_utf8_or_on_a_dumb_terminal_words_are_ascii() {
     for (name, value) in [("LANG", "C"), ("LC_ALL", "POSIX"), ("TERM", "dumb")] {
-        let stage = stage();
-        let output = stage.call(["ask", "-m", ONE, "A"]).env(name, value).run();
+        let sandbox = sandbox();
+        let output = sandbox.call(["ask", "-m", ONE, "A"]).env(name, value).run();
         assert!(output.stderr.is_ascii(), "{}", output.stderr);
         assert!(output.stderr.contains("1 of 1 answered - $"), "{}", output.stderr);
     }
@@ -196,7 +196,7 @@ fn without_utf8_or_on_a_dumb_terminal_words_are_ascii() {
 
 #[test]
 fn a_mistake_in_the_call_has_the_form_of_all_errors() {
-    let told = |arguments: &[&str]| stage().call(arguments).run().told();
+    let told = |arguments: &[&str]| sandbox().call(arguments).run().transcript();
     insta::assert_snapshot!(told(&["ask", "--jsno", "A"]), @"
     exit 2
     --- stdout

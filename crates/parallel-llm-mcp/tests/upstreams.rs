@@ -3,7 +3,7 @@
 //! `cargo xtask ci` starts each server and tells its test where it is; by themselves the tests are ignored. The servers'
 //! models are in `upstreams/`. A table has a line per seat, with every field of the report that a server has a part in.
 
-use parallel_llm_testkit::{Output, Stage, synthesis};
+use parallel_llm_testkit::{Output, Sandbox, synthesis};
 use serde_json::Value;
 
 /// Where the server is, `127.0.0.1:PORT`, and the one key it takes.
@@ -21,14 +21,14 @@ fn told_by_the_stage(name: &str) -> String {
 fn ask(provider: &str, models: &[&str], key: &str) -> Output {
     let address = told_by_the_stage(ADDRESS);
     let references: Vec<String> = models.iter().map(|model| format!("{provider}:{model}")).collect();
-    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
-    let call = stage.call(["ask", "--json", QUESTION]).settings([("synthesizer", references[0].as_str())]);
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    let call = sandbox.call(["ask", "--json", QUESTION]).settings([("synthesizer", references[0].as_str())]);
     let call = call.args(references.iter().flat_map(|reference| ["-m", reference]));
     let (name, path) = (provider.to_uppercase(), if provider == "gemini" { "v1beta" } else { "v1" });
     let call = call.env(&format!("{name}_BASE_URL"), &format!("http://{address}/{path}"));
     let output = call.env(&format!("{name}_API_KEY"), key).run();
-    assert_eq!(stage.chats(), [], "nothing goes where it was not to go");
-    stage.assert_nowhere(key.as_bytes());
+    assert_eq!(sandbox.chats(), [], "nothing goes where it was not to go");
+    sandbox.assert_nowhere(key.as_bytes());
     assert!(!output.text().contains(key) && !output.stderr.contains(key), "the key is nowhere in the output");
     output
 }

@@ -2,7 +2,7 @@
 //! which could not be given are not taken for given.
 
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
-use parallel_llm_testkit::{Output, Stage};
+use parallel_llm_testkit::{Output, Sandbox};
 
 const QUICK: &str = "openai/gpt-6.1-sol";
 const HANGING: &str = "x-ai/grok-4.7";
@@ -13,8 +13,8 @@ const FUSER: &str = "google/gemini-3.8-flash";
 /// Names the newest run.
 const NEWEST: &str = "@";
 
-fn stage() -> Stage {
-    Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
         .scripted(QUICK, Script::answering("The first word."))
         .scripted(HANGING, Script::fault(Fault::Stall))
 }
@@ -24,8 +24,8 @@ fn slow(ms: u64) -> Script {
     Script::behaving(Behaviour { ttft_ms: Latency::of(ms), ..Behaviour::instant() })
 }
 
-fn runs(stage: &Stage, arguments: &[&str]) -> Output {
-    let output = stage.call(["runs"]).args(arguments).run();
+fn runs(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    let output = sandbox.call(["runs"]).args(arguments).run();
     output.assert_no_key();
     output
 }
@@ -36,16 +36,16 @@ fn said(output: &Output) -> String {
 }
 
 /// The lines of the list, without ids and ages.
-fn listed(stage: &Stage) -> String {
-    let output = runs(stage, &["list"]);
+fn listed(sandbox: &Sandbox) -> String {
+    let output = runs(sandbox, &["list"]);
     let lines = output.text().lines().map(|line| line[28..66].trim_end().to_owned());
     lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn data_that_cannot_be_given_is_an_error() {
-    let stage = stage();
-    let asked = stage.call(["ask", "-q", "-m", QUICK, "Why?"]).run();
+    let sandbox = sandbox();
+    let asked = sandbox.call(["ask", "-q", "-m", QUICK, "Why?"]).run();
     assert_eq!(asked.code, Some(0), "{}", asked.stderr);
     let full = std::path::Path::new("/dev/full").exists().then_some("exec >/dev/full");
     // A stdout that is open for reading only.
@@ -65,17 +65,17 @@ fn data_that_cannot_be_given_is_an_error() {
             "explain",
             "explain timeout",
         ] {
-            let output = stage.call(arguments.split(' ')).under(first).run();
+            let output = sandbox.call(arguments.split(' ')).under(first).run();
             let told = "error[output_unwritable]: stdout cannot be written: ";
             assert!(output.stderr.contains(told), "{first}: {arguments}: {}", output.stderr);
             assert_eq!(output.code, Some(7), "{first}: {arguments}");
         }
     }
     if let Some(full) = full {
-        assert_eq!(stage.call(["--version"]).under(full).run().code, Some(7));
+        assert_eq!(sandbox.call(["--version"]).under(full).run().code, Some(7));
     }
-    let output = stage.call(["ask", "-q", "-m", QUICK, "Why?"]).under("exec 1</dev/null").run();
-    insta::assert_snapshot!(output.told(), @"
+    let output = sandbox.call(["ask", "-q", "-m", QUICK, "Why?"]).under("exec 1</dev/null").run();
+    insta::assert_snapshot!(output.transcript(), @"
     exit 7
     --- stdout
     --- stderr
@@ -86,10 +86,10 @@ fn data_that_cannot_be_given_is_an_error() {
 
 #[test]
 fn what_nobody_knows_is_never_told_as_nothing() {
-    let stage = stage();
+    let sandbox = sandbox();
     let until_asked = |count: usize| {
-        stage.until("it is being answered", || {
-            let chats = stage.chats();
+        sandbox.until("it is being answered", || {
+            let chats = sandbox.chats();
             chats.len() == count
                 && chats.iter().any(|chat| {
                     chat.model.as_deref() == Some(HANGING)
@@ -98,12 +98,12 @@ fn what_nobody_knows_is_never_told_as_nothing() {
                 })
         });
     };
-    let alone = stage.call(["ask", "-m", HANGING, "Why?"]).start();
+    let alone = sandbox.call(["ask", "-m", HANGING, "Why?"]).start();
     until_asked(1);
     alone.signal("KILL");
     alone.wait();
-    assert_eq!(listed(&stage), "interrupted   0 of 1     unknown");
-    insta::assert_snapshot!(said(&runs(&stage, &["show", NEWEST])), @"
+    assert_eq!(listed(&sandbox), "interrupted   0 of 1     unknown");
+    insta::assert_snapshot!(said(&runs(&sandbox, &["show", NEWEST])), @"
     no answer: the run is interrupted
 
     no answer: the process that did the run ended before it had an answer
@@ -113,14 +113,14 @@ fn what_nobody_knows_is_never_told_as_nothing() {
       ? 1 x-ai/grok-4.7  unknown
           the process that did the run ended before this was known
     ");
-    let report = runs(&stage, &["list", "--json"]).json();
+    let report = runs(&sandbox, &["list", "--json"]).json();
     assert_eq!(
         (&report["cost_usd"], &report["cost_is_estimate"], &report["cost_lacks_calls"]),
         (&serde_json::Value::Null, &true.into(), &true.into())
     );
-    let resumed = runs(&stage, &["resume", NEWEST]);
+    let resumed = runs(&sandbox, &["resume", NEWEST]);
     assert_eq!(resumed.code, Some(1), "{}", resumed.stderr);
-    insta::assert_snapshot!(runs(&stage, &["show", NEWEST, "--events"]).told(), @"
+    insta::assert_snapshot!(runs(&sandbox, &["show", NEWEST, "--events"]).transcript(), @"
     exit 0
     --- stdout
     [ +<time>] run <run> started: 1 model, at most $0.096
@@ -130,30 +130,30 @@ fn what_nobody_knows_is_never_told_as_nothing() {
     [ +<time>] closed: cost unknown, up to $0.096
     --- stderr
     ");
-    assert_eq!(listed(&stage), "failed        0 of 1     unknown");
+    assert_eq!(listed(&sandbox), "failed        0 of 1     unknown");
 }
 
 #[test]
 fn a_sum_that_lacks_a_call_is_the_least_that_was_paid() {
     let broken = Script::fault(Fault::AcceptAndClose).fail_first(1);
-    let stage = stage().scripted(MORE, broken);
-    let output = stage.call(["ask", "-m", QUICK, "-m", MORE, "--synthesizer", FUSER, "Why?"]).run();
+    let sandbox = sandbox().scripted(MORE, broken);
+    let output = sandbox.call(["ask", "-m", QUICK, "-m", MORE, "--synthesizer", FUSER, "Why?"]).run();
     insta::assert_snapshot!(output.summary(), @"
     fused by google/gemini-3.8-flash from 2 answers, starting from seat 2 (0 % changed)
     2 of 2 answered · at least $0.0016, up to $0.035 (fusing $0.0015) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
-    assert_eq!(listed(&stage), "complete      2 of 2    ≥$0.0016");
-    let report = runs(&stage, &["show", NEWEST, "--json"]).json();
+    assert_eq!(listed(&sandbox), "complete      2 of 2    ≥$0.0016");
+    let report = runs(&sandbox, &["show", NEWEST, "--json"]).json();
     assert_eq!(report["cost_lacks_calls"], true);
-    let events = runs(&stage, &["show", NEWEST, "--events"]).told();
+    let events = runs(&sandbox, &["show", NEWEST, "--events"]).transcript();
     insta::assert_snapshot!(events.lines().rfind(|line| line.contains("closed")).unwrap_or_default(), @"[ +<time>] closed: at least $0.0016, up to $0.035 in all");
 }
 
 #[test]
 fn a_further_part_is_told_like_the_first() {
-    let stage = stage();
-    let asked = stage.call(["ask", "-m", QUICK, "--synthesizer", FUSER, "Why?"]).run();
+    let sandbox = sandbox();
+    let asked = sandbox.call(["ask", "-m", QUICK, "--synthesizer", FUSER, "Why?"]).run();
     insta::assert_snapshot!(said(&asked), @"
     [ +<time>] run <run> started: 1 model, at most $0.16
     [ +<time>] seat 1 openai/gpt-6.1-sol: asked
@@ -165,7 +165,7 @@ fn a_further_part_is_told_like_the_first() {
     1 of 1 answered · $0.000042 · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
-    insta::assert_snapshot!(said(&runs(&stage, &["add", NEWEST, "-m", MORE, "--synthesizer", FUSER])), @"
+    insta::assert_snapshot!(said(&runs(&sandbox, &["add", NEWEST, "-m", MORE, "--synthesizer", FUSER])), @"
     [ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.13
     [ +<time>] seat 2 mistralai/mistral-large-4-0: asked
     [ +<time>] seat 2 mistralai/mistral-large-4-0: answered, 148 bytes, 37 tokens, $0.000078
@@ -178,7 +178,7 @@ fn a_further_part_is_told_like_the_first() {
     2 of 2 answered · $0.0016 (fusing $0.0015) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
-    insta::assert_snapshot!(said(&runs(&stage, &["synthesize", NEWEST, "--synthesizer", FUSER])), @"
+    insta::assert_snapshot!(said(&runs(&sandbox, &["synthesize", NEWEST, "--synthesizer", FUSER])), @"
     [ +<time>] run <run> goes on: 0 of 2 seats are asked, at most $0.092
     [ +<time>] synthesizer 7 google/gemini-3.8-flash: asked
     [ +<time>] synthesizer 7 google/gemini-3.8-flash: answered, 780 bytes, 195 tokens, $0.0015
@@ -189,7 +189,7 @@ fn a_further_part_is_told_like_the_first() {
     2 of 2 answered · $0.0031 (fusing $0.0015) · <time> · run <run>
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     ");
-    let events = runs(&stage, &["show", NEWEST, "--events"]).told();
+    let events = runs(&sandbox, &["show", NEWEST, "--events"]).transcript();
     let parts: Vec<&str> =
         events.lines().filter(|line| line.contains("at most") || line.contains("closed")).collect();
     insta::assert_snapshot!(parts.join("\n"), @"
@@ -204,9 +204,9 @@ fn a_further_part_is_told_like_the_first() {
 
 #[test]
 fn a_terminal_is_told_what_a_run_may_cost_before_anything_else() {
-    let stage = stage();
+    let sandbox = sandbox();
     let first = |arguments: &[&str]| {
-        let output = stage.call(arguments).on_terminal()?.run();
+        let output = sandbox.call(arguments).on_terminal()?.run();
         Some(output.masked(output.text().lines().next().unwrap_or_default().trim_end()))
     };
     let Some(asked) = first(&["ask", "-m", QUICK, "Why?"]) else { return };
@@ -216,15 +216,15 @@ fn a_terminal_is_told_what_a_run_may_cost_before_anything_else() {
 
 #[test]
 fn whoever_comes_in_the_middle_is_told_how_far_it_is() {
-    let stage = stage().scripted(MORE, slow(6_000));
-    let asking = stage.call(["ask", "-m", QUICK, "-m", MORE, "--synthesizer", FUSER, "Why?"]).start();
-    stage.until("one has answered", || {
-        let shown = runs(&stage, &["show", NEWEST, "--json"]);
+    let sandbox = sandbox().scripted(MORE, slow(6_000));
+    let asking = sandbox.call(["ask", "-m", QUICK, "-m", MORE, "--synthesizer", FUSER, "Why?"]).start();
+    sandbox.until("one has answered", || {
+        let shown = runs(&sandbox, &["show", NEWEST, "--json"]);
         shown.code == Some(0) && shown.json()["answers"][0]["status"] == "answered"
     });
     // The clock of whoever comes is that of the run.
-    stage.pause(std::time::Duration::from_millis(1_100));
-    let waited = runs(&stage, &["wait", NEWEST]);
+    sandbox.pause(std::time::Duration::from_millis(1_100));
+    let waited = runs(&sandbox, &["wait", NEWEST]);
     asking.wait();
     let first = waited.stderr.lines().next().unwrap_or_default();
     assert!(!first.starts_with("[  +0."), "{first}");
@@ -240,9 +240,10 @@ fn whoever_comes_in_the_middle_is_told_how_far_it_is() {
 
 #[test]
 fn a_run_that_was_given_up_says_what_came_of_it() {
-    let stage = stage().scripted(FUSER, slow(4_000)).scripted(MORE, Script::answering("The second word."));
-    let running = stage.call(["ask", "-m", QUICK, "-m", MORE, "--synthesizer", FUSER, "Why?"]).start();
-    stage.until("it is being fused", || stage.asked(FUSER) == 1);
+    let sandbox =
+        sandbox().scripted(FUSER, slow(4_000)).scripted(MORE, Script::answering("The second word."));
+    let running = sandbox.call(["ask", "-m", QUICK, "-m", MORE, "--synthesizer", FUSER, "Why?"]).start();
+    sandbox.until("it is being fused", || sandbox.asked(FUSER) == 1);
     running.signal("INT");
     let output = running.wait();
     assert_eq!((output.code, output.text()), (Some(130), ""));
@@ -254,14 +255,14 @@ fn a_run_that_was_given_up_says_what_came_of_it() {
     files: <home>/.local/share/parallel-llm-mcp/runs/<run>
     its answer is kept: see it with `runs show <run>`
     ");
-    let report = runs(&stage, &["show", NEWEST, "--json"]).json();
+    let report = runs(&sandbox, &["show", NEWEST, "--json"]).json();
     assert!(report["answer"].is_string(), "{report}");
 }
 
 #[test]
 fn an_empty_list_says_why_it_is_empty() {
-    let stage = stage();
-    let asked = stage.call(["ask", "--json", "-m", QUICK, "Why?"]).run().json();
+    let sandbox = sandbox();
+    let asked = sandbox.call(["ask", "--json", "-m", QUICK, "Why?"]).run().json();
     let id = asked["run_id"].as_str().unwrap_or_default();
     let told = [
         &["list", "-n", "0"] as &[&str],
@@ -271,7 +272,7 @@ fn an_empty_list_says_why_it_is_empty() {
         &["purge", "--older-than", "2026-11-31"],
         &["cost", "--since", "2026-02-30"],
     ];
-    insta::assert_snapshot!(told.map(|arguments| runs(&stage, arguments).told()).join("\n"), @"
+    insta::assert_snapshot!(told.map(|arguments| runs(&sandbox, arguments).transcript()).join("\n"), @"
     exit 2
     --- stdout
     --- stderr

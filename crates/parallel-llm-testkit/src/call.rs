@@ -1,4 +1,4 @@
-//! One start of the program: what it is given, and what it said.
+//! One start of the program: its input and its output.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -13,16 +13,17 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::mask;
-use crate::stage::{Stage, WAIT_MAX};
+use crate::sandbox::{Sandbox, WAIT_MAX};
 
-/// Where the few tools are that the program may look for; the tester's own path stays outside.
+/// The few tools that the program may look for; the tester's own path is not used.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Tells the program with failpoints (`src/bin/failpoints.rs`) at which of them it kills itself, the first being 1.
+/// The variable that tells the program with failpoints (`src/bin/failpoints.rs`) at which of them to kill itself, from
+/// 1.
 pub const KILL_AT: &str = "TESTKIT_KILL_AT";
-/// Tells the same program that no file of a run is written while there is a file of this name.
+/// The variable that tells the same program to write no file of a run while a file with this name exists.
 pub const FREEZE_FILES: &str = "TESTKIT_FREEZE_FILES";
-/// What it says on stderr before it does; `before append` and the like follow.
+/// What it prints to stderr before it kills itself; `before append` and the like follow.
 pub const KILLED: &str = "killed ";
 
 /// Bytes read from a pipe at once.
@@ -30,15 +31,15 @@ const PIECE_BYTES: usize = 64 * 1024;
 
 /// The program, ready to start.
 pub struct Call<'a> {
-    stage: &'a Stage,
+    sandbox: &'a Sandbox,
     command: Command,
     stdin: Option<Vec<u8>>,
     listens: bool,
-    deaf: bool,
-    unread: bool,
+    closes_stdout: bool,
+    ignores_stdout: bool,
 }
 
-impl Stage {
+impl Sandbox {
     /// The program with these arguments, ready to start.
     pub fn call<A: AsRef<str>>(&self, arguments: impl IntoIterator<Item = A>) -> Call<'_> {
         Call::new(self, arguments)
@@ -46,18 +47,18 @@ impl Stage {
 }
 
 impl<'a> Call<'a> {
-    fn new<A: AsRef<str>>(stage: &'a Stage, arguments: impl IntoIterator<Item = A>) -> Self {
-        let mut command = Command::new(stage.binary());
+    fn new<A: AsRef<str>>(sandbox: &'a Sandbox, arguments: impl IntoIterator<Item = A>) -> Self {
+        let mut command = Command::new(sandbox.binary());
         command
             .args(arguments.into_iter().map(|argument| argument.as_ref().to_owned()))
             .env_clear()
-            .env("HOME", stage.home())
+            .env("HOME", sandbox.home())
             .env("PATH", PATH)
-            .env("OPENROUTER_BASE_URL", stage.simulator().base_url())
-            .env("OPENROUTER_API_KEY", stage.simulator().api_key())
-            .current_dir(stage.home())
+            .env("OPENROUTER_BASE_URL", sandbox.simulator().base_url())
+            .env("OPENROUTER_API_KEY", sandbox.simulator().api_key())
+            .current_dir(sandbox.home())
             .kill_on_drop(true);
-        Self { stage, command, stdin: None, listens: false, deaf: false, unread: false }
+        Self { sandbox, command, stdin: None, listens: false, closes_stdout: false, ignores_stdout: false }
     }
 
     /// One more argument.
@@ -74,21 +75,21 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// A variable of the environment, by its full name.
+    /// An environment variable, by its full name.
     #[must_use]
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// The environment without this variable.
+    /// Removes an environment variable.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.command.env_remove(name);
         self
     }
 
-    /// Settings by their names in files, each put into the environment.
+    /// Settings by their names in the configuration file, each set in the environment.
     #[must_use]
     pub fn settings<'s>(mut self, settings: impl IntoIterator<Item = (&'s str, &'s str)>) -> Self {
         for (name, value) in settings {
@@ -97,7 +98,7 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// Leaves stdin open, for [`Running::say`].
+    /// Leaves stdin open, for [`Running::send_line`].
     #[must_use]
     pub const fn listening(mut self) -> Self {
         self.listens = true;
@@ -107,19 +108,18 @@ impl<'a> Call<'a> {
     /// Starts in this folder below the home.
     #[must_use]
     pub fn folder(mut self, name: &str) -> Self {
-        self.command.current_dir(self.stage.home().join(name));
+        self.command.current_dir(self.sandbox.home().join(name));
         self
     }
 
-    /// What the program reads from stdin; nothing unless given.
+    /// What the program reads from stdin; nothing by default.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = Some(bytes.into());
         self
     }
 
-    /// On a terminal of its own, where the machine has `script`, the tool that makes one: all that is said, and drawn,
-    /// is then on stdout.
+    /// Runs on a terminal, if the machine has the tool `script`: all output is then on stdout.
     #[must_use]
     pub fn on_terminal(mut self) -> Option<Self> {
         const SCRIPT: &str = "/usr/bin/script";
@@ -133,12 +133,12 @@ impl<'a> Call<'a> {
         let mut command = Command::new(SCRIPT);
         command.args(["-qec", &line, "/dev/null"]).env_clear().kill_on_drop(true);
         command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command.env("TERM", "xterm").current_dir(plain.get_current_dir().unwrap_or(self.stage.home()));
+        command.env("TERM", "xterm").current_dir(plain.get_current_dir().unwrap_or(self.sandbox.home()));
         self.command = command;
         Some(self)
     }
 
-    /// In a shell that does this first, such as `ulimit -f 0`, and then becomes the program: what a process inherits.
+    /// Runs this shell command first, such as `ulimit -f 0`, and then becomes the program, which inherits the effect.
     #[must_use]
     pub fn under(mut self, first: &str) -> Self {
         let plain = self.command.as_std();
@@ -150,7 +150,7 @@ impl<'a> Call<'a> {
         command
             .env_clear()
             .kill_on_drop(true)
-            .current_dir(plain.get_current_dir().unwrap_or(self.stage.home()));
+            .current_dir(plain.get_current_dir().unwrap_or(self.sandbox.home()));
         command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
         self.command = command;
         self
@@ -158,15 +158,15 @@ impl<'a> Call<'a> {
 
     /// Closes the reading end of stdout at once, as `| head -c 0` does.
     #[must_use]
-    pub fn deaf(mut self) -> Self {
-        self.deaf = true;
+    pub fn closes_stdout(mut self) -> Self {
+        self.closes_stdout = true;
         self
     }
 
-    /// Leaves stdout open and never reads it, as a pager does that nobody turns the pages of.
+    /// Leaves stdout open and never reads it, as a pager does while nobody scrolls.
     #[must_use]
-    pub const fn unread(mut self) -> Self {
-        self.unread = true;
+    pub const fn ignores_stdout(mut self) -> Self {
+        self.ignores_stdout = true;
         self
     }
 
@@ -180,42 +180,42 @@ impl<'a> Call<'a> {
         let stdin = if self.stdin.is_some() || self.listens { Stdio::piped() } else { Stdio::null() };
         self.command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A child and its pipes belong to the runtime they are made in.
-        let _inside = self.stage.runtime.enter();
+        let _inside = self.sandbox.runtime.enter();
         let mut child = self.command.spawn().expect("the program starts");
         if let Some(bytes) = self.stdin
             && let Some(mut pipe) = child.stdin.take()
         {
-            self.stage.runtime.spawn(async move {
-                // A program that stops reading has its reasons.
+            self.sandbox.runtime.spawn(async move {
+                // The program may stop reading early.
                 let _ = pipe.write_all(&bytes).await;
             });
         }
-        let stdout = child.stdout.take().filter(|_| !self.deaf);
-        let (unread, stdout) = if self.unread { (stdout, None) } else { (None, stdout) };
-        let stdout = Heard { _unread: unread, ..Heard::of(self.stage, stdout) };
-        let stderr = Heard::of(self.stage, child.stderr.take());
-        Running { stage: self.stage, child, stdout, stderr }
+        let stdout = child.stdout.take().filter(|_| !self.closes_stdout);
+        let (ignores_stdout, stdout) = if self.ignores_stdout { (stdout, None) } else { (None, stdout) };
+        let stdout = PipeReader { _unread: ignores_stdout, ..PipeReader::of(self.sandbox, stdout) };
+        let stderr = PipeReader::of(self.sandbox, child.stderr.take());
+        Running { sandbox: self.sandbox, child, stdout, stderr }
     }
 }
 
-/// What comes out of a pipe, as it comes.
-struct Heard {
+/// Collects what comes out of a pipe.
+struct PipeReader {
     bytes: Arc<Mutex<Vec<u8>>>,
     reading: JoinHandle<()>,
-    /// Held open.
+    /// Only held open.
     _unread: Option<ChildStdout>,
 }
 
-impl Heard {
-    fn of(stage: &Stage, pipe: Option<impl AsyncRead + Unpin + Send + 'static>) -> Self {
+impl PipeReader {
+    fn of(sandbox: &Sandbox, pipe: Option<impl AsyncRead + Unpin + Send + 'static>) -> Self {
         let bytes = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&bytes);
-        let reading = stage.runtime.spawn(async move {
+        let received = Arc::clone(&bytes);
+        let reading = sandbox.runtime.spawn(async move {
             let Some(mut pipe) = pipe else { return };
             let mut piece = vec![0; PIECE_BYTES];
-            // What was said before a pipe broke is what was said.
+            // What came before a pipe broke is kept.
             while let Ok(length @ 1..) = pipe.read(&mut piece).await {
-                heard.lock().extend_from_slice(&piece[..length]);
+                received.lock().extend_from_slice(&piece[..length]);
             }
         });
         Self { bytes, reading, _unread: None }
@@ -227,17 +227,17 @@ impl Heard {
     }
 }
 
-/// A program under way. It is killed when dropped.
+/// A running program. It is killed when dropped.
 pub struct Running<'a> {
-    stage: &'a Stage,
+    sandbox: &'a Sandbox,
     child: Child,
-    stdout: Heard,
-    stderr: Heard,
+    stdout: PipeReader,
+    stderr: PipeReader,
 }
 
 impl Running<'_> {
     /// stdout so far.
-    pub fn said(&self) -> String {
+    pub fn stdout_so_far(&self) -> String {
         String::from_utf8_lossy(&self.stdout.bytes.lock()).into_owned()
     }
 
@@ -249,21 +249,21 @@ impl Running<'_> {
     }
 
     /// Sends a line to the program, which must be [listening](Call::listening).
-    pub fn say(&mut self, line: &str) {
+    pub fn send_line(&mut self, line: &str) {
         let stdin = self.child.stdin.as_mut().expect("stdin is open");
-        let written = self.stage.runtime.block_on(stdin.write_all(format!("{line}\n").as_bytes()));
+        let written = self.sandbox.runtime.block_on(stdin.write_all(format!("{line}\n").as_bytes()));
         written.expect("the program reads");
     }
 
-    /// Lets no file of the program grow beyond so many bytes from now on, or as far as it likes again: a disk that is
-    /// full, and one that has room. The program must ignore the signal `XFSZ`.
+    /// Limits the size of the program's files from now on, or removes the limit: a full disk, and one with room. The
+    /// program must ignore the signal `XFSZ`.
     #[cfg(target_os = "linux")]
     pub fn limit_files(&self, bytes: Option<u64>) {
         self.limit(rustix::process::Resource::Fsize, bytes);
     }
 
-    /// Lets the program have so many files and sockets open from now on, or as many as it likes again. Those it has
-    /// already stay.
+    /// Limits the number of the program's open files and sockets from now on, or removes the limit. Those already open
+    /// stay.
     #[cfg(target_os = "linux")]
     pub fn limit_open_files(&self, count: Option<u64>) {
         self.limit(rustix::process::Resource::Nofile, count);
@@ -285,9 +285,9 @@ impl Running<'_> {
         assert!(sent.is_ok_and(|status| status.success()), "the signal {name} cannot be sent");
     }
 
-    /// Kills the program at this moment after now, unless it has ended by then, and waits for its end.
+    /// Kills the program after this time, unless it has ended by then, and waits for its end.
     pub fn kill_after(mut self, time: Duration) -> Output {
-        let ended = self.stage.runtime.block_on(async { timeout(time, self.child.wait()).await.is_ok() });
+        let ended = self.sandbox.runtime.block_on(async { timeout(time, self.child.wait()).await.is_ok() });
         if !ended {
             self.child.start_kill().expect("a child that was not waited for can be killed");
         }
@@ -296,7 +296,7 @@ impl Running<'_> {
 
     /// Waits for the end; a program that does not end is killed, and the test fails.
     pub fn wait(mut self) -> Output {
-        let ended = self.stage.runtime.block_on(async {
+        let ended = self.sandbox.runtime.block_on(async {
             let ended = timeout(WAIT_MAX, self.child.wait()).await;
             if ended.is_err() {
                 let _ = self.child.kill().await;
@@ -308,18 +308,18 @@ impl Running<'_> {
         let Ok(Ok(status)) = status else {
             panic!("the program did not end; it said:\n{}\n{}", text(&stdout), text(&stderr));
         };
-        let places = mask::Places::of(self.stage);
+        let placeholders = mask::Placeholders::of(self.sandbox);
         Output {
             code: status.code(),
             stderr: text(&stderr),
             stdout,
-            key: self.stage.simulator().api_key().to_owned(),
-            places,
+            key: self.sandbox.simulator().api_key().to_owned(),
+            placeholders,
         }
     }
 }
 
-/// What a program that has ended said.
+/// The output of a program that has ended.
 pub struct Output {
     /// The exit code; `None` after a signal that it did not handle.
     pub code: Option<i32>,
@@ -328,7 +328,7 @@ pub struct Output {
     /// stderr.
     pub stderr: String,
     pub(crate) key: String,
-    pub(crate) places: mask::Places,
+    pub(crate) placeholders: mask::Placeholders,
 }
 
 impl Output {
@@ -344,27 +344,27 @@ impl Output {
         })
     }
 
-    /// stdout as JSON values, one a line.
+    /// stdout as JSON values, one per line.
     pub fn json_lines(&self) -> Vec<Value> {
         let read = |line| serde_json::from_str(line).expect("each line is one JSON value");
         self.text().lines().map(read).collect()
     }
 
-    /// The exit code, then both streams, with placeholders for what differs from run to run.
-    pub fn told(&self) -> String {
+    /// The exit code and both streams, with placeholders for what differs from run to run.
+    pub fn transcript(&self) -> String {
         let code = self.code.map_or_else(|| "none".to_owned(), |code| code.to_string());
-        let told = format!("exit {code}\n--- stdout\n{}--- stderr\n{}", self.text(), self.stderr);
-        self.places.mask(&told)
+        let transcript = format!("exit {code}\n--- stdout\n{}--- stderr\n{}", self.text(), self.stderr);
+        self.placeholders.mask(&transcript)
     }
 
-    /// stderr without the lines that tell events as they happen, with placeholders.
+    /// stderr without the lines that report events as they happen, with placeholders.
     pub fn summary(&self) -> String {
         let lines = self.stderr.lines().filter(|line| !line.starts_with('[') && !line.is_empty());
-        self.places.mask(&lines.collect::<Vec<_>>().join("\n"))
+        self.placeholders.mask(&lines.collect::<Vec<_>>().join("\n"))
     }
 
     /// A text with placeholders for what differs from run to run.
     pub fn masked(&self, text: &str) -> String {
-        self.places.mask(text)
+        self.placeholders.mask(text)
     }
 }

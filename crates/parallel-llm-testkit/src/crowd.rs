@@ -1,12 +1,12 @@
-//! Many small cases in parallel: most of their time is waiting.
+//! Runs many small cases in parallel: most of their time is waiting.
 
 use std::sync::Mutex;
 use std::thread;
 
-/// Cases under way at once. Each is a process of its own, so this many share two slow cores with patience.
+/// Cases that run at once. Each is a process, and a machine may have only two slow cores.
 const AT_ONCE: usize = 8;
 
-/// Does every case, several at a time, and gives what came of them in the order of the cases.
+/// Runs every case, several at a time, and returns the results in the order of the cases.
 pub fn each<C: Sync, R: Send>(cases: &[C], check: impl Fn(&C) -> R + Sync) -> Vec<R> {
     let next = Mutex::new(0..cases.len());
     let take = || next.lock().expect("no case panics while it takes its number").next();

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::stage::Stage;
+use crate::sandbox::Sandbox;
 
 /// Characters of a run's id.
 const RUN_ID_CHARS: usize = 26;
 
-/// What stands in a report that differs from run to run.
+/// The fields of a report that differ from run to run.
 const VOLATILE: [&str; 10] = [
     "run_id",
     "plan_hash",
@@ -21,15 +21,18 @@ const VOLATILE: [&str; 10] = [
     "version",
 ];
 
-/// The names that a stage gives to places.
-pub(crate) struct Places {
+/// The paths and addresses of a sandbox.
+pub(crate) struct Placeholders {
     home: String,
     address: String,
 }
 
-impl Places {
-    pub(crate) fn of(stage: &Stage) -> Self {
-        Self { home: stage.home().display().to_string(), address: stage.simulator().address().to_string() }
+impl Placeholders {
+    pub(crate) fn of(sandbox: &Sandbox) -> Self {
+        Self {
+            home: sandbox.home().display().to_string(),
+            address: sandbox.simulator().address().to_string(),
+        }
     }
 
     /// The text with placeholders for folders, addresses, run ids and times.
@@ -73,7 +76,7 @@ fn generations(line: &str) -> String {
     format!("{before}<generation>{}", &from[end.unwrap_or(from.len())..])
 }
 
-/// `12.3 s` becomes `<time>`, and the space that aligns `[ +12.3 s]` one blank.
+/// `12.3 s` becomes `<time>`, and the spaces that align `[ +12.3 s]` become one.
 fn times(line: &str) -> String {
     let mut masked = String::with_capacity(line.len());
     let mut rest = line;
@@ -128,7 +131,7 @@ mod tests {
 
     #[test]
     fn only_what_differs_is_masked() {
-        let places = Places { home: "/tmp/x1".into(), address: "127.0.0.1:4000".into() };
+        let places = Placeholders { home: "/tmp/x1".into(), address: "127.0.0.1:4000".into() };
         let line =
             "[  +0.0 s] run 01M7WGEKRDFZ7B8XMTVYJPZNPZ in /tmp/x1/a at 127.0.0.1:4000: 5 seats, 12.3 s";
         assert_eq!(places.mask(line), "[ +<time>] run <run> in <home>/a at <simulator>: 5 seats, <time>");

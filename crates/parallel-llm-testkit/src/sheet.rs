@@ -1,4 +1,4 @@
-//! A run report on a few lines, so that a test can compare all of it.
+//! A run report as a few lines, so that a test can compare all of it.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ fn seat(seat: &Value) -> String {
     )
 }
 
-/// The run's status, and how its text came about: `complete fused by google/gemini-4-argon`.
+/// The run's status, and how its text was made: `complete fused by google/gemini-4-argon`.
 pub fn synthesis(report: &Value) -> String {
     let word = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let synthesis = &report["synthesis"];

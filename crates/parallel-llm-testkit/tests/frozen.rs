@@ -1,5 +1,5 @@
-//! A folder that does not answer: the real program, whose files are written into one that freezes. What was paid for is
-//! given all the same, and in time.
+//! A folder that does not respond: the real program, whose folder of files freezes. What was paid for is still
+//! returned, and in time.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../parallel-llm-mcp/tests/mcp/client.rs"]
@@ -10,31 +10,31 @@ use std::time::Duration;
 
 use client::Client;
 use parallel_llm_testkit::simulator::{Behaviour, Latency, Script};
-use parallel_llm_testkit::{FREEZE_FILES, Stage};
+use parallel_llm_testkit::{FREEZE_FILES, Sandbox};
 use serde_json::json;
 use tokio::time::Instant;
 
 const ADA: &str = "openai/gpt-6.1-sol";
 const WALL_MS: u64 = 3_000;
 
-/// A stage whose answer takes a moment, and the file by which the folder of files is frozen.
-fn stage() -> (Stage, String) {
+/// A sandbox whose answer takes a moment, and the file that freezes the folder of files.
+fn sandbox() -> (Sandbox, String) {
     let slow = Behaviour { ttft_ms: Latency::of(300), ..Behaviour::instant() };
-    let stage = Stage::new(env!("CARGO_BIN_EXE_failpoints")).scripted(ADA, Script::behaving(slow));
-    let freeze = stage.write("frozen", "").display().to_string();
-    (stage, freeze)
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_failpoints")).scripted(ADA, Script::behaving(slow));
+    let freeze = sandbox.write("frozen", "").display().to_string();
+    (sandbox, freeze)
 }
 
 #[test]
 fn an_answer_comes_before_the_clients_wall_although_its_folder_is_frozen() {
-    let (stage, freeze) = stage();
+    let (sandbox, freeze) = sandbox();
     let wall = WALL_MS.to_string();
     let settings = [
         (FREEZE_FILES, freeze.as_str()),
         ("PARALLEL_LLM_CLIENT_WALL_MS", &wall),
         ("PARALLEL_LLM_DRAIN_MS", "300"),
     ];
-    let mut client = Client::new(&stage, &settings);
+    let mut client = Client::new(&sandbox, &settings);
     let asked = Instant::now();
     let result = client.call("process_prompt", json!({"prompt": "Why?", "models": [ADA], "files": true}));
     let passed = asked.elapsed();
@@ -50,14 +50,14 @@ fn an_answer_comes_before_the_clients_wall_although_its_folder_is_frozen() {
 
 #[test]
 fn a_shell_gets_its_answer_although_its_folder_is_frozen() {
-    let (stage, freeze) = stage();
+    let (sandbox, freeze) = sandbox();
     let asked = Instant::now();
-    let output = stage.call(["ask", "--json", "-m", ADA, "Why?"]).env(FREEZE_FILES, &freeze).run();
+    let output = sandbox.call(["ask", "--json", "-m", ADA, "Why?"]).env(FREEZE_FILES, &freeze).run();
     assert!(asked.elapsed() < Duration::from_secs(15), "it took {:?}", asked.elapsed());
     let report = output.json();
     assert_eq!((output.code, report["answer"].is_string()), (Some(0), true), "{}", output.stderr);
     assert_eq!(report["files"]["state"], "writing", "{report}");
     std::fs::remove_file(&freeze).unwrap();
-    let shown = stage.call(["runs", "export", "@"]).env(FREEZE_FILES, &freeze).run();
+    let shown = sandbox.call(["runs", "export", "@"]).env(FREEZE_FILES, &freeze).run();
     assert_eq!(shown.code, Some(0), "{}", shown.stderr);
 }

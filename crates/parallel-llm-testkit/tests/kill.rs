@@ -1,10 +1,10 @@
-//! Kill -9: the real program is killed at every failpoint of its journal and at random moments, and what it leaves
-//! behind is looked at with the eyes of its user, of its database, and of the provider it paid.
+//! Kill -9: the real program is killed at every failpoint of its journal and at random moments, and what remains is
+//! checked through its commands, its database and the provider it paid.
 //!
-//! A plan says when the program is killed while it asks, and again while it resumes. What always holds after each
-//! kill: what was shown is kept, text and all; no request left that the journal does not know; the database is sound;
-//! nothing partial stands under a final name; and the run is taken up again without paying for anything twice.
-// Elsewhere a process that is gone is not seen to be, and its runs are interrupted a minute later.
+//! A plan says when the program is killed while it asks, and again while it resumes. After each kill: what was shown is
+//! stored, including the text; no request was sent that the journal does not know; the database is intact; no partial
+//! file has a final name; and the run is resumed without paying for anything twice.
+// Elsewhere the exit of a process is not noticed, and its runs are marked as interrupted a minute later.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
@@ -12,10 +12,10 @@
     reason = "a test fails by panicking, and tells its counts"
 )]
 
+#[path = "kill/killed_run.rs"]
+mod killed_run;
 #[path = "kill/plan.rs"]
 mod plan;
-#[path = "kill/scene.rs"]
-mod scene;
 #[path = "kill/trace.rs"]
 mod trace;
 
@@ -25,26 +25,26 @@ use std::time::Duration;
 use parallel_llm_testkit::each;
 use tokio::time::Instant;
 
+use killed_run::{End, KilledRun, Left};
 use plan::{Kill, Panel, Plan};
-use scene::{End, Left, Scene};
 
-/// How many kills at random moments are wanted; the default takes under a minute.
+/// How many kills at random moments to make; the default takes under a minute.
 const KILLS: &str = "PARALLEL_LLM_TEST_KILLS";
 const KILLS_DEFAULT: u32 = 300;
-/// One plan, as a failed test has printed it.
+/// One plan, as printed by a failed test.
 const REPLAY: &str = "PARALLEL_LLM_TEST_KILL";
-/// How often a plan is replayed: a moment is hit again only now and then.
+/// How often a plan is replayed: a given moment is hit only now and then.
 const REPLAYS: usize = 50;
-/// Random plans carried out before the usual time is measured again, because a machine has its moods, and how many
-/// runs of each panel that takes.
+/// Random plans before the usual time is measured again, because the speed of a machine varies, and how many runs of
+/// each panel a measurement takes.
 const BATCH: u32 = 100;
 const MEASURED: usize = 8;
-/// Plans for each kill that is wanted, at most: some come too late.
+/// The most plans for each wanted kill: some kills come too late.
 const PLANS_PER_KILL_MAX: u32 = 4;
-/// Failpoints tried at once, and how many a run has at most: one that has more does not end.
+/// Failpoints tried at once, and the most a run has: one with more does not end.
 const STEP: u32 = 8;
 const FAILPOINTS_MAX: u32 = 400;
-/// Rounds over all failpoints, at most, until each side of those that are wanted was met.
+/// The most rounds over all failpoints, until each side of the wanted ones was reached.
 const ROUNDS_MAX: usize = 3;
 
 #[expect(clippy::disallowed_methods, reason = "a test reads what the person running it says")]
@@ -52,13 +52,13 @@ fn flag(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Carries a plan out, looks at what is left after each kill, and takes the run up again to its end. Gives the kills
-/// that came in time.
+/// Executes a plan, checks what remains after each kill, and resumes the run to its end. Returns the kills that came in
+/// time.
 fn survive(plan: &Plan) -> Vec<End> {
-    let mut scene = Scene::new(plan);
+    let mut run = KilledRun::new(plan);
     let mut ends = Vec::new();
     for kill in &plan.kills {
-        let end = scene.begin(*kill);
+        let end = run.begin(*kill);
         if end.left == Left::Closed {
             return ends;
         }
@@ -68,12 +68,12 @@ fn survive(plan: &Plan) -> Vec<End> {
             return ends;
         }
     }
-    scene.finish();
+    run.finish();
     ends
 }
 
-/// Carries out the plans that `make` gives for the failpoints 1, 2, 3 and so on, until one is not reached any more.
-/// Gives the names of those where the program was killed last.
+/// Executes the plans that `make` returns for the failpoints 1, 2, 3 and so on, until one is not reached any more.
+/// Returns the names of those where the program was killed last.
 fn at_every_failpoint(make: impl Fn(u32) -> Plan) -> Vec<String> {
     let mut names = Vec::new();
     for first in (1..FAILPOINTS_MAX).step_by(STEP as usize) {
@@ -88,14 +88,14 @@ fn at_every_failpoint(make: impl Fn(u32) -> Plan) -> Vec<String> {
     panic!("a run has no end of failpoints");
 }
 
-/// The sides of these on which the program was not killed.
+/// The sides of these at which the program was not killed.
 fn missed(names: &[String], wanted: &[&str]) -> Vec<String> {
     let met: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     let wanted = wanted.iter().flat_map(|what| ["before", "after"].map(|when| format!("{when} {what}")));
     wanted.filter(|name| !met.contains(name.as_str())).collect()
 }
 
-/// The program was killed on both sides of each of these.
+/// Checks that the program was killed on both sides of each of these.
 fn assert_met(names: &[String], wanted: &[&str]) {
     assert_eq!(missed(names, wanted), [] as [&str; 0], "nobody was killed there, only {names:?}");
 }
@@ -104,7 +104,7 @@ fn assert_met(names: &[String], wanted: &[&str]) {
 fn a_run_survives_a_kill_at_every_failpoint() {
     const WANTED: [&str; 3] = ["open", "append", "checkpoint"];
     let mut met = Vec::new();
-    // Where a text is kept among the other failpoints is not the same in each run, so one of its sides may be passed by.
+    // The position of a text among the other failpoints differs from run to run, so one of its sides may be missed.
     for _ in 0..ROUNDS_MAX {
         for panel in Panel::ALL {
             let names = at_every_failpoint(|number| Plan::new(panel, [Kill::At(number)]));
@@ -157,10 +157,10 @@ fn a_plan_is_replayed() {
     each(&vec![plan; REPLAYS], survive);
 }
 
-/// How long the program takes for a whole run when as many run at once as later.
+/// How long a whole run takes when as many run at once as later.
 fn usual_time(panel: Panel) -> Duration {
     let plans = vec![Plan::new(panel, []); MEASURED];
-    let mut times = each(&plans, |plan| Scene::new(plan).finish().took);
+    let mut times = each(&plans, |plan| KilledRun::new(plan).finish().took);
     times.sort();
     times[MEASURED / 2]
 }

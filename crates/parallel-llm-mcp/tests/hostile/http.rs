@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use parallel_llm_testkit::Stage;
+use parallel_llm_testkit::Sandbox;
 use serde_json::Value;
 
 /// The longest a test waits for a byte. Only a test that fails waits so long.
@@ -22,25 +22,25 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn start(stage: &Stage) -> Self {
-        let log = stage.home().join("stderr");
+    pub(crate) fn start(sandbox: &Sandbox) -> Self {
+        let log = sandbox.home().join("stderr");
         let stderr = File::create(&log).expect("a file can be made");
-        let mut command = Command::new(stage.binary());
+        let mut command = Command::new(sandbox.binary());
         command
             .args(SERVE)
             .env_clear()
-            .env("HOME", stage.home())
+            .env("HOME", sandbox.home())
             .env("PATH", "/usr/bin:/bin")
             .env("PARALLEL_LLM_LOG_LEVEL", "info")
-            .env("OPENROUTER_BASE_URL", stage.simulator().base_url())
-            .env("OPENROUTER_API_KEY", stage.simulator().api_key())
-            .current_dir(stage.home())
+            .env("OPENROUTER_BASE_URL", sandbox.simulator().base_url())
+            .env("OPENROUTER_API_KEY", sandbox.simulator().api_key())
+            .current_dir(sandbox.home())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(stderr);
         let child = command.spawn().expect("the program starts");
         let said = || std::fs::read_to_string(&log).unwrap_or_default();
-        stage.until("it listens", || address_in(&said()).is_some());
+        sandbox.until("it listens", || address_in(&said()).is_some());
         Self { child, address: address_in(&said()).expect("it was just there") }
     }
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
-use parallel_llm_testkit::{Running, Stage};
+use parallel_llm_testkit::{Running, Sandbox};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -13,10 +13,10 @@ use super::sessions::{Legacy, modern};
 /// The panel of most tests: three labs of the simulator.
 pub(crate) const PANEL: [&str; 3] = ["openai/gpt-6.1-sol", "google/gemini-4-argon", "x-ai/grok-4.7"];
 
-pub(crate) fn stage_of(script: Option<&Script>) -> Stage {
-    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
-    let Some(script) = script else { return stage };
-    PANEL.into_iter().fold(stage, |stage, model| stage.scripted(model, script.clone()))
+pub(crate) fn stage_of(script: Option<&Script>) -> Sandbox {
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    let Some(script) = script else { return sandbox };
+    PANEL.into_iter().fold(sandbox, |sandbox, model| sandbox.scripted(model, script.clone()))
 }
 
 pub(crate) fn question() -> Value {
@@ -25,22 +25,22 @@ pub(crate) fn question() -> Value {
 
 /// Starts the program, and waits until it says where it listens.
 pub(crate) fn serve<'a>(
-    stage: &'a Stage,
+    sandbox: &'a Sandbox,
     flags: &[&str],
     settings: &[(&str, &str)],
 ) -> (Running<'a>, SocketAddr) {
-    let log = stage.home().join("log");
+    let log = sandbox.home().join("log");
     let log_file = log.display().to_string();
     // That of an earlier start tells its address.
     let _ = std::fs::remove_file(&log);
-    let call = stage.call(["serve", "--http", "127.0.0.1:0"]).args(flags);
+    let call = sandbox.call(["serve", "--http", "127.0.0.1:0"]).args(flags);
     let running = call.settings(settings.iter().copied()).settings([("log_file", log_file.as_str())]).start();
     let address = || {
         let text = std::fs::read_to_string(&log).ok()?;
         let (_, rest) = text.split_once("MCP is served at http://")?;
         rest.split_once("/mcp")?.0.parse().ok()
     };
-    stage.until("it listens", || address().is_some());
+    sandbox.until("it listens", || address().is_some());
     (running, address().expect("it listens"))
 }
 
@@ -57,8 +57,8 @@ pub(crate) fn told(message: &Value) -> &Value {
 
 #[test]
 fn a_question_is_answered_in_both_eras() {
-    let stage = stage_of(None);
-    let (running, address) = serve(&stage, &["--no-auth"], &[]);
+    let sandbox = stage_of(None);
+    let (running, address) = serve(&sandbox, &["--no-auth"], &[]);
     let report = ask(address, modern(address, "process_prompt", &question())).json();
     assert_eq!(told(&report)["status"], "complete", "{report}");
     let client = Legacy::begun(address, "");
@@ -72,8 +72,8 @@ fn a_question_is_answered_in_both_eras() {
 /// The newest version of the protocol has no handshake: an `initialize` in it is an unknown method, whole or not.
 #[test]
 fn a_handshake_in_the_version_without_one_is_an_unknown_method() {
-    let stage = stage_of(None);
-    let (_running, address) = serve(&stage, &["--no-auth"], &[]);
+    let sandbox = stage_of(None);
+    let (_running, address) = serve(&sandbox, &["--no-auth"], &[]);
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -100,9 +100,9 @@ fn a_handshake_in_the_version_without_one_is_an_unknown_method() {
 
 #[test]
 fn nobody_has_answers_checked_over_http() {
-    let stage = stage_of(None);
+    let sandbox = stage_of(None);
     let settings = [("check_command", "/bin/sh -c 'exit 0'"), ("strategy", "auto")];
-    let (_running, address) = serve(&stage, &["--no-auth"], &settings);
+    let (_running, address) = serve(&sandbox, &["--no-auth"], &settings);
     let mut checked = question();
     checked["strategy"] = json!("best-of-n@by=check");
     let refused = ask(address, modern(address, "process_prompt", &checked)).json();
@@ -112,15 +112,15 @@ fn nobody_has_answers_checked_over_http() {
         error["message"],
         "`best-of-n@by=check` runs the owner's check command, which is not available over HTTP"
     );
-    assert_eq!(stage.chats().len(), 0);
+    assert_eq!(sandbox.chats().len(), 0);
     let report = ask(address, modern(address, "process_prompt", &question())).json();
     assert_eq!(told(&report)["strategy"], "synthesize", "{report}");
 }
 
 #[test]
 fn without_no_auth_nobody_is_let_in_without_a_token() {
-    let stage = stage_of(None);
-    let (running, address) = serve(&stage, &[], &[]);
+    let sandbox = stage_of(None);
+    let (running, address) = serve(&sandbox, &[], &[]);
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     for key in ["", "Authorization: Bearer 00000000\r\n"] {
         let refused = ask(address, post(address, "/mcp", key, list));
@@ -132,10 +132,10 @@ fn without_no_auth_nobody_is_let_in_without_a_token() {
 
 #[test]
 fn an_address_that_others_reach_is_refused_with_what_to_type() {
-    let stage = stage_of(None);
+    let sandbox = stage_of(None);
     let refused = |flags: &[&str], settings: &[(&str, &str)]| {
-        let output = stage.call(["serve", "--http"]).args(flags).settings(settings.iter().copied()).run();
-        output.told()
+        let output = sandbox.call(["serve", "--http"]).args(flags).settings(settings.iter().copied()).run();
+        output.transcript()
     };
     insta::assert_snapshot!(refused(&["0.0.0.0:8930"], &[]), @"
     exit 2
@@ -176,29 +176,29 @@ fn an_address_that_others_reach_is_refused_with_what_to_type() {
 
 #[test]
 fn a_stream_that_is_closed_is_given_up_upstream() {
-    let stage = stage_of(Some(&Script::fault(Fault::Stall)));
-    let (_running, address) = serve(&stage, &["--no-auth"], &[("drain_ms", "2000")]);
+    let sandbox = stage_of(Some(&Script::fault(Fault::Stall)));
+    let (_running, address) = serve(&sandbox, &["--no-auth"], &[("drain_ms", "2000")]);
     let mut wire = Wire::to(address);
     wire.write(modern(address, "process_prompt", &question()));
-    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
     let begun = Instant::now();
     drop(wire);
     // The third bills on when its connection is closed, so it is listened to for a while.
-    stage.until("the simulator sees it", || stage.simulator().stats().client_cancelled >= 2);
+    sandbox.until("the simulator sees it", || sandbox.simulator().stats().client_cancelled >= 2);
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
 }
 
 #[test]
 fn a_call_that_is_taken_back_in_a_session_is_given_up_upstream() {
-    let stage = stage_of(Some(&Script::fault(Fault::Stall)));
-    let (_running, address) = serve(&stage, &["--no-auth"], &[("drain_ms", "2000")]);
+    let sandbox = stage_of(Some(&Script::fault(Fault::Stall)));
+    let (_running, address) = serve(&sandbox, &["--no-auth"], &[("drain_ms", "2000")]);
     let client = Legacy::begun(address, "");
     let call = json!({"name": "process_prompt", "arguments": question()});
     let mut waiting = client.start(7, "tools/call", call);
-    stage.until("all are asked", || stage.simulator().stats().in_flight == 3);
+    sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
     let begun = Instant::now();
     assert_eq!(client.notify("notifications/cancelled", json!({"requestId": 7})).status, 202);
-    stage.until("the simulator sees it", || stage.simulator().stats().client_cancelled >= 2);
+    sandbox.until("the simulator sees it", || sandbox.simulator().stats().client_cancelled >= 2);
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     assert_eq!(waiting.message(), None, "a reply to a call that was taken back");
 }
@@ -207,18 +207,18 @@ fn a_call_that_is_taken_back_in_a_session_is_given_up_upstream() {
 #[test]
 fn a_session_that_ends_does_not_end_its_run() {
     let slow = Script::behaving(Behaviour { ttft_ms: Latency::of(6_500), ..Behaviour::instant() });
-    let stage = Stage::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")).scripted(PANEL[0], slow);
-    let (_running, address) = serve(&stage, &["--no-auth"], &[("wait", "all")]);
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")).scripted(PANEL[0], slow);
+    let (_running, address) = serve(&sandbox, &["--no-auth"], &[("wait", "all")]);
     let client = Legacy::begun(address, "");
     let call = json!({"name": "process_prompt", "arguments": question()});
     let mut waiting = client.start(7, "tools/call", call);
-    let is_slow = || stage.simulator().stats().in_flight == 1 && stage.chats().len() == 3;
-    stage.until("only the slow one is waited for", is_slow);
+    let is_slow = || sandbox.simulator().stats().in_flight == 1 && sandbox.chats().len() == 3;
+    sandbox.until("only the slow one is waited for", is_slow);
     let delete = format!("DELETE /mcp HTTP/1.1\r\nHost: {address}\r\n{}\r\n", client.session);
     assert_eq!(ask(address, delete).status, 204);
     assert_eq!(waiting.message(), None, "nobody is told any more");
 
-    let folder = std::fs::read_dir(stage.data_dir().join("runs")).unwrap().flatten().next().unwrap();
+    let folder = std::fs::read_dir(sandbox.data_dir().join("runs")).unwrap().flatten().next().unwrap();
     let run = json!({"run_id": folder.file_name().into_string().unwrap(), "wait_s": 50});
     let other = Legacy::begun(address, "");
     let found = other.ask("tools/call", json!({"name": "get_run", "arguments": run})).json();
@@ -228,8 +228,8 @@ fn a_session_that_ends_does_not_end_its_run() {
 #[test]
 fn many_runs_and_a_client_that_does_not_read_hold_nobody_up() {
     let slow = Script::behaving(Behaviour { ttft_ms: Latency::of(3_000), ..Behaviour::instant() });
-    let stage = stage_of(Some(&slow));
-    let (_running, address) = serve(&stage, &["--no-auth"], &[("wait", "all")]);
+    let sandbox = stage_of(Some(&slow));
+    let (_running, address) = serve(&sandbox, &["--no-auth"], &[("wait", "all")]);
     let client = Legacy::begun(address, "");
     let ask = |number: u64| {
         let mut arguments = question();
@@ -244,7 +244,7 @@ fn many_runs_and_a_client_that_does_not_read_hold_nobody_up() {
     // The first is never read.
     let mut waiting: Vec<Wire> = (100..120).map(ask).collect();
     let stalled = waiting.remove(0);
-    stage.until("all are asked", || stage.simulator().stats().in_flight >= 60);
+    sandbox.until("all are asked", || sandbox.simulator().stats().in_flight >= 60);
     for _ in 0..10 {
         let begun = Instant::now();
         assert_eq!(client.ask("ping", json!({})).json()["result"], json!({}));
@@ -254,9 +254,9 @@ fn many_runs_and_a_client_that_does_not_read_hold_nobody_up() {
         let answer = std::iter::from_fn(|| wire.message()).find(|message| message.get("result").is_some());
         assert_eq!(told(&answer.expect("an answer"))["status"], "complete");
     }
-    let runs = stage.data_dir().join("runs");
+    let runs = sandbox.data_dir().join("runs");
     let is_written = |path: std::path::PathBuf| path.join("final_best.md").is_file();
-    stage.until("the run that nobody reads is over, too", || {
+    sandbox.until("the run that nobody reads is over, too", || {
         std::fs::read_dir(&runs).is_ok_and(|runs| {
             runs.filter(|run| run.as_ref().is_ok_and(|run| is_written(run.path()))).count() == 20
         })
@@ -266,8 +266,8 @@ fn many_runs_and_a_client_that_does_not_read_hold_nobody_up() {
 
 #[test]
 fn a_signal_answers_calls_softly_and_a_second_one_ends_at_once() {
-    let stage = stage_of(Some(&Script::fault(Fault::Stall)));
-    let (running, address) = serve(&stage, &["--no-auth"], &[("drain_ms", "2000")]);
+    let sandbox = stage_of(Some(&Script::fault(Fault::Stall)));
+    let (running, address) = serve(&sandbox, &["--no-auth"], &[("drain_ms", "2000")]);
     let client = Legacy::begun(address, "");
     let mut listening = Wire::to(address);
     let session = &client.session;
@@ -278,7 +278,7 @@ fn a_signal_answers_calls_softly_and_a_second_one_ends_at_once() {
         client.start(7, "tools/call", json!({"name": "process_prompt", "arguments": question()}));
     let mut newer = Wire::to(address);
     newer.write(modern(address, "process_prompt", &question()));
-    stage.until("all are asked", || stage.simulator().stats().in_flight >= 3);
+    sandbox.until("all are asked", || sandbox.simulator().stats().in_flight >= 3);
     let begun = Instant::now();
     running.signal("TERM");
     for wire in [&mut legacy, &mut newer] {
@@ -288,12 +288,12 @@ fn a_signal_answers_calls_softly_and_a_second_one_ends_at_once() {
     assert_eq!(running.wait().code, Some(0));
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
 
-    let (running, address) = serve(&stage, &["--no-auth"], &[("drain_ms", "60000")]);
+    let (running, address) = serve(&sandbox, &["--no-auth"], &[("drain_ms", "60000")]);
     let mut waiting = Wire::to(address);
     waiting.write(modern(address, "process_prompt", &question()));
-    stage.until("all are asked", || stage.simulator().stats().in_flight >= 3);
+    sandbox.until("all are asked", || sandbox.simulator().stats().in_flight >= 3);
     running.signal("INT");
-    stage.until("it takes nothing new", || std::net::TcpStream::connect(address).is_err());
+    sandbox.until("it takes nothing new", || std::net::TcpStream::connect(address).is_err());
     let begun = Instant::now();
     running.signal("INT");
     assert_eq!(running.wait().code, Some(130));
@@ -302,14 +302,14 @@ fn a_signal_answers_calls_softly_and_a_second_one_ends_at_once() {
 }
 
 /// What a server on these addresses logs until it says where it is served, without times.
-fn begun(stage: &Stage, flags: &[&str], settings: &[(&str, &str)]) -> String {
-    let log = stage.home().join("begun.log");
+fn begun(sandbox: &Sandbox, flags: &[&str], settings: &[(&str, &str)]) -> String {
+    let log = sandbox.home().join("begun.log");
     let _ = std::fs::remove_file(&log);
     let log_file = log.display().to_string();
-    let call = stage.call(["serve", "--http"]).args(flags).settings(settings.iter().copied());
+    let call = sandbox.call(["serve", "--http"]).args(flags).settings(settings.iter().copied());
     let running = call.settings([("log_file", log_file.as_str())]).start();
     let said = || std::fs::read_to_string(&log).unwrap_or_default();
-    stage.until("it listens", || said().contains("MCP is served at"));
+    sandbox.until("it listens", || said().contains("MCP is served at"));
     let served = said();
     running.signal("TERM");
     assert_eq!(running.wait().code, Some(0));
@@ -322,24 +322,24 @@ fn begun(stage: &Stage, flags: &[&str], settings: &[(&str, &str)]) -> String {
         .iter()
         .fold(served.clone(), |text, port| text.replace(&format!(":{port}"), ":PORT"));
     let lines = told.lines().filter_map(|line| line.split_once(' ').map(|(_, rest)| rest.trim_start()));
-    lines.collect::<Vec<_>>().join("\n").replace(&stage.home().display().to_string(), "<home>")
+    lines.collect::<Vec<_>>().join("\n").replace(&sandbox.home().display().to_string(), "<home>")
 }
 
 #[test]
 fn a_server_tells_at_its_start_how_it_is_reached_and_what_is_in_the_way() {
-    let stage = stage_of(None);
-    insta::assert_snapshot!(begun(&stage, &["127.0.0.1:0"], &[]), @"
+    let sandbox = stage_of(None);
+    insta::assert_snapshot!(begun(&sandbox, &["127.0.0.1:0"], &[]), @"
     INFO the log is also written to `<home>/begun.log`
     WARN no token is in force, so every request is answered 401: make a token with `parallel-llm-mcp keys create NAME`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
     ");
-    insta::assert_snapshot!(begun(&stage, &["127.0.0.1:0", "--no-auth"], &[]), @"
+    insta::assert_snapshot!(begun(&sandbox, &["127.0.0.1:0", "--no-auth"], &[]), @"
     INFO the log is also written to `<home>/begun.log`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
     ");
-    assert_eq!(stage.call(["keys", "create", "laptop"]).run().code, Some(0));
+    assert_eq!(sandbox.call(["keys", "create", "laptop"]).run().code, Some(0));
     insta::assert_snapshot!(
-        begun(&stage, &["0.0.0.0:0", "--behind-proxy"], &[("http_hosts", "llm.example.com,b.example:8443")]),
+        begun(&sandbox, &["0.0.0.0:0", "--behind-proxy"], &[("http_hosts", "llm.example.com,b.example:8443")]),
         @"
     INFO the log is also written to `<home>/begun.log`
     WARN `0.0.0.0:0` can be reached from other machines without the proxy, and then tokens and answers can be read on the way: let only the proxy reach it, or listen on `127.0.0.1:0`
@@ -347,16 +347,16 @@ fn a_server_tells_at_its_start_how_it_is_reached_and_what_is_in_the_way() {
     "
     );
     insta::assert_snapshot!(
-        begun(&stage, &["127.0.0.1:0", "--behind-proxy"], &[("http_hosts", "llm.example.com")]),
+        begun(&sandbox, &["127.0.0.1:0", "--behind-proxy"], &[("http_hosts", "llm.example.com")]),
         @"
     INFO the log is also written to `<home>/begun.log`
     INFO MCP is served at http://127.0.0.1:PORT/mcp and https://llm.example.com/mcp
     "
     );
     // A file is no folder, whoever looks.
-    stage.write("taken", "a file");
-    let taken = stage.home().join("taken/data").display().to_string();
-    insta::assert_snapshot!(begun(&stage, &["127.0.0.1:0", "--no-auth"], &[("data_dir", &taken)]), @"
+    sandbox.write("taken", "a file");
+    let taken = sandbox.home().join("taken/data").display().to_string();
+    insta::assert_snapshot!(begun(&sandbox, &["127.0.0.1:0", "--no-auth"], &[("data_dir", &taken)]), @"
     INFO the log is also written to `<home>/begun.log`
     WARN the data folder `<home>/taken/data` cannot be written (not a directory): nothing is remembered, so every question is refused whose `store` is not `none`; correct its permissions, or choose another with `PARALLEL_LLM_DATA_DIR`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
@@ -365,12 +365,12 @@ fn a_server_tells_at_its_start_how_it_is_reached_and_what_is_in_the_way() {
 
 #[test]
 fn the_command_that_a_refusal_tells_starts_a_server() {
-    let stage = stage_of(None);
+    let sandbox = stage_of(None);
     let made = rcgen::generate_simple_self_signed(["llm.example.com".to_owned()]).unwrap();
-    let certificate = stage.write("cert.pem", made.cert.pem()).display().to_string();
-    let key = stage.write("key.pem", made.signing_key.serialize_pem()).display().to_string();
-    let refused = stage.call(["serve", "--http", "0.0.0.0:0", "--no-auth"]).run().told();
-    let refused = refused + &stage.call(["serve", "--http", "0.0.0.0:0"]).run().told();
+    let certificate = sandbox.write("cert.pem", made.cert.pem()).display().to_string();
+    let key = sandbox.write("key.pem", made.signing_key.serialize_pem()).display().to_string();
+    let refused = sandbox.call(["serve", "--http", "0.0.0.0:0", "--no-auth"]).run().transcript();
+    let refused = refused + &sandbox.call(["serve", "--http", "0.0.0.0:0"]).run().transcript();
     let quoted = refused.split('`').filter(|quoted| quoted.contains("parallel-llm-mcp serve"));
     let commands: Vec<String> = quoted.map(str::to_owned).collect();
     assert_eq!(commands.len(), 4, "{refused}");
@@ -382,7 +382,7 @@ fn the_command_that_a_refusal_tells_starts_a_server() {
         let hosts = before.trim().strip_prefix("PARALLEL_LLM_HTTP_HOSTS=").unwrap_or_default();
         let settings: &[(&str, &str)] = if hosts.is_empty() { &[] } else { &[("http_hosts", hosts)] };
         let flags: Vec<&str> = flags.split(' ').collect();
-        let said = begun(&stage, &flags, settings);
+        let said = begun(&sandbox, &flags, settings);
         let expected =
             if flags[0].starts_with("127.") { "http://127.0.0.1:" } else { "https://llm.example.com" };
         assert!(said.contains(&format!("MCP is served at {expected}")), "{command}: {said}");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use parallel_llm_testkit::Stage;
+use parallel_llm_testkit::Sandbox;
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
@@ -30,9 +30,9 @@ struct Holder {
 
 impl Holder {
     /// The holder of a token made on the command line.
-    fn of_stage(stage: &Stage, address: SocketAddr, name: &str, flags: &[&str]) -> Self {
-        let made = stage.call(["keys", "create", name]).args(flags).run();
-        assert_eq!(made.code, Some(0), "{}", made.told());
+    fn of_stage(sandbox: &Sandbox, address: SocketAddr, name: &str, flags: &[&str]) -> Self {
+        let made = sandbox.call(["keys", "create", name]).args(flags).run();
+        assert_eq!(made.code, Some(0), "{}", made.transcript());
         Self::with(address, made.text().trim())
     }
 
@@ -74,10 +74,10 @@ impl Holder {
 
 #[test]
 fn two_holders_never_meet_and_a_revoked_one_is_let_in_no_more() {
-    let stage = stage_of(None);
-    let (running, address) = serve(&stage, &[], &[("log_level", "trace")]);
-    let anna = Holder::of_stage(&stage, address, "anna", &[]);
-    let bert = Holder::of_stage(&stage, address, "bert", &[]);
+    let sandbox = stage_of(None);
+    let (running, address) = serve(&sandbox, &[], &[("log_level", "trace")]);
+    let anna = Holder::of_stage(&sandbox, address, "anna", &[]);
+    let bert = Holder::of_stage(&sandbox, address, "bert", &[]);
     for era in [Era::Sessions, Era::Modern] {
         let mut asked = question();
         asked["idempotency_key"] = format!("{era:?}").into();
@@ -110,8 +110,8 @@ fn two_holders_never_meet_and_a_revoked_one_is_let_in_no_more() {
     let stolen = Legacy { address, key: &bert.header, session: session.session.clone() };
     assert_eq!(stolen.ask("tools/list", json!({})).status, 404);
 
-    let revoked = stage.call(["keys", "revoke", "anna", "--yes"]).run();
-    assert_eq!(revoked.code, Some(0), "{}", revoked.told());
+    let revoked = sandbox.call(["keys", "revoke", "anna", "--yes"]).run();
+    assert_eq!(revoked.code, Some(0), "{}", revoked.transcript());
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     let mut wire = Wire::to(address);
     wire.write(post(address, "/mcp", &anna.header, list));
@@ -124,9 +124,9 @@ fn two_holders_never_meet_and_a_revoked_one_is_let_in_no_more() {
     let output = running.wait();
     assert_eq!(output.code, Some(0));
     output.assert_no_key();
-    stage.assert_no_key_in_files();
+    sandbox.assert_no_key_in_files();
     for secret in [anna.token(), bert.token()] {
-        stage.assert_nowhere(secret.as_bytes());
+        sandbox.assert_nowhere(secret.as_bytes());
         assert!(!output.stderr.contains(secret) && !output.text().contains(secret), "a token is told");
         #[cfg(target_os = "linux")]
         assert!(!listed.contains(secret) && listed.contains("serve"), "{listed}");
@@ -135,11 +135,11 @@ fn two_holders_never_meet_and_a_revoked_one_is_let_in_no_more() {
 
 #[test]
 fn a_token_allows_what_it_was_made_for() {
-    let stage = stage_of(None);
-    let (_running, address) = serve(&stage, &[], &[]);
-    let reader = Holder::of_stage(&stage, address, "reader", &["--scope", "read"]);
-    let poor = Holder::of_stage(&stage, address, "poor", &["--budget-day", "0.0001"]);
-    let hasty = Holder::of_stage(&stage, address, "hasty", &["--per-minute", "2"]);
+    let sandbox = stage_of(None);
+    let (_running, address) = serve(&sandbox, &[], &[]);
+    let reader = Holder::of_stage(&sandbox, address, "reader", &["--scope", "read"]);
+    let poor = Holder::of_stage(&sandbox, address, "poor", &["--budget-day", "0.0001"]);
+    let hasty = Holder::of_stage(&sandbox, address, "hasty", &["--per-minute", "2"]);
     let refused = reader.call(Era::Modern, "process_prompt", &question());
     assert_eq!(told(&refused)["code"], "scope_missing", "{refused}");
     assert_eq!(reader.call(Era::Modern, "list_models", &json!({}))["result"]["isError"], false);
@@ -147,19 +147,19 @@ fn a_token_allows_what_it_was_made_for() {
     assert_eq!(told(&refused)["code"], "budget", "{refused}");
     let statuses: Vec<u16> = (0..3).map(|_| hasty.get("/nothing").status).collect();
     assert_eq!(statuses, [404, 404, 429]);
-    assert!(stage.chats().is_empty(), "nothing was paid");
+    assert!(sandbox.chats().is_empty(), "nothing was paid");
 }
 
 #[test]
 fn a_token_that_is_over_lets_nobody_in() {
-    let stage = stage_of(None);
-    let (_running, address) = serve(&stage, &[], &[]);
-    let brief = Holder::of_stage(&stage, address, "brief", &["--expires", "3s"]);
+    let sandbox = stage_of(None);
+    let (_running, address) = serve(&sandbox, &[], &[]);
+    let brief = Holder::of_stage(&sandbox, address, "brief", &["--expires", "3s"]);
     assert_eq!(brief.get("/nothing").status, 404, "it is let in");
-    stage.pause(Duration::from_secs(3));
+    sandbox.pause(Duration::from_secs(3));
     let refused = brief.get("/nothing");
     assert_eq!((refused.status, refused.code().as_str()), (401, "token_refused"));
-    let listed = stage.call(["keys", "list"]).run();
+    let listed = sandbox.call(["keys", "list"]).run();
     assert!(listed.text().contains("expired"), "{}", listed.text());
 }
 
@@ -227,12 +227,12 @@ impl Identities {
 #[test]
 fn a_holder_is_told_no_path_and_no_step_of_the_owners() {
     let identities = Identities::new();
-    let stage = stage_of(None);
+    let sandbox = stage_of(None);
     let taken = [("issuer", identities.address.as_str()), ("issuer_audience", AUDIENCE)];
-    let database = stage.data_dir().join("runs.db");
-    std::fs::create_dir_all(stage.data_dir()).unwrap();
+    let database = sandbox.data_dir().join("runs.db");
+    std::fs::create_dir_all(sandbox.data_dir()).unwrap();
     std::fs::write(&database, "this is no database at all".repeat(400)).unwrap();
-    let (running, address) = serve(&stage, &[], &taken);
+    let (running, address) = serve(&sandbox, &[], &taken);
     let ada = Holder::with(address, &identities.token(&identities.claims("ada")));
     let nobodys = "01JD0M3Z8K5Q2W7V9X4B6N1C0A";
     let client = Legacy::begun(address, &ada.header);
@@ -252,14 +252,14 @@ fn a_holder_is_told_no_path_and_no_step_of_the_owners() {
             )
             .json(),
     ];
-    let home = stage.home().display().to_string();
+    let home = sandbox.home().display().to_string();
     for reply in &replies {
         let told = reply.to_string();
         assert!(told.contains("the run database of this server has trouble"), "{told}");
         assert!(told.contains("ask the owner of this server, whose log says why"), "{told}");
         assert!(!told.contains(&home) && !told.contains("runs.db") && !told.contains("DATA_DIR"), "{told}");
     }
-    let log = std::fs::read_to_string(stage.home().join("log")).unwrap();
+    let log = std::fs::read_to_string(sandbox.home().join("log")).unwrap();
     assert!(log.contains(&database.display().to_string()), "the owner's log says why: {log}");
     running.signal("TERM");
     running.wait();
@@ -267,8 +267,8 @@ fn a_holder_is_told_no_path_and_no_step_of_the_owners() {
     // A key that is missing, or that a program of the owner's does not give.
     std::fs::remove_file(&database).unwrap();
     let config = "[providers.mistral]\nkey_command = \"/bin/sh -c 'echo /etc/passwd is mine >&2; exit 1'\"\n";
-    stage.write(".config/parallel-llm-mcp/config.toml", config);
-    let (_running, address) = serve(&stage, &[], &taken);
+    sandbox.write(".config/parallel-llm-mcp/config.toml", config);
+    let (_running, address) = serve(&sandbox, &[], &taken);
     let ada = Holder::with(address, &identities.token(&identities.claims("ada")));
     for models in [
         json!(["mistral:mistral-large-latest"]),
@@ -293,8 +293,8 @@ fn a_holder_is_told_no_path_and_no_step_of_the_owners() {
 fn whoever_an_issuer_names_is_let_in_and_others_are_told_where_to_go() {
     let identities = Identities::new();
     let (issuer, audience) = (identities.address.as_str(), AUDIENCE);
-    let stage = stage_of(None);
-    let (_running, address) = serve(&stage, &[], &[("issuer", issuer), ("issuer_audience", audience)]);
+    let sandbox = stage_of(None);
+    let (_running, address) = serve(&sandbox, &[], &[("issuer", issuer), ("issuer_audience", audience)]);
 
     let nobody = Holder { address, header: String::new() };
     let refused = nobody.get("/mcp");
@@ -321,22 +321,22 @@ fn whoever_an_issuer_names_is_let_in_and_others_are_told_where_to_go() {
     let mut over = identities.claims("ada");
     over["exp"] = 1.into();
     assert_eq!(Holder::with(address, &identities.token(&over)).get("/mcp").code(), "token_refused");
-    assert_eq!(stage.asked(PANEL[0]), 1);
+    assert_eq!(sandbox.asked(PANEL[0]), 1);
 }
 
 #[test]
 fn a_holder_uses_a_persona_by_its_name_and_is_not_shown_its_words() {
     let identities = Identities::new();
-    let stage = stage_of(None);
-    stage.write(".config/parallel-llm-mcp/config.toml", "[personas.critic]\nsystem = 'Find the flaw.'\n");
+    let sandbox = stage_of(None);
+    sandbox.write(".config/parallel-llm-mcp/config.toml", "[personas.critic]\nsystem = 'Find the flaw.'\n");
     let taken = [("issuer", identities.address.as_str()), ("issuer_audience", AUDIENCE)];
-    let (_running, address) = serve(&stage, &[], &taken);
+    let (_running, address) = serve(&sandbox, &[], &taken);
     let ada = Holder::with(address, &identities.token(&identities.claims("ada")));
     let cast = format!("{}@persona=critic,stance=for", PANEL[0]);
     let reply = ada.call(Era::Modern, "process_prompt", &json!({"prompt": "Why?", "models": [cast]}));
     let report = super::program::told(&reply).clone();
     assert_eq!(report["answers"][0]["persona"], "critic", "{reply}");
-    assert!(stage.chats()[0].body.to_string().contains("Find the flaw."));
+    assert!(sandbox.chats()[0].body.to_string().contains("Find the flaw."));
     let run_id = report["run_id"].as_str().unwrap();
     let further = json!({"run_id": run_id, "models": [format!("{}@persona=critic", PANEL[1])]});
     let further = ada.call(Era::Modern, "resume_run", &further);

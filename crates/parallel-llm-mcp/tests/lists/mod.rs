@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use parallel_llm_testkit::{Call, Stage};
+use parallel_llm_testkit::{Call, Sandbox};
 
 /// The longest head of a request that is read, in bytes.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
@@ -97,8 +97,8 @@ fn answer(mut stream: TcpStream, lines: &str, body: &str) -> Option<String> {
 }
 
 /// The program on a machine where nobody serves models.
-pub(crate) fn alone<'a>(stage: &'a Stage, arguments: &[&str]) -> Call<'a> {
-    let call = stage.call(arguments);
+pub(crate) fn alone<'a>(sandbox: &'a Sandbox, arguments: &[&str]) -> Call<'a> {
+    let call = sandbox.call(arguments);
     ["OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"]
         .into_iter()
         .fold(call, |call, variable| call.env(variable, NOBODY))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use parallel_llm_testkit::Stage;
+use parallel_llm_testkit::Sandbox;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 use tokio::runtime::Runtime;
@@ -11,8 +11,8 @@ use tokio::runtime::Runtime;
 pub(crate) const APPLICATION_ID: i64 = 0x504c_4c4d;
 
 /// Where the program keeps its runs.
-pub(crate) fn path(stage: &Stage) -> PathBuf {
-    stage.data_dir().join("runs.db")
+pub(crate) fn path(sandbox: &Sandbox) -> PathBuf {
+    sandbox.data_dir().join("runs.db")
 }
 
 /// A connection of somebody else's.

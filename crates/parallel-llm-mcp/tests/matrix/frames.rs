@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use parallel_llm_testkit::Stage;
+use parallel_llm_testkit::Sandbox;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -83,14 +83,14 @@ impl Server {
         self.requests.load(Ordering::SeqCst)
     }
 
-    /// Makes this server the provider `wire` of a stage, and gives the file of further certificates to trust.
-    pub(crate) fn join(&self, stage: &Stage) -> String {
-        wire::provide(stage, &format!("https://127.0.0.1:{}/v1", self.port));
+    /// Makes this server the provider `wire` of a sandbox, and gives the file of further certificates to trust.
+    pub(crate) fn join(&self, sandbox: &Sandbox) -> String {
+        wire::provide(sandbox, &format!("https://127.0.0.1:{}/v1", self.port));
         let pem = match self.speech {
             Speech::Untrusted => identity(Speech::GoAway).1,
             _ => self.certificate_pem.clone(),
         };
-        stage.write("playground/trusted.pem", pem).display().to_string()
+        sandbox.write("playground/trusted.pem", pem).display().to_string()
     }
 }
 

@@ -5,21 +5,21 @@ use parallel_llm_testkit::simulator::{Fault, Script};
 use tokio::time::{Duration, Instant};
 
 use super::database::{self, Stranger};
-use super::{HANGING, ONE, TWO, ask, done, hanging, holds, kept, stage, until_one_has_answered, word};
+use super::{HANGING, ONE, TWO, ask, done, hanging, holds, kept, sandbox, until_one_has_answered, word};
 
 /// "At once", on a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(5);
 
 #[test]
 fn p04_sigint_twice() {
-    let stage = hanging();
-    let running = ask(&stage, &[ONE, HANGING]).start();
-    until_one_has_answered(&stage);
+    let sandbox = hanging();
+    let running = ask(&sandbox, &[ONE, HANGING]).start();
+    until_one_has_answered(&sandbox);
     // Saving is held up, so that there is something to cut short.
-    let mut stranger = Stranger::new(&database::path(&stage));
+    let mut stranger = Stranger::new(&database::path(&sandbox));
     stranger.execute("BEGIN IMMEDIATE");
     running.signal("INT");
-    stage.until("the first signal is heard", || stage.chats().iter().any(|chat| chat.client_cancelled));
+    sandbox.until("the first signal is heard", || sandbox.chats().iter().any(|chat| chat.client_cancelled));
     running.signal("INT");
     let signalled = Instant::now();
     let output = running.wait();
@@ -29,50 +29,50 @@ fn p04_sigint_twice() {
     assert!(output.stderr.contains("once more to stop at once"), "{}", output.stderr);
     stranger.execute("ROLLBACK");
     drop(stranger);
-    let told = seats(&kept(&stage));
+    let told = seats(&kept(&sandbox));
     assert!(
         told.contains("1 openai/gpt-6.1-sol answered x1") && told.contains("unknown interrupted x1"),
         "{told}"
     );
-    holds(&stage);
+    holds(&sandbox);
 }
 
 #[test]
 fn p06_sighup() {
-    let stage = hanging();
-    let running = ask(&stage, &[ONE, HANGING]).start();
-    until_one_has_answered(&stage);
+    let sandbox = hanging();
+    let running = ask(&sandbox, &[ONE, HANGING]).start();
+    until_one_has_answered(&sandbox);
     running.signal("HUP");
     let output = running.wait();
     output.assert_no_key();
     assert_eq!(output.code, Some(129), "{}", output.stderr);
     assert!(output.stderr.contains("stopping: what has come is saved"), "{}", output.stderr);
-    assert!(stage.chats().iter().any(|chat| chat.client_cancelled), "its connection was closed");
-    let report = kept(&stage);
+    assert!(sandbox.chats().iter().any(|chat| chat.client_cancelled), "its connection was closed");
+    let report = kept(&sandbox);
     assert_eq!(word(&report, "status"), "cancelled");
     assert!(seats(&report).starts_with("1 openai/gpt-6.1-sol answered x1"), "{}", seats(&report));
-    holds(&stage);
+    holds(&sandbox);
 
     // As under `nohup`.
-    let stage = hanging();
-    let running = ask(&stage, &[ONE, HANGING]).under("trap '' HUP").start();
-    until_one_has_answered(&stage);
+    let sandbox = hanging();
+    let running = ask(&sandbox, &[ONE, HANGING]).under("trap '' HUP").start();
+    until_one_has_answered(&sandbox);
     running.signal("HUP");
     running.signal("TERM");
     let output = running.wait();
     assert_eq!(output.code, Some(143), "only the second was heard: {}", output.stderr);
-    holds(&stage);
+    holds(&sandbox);
 }
 
 #[test]
 fn p08_little_memory() {
     // Address space, of which a thread's stack takes more than it uses; in kilobytes.
     const LITTLE: &str = "ulimit -v 524288";
-    let stage = stage().scripted(HANGING, Script::fault(Fault::HugeLine));
-    let output = done(ask(&stage, &[ONE, TWO, HANGING]).under(LITTLE));
+    let sandbox = sandbox().scripted(HANGING, Script::fault(Fault::HugeLine));
+    let output = done(ask(&sandbox, &[ONE, TWO, HANGING]).under(LITTLE));
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let report = output.json();
     assert_eq!(word(&report["answers"][2]["error"], "code"), "protocol");
-    assert_eq!(kept(&stage)["answer"], report["answer"]);
-    holds(&stage);
+    assert_eq!(kept(&sandbox)["answer"], report["answer"]);
+    holds(&sandbox);
 }

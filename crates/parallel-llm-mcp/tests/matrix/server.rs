@@ -1,25 +1,25 @@
 //! The program as a server that lives on, called tool by tool.
 
-use parallel_llm_testkit::{Call, Output, Running, Stage};
+use parallel_llm_testkit::{Call, Output, Running, Sandbox};
 use serde_json::{Value, json};
 
 /// A server, and what it was asked so far.
 pub(crate) struct Server<'a> {
     pub(crate) running: Running<'a>,
-    stage: &'a Stage,
+    sandbox: &'a Sandbox,
     last_id: u64,
 }
 
 impl<'a> Server<'a> {
     /// Starts the server and begins the protocol.
-    pub(crate) fn start(stage: &'a Stage, serve: Call<'a>) -> Self {
-        let mut server = Self { running: serve.listening().start(), stage, last_id: 0 };
+    pub(crate) fn start(sandbox: &'a Sandbox, serve: Call<'a>) -> Self {
+        let mut server = Self { running: serve.listening().start(), sandbox, last_id: 0 };
         let hello = json!({"name": "matrix", "version": "1"});
         server.request(
             "initialize",
             &json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": hello}),
         );
-        server.running.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        server.running.send_line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         server
     }
 
@@ -32,8 +32,8 @@ impl<'a> Server<'a> {
     /// What came of a call: its structured content.
     pub(crate) fn told(&self, id: u64) -> Value {
         let mut reply = None;
-        self.stage.until("the call is answered", || {
-            let said = self.running.said();
+        self.sandbox.until("the call is answered", || {
+            let said = self.running.stdout_so_far();
             let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
             reply = messages.into_iter().find(|message| message["id"] == id);
             reply.is_some()
@@ -60,7 +60,7 @@ impl<'a> Server<'a> {
     fn send(&mut self, method: &str, params: &Value) -> u64 {
         self.last_id += 1;
         let request = json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params});
-        self.running.say(&request.to_string());
+        self.running.send_line(&request.to_string());
         self.last_id
     }
 }

@@ -4,13 +4,13 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Script};
-use parallel_llm_testkit::{Stage, each, seats, synthesis};
+use parallel_llm_testkit::{Sandbox, each, seats, synthesis};
 use serde_json::Value;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use super::frames::{self, Speech};
 use super::wire::{self, Act, END, EVENTS, HELLO, Wire, answer, say, whole};
-use super::{HANGING, ONE, SYNTHESIZER, TWO, ask, done, holds, stage, word};
+use super::{HANGING, ONE, SYNTHESIZER, TWO, ask, done, holds, sandbox, word};
 
 /// The model of the raw server.
 const RAW: &str = "wire:raw/model";
@@ -19,20 +19,20 @@ const QUICK: [(&str, &str); 2] = [("first_text_timeout_ms", "2500"), ("retries_m
 
 /// Asks a panel of three, of which the second is the provider `wire`: the others are not touched by its fault, and what
 /// always holds does. Gives the report.
-fn beside_others(stage: &Stage, settings: &[(&str, &str)]) -> Value {
+fn beside_others(sandbox: &Sandbox, settings: &[(&str, &str)]) -> Value {
     let call = wire::with_key(
-        stage,
-        ask(stage, &[ONE, RAW, TWO]).settings(QUICK).settings(settings.iter().copied()),
+        sandbox,
+        ask(sandbox, &[ONE, RAW, TWO]).settings(QUICK).settings(settings.iter().copied()),
     );
     let output = done(call);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let report = output.json();
     for healthy in [ONE, TWO] {
-        assert_eq!(stage.asked(healthy), 1);
+        assert_eq!(sandbox.asked(healthy), 1);
         assert!(seats(&report).contains(&format!("{healthy} answered x1")), "{}", seats(&report));
     }
     assert!(synthesis(&report).ends_with(&format!(" fused by {SYNTHESIZER}")), "{}", synthesis(&report));
-    holds(stage);
+    holds(sandbox);
     report
 }
 
@@ -57,9 +57,9 @@ fn masked(line: &str) -> String {
 /// Meets a raw server that does this with its requests, counted from 1. Every request it saw is an attempt that is
 /// known.
 fn meet(acts: impl Fn(usize) -> Vec<Act> + Send + Sync + 'static) -> Value {
-    let (stage, server) = (stage(), Wire::start(acts));
-    server.join(&stage);
-    let report = beside_others(&stage, &[]);
+    let (sandbox, server) = (sandbox(), Wire::start(acts));
+    server.join(&sandbox);
+    let report = beside_others(&sandbox, &[]);
     assert_eq!(report["answers"][1]["attempts"], server.asked().len(), "{}", seats(&report));
     report
 }
@@ -75,7 +75,7 @@ fn meet_each(cases: &[Vec<Act>]) -> String {
 
 #[test]
 fn u02_connect_black_hole() {
-    let stage = stage();
+    let sandbox = sandbox();
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
     // A listener whose queue is full drops whatever else knocks, as a firewall does.
@@ -94,8 +94,8 @@ fn u02_connect_black_hole() {
         (listener, queue)
     });
     let port = listener.local_addr().expect("it is bound").port();
-    wire::provide(&stage, &format!("http://127.0.0.1:{port}/v1"));
-    let report = beside_others(&stage, &[("connect_timeout_ms", "300")]);
+    wire::provide(&sandbox, &format!("http://127.0.0.1:{port}/v1"));
+    let report = beside_others(&sandbox, &[("connect_timeout_ms", "300")]);
     insta::assert_snapshot!(seat(&report), @"failed timeout x2: no connection to wire at <wire> within the timer `connect` of 300 ms");
 }
 
@@ -103,9 +103,9 @@ fn u02_connect_black_hole() {
 fn u06_tls_that_cannot_be_trusted() {
     let cases = [Speech::Expired, Speech::OtherHost, Speech::Untrusted, Speech::OldProtocol];
     let told = each(&cases, |case| {
-        let (stage, server) = (stage(), frames::Server::start(*case));
-        let trusted = server.join(&stage);
-        let report = beside_others(&stage, &[("ca_file", &trusted)]);
+        let (sandbox, server) = (sandbox(), frames::Server::start(*case));
+        let trusted = server.join(&sandbox);
+        let report = beside_others(&sandbox, &[("ca_file", &trusted)]);
         assert_eq!(server.requests(), 0, "{case:?}: no request, and no key, went over it");
         format!("{case:?}: {}", seat(&report))
     });
@@ -152,10 +152,10 @@ fn u20_absurd_retry_after() {
     let waits =
         ["86400", "-1", "NaN", "1000000000000000000000000000000", "", "0.0000000001", "soon, very soon"];
     let told = each(&waits, |wait| {
-        let stage = stage().scripted(HANGING, Script::fault(Fault::RateUpstreamC).retry_after(wait));
-        let output = done(ask(&stage, &[ONE, HANGING, TWO]).settings(QUICK));
+        let sandbox = sandbox().scripted(HANGING, Script::fault(Fault::RateUpstreamC).retry_after(wait));
+        let output = done(ask(&sandbox, &[ONE, HANGING, TWO]).settings(QUICK));
         assert_eq!(output.code, Some(0), "{}", output.stderr);
-        holds(&stage);
+        holds(&sandbox);
         let line = seats(&output.json()).lines().nth(1).unwrap_or_default().to_owned();
         format!("{wait:?}: {line}")
     });
@@ -172,13 +172,13 @@ fn u20_absurd_retry_after() {
 
 #[test]
 fn u34_answer_cut_by_its_length() {
-    let stage = stage().scripted(HANGING, Script::fault(Fault::TruncatedLength));
-    let output = done(ask(&stage, &[ONE, HANGING, TWO]));
+    let sandbox = sandbox().scripted(HANGING, Script::fault(Fault::TruncatedLength));
+    let output = done(ask(&sandbox, &[ONE, HANGING, TWO]));
     let report = output.json();
     let seat = &report["answers"][1];
     assert_eq!((word(seat, "status"), &seat["truncated"]), ("answered", &true.into()));
     assert_eq!((word(seat, "finish"), &seat["error"]), ("length", &Value::Null));
-    holds(&stage);
+    holds(&sandbox);
 }
 
 #[test]
@@ -263,9 +263,9 @@ fn u45_a_flood_of_tiny_events() {
 fn u46_http2_that_breaks_off() {
     let cases = [Speech::GoAway, Speech::RefusedStream, Speech::EmptyFrames];
     let told = each(&cases, |case| {
-        let (stage, server) = (stage(), frames::Server::start(*case));
-        let trusted = server.join(&stage);
-        let report = beside_others(&stage, &[("ca_file", &trusted)]);
+        let (sandbox, server) = (sandbox(), frames::Server::start(*case));
+        let trusted = server.join(&sandbox);
+        let report = beside_others(&sandbox, &[("ca_file", &trusted)]);
         assert_eq!(
             report["answers"][1]["attempts"],
             server.requests(),
@@ -305,34 +305,35 @@ fn u49_endless_headers() {
 
 #[test]
 fn u54_pictures_and_scripts_in_an_answer() {
-    let stage = stage();
-    let address = stage.simulator().address();
+    let sandbox = sandbox();
+    let address = sandbox.simulator().address();
     let text =
         format!("![x](http://{address}/pixel.png) <img src='http://{address}/pixel.png'><script>1</script>");
-    stage.simulator().script(ONE, Script::answering(&text));
-    let output = done(stage.call(["ask", "-m", ONE, "Which is safer?"]));
+    sandbox.simulator().script(ONE, Script::answering(&text));
+    let output = done(sandbox.call(["ask", "-m", ONE, "Which is safer?"]));
     assert_eq!((output.code, output.text()), (Some(0), format!("{text}\n").as_str()), "word for word");
     let fetched: Vec<_> =
-        stage.simulator().requests().into_iter().filter(|request| request.method == "GET").collect();
+        sandbox.simulator().requests().into_iter().filter(|request| request.method == "GET").collect();
     assert_eq!(fetched, [], "nothing in an answer is fetched");
-    holds(&stage);
+    holds(&sandbox);
 }
 
 #[test]
 fn u56_proxies_and_dead_addresses() {
     // A name that leads to a dead address first, and to a living one.
-    let (stage, server) = (stage(), Wire::start(|_| answer()));
-    wire::provide(&stage, &format!("http://localhost:{}/v1", server.port()));
+    let (sandbox, server) = (sandbox(), Wire::start(|_| answer()));
+    wire::provide(&sandbox, &format!("http://localhost:{}/v1", server.port()));
     // A proxy is not for this machine, however broken it is.
     let dead = "http://127.0.0.1:1";
     let models = [ONE, RAW];
-    let call = wire::with_key(&stage, ask(&stage, &models)).env("HTTPS_PROXY", dead).env("HTTP_PROXY", dead);
+    let call =
+        wire::with_key(&sandbox, ask(&sandbox, &models)).env("HTTPS_PROXY", dead).env("HTTP_PROXY", dead);
     let output = done(call.env("ALL_PROXY", dead));
     assert_eq!(synthesis(&output.json()), format!("complete fused by {SYNTHESIZER}"), "{}", output.stderr);
     // A provider elsewhere is reached through the proxy alone, which learns its name and no more.
     let proxy = Wire::start(|_| vec![whole("502 Bad Gateway", "", "")]);
-    wire::provide(&stage, "https://provider.invalid/v1");
-    let call = wire::with_key(&stage, ask(&stage, &[ONE, RAW])).settings([("retries_max", "0")]);
+    wire::provide(&sandbox, "https://provider.invalid/v1");
+    let call = wire::with_key(&sandbox, ask(&sandbox, &[ONE, RAW])).settings([("retries_max", "0")]);
     let output = done(call.env("HTTPS_PROXY", &format!("http://127.0.0.1:{}", proxy.port())));
     insta::assert_snapshot!(seat(&output.json()), @"failed connection x1: wire at provider.invalid cannot be reached: tunnel error: unsuccessful");
     // The list of models, and the call.
@@ -340,9 +341,9 @@ fn u56_proxies_and_dead_addresses() {
     assert_eq!(asked.len(), 2);
     for request in asked {
         assert!(request.starts_with("CONNECT provider.invalid:443 HTTP/1.1\r\n"), "{request}");
-        assert!(!request.contains(stage.simulator().api_key()), "the key is not the proxy's");
+        assert!(!request.contains(sandbox.simulator().api_key()), "the key is not the proxy's");
     }
-    holds(&stage);
+    holds(&sandbox);
 }
 
 #[test]
@@ -350,11 +351,11 @@ fn u57_no_more_descriptors() {
     // Room for the program itself and a few connections, and many more seats than that.
     const SEATS: usize = 64;
     let told = each(&["ulimit -n 24", "ulimit -n 40"], |limit| {
-        let stage = stage();
-        let call = ask(&stage, &[&format!("{ONE}*{SEATS}")]).settings(QUICK).args(["--budget", "100"]);
+        let sandbox = sandbox();
+        let call = ask(&sandbox, &[&format!("{ONE}*{SEATS}")]).settings(QUICK).args(["--budget", "100"]);
         let output = done(call.under(limit));
-        holds(&stage);
-        let after = done(ask(&stage, &[TWO]));
+        holds(&sandbox);
+        let after = done(ask(&sandbox, &[TWO]));
         assert_eq!(after.code, Some(0), "{limit}: {}", after.stderr);
         let report = output.json();
         let answered = seats(&report).lines().filter(|line| line.contains(" answered ")).count();
@@ -369,8 +370,8 @@ fn u57_no_more_descriptors() {
 #[test]
 fn u58_another_model_than_asked() {
     let behaviour = Behaviour { dated_slug: true, ..Behaviour::instant() };
-    let stage = stage().scripted(ONE, Script::behaving(behaviour));
-    let report = done(ask(&stage, &[ONE, TWO])).json();
+    let sandbox = sandbox().scripted(ONE, Script::behaving(behaviour));
+    let report = done(ask(&sandbox, &[ONE, TWO])).json();
     insta::assert_snapshot!(report["answers"][0]["served_model"], @r#""openai/gpt-6.1-sol-20260929""#);
-    holds(&stage);
+    holds(&sandbox);
 }

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-use parallel_llm_testkit::{Call, Stage};
+use parallel_llm_testkit::{Call, Sandbox};
 
 /// What goes before a stream.
 pub(crate) const EVENTS: &str =
@@ -82,23 +82,23 @@ impl Wire {
         self.asked.lock().expect("nobody panics with it").clone()
     }
 
-    /// Makes this server the provider `wire` of a stage.
-    pub(crate) fn join(&self, stage: &Stage) {
-        provide(stage, &format!("http://127.0.0.1:{}/v1", self.port));
+    /// Makes this server the provider `wire` of a sandbox.
+    pub(crate) fn join(&self, sandbox: &Sandbox) {
+        provide(sandbox, &format!("http://127.0.0.1:{}/v1", self.port));
     }
 }
 
-/// Makes what is at this address the provider `wire` of a stage.
-pub(crate) fn provide(stage: &Stage, base_url: &str) {
+/// Makes what is at this address the provider `wire` of a sandbox.
+pub(crate) fn provide(sandbox: &Sandbox, base_url: &str) {
     let table = format!(
         "[providers.wire]\nkind = 'openai'\nbase_url = '{base_url}'\nkey_variable = '{KEY_VARIABLE}'\n"
     );
-    stage.write(".config/parallel-llm-mcp/config.toml", table);
+    sandbox.write(".config/parallel-llm-mcp/config.toml", table);
 }
 
 /// The call with the key of the provider `wire`, which is the simulator's, so that it is looked for.
-pub(crate) fn with_key<'a>(stage: &Stage, call: Call<'a>) -> Call<'a> {
-    call.env(KEY_VARIABLE, stage.simulator().api_key())
+pub(crate) fn with_key<'a>(sandbox: &Sandbox, call: Call<'a>) -> Call<'a> {
+    call.env(KEY_VARIABLE, sandbox.simulator().api_key())
 }
 
 type Acts = Arc<dyn Fn(usize) -> Vec<Act> + Send + Sync>;

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
-use parallel_llm_testkit::Stage;
+use parallel_llm_testkit::Sandbox;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -32,16 +32,16 @@ pub(crate) struct Client {
 
 impl Client {
     /// Starts the program and begins the protocol.
-    pub(crate) fn new(stage: &Stage, settings: &[(&str, &str)]) -> Self {
-        let mut client = Self::silent(stage, settings);
+    pub(crate) fn new(sandbox: &Sandbox, settings: &[(&str, &str)]) -> Self {
+        let mut client = Self::silent(sandbox, settings);
         client.begin("test-client");
         client
     }
 
     /// Starts the program without a word.
-    pub(crate) fn silent(stage: &Stage, settings: &[(&str, &str)]) -> Self {
-        let stderr = File::create(stage.home().join("stderr")).expect("a file can be made");
-        let mut child = spawn(stage, settings, stderr.into());
+    pub(crate) fn silent(sandbox: &Sandbox, settings: &[(&str, &str)]) -> Self {
+        let stderr = File::create(sandbox.home().join("stderr")).expect("a file can be made");
+        let mut child = spawn(sandbox, settings, stderr.into());
         let stdout = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
         let (sender, lines) = sync_channel(10_000);
         std::thread::spawn(move || {
@@ -57,8 +57,8 @@ impl Client {
     }
 
     /// Starts the program and never reads what it says, on neither of its pipes.
-    pub(crate) fn deaf(stage: &Stage, settings: &[(&str, &str)]) -> Self {
-        let mut child = spawn(stage, settings, Stdio::piped());
+    pub(crate) fn deaf(sandbox: &Sandbox, settings: &[(&str, &str)]) -> Self {
+        let mut child = spawn(sandbox, settings, Stdio::piped());
         let (_, lines) = sync_channel(1);
         Self { stdin: child.stdin.take(), child, lines, seen: Vec::new(), next_id: 1000 }
     }
@@ -174,16 +174,16 @@ impl Client {
 }
 
 /// Starts the program as a client does.
-fn spawn(stage: &Stage, settings: &[(&str, &str)], stderr: Stdio) -> Child {
-    let mut command = Command::new(stage.binary());
+fn spawn(sandbox: &Sandbox, settings: &[(&str, &str)], stderr: Stdio) -> Child {
+    let mut command = Command::new(sandbox.binary());
     command
         .env_clear()
-        .env("HOME", stage.home())
+        .env("HOME", sandbox.home())
         .env("PATH", "/usr/bin:/bin")
-        .env("OPENROUTER_BASE_URL", stage.simulator().base_url())
-        .env("OPENROUTER_API_KEY", stage.simulator().api_key())
+        .env("OPENROUTER_BASE_URL", sandbox.simulator().base_url())
+        .env("OPENROUTER_API_KEY", sandbox.simulator().api_key())
         .envs(settings.iter().copied())
-        .current_dir(stage.home())
+        .current_dir(sandbox.home())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(stderr);

@@ -12,8 +12,8 @@ use super::{question, stage_of};
 const WHOLE: [&str; 5] = ["structuredContent", "inputSchema", "outputSchema", "_meta", "instructions"];
 
 /// A client of this version, with a form and a task as far as it can name them.
-fn of(version: &str, stage: &parallel_llm_testkit::Stage) -> (Client, Value) {
-    let mut client = Client::silent(stage, &[]);
+fn of(version: &str, sandbox: &parallel_llm_testkit::Sandbox) -> (Client, Value) {
+    let mut client = Client::silent(sandbox, &[]);
     let mut greeting = hello("test-client");
     greeting["protocolVersion"] = version.into();
     let begun = client.request("initialize", greeting)["result"].clone();
@@ -81,11 +81,11 @@ fn members(path: &str, value: &Value, found: &mut BTreeSet<String>) {
 #[test]
 fn a_client_is_sent_the_paid_answer_and_nothing_its_version_does_not_know() {
     let long = "wörd ".repeat(10_000);
-    let stage = stage_of([(PANEL[0], Script::answering(&long))]);
+    let sandbox = stage_of([(PANEL[0], Script::answering(&long))]);
     let mut before = BTreeSet::new();
     let mut story = String::new();
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-        let (mut client, begun) = of(version, &stage);
+        let (mut client, begun) = of(version, &sandbox);
         let results = results(&mut client, begun);
         let called = &results[1].1;
         let refused = client.call("get_run", json!({"run_id": ""}));
@@ -180,15 +180,15 @@ fn what_is_no_uri_is_found() {
 
 #[test]
 fn an_unknown_method_is_told_with_those_of_its_version() {
-    let stage = stage_of([]);
-    let (mut older, _) = of("2025-11-25", &stage);
+    let sandbox = stage_of([]);
+    let (mut older, _) = of("2025-11-25", &sandbox);
     let error = older.request("tools/lst", json!({}))["error"].clone();
     let message = error["message"].as_str().unwrap();
     assert!(
         message.contains("did you mean `tools/list`?") && message.contains("`initialize`, `ping`"),
         "{message}"
     );
-    let mut newest = Client::silent(&stage, &[]);
+    let mut newest = Client::silent(&sandbox, &[]);
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},

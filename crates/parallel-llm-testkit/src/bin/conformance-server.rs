@@ -1,6 +1,6 @@
 //! The fixtures of the protocol's conformance suite, behind the product's own listener and transport.
 //!
-//! `conformance-server --http ADDRESS` prints where it listens and serves until it is killed.
+//! `conformance-server --http ADDRESS` prints its address and serves until it is killed.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;

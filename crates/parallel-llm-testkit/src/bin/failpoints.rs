@@ -1,8 +1,8 @@
-//! The real program with failpoints in its journal: it kills itself at the n-th moment at which a journal is about to
-//! do something, or has done it and has not said so. And with folders that freeze: no file is written while a test says so.
+//! The real program with failpoints in its journal: it kills itself at the n-th moment before or after a journal
+//! operation. Its folder of files can also be frozen: no file is written while a test wants that.
 //!
-//! The program does not know. It is put together as ever, with this journal around its own. What always holds: without
-//! a number, or with one that is never reached, it is the program as shipped.
+//! The program does not know. It is assembled as usual, with this journal around its own. Without a number, or with one
+//! that is never reached, it is the program as shipped.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ use parallel_llm_engine::{CallerSlot, Failure, RunId, RunPlan};
 use parallel_llm_mcp::{app, program};
 use parallel_llm_testkit::{FREEZE_FILES, KILL_AT, KILLED};
 
-/// How often it is looked whether a folder is frozen still.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often to check whether a folder is still frozen.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 fn main() -> ExitCode {
     let (fuse, frost) = (Fuse::read(), Frost::read());
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Freezes the folders of files: nothing is written to them while there is a file of this name.
+/// Freezes the folder of files: nothing is written to it while a file with this name exists.
 #[derive(Clone)]
 struct Frost(Option<PathBuf>);
 
@@ -46,23 +46,24 @@ impl Frost {
         Self(std::env::var_os(FREEZE_FILES).map(PathBuf::from))
     }
 
-    /// Comes back when there is no frost any more, on a thread that may wait.
+    /// Returns when the folder is not frozen any more, on a thread that may block.
     #[expect(clippy::disallowed_methods, reason = "a system call that does not come back sleeps like this")]
     fn thaws(&self) {
         while self.0.as_ref().is_some_and(|sign| sign.exists()) {
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
-/// A journal that may not come back from what it is asked.
+/// A journal that may kill the program.
 struct Failpoints {
     journal: Arc<dyn Journal>,
     fuse: Fuse,
 }
 
 impl Failpoints {
-    /// Does it between two failpoints: before it nothing is durable, after it everything is and nobody knows.
+    /// Runs an operation between two failpoints: before it nothing is durable, after it everything is but nobody has
+    /// been told.
     fn between<T: Send + 'static>(
         &self,
         what: &'static str,
@@ -110,11 +111,11 @@ impl Journal for Failpoints {
     }
 }
 
-/// Counts failpoints down to the one that kills. All clones are the same fuse.
+/// Counts down to the failpoint that kills. All clones share the counter.
 #[derive(Clone)]
 struct Fuse {
     passed: Arc<AtomicU32>,
-    /// The failpoint that kills, from 1; `None`: none does.
+    /// The failpoint that kills, from 1; `None` for none.
     kill_at: Option<u32>,
 }
 
@@ -137,7 +138,7 @@ impl Fuse {
     }
 }
 
-/// Ends the process as `kill -9` does: nothing is dropped, flushed or said.
+/// Ends the process as `kill -9` does: nothing is dropped, flushed or printed.
 fn die() -> ! {
     #[cfg(unix)]
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);

@@ -1,4 +1,4 @@
-//! Tools that answer at once: each kind of content, an error, and the two whose schema is what is looked at.
+//! Tools that answer at once: each kind of content, an error, and two whose schema is tested.
 
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
@@ -9,7 +9,7 @@ use super::{Called, PIXEL_PNG};
 /// Silence, as WAV in base64.
 const SILENCE_WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
-/// A tool whose result is known from its arguments.
+/// A tool whose result depends only on its arguments.
 struct Fixture {
     name: &'static str,
     description: &'static str,
@@ -94,7 +94,7 @@ pub(super) fn tools() -> impl Iterator<Item = Tool> {
     FIXTURES.iter().map(|fixture| super::tool(fixture.name, fixture.description, (fixture.schema)()))
 }
 
-/// What a tool of this group answers; `None` for another.
+/// The answer of a tool of this group; `None` for another tool.
 pub(super) fn call(name: &str, arguments: &JsonObject) -> Option<Called> {
     let fixture = FIXTURES.iter().find(|fixture| fixture.name == name)?;
     let mut answer = (fixture.answer)(arguments);
@@ -107,7 +107,7 @@ fn nothing() -> Value {
     json!({"type": "object", "properties": {}})
 }
 
-/// Keywords that a server may lose on the way: anchors, composition, conditions.
+/// Keywords that a server may lose: anchors, composition, conditions.
 fn many_keywords() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,7 +1,7 @@
-//! Tools that ask back: a call is answered with questions, and comes again with their answers.
+//! Tools that ask for input: a call is answered with questions, and is repeated with their answers.
 //!
-//! A flow is a row: which questions each round asks, and whether the state between rounds is sealed. The state comes back
-//! from a stranger, so a seal that does not hold ends the call.
+//! A flow is a row: which questions each round asks, and whether the state between rounds is sealed. The state comes
+//! back from the client, so an invalid seal ends the call.
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 
 use super::{Called, Row};
 
-/// A tool that asks.
+/// A tool that asks for input.
 struct Flow {
     row: Row,
     /// The names of the questions of each round.
     rounds: &'static [&'static [&'static str]],
     /// Whether a sealed state says which round was asked.
     is_sealed: bool,
-    /// What it says once everything is answered.
+    /// Its text once everything is answered.
     done: &'static str,
 }
 
@@ -84,7 +84,7 @@ const FLOWS: &[Flow] = &[
     },
 ];
 
-/// Every flow, and the key its states are sealed with.
+/// Every flow, and the key that seals their states.
 #[derive(Clone)]
 pub(super) struct Flows {
     codec: RequestStateCodec,
@@ -97,12 +97,12 @@ pub(super) fn tools() -> impl Iterator<Item = Tool> {
 
 impl Flows {
     pub(super) fn new() -> Self {
-        // Whoever can reach the fixtures may know their key: they have nothing to guard.
+        // A public key is fine: the fixtures protect nothing.
         let key = b"the key of the conformance fixtures".to_vec();
         Self { codec: RequestStateCodec::try_new(key).expect("the key has 32 bytes") }
     }
 
-    /// What a tool of this group answers; `None` for another.
+    /// The answer of a tool of this group; `None` for another tool.
     pub(super) fn call(
         &self,
         request: &CallToolRequestParams,
@@ -124,15 +124,15 @@ impl Flows {
             Some(round) => round,
         };
         let Some(keys) = flow.rounds.get(next) else {
-            let told = request.input_responses.as_ref().map_or(Value::Null, |responses| json!(responses));
-            return Ok(super::text(format!("{}: {told}", flow.done)).into());
+            let answers = request.input_responses.as_ref().map_or(Value::Null, |responses| json!(responses));
+            return Ok(super::text(format!("{}: {answers}", flow.done)).into());
         };
         let state = flow.is_sealed.then(|| self.codec.seal_json(&next));
         let state = state.transpose().map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         Ok(ask(keys, state, can).into())
     }
 
-    /// The round this call answers, if it answers one. Without a state it can only be the first.
+    /// The round this call answers, if any. Without a state it can only be the first.
     fn asked(&self, flow: &Flow, state: Option<&str>) -> Result<Option<usize>, ErrorData> {
         if !flow.is_sealed {
             return Ok(Some(0));
@@ -152,12 +152,12 @@ pub(super) fn ask(keys: &[&str], state: Option<String>, can: &ClientCapabilities
     InputRequiredResult::new(Some(questions), state)
 }
 
-/// The answer to a question. What is no object is no answer, and is asked for again.
+/// The answer to a question. Anything but an object is no answer, and the question is asked again.
 pub(super) fn answer<'a>(responses: Option<&'a InputResponses>, key: &str) -> Option<&'a JsonObject> {
     responses?.get(key)?.as_object()
 }
 
-/// What the client says it can do.
+/// The client's capabilities.
 pub(super) fn capabilities(context: &RequestContext<RoleServer>) -> ClientCapabilities {
     context.client_capabilities().unwrap_or_default()
 }

@@ -1,19 +1,19 @@
-//! Who listens for changes, and is told of them.
+//! The clients that are notified of changes.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rmcp::service::{SubscriptionContext, SubscriptionSink};
 
-/// The most that may listen at once; the oldest is told nothing more.
+/// The most listeners at once; beyond it the oldest is dropped.
 const LISTENERS_MAX: usize = 64;
 
-/// Everybody who listens.
+/// All listeners.
 #[derive(Clone, Default)]
 pub(super) struct Listeners(Arc<Mutex<Vec<SubscriptionSink>>>);
 
 impl Listeners {
-    /// Keeps one until it leaves.
+    /// Keeps a listener until it leaves.
     pub(super) async fn keep(&self, context: &SubscriptionContext) {
         let id = context.sink().id().clone();
         self.change(|sinks| {
@@ -26,18 +26,18 @@ impl Listeners {
         self.change(|sinks| sinks.retain(|sink| *sink.id() != id));
     }
 
-    /// Tells everybody that the list of tools is another. Who did not ask for it is told nothing, as the library sees to.
+    /// Notifies everybody that the list of tools has changed. The library skips those who did not ask for it.
     pub(super) async fn tools_changed(&self) {
         for sink in self.change(|sinks| sinks.clone()) {
-            // Who has left need not be told.
+            // It may have left.
             let _ = sink.notify_tool_list_changed().await;
         }
     }
 
-    /// The same of prompts.
+    /// The same for prompts.
     pub(super) async fn prompts_changed(&self) {
         for sink in self.change(|sinks| sinks.clone()) {
-            // As above.
+            // It may have left.
             let _ = sink.notify_prompt_list_changed().await;
         }
     }

@@ -1,9 +1,9 @@
-//! What the protocol's conformance suite wants a server to have: one handler, a file per group of fixtures.
+//! What the protocol's conformance suite expects of a server: one handler, a file per group of fixtures.
 //!
-//! The suite is other people's (npm, `@modelcontextprotocol/conformance`), and it only speaks HTTP. Its fixtures are
-//! served by `src/bin/conformance-server.rs` over the same listener and the same transport as the product's own
-//! handler, so that what it finds is found in the product's stack. What always holds: a fixture answers as its scenario
-//! describes it and remembers nothing of a caller but its subscriptions and tasks.
+//! The suite is a third-party package (npm, `@modelcontextprotocol/conformance`) that only speaks HTTP.
+//! `src/bin/conformance-server.rs` serves its fixtures over the same listener and transport as the product's own
+//! handler, so that it tests the product's stack. A fixture answers as its scenario describes and remembers only
+//! subscriptions and tasks.
 
 #![expect(deprecated, reason = "sampling and logging are deprecated, and the suite asks for both")]
 
@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 use listeners::Listeners;
 use tasks::Tasks;
 
-/// How long a list may be kept; the suite wants a number and a scope on each.
+/// How long a list may be cached; the suite expects a number and a scope on each.
 const LIST_TTL_MS: u64 = 60_000;
 
 /// The smallest picture: one pixel, as PNG in base64.
@@ -46,17 +46,17 @@ pub struct Fixtures {
     tasks: Tasks,
 }
 
-/// A tool of the fixtures that can be named without more.
+/// A tool without arguments.
 struct Row {
     name: &'static str,
     description: &'static str,
 }
 
-/// What becomes of a call: a result, a question back, a task, or an error of the protocol.
+/// The result of a call: a result, a question, a task, or a protocol error.
 type Called = Result<CallToolResponse, ErrorData>;
 
 impl Fixtures {
-    /// Fixtures that nobody has asked anything yet.
+    /// Fixtures without subscriptions or tasks.
     pub fn new() -> Self {
         Self { listeners: Listeners::default(), flows: input::Flows::new(), tasks: Tasks::default() }
     }
@@ -86,7 +86,7 @@ impl ServerHandler for Fixtures {
             .with_server_info(Implementation::new("conformance-fixtures", env!("CARGO_PKG_VERSION")))
     }
 
-    /// The transport compares headers with what this schema says of them.
+    /// The transport compares headers with this schema.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         content::tools().find(|tool| tool.name == name)
     }
@@ -160,7 +160,7 @@ impl ServerHandler for Fixtures {
         Ok(read.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public).into())
     }
 
-    /// The scenario takes whatever is there, also nothing.
+    /// The scenario accepts any completion, also none.
     async fn complete(
         &self,
         request: CompleteRequestParams,
@@ -231,7 +231,7 @@ impl ServerHandler for Fixtures {
 }
 
 impl Row {
-    /// The tool, which takes no arguments.
+    /// The tool, without arguments.
     fn tool(&self) -> Tool {
         tool(self.name, self.description, json!({"type": "object", "properties": {}}))
     }
@@ -242,12 +242,12 @@ fn tool(name: &'static str, description: &'static str, schema: Value) -> Tool {
     Tool::new(name, description, read::<JsonObject>(schema))
 }
 
-/// A result that is one text.
+/// A result with one text.
 fn text(text: impl Into<String>) -> CallToolResult {
     CallToolResult::success(vec![rmcp::model::ContentBlock::text(text.into())])
 }
 
-/// What this JSON is in the library's words. It is written here, so it can be read.
+/// Parses JSON that is written in this crate, so it is valid.
 fn read<T: DeserializeOwned>(json: Value) -> T {
     serde_json::from_value(json).expect("a fixture is what its scenario describes")
 }

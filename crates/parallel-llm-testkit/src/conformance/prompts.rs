@@ -1,4 +1,4 @@
-//! Prompts: plain, with arguments, with a resource, with a picture, and one that asks back.
+//! Prompts: plain, with arguments, with a resource, with a picture, and one that asks for input.
 
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptRequestParams, GetPromptResponse, GetPromptResult, Prompt};

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::PIXEL_PNG;
 
-/// All that are not made from the template. What can be watched does not change.
+/// All that are not made from the template. A resource that can be watched does not change.
 pub(super) fn all() -> Vec<Resource> {
     super::read(json!([
         {
@@ -40,7 +40,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     }]))
 }
 
-/// What is there.
+/// The content of a resource.
 pub(super) fn read(uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let content = content(uri).ok_or_else(|| {
         ErrorData::resource_not_found("there is no such resource", Some(json!({"uri": uri})))

@@ -1,4 +1,5 @@
-//! Tools that speak while they work: log lines, progress, questions to the client, and changes to whoever listens.
+//! Tools that send messages while they work: log lines, progress, questions to the client, and notifications of
+//! changes.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use super::listeners::Listeners;
 use super::{Called, Row, input};
 
-/// Between two notifications, as the scenarios want it.
+/// The pause between two notifications, as the scenarios expect it.
 const PAUSE: Duration = Duration::from_millis(50);
 
 const ROWS: &[Row] = &[
@@ -48,7 +49,7 @@ pub(super) fn tools() -> impl Iterator<Item = Tool> {
     ROWS.iter().map(Row::tool).chain(asking)
 }
 
-/// What a tool of this group answers; `None` for another.
+/// The answer of a tool of this group; `None` for another tool.
 pub(super) async fn call(
     name: &str,
     arguments: &JsonObject,
@@ -104,7 +105,7 @@ async fn with_progress(context: &RequestContext<RoleServer>) -> CallToolResult {
     for done in [0.0, 50.0, 100.0] {
         if let Some(token) = context.meta.get_progress_token() {
             let progress = ProgressNotificationParam::new(token, done).with_total(100.0);
-            // Who has left need not be told.
+            // The client may have left.
             let _ = context.peer.notify_progress(progress).await;
         }
         tokio::time::sleep(PAUSE).await;
@@ -146,7 +147,7 @@ fn refused(error: &ServiceError) -> CallToolResult {
 
 async fn log(context: &RequestContext<RoleServer>, level: LoggingLevel, line: &str) {
     let line = LoggingMessageNotificationParam::new(level, json!(line)).with_logger("fixtures");
-    // Who has left need not be told.
+    // The client may have left.
     let _ = context.peer.notify_logging_message(line).await;
 }
 

@@ -1,4 +1,4 @@
-//! Tools that become tasks, for a client that says it can follow one.
+//! Tools that become tasks, for a client that can follow one.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{Called, Row, input};
 
-/// Long enough that a task is seen working, short enough that nobody waits.
+/// Long enough that a task is seen working, short enough not to slow the suite.
 const SHORT_WORK: Duration = Duration::from_millis(200);
 /// The most seconds a call may ask for.
 const SECONDS_MAX: f64 = 30.0;
@@ -24,7 +24,7 @@ const SECONDS_MAX: f64 = 30.0;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Becomes {
     Never,
-    /// Where the client can follow one.
+    /// If the client can follow one.
     Gladly,
     /// Always; a client that cannot follow one is refused.
     Always,
@@ -50,7 +50,7 @@ const JOBS: &[Job] = &[
     Job {
         row: Row { name: "slow_compute", description: "Takes as many `seconds` as it is told" },
         becomes: Becomes::Gladly,
-        work: |arguments, stage| compute(arguments, stage).boxed(),
+        work: |arguments, task| compute(arguments, task).boxed(),
     },
     Job {
         row: Row { name: "failing_job", description: "A task whose tool fails" },
@@ -82,9 +82,9 @@ const JOBS: &[Job] = &[
     Job {
         row: Row { name: "confirm_delete", description: "A task that asks one thing" },
         becomes: Becomes::Always,
-        work: |_, stage| {
+        work: |_, task| {
             async move {
-                let confirmed = question(stage, "confirm", "Delete it?", "boolean").await?;
+                let confirmed = question(task, "confirm", "Delete it?", "boolean").await?;
                 Ok(super::text(format!("confirmed: {confirmed}")))
             }
             .boxed()
@@ -93,10 +93,10 @@ const JOBS: &[Job] = &[
     Job {
         row: Row { name: "multi_input", description: "A task that asks two things at once" },
         becomes: Becomes::Always,
-        work: |_, stage| {
+        work: |_, task| {
             async move {
-                let first = question(stage.clone(), "first", "What is the first value?", "string");
-                let second = question(stage, "second", "What is the second value?", "string");
+                let first = question(task.clone(), "first", "What is the first value?", "string");
+                let second = question(task, "second", "What is the second value?", "string");
                 let (first, second) = tokio::try_join!(first, second)?;
                 Ok(super::text(format!("first: {first}, second: {second}")))
             }
@@ -116,7 +116,7 @@ const JOBS: &[Job] = &[
     },
 ];
 
-/// The tasks under way.
+/// The running tasks.
 #[derive(Clone, Default)]
 pub(super) struct Tasks {
     under_way: TaskManager,
@@ -134,7 +134,7 @@ pub(super) fn tools() -> impl Iterator<Item = Tool> {
 }
 
 impl Tasks {
-    /// What a tool of this group answers; `None` for another.
+    /// The answer of a tool of this group; `None` for another tool.
     pub(super) async fn call(
         &self,
         request: &CallToolRequestParams,
@@ -162,8 +162,8 @@ impl Tasks {
             }));
         }
         let work = job.work;
-        let task = self.under_way.spawn(TaskOptions::default(), move |stage| work(arguments, Some(stage)));
-        Some(Ok(CreateTaskResult::new(task).into()))
+        let started = self.under_way.spawn(TaskOptions::default(), move |task| work(arguments, Some(task)));
+        Some(Ok(CreateTaskResult::new(started).into()))
     }
 
     pub(super) fn get(&self, request: &GetTaskParams) -> Result<GetTaskResult, ErrorData> {
@@ -179,25 +179,25 @@ impl Tasks {
     }
 }
 
-async fn compute(arguments: JsonObject, stage: Workplace) -> Result<CallToolResult, TaskExit> {
+async fn compute(arguments: JsonObject, task: Workplace) -> Result<CallToolResult, TaskExit> {
     let seconds = arguments.get("seconds").and_then(Value::as_f64).unwrap_or(1.0).clamp(0.0, SECONDS_MAX);
     let work = tokio::time::sleep(Duration::from_secs_f64(seconds));
-    match stage {
+    match task {
         None => work.await,
-        Some(stage) => tokio::select! {
-            () = stage.cancelled() => return Err(TaskExit::Cancelled),
+        Some(task) => tokio::select! {
+            () = task.cancelled() => return Err(TaskExit::Cancelled),
             () = work => {}
         },
     }
     Ok(super::text(format!("computed {} in {seconds} s", word(&arguments, "label"))))
 }
 
-/// What the client answers to a form with one field, named like the question.
-async fn question(stage: Workplace, key: &str, message: &str, kind: &str) -> Result<Value, TaskExit> {
-    let Some(stage) = stage else {
+/// The client's answer to a form with one field, named like the question.
+async fn question(task: Workplace, key: &str, message: &str, kind: &str) -> Result<Value, TaskExit> {
+    let Some(task) = task else {
         return Err(TaskExit::Error(ErrorData::internal_error("only a task can ask", None)));
     };
-    let answer = stage.request_input(key, super::read(input::form(message, key, kind))).await?;
+    let answer = task.request_input(key, super::read(input::form(message, key, kind))).await?;
     Ok(answer["content"].clone())
 }
 

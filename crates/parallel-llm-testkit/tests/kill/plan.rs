@@ -1,4 +1,4 @@
-//! When the program is killed: written down in one line, so that a failure can be done again.
+//! When the program is killed, written as one line, so that a failure can be repeated.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,31 +6,31 @@ use std::time::Duration;
 
 /// Random plans are the same in every run of the tests.
 const SEED: u64 = 0x006b_696c_6c2d_3921;
-/// The part of the usual time of a whole run over which kills are drawn: while asking to the end, while resuming as
-/// far as most come, because half of the work is done.
+/// The part of the usual time of a whole run over which kills are drawn: all of it while asking, a part while resuming,
+/// because half of the work is done.
 const SHARES: [f64; 2] = [1.0, 0.6];
 
-/// A moment to be killed at.
+/// When to kill the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kill {
-    /// The failpoint of this number.
+    /// At the failpoint with this number.
     At(u32),
-    /// So long after the start.
+    /// This long after the start.
     After(Duration),
     /// Not at all.
     Never,
 }
 
-/// Who is asked, and what goes wrong with them.
+/// The panel, and what goes wrong with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Panel {
-    /// The straggler is given up once the answer is settled.
+    /// The straggler is cancelled once the answer is settled.
     Usual,
     /// The straggler is waited for, and the first synthesizer breaks off in the middle.
     Linger,
 }
 
-/// One way to be killed: while asking, and then while resuming.
+/// When to kill the program: while asking, and then while resuming.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) panel: Panel,
@@ -46,7 +46,7 @@ impl Plan {
         Self { panel, kills: kills.into() }
     }
 
-    /// The plan of this number; `usual` is how long a run of each panel takes. Every other plan kills the resuming
+    /// The plan with this number; `usual` is how long a run of each panel takes. Every second plan kills the resuming
     /// program, too.
     pub(crate) fn random(number: u32, usual: [Duration; 2]) -> Self {
         let which = (number % 2) as usize;
@@ -61,7 +61,7 @@ impl Plan {
     }
 }
 
-/// A number from 0 up to, but not, 1: SplitMix64, because what is wanted is spread and not secrecy.
+/// A number from 0 up to, but not including, 1: SplitMix64, because the numbers must be well spread, not secret.
 fn fraction(number: u64) -> f64 {
     const STEPS: u64 = 1 << 53;
     let mut mixed = SEED.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));

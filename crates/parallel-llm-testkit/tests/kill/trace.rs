@@ -1,4 +1,4 @@
-//! What the journal holds of a run, read as the tests need it: how each place stands.
+//! What the journal contains about a run: the state of each slot.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,67 +10,67 @@ use parallel_llm_store::{RunFilter, RunScope, Store, StoreConfig};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
 
-/// One run as the database has it.
+/// One run from the database.
 pub(crate) struct Trace {
     pub(crate) run_id: RunId,
     pub(crate) status: RunStatus,
-    /// What is known of its cost.
+    /// Its known cost.
     pub(crate) cost: PicoUsd,
     pub(crate) events: Vec<Recorded>,
 }
 
-/// How a place stands after a kill, by its newest event.
+/// The state of a slot after a kill, by its newest event.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Standing {
-    /// No request left.
+pub(crate) enum SlotState {
+    /// No request was sent.
     Unsent,
-    /// A request left, or was about to, and nobody heard of it.
-    Unheard,
-    /// It failed and is tried again.
-    Again,
+    /// A request was sent, or was about to be, and nothing was received.
+    Unanswered,
+    /// It failed and is retried.
+    Retrying,
     /// It gave a whole answer.
     Answered(Answer),
     /// Its answer stopped early.
     Cut(Answer),
-    /// It failed, or was given up.
-    Over,
+    /// It failed, or was cancelled.
+    Failed,
 }
 
 impl Trace {
-    /// Looks into the database of a process that is gone: whether it is sound, and what it holds of the only run.
+    /// Opens the database of a process that has ended, checks it, and reads the only run.
     pub(crate) fn read(path: &Path) -> Option<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         path.is_file().then(|| runtime.block_on(read(path))).flatten()
     }
 
-    pub(crate) fn standing(&self, slot: CallerSlot) -> Standing {
-        let mut standing = Standing::Unsent;
+    pub(crate) fn state(&self, slot: CallerSlot) -> SlotState {
+        let mut state = SlotState::Unsent;
         for event in self.of(slot) {
-            standing = match event {
-                Event::Sent { .. } => Standing::Unheard,
-                Event::Answered { answer, .. } => Standing::Answered(answer.clone()),
-                Event::Cut { answer, .. } => Standing::Cut(answer.clone()),
-                Event::Failed { retry: Retry::Never, .. } | Event::Cancelled { .. } => Standing::Over,
-                Event::Failed { .. } => Standing::Again,
-                _ => standing,
+            state = match event {
+                Event::Sent { .. } => SlotState::Unanswered,
+                Event::Answered { answer, .. } => SlotState::Answered(answer.clone()),
+                Event::Cut { answer, .. } => SlotState::Cut(answer.clone()),
+                Event::Failed { retry: Retry::Never, .. } | Event::Cancelled { .. } => SlotState::Failed,
+                Event::Failed { .. } => SlotState::Retrying,
+                _ => state,
             };
         }
-        standing
+        state
     }
 
-    /// Requests of a place that the journal knows.
+    /// Requests of a slot that the journal knows.
     pub(crate) fn sent(&self, slot: CallerSlot) -> usize {
         self.of(slot).filter(|event| matches!(event, Event::Sent { .. })).count()
     }
 
-    /// Requests of a place of which something was heard.
+    /// Requests of a slot with any response.
     pub(crate) fn heard(&self, slot: CallerSlot) -> usize {
-        let told = self.of(slot).filter(|event| match event {
+        let shown_json = self.of(slot).filter(|event| match event {
             Event::Accepted { .. } | Event::Answered { .. } | Event::Cut { .. } => true,
             Event::Failed { retry, .. } => *retry != Retry::Never,
             _ => false,
         });
-        told.filter_map(Event::attempt).map(|attempt| attempt.number).collect::<BTreeSet<_>>().len()
+        shown_json.filter_map(Event::attempt).map(|attempt| attempt.number).collect::<BTreeSet<_>>().len()
     }
 
     /// The run's answer, once settled.

@@ -1,4 +1,4 @@
-//! One run that is killed and taken up again, and what is asserted of it each time.
+//! One run that is killed and resumed, and what is checked each time.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,16 +7,16 @@ use parallel_llm_engine::{Answer, CallerSlot, PicoUsd, RunStatus};
 use parallel_llm_testkit::simulator::{
     Answer as Says, Behaviour, Fault, Latency, LedgerView, Script, SimulatorConfig,
 };
-use parallel_llm_testkit::{Call, KILL_AT, KILLED, Output, Stage};
+use parallel_llm_testkit::{Call, KILL_AT, KILLED, Output, Sandbox};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::plan::{Kill, Panel, Plan};
-use crate::trace::{Standing, Trace, seat, synthesizer};
+use crate::trace::{SlotState, Trace, seat, synthesizer};
 
 const QUESTION: &str = "What makes the tides?";
-/// The panel: one that is quick, one that refuses its first request, one with a text so long that it is kept on its
-/// way, one of ordinary speed, and a straggler.
+/// The panel: a quick model, one that refuses its first request, one with a text so long that it is stored while it
+/// arrives, one of ordinary speed, and a straggler.
 const SEATS: [&str; 5] = [
     "openai/gpt-6.1-sol",
     "mistralai/mistral-large-4-0",
@@ -25,16 +25,16 @@ const SEATS: [&str; 5] = [
     "anthropic/claude-opus-5.5",
 ];
 const SYNTHESIZERS: [&str; 2] = ["deepseek/deepseek-v4-pro-0813", "z-ai/glm-5.3"];
-/// The panel's answer is waited for until so many have answered: all but the straggler.
+/// The run waits until all but the straggler have answered.
 const WAIT: &str = "quorum:4";
-/// Longer than the 16 KiB after which a text on its way is kept.
+/// Longer than the 16 KiB after which an arriving text is stored.
 const LONG_BYTES: usize = 40_000;
 
-/// A stage with one run, killed as planned.
-pub(crate) struct Scene {
-    stage: Stage,
+/// A sandbox with one run, killed as planned.
+pub(crate) struct KilledRun {
+    sandbox: Sandbox,
     plan: Plan,
-    /// What the database held after the newest kill.
+    /// The content of the database after the newest kill.
     trace: Option<Trace>,
 }
 
@@ -52,16 +52,16 @@ pub(crate) struct End {
 pub(crate) enum Left {
     /// It was killed before anything was durable.
     Nothing,
-    /// It was killed with the run under way.
+    /// It was killed while the run was going on.
     Interrupted,
-    /// It was killed with the answer settled.
+    /// It was killed after the answer was settled.
     Settled,
     /// It was not killed.
     Closed,
 }
 
-/// A test that fails says how it is done again.
-impl Drop for Scene {
+/// A failing test prints how to repeat it.
+impl Drop for KilledRun {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!(
@@ -73,21 +73,21 @@ impl Drop for Scene {
     }
 }
 
-impl Scene {
+impl KilledRun {
     pub(crate) fn new(plan: &Plan) -> Self {
         let config = SimulatorConfig { behaviour: Behaviour::instant(), ..SimulatorConfig::default() };
-        let stage = Stage::with(env!("CARGO_BIN_EXE_failpoints"), config);
+        let sandbox = Sandbox::with(env!("CARGO_BIN_EXE_failpoints"), config);
         for (model, script) in scripts(plan.panel) {
-            stage.simulator().script(model, script);
+            sandbox.simulator().script(model, script);
         }
-        Self { stage, plan: plan.clone(), trace: None }
+        Self { sandbox, plan: plan.clone(), trace: None }
     }
 
-    /// Asks, or resumes what was asked, and looks at what is left when the program has ended.
+    /// Asks, or resumes what was asked, and checks what remains when the program has ended.
     pub(crate) fn begin(&mut self, kill: Kill) -> End {
         let call = match &self.trace {
             None => self.ask(),
-            Some(trace) => self.stage.call(["runs", "resume", "--json", &trace.run_id.to_string()]),
+            Some(trace) => self.sandbox.call(["runs", "resume", "--json", &trace.run_id.to_string()]),
         };
         let began = Instant::now();
         let output = match kill {
@@ -96,7 +96,7 @@ impl Scene {
             Kill::Never => call.run(),
         };
         let took = began.elapsed();
-        self.look(&output);
+        self.check_state(&output);
         let failpoint = output.stderr.lines().find_map(|line| line.strip_prefix(KILLED)).map(str::to_owned);
         let left = match &self.trace {
             _ if output.code.is_some() => Left::Closed,
@@ -118,27 +118,27 @@ impl Scene {
 
     fn ask(&self) -> Call<'_> {
         let models = SEATS.iter().flat_map(|model| ["-m", model]);
-        let call = self.stage.call(["ask", "--jsonl", "--wait", WAIT]).args(models);
+        let call = self.sandbox.call(["ask", "--jsonl", "--wait", WAIT]).args(models);
         let call = if self.plan.panel == Panel::Linger { call.arg("--linger") } else { call };
         call.settings([("synthesizer", SYNTHESIZERS.join(" ").as_str())]).arg(QUESTION)
     }
 
-    /// Everything that must hold when the program has ended, however it ended.
-    fn look(&mut self, output: &Output) {
+    /// Everything that must hold when the program has ended in any way.
+    fn check_state(&mut self, output: &Output) {
         assert!(!output.stderr.contains("panicked"), "{}", output.stderr);
-        // What was under way is over for the simulator, too: its client is gone.
-        self.stage.until("the simulator is quiet", || self.stage.simulator().stats().in_flight == 0);
+        // The simulator has to notice that its client is gone.
+        self.sandbox.until("the simulator is quiet", || self.sandbox.simulator().stats().in_flight == 0);
         let is_killed = output.code.is_none();
-        let told = self.told(output);
+        let shown_json = self.output_json(output);
         // The program itself is the first to open what a killed one has left.
-        let shown = is_killed.then(|| self.stage.call(["runs", "show", "--json", "@"]).run());
-        let Some(trace) = Trace::read(&self.stage.data_dir().join("runs.db")) else {
+        let shown = is_killed.then(|| self.sandbox.call(["runs", "show", "--json", "@"]).run());
+        let Some(trace) = Trace::read(&self.sandbox.data_dir().join("runs.db")) else {
             assert_eq!(shown.and_then(|shown| shown.code), Some(2), "{}", output.stderr);
-            assert_eq!(told, [Value::Null; 0], "what was shown is not kept");
-            assert_eq!(self.stage.chats().len(), 0, "requests left that no journal knows");
+            assert_eq!(shown_json, [Value::Null; 0], "what was shown is not kept");
+            assert_eq!(self.sandbox.chats().len(), 0, "requests left that no journal knows");
             return;
         };
-        check_told(&told, &trace);
+        check_output(&shown_json, &trace);
         if let Some(shown) = shown {
             check_shown(&shown.json(), &trace);
         } else {
@@ -155,8 +155,8 @@ impl Scene {
         self.trace = Some(trace);
     }
 
-    /// The JSON that the program has told to the end of its line.
-    fn told(&self, output: &Output) -> Vec<Value> {
+    /// The complete JSON lines that the program printed.
+    fn output_json(&self, output: &Output) -> Vec<Value> {
         if self.trace.is_some() {
             return serde_json::from_slice(&output.stdout).into_iter().collect();
         }
@@ -165,23 +165,23 @@ impl Scene {
         lines.map(|line| serde_json::from_slice(line).expect("a line is one JSON value")).collect()
     }
 
-    /// No request left that the journal does not know, and none is in the journal that was answered and never left.
+    /// No request was sent that the journal does not know, and the journal has no answered request that was never sent.
     fn check_requests(&self, trace: &Trace) {
         for (slot, model) in slots() {
-            let (asked, sent) = (self.stage.asked(model), trace.sent(slot));
+            let (asked, sent) = (self.sandbox.asked(model), trace.sent(slot));
             assert!(asked <= sent, "{slot}: {asked} requests left, {sent} are known");
             assert!(trace.heard(slot) <= asked, "{slot}: {asked} requests left, more were answered");
         }
         let run_id = trace.run_id.to_string();
         let session = |body: &Value| body["session_id"].as_str().map(str::to_owned);
-        assert!(self.stage.chats().iter().all(|chat| session(&chat.body).as_ref() == Some(&run_id)));
+        assert!(self.sandbox.chats().iter().all(|chat| session(&chat.body).as_ref() == Some(&run_id)));
     }
 
-    /// What an answer cost is what the simulator has charged; more is known of nothing.
+    /// The cost of an answer is what the simulator charged; nothing more is recorded.
     fn check_costs(&self, trace: &Trace) {
-        let ledger = self.stage.simulator().ledger();
+        let ledger = self.sandbox.simulator().ledger();
         for (slot, model) in slots() {
-            if let Standing::Answered(answer) = trace.standing(slot) {
+            if let SlotState::Answered(answer) = trace.state(slot) {
                 assert_eq!(answer.cost, Some(charged(&ledger, model, &answer)), "{slot}");
                 assert!(!answer.cost_is_estimate, "{slot}");
             }
@@ -190,12 +190,12 @@ impl Scene {
         assert!(trace.cost <= all, "the run says {}, the ledger {all}", trace.cost);
     }
 
-    /// Each file under a final name is whole, and is what the database holds; where the program came to its end, all
-    /// are there and nothing else.
+    /// Each file with a final name is complete and equals the database; if the program came to its end, all files are
+    /// there and nothing else.
     fn check_files(&self, trace: &Trace, is_killed: bool) {
         let mut finals = 0;
         let run_id = trace.run_id.to_string();
-        for (path, content) in self.stage.files() {
+        for (path, content) in self.sandbox.files() {
             if path.parent().and_then(Path::file_name).is_none_or(|folder| folder != run_id.as_str()) {
                 continue;
             }
@@ -212,7 +212,7 @@ impl Scene {
                 None => check_report_file(&name, &content, trace),
             }
         }
-        let answers = (0..SEATS.len()).filter(|index| has_text(&trace.standing(seat(*index)))).count();
+        let answers = (0..SEATS.len()).filter(|index| has_text(&trace.state(seat(*index)))).count();
         let settled = trace.outcome().map_or(0, |outcome| 1 + usize::from(outcome.text.is_some()));
         let all = 1 + answers + settled;
         assert!(finals <= all && (is_killed || finals == all), "{finals} files of {all}");
@@ -249,29 +249,30 @@ fn slots() -> impl Iterator<Item = (CallerSlot, &'static str)> {
     seats.chain(SYNTHESIZERS.into_iter().enumerate().map(|(index, model)| (synthesizer(index), model)))
 }
 
-fn has_text(standing: &Standing) -> bool {
-    matches!(standing, Standing::Answered(_) | Standing::Cut(_))
+fn has_text(state: &SlotState) -> bool {
+    matches!(state, SlotState::Answered(_) | SlotState::Cut(_))
 }
 
-/// Whatever was shown is kept, text and all.
-fn check_told(told: &[Value], trace: &Trace) {
-    for told in told {
-        if let Some(seq) = told["seq"].as_u64() {
+/// Everything that was shown is stored, including the text.
+fn check_output(shown_json: &[Value], trace: &Trace) {
+    for shown_json in shown_json {
+        if let Some(seq) = shown_json["seq"].as_u64() {
             let recorded = seq.checked_sub(1).and_then(|index| trace.events.get(index as usize));
-            let recorded = recorded.unwrap_or_else(|| panic!("what was shown is not kept: {told}"));
+            let recorded = recorded.unwrap_or_else(|| panic!("what was shown is not kept: {shown_json}"));
             let mut kept = json!(recorded);
             if let Some(answer) = recorded.event.answer() {
                 kept["answer"]["text"] = json!(&*answer.text);
             }
-            assert_eq!(*told, kept, "what was shown is what is kept");
+            assert_eq!(*shown_json, kept, "what was shown is what is kept");
         } else {
             let outcome = trace.outcome().expect("a report that was shown is of a settled run");
-            assert_eq!(told["answer"].as_str(), outcome.text.as_deref());
-            let seats = told["answers"].as_array().unwrap().iter().enumerate();
-            // What was told at the answer may know less of a straggler than is known now.
-            let is_over = |told: &Value| told["status"] != "waiting" && told["status"] != "streaming";
-            for (index, seat_told) in seats.filter(|(_, told)| is_over(told)) {
-                check_seat_told(seat_told, &trace.standing(seat(index)));
+            assert_eq!(shown_json["answer"].as_str(), outcome.text.as_deref());
+            let seats = shown_json["answers"].as_array().unwrap().iter().enumerate();
+            // The report at the answer may know less of a straggler than is known now.
+            let is_over =
+                |shown_json: &Value| shown_json["status"] != "waiting" && shown_json["status"] != "streaming";
+            for (index, seat_shown) in seats.filter(|(_, shown_json)| is_over(shown_json)) {
+                check_seat(seat_shown, &trace.state(seat(index)));
             }
         }
     }
@@ -284,28 +285,28 @@ fn check_shown(report: &Value, trace: &Trace) {
     assert_eq!(report["status"], trace.status.as_str());
     let text = trace.outcome().and_then(|outcome| outcome.text.as_deref());
     assert_eq!(report["answer"].as_str(), text);
-    for (index, told) in report["answers"].as_array().unwrap().iter().enumerate() {
-        check_seat_told(told, &trace.standing(seat(index)));
+    for (index, shown_json) in report["answers"].as_array().unwrap().iter().enumerate() {
+        check_seat(shown_json, &trace.state(seat(index)));
     }
 }
 
-/// A seat of a report says what the events say.
-fn check_seat_told(told: &Value, standing: &Standing) {
-    let (expected, answer) = match standing {
-        Standing::Answered(answer) => ("answered", Some(answer)),
-        Standing::Cut(answer) => ("cut", Some(answer)),
-        Standing::Unheard => ("unknown", None),
-        Standing::Unsent | Standing::Again => ("waiting", None),
-        Standing::Over => ("cancelled", None),
+/// A seat of a report is as the events say.
+fn check_seat(shown_json: &Value, state: &SlotState) {
+    let (expected, answer) = match state {
+        SlotState::Answered(answer) => ("answered", Some(answer)),
+        SlotState::Cut(answer) => ("cut", Some(answer)),
+        SlotState::Unanswered => ("unknown", None),
+        SlotState::Unsent | SlotState::Retrying => ("waiting", None),
+        SlotState::Failed => ("cancelled", None),
     };
-    assert_eq!(told["status"], expected);
+    assert_eq!(shown_json["status"], expected);
     if let Some(answer) = answer {
-        assert_eq!(told["text"].as_str(), Some(&*answer.text));
-        assert_eq!(told["cost_usd"].as_f64().and_then(PicoUsd::from_f64), answer.cost);
+        assert_eq!(shown_json["text"].as_str(), Some(&*answer.text));
+        assert_eq!(shown_json["cost_usd"].as_f64().and_then(PicoUsd::from_f64), answer.cost);
     }
 }
 
-/// What the ledger holds for the only request of a place that gave an answer.
+/// The ledger's charge for the only request of a slot that gave an answer.
 fn charged(ledger: &LedgerView, model: &str, answer: &Answer) -> PicoUsd {
     let charges = ledger.charges.iter().filter(|charge| charge.model == model);
     let charges: Vec<_> = charges.map(|charge| (&charge.generation_id, charge.cost_pico_usd)).collect();
@@ -314,7 +315,7 @@ fn charged(ledger: &LedgerView, model: &str, answer: &Answer) -> PicoUsd {
     PicoUsd(pico)
 }
 
-/// What a file under this name holds: a text that the database holds, too.
+/// The content of a file with this name: a text that is also in the database.
 fn wanted(name: &str, trace: &Trace) -> Option<String> {
     if name == "prompt.md" {
         return Some(QUESTION.to_owned());
@@ -323,8 +324,10 @@ fn wanted(name: &str, trace: &Trace) -> Option<String> {
         return trace.outcome()?.text.as_deref().map(str::to_owned);
     }
     let number: usize = name.strip_prefix("answer_")?.split_once('_')?.0.parse().ok()?;
-    match (trace.standing(seat(number - 1)), name.ends_with("_cut.md")) {
-        (Standing::Answered(answer), false) | (Standing::Cut(answer), true) => Some(answer.text.to_string()),
+    match (trace.state(seat(number - 1)), name.ends_with("_cut.md")) {
+        (SlotState::Answered(answer), false) | (SlotState::Cut(answer), true) => {
+            Some(answer.text.to_string())
+        }
         _ => None,
     }
 }
@@ -337,14 +340,14 @@ fn check_report_file(name: &str, content: &str, trace: &Trace) {
     assert_eq!(report["run_id"], trace.run_id.to_string());
 }
 
-/// Who has given a text is not asked for another, and who may have been paid is not paid again.
+/// Nobody who has answered is asked again, and nobody who may have been paid is paid again.
 fn check_nothing_is_paid_twice(before: &Trace, after: &Trace) {
     assert_eq!(after.events[..before.events.len()], before.events, "history is not written anew");
     for (slot, _) in slots() {
-        let standing = before.standing(slot);
-        if has_text(&standing) || standing == Standing::Unheard {
+        let state = before.state(slot);
+        if has_text(&state) || state == SlotState::Unanswered {
             assert_eq!(after.sent(slot), before.sent(slot), "{slot} was asked again");
-            assert_eq!(after.standing(slot), standing, "{slot}");
+            assert_eq!(after.state(slot), state, "{slot}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where the program is tested: a temporary home and a pretend provider.
+//! Where the program is tested: a temporary home and a simulated provider.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,15 +8,15 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
-/// The longest a test waits for anything. Only a test that fails waits so long; a machine that does several other
-/// things beside is many times slower than an idle one.
+/// The longest a test waits for anything. Only a failing test waits so long; a busy machine is many times slower than
+/// an idle one.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(180);
 
-/// How often something that is waited for is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How often a condition is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A temporary home and a running simulator. Both end with it.
-pub struct Stage {
+pub struct Sandbox {
     binary: PathBuf,
     simulator: Simulator,
     home: TempDir,
@@ -24,13 +24,13 @@ pub struct Stage {
     pub(crate) runtime: Runtime,
 }
 
-impl Stage {
-    /// A stage whose models answer at once.
+impl Sandbox {
+    /// A sandbox whose models answer at once.
     pub fn new(binary: &str) -> Self {
         Self::with(binary, prompt_config())
     }
 
-    /// A stage with this simulator.
+    /// A sandbox with this simulator.
     pub fn with(binary: &str, config: SimulatorConfig) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -42,14 +42,14 @@ impl Stage {
         Self { binary: PathBuf::from(binary), simulator, home, runtime }
     }
 
-    /// Puts a script on for a model.
+    /// Sets the script of a model.
     #[must_use]
     pub fn scripted(self, model: &str, script: Script) -> Self {
         self.simulator.script(model, script);
         self
     }
 
-    /// What the program is asked of.
+    /// The simulated provider.
     pub fn simulator(&self) -> &Simulator {
         &self.simulator
     }
@@ -64,7 +64,7 @@ impl Stage {
         self.home.path()
     }
 
-    /// Where the program keeps its runs, unless a setting says otherwise.
+    /// Where the program stores its runs by default.
     pub fn data_dir(&self) -> PathBuf {
         self.home().join(".local/share/parallel-llm-mcp")
     }
@@ -78,7 +78,7 @@ impl Stage {
         path
     }
 
-    /// The chat requests the simulator was sent, oldest first.
+    /// The chat requests the simulator received, oldest first.
     pub fn chats(&self) -> Vec<RecordedRequest> {
         let requests = self.simulator.requests().into_iter();
         requests.filter(|request| request.path.ends_with("/chat/completions")).collect()
@@ -89,12 +89,12 @@ impl Stage {
         self.chats().iter().filter(|chat| chat.model.as_deref() == Some(model)).count()
     }
 
-    /// Waits until this is so.
+    /// Waits until the condition holds.
     pub fn until(&self, what: &str, mut is_so: impl FnMut() -> bool) {
         let end = Instant::now() + WAIT_MAX;
         while !is_so() {
             assert!(Instant::now() < end, "waited in vain until {what}");
-            self.pause(LOOK_EVERY);
+            self.pause(POLL_INTERVAL);
         }
     }
 
@@ -103,7 +103,7 @@ impl Stage {
         self.runtime.block_on(async { tokio::time::sleep(time).await });
     }
 
-    /// Every file below the home with its bytes, by its path there.
+    /// Every file below the home with its bytes, by its relative path.
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut files = Vec::new();
         collect(self.home(), &mut files);
@@ -114,7 +114,7 @@ impl Stage {
     }
 }
 
-/// Healthy answers come at once; what a fault makes wait passes in real time.
+/// Healthy answers come at once; delays of a fault take real time.
 fn prompt_config() -> SimulatorConfig {
     SimulatorConfig { behaviour: Behaviour::instant(), ..SimulatorConfig::default() }
 }
