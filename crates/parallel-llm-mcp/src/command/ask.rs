@@ -292,7 +292,7 @@ fn render(context: &CommandContext<'_>, ask: &Ask, handle: &RunHandle, report: &
         context.console.data(&report.line());
     } else if let (Some(answer), None) = (&report.answer, &ask.output) {
         context.console.say("");
-        context.console.data(answer);
+        context.console.answer(answer);
         context.console.say("");
     }
     if ask.diff && !ask.json && !ask.jsonl {

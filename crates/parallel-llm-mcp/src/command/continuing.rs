@@ -138,7 +138,7 @@ pub(super) async fn wait(context: &CommandContext<'_>, wait: &Wait) -> Result<u8
         context.console.data(&report.pretty());
     } else {
         context.console.say("");
-        report.answer.iter().for_each(|answer| context.console.data(answer));
+        report.answer.iter().for_each(|answer| context.console.answer(answer));
         context.console.say("");
         summary::render(&context.console, &run, &report);
     }

@@ -42,7 +42,7 @@ pub async fn run(context: &CommandContext<'_>, demo: &Demo, simulator: &Simulato
     let console = &context.console;
     if let Some(answer) = &report.answer {
         console.say("");
-        console.data(answer);
+        console.answer(answer);
     }
     let run = view::close(context, &handle, true, &mut signals).await;
     console.say("\nWho said what:");

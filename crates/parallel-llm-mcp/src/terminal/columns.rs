@@ -23,7 +23,9 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     let mut plain = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
-            '\u{b7}' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{2022}' => plain.push('-'),
+            '\u{b7}' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{2022}' | '\u{2500}' => plain.push('-'),
+            '\u{2502}' => plain.push('|'),
+            '\u{253c}' => plain.push('+'),
             '\u{2026}' => plain.push_str("..."),
             '\u{2265}' => plain.push_str(">="),
             '\u{2264}' => plain.push_str("<="),

@@ -13,6 +13,7 @@ use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use parallel_llm_engine::{Code, Failure};
 
 use super::columns;
+use super::markdown;
 use super::writer::{Keep, Stream, Writer};
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::ErrorReport;
@@ -21,6 +22,10 @@ use parallel_llm_settings::signals::{Signal, Signals};
 
 /// The assumed width of a terminal that does not report it.
 const COLUMNS: usize = 80;
+/// Longer lines of prose are hard to read.
+const PROSE_COLUMNS_MAX: usize = 100;
+/// What a tab is shown as.
+const TAB: &str = "    ";
 
 /// The program's standard streams.
 #[derive(Clone, Debug)]
@@ -28,7 +33,9 @@ pub struct Console {
     stdout_is_terminal: bool,
     stderr_is_terminal: bool,
     coloured: bool,
-    columns: usize,
+    is_answer_coloured: bool,
+    /// The width the environment gives.
+    columns: Option<usize>,
     /// Whether UTF-8 can be shown; `None` if unknown.
     is_utf8: Option<bool>,
     /// Whether to show only ASCII.
@@ -55,14 +62,15 @@ pub enum Tone {
     Strong,
 }
 
-/// The width of the terminal on stderr, if it reports one.
+/// The terminal's width now, if there is a terminal that reports one.
 #[cfg(unix)]
 fn columns_of_terminal() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
+    use rustix::termios::tcgetwinsize;
+    let size = tcgetwinsize(std::io::stderr()).or_else(|_| tcgetwinsize(std::io::stdout())).ok()?;
     (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
 
-/// The width of the terminal on stderr: only Unix reports it.
+/// The terminal's width: only Unix reports it.
 #[cfg(not(unix))]
 const fn columns_of_terminal() -> Option<usize> {
     None
@@ -71,13 +79,15 @@ const fn columns_of_terminal() -> Option<usize> {
 impl Console {
     /// The standard streams of this process.
     pub fn new(environment: &Environment) -> Self {
+        let stdout_is_terminal = std::io::stdout().is_terminal();
         let stderr_is_terminal = std::io::stderr().is_terminal() && !environment.is_dumb_terminal();
-        let columns = columns_of_terminal();
+        let may_colour = !environment.no_color() && !environment.is_dumb_terminal();
         Self {
-            stdout_is_terminal: std::io::stdout().is_terminal(),
+            stdout_is_terminal,
             stderr_is_terminal,
-            coloured: stderr_is_terminal && !environment.no_color(),
-            columns: columns.or(environment.columns()).unwrap_or(COLUMNS),
+            coloured: stderr_is_terminal && may_colour,
+            is_answer_coloured: stdout_is_terminal && may_colour,
+            columns: environment.columns(),
             is_utf8: environment.is_utf8(),
             is_plain: environment.is_utf8() == Some(false) || environment.is_dumb_terminal(),
             quiet: false,
@@ -116,9 +126,9 @@ impl Console {
         self.is_utf8
     }
 
-    /// The width of stderr.
-    pub const fn columns(&self) -> usize {
-        self.columns
+    /// The terminal's width now.
+    pub fn columns(&self) -> usize {
+        columns_of_terminal().or(self.columns).unwrap_or(COLUMNS)
     }
 
     /// Prints data: exact bytes to a file or pipe, sanitized text to a terminal. Loops that print much wait for
@@ -126,6 +136,17 @@ impl Console {
     pub fn data(&self, text: &str) {
         let text = if self.stdout_is_terminal { safe::for_terminal(text) } else { text.to_owned() };
         self.put(Stream::Out, text, Keep::Always);
+    }
+
+    /// Prints an answer: exact bytes to a file or pipe; to a terminal, sanitized and with its Markdown laid out.
+    pub fn answer(&self, text: &str) {
+        if !self.stdout_is_terminal {
+            return self.data(text);
+        }
+        let text = safe::for_terminal(text).replace('\t', TAB);
+        let lines = markdown::lines(&text, self.columns().min(PROSE_COLUMNS_MAX));
+        let rendered: Vec<String> = lines.iter().map(|line| line.render(self.is_answer_coloured)).collect();
+        self.put(Stream::Out, self.shown(&rendered.join("\n")).into_owned(), Keep::Always);
     }
 
     /// Prints data for people, such as a table.

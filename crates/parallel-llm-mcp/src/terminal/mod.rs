@@ -4,6 +4,7 @@ pub mod agreement;
 pub mod columns;
 pub mod console;
 pub mod live;
+pub mod markdown;
 pub mod plain;
 pub mod seat;
 pub mod summary;
