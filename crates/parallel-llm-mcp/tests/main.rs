@@ -30,6 +30,7 @@ mod providers;
 mod quirks;
 mod repeats;
 mod runs;
+mod screen;
 mod soak;
 mod store;
 mod store_modes;

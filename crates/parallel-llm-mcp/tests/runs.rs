@@ -258,7 +258,8 @@ fn shown_on_a_terminal(sandbox: &Sandbox, flags: &[&str]) -> Option<String> {
     let call = sandbox.call(["ask", "-m", QUICK, "How?"]).args(flags).env("NO_COLOR", "1");
     let output = call.on_terminal()?.run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    Some(output.masked(&String::from_utf8_lossy(&output.stdout)))
+    // What did not fit into a line is indented.
+    Some(output.masked(&String::from_utf8_lossy(&output.stdout).replace("\r\n  ", " ")))
 }
 
 #[test]
@@ -321,7 +322,7 @@ fn an_interrupted_run_is_saved() {
     let (code, told) = stopped_by("INT");
     assert_eq!(code, Some(130));
     insta::assert_snapshot!(told, @"
-    stopping: what has come is saved in run <run>; once more to stop at once
+    stopping: what has come is saved in run <run>; Ctrl-C stops at once
     cancelled none by -
     1 openai/gpt-6.1-sol answered x1 32 bytes
     2 x-ai/grok-4.7 cancelled cancelled x1 48 bytes
@@ -333,7 +334,7 @@ fn a_terminated_run_is_saved() {
     let (code, told) = stopped_by("TERM");
     assert_eq!(code, Some(143));
     insta::assert_snapshot!(told, @"
-    stopping: what has come is saved in run <run>; once more to stop at once
+    stopping: what has come is saved in run <run>; Ctrl-C stops at once
     cancelled none by -
     1 openai/gpt-6.1-sol answered x1 32 bytes
     2 x-ai/grok-4.7 cancelled cancelled x1 48 bytes

@@ -207,7 +207,11 @@ fn a_terminal_is_told_what_a_run_may_cost_before_anything_else() {
     let sandbox = sandbox();
     let first = |arguments: &[&str]| {
         let output = sandbox.call(arguments).on_terminal()?.run();
-        Some(output.masked(output.text().lines().next().unwrap_or_default().trim_end()))
+        let lines: Vec<&str> = output.text().lines().collect();
+        // A first line that was wrapped goes on indented.
+        let more = lines.iter().skip(1).take_while(|line| line.starts_with("  ")).count();
+        let whole: Vec<&str> = lines[..=more].iter().map(|line| line.trim()).collect();
+        Some(output.masked(&whole.join(" ")))
     };
     let Some(asked) = first(&["ask", "-m", QUICK, "Why?"]) else { return };
     insta::assert_snapshot!(asked, @"[ +<time>] run <run> started: 1 model, at most $0.16");
@@ -248,7 +252,7 @@ fn a_run_that_was_given_up_says_what_came_of_it() {
     let output = running.wait();
     assert_eq!((output.code, output.text()), (Some(130), ""));
     insta::assert_snapshot!(output.summary(), @"
-    stopping: what has come is saved in run <run>; once more to stop at once
+    stopping: what has come is saved in run <run>; Ctrl-C stops at once
     waiting up to 25 s for an answer that is paid for either way; Ctrl-C leaves at once
     fused by google/gemini-3.8-flash from 2 answers, starting from seat 2 (0 % changed)
     2 of 2 answered · $0.00086 (fusing $0.00080) · <time> · run <run>

@@ -61,6 +61,14 @@ impl<'a> Call<'a> {
         Self { sandbox, command, stdin: None, listens: false, closes_stdout: false, ignores_stdout: false }
     }
 
+    pub(crate) const fn sandbox(&self) -> &'a Sandbox {
+        self.sandbox
+    }
+
+    pub(crate) fn command(&self) -> &std::process::Command {
+        self.command.as_std()
+    }
+
     /// One more argument.
     #[must_use]
     pub fn arg(mut self, argument: &str) -> Self {

@@ -20,6 +20,7 @@ mod leak;
 mod mask;
 mod sandbox;
 mod sheet;
+mod terminal;
 
 pub use call::{Call, FREEZE_FILES, KILL_AT, KILLED, Output, Running};
 pub use crowd::each;
@@ -27,3 +28,4 @@ pub use mask::report as mask_report;
 pub use parallel_llm_simulator as simulator;
 pub use sandbox::Sandbox;
 pub use sheet::{seats, synthesis};
+pub use terminal::Terminal;

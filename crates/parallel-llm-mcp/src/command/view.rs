@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::CommandContext;
 use crate::terminal::console::Console;
-use crate::terminal::live;
+use crate::terminal::live::{self, Left};
 use crate::terminal::plain;
 use crate::terminal::summary;
 use crate::terminal::vocabulary::COMMAND_LINE;
@@ -63,40 +63,46 @@ pub(super) async fn follow(
 ) -> Followed {
     let shown = async {
         match view {
-            View::People if !context.console.is_quiet() => show(&context.console, handle).await,
+            View::People if !context.console.is_quiet() => {
+                if show(&context.console, handle).await == Left::ByKey {
+                    return None;
+                }
+            }
             View::Events => stream_events(context, handle).await,
             View::People | View::Nothing => {}
         }
-        handle.wait(None).await
+        Some(handle.wait(None).await)
     };
-    tokio::select! {
-        report = shown => Followed::Decided(Box::new(report.in_vocabulary(&COMMAND_LINE))),
-        signal = signals.next() => {
-            leave(context, handle, leaving, signals).await;
-            Followed::Stopped(signal)
-        }
-    }
+    let signal = tokio::select! {
+        report = shown => match report {
+            Some(report) => return Followed::Decided(Box::new(report.in_vocabulary(&COMMAND_LINE))),
+            None => Signal::Interrupt,
+        },
+        signal = signals.next() => signal,
+    };
+    leave(context, handle, leaving, signals).await;
+    Followed::Stopped(signal)
 }
 
 /// Shows a run to people: first its worst case, or its progress if it began in another process, then its events.
-async fn show(console: &Console, handle: &RunHandle) {
-    match (handle.beginning(), console.is_live()) {
-        (Some((run, watch)), false) => plain::show(console, run, watch).await,
-        (None, false) => {
-            let (run, watch) = handle.watch_events();
-            if run.status == RunStatus::Running {
-                console.say(&plain::progress(&run));
-            }
-            plain::show(console, run, watch).await;
+async fn show(console: &Console, handle: &RunHandle) -> Left {
+    let beginning = handle.beginning();
+    if console.is_live() && live::is_in_foreground() {
+        if let Some((mut run, mut watch)) = beginning {
+            plain::show_next(console, &mut run, &mut watch).await;
         }
-        (beginning, true) => {
-            if let Some((mut run, mut watch)) = beginning {
-                plain::show_next(console, &mut run, &mut watch).await;
-            }
-            let (run, watch) = handle.watch();
-            live::show(console, run, watch).await;
-        }
+        let (run, watch) = handle.watch();
+        return live::show(console, run, watch).await;
     }
+    let (run, watch) = beginning.unwrap_or_else(|| {
+        let (run, watch) = handle.watch_events();
+        if run.status == RunStatus::Running {
+            console.say(&plain::progress(&run));
+        }
+        (run, watch)
+    });
+    plain::show(console, run, watch).await;
+    Left::Decided
 }
 
 /// Leaves a run in progress; a second signal leaves at once.
@@ -105,10 +111,9 @@ async fn leave(context: &CommandContext<'_>, handle: &RunHandle, leaving: Leavin
         let id = handle.id();
         return context.console.insist(&format!("run {id} goes on; look again with `runs wait {id}`"));
     }
-    context.console.insist(&format!(
-        "stopping: what has come is saved in run {}; once more to stop at once",
-        handle.id()
-    ));
+    context
+        .console
+        .insist(&format!("stopping: what has come is saved in run {}; Ctrl-C stops at once", handle.id()));
     if leaving == Leaving::Abort {
         handle.abort();
     }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::io::IsTerminal;
 
 use crate::terminal::vocabulary::{self, COMMAND_LINE};
-use anstyle::{AnsiColor, Style};
+use anstyle::{AnsiColor, Color, Style};
 use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use parallel_llm_engine::{Code, Failure};
 
@@ -22,8 +22,12 @@ use parallel_llm_settings::signals::{Signal, Signals};
 
 /// The assumed width of a terminal that does not report it.
 const COLUMNS: usize = 80;
+/// Rows where nobody says how many there are.
+const ROWS: usize = 24;
 /// Longer lines of prose are hard to read.
 const PROSE_COLUMNS_MAX: usize = 100;
+/// A blank at which no line ends.
+const UNBROKEN_BLANK: char = '\u{a0}';
 /// What a tab is shown as.
 const TAB: &str = "    ";
 
@@ -62,17 +66,42 @@ pub enum Tone {
     Strong,
 }
 
-/// The terminal's width now, if there is a terminal that reports one.
-#[cfg(unix)]
-fn columns_of_terminal() -> Option<usize> {
-    use rustix::termios::tcgetwinsize;
-    let size = tcgetwinsize(std::io::stderr()).or_else(|_| tcgetwinsize(std::io::stdout())).ok()?;
-    (size.ws_col > 0).then(|| usize::from(size.ws_col))
+impl Tone {
+    /// The style of text in this tone.
+    pub const fn style(self) -> Style {
+        let colour = match self {
+            Self::Good => AnsiColor::Green,
+            Self::Busy => AnsiColor::Cyan,
+            Self::Warning => AnsiColor::Yellow,
+            Self::Bad => AnsiColor::Red,
+            Self::Dim => return Style::new().dimmed(),
+            Self::Strong => return Style::new().bold(),
+        };
+        Style::new().fg_color(Some(Color::Ansi(colour)))
+    }
 }
 
-/// The terminal's width: only Unix reports it.
+/// The size of a terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Characters in a line.
+    pub columns: usize,
+    /// Lines.
+    pub rows: usize,
+}
+
+/// The terminal's size now, if there is a terminal that reports one.
+#[cfg(unix)]
+fn size_of_terminal() -> Option<Size> {
+    use rustix::termios::tcgetwinsize;
+    let size = tcgetwinsize(std::io::stderr()).or_else(|_| tcgetwinsize(std::io::stdout())).ok()?;
+    let size = Size { columns: usize::from(size.ws_col), rows: usize::from(size.ws_row) };
+    (size.columns > 0 && size.rows > 0).then_some(size)
+}
+
+/// The terminal's size: only Unix reports it.
 #[cfg(not(unix))]
-const fn columns_of_terminal() -> Option<usize> {
+const fn size_of_terminal() -> Option<Size> {
     None
 }
 
@@ -126,9 +155,20 @@ impl Console {
         self.is_utf8
     }
 
+    /// The terminal's size now.
+    pub fn size(&self) -> Size {
+        let unknown = || Size { columns: self.columns.unwrap_or(COLUMNS), rows: ROWS };
+        size_of_terminal().unwrap_or_else(unknown)
+    }
+
     /// The terminal's width now.
     pub fn columns(&self) -> usize {
-        columns_of_terminal().or(self.columns).unwrap_or(COLUMNS)
+        self.size().columns
+    }
+
+    /// Whether only ASCII is to be shown.
+    pub const fn is_ascii(&self) -> bool {
+        self.is_plain
     }
 
     /// Prints data: exact bytes to a file or pipe, sanitized text to a terminal. Loops that print much wait for
@@ -205,13 +245,13 @@ impl Console {
     /// Prints a message on stderr.
     pub fn say(&self, text: &str) {
         if !self.quiet {
-            self.put(Stream::Err, self.shown(text).into_owned(), Keep::IfRoom);
+            self.put(Stream::Err, self.wrapped(text), Keep::IfRoom);
         }
     }
 
     /// Prints an error on stderr, even if only data is printed.
     pub fn insist(&self, text: &str) {
-        self.put(Stream::Err, self.shown(text).into_owned(), Keep::Always);
+        self.put(Stream::Err, self.wrapped(text), Keep::Always);
     }
 
     /// Prints a failure and its next step, as data, too, if requested.
@@ -241,6 +281,30 @@ impl Console {
         self.writer.put(stream, text.into_bytes(), keep);
     }
 
+    /// A line of words, wrapped if stderr is a terminal. Commands stay whole, and so do words longer than a line, such
+    /// as paths: someone may want to copy them.
+    fn wrapped(&self, text: &str) -> String {
+        let text = self.shown(text);
+        if !self.stderr_is_terminal {
+            return text.into_owned();
+        }
+        let options = textwrap::Options::new(self.columns())
+            .word_separator(textwrap::WordSeparator::AsciiSpace)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation)
+            .break_words(false)
+            .subsequent_indent("  ");
+        let mut is_command = false;
+        let unbroken = |letter| match letter {
+            '`' => {
+                is_command = !is_command;
+                letter
+            }
+            ' ' if is_command => UNBROKEN_BLANK,
+            letter => letter,
+        };
+        textwrap::fill(&text.chars().map(unbroken).collect::<String>(), options).replace(UNBROKEN_BLANK, " ")
+    }
+
     /// The text as this terminal can show it.
     fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.is_plain { columns::plain(text) } else { text.into() }
@@ -251,14 +315,7 @@ impl Console {
         if !self.coloured {
             return text.to_owned();
         }
-        let style = match tone {
-            Tone::Good => Style::new().fg_color(Some(AnsiColor::Green.into())),
-            Tone::Busy => Style::new().fg_color(Some(AnsiColor::Cyan.into())),
-            Tone::Warning => Style::new().fg_color(Some(AnsiColor::Yellow.into())),
-            Tone::Bad => Style::new().fg_color(Some(AnsiColor::Red.into())),
-            Tone::Dim => Style::new().dimmed(),
-            Tone::Strong => Style::new().bold(),
-        };
+        let style = tone.style();
         format!("{style}{text}{style:#}")
     }
 }

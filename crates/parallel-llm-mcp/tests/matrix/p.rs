@@ -26,7 +26,7 @@ fn p04_sigint_twice() {
     assert!(signalled.elapsed() < AT_ONCE, "it left after {:?}", signalled.elapsed());
     output.assert_no_key();
     assert_eq!(output.code, Some(130));
-    assert!(output.stderr.contains("once more to stop at once"), "{}", output.stderr);
+    assert!(output.stderr.contains("Ctrl-C stops at once"), "{}", output.stderr);
     stranger.execute("ROLLBACK");
     drop(stranger);
     let told = seats(&kept(&sandbox));

@@ -1,17 +1,17 @@
-//! The words of a paragraph with their styles, up to the end of its block.
+//! The styled words of a block.
 
 use anstyle::{AnsiColor, Style};
 use pulldown_cmark::{Event, Tag, TagEnd};
 
 use super::{DIM, Span};
 
-/// Rows of styled text: a new one begins where the author broke the line.
+/// Rows of styled text. A hard line break begins a new one.
 #[derive(Default)]
 pub(super) struct Inline {
     rows: Vec<Vec<Span>>,
-    /// The styles that are open, the innermost last, each with those around it.
+    /// The open styles, the innermost last, each combined with those around it.
     styles: Vec<Style>,
-    /// Where the links that are open lead, and how their text begins.
+    /// The open links, the innermost last.
     links: Vec<Link>,
 }
 
@@ -25,12 +25,12 @@ impl Inline {
         self.rows.is_empty()
     }
 
-    /// Takes the rows out.
+    /// Takes the rows, leaving none.
     pub(super) fn take(&mut self) -> Vec<Vec<Span>> {
         std::mem::take(&mut self.rows)
     }
 
-    /// Begins a style, on top of those that are open.
+    /// Opens a style inside the open ones.
     pub(super) fn open(&mut self, style: Style) {
         let around = self.style();
         self.styles.push(
@@ -40,12 +40,12 @@ impl Inline {
         );
     }
 
-    /// Ends the innermost style.
+    /// Closes the innermost style.
     pub(super) fn close(&mut self) {
         self.styles.pop();
     }
 
-    /// Takes in what is no block.
+    /// Adds an event that is not a block.
     pub(super) fn take_in(&mut self, event: Event<'_>) {
         match event {
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.push(&text),
@@ -70,7 +70,7 @@ impl Inline {
         }
     }
 
-    /// Writes out where a link leads: text alone could name another address.
+    /// Adds the address of a link, because its text could name another one.
     fn end_link(&mut self) {
         let Some(Link { address, text }) = self.links.pop() else { return };
         if text != address {
@@ -85,7 +85,7 @@ impl Inline {
             link.text.push_str(text);
         }
         let style = self.style();
-        // Html may hold line ends, which are none of the author's.
+        // HTML may contain line ends, which are not line breaks.
         let span = Span::new(text.replace('\n', " "), style);
         match self.rows.last_mut() {
             Some(row) => row.push(span),

@@ -1,29 +1,28 @@
-//! Markdown as a terminal shows it: headings, lists, quotes, tables, code in a frame, words wrapped at the width.
+//! Markdown for a terminal: headings, lists, quotes, tables, code in a frame, words wrapped at the width.
 //!
-//! Takes text that is harmless already ([`parallel_llm_engine::text::safe::for_terminal`]). Whatever it holds, each line is
-//! as wide as asked at most, except lines of code, which stay whole for whoever copies them.
+//! The text must be sanitized already ([`parallel_llm_engine::text::safe::for_terminal`]). No line is wider than
+//! requested, except lines of code, which stay whole so that they can be copied.
 
 mod inline;
-pub mod line;
 mod table;
 
 use anstyle::Style;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
+use super::line::{Line, Span, wrap};
 use inline::Inline;
-use line::{Line, Span, wrap};
 use table::Table;
 
-/// Lists and quotes inside one another that are indented. Deeper ones stay at this depth.
+/// The deepest indentation of nested lists and quotes. Deeper ones stay at this depth.
 const DEPTH_MAX: usize = 12;
-/// The fewest columns for anything.
+/// The least width of any block.
 const WIDTH_MIN: usize = 12;
-/// The fewest columns that are shared with a mark at the left: the number of an item takes eleven at most.
+/// The least width at which a mark may be placed at the left: the number of an item takes eleven columns at most.
 const NESTED_MIN: usize = 2 * WIDTH_MIN;
-/// The longest line that is drawn across: above and below code, or between parts.
+/// The longest rule: above and below code, or between sections.
 const RULE_MAX: usize = 72;
 
-/// The text as lines of at most this many columns.
+/// The text as lines of at most this width.
 pub fn lines(text: &str, columns: usize) -> Vec<Line> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut renderer = Renderer { events: Parser::new_ext(text, options), depth: 0 };
@@ -33,11 +32,11 @@ pub fn lines(text: &str, columns: usize) -> Vec<Line> {
 const BULLET: &str = "• ";
 const DIM: Style = Style::new().dimmed();
 
-/// Blocks below one another.
+/// Blocks, one below the other.
 #[derive(Default)]
 struct Blocks {
     lines: Vec<Line>,
-    /// Whether there are paragraphs: a list of such has its items apart.
+    /// Whether there are paragraphs: a list of those has empty lines between its items.
     has_paragraph: bool,
 }
 
@@ -61,11 +60,11 @@ struct Renderer<'t> {
 }
 
 impl Renderer<'_> {
-    /// Everything up to the end of the block that is open.
+    /// The blocks up to the end of the open one.
     fn blocks(&mut self, width: usize) -> Blocks {
         let mut blocks = Blocks::default();
         let mut inline = Inline::default();
-        // Blocks that are open and have no look of their own.
+        // Open blocks that are not indented.
         let mut plain = 0_usize;
         while let Some(event) = self.events.next() {
             match event {
@@ -88,13 +87,13 @@ impl Renderer<'_> {
                     let was_empty = inline.is_empty();
                     blocks.paragraph(&mut inline, width);
                     let list = self.list(first, width);
-                    // Right below the words of the item that it belongs to.
+                    // Right below the words of its item.
                     if was_empty { blocks.push(list) } else { blocks.lines.extend(list) }
                 }
                 Event::Start(Tag::BlockQuote(_)) if self.may_indent(width) => {
                     blocks.paragraph(&mut inline, width);
                     let quote = self.inside(width, 2);
-                    blocks.push(quote.lines.into_iter().map(|line| line.behind("│ ", DIM)).collect());
+                    blocks.push(quote.lines.into_iter().map(|line| line.prefixed("│ ", DIM)).collect());
                 }
                 Event::Start(Tag::Item) => {
                     plain += 1;
@@ -131,7 +130,7 @@ impl Renderer<'_> {
         self.depth < DEPTH_MAX && width >= NESTED_MIN
     }
 
-    /// The blocks inside one that takes some columns at the left.
+    /// The blocks inside one that takes columns at the left.
     fn inside(&mut self, width: usize, taken: usize) -> Blocks {
         self.depth += 1;
         let blocks = self.blocks(width.saturating_sub(taken).max(WIDTH_MIN));
@@ -155,7 +154,7 @@ impl Renderer<'_> {
         items.join(gap.as_slice())
     }
 
-    /// Code between two lines; its own lines stay whole.
+    /// Code between two rules. Its lines are not wrapped.
     fn code(&mut self, kind: &CodeBlockKind<'_>, width: usize) -> Vec<Line> {
         let mut code = String::new();
         for event in self.events.by_ref() {
@@ -187,14 +186,14 @@ const fn heading(level: HeadingLevel) -> Style {
     }
 }
 
-/// The lines of an item behind its mark.
+/// The lines of an item after its mark.
 fn marked(lines: Vec<Line>, mark: &str, indent: usize) -> Vec<Line> {
     let blanks = " ".repeat(indent);
     let lines = if lines.is_empty() { vec![Line::default()] } else { lines };
     let prefixed = |(index, line): (usize, Line)| match index {
-        0 => line.behind(mark, DIM),
+        0 => line.prefixed(mark, DIM),
         _ if line.spans.is_empty() => line,
-        _ => line.behind(&blanks, Style::new()),
+        _ => line.prefixed(&blanks, Style::new()),
     };
     lines.into_iter().enumerate().map(prefixed).collect()
 }

@@ -1,25 +1,25 @@
-//! A table: columns as wide as their widest cell, or as wide as the terminal allows, with their words wrapped.
+//! Tables: each column as wide as its widest cell or as the terminal allows, with words wrapped.
 
 use anstyle::Style;
 use pulldown_cmark::{Alignment, Event, Parser, Tag, TagEnd};
 
+use super::super::line::{Line, Span, wrap};
 use super::inline::Inline;
-use super::line::{Line, Span, wrap};
 use super::{DIM, WIDTH_MIN};
 
-/// What stands between two columns.
+/// The separator of two columns.
 const GAP: &str = " │ ";
-/// The narrowest a column gets before the table is shown row by row.
+/// The narrowest column; below it the table is shown row by row.
 const COLUMN_MIN: usize = 6;
 
 pub(super) struct Table {
     alignments: Vec<Alignment>,
-    /// The first is the head.
+    /// The first row is the head.
     rows: Vec<Vec<Vec<Span>>>,
 }
 
 impl Table {
-    /// Reads up to the end of the table.
+    /// Reads to the end of the table.
     pub(super) fn read(events: &mut Parser<'_>, alignments: Vec<Alignment>) -> Self {
         let mut rows: Vec<Vec<Vec<Span>>> = Vec::new();
         let mut inline = Inline::default();
@@ -54,7 +54,7 @@ impl Table {
         lines
     }
 
-    /// How wide each column is so that all fit; `None` where they cannot.
+    /// The width of each column so that all fit; `None` if they cannot.
     fn widths(&self, width: usize) -> Option<Vec<usize>> {
         let columns = self.alignments.len();
         let gaps = GAP.chars().count() * columns.saturating_sub(1);
@@ -64,7 +64,7 @@ impl Table {
             cells.map(|cell| cell_width(cell)).max().unwrap_or(0).max(1)
         };
         let wanted: Vec<usize> = (0..columns).map(widest).collect();
-        // The level above which columns give way, so that narrow ones stay as they are.
+        // Columns wider than this level are cut to it, so that narrow ones keep their width.
         let fits = |level: usize| wanted.iter().map(|width| (*width).min(level)).sum::<usize>() <= room;
         let level = (COLUMN_MIN..=room).rev().find(|level| fits(*level)).unwrap_or(COLUMN_MIN);
         Some(wanted.into_iter().map(|width| width.min(level)).collect())
@@ -92,13 +92,13 @@ impl Table {
         let lines = row.get(index).map(|cell| wrap(cell, width)).unwrap_or_default();
         let is_right = self.alignments.get(index) == Some(&Alignment::Right);
         let aligned = |line: Line| match width.saturating_sub(line.width()) {
-            room if is_right && room > 0 => line.behind(&" ".repeat(room), Style::new()),
+            room if is_right && room > 0 => line.prefixed(&" ".repeat(room), Style::new()),
             _ => line,
         };
         lines.into_iter().map(aligned).collect()
     }
 
-    /// Each row as lines of `title: cell`, where the columns do not fit beside one another.
+    /// Each row as lines of `title: cell`, for columns that do not fit next to each other.
     fn row_by_row(&self, width: usize) -> Vec<Line> {
         let Some((head, rows)) = self.rows.split_first() else { return Vec::new() };
         let mut lines = Vec::new();

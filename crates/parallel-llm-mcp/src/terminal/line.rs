@@ -1,4 +1,4 @@
-//! A line of styled text, and words wrapped into such lines.
+//! Lines of styled text, and the wrapping of words into such lines.
 
 use anstyle::Style;
 use textwrap::WordSeparator;
@@ -25,22 +25,22 @@ impl Span {
 /// One line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// What stands in it, from the left.
+    /// Its text, from left to right.
     pub spans: Vec<Span>,
 }
 
 impl Line {
-    /// A line of one style.
+    /// A line in one style.
     pub fn of(text: impl Into<String>, style: Style) -> Self {
         Self { spans: vec![Span::new(text, style)] }
     }
 
-    /// The columns it takes.
+    /// Its width in columns.
     pub fn width(&self) -> usize {
         self.spans.iter().map(|span| span.text.width()).sum()
     }
 
-    /// The line as a terminal takes it: with its colours, or without any.
+    /// The line as sent to a terminal, with or without colours.
     pub fn render(&self, is_coloured: bool) -> String {
         let text = |span: &Span| match span.style {
             style if is_coloured && !style.is_plain() => format!("{style}{}{style:#}", span.text),
@@ -49,20 +49,22 @@ impl Line {
         self.spans.iter().map(text).collect::<String>().trim_end().to_owned()
     }
 
-    /// The line behind a prefix.
-    pub(super) fn behind(mut self, prefix: &str, style: Style) -> Self {
+    /// The line with a prefix.
+    #[must_use]
+    pub fn prefixed(mut self, prefix: &str, style: Style) -> Self {
         self.spans.insert(0, Span::new(prefix, style));
         self
     }
 
-    /// The line with blanks at its end, up to this width.
-    pub(super) fn padded(mut self, width: usize) -> Self {
+    /// The line, filled with spaces up to this width.
+    #[must_use]
+    pub fn padded(mut self, width: usize) -> Self {
         let room = width.saturating_sub(self.width());
         self.spans.push(Span::new(" ".repeat(room), Style::new()));
         self
     }
 
-    /// The line in pieces of at most this width, however long its words are.
+    /// The line cut into pieces of at most this width, even within words.
     pub fn split(self, width: usize) -> Vec<Self> {
         if self.width() <= width {
             return vec![self];
@@ -88,22 +90,21 @@ impl Line {
     }
 }
 
-/// What is not broken: one word, or several styles of one.
+/// A word, which may have several styles, and the spaces after it.
 #[derive(Clone, Debug, Default)]
-struct Unbroken {
+struct StyledWord {
     line: Line,
     width: usize,
     blanks: usize,
 }
 
-impl Fragment for Unbroken {
-    // A line of a terminal is far shorter than what a float counts exactly.
-    #[allow(clippy::cast_precision_loss)]
+impl Fragment for StyledWord {
+    #[expect(clippy::cast_precision_loss, reason = "a terminal's line is far shorter than a float is exact")]
     fn width(&self) -> f64 {
         self.width as f64
     }
 
-    #[allow(clippy::cast_precision_loss)]
+    #[expect(clippy::cast_precision_loss, reason = "a terminal's line is far shorter than a float is exact")]
     fn whitespace_width(&self) -> f64 {
         self.blanks as f64
     }
@@ -113,14 +114,14 @@ impl Fragment for Unbroken {
     }
 }
 
-/// Wraps words at this width. A word that is wider than a line is broken.
-#[allow(clippy::cast_precision_loss)]
-pub(super) fn wrap(spans: &[Span], width: usize) -> Vec<Line> {
+/// Wraps words at this width. Words wider than a line are cut.
+#[expect(clippy::cast_precision_loss, reason = "a terminal's line is far shorter than a float is exact")]
+pub fn wrap(spans: &[Span], width: usize) -> Vec<Line> {
     let fragments = fragments(spans, width);
     wrap_first_fit(&fragments, &[width as f64]).into_iter().map(joined).collect()
 }
 
-fn joined(fragments: &[Unbroken]) -> Line {
+fn joined(fragments: &[StyledWord]) -> Line {
     let mut line = Line::default();
     for (index, fragment) in fragments.iter().enumerate() {
         line.spans.extend(fragment.line.spans.iter().cloned());
@@ -132,34 +133,34 @@ fn joined(fragments: &[Unbroken]) -> Line {
     line
 }
 
-fn fragments(spans: &[Span], width: usize) -> Vec<Unbroken> {
-    let mut fragments: Vec<Unbroken> = Vec::new();
+fn fragments(spans: &[Span], width: usize) -> Vec<StyledWord> {
+    let mut fragments: Vec<StyledWord> = Vec::new();
     for span in spans {
         for (index, word) in WordSeparator::new().find_words(&span.text).enumerate() {
             let piece = Span::new(word.word, span.style);
             match fragments.last_mut().filter(|last| index == 0 && last.blanks == 0) {
-                // The same word in another style.
+                // The same word goes on in another style.
                 Some(last) => last.line.spans.push(piece),
-                None => fragments.push(Unbroken { line: Line { spans: vec![piece] }, width: 0, blanks: 0 }),
+                None => fragments.push(StyledWord { line: Line { spans: vec![piece] }, width: 0, blanks: 0 }),
             }
             if let Some(last) = fragments.last_mut() {
                 last.blanks = blanks(&word);
             }
         }
     }
-    fragments.into_iter().flat_map(|fragment| broken(fragment, width)).collect()
+    fragments.into_iter().flat_map(|fragment| cut(fragment, width)).collect()
 }
 
 fn blanks(word: &Word<'_>) -> usize {
     usize::from(!word.whitespace.is_empty())
 }
 
-/// The fragment in pieces that fit into a line.
-fn broken(fragment: Unbroken, width: usize) -> Vec<Unbroken> {
+/// The word, cut into pieces that fit into a line.
+fn cut(fragment: StyledWord, width: usize) -> Vec<StyledWord> {
     let blanks = fragment.blanks;
     let pieces = fragment.line.split(width).into_iter();
-    let mut pieces: Vec<Unbroken> =
-        pieces.map(|line| Unbroken { width: line.width(), line, blanks: 0 }).collect();
+    let mut pieces: Vec<StyledWord> =
+        pieces.map(|line| StyledWord { width: line.width(), line, blanks: 0 }).collect();
     if let Some(last) = pieces.last_mut() {
         last.blanks = blanks;
     }

@@ -1,0 +1,174 @@
+//! What a person sees on a terminal while a run is under way, and what is left of it there.
+
+use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, Latency, Script};
+use parallel_llm_testkit::{Call, Sandbox};
+
+const ONE: &str = "openai/gpt-6.1-sol";
+const TWO: &str = "anthropic/claude-opus-5.5";
+const THREE: &str = "x-ai/grok-4.7";
+const FUSER: &str = "google/gemini-4-argon";
+
+/// One has answered, one fails, one writes for long; the synthesizer writes slowly.
+fn sandbox() -> Sandbox {
+    let quick = Behaviour { answer: Answer::Fixed("Use **shards**.".to_owned()), ..Behaviour::instant() };
+    let slow = Behaviour {
+        ttft_ms: Latency::of(1_500),
+        answer: Answer::Fixed("Use *advisory locks*, and retry.".to_owned()),
+        ..Behaviour::instant()
+    };
+    let fuser =
+        Behaviour { tokens_per_s: 6, chunk_tokens: 1, answer: Answer::Plausible, ..Behaviour::instant() };
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+        .scripted(ONE, Script::behaving(quick))
+        .scripted(TWO, Script::fault(Fault::Moderation))
+        .scripted(THREE, Script::behaving(slow))
+        .scripted(FUSER, Script::behaving(fuser))
+}
+
+fn ask(sandbox: &Sandbox) -> Call<'_> {
+    let words = ["ask", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER, "--no-files"];
+    sandbox.call(words).arg("How do I shard a counter in Postgres so that writes do not wait for each other?")
+}
+
+#[test]
+fn a_run_is_watched_and_its_answers_are_read() {
+    let sandbox = sandbox();
+    let mut terminal = ask(&sandbox).on_screen(80, 24);
+    terminal.until("one has failed", |text| text.contains("refused") && text.contains("4 tok"));
+    insta::assert_snapshot!(terminal.masked(), @"
+    How do I shard a counter in Postgres so that writes do not wait for eac…  <time>
+
+     1 ✓ openai/gpt-6.1-sol        answered   first <time>      4 tok $0.000080
+     2 ✗ anthropic/claude-opus-5.5 refused    openrouter (Anthropic) answered 403:…
+     3 * x-ai/grok-4.7             asked
+
+    1 of 3 answered · at least $0.000080
+    1-3 read an answer · q save and leave
+    ");
+    terminal.press("1");
+    terminal.until("the answer is read", |text| text.contains("Use shards."));
+    insta::assert_snapshot!(terminal.masked(), @"
+    How do I shard a counter in Postgres so that writes do not wait for eac…  <time>
+
+     1 ✓ openai/gpt-6.1-sol        answered   first <time>      4 tok $0.000080
+     2 ✗ anthropic/claude-opus-5.5 refused    openrouter (Anthropic) answered 403:…
+     3 * x-ai/grok-4.7             asked
+
+    ── 1 openai/gpt-6.1-sol ───────────────────────────────────────────────────────
+    Use shards.
+
+    1 of 3 answered · at least $0.000080
+    up/down scroll · tab next answer · esc back · q save and leave
+    ");
+    terminal.press("\u{1b}[C");
+    terminal.until("the next is read", |text| text.contains("(nothing yet)"));
+    terminal.press("0");
+    terminal
+        .until("the fused answer streams", |text| text.contains("Use advisory") && !text.contains("retry"));
+    assert!(terminal.text().contains("── fusing: google/gemini-4-argon ──"), "{}", terminal.text());
+    assert_eq!(terminal.wait(), 0);
+    insta::assert_snapshot!(terminal.masked(), @"
+    [ +<time>] run <run> started: 3 models, at most $0.83
+
+    Use advisory locks, and retry.
+
+    fused by google/gemini-4-argon from 2 answers, starting from seat 3 (0 %
+      changed)
+    missing: anthropic/claude-opus-5.5 refused: openrouter (Anthropic) answered 403:
+      Your input was flagged (next: rephrase the question, or ask a model of another
+      provider)
+    2 of 3 answered · $0.0024 (fusing $0.0022) · <time> · run
+      <run>
+    ");
+}
+
+#[test]
+fn another_size_in_the_middle_leaves_nothing_stale() {
+    let sandbox = sandbox();
+    let mut terminal = ask(&sandbox).on_screen(120, 30);
+    terminal.until("it is drawn", |text| text.contains("1-3 read an answer"));
+    for (columns, rows) in [(60, 20), (100, 12), (40, 10), (200, 60)] {
+        terminal.resize(columns, rows);
+        let width = usize::from(columns) - 1;
+        terminal.until("it is drawn anew", |text| {
+            let first = text.lines().next().unwrap_or_default();
+            text.lines().filter(|line| line.contains("claude-opus")).count() == 1
+                && text.lines().count() <= usize::from(rows)
+                && first.starts_with("How do I")
+                && first.chars().count() == width
+        });
+    }
+    assert_eq!(terminal.wait(), 0);
+}
+
+#[test]
+fn more_seats_than_rows_are_summed_up() {
+    let sandbox = sandbox();
+    let mut words = vec!["ask", "--no-files"];
+    words.extend((0..16).flat_map(|_| ["-m", THREE]));
+    let mut terminal = sandbox.call(words).arg("Why?").on_screen(60, 12);
+    terminal.until("all are asked", |text| text.contains("8 asked"));
+    insta::assert_snapshot!(terminal.masked(), @"
+    Why?                                                  <time>
+     1 * x-ai/grok-4.7 asked
+     2 * x-ai/grok-4.7 asked
+     3 * x-ai/grok-4.7 asked
+     4 * x-ai/grok-4.7 asked
+     5 * x-ai/grok-4.7 asked
+     6 * x-ai/grok-4.7 asked
+     7 * x-ai/grok-4.7 asked
+     8 * x-ai/grok-4.7 asked
+         + 8 more: 8 asked
+    0 of 16 answered
+    1-9 read an answer · q save and leave
+    ");
+    assert_eq!((terminal.wait(), terminal.text().contains("16 of 16 answered")), (0, true));
+}
+
+#[test]
+fn leaving_by_key_keeps_what_has_come() {
+    let sandbox = sandbox();
+    let mut terminal = ask(&sandbox).on_screen(80, 24);
+    terminal.until("one has answered", |text| text.contains("4 tok"));
+    terminal.press("q");
+    assert_eq!(terminal.wait(), 130);
+    insta::assert_snapshot!(terminal.masked(), @"
+    [ +<time>] run <run> started: 3 models, at most $0.83
+    stopping: what has come is saved in run <run>; Ctrl-C stops
+      at once
+    no answer
+    missing: anthropic/claude-opus-5.5 refused: openrouter (Anthropic) answered 403:
+      Your input was flagged (next: rephrase the question, or ask a model of another
+      provider)
+    missing: x-ai/grok-4.7 cancelled: given up before it had answered (next: look at
+      the run with `runs show`)
+    1 of 3 answered · at least $0.000080, up to $0.096 · <time> · run
+      <run>
+    ");
+    let kept = sandbox.call(["runs", "show", "@", "--json"]).run().json();
+    assert_eq!(kept["answers"][0]["text"], "Use **shards**.");
+}
+
+#[test]
+fn a_terminal_is_given_what_it_can_show() {
+    let sandbox = sandbox();
+    let ask = || sandbox.call(["ask", "--no-files", "-m", ONE, "Why?"]);
+    let mut plain = ask().env("TERM", "dumb").on_screen(80, 24);
+    assert_eq!(plain.wait(), 0);
+    insta::assert_snapshot!(plain.masked(), @"
+    [ +<time>] run <run> started: 1 model, at most $0.16
+    [ +<time>] seat 1 openai/gpt-6.1-sol: asked
+    [ +<time>] seat 1 openai/gpt-6.1-sol: answered, 15 bytes, 4 tokens, $0.000042
+    [ +<time>] decided: only one answer came, so there was nothing to fuse
+
+    Use shards.
+
+    word for word by openai/gpt-6.1-sol: only one answer came, so there was nothing to fuse
+    1 of 1 answered - $0.000042 - <time> - run <run>
+    ");
+    let mut ascii = ask().env("LC_ALL", "C").on_screen(80, 24);
+    assert_eq!((ascii.wait(), ascii.text().is_ascii()), (0, true), "{}", ascii.text());
+    let mut bare = ask().env("NO_COLOR", "1").on_screen(80, 24);
+    assert_eq!(bare.wait(), 0);
+    assert!(!bare.screen().contents_formatted().contains("\u{1b}[1m"), "no style is set");
+}
