@@ -25,9 +25,9 @@ async fn before_any_answer() {
     insta::assert_snapshot!(check(three().cancel_at(70)).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     50 accepted 2 as gen-2 | 70 decided none
+    70 cancelled 3
     70 cancelled 1
     70 cancelled 2 `So f`
-    70 cancelled 3
     70 closed $0.00
     cancelled decided at 70, closed at 70
       none
@@ -41,12 +41,12 @@ async fn before_any_answer() {
     0 request bob #1
     0 request cyd #1
     70 durable: accepted 2, decided
+    70 dropped cyd
     70 dropped ada
     70 dropped bob
-    70 dropped cyd
+    70 durable: cancelled 3
     70 durable: cancelled 1
     70 durable: cancelled 2
-    70 durable: cancelled 3
     70 durable: closed
     ");
 }
@@ -171,8 +171,8 @@ async fn at_once_and_while_waiting() {
     insta::assert_snapshot!(check(result.at_once(1).cancel_at(20)).await, @"
     0 started | 0 sent 1
     20 decided none
-    20 cancelled 2#0
     20 cancelled 1
+    20 cancelled 2#0
     20 closed $0.00
     cancelled decided at 20, closed at 20
       none
@@ -184,8 +184,8 @@ async fn at_once_and_while_waiting() {
     0 request ada #1
     20 durable: decided
     20 dropped ada
-    20 durable: cancelled 2#0
     20 durable: cancelled 1
+    20 durable: cancelled 2#0
     20 durable: closed
     ");
     let again: Failure = failure(Code::Upstream).with_status(502);

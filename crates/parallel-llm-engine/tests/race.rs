@@ -16,8 +16,8 @@ async fn the_first_answer_stands_and_the_others_are_given_up() {
     insta::assert_snapshot!(result.run().await.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     100 answered 2 `The moon.` | 100 decided selected
-    100 cancelled 1
     100 cancelled 3
+    100 cancelled 1
     100 closed $0.0010
     complete decided at 100, closed at 100
       selected by bob from 2: `The moon.`

@@ -24,7 +24,7 @@ use parallel_llm_engine::{
 };
 use proptest::prelude::{Just, Strategy as _};
 use tokio::runtime::Builder;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::always;
 use crate::ledger::Ledger;
@@ -125,6 +125,8 @@ pub(crate) fn persona_prompt(persona: &str, system: &str) -> Arc<PersonaPrompt> 
     Arc::new(PersonaPrompt { persona: Some(persona.to_owned()), stance: None, system: Some(system.into()) })
 }
 
+type Steer = Box<dyn FnOnce(&Stop)>;
+
 /// A run that is set up step by step.
 pub(crate) struct Scenario {
     replies: Vec<(&'static str, Reply)>,
@@ -132,8 +134,8 @@ pub(crate) struct Scenario {
     at_once_max: usize,
     commit_ms: u64,
     breaks_at: Option<usize>,
-    cancel_ms: Option<u64>,
-    abort_ms: Option<u64>,
+    /// What the user does to the run, and when in milliseconds.
+    steering: Vec<(u64, Steer)>,
     caller: Option<Arc<dyn Caller>>,
     checker: Option<Arc<dyn Checker>>,
     before: Vec<Vec<Recorded>>,
@@ -151,8 +153,7 @@ pub(crate) fn scenario(replies: impl IntoIterator<Item = (&'static str, Reply)>)
         at_once_max: 64,
         commit_ms: 0,
         breaks_at: None,
-        cancel_ms: None,
-        abort_ms: None,
+        steering: Vec::new(),
         caller: None,
         checker: None,
         before: Vec::new(),
@@ -233,14 +234,25 @@ impl Scenario {
         self
     }
 
-    pub(crate) fn cancel_at(mut self, ms: u64) -> Self {
-        self.cancel_ms = Some(ms);
-        self
+    pub(crate) fn cancel_at(self, ms: u64) -> Self {
+        self.at(ms, Stop::cancel)
     }
 
     /// At the same moment as a cancel, or later.
-    pub(crate) fn abort_at(mut self, ms: u64) -> Self {
-        self.abort_ms = Some(ms);
+    pub(crate) fn abort_at(self, ms: u64) -> Self {
+        self.at(ms, Stop::abort)
+    }
+
+    pub(crate) fn hurry_at(self, ms: u64) -> Self {
+        self.at(ms, Stop::hurry)
+    }
+
+    pub(crate) fn skip_at(self, ms: u64, seat: u8) -> Self {
+        self.at(ms, move |stop| stop.skip(SeatNumber(seat)))
+    }
+
+    fn at(mut self, ms: u64, steer: impl FnOnce(&Stop) + 'static) -> Self {
+        self.steering.push((ms, Box::new(steer)));
         self
     }
 
@@ -315,21 +327,18 @@ impl Scenario {
         } else {
             engine.open(Arc::clone(&hub), stop.clone()).await.expect("the run is new")
         };
-        let cancelling = async {
-            if let Some(ms) = self.cancel_ms {
-                sleep(Duration::from_millis(ms)).await;
-                stop.cancel();
-            }
-            if let Some(ms) = self.abort_ms {
-                sleep(Duration::from_millis(ms - self.cancel_ms.unwrap_or(0))).await;
-                stop.abort();
+        let steering = async {
+            let begun = Instant::now();
+            for (ms, steer) in self.steering {
+                sleep_until(begun + Duration::from_millis(ms)).await;
+                steer(&stop);
             }
         };
         let watching = watch(&hub);
         let besides = beside(Arc::clone(&hub));
         let longest = Duration::from_millis(plan.timers.run_ms + 60_000);
         let doing = timeout(longest, Box::pin(underway.finish()));
-        let (seen, beside, (), done) = tokio::join!(watching, besides, cancelling, doing);
+        let (seen, beside, (), done) = tokio::join!(watching, besides, steering, doing);
         done.expect("a run ends within its time");
         let result = RunResult {
             commits: disk.tried(),

@@ -2,7 +2,7 @@
 
 use parallel_llm_engine::request::wait::Wait;
 
-use crate::scenario::scenario;
+use crate::scenario::{Scenario, scenario};
 use crate::script::{after, fails, failure, fuses, hangs, says};
 use parallel_llm_engine::{Code, PicoUsd, SeatStatus};
 
@@ -279,8 +279,8 @@ async fn nothing_leaves_while_the_answer_becomes_durable() {
     1010 durable: failed 2
     1700 checkpoint seat 1 3 bytes
     2200 durable: answered 1, decided
-    2700 durable: cancelled 3#0
-    3200 durable: cancelled 2
+    2700 durable: cancelled 2
+    3200 durable: cancelled 3#0
     3700 durable: closed
     ");
     assert_eq!(result.run.seats[2].cost, Some(PicoUsd::ZERO));
@@ -300,4 +300,96 @@ async fn half_an_answer_that_comes_too_late_is_late_where_it_could_be_used() {
     let stands: Vec<_> = run.seats.iter().map(|seat| (seat.status, seat.late)).collect();
     let answered = (SeatStatus::Answered, false);
     assert_eq!(stands, [answered, answered, (SeatStatus::Cut, true), (SeatStatus::Cut, false)]);
+}
+
+/// One answers soon, one later, one never.
+fn hurried() -> Scenario {
+    scenario([
+        ("ada", says(5_000, "one")),
+        ("bob", says(20_000, "two")),
+        ("cyd", after(1_000).text("th").hang()),
+        ("fuser", fuses(1_000, "one", "All.")),
+    ])
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hurried_run_decides_with_the_answers_so_far() {
+    insta::assert_snapshot!(hurried().hurry_at(21_000).story().await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    5000 answered 1 `one`
+    20000 answered 2 `two`
+    21000 sent s1
+    22000 answered s1 `<<analysis f…` (60) | 22000 decided fused
+    91000 cut 3 `th` by timeout
+    91000 closed $0.0030
+    partial decided at 22000, closed at 91000
+      fused by fuser: `All.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 5000 ms, $0.0010
+      2 bob answered, 1 request 20000 ms, $0.0010
+      3 cyd cut, 1 request 91000 ms, ~?: timeout: nothing came within 90 s (raise the setting `idle_timeout_ms` (now 90000))
+      s1 fuser answered, 1 request 1000 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_hurried_before_any_answer_decides_with_the_first() {
+    insta::assert_snapshot!(hurried().hurry_at(10).story().await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    5000 answered 1 `one` | 5000 decided verbatim
+    20000 answered 2 `two`
+    91000 cut 3 `th` by timeout
+    91000 closed $0.0020
+    partial decided at 5000, closed at 91000
+      verbatim by ada from 1: `one`
+      because only one answer came, so there was nothing to fuse
+      1 ada answered, 1 request 5000 ms, $0.0010
+      2 bob answered late, 1 request 20000 ms, $0.0010
+      3 cyd cut, 1 request 91000 ms, ~?: timeout: nothing came within 90 s (raise the setting `idle_timeout_ms` (now 90000))
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_skipped_seat_is_cancelled_and_no_longer_awaited() {
+    insta::assert_snapshot!(hurried().wait(Wait::All).skip_at(2_000, 3).story().await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    2000 cancelled 3 `th`
+    5000 answered 1 `one`
+    20000 answered 2 `two` | 20000 sent s1
+    21000 answered s1 `<<analysis f…` (60) | 21000 decided fused
+    21000 closed $0.0030
+    partial decided at 21000, closed at 21000
+      fused by fuser: `All.`
+      because the synthesizer wrote it from the answers without naming the one it started from
+      1 ada answered, 1 request 5000 ms, $0.0010
+      2 bob answered, 1 request 20000 ms, $0.0010
+      3 cyd cancelled, 1 request 2000 ms, ~?: cancelled: given up before it had answered
+      s1 fuser answered, 1 request 1000 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_seat_that_is_not_skipped_there_is_no_answer() {
+    let skipped = hurried().skip_at(10, 1).skip_at(20, 2).skip_at(30, 3).skip_at(40, 9);
+    insta::assert_snapshot!(skipped.story().await, @"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
+    10 cancelled 1
+    20 cancelled 2
+    30 decided none
+    30 cancelled 3
+    30 closed $0.00
+    cancelled decided at 30, closed at 30
+      none
+      because cancelled: no model answered (ada: skipped before it had answered; bob: skipped before it had answered; cyd: skipped before it had answered)
+      1 ada cancelled, 1 request 10 ms, ~?: cancelled: given up before it had answered
+      2 bob cancelled, 1 request 20 ms, ~?: cancelled: given up before it had answered
+      3 cyd cancelled, 1 request 30 ms, ~?: cancelled: given up before it had answered
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_seat_that_is_skipped_once_it_has_answered_keeps_its_answer() {
+    let result = hurried().wait(Wait::All).skip_at(6_000, 1).skip_at(7_000, 3).run().await;
+    let considered = &result.run.outcome.as_ref().expect("the run is decided").considered;
+    assert_eq!(considered.iter().map(ToString::to_string).collect::<Vec<_>>(), ["1", "2"]);
 }

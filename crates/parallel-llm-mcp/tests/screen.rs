@@ -43,7 +43,7 @@ fn a_run_is_watched_and_its_answers_are_read() {
      3 * x-ai/grok-4.7             asked
 
     1 of 3 answered · at least $0.000080
-    1-3 read an answer · q save and leave
+    1-3 read an answer · enter decide now · q save and leave
     ");
     terminal.press("1");
     terminal.until("the answer is read", |text| text.contains("Use shards."));
@@ -58,7 +58,7 @@ fn a_run_is_watched_and_its_answers_are_read() {
     Use shards.
 
     1 of 3 answered · at least $0.000080
-    up/down scroll · tab next answer · esc back · q save and leave
+    up/down scroll · tab next · esc back · q save and leave
     ");
     terminal.press("\u{1b}[C");
     terminal.until("the next is read", |text| text.contains("(nothing yet)"));
@@ -171,4 +171,73 @@ fn a_terminal_is_given_what_it_can_show() {
     let mut bare = ask().env("NO_COLOR", "1").on_screen(80, 24);
     assert_eq!(bare.wait(), 0);
     assert!(!bare.screen().contents_formatted().contains("\u{1b}[1m"), "no style is set");
+}
+
+/// One has answered, another is silent for an hour.
+fn with_a_silent_seat() -> Sandbox {
+    let silent = Behaviour { ttft_ms: Latency::of(3_600_000), ..Behaviour::instant() };
+    sandbox().scripted(THREE, Script::behaving(silent))
+}
+
+#[test]
+fn enter_decides_with_what_has_come() {
+    let sandbox = with_a_silent_seat();
+    let words = ["ask", "--no-files", "-m", ONE, "-m", THREE, "Why?"];
+    let mut terminal = sandbox.call(words).on_screen(80, 24);
+    terminal.until("one has answered", |text| text.contains("enter decide now"));
+    insta::assert_snapshot!(terminal.masked(), @"
+    Why?                                                                      <time>
+
+     1 ✓ openai/gpt-6.1-sol answered   first <time>      4 tok $0.000042
+     2 * x-ai/grok-4.7      asked
+
+    1 of 2 answered · at least $0.000042
+    1-2 read an answer · enter decide now · q save and leave
+    ");
+    terminal.press("\r");
+    assert_eq!(terminal.wait(), 0);
+    insta::assert_snapshot!(terminal.masked(), @"
+    [ +<time>] run <run> started: 2 models, at most $0.48
+
+    Use shards.
+
+    word for word by openai/gpt-6.1-sol: only one answer came, so there was nothing
+      to fuse
+    missing: x-ai/grok-4.7 asked: no longer waited for
+    1 of 2 answered · at least $0.000042 · <time> · run <run>
+    ");
+}
+
+#[test]
+fn a_silent_seat_is_skipped() {
+    let sandbox = with_a_silent_seat();
+    let words = ["ask", "--no-files", "--wait", "all", "-m", ONE, "-m", THREE, "Why?"];
+    let mut terminal = sandbox.call(words).on_screen(80, 24);
+    terminal.until("one has answered", |text| text.contains("1 of 2 answered"));
+    terminal.press("2");
+    terminal.until("the silent one is read", |text| text.contains("s skip this seat"));
+    insta::assert_snapshot!(terminal.masked(), @"
+    Why?                                                                      <time>
+
+     1 ✓ openai/gpt-6.1-sol answered   first <time>      4 tok $0.000042
+     2 * x-ai/grok-4.7      asked
+
+    ── 2 x-ai/grok-4.7 ────────────────────────────────────────────────────────────
+    (nothing yet)
+
+    1 of 2 answered · at least $0.000042
+    up/down scroll · tab next · esc back · s skip this seat · q save and leave
+    ");
+    terminal.press("s");
+    assert_eq!(terminal.wait(), 0);
+    insta::assert_snapshot!(terminal.masked(), @"
+    [ +<time>] run <run> started: 2 models, at most $0.48
+
+    Use shards.
+
+    word for word by openai/gpt-6.1-sol: only one answer came, so there was nothing
+      to fuse
+    missing: x-ai/grok-4.7 asked: no longer waited for
+    1 of 2 answered · at least $0.000042 · <time> · run <run>
+    ");
 }

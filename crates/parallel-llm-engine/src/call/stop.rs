@@ -1,15 +1,21 @@
-//! Cancellation of a run or of one call, and the latch that lets either output or cancellation win.
+//! Cancellation of a run, of its waiting or of one call, and the latch that lets either output or cancellation win.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+
+use crate::request::panel::SeatNumber;
 
 /// Cancels a run. Clones cancel the same run.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     cancelled: CancellationToken,
     aborted: CancellationToken,
+    hurried: CancellationToken,
+    skipped: watch::Sender<BTreeSet<SeatNumber>>,
 }
 
 impl Stop {
@@ -23,6 +29,29 @@ impl Stop {
     pub fn abort(&self) {
         self.cancelled.cancel();
         self.aborted.cancel();
+    }
+
+    /// Ends the wait for the panel: the run decides with the answers so far, or with the first that comes.
+    pub fn hurry(&self) {
+        self.hurried.cancel();
+    }
+
+    /// Ends the wait for one seat, and cancels its call as [`Stop::cancel`] cancels those of a run.
+    pub fn skip(&self, seat: SeatNumber) {
+        self.skipped.send_if_modified(|skipped| skipped.insert(seat));
+    }
+
+    /// Waits until the run must decide with the answers so far.
+    pub(crate) async fn hurried(&self) {
+        self.hurried.cancelled().await;
+    }
+
+    /// The seats that are skipped, now and later.
+    pub(crate) fn skipped(&self) -> watch::Receiver<BTreeSet<SeatNumber>> {
+        let mut skipped = self.skipped.subscribe();
+        // Seats skipped before the run began are a change, too.
+        skipped.mark_changed();
+        skipped
     }
 
     /// Whether the run is cancelled.
@@ -42,7 +71,8 @@ impl Stop {
 
     /// A stop for one call: it is cancelled with the run, or alone.
     pub(crate) fn child(&self) -> Self {
-        Self { cancelled: self.cancelled.child_token(), aborted: self.aborted.child_token() }
+        let (cancelled, aborted) = (self.cancelled.child_token(), self.aborted.child_token());
+        Self { cancelled, aborted, ..Self::default() }
     }
 
     /// The permission to send for a part of the run that begins now.
@@ -78,26 +108,44 @@ impl Sending {
     }
 }
 
+/// Cancels one call.
+#[derive(Debug)]
+pub(crate) struct Cancellation {
+    stop: Stop,
+    sending: Sending,
+}
+
+impl Cancellation {
+    /// The cancellation of the call with these parts.
+    pub(crate) const fn new(stop: Stop, sending: Sending) -> Self {
+        Self { stop, sending }
+    }
+
+    /// Cancels the call: it is not tried again, and its connection is closed if closing stops the cost.
+    pub(crate) fn cancel(&self) {
+        self.sending.end();
+        self.stop.cancel();
+    }
+}
+
 /// Cancels one call, unless some of its text has been shown.
 #[derive(Debug)]
 pub(crate) struct Revocation {
-    stop: Stop,
-    sending: Sending,
+    cancellation: Cancellation,
     latch: FirstOutputLatch,
 }
 
 impl Revocation {
     /// A revocation of the call with these parts.
-    pub(crate) const fn new(stop: Stop, sending: Sending, latch: FirstOutputLatch) -> Self {
-        Self { stop, sending, latch }
+    pub(crate) const fn new(cancellation: Cancellation, latch: FirstOutputLatch) -> Self {
+        Self { cancellation, latch }
     }
 
     /// Cancels the call. Returns `false` if some of its text has been shown, so that the call continues.
     pub(crate) fn revoke(&self) -> bool {
         let is_revoked = self.latch.closes();
         if is_revoked {
-            self.sending.end();
-            self.stop.cancel();
+            self.cancellation.cancel();
         }
         is_revoked
     }

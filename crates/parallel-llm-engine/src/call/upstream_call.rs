@@ -16,7 +16,7 @@ use crate::call::deadline::Deadline;
 use crate::call::reply_clock::{ReplyClock, time_over};
 use crate::call::retry::{self, Trial};
 use crate::call::run_context::RunContext;
-use crate::call::stop::{FirstOutputLatch, Revocation, Sending, Stop};
+use crate::call::stop::{Cancellation, FirstOutputLatch, Revocation, Sending, Stop};
 use crate::plan::budget;
 use crate::plan::caller_slot::CallerSlot;
 use crate::plan::seed::SeededRandom;
@@ -120,9 +120,17 @@ impl UpstreamCall {
 
     /// The same call, and the revocation that cancels it alone.
     pub(crate) fn revocable(self) -> (Self, Revocation) {
-        let (stop, sending, latch) = (self.stop.child(), self.sending.child(), FirstOutputLatch::default());
-        let revocation = Revocation::new(stop.clone(), sending.clone(), latch.clone());
-        (Self { stop, sending, latch: Some(latch), ..self }, revocation)
+        let (upstream, cancellation) = self.cancellable();
+        let latch = FirstOutputLatch::default();
+        let revocation = Revocation::new(cancellation, latch.clone());
+        (Self { latch: Some(latch), ..upstream }, revocation)
+    }
+
+    /// The same call, and what cancels it alone.
+    pub(crate) fn cancellable(self) -> (Self, Cancellation) {
+        let (stop, sending) = (self.stop.child(), self.sending.child());
+        let cancellation = Cancellation::new(stop.clone(), sending.clone());
+        (Self { stop, sending, ..self }, cancellation)
     }
 
     /// Releases the reservation of a call that is not made.

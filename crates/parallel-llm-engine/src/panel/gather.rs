@@ -2,15 +2,17 @@
 //!
 //! Invariants: an answer counts only once its event is staged; late seats continue and are collected later.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use crate::call::reply_clock::run_timeout;
 use crate::call::run_context::RunContext;
+use crate::call::stop::Cancellation;
 use crate::call::upstream_call::{Admission, UpstreamCall};
 use crate::panel::escalation;
 use crate::panel::quorum::{Quorum, WaitDecision};
@@ -20,6 +22,7 @@ use crate::request::panel::{Seat, SeatNumber};
 use crate::run::event::{Attempt, CallEnd, Event};
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::value::answer::{Answer, Failure};
+use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::retry::Retry;
 
@@ -59,6 +62,12 @@ pub(crate) struct Panel {
     other_ends: Vec<Event>,
     /// Calls other than seats that were revoked.
     revoked: BTreeSet<CallerSlot>,
+    /// The calls of seats that were asked in this part.
+    cancellations: BTreeMap<SeatNumber, Cancellation>,
+    /// The seats the user skips.
+    skips: watch::Receiver<BTreeSet<SeatNumber>>,
+    /// Seats that were skipped before they had ended. Their ends are recorded, but no longer counted.
+    skipped: BTreeSet<SeatNumber>,
     pub(crate) usable: Vec<Usable>,
     pub(crate) failures: Vec<(SeatNumber, Failure)>,
 }
@@ -75,6 +84,9 @@ impl Panel {
             held_back: Vec::new(),
             other_ends: Vec::new(),
             revoked: BTreeSet::new(),
+            cancellations: BTreeMap::new(),
+            skips: context.stop.skipped(),
+            skipped: BTreeSet::new(),
             usable: Vec::new(),
             failures: Vec::new(),
         };
@@ -100,13 +112,10 @@ impl Panel {
         let ask = |seat: &Seat| {
             self.quorum.ask(seat);
             let messages = seat.sent(&self.context.plan.messages);
-            let mut upstream = UpstreamCall::new(
-                &self.context,
-                CallerSlot::Seat(seat.number),
-                seat,
-                messages,
-                Reveal::all(),
-            );
+            let slot = CallerSlot::Seat(seat.number);
+            let upstream = UpstreamCall::new(&self.context, slot, seat, messages, Reveal::all());
+            let (mut upstream, cancellation) = upstream.cancellable();
+            self.cancellations.insert(seat.number, cancellation);
             (upstream.admit(), upstream)
         };
         seats.iter().map(ask).collect()
@@ -122,7 +131,8 @@ impl Panel {
     /// Whether the held-back seats must be asked: the answers so far do not settle the question.
     fn needs_held_back(&self) -> bool {
         let answers = self.usable.iter().map(|one| (one.seat, &*one.answer.text));
-        !self.held_back.is_empty() && !self.is_late() && !escalation::is_settled(&self.context.plan, answers)
+        let may_ask = !self.held_back.is_empty() && !self.is_late() && !self.quorum.is_hurried();
+        may_ask && !escalation::is_settled(&self.context.plan, answers)
     }
 
     fn ask_next(&mut self) {
@@ -208,6 +218,8 @@ impl Panel {
             tokio::select! {
                 biased;
                 () = context.stop.cancelled() => return Some(Gathered::Cancelled),
+                () = context.stop.hurried(), if !self.quorum.is_hurried() => self.quorum.hurry(),
+                Ok(()) = self.skips.changed() => self.skip(),
                 Some(ended) = self.seats.join_next() => {
                     self.take(ended.expect(JOIN_CANNOT_FAIL));
                     // Ends that came during the last commit share the next one.
@@ -225,6 +237,20 @@ impl Panel {
             if matches!(self.quorum.decision(context.deadline.part_ms()), WaitDecision::Wait { .. }) {
                 return None;
             }
+        }
+    }
+
+    /// Cancels the calls of the seats that the user skips, and waits for them no longer.
+    fn skip(&mut self) {
+        let elapsed_ms = self.context.deadline.part_ms();
+        let wanted = self.skips.borrow_and_update().clone();
+        for seat in wanted {
+            // `None`: the seat has ended, was not asked or is skipped already.
+            let Some(cancellation) = self.cancellations.remove(&seat) else { continue };
+            cancellation.cancel();
+            self.skipped.insert(seat);
+            self.quorum.observe(seat, false, elapsed_ms);
+            self.failures.push((seat, Failure::new(Code::Cancelled, "skipped before it had answered")));
         }
     }
 
@@ -302,13 +328,17 @@ impl Panel {
                 // Asked again without success: its earlier answer remains.
                 Some(CallEnd::Failed(_) | CallEnd::Cancelled) | None => self.earlier_answer(seat),
             };
-            self.quorum.observe(seat, usable.is_some(), elapsed_ms);
+            let is_skipped = self.skipped.contains(&seat);
+            self.cancellations.remove(&seat);
+            if !is_skipped {
+                self.quorum.observe(seat, usable.is_some(), elapsed_ms);
+            }
             match (usable, end) {
                 (Some(usable), _) => self.usable.push(usable),
-                (None, Some(CallEnd::Cut(_, failure) | CallEnd::Failed(failure))) => {
+                (None, Some(CallEnd::Cut(_, failure) | CallEnd::Failed(failure))) if !is_skipped => {
                     self.failures.push((seat, failure.clone()));
                 }
-                (None, Some(CallEnd::Answered(_) | CallEnd::Cancelled) | None) => {}
+                (None, _) => {}
             }
         } else if !is_revoked {
             self.other_ends.push(event.clone());

@@ -36,12 +36,21 @@ pub struct Quorum {
     failed: usize,
     answered_ms: Vec<u64>,
     strongest_open: Vec<SeatNumber>,
+    is_hurried: bool,
 }
 
 impl Quorum {
     /// A quorum without seats.
     pub const fn new(wait: Wait) -> Self {
-        Self { wait, seats: 0, before: 0, failed: 0, answered_ms: Vec::new(), strongest_open: Vec::new() }
+        Self {
+            wait,
+            seats: 0,
+            before: 0,
+            failed: 0,
+            answered_ms: Vec::new(),
+            strongest_open: Vec::new(),
+            is_hurried: false,
+        }
     }
 
     /// Adds a seat that is asked in this part.
@@ -65,13 +74,23 @@ impl Quorum {
         }
     }
 
+    /// From now on any answer is enough.
+    pub const fn hurry(&mut self) {
+        self.is_hurried = true;
+    }
+
+    /// Whether any answer is enough.
+    pub const fn is_hurried(&self) -> bool {
+        self.is_hurried
+    }
+
     /// The decision at `now_ms`, in milliseconds from the start.
     pub fn decision(&self, now_ms: u64) -> WaitDecision {
         let answered = self.answered_ms.len();
         if answered + self.failed >= self.seats {
             return if answered + self.before == 0 { WaitDecision::Impossible } else { WaitDecision::Enough };
         }
-        if answered > 0 && self.wait == Wait::First {
+        if (answered > 0 && self.wait == Wait::First) || (answered + self.before > 0 && self.is_hurried) {
             return WaitDecision::Enough;
         }
         if answered == 0 || !self.strongest_open.is_empty() {

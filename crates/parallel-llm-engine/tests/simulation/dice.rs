@@ -121,6 +121,8 @@ impl Dice {
             _ => (Some(self.crash()), None),
         };
         let stopping = self.once_in(5).then(|| self.stopping());
+        let hurry_ms = self.once_in(6).then(|| self.below(400));
+        let skips = if self.once_in(6) { self.skips() } else { Vec::new() };
         Part {
             replies,
             at_once: self.pick(&[1, 2, 64, 64, 64]),
@@ -128,6 +130,8 @@ impl Dice {
             crash,
             breaks_at,
             stopping,
+            hurry_ms,
+            skips,
             reopening: before.map(|run| self.reopening(run)),
         }
     }
@@ -136,6 +140,14 @@ impl Dice {
         let commit = self.pick(&[1, 2, 3, 4, 5, 6, 8]);
         let kind = self.pick(&[Kind::Before, Kind::MiddleLost, Kind::MiddleKept, Kind::After]);
         Crash::Commit { commit, kind, ms: self.pick(&[0, 0, 1, 5, 40]) }
+    }
+
+    /// Some seats, which may have ended or not exist.
+    fn skips(&mut self) -> Vec<(u64, SeatNumber)> {
+        let count = 1 + self.few(3);
+        (0..count)
+            .map(|_| (self.below(400), SeatNumber(1 + u8::try_from(self.few(6)).expect("a few"))))
+            .collect()
     }
 
     fn stopping(&mut self) -> Stopping {

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::plan::RunPlan;
-use parallel_llm_engine::{Engine, Failure, Reopening, Run, Stop};
+use parallel_llm_engine::{Engine, Failure, Reopening, Run, SeatNumber, Stop};
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::ledger::Ledger;
 use crate::script::{Asked, Line, Models, Reply};
@@ -29,6 +29,10 @@ pub(super) struct Part {
     pub(super) crash: Option<Crash>,
     pub(super) breaks_at: Option<usize>,
     pub(super) stopping: Option<Stopping>,
+    /// When the caller wants the answers so far.
+    pub(super) hurry_ms: Option<u64>,
+    /// The seats the caller skips, and when.
+    pub(super) skips: Vec<(u64, SeatNumber)>,
     /// How it goes on with the run; `None` where there is none yet.
     pub(super) reopening: Option<Reopening>,
 }
@@ -171,6 +175,20 @@ async fn whole(part: &Part, hub: &Arc<Hub>, disk: &Arc<Disk>, models: &Arc<Model
             stop.abort();
         }
     };
+    let steering = async {
+        let mut steps: Vec<(u64, Option<SeatNumber>)> =
+            part.skips.iter().map(|(ms, seat)| (*ms, Some(*seat))).collect();
+        steps.extend(part.hurry_ms.map(|ms| (ms, None)));
+        steps.sort_unstable();
+        let begun = Instant::now();
+        for (ms, skipped) in steps {
+            sleep_until(begun + Duration::from_millis(ms)).await;
+            match skipped {
+                Some(seat) => stop.skip(seat),
+                None => stop.hurry(),
+            }
+        }
+    };
     let working = async {
         let opened = match part.reopening.clone() {
             Some(reopening) => engine.reopen(Arc::clone(hub), stop.clone(), reopening).await,
@@ -183,7 +201,7 @@ async fn whole(part: &Part, hub: &Arc<Hub>, disk: &Arc<Disk>, models: &Arc<Model
         End::Closed
     };
     let longest = hub.with_run(|run| Duration::from_millis(run.plan.timers.run_ms)) + GRACE;
-    let (end, ()) = tokio::join!(timeout(longest, working), stopping);
+    let (end, (), ()) = tokio::join!(timeout(longest, working), stopping, steering);
     let end = end.expect("a run ends within its time");
     if matches!(end, End::Closed) {
         assert!(hub.with_run(|run| run.closed && run.is_decided()), "a run that ends is decided and closed");

@@ -91,8 +91,7 @@ async fn show(console: &Console, handle: &RunHandle) -> Left {
         if let Some((mut run, mut watch)) = beginning {
             plain::show_next(console, &mut run, &mut watch).await;
         }
-        let (run, watch) = handle.watch();
-        return live::show(console, run, watch).await;
+        return live::show(console, handle).await;
     }
     let (run, watch) = beginning.unwrap_or_else(|| {
         let (run, watch) = handle.watch_events();

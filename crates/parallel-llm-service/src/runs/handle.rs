@@ -12,7 +12,7 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::run::{Run, RunStatus};
 use parallel_llm_engine::value::warning::Warning;
-use parallel_llm_engine::{PicoUsd, RunId, Stop};
+use parallel_llm_engine::{PicoUsd, RunId, SeatNumber, Stop};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
@@ -318,7 +318,31 @@ impl RunHandle {
         report
     }
 
-    /// Gives the run up for this caller: connections are closed if that stops tsuccessor cost, and all answers so far are
+    /// Lets the run decide with the answers so far, or with the first that comes.
+    ///
+    /// Returns `false`, and does nothing, if this caller is not alone or another process executes the run.
+    pub fn hurry(&self) -> bool {
+        self.steer(Stop::hurry)
+    }
+
+    /// Cancels the call of a seat, and lets the run wait for it no longer. Returns `false` as [`RunHandle::hurry`] does.
+    pub fn skip(&self, seat: SeatNumber) -> bool {
+        self.steer(|stop| stop.skip(seat))
+    }
+
+    fn steer(&self, steer: impl FnOnce(&Stop)) -> bool {
+        if let Some(successor) = self.interest.successor.get() {
+            return successor.steer(steer);
+        }
+        let is_alone =
+            self.interest.wanted_by.as_ref().is_some_and(|count| count.load(Ordering::Relaxed) == 1);
+        if is_alone {
+            steer(&self.interest.stop);
+        }
+        is_alone
+    }
+
+    /// Gives the run up for this caller: connections are closed if that stops their cost, and all answers so far are
     /// kept.
     pub fn cancel(&self) {
         self.interest.give_up();

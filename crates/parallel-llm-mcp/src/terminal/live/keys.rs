@@ -18,6 +18,10 @@ pub(super) enum Key {
     PagesUp(isize),
     /// Return to the run.
     Back,
+    /// Decide with the answers so far.
+    Hurry,
+    /// Wait no longer for the seat that is read, or for the only one that has not ended.
+    Skip,
     /// Save the answers so far and stop the run.
     Leave,
 }
@@ -68,6 +72,8 @@ fn meant(code: KeyCode) -> Option<Key> {
         KeyCode::PageUp => Key::PagesUp(1),
         KeyCode::PageDown | KeyCode::Char(' ') => Key::PagesUp(-1),
         KeyCode::Esc | KeyCode::Char('0') => Key::Back,
+        KeyCode::Enter => Key::Hurry,
+        KeyCode::Char('s') => Key::Skip,
         KeyCode::Char('q') => Key::Leave,
         _ => return None,
     })

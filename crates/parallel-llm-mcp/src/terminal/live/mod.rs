@@ -4,12 +4,13 @@ mod keys;
 mod picture;
 mod screen;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use parallel_llm_engine::call::hub::{Update, Watch};
+use parallel_llm_engine::call::hub::Update;
 use parallel_llm_engine::run::{Run, RunStatus};
-use parallel_llm_engine::{CallerSlot, SeatStatus};
+use parallel_llm_engine::{CallerSlot, SeatNumber, SeatStatus};
+use parallel_llm_service::RunHandle;
 use tokio::time::Instant;
 
 use super::console::Console;
@@ -31,13 +32,15 @@ pub enum Left {
 }
 
 /// Shows a run until it is decided or a key stops it.
-pub async fn show(console: &Console, mut run: Run, mut watch: Watch) -> Left {
+pub async fn show(console: &Console, handle: &RunHandle) -> Left {
+    let (mut run, mut watch) = handle.watch();
     let began = Instant::now();
     let before_ms = run.elapsed_ms;
     let mut keys = Keys::open();
     let mut screen = Screen::open(console);
     let mut ticks = tokio::time::interval(DRAW_EVERY);
     let mut reading = None;
+    let mut steering = Steering::default();
     let mut first_text_ms = BTreeMap::new();
     while run.status == RunStatus::Running {
         tokio::select! {
@@ -50,6 +53,7 @@ pub async fn show(console: &Console, mut run: Run, mut watch: Watch) -> Left {
             }
             key = keys.next() => match key {
                 Key::Leave => return Left::ByKey,
+                Key::Hurry | Key::Skip => steering.take(key, reading, &run, handle),
                 key => reading = Reading::after(reading, key, &run, console.size()),
             },
             _ = ticks.tick() => {
@@ -58,6 +62,7 @@ pub async fn show(console: &Console, mut run: Run, mut watch: Watch) -> Left {
                     now_ms: elapsed_ms(before_ms, began),
                     first_text_ms: &first_text_ms,
                     reading,
+                    steering: &steering,
                     has_keys: keys.are_read(),
                     is_ascii: console.is_ascii(),
                 };
@@ -67,6 +72,37 @@ pub async fn show(console: &Console, mut run: Run, mut watch: Watch) -> Left {
         }
     }
     Left::Decided
+}
+
+/// What the user asked of the run.
+#[derive(Default)]
+struct Steering {
+    is_hurried: bool,
+    skipped: BTreeSet<SeatNumber>,
+}
+
+impl Steering {
+    /// Carries out a key that is about the run.
+    fn take(&mut self, key: Key, reading: Option<Reading>, run: &Run, handle: &RunHandle) {
+        match key {
+            Key::Hurry => self.is_hurried |= handle.hurry(),
+            Key::Skip => {
+                let seat = skippable(reading, run);
+                self.skipped.extend(seat.filter(|seat| handle.skip(*seat)));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The seat that the key to skip is about: the one that is read, or the only one that has not ended.
+fn skippable(reading: Option<Reading>, run: &Run) -> Option<SeatNumber> {
+    let mut open = run.seats.iter().zip(&run.plan.seats).filter(|(view, _)| !view.status.is_final());
+    let seat = match reading {
+        Some(reading) => open.find(|(_, seat)| seat.number.index() == reading.seat),
+        None => open.next().filter(|_| open.next().is_none()),
+    };
+    seat.map(|(_, seat)| seat.number)
 }
 
 fn elapsed_ms(before_ms: u64, began: Instant) -> u64 {

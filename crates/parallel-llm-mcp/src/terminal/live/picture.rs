@@ -5,7 +5,7 @@
 use anstyle::Style;
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::text::safe;
-use parallel_llm_engine::{CallerSlot, Message, Role, SeatStatus};
+use parallel_llm_engine::{CallerSlot, Message, Role, SeatNumber, SeatStatus};
 use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::report::cost::Cost;
 use unicode_width::UnicodeWidthStr;
@@ -15,8 +15,8 @@ use super::super::console::Size;
 use super::super::line::{Line, Span};
 use super::super::markdown;
 use super::super::seat::SeatLine;
-use super::FirstTextMs;
 use super::keys::Key;
+use super::{FirstTextMs, Steering};
 
 /// The widest the column of names gets.
 const NAME_MAX: usize = 36;
@@ -46,7 +46,7 @@ const PLAIN: Style = Style::new();
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reading {
     /// The seat, from 0.
-    seat: usize,
+    pub(super) seat: usize,
     /// The first line shown.
     top: usize,
 }
@@ -66,7 +66,8 @@ impl Reading {
             (Key::Previous, Some(reading)) => at((reading.seat + seats - 1) % seats),
             (Key::Up(lines), Some(reading)) => Some(reading.up(lines)),
             (Key::PagesUp(pages), Some(reading)) => Some(reading.up(pages * page)),
-            (Key::Up(_) | Key::PagesUp(_), None) | (Key::Back | Key::Leave, _) => None,
+            (Key::Up(_) | Key::PagesUp(_), None) | (Key::Back, _) => None,
+            (Key::Hurry | Key::Skip | Key::Leave, reading) => reading,
         }
     }
 
@@ -81,6 +82,7 @@ pub(super) struct Picture<'r> {
     pub(super) now_ms: u64,
     pub(super) first_text_ms: &'r FirstTextMs,
     pub(super) reading: Option<Reading>,
+    pub(super) steering: &'r Steering,
     pub(super) has_keys: bool,
     pub(super) is_ascii: bool,
 }
@@ -152,7 +154,10 @@ impl Picture<'_> {
     }
 
     fn call(&self, view: &SeatView, name: &str, name_width: usize, width: usize) -> Line {
-        let described = SeatLine::of(view, self.now_ms);
+        let mut described = SeatLine::of(view, self.now_ms);
+        if self.is_skipped(view) {
+            described.word = "skipping";
+        }
         let style = described.tone.style();
         let number = match view.slot {
             CallerSlot::Seat(number) => number.to_string(),
@@ -177,6 +182,11 @@ impl Picture<'_> {
             line.spans.push(Span::new(format!("  {}", fitted(&safe::for_terminal(&reason), room)), style));
         }
         line
+    }
+
+    fn is_skipped(&self, view: &SeatView) -> bool {
+        let is_skipped = |seat: &SeatNumber| view.slot == CallerSlot::Seat(*seat);
+        !view.status.is_final() && self.steering.skipped.iter().any(is_skipped)
     }
 
     /// The time to the first text, tokens and cost, if there is room for them.
@@ -240,17 +250,39 @@ impl Picture<'_> {
         let cost = Cost::of(self.run).described_if_known();
         let cost = cost.map(|cost| format!(" · {cost}")).unwrap_or_default();
         let (answered, seats) = (self.run.answered(), self.run.seats.len());
-        let standing = format!("{answered} of {seats} answered{cost}");
-        let mut lines = vec![Line::of(fitted(&standing, width), PLAIN)];
+        let hurried =
+            if self.steering.is_hurried && self.is_gathering() { " · not waiting for more" } else { "" };
+        let progress = format!("{answered} of {seats} answered{cost}{hurried}");
+        let mut lines = vec![Line::of(fitted(&progress, width), PLAIN)];
         if self.has_keys {
-            let keys = match self.reading {
-                Some(_) => "up/down scroll · tab next answer · esc back · q save and leave",
-                None if seats == 1 => "1 read the answer · q save and leave",
-                None => &format!("1-{} read an answer · q save and leave", seats.min(9)),
-            };
-            lines.push(Line::of(fitted(keys, width), DIM));
+            lines.push(Line::of(fitted(&self.keys().join(" · "), width), DIM));
         }
         lines
+    }
+
+    /// What the keys do now, the most useful first.
+    fn keys(&self) -> Vec<String> {
+        let mut keys = Vec::new();
+        if let Some(reading) = self.reading {
+            let is_open = self.run.seats.get(reading.seat).is_some_and(|seat| !seat.status.is_final());
+            keys.extend(["up/down scroll", "tab next", "esc back"].map(str::to_owned));
+            keys.extend((is_open && self.is_gathering()).then(|| "s skip this seat".to_owned()));
+        } else {
+            keys.push(match self.run.seats.len() {
+                1 => "1 read the answer".to_owned(),
+                seats => format!("1-{} read an answer", seats.min(9)),
+            });
+            let may_hurry = self.is_gathering() && self.run.answered() > 0 && !self.steering.is_hurried;
+            keys.extend(may_hurry.then(|| "enter decide now".to_owned()));
+        }
+        keys.push("q save and leave".to_owned());
+        keys
+    }
+
+    /// Whether the run still waits for seats, and nothing has been asked to make one text of the answers.
+    fn is_gathering(&self) -> bool {
+        let has_open = self.run.seats.iter().any(|seat| !seat.status.is_final());
+        has_open && self.run.called().next().is_none()
     }
 }
 
