@@ -304,6 +304,38 @@ fn events_come_one_a_line_and_the_report_last() {
     assert_eq!(words.last().map(String::as_str), Some("decided"));
     words.sort();
     insta::assert_snapshot!(words.join(" "), @"accepted accepted accepted accepted answered answered answered answered decided sent sent sent sent started");
+    // Those of the first seat, and the beginning and the end.
+    let is_shown =
+        |event: &&Value| event["role"].is_null() || (event["role"] == "seat" && event["number"] == 1);
+    let shown = events.iter().filter(is_shown).map(|event| {
+        let mut event = event.clone();
+        event["seq"] = json!("<seq>");
+        event["elapsed_ms"] = json!("<ms>");
+        if event["event"] == "accepted" {
+            event["generation_id"] = json!("<id>");
+        }
+        output.masked(&event.to_string())
+    });
+    insta::assert_snapshot!(shown.collect::<Vec<_>>().join("\n"), @r#"
+    {"cost_max_usd":0.5456435,"elapsed_ms":"<ms>","event":"started","models":[{"model":"openai/gpt-6.1-sol","seat":1},{"model":"x-ai/grok-4.7","seat":2},{"model":"mistralai/mistral-large-4-0","seat":3}],"run_id":"<run>","schema":1,"seq":"<seq>","strategy":"synthesize"}
+    {"attempt":1,"elapsed_ms":"<ms>","event":"sent","model":"openai/gpt-6.1-sol","number":1,"role":"seat","run_id":"<run>","schema":1,"seq":"<seq>"}
+    {"attempt":1,"elapsed_ms":"<ms>","event":"accepted","generation_id":"<id>","model":"openai/gpt-6.1-sol","number":1,"role":"seat","run_id":"<run>","schema":1,"seq":"<seq>"}
+    {"attempt":1,"cost_usd":0.000068,"elapsed_ms":"<ms>","error":null,"event":"answered","finish":"stop","model":"openai/gpt-6.1-sol","number":1,"role":"seat","run_id":"<run>","schema":1,"seq":"<seq>","served_model":"openai/gpt-6.1-sol","text":"Take the first design.","usage":{"cached_tokens":0,"input_tokens":4,"output_tokens":6,"reasoning_tokens":0}}
+    {"elapsed_ms":"<ms>","event":"decided","run_id":"<run>","schema":1,"seq":"<seq>","synthesis":{"by":"google/gemini-4-argon","considered":[1,2,3],"kind":"fused","reason":"the synthesizer started from one answer and patched it from the others","shortened":[]}}
+    "#);
+}
+
+#[test]
+fn text_is_printed_as_it_is_written_where_it_is_wanted() {
+    let sandbox = sandbox();
+    let output = sandbox.call(["ask", "--jsonl", "--deltas", "-m", ONE, "Why?"]).run();
+    let events = output.json_lines();
+    let pieces = events.iter().filter(|event| event["event"] == "text");
+    let written: String = pieces.filter_map(|event| event["text"].as_str()).collect();
+    let answered = events.iter().find(|event| event["event"] == "answered").expect("it has answered");
+    assert!(!written.is_empty() && answered["text"] == written.as_str(), "{written}");
+    let refused = sandbox.call(["ask", "--deltas", "-m", ONE, "Why?"]).run();
+    assert_eq!((refused.code, refused.text()), (Some(2), ""));
 }
 
 #[test]

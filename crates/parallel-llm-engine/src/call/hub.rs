@@ -291,6 +291,13 @@ impl Watch {
         next.unwrap_or_else(|_| self.catch_up())
     }
 
+    /// The same watch with streaming text, from the next piece on.
+    #[must_use]
+    pub fn with_texts(self) -> Self {
+        let texts = Some(self.hub.texts.subscribe());
+        Self { texts, ..self }
+    }
+
     fn catch_up(&mut self) -> Update {
         let (run, watch) = self.hub.follow(self.texts.is_some());
         *self = watch;

@@ -97,6 +97,9 @@ pub struct Ask {
     /// Print every event up to the answer as one JSON object a line, then the report
     #[arg(long)]
     pub jsonl: bool,
+    /// With --jsonl: print text as it is written, too
+    #[arg(long, requires = "jsonl")]
+    pub deltas: bool,
     /// Write the answer to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -201,7 +204,7 @@ impl Ask {
 
     const fn view(&self) -> View {
         match (self.json, self.jsonl, self.quiet) {
-            (_, true, _) => View::Events,
+            (_, true, _) => View::Events { with_text: self.deltas },
             (_, _, true) => View::Nothing,
             _ => View::People,
         }

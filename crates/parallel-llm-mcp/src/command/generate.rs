@@ -8,6 +8,7 @@ use crate::exit;
 use crate::terminal::vocabulary;
 use parallel_llm_install::clients;
 use parallel_llm_service::report::Report;
+use parallel_llm_service::report::event_line::EventLine;
 use parallel_llm_settings::settings;
 
 /// A generated page.
@@ -21,6 +22,8 @@ pub enum Page {
     Errors,
     /// The JSON schema of the run report.
     ReportSchema,
+    /// The JSON schema of a line of a run's event stream.
+    EventSchema,
     /// The settings files of MCP clients and their formats.
     Clients,
     /// The configuration that most clients read.
@@ -36,6 +39,7 @@ pub(super) fn run(context: &CommandContext<'_>, page: Page) -> u8 {
         Page::Clients => clients::page(),
         Page::McpConfig => clients::example(),
         Page::ReportSchema => format!("{:#}", schemars::schema_for!(Report).to_value()),
+        Page::EventSchema => format!("{:#}", schemars::schema_for!(EventLine).to_value()),
     });
     exit::ANSWER
 }

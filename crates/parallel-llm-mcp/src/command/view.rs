@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use parallel_llm_engine::call::hub::Update;
 use parallel_llm_engine::run::{Run, RunStatus};
-use parallel_llm_service::report::next_steps::render_next_steps;
-use serde_json::{Value, json};
+use parallel_llm_service::report::event_line::EventLine;
 
 use super::CommandContext;
 use crate::terminal::console::Console;
@@ -29,7 +28,10 @@ pub(super) enum View {
     /// Drawn as the terminal allows.
     People,
     /// Every stored event as one JSON object on each line of stdout.
-    Events,
+    Events {
+        /// Whether pieces of text are events, too.
+        with_text: bool,
+    },
     /// Not shown.
     Nothing,
 }
@@ -68,7 +70,7 @@ pub(super) async fn follow(
                     return None;
                 }
             }
-            View::Events => stream_events(context, handle).await,
+            View::Events { with_text } => stream_events(context, handle, with_text).await,
             View::People | View::Nothing => {}
         }
         Some(handle.wait(None).await)
@@ -187,37 +189,19 @@ async fn leave_behind(context: &CommandContext<'_>, handle: &RunHandle, signals:
     }
 }
 
-async fn stream_events(context: &CommandContext<'_>, handle: &RunHandle) {
+async fn stream_events(context: &CommandContext<'_>, handle: &RunHandle, with_text: bool) {
     let (mut run, mut watch) = handle.watch_events();
+    if with_text {
+        watch = watch.with_texts();
+    }
     while run.status == RunStatus::Running {
         let update = watch.next().await;
-        if let Some(line) = event_line(handle, &update) {
-            context.console.data(&line.to_string());
-            context.console.room().await;
+        if matches!(&update, Update::Event(recorded) if recorded.seq <= run.seq) {
+            continue;
         }
-        live::take(&mut run, update);
-    }
-}
-
-/// An update as one JSON object: an event as stored, or the whole run if events were missed or another process
-/// continued it.
-fn event_line(handle: &RunHandle, update: &Update) -> Option<Value> {
-    match update {
-        Update::Event(recorded) => {
-            let mut json =
-                serde_json::to_value(&**recorded).expect("an event is plain data with string keys");
-            render_next_steps(&mut json, &COMMAND_LINE);
-            if let (Some(fields), Some(answer)) = (json.get_mut("answer"), recorded.event.answer()) {
-                fields["text"] = answer.text.as_ref().into();
-            }
-            Some(json)
-        }
-        Update::Snapshot(run) => Some(json!({
-            "seq": run.seq,
-            "elapsed_ms": run.elapsed_ms,
-            "event": "snapshot",
-            "report": handle.report_of(run).in_vocabulary(&COMMAND_LINE).to_json(),
-        })),
-        Update::Begun(_) | Update::Text { .. } => None,
+        live::take(&mut run, update.clone());
+        let line = EventLine::of(&run, &update, &COMMAND_LINE, |run| handle.report_of(run));
+        context.console.data(&line.to_json());
+        context.console.room().await;
     }
 }

@@ -59,14 +59,7 @@ impl CallReport {
     }
 
     fn of(run: &Run, view: &SeatView) -> Self {
-        let (role, number) = match view.slot {
-            CallerSlot::Seat(number) => ("seat", u16::from(number.0)),
-            CallerSlot::Synthesizer(number) => ("synthesizer", u16::from(number.0)),
-            CallerSlot::Step(number) => {
-                let step = run.plan.steps.get(number.index());
-                (step.map_or("step", |step| step.key.role.as_str()), number.0)
-            }
-        };
+        let (role, number) = role_and_number(run, view.slot);
         let usage = |answer: &Answer| UsageReport::of(answer.usage);
         Self {
             role: role.to_owned(),
@@ -79,6 +72,18 @@ impl CallReport {
             cost_usd: view.known_cost().map(PicoUsd::as_usd),
             attempts: view.attempts,
             elapsed_ms: view.elapsed_ms,
+        }
+    }
+}
+
+/// The role and the number of a caller.
+pub(super) fn role_and_number(run: &Run, slot: CallerSlot) -> (&'static str, u16) {
+    match slot {
+        CallerSlot::Seat(number) => ("seat", u16::from(number.0)),
+        CallerSlot::Synthesizer(number) => ("synthesizer", u16::from(number.0)),
+        CallerSlot::Step(number) => {
+            let step = run.plan.steps.get(number.index());
+            (step.map_or("step", |step| step.key.role.as_str()), number.0)
         }
     }
 }

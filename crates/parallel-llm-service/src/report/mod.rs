@@ -6,6 +6,7 @@ mod agreement;
 mod calls;
 mod checks;
 pub mod cost;
+pub mod event_line;
 pub mod next_steps;
 mod resuming;
 mod seat;
