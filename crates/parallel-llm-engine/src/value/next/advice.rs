@@ -13,6 +13,7 @@ macro_rules! advice {
         /// A next step with the same words at every door.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
+        #[allow(rustdoc::broken_intra_doc_links, reason = "words may hold brackets, such as those of `[::1]`")]
         pub enum Advice {
             $( #[doc = concat!("To ", $words, ".")] $(#[$attribute])* $variant, )*
         }
