@@ -79,7 +79,7 @@ fn new_value(text: &str, question: &str, answers: &[&str]) -> Option<String> {
     let form = Form::of(question)?;
     let value = form.read(text)?;
     let given: Vec<Value> = answers.iter().filter_map(|answer| form.read(answer)).collect();
-    let is_new = !given.is_empty() && !given.iter().any(|other| value.agrees_with(other));
+    let is_new = !given.is_empty() && !given.contains(&value);
     is_new.then(|| value.to_string())
 }
 

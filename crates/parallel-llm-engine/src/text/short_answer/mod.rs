@@ -110,11 +110,6 @@ impl Value {
     pub fn of(form: Option<&Form>, short: &str) -> Option<Self> {
         form.and_then(|form| form.read(short)).or_else(|| literal::exact(short).map(Self::Literal))
     }
-
-    /// Whether two values are equal.
-    pub fn agrees_with(&self, other: &Self) -> bool {
-        self == other
-    }
 }
 
 impl Form {
