@@ -281,18 +281,26 @@ impl Console {
         self.writer.put(stream, text.into_bytes(), keep);
     }
 
-    /// A line of words, wrapped if stderr is a terminal. Commands stay whole, and so do words longer than a line, such
+    /// Lines of words, wrapped if stderr is a terminal. Commands stay whole, and so do words longer than a line, such
     /// as paths: someone may want to copy them.
     fn wrapped(&self, text: &str) -> String {
         let text = self.shown(text);
         if !self.stderr_is_terminal {
             return text.into_owned();
         }
+        text.split('\n').map(|line| self.wrapped_line(line)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// A line, whose further lines are indented more than itself.
+    fn wrapped_line(&self, line: &str) -> String {
+        let (indent, text) = line.split_at(line.len() - line.trim_start_matches(' ').len());
+        let further = format!("{indent}  ");
         let options = textwrap::Options::new(self.columns())
             .word_separator(textwrap::WordSeparator::AsciiSpace)
             .word_splitter(textwrap::WordSplitter::NoHyphenation)
             .break_words(false)
-            .subsequent_indent("  ");
+            .initial_indent(indent)
+            .subsequent_indent(&further);
         let mut is_command = false;
         let unbroken = |letter| match letter {
             '`' => {
