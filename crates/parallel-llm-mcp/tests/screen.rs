@@ -241,3 +241,25 @@ fn a_silent_seat_is_skipped() {
     1 of 2 answered · at least $0.000042 · <time> · run <run>
     ");
 }
+
+/// Draws the pictures of the manual into `docs/images`: the demo while it runs, and its end.
+#[test]
+#[ignore = "it writes files of the repository: `cargo test -p parallel-llm-mcp -- --ignored screen::pictures`"]
+fn pictures() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/images");
+    std::fs::create_dir_all(folder).expect("the repository can be written");
+    let picture = |name: &str, svg: String| {
+        std::fs::write(format!("{folder}/{name}.svg"), svg).expect("the repository can be written");
+    };
+    let sandbox = sandbox();
+    let mut terminal = sandbox.call(["demo"]).on_screen(100, 30);
+    terminal.until("some have answered", |text| text.contains("3 of 5 answered"));
+    terminal.press("3");
+    terminal.until("an answer is read", |text| text.contains("── 3"));
+    picture("reading", terminal.svg());
+    terminal.press("0");
+    terminal.until("the fused answer streams", |text| text.contains("fusing") && text.contains("5. On the"));
+    picture("fusing", terminal.svg());
+    assert_eq!(terminal.wait(), 0);
+    picture("answer", terminal.svg());
+}

@@ -21,6 +21,7 @@ mod mask;
 mod sandbox;
 mod sheet;
 mod terminal;
+mod terminal_svg;
 
 pub use call::{Call, FREEZE_FILES, KILL_AT, KILLED, Output, Running};
 pub use crowd::each;

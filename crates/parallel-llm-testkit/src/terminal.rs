@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use crate::call::Call;
 use crate::mask::Placeholders;
 use crate::sandbox::{Sandbox, WAIT_MAX};
+use crate::terminal_svg;
 
 /// Time between two looks at the screen.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -97,6 +98,11 @@ impl Terminal<'_> {
     /// The screen with its colours.
     pub fn screen(&self) -> vt100::Screen {
         self.screen.lock().screen().clone()
+    }
+
+    /// The screen as a picture, in SVG.
+    pub fn svg(&self) -> String {
+        terminal_svg::svg(self.screen.lock().screen())
     }
 
     /// Waits until the text on the screen satisfies a condition.
