@@ -76,9 +76,10 @@ fn start(
     let broken =
         |error: std::io::Error| Failure::new(Code::Internal, format!("the runtime cannot start: {error}"));
     let here = std::env::current_dir().unwrap_or_default();
-    let settings = match command {
-        Command::Demo(_) => Settings::of_demo(environment, &here)?,
-        _ => Settings::load(environment, &here, &command.overrides())?,
+    let settings = if command.is_of_demo() {
+        Settings::of_demo(environment, &here)?
+    } else {
+        Settings::load(environment, &here, &command.overrides())?
     };
     // A command shows its run itself; a server has only its log.
     let level = match command {

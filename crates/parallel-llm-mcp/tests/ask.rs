@@ -639,3 +639,92 @@ fn what_all_that_were_shown_say_is_a_consensus() {
     };
     assert_eq!([consensus("synthesize"), consensus("synthesize@top_k=2")], [json!([]), json!([0])]);
 }
+
+#[test]
+fn a_conversation_goes_on_with_its_questions_and_answers() {
+    let sandbox = sandbox();
+    let none = sandbox.call(["ask", "-c", "-m", ONE, "And now?"]).run();
+    insta::assert_snapshot!(none.transcript(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[run_not_found]: there are no runs yet
+      next: ask something first
+    ");
+    sandbox.call(["ask", "-q", "-m", ONE, "--system", "Be brief.", "Which design?"]).run();
+    let output = sandbox.call(["ask", "-c", "-m", TWO, "Why that one?"]).run();
+    insta::assert_snapshot!(output.transcript(), @"
+    exit 0
+    --- stdout
+    Take the second design.
+    --- stderr
+    going on with the conversation of run <run>
+    [ +<time>] run <run> started: 1 model, at most $0.096
+    [ +<time>] seat 1 x-ai/grok-4.7: asked
+    [ +<time>] seat 1 x-ai/grok-4.7: answered, 23 bytes, 6 tokens, $0.000066
+    [ +<time>] decided: only one answer came, so there was nothing to fuse
+
+
+    word for word by x-ai/grok-4.7: only one answer came, so there was nothing to fuse
+    1 of 1 answered · $0.000066 · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    let sent = sandbox.chats().last().expect("it was asked").body["messages"].clone();
+    insta::assert_snapshot!(sent.to_string(), @r#"[{"content":"Be brief.","role":"system"},{"content":"Which design?","role":"user"},{"content":"Take the first design.","role":"assistant"},{"content":"Why that one?","role":"user"}]"#);
+    // By its name, and after a run that has no answer.
+    let first =
+        sandbox.call(["runs", "list", "--json"]).run().json_lines().last().expect("two runs")["run_id"]
+            .clone();
+    let named = format!("--continue={}", first.as_str().expect("an id"));
+    assert_eq!(sandbox.call(["ask", &named, "-m", ONE, "Sure?"]).run().code, Some(0));
+    assert_eq!(
+        sandbox.chats().last().expect("it was asked").body["messages"].as_array().map(Vec::len),
+        Some(4)
+    );
+    sandbox.call(["ask", "-q", "-m", ONE, "--store", "metadata", "Secret?"]).run();
+    insta::assert_snapshot!(sandbox.call(["ask", "-c", "-m", ONE, "And?"]).run().transcript(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: the texts of run <run> were not kept, so its conversation cannot go on
+      next: ask again and have texts kept with `--store full`
+    ");
+}
+
+#[test]
+fn a_dry_run_says_what_it_would_cost_and_asks_nothing() {
+    let sandbox = sandbox();
+    let output = sandbox.call(["ask", "--dry-run", "Why?"]).run();
+    insta::assert_snapshot!(output.transcript(), @"
+    exit 0
+    --- stdout
+    Nothing was asked. The question would go to:
+      1 ~openai/gpt-sol-latest
+      2 ~anthropic/claude-opus-latest
+      3 ~google/gemini-pro-latest
+      4 ~x-ai/grok-latest
+      5 ~deepseek/deepseek-pro-latest
+    Strategy: synthesize, by ~google/gemini-pro-latest.
+    Cost: about $0.11 with 1500 tokens for each reply, at most $1.18. The budget is $3.00.
+    --- stderr
+    ");
+    let report = sandbox.call(["ask", "--dry-run", "--json", "-m", ONE, "Why?"]).run().json();
+    insta::assert_snapshot!(report.to_string(), @r#"{"budget_usd":3.0,"cost_likely_usd":0.015004,"cost_max_usd":0.160004,"models":["openai/gpt-6.1-sol"],"models_without_price":0,"schema":1,"strategy":"synthesize","synthesizers":["~google/gemini-pro-latest","~anthropic/claude-opus-latest"]}"#);
+    let dear = sandbox.call(["ask", "--dry-run", "--budget", "0.01", "Why?"]).run();
+    insta::assert_snapshot!(dear.transcript(), @"
+    exit 5
+    --- stdout
+    Nothing was asked. The question would go to:
+      1 ~openai/gpt-sol-latest
+      2 ~anthropic/claude-opus-latest
+      3 ~google/gemini-pro-latest
+      4 ~x-ai/grok-latest
+      5 ~deepseek/deepseek-pro-latest
+    Strategy: synthesize, by ~google/gemini-pro-latest.
+    Cost: about $0.11 with 1500 tokens for each reply, at most $1.18. The budget is $0.010.
+    --- stderr
+    error[budget]: the run may cost up to $1.18; the budget is $0.010
+      next: raise `--budget`, lower `--max-tokens`, or ask fewer or cheaper models
+    ");
+    assert_eq!(sandbox.chats().len(), 0);
+}

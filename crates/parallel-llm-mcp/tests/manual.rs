@@ -159,3 +159,11 @@ fn the_demo_needs_no_key_and_says_that_it_is_simulated() {
     let listed = sandbox.call(["runs", "list"]).run();
     assert_eq!(listed.text(), "", "its runs are not among the user's");
 }
+
+#[test]
+fn the_run_of_the_demo_is_shown_again() {
+    let sandbox = sandbox();
+    let demo = sandbox.call(["demo"]).run();
+    let shown = sandbox.call(["runs", "show", "@", "--demo"]).run();
+    assert_eq!((shown.code, shown.text().trim_end()), (Some(0), demo.text().trim_end()));
+}

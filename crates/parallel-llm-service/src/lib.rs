@@ -33,8 +33,8 @@ pub use parallel_llm_store::{CostBy, HitSource, Integrity, RunFilter, RunSummary
 pub use ports::{CheckKey, FetchCredit, FetchTime, OPENROUTER, OpenCircuits};
 pub use redaction::redacted;
 pub use runs::{
-    CalibrationFile, Costs, Database, History, Hold, Insights, Journals, KnownRun, ModelInsight, PastRun,
-    PurgeSelection, PurgeStage, Purging, Retention, RunHandle, Runs, Spending, Statistics, StoreCheck,
-    Verdict, checker, files,
+    CalibrationFile, Conversation, Costs, Database, History, Hold, Insights, Journals, KnownRun,
+    ModelInsight, PastRun, PurgeSelection, PurgeStage, Purging, Retention, RunHandle, Runs, Spending,
+    Statistics, StoreCheck, Verdict, checker, files,
 };
 pub use services::{Parts, Services};

@@ -7,7 +7,7 @@ pub mod budget;
 pub mod caller_slot;
 mod samples;
 pub(crate) mod seed;
-mod slots;
+pub mod slots;
 pub mod step;
 
 use std::collections::BTreeMap;

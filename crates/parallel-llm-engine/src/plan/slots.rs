@@ -8,6 +8,9 @@ use crate::request::panel::Seat;
 use crate::value::money::PicoUsd;
 use crate::value::usage::tokens_in;
 
+/// The length of a reply in an estimate, with a little reasoning.
+pub const TYPICAL_REPLY_TOKENS: u32 = 1_500;
+
 impl RunPlan {
     /// The seat whose model a slot calls.
     pub fn seat_at(&self, slot: CallerSlot) -> Option<&Seat> {
@@ -59,6 +62,20 @@ impl RunPlan {
         steps: &'a [Step],
     ) -> PicoUsd {
         self.called(asked, chain, steps).into_iter().filter_map(|slot| self.worst_request(slot)).sum()
+    }
+
+    /// The cost of the run if every reply has [`TYPICAL_REPLY_TOKENS`] or its cap, and no call is saved or repeated, as
+    /// far as prices are known.
+    pub fn likely_cost(&self) -> PicoUsd {
+        let mut plan = self.clone();
+        for seat in plan.seats.iter_mut().chain(&mut plan.synthesizers) {
+            seat.max_tokens = seat.max_tokens.min(TYPICAL_REPLY_TOKENS);
+        }
+        let answers = u64::from(TYPICAL_REPLY_TOKENS) * self.seats.len() as u64;
+        for step in &mut plan.steps {
+            step.input_tokens_max = step.input_tokens_max.min(2 * tokens_in(self.input_bytes()) + answers);
+        }
+        plan.worst_case_of(&plan.seats, &plan.synthesizers, &plan.steps)
     }
 
     /// The most one request of this slot can cost; `None` if its price is unknown. A seat reads the conversation and its

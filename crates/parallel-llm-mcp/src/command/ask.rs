@@ -10,7 +10,7 @@ use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequ
 
 use super::answer_file::AnswerFile;
 use super::view::{self, Followed, Leaving, View};
-use super::{CommandContext, prompt};
+use super::{CommandContext, dry_run, prompt};
 use crate::exit;
 use crate::terminal::agreement;
 use crate::terminal::console::Tone;
@@ -37,6 +37,13 @@ pub struct Ask {
     /// Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a text; repeat for more
     #[arg(short, long = "attach", value_name = "FILE")]
     pub attachments: Vec<PathBuf>,
+    /// Go on with the conversation of an earlier run: the newest, or `--continue=RUN`
+    #[arg(short, long = "continue", value_name = "RUN", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "@", conflicts_with_all = ["system", "idempotency_key"])]
+    pub continued: Option<String>,
+    /// Show which models would be asked and what it would cost, and ask nothing
+    #[arg(long, conflicts_with_all = ["jsonl", "output"])]
+    pub dry_run: bool,
     /// Send files and piped text although they seem to hold keys or passwords
     #[arg(long)]
     pub allow_secret_file: bool,
@@ -242,7 +249,15 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     ask.set_check();
     ask.set_paranoid(settings)?;
     let message = ask.message(context).await?;
-    let question = ask.question(message)?;
+    let mut question = ask.question(message)?;
+    if let Some(name) = &ask.continued {
+        let conversation = context.service.runs.conversation(name).await?;
+        context.console.say(&format!("going on with the conversation of run {}", conversation.run_id));
+        question.request.messages.splice(..0, conversation.messages);
+    }
+    if ask.dry_run {
+        return dry_run::run(context, question, ask.json).await;
+    }
     let file = match &ask.output {
         Some(path) => Some(AnswerFile::reserve(path).await?),
         None => None,

@@ -6,6 +6,7 @@ mod config;
 mod continuing;
 mod demo;
 mod doctor;
+mod dry_run;
 mod explain;
 mod generate;
 mod hidden;
@@ -170,6 +171,15 @@ impl Command {
             Self::Serve(serve) => serve.overrides(),
             Self::Work(Work::Runs { command }) => command.overrides(),
             _ => self.ask().map(Ask::overrides).unwrap_or_default(),
+        }
+    }
+
+    /// Whether the command is about the runs of the demo.
+    pub const fn is_of_demo(&self) -> bool {
+        match self {
+            Self::Demo(_) => true,
+            Self::Work(Work::Runs { command: runs::RunsCommand::Show(show) }) => show.demo,
+            _ => false,
         }
     }
 

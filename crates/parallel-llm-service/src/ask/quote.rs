@@ -62,6 +62,14 @@ impl Quote {
         }
     }
 
+    /// The plan of a new run; `None` if a run that is there already answers the question.
+    pub fn plan(&self) -> Option<&RunPlan> {
+        match &self.resolved {
+            Resolved::Ask { plan, .. } => Some(plan),
+            Resolved::Join(_) | Resolved::Continue { .. } => None,
+        }
+    }
+
     /// Fails if the worst case exceeds the budget.
     pub fn check(&self) -> Result<(), Failure> {
         let is_part = matches!(self.resolved, Resolved::Continue { .. });

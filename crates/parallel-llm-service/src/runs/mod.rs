@@ -3,6 +3,7 @@
 mod backup;
 pub(crate) mod calibration;
 pub mod checker;
+mod conversation;
 mod cost;
 mod export;
 pub mod files;
@@ -18,6 +19,7 @@ mod statistics;
 
 pub use backup::{Database, StoreCheck};
 pub use calibration::CalibrationFile;
+pub use conversation::Conversation;
 pub use cost::{Costs, Spending};
 pub use handle::{Hold, RunHandle};
 pub use history::{History, KnownRun, PastRun};

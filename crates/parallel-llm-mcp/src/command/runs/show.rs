@@ -31,6 +31,9 @@ pub struct Show {
     /// How far the answers agree: who says the same, what they contradict each other in, what only one says, what is new
     #[arg(long, conflicts_with_all = ["seat", "events"])]
     pub agreement: bool,
+    /// Show a run of the last demo
+    #[arg(long)]
+    pub demo: bool,
 }
 
 pub(super) async fn run(context: &CommandContext<'_>, show: &Show) -> Result<u8, Failure> {
@@ -50,7 +53,7 @@ pub(super) async fn run(context: &CommandContext<'_>, show: &Show) -> Result<u8,
     } else {
         let report = past.report().in_vocabulary(&COMMAND_LINE);
         match &report.answer {
-            Some(answer) => context.console.data(answer),
+            Some(answer) => context.console.answer(answer),
             None => context.console.say(&context.console.tone(Tone::Warning, &why_no_answer(&past.run))),
         }
         context.console.say("");
@@ -77,7 +80,7 @@ fn show_seat(context: &CommandContext<'_>, run: &Run, number: u8) -> Result<u8, 
         ));
     };
     match seat.text() {
-        Some(text) => context.console.data(text),
+        Some(text) => context.console.answer(text),
         None if seat.answer.is_some() => context.console.say(NOT_KEPT),
         None => context.console.say(&format!("seat {number} has no text: it is {}", seat.status.as_str())),
     }
