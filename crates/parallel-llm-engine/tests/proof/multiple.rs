@@ -1,6 +1,6 @@
 //! What each strategy costs as a multiple of one call, and how many calls one after the other it waits for, on a panel whose
 //! calls all use the tokens of one model of tokens and take a second: held against the figures that were published of the
-//! methods, and the same figures that `docs/strategies.md` tells.
+//! methods, and the same figures that `docs/evidence.md` shows.
 //!
 //! The published figures come from 600 tokens of question, 900 of answer and an output price of five times input. What the
 //! other calls write was not told; it is chosen here so that all figures come out together. Where ours is another, the
