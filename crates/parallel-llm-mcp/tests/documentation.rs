@@ -9,6 +9,15 @@ use parallel_llm_testkit::{Sandbox, each};
 const ONE: &str = "openai/gpt-6.1-sol";
 /// A model that never answers, so that `runs resume` has something to do.
 const MISSING: &str = "x-ai/grok-4.7";
+/// The panel of the preset `budget`, and what its models answer: the cookbook's gate reads their verdict.
+const REVIEWERS: [&str; 5] = [
+    "openai/gpt-6.1-terra",
+    "anthropic/claude-sonnet-5.5",
+    "google/gemini-3.8-flash",
+    "z-ai/glm-5.3",
+    "deepseek/deepseek-v4.1-flash-1017",
+];
+const REVIEW: &str = "Nothing in this change breaks production.\n\nVERDICT: pass";
 
 /// Commands that are not run, by their beginning, and why.
 const NOT_RUN: &[(&str, &str)] = &[
@@ -65,7 +74,11 @@ fn shown(page: &Path) -> Vec<Shown> {
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
         .scripted(MISSING, Script::fault(Fault::KeyLimit));
+    let sandbox = REVIEWERS
+        .into_iter()
+        .fold(sandbox, |sandbox, model| sandbox.scripted(model, Script::answering(REVIEW)));
     sandbox.write("question.md", "Which of these two designs is safer?\n");
+    sandbox.write("design.md", "Each charge carries a key, and a key is charged once.\n");
     sandbox.write("plan.png", b"\x89PNG\r\n\x1a\n\xff");
     sandbox.write("contract.pdf", b"%PDF-1.7\n\xff");
     let check = sandbox.write("passes.sh", "#!/bin/sh\ngrep -q .\n");
@@ -94,7 +107,8 @@ fn run(sandbox: &Sandbox, shown: &Shown) -> Option<String> {
         .env("PATH", &format!("{home}/bin:/usr/local/bin:/usr/bin:/bin"))
         .env("MISTRAL_BASE_URL", &format!("{root}/mistral/v1"))
         .env("MISTRAL_API_KEY", sandbox.simulator().api_key())
-        .env("OLLAMA_BASE_URL", &format!("{root}/ollama/v1"));
+        .env("OLLAMA_BASE_URL", &format!("{root}/ollama/v1"))
+        .env("LMSTUDIO_BASE_URL", &format!("{root}/lmstudio/v1"));
     if shown.line.contains("runs resume @") {
         ask_with_one_missing(sandbox);
     }
