@@ -728,3 +728,50 @@ fn a_dry_run_says_what_it_would_cost_and_asks_nothing() {
     ");
     assert_eq!(sandbox.chats().len(), 0);
 }
+
+#[test]
+fn a_template_holds_the_question() {
+    let sandbox = sandbox();
+    let ask = |arguments: &[&str]| sandbox.call(["ask", "-q", "-m", ONE]).args(arguments).run();
+    let asked = |sandbox: &Sandbox| {
+        sandbox.chats().last().expect("it was asked").body["messages"][0]["content"].clone()
+    };
+    let none = ask(&["-t", "review", "x"]).transcript();
+    let folder = ".config/parallel-llm-mcp/templates";
+    sandbox.write(&format!("{folder}/review.md"), "Review this:\n{{input}}\nBe brief.\n");
+    sandbox.write(&format!("{folder}/joke.md"), "Tell a joke.\n");
+    assert_eq!(ask(&["-t", "review", "x = 1"]).code, Some(0));
+    assert_eq!(asked(&sandbox), "Review this:\nx = 1\nBe brief.");
+    assert_eq!(ask(&["--template", "joke", "About cats."]).code, Some(0));
+    assert_eq!(asked(&sandbox), "Tell a joke.\n\nAbout cats.");
+    assert_eq!(ask(&["-t", "joke"]).code, Some(0));
+    assert_eq!(asked(&sandbox), "Tell a joke.");
+    let wrong = [&["-t", "review"][..], &["-t", "revew", "x"], &["-t", "../joke", "x"]];
+    let told: Vec<String> = wrong.iter().map(|words| ask(words).transcript()).collect();
+    insta::assert_snapshot!(format!("{none}\n{}", told.join("\n")), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: there are no templates; a text in `<home>/.config/parallel-llm-mcp/templates/review.md` would be the template `review`
+      next: see `parallel-llm-mcp help`
+
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_empty]: the template `review` needs an input
+      next: give a prompt as an argument, as `@file` or on stdin
+
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: there is no template `revew`
+      next: choose one of: joke, review
+
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: `../joke` is no name of a template: letters, digits, `-` and `_` are
+      next: see `parallel-llm-mcp help`
+    ");
+    assert_eq!(sandbox.chats().len(), 3);
+}

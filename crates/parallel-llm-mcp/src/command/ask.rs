@@ -1,6 +1,7 @@
 //! `ask`: one question to the panel, the answer on stdout, everything else on stderr.
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use parallel_llm_engine::request::strategy::AUTO;
@@ -9,6 +10,7 @@ use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest, RunStatus};
 
 use super::answer_file::AnswerFile;
+use super::template::Template;
 use super::view::{self, Followed, Leaving, View};
 use super::{CommandContext, dry_run, prompt};
 use crate::exit;
@@ -37,6 +39,9 @@ pub struct Ask {
     /// Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a text; repeat for more
     #[arg(short, long = "attach", value_name = "FILE")]
     pub attachments: Vec<PathBuf>,
+    /// Put the question into a template of yours: `templates/NAME.md` beside the settings
+    #[arg(short, long, value_name = "NAME")]
+    pub template: Option<String>,
     /// Go on with the conversation of an earlier run: the newest, or `--continue=RUN`
     #[arg(short, long = "continue", value_name = "RUN", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "@", conflicts_with_all = ["system", "idempotency_key"])]
@@ -200,7 +205,18 @@ impl Ask {
         if self.allow_secret_file {
             attachments = attachments.with_secrets();
         }
-        let prompt = prompt::read(&self.prompt, &mut attachments, &context.console).await?;
+        let template = self.template.as_deref();
+        let template = template.map(|name| Template::read(&context.service.settings, name)).transpose()?;
+        let prompt = match template {
+            // A template may be a whole prompt, so nothing is waited for at a terminal.
+            Some(template) if self.prompt.is_empty() && std::io::stdin().is_terminal() => {
+                template.prompt("")?
+            }
+            Some(template) => {
+                template.prompt(&prompt::read(&self.prompt, &mut attachments, &context.console).await?)?
+            }
+            None => prompt::read(&self.prompt, &mut attachments, &context.console).await?,
+        };
         self.attachments.iter().try_for_each(|path| attachments.read(path))?;
         Ok(attachments.question(prompt))
     }

@@ -21,6 +21,7 @@ mod runs;
 mod serve;
 mod simulate;
 mod store;
+mod template;
 mod tokens;
 mod view;
 

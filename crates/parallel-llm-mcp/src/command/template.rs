@@ -1,0 +1,91 @@
+//! Templates: prompts that the user keeps as files, for `ask --template`.
+
+use std::path::{Path, PathBuf};
+
+use parallel_llm_engine::value::next::Next;
+use parallel_llm_engine::{Code, Failure};
+use parallel_llm_settings::settings::Settings;
+
+/// The folder beside the user's settings.
+const FOLDER: &str = "templates";
+/// The ending of a template's file.
+const ENDING: &str = "md";
+/// The place of the input in a template.
+const INPUT: &str = "{{input}}";
+/// The largest template in bytes.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// A template.
+pub(super) struct Template {
+    name: String,
+    text: String,
+}
+
+impl Template {
+    /// Reads the template of this name. Fails with the names that exist.
+    pub(super) fn read(settings: &Settings, name: &str) -> Result<Self, Failure> {
+        let folder = folder(settings)?;
+        let is_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_');
+        if name.is_empty() || !name.chars().all(is_name) {
+            let message = format!("`{name}` is no name of a template: letters, digits, `-` and `_` are");
+            return Err(Failure::new(Code::Usage, message));
+        }
+        let path = folder.join(name).with_extension(ENDING);
+        let size = match std::fs::metadata(&path) {
+            Ok(file) => file.len(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(missing(name, &path)),
+            Err(error) => return Err(unreadable(name, &error)),
+        };
+        if size > BYTES_MAX {
+            let message = format!("the template `{name}` is larger than {BYTES_MAX} bytes");
+            return Err(Failure::new(Code::PromptTooLong, message));
+        }
+        let text = std::fs::read_to_string(&path).map_err(|error| unreadable(name, &error))?;
+        Ok(Self { name: name.to_owned(), text: text.trim_end().to_owned() })
+    }
+
+    /// The prompt: the template with the input in its place, or below it. Fails if the template needs an input.
+    pub(super) fn prompt(&self, input: &str) -> Result<String, Failure> {
+        let has_place = self.text.contains(INPUT);
+        match (input.trim().is_empty(), has_place) {
+            (true, true) => {
+                let message = format!("the template `{}` needs an input", self.name);
+                Err(Failure::new(Code::PromptEmpty, message))
+            }
+            (true, false) => Ok(self.text.clone()),
+            (false, true) => Ok(self.text.replace(INPUT, input)),
+            (false, false) => Ok(format!("{}\n\n{input}", self.text)),
+        }
+    }
+}
+
+fn folder(settings: &Settings) -> Result<PathBuf, Failure> {
+    let paths = settings.config_paths.as_ref();
+    let folder = paths.and_then(|paths| Some(paths.user_file.parent()?.join(FOLDER)));
+    folder.ok_or_else(|| Failure::new(Code::Usage, "there is no home folder to find templates in"))
+}
+
+fn missing(name: &str, path: &Path) -> Failure {
+    let there = path.parent().map(names).unwrap_or_default();
+    if there.is_empty() {
+        let message =
+            format!("there are no templates; a text in `{}` would be the template `{name}`", path.display());
+        return Failure::new(Code::Usage, message);
+    }
+    Failure::new(Code::Usage, format!("there is no template `{name}`")).with_next(Next::choose_one(there))
+}
+
+fn unreadable(name: &str, error: &std::io::Error) -> Failure {
+    Failure::new(Code::Usage, format!("the template `{name}` cannot be read: {error}"))
+}
+
+/// The names of the templates, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let is_template = |path: &PathBuf| path.extension().is_some_and(|ending| ending == ENDING);
+    let mut names: Vec<String> =
+        paths.filter(is_template).filter_map(|path| path.file_stem()?.to_str().map(str::to_owned)).collect();
+    names.sort();
+    names
+}
