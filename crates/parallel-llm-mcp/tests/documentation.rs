@@ -78,6 +78,7 @@ fn sandbox() -> Sandbox {
         .into_iter()
         .fold(sandbox, |sandbox, model| sandbox.scripted(model, Script::answering(REVIEW)));
     sandbox.write("question.md", "Which of these two designs is safer?\n");
+    sandbox.write(".config/parallel-llm-mcp/templates/review.md", "Review this diff.\n");
     sandbox.write("design.md", "Each charge carries a key, and a key is charged once.\n");
     sandbox.write("plan.png", b"\x89PNG\r\n\x1a\n\xff");
     sandbox.write("contract.pdf", b"%PDF-1.7\n\xff");
