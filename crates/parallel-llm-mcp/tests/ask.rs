@@ -775,3 +775,33 @@ fn a_template_holds_the_question() {
     ");
     assert_eq!(sandbox.chats().len(), 3);
 }
+
+#[test]
+fn progress_is_shown_as_it_is_wanted() {
+    let sandbox = sandbox();
+    let ask = |how: &str| sandbox.call(["ask", "--no-files", "-m", ONE, "Why?", "--progress", how]).run();
+    let tty = ask("tty");
+    insta::assert_snapshot!(tty.transcript(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: `--progress tty` needs a terminal on stderr that is not dumb
+      next: leave `--progress` out
+    ");
+    assert_eq!(sandbox.chats().len(), 0);
+    insta::assert_snapshot!(ask("quiet").transcript(), @"
+    exit 0
+    --- stdout
+    Take the first design.
+    --- stderr
+
+
+    word for word by openai/gpt-6.1-sol: only one answer came, so there was nothing to fuse
+    1 of 1 answered · $0.000062 · <time> · run <run>
+    ");
+    let raw = ask("rawjson");
+    let events = raw.stderr.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let names: Vec<String> = events.map(|event| event["event"].as_str().unwrap_or("?").to_owned()).collect();
+    insta::assert_snapshot!(names.join(" "), @"started sent accepted answered decided");
+    assert_eq!(raw.text(), ask("plain").text());
+}

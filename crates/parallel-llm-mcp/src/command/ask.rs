@@ -11,7 +11,7 @@ use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequ
 
 use super::answer_file::AnswerFile;
 use super::template::Template;
-use super::view::{self, Followed, Leaving, View};
+use super::view::{self, Followed, Leaving, ProgressStyle, View};
 use super::{CommandContext, dry_run, prompt};
 use crate::exit;
 use crate::terminal::agreement;
@@ -112,6 +112,9 @@ pub struct Ask {
     /// With --jsonl: print text as it is written, too
     #[arg(long, requires = "jsonl")]
     pub deltas: bool,
+    /// What stderr shows while models are awaited
+    #[arg(long, value_enum, value_name = "HOW", default_value_t, conflicts_with_all = ["json", "jsonl", "quiet"])]
+    pub progress: ProgressStyle,
     /// Write the answer to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -229,7 +232,7 @@ impl Ask {
         match (self.json, self.jsonl, self.quiet) {
             (_, true, _) => View::Events { with_text: self.deltas },
             (_, _, true) => View::Nothing,
-            _ => View::People,
+            _ => View::Progress(self.progress),
         }
     }
 }
@@ -261,6 +264,7 @@ fn parse_effort(word: &str) -> Result<Effort, Failure> {
 
 /// Asks the question and prints the answer.
 pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8, Failure> {
+    ask.progress.check(&context.console)?;
     let settings = &context.service.settings;
     ask.set_check();
     ask.set_paranoid(settings)?;

@@ -4,7 +4,7 @@ use parallel_llm_engine::{Failure, PicoUsd, RunRequest};
 
 use super::CommandContext;
 use super::ask::{self, Ask};
-use super::view::{self, Followed, Leaving, View};
+use super::view::{self, Followed, Leaving, ProgressStyle, View};
 use crate::exit;
 use crate::terminal::summary;
 use parallel_llm_service::Continuation;
@@ -128,7 +128,7 @@ pub struct Replay {
 pub(super) async fn wait(context: &CommandContext<'_>, wait: &Wait) -> Result<u8, Failure> {
     let handle = context.service.runs.watch(&wait.run).await?;
     let mut signals = Signals::new();
-    let view = if wait.json { View::Nothing } else { View::People };
+    let view = if wait.json { View::Nothing } else { View::Progress(ProgressStyle::Auto) };
     let report = match view::follow(context, &handle, view, Leaving::Watch, &mut signals).await {
         Followed::Decided(report) => report,
         Followed::Stopped(signal) => return Ok(exit::of_signal(signal)),

@@ -6,7 +6,7 @@ use parallel_llm_simulator::{DEMO_QUESTION, Simulator};
 use super::CommandContext;
 use super::ask::exit_code;
 use super::killed;
-use super::view::{self, Followed, Leaving, View};
+use super::view::{self, Followed, Leaving, ProgressStyle, View};
 use crate::exit;
 use crate::terminal::console::Tone;
 use crate::terminal::summary;
@@ -35,7 +35,15 @@ pub async fn run(context: &CommandContext<'_>, demo: &Demo, simulator: &Simulato
         context.service.ask.ask(Question::of(RunRequest::prompt(question))).await?
     };
     let mut signals = Signals::new();
-    let report = match view::follow(context, &handle, View::People, Leaving::Cancel, &mut signals).await {
+    let report = match view::follow(
+        context,
+        &handle,
+        View::Progress(ProgressStyle::Auto),
+        Leaving::Cancel,
+        &mut signals,
+    )
+    .await
+    {
         Followed::Decided(report) => report,
         Followed::Stopped(signal) => return Ok(exit::of_signal(signal)),
     };

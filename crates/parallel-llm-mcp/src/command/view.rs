@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use parallel_llm_engine::call::hub::Update;
 use parallel_llm_engine::run::{Run, RunStatus};
+use parallel_llm_engine::value::next::Next;
+use parallel_llm_engine::{Code, Failure};
 use parallel_llm_service::report::event_line::EventLine;
 
 use super::CommandContext;
@@ -25,8 +27,8 @@ const CLOSING: Duration = Duration::from_millis(300);
 /// How a run is shown while it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
-    /// Drawn as the terminal allows.
-    People,
+    /// On stderr.
+    Progress(ProgressStyle),
     /// Every stored event as one JSON object on each line of stdout.
     Events {
         /// Whether pieces of text are events, too.
@@ -34,6 +36,34 @@ pub(super) enum View {
     },
     /// Not shown.
     Nothing,
+}
+
+/// What stderr shows of a run while it happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum ProgressStyle {
+    /// A live view on a terminal, else plain lines
+    #[default]
+    Auto,
+    /// A live view; refused without a terminal
+    Tty,
+    /// A line for each event
+    Plain,
+    /// Each event as one JSON object a line, as `--jsonl` prints it on stdout
+    Rawjson,
+    /// Nothing
+    Quiet,
+}
+
+impl ProgressStyle {
+    /// Fails if stderr cannot show it.
+    pub(super) fn check(self, console: &Console) -> Result<(), Failure> {
+        if self != Self::Tty || console.is_live() {
+            return Ok(());
+        }
+        let failure =
+            Failure::new(Code::Usage, "`--progress tty` needs a terminal on stderr that is not dumb");
+        Err(failure.with_next(Next::LeaveOut("--progress".into())))
+    }
 }
 
 /// How following a run ended.
@@ -65,13 +95,15 @@ pub(super) async fn follow(
 ) -> Followed {
     let shown = async {
         match view {
-            View::People if !context.console.is_quiet() => {
-                if show(&context.console, handle).await == Left::ByKey {
+            View::Progress(progress) if !context.console.is_quiet() => {
+                if show(&context.console, handle, progress).await == Left::ByKey {
                     return None;
                 }
             }
-            View::Events { with_text } => stream_events(context, handle, with_text).await,
-            View::People | View::Nothing => {}
+            View::Events { with_text } => {
+                stream_events(&context.console, handle, Lines::Data { with_text }).await;
+            }
+            View::Progress(_) | View::Nothing => {}
         }
         Some(handle.wait(None).await)
     };
@@ -87,9 +119,19 @@ pub(super) async fn follow(
 }
 
 /// Shows a run to people: first its worst case, or its progress if it began in another process, then its events.
-async fn show(console: &Console, handle: &RunHandle) -> Left {
+async fn show(console: &Console, handle: &RunHandle, progress: ProgressStyle) -> Left {
+    let is_live = match progress {
+        ProgressStyle::Quiet => return Left::Decided,
+        ProgressStyle::Rawjson => {
+            stream_events(console, handle, Lines::Messages).await;
+            return Left::Decided;
+        }
+        ProgressStyle::Plain => false,
+        ProgressStyle::Tty => true,
+        ProgressStyle::Auto => console.is_live() && live::is_in_foreground(),
+    };
     let beginning = handle.beginning();
-    if console.is_live() && live::is_in_foreground() {
+    if is_live {
         if let Some((mut run, mut watch)) = beginning {
             plain::show_next(console, &mut run, &mut watch).await;
         }
@@ -189,9 +231,18 @@ async fn leave_behind(context: &CommandContext<'_>, handle: &RunHandle, signals:
     }
 }
 
-async fn stream_events(context: &CommandContext<'_>, handle: &RunHandle, with_text: bool) {
+/// Where lines for programs go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    /// To stdout, and pieces of text too if requested.
+    Data { with_text: bool },
+    /// To stderr.
+    Messages,
+}
+
+async fn stream_events(console: &Console, handle: &RunHandle, lines: Lines) {
     let (mut run, mut watch) = handle.watch_events();
-    if with_text {
+    if lines == (Lines::Data { with_text: true }) {
         watch = watch.with_texts();
     }
     while run.status == RunStatus::Running {
@@ -201,7 +252,12 @@ async fn stream_events(context: &CommandContext<'_>, handle: &RunHandle, with_te
         }
         live::take(&mut run, update.clone());
         let line = EventLine::of(&run, &update, &COMMAND_LINE, |run| handle.report_of(run));
-        context.console.data(&line.to_json());
-        context.console.room().await;
+        match lines {
+            Lines::Data { .. } => {
+                console.data(&line.to_json());
+                console.room().await;
+            }
+            Lines::Messages => console.raw(&line.to_json()),
+        }
     }
 }

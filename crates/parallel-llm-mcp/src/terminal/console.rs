@@ -249,6 +249,11 @@ impl Console {
         }
     }
 
+    /// Prints a line for programs on stderr, exactly as it is; dropped if nobody reads.
+    pub fn raw(&self, line: &str) {
+        self.put(Stream::Err, line.to_owned(), Keep::IfRoom);
+    }
+
     /// Prints an error on stderr, even if only data is printed.
     pub fn insist(&self, text: &str) {
         self.put(Stream::Err, self.wrapped(text), Keep::Always);
