@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: how fast the program is, as ratios to a bare client. `--quick` takes a look and keeps nothing;
-//! without it the result is written to `bench/results/`. How it is measured stands in `bench/README.md`.
+//! `cargo xtask bench`: measures the program's speed as ratios to a bare client. `--quick` measures briefly and stores nothing;
+//! otherwise the result is written to `bench/results/`. `bench/README.md` describes the method.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use crate::failure::Failure;
 use crate::program::Program;
 use crate::{built, repository};
 
-/// The longest the measurement itself may take. It has no time limits of its own: the programs it starts end with it.
-const DEADLINE: Duration = Duration::from_mins(6);
+/// Time limit for the measurement. It has none of its own: the programs that it starts end with it.
+const TIME_MAX: Duration = Duration::from_mins(6);
 
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let quick = match words {
@@ -16,7 +16,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         [word] if word == "--quick" => true,
         _ => return Err(Failure::new("`bench` takes only `--quick`")),
     };
-    // Apart: built together, the program would get the features of what is only measured with it.
+    // Built separately: together, the program would get features that only the bench needs.
     Program::cargo("build --profile dist --locked -p parallel-llm-mcp --features jemalloc").run()?;
     Program::cargo("build --release --locked -p parallel-llm-bench").run()?;
     let program = built::binary("dist")?;
@@ -24,7 +24,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         built::binary("release")?.with_file_name(format!("bench-harness{}", std::env::consts::EXE_SUFFIX));
     let scratch = built::target()?.join("bench");
     let harness = Program::new(harness).arguments(["--program"]).arguments([&program]);
-    let harness = harness.arguments(["--scratch"]).arguments([&scratch]).deadline(DEADLINE);
+    let harness = harness.arguments(["--scratch"]).arguments([&scratch]).time_limit(TIME_MAX);
     if quick {
         return harness.arguments(["--quick"]).run();
     }

@@ -1,7 +1,7 @@
-//! `cargo xtask codegen`: the pages and schemas of `docs/` that are written by the program, and the map of its files.
+//! `cargo xtask codegen`: generates the pages and schemas of `docs/`, and the map of the files.
 //!
-//! The program says what it knows (`parallel-llm-mcp generate <what>`, a hidden command); this file knows only where each
-//! answer belongs. `--check` writes nothing and fails where a page on disk is not what the program says.
+//! The program prints the content of a page (`parallel-llm-mcp generate <page>`, a hidden command); this file only knows where
+//! it belongs. `--check` writes nothing and fails if a page on disk differs.
 
 use std::path::Path;
 
@@ -10,16 +10,16 @@ use crate::program::Program;
 use crate::tidy::map;
 use crate::{built, repository, say};
 
-/// A generated file: where its text comes from, and where it lies.
+/// A generated file: the source of its text, and its path.
 struct Page {
     source: Source,
     path: &'static str,
     part: Part,
 }
 
-/// Who writes a page.
+/// The source of a page.
 enum Source {
-    /// The program, asked for this.
+    /// `generate` of the program, with this argument.
     Program(&'static str),
     /// The files of the repository.
     Map,
@@ -29,7 +29,7 @@ enum Source {
 enum Part {
     /// All of it.
     Whole,
-    /// What stands between two lines of their own.
+    /// The part between two marker lines.
     Between(&'static str, &'static str),
     /// The first block of code that begins with this line.
     Block(&'static str),
@@ -65,15 +65,15 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     if check { self::check(&binary) } else { write(&binary) }
 }
 
-/// Fails, with every stale page named, where the pages on disk are not what `binary` says.
+/// Fails if pages on disk differ from what `binary` generates, and names them.
 ///
-/// The comparison is with the disk and not with the last commit: a page that was regenerated but not yet committed is
-/// in order, and a page that was never added is seen, which a diff against the commit would miss.
+/// Compares with the disk and not with the last commit: a regenerated page that is not committed yet is in order, and a page
+/// that was never added is found, which a diff against the commit would miss.
 pub(crate) fn check(binary: &Path) -> Result<(), Failure> {
     let mut stale = Vec::new();
     for page in PAGES {
         let written = on_disk(page);
-        let fresh = page.part.laid_into(&written, &page.source.text(binary)?, page.path)?;
+        let fresh = page.part.insert_into(&written, &page.source.text(binary)?, page.path)?;
         if let Some(line) = first_difference(&written, &fresh) {
             stale.push(format!("{}:{line}", page.path));
         }
@@ -81,12 +81,12 @@ pub(crate) fn check(binary: &Path) -> Result<(), Failure> {
     if stale.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(format!("not what the program says: {}; run `cargo xtask codegen`", stale.join(", "))))
+    Err(Failure::new(format!("out of date: {}; run `cargo xtask codegen`", stale.join(", "))))
 }
 
 fn write(binary: &Path) -> Result<(), Failure> {
     for page in PAGES {
-        let fresh = page.part.laid_into(&on_disk(page), &page.source.text(binary)?, page.path)?;
+        let fresh = page.part.insert_into(&on_disk(page), &page.source.text(binary)?, page.path)?;
         let path = repository::root().join(page.path);
         let folder = path.parent().unwrap_or(repository::root());
         std::fs::create_dir_all(folder)
@@ -97,14 +97,14 @@ fn write(binary: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The page as it is. One that cannot be read differs from any page.
+/// The page on disk; empty if it cannot be read, so that it differs from any page.
 fn on_disk(page: &Page) -> String {
     std::fs::read_to_string(repository::root().join(page.path)).unwrap_or_default()
 }
 
 impl Part {
-    /// The file with what was generated in its place.
-    fn laid_into(&self, written: &str, fresh: &str, path: &str) -> Result<String, Failure> {
+    /// The file with the generated part inserted.
+    fn insert_into(&self, written: &str, fresh: &str, path: &str) -> Result<String, Failure> {
         let (open, close, gap) = match self {
             Self::Whole => return Ok(fresh.to_owned()),
             Self::Between(open, close) => (open, *close, "\n"),
@@ -120,27 +120,27 @@ impl Part {
 impl Source {
     fn text(&self, binary: &Path) -> Result<String, Failure> {
         match self {
-            Self::Program(what) => generate(binary, what),
+            Self::Program(page) => generate(binary, page),
             Self::Map => map::page(repository::root()),
         }
     }
 }
 
-/// What the program answers, in an environment that cannot colour it.
-fn generate(binary: &Path, what: &str) -> Result<String, Failure> {
+/// The output of the program's `generate`, in an environment without colours.
+fn generate(binary: &Path, page: &str) -> Result<String, Failure> {
     let home = built::home()?;
-    let asked = Program::new(binary).scrubbed(&home).arguments(["generate", what]);
-    let text = asked.output().map_err(|failure| {
-        Failure::new(format!("the program cannot generate `{what}`; does it know `generate` yet? {failure}"))
+    let generating = Program::new(binary).scrubbed(&home).arguments(["generate", page]);
+    let text = generating.output().map_err(|failure| {
+        Failure::new(format!("the program cannot generate `{page}`; does it know `generate` yet? {failure}"))
     })?;
     if text.trim().is_empty() {
         let why = "it printed nothing; does it know `generate` yet?";
-        return Err(Failure::new(format!("the program cannot generate `{what}`: {why}")));
+        return Err(Failure::new(format!("the program cannot generate `{page}`: {why}")));
     }
     Ok(text.trim_end().to_owned() + "\n")
 }
 
-/// The first line, counted from 1, on which two texts differ.
+/// The number of the first line on which two texts differ, from 1.
 fn first_difference(written: &str, fresh: &str) -> Option<usize> {
     if written == fresh {
         return None;
@@ -164,26 +164,26 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_laid_into_its_page() {
-        let laid = |part: Part, written| {
-            part.laid_into(written, "new\n", "a.md").map_err(|failure| failure.to_string())
+    fn a_part_is_inserted_into_its_page() {
+        let inserted = |part: Part, written| {
+            part.insert_into(written, "new\n", "a.md").map_err(|failure| failure.to_string())
         };
-        assert_eq!(laid(Part::Whole, "old"), Ok("new\n".to_owned()));
+        assert_eq!(inserted(Part::Whole, "old"), Ok("new\n".to_owned()));
         let block = "a\n```json\nold\n```\nb\n```json\nother\n```\n";
-        assert_eq!(laid(Part::Block("```json"), block), Ok(block.replacen("old", "new", 1)));
+        assert_eq!(inserted(Part::Block("```json"), block), Ok(block.replacen("old", "new", 1)));
         let between = "a\n<!-- x -->\n\nold\n\n<!-- y -->\nb\n";
         assert_eq!(
-            laid(Part::Between("<!-- x -->", "<!-- y -->"), between),
+            inserted(Part::Between("<!-- x -->", "<!-- y -->"), between),
             Ok(between.replace("old", "new"))
         );
         assert_eq!(
-            laid(Part::Block("```toml"), block),
+            inserted(Part::Block("```toml"), block),
             Err("`a.md` has no part from ````toml` to `````".to_owned())
         );
     }
 
     #[test]
-    fn a_program_without_generate_is_told_plainly() {
+    fn a_program_without_generate_is_reported() {
         let failure = generate(Path::new("false"), "cli").unwrap_err().to_string();
         assert!(
             failure.starts_with("the program cannot generate `cli`; does it know `generate` yet?"),

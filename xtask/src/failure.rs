@@ -1,6 +1,6 @@
-//! Why a command of the repository did not succeed: one sentence for the person at the terminal.
+//! The failure of a repository command: one sentence for the person at the terminal.
 //!
-//! Nobody branches on it, so it carries no kind.
+//! No code branches on it, so it has no kind.
 
 use std::fmt;
 

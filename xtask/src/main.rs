@@ -18,7 +18,7 @@ mod tidy;
 
 use failure::Failure;
 
-/// One word of `cargo xtask`, what it is for, and what runs.
+/// A command: its name, its line in the help, and its function.
 struct Command {
     name: &'static str,
     about: &'static str,
@@ -29,10 +29,10 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command {
         name: "test",
-        about: "Prove what is worth waiting for after each change: format, lints, rules, all tests",
+        about: "Run the checks for every change: format, lints, rules, all tests",
         run: test::run,
     },
-    Command { name: "tidy", about: "Check the rules of the house", run: tidy::run },
+    Command { name: "tidy", about: "Check the rules of the repository", run: tidy::run },
     Command {
         name: "measure",
         about: "Count lines, functions, comments and arrows of each package, here or in another checkout [ROOT]",
@@ -41,7 +41,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "codegen", about: "Write the generated pages in docs/ [--check]", run: codegen::run },
     Command {
         name: "ci",
-        about: "Prove the rest, stage by stage [--only STAGE] [--fuzz-seconds N] [--advisories] [--long]",
+        about: "Run all other checks, stage by stage [--only STAGE] [--fuzz-seconds N] [--advisories] [--long]",
         run: ci::run,
     },
     Command {

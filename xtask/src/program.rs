@@ -1,4 +1,4 @@
-//! Running other programs: from the repository's root, with stdin closed and never for ever.
+//! Runs other programs from the repository's root, with stdin closed and a deadline.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,31 +8,31 @@ use std::time::{Duration, Instant};
 use crate::failure::Failure;
 use crate::{repository, say};
 
-/// The longest a program may run. A clean `cargo xtask ci` must end within 40 minutes, so no part of it may take 30.
+/// Default time limit of a program. A clean `cargo xtask ci` must end within 40 minutes, so no part of it may take 30.
 const MINUTES_MAX: u64 = 30;
 
-/// How often a running program is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often a running program is polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A program about to run.
 #[derive(Debug)]
 pub(crate) struct Program {
     command: Command,
     shown: String,
-    longest: Duration,
+    time_limit: Duration,
 }
 
 impl Program {
-    /// `path` with no arguments yet.
+    /// `path` without arguments.
     pub(crate) fn new(path: impl AsRef<OsStr>) -> Self {
         let shown =
             Path::new(path.as_ref()).file_name().unwrap_or(path.as_ref()).to_string_lossy().into_owned();
         let mut command = Command::new(path);
         command.current_dir(repository::root()).stdin(Stdio::null());
-        Self { command, shown, longest: Duration::from_mins(MINUTES_MAX) }
+        Self { command, shown, time_limit: Duration::from_mins(MINUTES_MAX) }
     }
 
-    /// Cargo with arguments written as one line.
+    /// Cargo with these arguments, separated by spaces.
     pub(crate) fn cargo(arguments: &str) -> Self {
         Self::new("cargo").arguments(arguments.split_whitespace())
     }
@@ -51,35 +51,34 @@ impl Program {
         self
     }
 
-    pub(crate) fn deadline(mut self, longest: Duration) -> Self {
-        self.longest = longest;
+    pub(crate) fn time_limit(mut self, time_limit: Duration) -> Self {
+        self.time_limit = time_limit;
         self
     }
 
-    /// Nothing of this machine's environment: no key, no setting and a home of its own.
+    /// Clears the environment of keys and settings, and sets the home.
     pub(crate) fn scrubbed(mut self, home: &Path) -> Self {
         self.command.env_clear().env("HOME", home).env("LANG", "C.UTF-8").env("NO_COLOR", "1");
         self
     }
 
-    /// Runs with its output on the terminal; anything but exit code 0 is a failure.
+    /// Runs it with its output on the terminal. Fails on any exit code but 0.
     pub(crate) fn run(mut self) -> Result<(), Failure> {
         say::note(&format!("$ {}", self.shown));
         let child = self.start()?;
         self.finish(child)
     }
 
-    /// Runs quietly and gives its stdout; stderr is quoted when it fails.
+    /// Runs it silently and returns its stdout; a failure quotes stderr.
     ///
-    /// The output goes through files, so that a talkative program cannot fill a pipe that nobody empties while we
-    /// keep the deadline.
+    /// The output goes through files: a pipe could fill up and block the program, because this thread watches the time.
     pub(crate) fn output(mut self) -> Result<String, Failure> {
         let scratch = Scratch::new()?;
         self.command.stdout(scratch.writer("stdout")?).stderr(scratch.writer("stderr")?);
         let child = self.start()?;
         self.finish(child).map_err(|failure| {
-            let said = scratch.text("stderr").unwrap_or_default();
-            let last = said.trim_end().lines().last().unwrap_or("it said nothing").to_owned();
+            let errors = scratch.text("stderr").unwrap_or_default();
+            let last = errors.trim_end().lines().last().unwrap_or("it printed no error").to_owned();
             Failure::new(format!("{failure}: {last}"))
         })?;
         scratch.text("stdout")
@@ -92,26 +91,26 @@ impl Program {
     fn finish(&self, mut child: Child) -> Result<(), Failure> {
         let begun = now();
         loop {
-            let seen = child.try_wait();
-            let seen =
-                seen.map_err(|error| Failure::new(format!("cannot watch `{}`: {error}", self.shown)))?;
-            match seen {
+            let polled = child.try_wait();
+            let status =
+                polled.map_err(|error| Failure::new(format!("cannot watch `{}`: {error}", self.shown)))?;
+            match status {
                 Some(status) if status.success() => return Ok(()),
                 Some(status) => return Err(Failure::new(format!("`{}` ended with {status}", self.shown))),
-                None if begun.elapsed() > self.longest => {
-                    // Both may only fail when the child has just ended by itself.
+                None if begun.elapsed() > self.time_limit => {
+                    // Both fail only if the child has just ended by itself.
                     child.kill().ok();
                     child.wait().ok();
-                    let seconds = self.longest.as_secs();
+                    let seconds = self.time_limit.as_secs();
                     return Err(Failure::new(format!("`{}` ran longer than {seconds} s", self.shown)));
                 }
-                None => std::thread::park_timeout(LOOK_EVERY),
+                None => std::thread::park_timeout(POLL_INTERVAL),
             }
         }
     }
 }
 
-/// The clock of the xtask: stages are measured, programs have deadlines.
+/// The clock of the xtask, for durations of stages and time limits of programs.
 #[expect(
     clippy::disallowed_methods,
     reason = "the xtask has no runtime, and real minutes are what it reports"
@@ -136,7 +135,7 @@ impl Scratch {
 
     fn writer(&self, name: &str) -> Result<std::fs::File, Failure> {
         std::fs::File::create(self.0.join(name))
-            .map_err(|error| Failure::new(format!("cannot keep a program's output: {error}")))
+            .map_err(|error| Failure::new(format!("cannot store a program's output: {error}")))
     }
 
     fn text(&self, name: &str) -> Result<String, Failure> {
@@ -147,7 +146,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A folder left in the temporary directory harms nobody.
+        // A folder left in the temporary directory does no harm.
         std::fs::remove_dir_all(&self.0).ok();
     }
 }
@@ -169,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_program_that_does_not_end_is_killed() {
-        let failure = Program::new("sleep").arguments(["60"]).deadline(Duration::ZERO).run().unwrap_err();
+        let failure = Program::new("sleep").arguments(["60"]).time_limit(Duration::ZERO).run().unwrap_err();
         assert_eq!(failure.to_string(), "`sleep 60` ran longer than 0 s");
     }
 

@@ -1,5 +1,5 @@
-//! `cargo xtask test`: format, lints, the rules of the house and every test of the workspace at its quick size. Words after
-//! it go to `cargo test`.
+//! `cargo xtask test`: format, lints, the repository's rules, and every test at its quick size. Arguments are passed to
+//! `cargo test`.
 
 use crate::ci;
 use crate::failure::Failure;

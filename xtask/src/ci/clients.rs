@@ -1,35 +1,35 @@
-//! The stage `clients`: SDKs that other people wrote, each on pipes and over HTTP, as a program would use them.
+//! The stage `clients`: third-party SDKs, each on pipes and over HTTP, as a program would use them.
 //!
-//! A script of `xtask/clients` per SDK drives it and prints one line of facts; what they must be is judged here. The
-//! wall of a client is scaled down to three seconds, the slow model takes five. SDKs of two years ago are asked one thing:
-//! whether they read a paid result that holds, for a newer client, blocks of types they do not know.
+//! One script of `xtask/clients` drives each SDK and prints one line of facts, which are judged here. A client's timeout is
+//! scaled down to three seconds; the slow model takes five. SDKs of two years ago are only tested for reading a paid result
+//! that has, for a newer client, blocks of types that they do not know.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::report::Verdict;
-use super::scene::{self, FAST, Scene, WALL_MS};
+use super::setup::{self, CLIENT_TIMEOUT_MS, FAST, Setup};
 use super::{State, foreign};
 use crate::failure::Failure;
 use crate::program::Program;
 use crate::say;
 
-/// Until the upstream sees that a call was taken back, ms.
+/// The longest time in ms until the upstream notices that a call was cancelled.
 const CANCEL_MS_MAX: u64 = 1_000;
-/// A script takes ten seconds.
-const SCRIPT_DEADLINE: Duration = Duration::from_mins(2);
+/// Time limit of a script, which takes ten seconds.
+const SCRIPT_TIME_MAX: Duration = Duration::from_mins(2);
 
 const TOOLS: [&str; 4] = ["process_prompt", "get_run", "resume_run", "list_models"];
 
-/// An SDK, by the name of its script.
+/// An SDK, named after its script.
 struct Client {
     name: &'static str,
-    /// What it agrees on with the server.
+    /// The protocol version that it negotiates.
     protocol: &'static str,
-    /// Whether it tells the server that a call is taken back.
+    /// Whether it notifies the server of a cancelled call.
     cancels: bool,
-    /// The program that runs its script.
+    /// Makes the command that runs its script.
     script: fn(&'static str) -> Result<Program, Failure>,
 }
 
@@ -40,10 +40,10 @@ const CLIENTS: [Client; 4] = [
     Client { name: "typescript2", protocol: "2026-07-28", cancels: true, script: typescript },
 ];
 
-/// An SDK of two years ago, by the name of its script.
+/// An SDK of two years ago, named after its script.
 struct OldClient {
     name: &'static str,
-    /// Whether it speaks the protocol over HTTP.
+    /// Whether it supports streamable HTTP.
     over_http: bool,
     script: fn(&'static str) -> Result<Program, Failure>,
 }
@@ -54,7 +54,7 @@ const OLD_CLIENTS: [OldClient; 3] = [
     OldClient { name: "python1-8", over_http: true, script: python },
 ];
 
-/// Seats whose answers are together more than a result holds, so that a newer client is sent links to them.
+/// Enough seats that their answers exceed a result, so that a newer client gets links to them.
 const SEATS_OF_OLD: usize = 16;
 
 pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
@@ -63,31 +63,31 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
     };
     let (mut absent, mut wrong) = (Vec::new(), Vec::new());
     for client in &CLIENTS {
-        // Asked once before anything is started, so that what cannot be had is told from what fails.
+        // Made once before anything is started, to tell an unavailable SDK from a failing one.
         if let Err(failure) = (client.script)(client.name) {
-            absent.push(format!("{} cannot be had: {failure}", client.name));
+            absent.push(format!("{} is not available: {failure}", client.name));
             continue;
         }
-        let scene = Scene::start(binary, client.name)?;
+        let setup = Setup::start(binary, client.name)?;
         for over_http in [false, true] {
-            let way = scene::way(over_http);
-            match prove(client, &scene, over_http) {
-                Ok(summary) => say::note(&format!("{} on {way}: {summary}", client.name)),
-                Err(failure) => wrong.push(format!("{} on {way}: {failure}", client.name)),
+            let transport = setup::transport(over_http);
+            match prove(client, &setup, over_http) {
+                Ok(summary) => say::note(&format!("{} on {transport}: {summary}", client.name)),
+                Err(failure) => wrong.push(format!("{} on {transport}: {failure}", client.name)),
             }
         }
     }
-    let scene = Scene::start(binary, "old-clients")?;
+    let setup = Setup::start(binary, "old-clients")?;
     for client in &OLD_CLIENTS {
         if let Err(failure) = (client.script)(client.name) {
-            absent.push(format!("{} cannot be had: {failure}", client.name));
+            absent.push(format!("{} is not available: {failure}", client.name));
             continue;
         }
         for over_http in [false, true].into_iter().filter(|over_http| client.over_http || !over_http) {
-            let way = scene::way(over_http);
-            match read(client, &scene, over_http) {
-                Ok(()) => say::note(&format!("{} on {way}: reads a paid result", client.name)),
-                Err(failure) => wrong.push(format!("{} on {way}: {failure}", client.name)),
+            let transport = setup::transport(over_http);
+            match read(client, &setup, over_http) {
+                Ok(()) => say::note(&format!("{} on {transport}: reads a paid result", client.name)),
+                Err(failure) => wrong.push(format!("{} on {transport}: {failure}", client.name)),
             }
         }
     }
@@ -108,36 +108,36 @@ fn typescript(name: &'static str) -> Result<Program, Failure> {
     Ok(foreign::packages(foreign::CLIENTS)?.script(&format!("{name}.mjs")))
 }
 
-fn prove(client: &Client, scene: &Scene, over_http: bool) -> Result<String, Failure> {
+fn prove(client: &Client, setup: &Setup, over_http: bool) -> Result<String, Failure> {
     let script = (client.script)(client.name)?;
-    let script = script.variable("ORDER", scene.order(over_http).to_string()).deadline(SCRIPT_DEADLINE);
-    let said = script.output()?;
-    let facts: Value = serde_json::from_str(&said)
+    let script = script.variable("ORDER", setup.order(over_http).to_string()).time_limit(SCRIPT_TIME_MAX);
+    let output = script.output()?;
+    let facts: Value = serde_json::from_str(&output)
         .map_err(|error| Failure::new(format!("it prints no line of facts: {error}")))?;
     let wrong = judge(client, &facts);
     if wrong.is_empty() {
-        let cancel = facts["cancel_ms"].as_u64().map(|ms| format!(", taken back in {ms} ms"));
+        let cancel = facts["cancel_ms"].as_u64().map(|ms| format!(", cancelled in {ms} ms"));
         return Ok(format!("answered early after {} ms{}", facts["wall"]["ms"], cancel.unwrap_or_default()));
     }
     Err(Failure::new(format!("{}; of {facts}", wrong.join(", "))))
 }
 
-/// Whether an old SDK reads a result whose answers are too long for it.
-fn read(client: &OldClient, scene: &Scene, over_http: bool) -> Result<(), Failure> {
-    let mut order = scene.order(over_http);
-    // Not twice the same question, which would be one run.
-    let prompt = format!("Which is safer, asks {} on {}?", client.name, scene::way(over_http));
+/// Tests that an old SDK reads a result whose answers do not fit.
+fn read(client: &OldClient, setup: &Setup, over_http: bool) -> Result<(), Failure> {
+    let mut order = setup.order(over_http);
+    // A different question each time: the same question would join the same run.
+    let prompt = format!("Which is safer, asks {} on {}?", client.name, setup::transport(over_http));
     order["question"] =
         json!({"prompt": prompt, "models": [format!("{FAST}*{SEATS_OF_OLD}")], "max_tokens": 1_000});
     let script = (client.script)(client.name)?.variable("ORDER", order.to_string());
-    let said = script.deadline(SCRIPT_DEADLINE).output()?;
-    let facts: Value = serde_json::from_str(&said)
+    let output = script.time_limit(SCRIPT_TIME_MAX).output()?;
+    let facts: Value = serde_json::from_str(&output)
         .map_err(|error| Failure::new(format!("it prints no line of facts: {error}")))?;
     let wrong = judge_old(&facts);
     if wrong.is_empty() { Ok(()) } else { Err(Failure::new(format!("{}; of {facts}", wrong.join(", ")))) }
 }
 
-/// What is not as it must be with an old SDK.
+/// The failed checks of an old SDK.
 fn judge_old(facts: &Value) -> Vec<&'static str> {
     let text = facts["text"].as_str().unwrap_or_default();
     let tools = facts["tools"].as_array();
@@ -151,13 +151,13 @@ fn judge_old(facts: &Value) -> Vec<&'static str> {
         ("there are no prompts", facts["prompts"].as_u64() > Some(0)),
         ("there are no resources", facts["resources"].as_u64() > Some(0)),
         ("the paid answer is not read", text.contains(&answered)),
-        ("nothing is left out, so nothing is proved", text.contains("texts left out for their size")),
+        ("nothing is left out, so the check proves nothing", text.contains("texts left out for their size")),
         ("there are blocks that it does not know", facts["blocks"] == json!(["text"])),
     ];
     checks.into_iter().filter(|(_, holds)| !holds).map(|(wrong, _)| wrong).collect()
 }
 
-/// What is not as it must be.
+/// The failed checks of an SDK.
 fn judge(client: &Client, facts: &Value) -> Vec<&'static str> {
     let rising = |progress: &Value, steps_min: usize| {
         let steps: Vec<f64> = progress.as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
@@ -178,13 +178,16 @@ fn judge(client: &Client, facts: &Value) -> Vec<&'static str> {
         ("prompts are offered and there are none", offered("prompts")),
         ("resources are offered and there are none", offered("resources")),
         ("a call is not answered in full", call["status"] == "complete" && call["has_answer"] == true),
-        // A client may hear nothing of a call that is over at once.
+        // A call that ends at once need not report progress.
         ("progress does not rise", rising(&call["progress"], 0) && rising(&wall["progress"], 2)),
         ("there is no early answer", wall["status"] == "running" && wall["run_id"].is_string()),
-        ("the early answer comes after the wall", wall["ms"].as_u64().is_some_and(|ms| ms < WALL_MS)),
+        (
+            "the early answer comes after the timeout",
+            wall["ms"].as_u64().is_some_and(|ms| ms < CLIENT_TIMEOUT_MS),
+        ),
         ("the rest cannot be fetched", facts["fetched"] == "complete"),
         (
-            "taking a call back is not seen upstream in time",
+            "a cancelled call is not noticed upstream in time",
             !client.cancels || facts["cancel_ms"].as_u64().is_some_and(|ms| ms <= CANCEL_MS_MAX),
         ),
     ];
@@ -196,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_old_sdk_has_read_what_was_paid_or_not() {
+    fn each_fact_of_an_old_sdk_is_judged() {
         let text =
             "a\n\nrun_id 01, complete, 16 of 16 answered\n\nnext: texts left out for their size: get_run";
         let facts = json!({
@@ -212,7 +215,11 @@ mod tests {
         check("tools", json!(["get_run"]), &["a tool is missing"]);
         check("prompts", json!(0), &["there are no prompts"]);
         check("resources", json!(0), &["there are no resources"]);
-        check("text", json!(text.replace("texts left", "")), &["nothing is left out, so nothing is proved"]);
+        check(
+            "text",
+            json!(text.replace("texts left", "")),
+            &["nothing is left out, so the check proves nothing"],
+        );
         check("text", json!(text.replace("16 of", "3 of")), &["the paid answer is not read"]);
         check("blocks", json!(["text", "resource_link"]), &["there are blocks that it does not know"]);
     }
@@ -253,10 +260,10 @@ mod tests {
         check("/call/progress", json!([]), &[]);
         check("/wall/progress", json!([0]), &["progress does not rise"]);
         check("/wall/status", json!("complete"), &["there is no early answer"]);
-        check("/wall/ms", json!(3_001), &["the early answer comes after the wall"]);
+        check("/wall/ms", json!(3_001), &["the early answer comes after the timeout"]);
         check("/fetched", json!("partial"), &["the rest cannot be fetched"]);
-        check("/cancel_ms", json!(1_500), &["taking a call back is not seen upstream in time"]);
-        check("/cancel_ms", json!(null), &["taking a call back is not seen upstream in time"]);
+        check("/cancel_ms", json!(1_500), &["a cancelled call is not noticed upstream in time"]);
+        check("/cancel_ms", json!(null), &["a cancelled call is not noticed upstream in time"]);
     }
 
     #[test]

@@ -1,10 +1,9 @@
-//! The stage `conformance`: the protocol's own suite, against fixtures behind the product's listener and transport, and
-//! against the real program.
+//! The stage `conformance`: the protocol's own suite, against fixtures and against the real program.
 //!
-//! `conformance-server`, a binary of the testkit, has every fixture that the suite asks for. No failure is expected of it:
-//! also what the suite runs without scoring it has to pass. The real program runs behind `proxy.mjs`, which puts its tools,
-//! prompts and runs in the place of the suite's names; what it cannot pass stands with its reason in `conformance.toml`. A
-//! machine that cannot have the suite skips the stage.
+//! `conformance-server`, a binary of the testkit, has every fixture of the suite behind the product's listener and transport.
+//! It must pass everything, including the checks that the suite does not score. The real program runs behind `proxy.mjs`,
+//! which maps the suite's names to its tools, prompts and runs; `conformance.toml` lists the checks that it cannot pass, with
+//! reasons. If the suite is not available, the stage is skipped.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,23 +15,23 @@ use serde_json::{Value, json};
 use super::State;
 use super::foreign::{self, Packages};
 use super::report::Verdict;
-use super::scene::{Process, Scene};
+use super::setup::{Process, Setup};
 use crate::failure::Failure;
 use crate::program::Program;
 use crate::{built, say};
 
 const SUITE: &str = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
 
-/// A revision of the protocol, and how many scenarios the suite runs for it. Fewer would be a suite that found nothing.
+/// Revisions of the protocol, each with the minimum number of its scenarios, so that an empty run does not pass.
 const REVISIONS: [(&str, usize); 2] = [("2025-11-25", 33), ("2026-07-28", 50)];
 
-/// A revision takes twenty seconds.
-const SUITE_DEADLINE: Duration = Duration::from_mins(4);
+/// Time limit of a revision, which takes twenty seconds.
+const SUITE_TIME_MAX: Duration = Duration::from_mins(4);
 
-/// What the real program is expected to fail, with the reasons.
+/// The checks that the real program is expected to fail, with reasons.
 const EXPECTED: &str = include_str!("conformance.toml");
 
-/// Models of `names.mjs` beside the fast and the slow one of every scene: one that takes a second, one that refuses.
+/// Further models of `names.mjs`: one answers after a second, one fails.
 const STEADY: &str = "google/gemini-4-argon";
 const STEADY_MS: u64 = 1_000;
 const FAILING: &str = "anthropic/claude-opus-5.5";
@@ -40,10 +39,10 @@ const FAILING: &str = "anthropic/claude-opus-5.5";
 pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
     let packages = match foreign::packages(foreign::CLIENTS) {
         Ok(packages) => packages,
-        Err(failure) => return Ok(Verdict::Skipped(format!("the suite cannot be had: {failure}"))),
+        Err(failure) => return Ok(Verdict::Skipped(format!("the suite is not available: {failure}"))),
     };
     let results = built::target()?.join("conformance");
-    // What an earlier run left is in nobody's way, and may not be there.
+    // Results of an earlier run; there may be none.
     std::fs::remove_dir_all(&results).ok();
     let failures =
         [fixtures(&packages, &results.join("fixtures")), program(&packages, &results.join("program"), state)];
@@ -52,31 +51,31 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
     if wrong.is_empty() { Ok(Verdict::Passed) } else { Err(Failure::new(wrong.join("; "))) }
 }
 
-/// The fixtures of the testkit, which pass everything.
+/// Runs the suite against the fixtures of the testkit, which must pass everything.
 fn fixtures(packages: &Packages, results: &Path) -> Result<(), Failure> {
     Program::cargo("build --locked -p parallel-llm-testkit --bin conformance-server").run()?;
     let name = format!("conformance-server{}", std::env::consts::EXE_SUFFIX);
     let mut command = Command::new(built::target()?.join("debug").join(name));
     command.args(["--http", "127.0.0.1:0"]);
     make(results)?;
-    let (_server, said) = Process::start(command, &results.join("server.txt"), 1)?;
-    judge("the fixtures", &Expected::default(), &suite(packages, &said[0], results)?)
+    let (_server, output) = Process::start(command, &results.join("server.txt"), 1)?;
+    judge("the fixtures", &Expected::default(), &suite(packages, &output[0], results)?)
 }
 
-/// The real program behind names of the suite's.
+/// Runs the suite against the real program behind the proxy.
 fn program(packages: &Packages, results: &Path, state: &State) -> Result<(), Failure> {
     let binary = binary(state)?;
     make(results)?;
-    let scene = Scene::start(&binary, "conformance")?;
-    scene.play(STEADY, &json!({"behaviour": {"ttft_ms": {"mean": STEADY_MS}, "tokens_per_s": 0}}))?;
-    scene.play(FAILING, &json!({"fault": "bad_model"}))?;
+    let setup = Setup::start(&binary, "conformance")?;
+    setup.script(STEADY, &json!({"behaviour": {"ttft_ms": {"mean": STEADY_MS}, "tokens_per_s": 0}}))?;
+    setup.script(FAILING, &json!({"fault": "bad_model"}))?;
     let mut command = Command::new(&packages.node);
-    command.arg(packages.folder.join("proxy.mjs")).arg(scene.url());
-    let (_proxy, said) = Process::start(command, &results.join("proxy.txt"), 1)?;
-    judge("the program", &Expected::read(EXPECTED)?, &suite(packages, &said[0], results)?)
+    command.arg(packages.folder.join("proxy.mjs")).arg(setup.url());
+    let (_proxy, output) = Process::start(command, &results.join("proxy.txt"), 1)?;
+    judge("the program", &Expected::read(EXPECTED)?, &suite(packages, &output[0], results)?)
 }
 
-/// The program that is released, or else that of the tests.
+/// The release binary if it is built, else the debug binary.
 fn binary(state: &State) -> Result<PathBuf, Failure> {
     if let Some(binary) = &state.binary {
         return Ok(binary.clone());
@@ -90,15 +89,15 @@ fn make(folder: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::new(format!("cannot write `{}`: {error}", folder.display())))
 }
 
-/// What the suite finds of a server, in each revision.
+/// Runs the suite against a server, once for each revision.
 fn suite(packages: &Packages, url: &str, results: &Path) -> Result<Vec<(&'static str, Tally)>, Failure> {
     let mut tallies = Vec::new();
     for (revision, scenarios_min) in REVISIONS {
         let folder = results.join(revision);
         let arguments = ["server", "--url", url, "--requirements", revision, "-o"];
         let suite = packages.script(SUITE).arguments(arguments).arguments([&folder]);
-        // It fails where a check does, which its files tell better.
-        let outcome = suite.deadline(SUITE_DEADLINE).output();
+        // The suite exits with a failure if a check fails; its files give the details.
+        let outcome = suite.time_limit(SUITE_TIME_MAX).output();
         let tally = Tally::of(&folder)?;
         say::note(&format!("{revision}: {tally}; {}", folder.display()));
         if tally.scenarios < scenarios_min {
@@ -113,8 +112,8 @@ fn suite(packages: &Packages, url: &str, results: &Path) -> Result<Vec<(&'static
     Ok(tallies)
 }
 
-/// Fails for what is wrong and not expected to be, and for what is expected and not wrong.
-fn judge(whose: &str, expected: &Expected, tallies: &[(&str, Tally)]) -> Result<(), Failure> {
+/// Fails if a check fails unexpectedly, or if a check that is expected to fail does not.
+fn judge(server: &str, expected: &Expected, tallies: &[(&str, Tally)]) -> Result<(), Failure> {
     let mut wrong = Vec::new();
     for (revision, tally) in tallies {
         let unexpected = tally.failed.iter().filter(|failed| !expected.0.contains(&failed.name));
@@ -124,13 +123,11 @@ fn judge(whose: &str, expected: &Expected, tallies: &[(&str, Tally)]) -> Result<
     }
     let failed = || tallies.iter().flat_map(|(_, tally)| &tally.failed);
     let stale = expected.0.iter().filter(|name| !failed().any(|failed| failed.name == **name));
-    wrong.extend(
-        stale.map(|name| format!("{name} is expected to fail and does not: take it out of the list")),
-    );
-    if wrong.is_empty() { Ok(()) } else { Err(Failure::new(format!("{whose}: {}", wrong.join("; ")))) }
+    wrong.extend(stale.map(|name| format!("{name} is expected to fail but passes: remove it from the list")));
+    if wrong.is_empty() { Ok(()) } else { Err(Failure::new(format!("{server}: {}", wrong.join("; ")))) }
 }
 
-/// Checks that fail for a reason, by name.
+/// The names of the checks that are expected to fail.
 #[derive(Debug, Default)]
 struct Expected(BTreeSet<String>);
 
@@ -146,9 +143,9 @@ impl Expected {
             let checks = group.get("checks").and_then(toml::Value::as_array);
             let checks = checks.filter(|_| !reason.is_empty());
             for check in checks.ok_or_else(|| unreadable("a group has no reason or no checks"))? {
-                let name = check.as_str().ok_or_else(|| unreadable("a check is no text"))?;
+                let name = check.as_str().ok_or_else(|| unreadable("a check is not a string"))?;
                 if !names.insert(name.to_owned()) {
-                    return Err(unreadable(&format!("`{name}` stands there twice")));
+                    return Err(unreadable(&format!("`{name}` is listed twice")));
                 }
             }
         }
@@ -159,12 +156,12 @@ impl Expected {
 /// A check that failed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Failed {
-    /// Of its scenario and itself.
+    /// `scenario/check`.
     name: String,
     message: String,
 }
 
-/// What the suite found, counted from the files it leaves.
+/// The results of the suite, counted from its files.
 #[derive(Debug, Default, PartialEq)]
 struct Tally {
     scenarios: usize,
@@ -174,7 +171,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Of a folder with a folder per scenario, each with its `checks.json`.
+    /// Reads a folder that has a folder for each scenario with its `checks.json`.
     fn of(folder: &Path) -> Result<Self, Failure> {
         let failed =
             |error: std::io::Error| Failure::new(format!("cannot read `{}`: {error}", folder.display()));
@@ -238,7 +235,7 @@ mod tests {
         {"id":"d","status":"FAILURE","errorMessage":"no text"},{"id":"e","status":"ODD"}]"#;
 
     #[test]
-    fn only_what_is_known_to_be_harmless_does_not_fail() {
+    fn an_unknown_status_is_a_failure() {
         let mut tally = Tally::default();
         tally.add("tools-list", CHECKS).unwrap();
         tally.add("ping", "[]").unwrap();
@@ -249,20 +246,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_listed_has_to_fail_and_nothing_else_may() {
+    fn listed_checks_must_fail_and_no_others_may() {
         let mut tally = Tally::default();
         tally.add("tools-list", CHECKS).unwrap();
         let tallies = [("2025-11-25", tally)];
         let check = |names: &[&str], expected: Option<&str>| {
             let listed = Expected(names.iter().map(|name| (*name).to_owned()).collect());
-            let said = judge("it", &listed, &tallies).err().map(|failure| failure.to_string());
-            assert_eq!(said.as_deref(), expected, "{names:?}");
+            let message = judge("it", &listed, &tallies).err().map(|failure| failure.to_string());
+            assert_eq!(message.as_deref(), expected, "{names:?}");
         };
         check(&["tools-list/d", "tools-list/e"], None);
         check(&["tools-list/e"], Some("it: 2025-11-25 fails tools-list/d (no text)"));
         check(
             &["tools-list/a", "tools-list/d", "tools-list/e"],
-            Some("it: tools-list/a is expected to fail and does not: take it out of the list"),
+            Some("it: tools-list/a is expected to fail but passes: remove it from the list"),
         );
     }
 
@@ -280,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scenario_is_known_by_its_folder() {
+    fn a_scenario_is_named_by_its_folder() {
         assert_eq!(scenario("server-server-stateless-2026-11-22T20-08-26-908Z"), "server-stateless");
         assert_eq!(scenario("server-ping-2026-11-22T20-08-26-908Z"), "ping");
         assert_eq!(scenario("ping"), "ping");

@@ -1,7 +1,7 @@
-//! The `coverage` stage: how many lines of the engine and the provider the tests run.
+//! The stage `coverage`: how many lines of the engine and the provider the tests run.
 //!
-//! Tests inside a source file are not counted, neither as lines nor as covered ones: they would flatter the number. What is
-//! measured is built apart, below `target/coverage`, for instrumented code is of no use to the other stages.
+//! Tests inside a source file are not counted, because they would raise the share. The instrumented code is built separately,
+//! below `target/coverage`, because the other stages cannot use it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,23 +14,23 @@ use crate::failure::Failure;
 use crate::program::Program;
 use crate::{built, repository, say};
 
-/// The crates that decide, and the least share of their lines that must be run, in percent.
+/// The measured crates, and the minimum share of their lines that tests must run, in percent.
 const CRATES: &[&str] = &["parallel-llm-engine", "parallel-llm-provider"];
 const PERCENT_MIN: f64 = 90.0;
 
-/// Whose tests are run: their own. Those of the program would double the time and add less than a percent.
+/// The tests to run: those of the crates. The program's tests would double the time and add less than a percent.
 const SUITES: &str = "-p parallel-llm-engine -p parallel-llm-provider --lib --tests";
 
-/// Files shown on the terminal; the report has all of them.
+/// The number of files shown on the terminal; the report has all of them.
 const SHOWN: usize = 10;
 
-/// How a source file with tests of its own begins them; nothing but tests follows.
+/// The line that begins the tests of a source file; only tests follow it.
 const TESTS: &str = "#[cfg(test)]";
 
-/// The lines of one file that can be run, and whether they were.
+/// The executable lines of one file, each with whether it was run.
 #[derive(Debug, PartialEq)]
 struct File {
-    /// From the repository's root.
+    /// Relative to the repository's root.
     path: String,
     lines: BTreeMap<usize, bool>,
 }
@@ -42,14 +42,14 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
         None => return Ok(Verdict::Skipped("the install stage did not look for cargo-llvm-cov".to_owned())),
     };
     if let Err(failure) = llvm_tools() {
-        return Ok(Verdict::Skipped(format!("llvm-tools cannot be had: {failure}")));
+        return Ok(Verdict::Skipped(format!("llvm-tools are not available: {failure}")));
     }
     let folder = built::target()?.join("coverage");
     let trace = folder.join("lines.lcov");
     std::fs::create_dir_all(&folder).map_err(|error| unwritten(&folder, &error))?;
-    // That tests fail is for the stage of the tests to say.
+    // Failing tests are reported by the stage `tests`.
     Program::new(tool)
-        // Some tests kill the program or let its disk be full, so that its profile stops in the middle.
+        // Some tests kill the program or fill its disk, so that its profile is incomplete.
         .arguments([
             "llvm-cov",
             "--locked",
@@ -77,7 +77,7 @@ fn unwritten(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(format!("cannot write `{}`: {error}", path.display()))
 }
 
-/// Makes sure that the compiler's own coverage tools are beside it.
+/// Installs the compiler's coverage tools if they are missing.
 fn llvm_tools() -> Result<(), Failure> {
     let libraries = Program::new("rustc").arguments(["--print", "target-libdir"]).output()?;
     let tool = Path::new(libraries.trim())
@@ -90,7 +90,7 @@ fn llvm_tools() -> Result<(), Failure> {
     }
 }
 
-/// Says how much is run of each crate, and which files are run least; too little is a failure.
+/// Prints the share of each crate and the least covered files. Fails if a share is too low.
 fn judge(files: &[File], page: &Path) -> Result<Verdict, Failure> {
     for file in files.iter().take(SHOWN) {
         say::note(&row(&file.path, &file.lines));
@@ -116,7 +116,7 @@ fn folder_of(name: &str) -> String {
     format!("crates/{name}/src/")
 }
 
-/// What a trace says of the crates' product lines, least covered files first. `source` gives a file's text by its path.
+/// The covered product lines in a trace, least covered files first. `source` returns the text of a file.
 fn files(trace: &str, source: &dyn Fn(&str) -> String) -> Vec<File> {
     let mut files: Vec<File> =
         trace.split("end_of_record").filter_map(|record| file(record, source)).collect();
@@ -127,7 +127,7 @@ fn files(trace: &str, source: &dyn Fn(&str) -> String) -> Vec<File> {
     files
 }
 
-/// One file's record: `SF:path`, then `DA:line,times` for each line.
+/// Parses the record of one file: `SF:path`, then `DA:line,times` for each line.
 fn file(record: &str, source: &dyn Fn(&str) -> String) -> Option<File> {
     let path = record.lines().find_map(|line| line.strip_prefix("SF:"))?;
     let start = CRATES.iter().find_map(|name| path.find(&folder_of(name)))?;
@@ -151,7 +151,7 @@ fn percent(lines: impl Iterator<Item = bool>) -> f64 {
     if all == 0 { 0.0 } else { 100.0 * f64::from(run) / f64::from(all) }
 }
 
-/// All files with the lines that no test runs, as text.
+/// The report of all files with the lines that no test runs.
 fn report(files: &[File]) -> String {
     let mut page = "percent  lines  file\n".to_owned();
     for file in files {
@@ -164,7 +164,7 @@ fn report(files: &[File]) -> String {
             .collect();
         let row = row(&file.path, &file.lines);
         let missing = if missing.is_empty() { String::new() } else { format!(": {}", missing.join(" ")) };
-        writeln!(page, "{row}{missing}").expect("a text takes every line");
+        writeln!(page, "{row}{missing}").expect("writing to a string cannot fail");
     }
     page
 }
@@ -173,7 +173,7 @@ fn row(path: &str, lines: &BTreeMap<usize, bool>) -> String {
     format!("{:>7.1}  {:>5}  {path}", percent(lines.values().copied()), lines.len())
 }
 
-/// The lines that were not run, those in a row together.
+/// The ranges of lines that were not run.
 fn ranges(lines: &BTreeMap<usize, bool>) -> Vec<RangeInclusive<usize>> {
     let mut ranges: Vec<RangeInclusive<usize>> = Vec::new();
     let mut after_run = true;

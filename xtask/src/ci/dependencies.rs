@@ -1,7 +1,6 @@
-//! The stages about other people's crates: may each be here, and is each still needed.
+//! The stages about dependencies: whether each is permitted, free of known vulnerabilities, and used.
 //!
-//! What is permitted is said in `deny.toml` alone. That the graph stays small is counted by `cargo xtask tidy`, from the
-//! lock file, on every machine.
+//! `deny.toml` alone lists what is permitted. `cargo xtask tidy` bounds the size of the dependency graph.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,22 +10,22 @@ use super::report::Verdict;
 use crate::failure::Failure;
 use crate::program::Program;
 
-/// The longest that fetching the database of advisories may take, some 20 MB. Where there is no network it fails at once, or never.
+/// Time limit for fetching the advisory database, some 20 MB. Without a network it fails at once, or hangs.
 const FETCH_MAX: Duration = Duration::from_secs(90);
 
-/// Licences, banned crates and sources, offline.
+/// Checks licences, banned crates and sources, offline.
 pub(super) fn permitted(state: &mut State) -> Result<Verdict, Failure> {
-    // It looks into the crates of every platform. Where they cannot be had it says so itself.
+    // The check reads the crates of every platform. If they cannot be fetched, it reports that itself.
     let _ = Program::new("cargo").arguments(["fetch", "--locked"]).run();
     let checks = ["--locked", "--offline", "check", "licenses", "bans", "sources"];
     with_tool(state, "cargo-deny", |tool| tool.arguments(checks))
 }
 
-/// Known weaknesses of dependencies, wherever a database of them can be had: the newest, or the copy fetched last. Where
-/// neither is there the table says so; with `--advisories` it is a failure.
+/// Checks dependencies for known vulnerabilities, with the newest advisory database or the copy fetched last. Without
+/// either, the stage is skipped, or fails with `--advisories`.
 pub(super) fn advisories(state: &mut State) -> Result<Verdict, Failure> {
     if let Some(Ok(tool)) = state.tools.get("cargo-deny") {
-        let fetched = Program::new(tool).arguments(["fetch", "db"]).deadline(FETCH_MAX).run();
+        let fetched = Program::new(tool).arguments(["fetch", "db"]).time_limit(FETCH_MAX).run();
         if fetched.is_err() && !has_copy() {
             let why = "no advisory database: it cannot be fetched here, and there is no copy in cargo's home";
             return if state.advisories {
@@ -39,17 +38,17 @@ pub(super) fn advisories(state: &mut State) -> Result<Verdict, Failure> {
     with_tool(state, "cargo-deny", |tool| tool.arguments(["--locked", "--offline", "check", "advisories"]))
 }
 
-/// Whether a database that was fetched before is in cargo's home.
+/// Whether cargo's home has an advisory database from an earlier fetch.
 #[expect(clippy::disallowed_methods, reason = "the builder's own environment, not the program's")]
 fn has_copy() -> bool {
     let named = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = named.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
     let databases = home.and_then(|home| std::fs::read_dir(home.join("advisory-dbs")).ok());
-    // A fetch that failed leaves a lock there, and perhaps an empty folder.
+    // A failed fetch leaves a lock, and perhaps an empty folder.
     databases.into_iter().flatten().flatten().any(|database| database.path().join("crates").is_dir())
 }
 
-/// Every dependency of a manifest is named somewhere in its package. An exception stands in that manifest, under
+/// Checks that each package uses all its dependencies. A manifest lists its exceptions under
 /// `[package.metadata.cargo-machete]`.
 pub(super) fn used(state: &mut State) -> Result<Verdict, Failure> {
     with_tool(state, "cargo-machete", |tool| tool.arguments(["--skip-target-dir"]))
@@ -70,17 +69,17 @@ mod tests {
     #[test]
     fn a_missing_tool_is_skipped_with_its_reason() {
         let mut state = State::default();
-        state.tools.insert("cargo-deny", Err("cargo-deny cannot be had: no network".to_owned()));
+        state.tools.insert("cargo-deny", Err("cargo-deny is not available: no network".to_owned()));
         for stage in [permitted, advisories] {
             let verdict = stage(&mut state).unwrap();
             assert!(
-                matches!(verdict, Verdict::Skipped(why) if why == "cargo-deny cannot be had: no network")
+                matches!(verdict, Verdict::Skipped(why) if why == "cargo-deny is not available: no network")
             );
         }
     }
 
     #[test]
-    fn a_tool_that_finds_fault_fails_the_stage() {
+    fn a_failing_tool_fails_the_stage() {
         let mut state = State::default();
         state.tools.insert("cargo-machete", Ok("false".into()));
         assert!(used(&mut state).is_err());

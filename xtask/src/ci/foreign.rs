@@ -1,7 +1,7 @@
-//! What other people wrote and the stages start: the packages of `xtask/clients` and `xtask/agents`, from npm and PyPI.
+//! Installs third-party packages for the stages: those of `xtask/clients` and `xtask/agents`, from npm and PyPI.
 //!
-//! Everything is installed once below `target/tools`, in the versions of the lock files beside the scripts. What cannot be
-//! had says nothing about the program, so the stage that needs it is skipped, with the reason.
+//! They are installed once below `target/tools`, in the versions of the lock files beside the scripts. If a package is not
+//! available, the stage that needs it is skipped with the reason, because this is no fault of the program.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,19 +10,19 @@ use crate::failure::Failure;
 use crate::program::Program;
 use crate::{built, repository};
 
-/// Two hundred packages come in half a minute.
-const INSTALL_DEADLINE: Duration = Duration::from_mins(5);
+/// Time limit for an installation; two hundred packages take half a minute.
+const INSTALL_TIME_MAX: Duration = Duration::from_mins(5);
 
-/// The oldest Node that the packages run on, as major and minor version.
+/// The oldest Node that the packages support, as major and minor version.
 const NODE_MIN: (u32, u32) = (22, 19);
-/// The Node that is fetched where there is none, or an older one. It is a package of npm too.
+/// The Node that is installed, from npm, if the machine has none or an older one.
 const NODE_VERSION: &str = "24.21.0";
 
-/// Folders of `xtask` with our scripts, and the packages of npm beside them.
+/// Folders of `xtask` with our scripts and a `package.json`.
 pub(super) const CLIENTS: &str = "clients";
 pub(super) const AGENTS: &str = "agents";
 
-/// Node, and the folder with the packages and our scripts.
+/// Node, and a folder with installed packages and our scripts.
 #[derive(Debug)]
 pub(super) struct Packages {
     pub(super) node: PathBuf,
@@ -30,41 +30,41 @@ pub(super) struct Packages {
 }
 
 impl Packages {
-    /// Node running a script of a package, or one of ours.
+    /// The command that runs a script of a package, or one of ours.
     pub(super) fn script(&self, path: &str) -> Program {
         Program::new(&self.node).arguments([self.folder.join(path)])
     }
 }
 
-/// The packages of a folder's `package.json`.
+/// Installs the packages of a folder's `package.json`.
 pub(super) fn packages(name: &str) -> Result<Packages, Failure> {
     let folder = folder(name)?;
     let lock = read(&folder.join("package-lock.json"))?;
     once(&folder, &lock, || {
         let clean = ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error", "--prefix"];
-        Program::new("npm").arguments(clean).arguments([&folder]).deadline(INSTALL_DEADLINE).run()
+        Program::new("npm").arguments(clean).arguments([&folder]).time_limit(INSTALL_TIME_MAX).run()
     })?;
     Ok(Packages { node: node()?, folder })
 }
 
-/// A Python with the packages of `xtask/clients/NAME.txt`.
+/// Installs the packages of `xtask/clients/NAME.txt`, and returns the path of their Python.
 pub(super) fn python(name: &str) -> Result<PathBuf, Failure> {
     let wanted = folder(CLIENTS)?.join(format!("{name}.txt"));
     let folder = built::target()?.join("tools").join(name);
     once(&folder, &read(&wanted)?, || {
         let make = Program::new("python3").arguments(["-m", "venv"]).arguments([&folder]);
-        make.deadline(INSTALL_DEADLINE).run()?;
+        make.time_limit(INSTALL_TIME_MAX).run()?;
         let install = ["install", "--quiet", "--disable-pip-version-check", "-r"];
         let install = Program::new(folder.join("bin/pip")).arguments(install).arguments([&wanted]);
-        install.deadline(INSTALL_DEADLINE).run()
+        install.time_limit(INSTALL_TIME_MAX).run()
     })?;
     Ok(folder.join("bin/python"))
 }
 
-/// A Node that is new enough.
+/// The path of a Node that is new enough, installed if necessary.
 fn node() -> Result<PathBuf, Failure> {
     let here = Program::new("node").arguments(["--version"]).output();
-    if here.is_ok_and(|said| version(&said) >= Some(NODE_MIN)) {
+    if here.is_ok_and(|output| version(&output) >= Some(NODE_MIN)) {
         return Ok(PathBuf::from("node"));
     }
     let package = format!("node-{}", platform()?);
@@ -72,19 +72,19 @@ fn node() -> Result<PathBuf, Failure> {
     once(&folder, NODE_VERSION, || {
         let install = ["install", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--prefix"];
         let install = Program::new("npm").arguments(install).arguments([&folder]);
-        install.arguments([format!("{package}@{NODE_VERSION}")]).deadline(INSTALL_DEADLINE).run()
+        install.arguments([format!("{package}@{NODE_VERSION}")]).time_limit(INSTALL_TIME_MAX).run()
     })?;
     let name = format!("node{}", std::env::consts::EXE_SUFFIX);
     Ok(folder.join("node_modules").join(package).join("bin").join(name))
 }
 
-/// `v24.21.0` as 24 and 21.
-fn version(said: &str) -> Option<(u32, u32)> {
-    let mut parts = said.trim().strip_prefix('v')?.split('.').map(|part| part.parse().ok());
+/// Parses `v24.21.0` as 24 and 21.
+fn version(output: &str) -> Option<(u32, u32)> {
+    let mut parts = output.trim().strip_prefix('v')?.split('.').map(|part| part.parse().ok());
     Some((parts.next()??, parts.next()??))
 }
 
-/// This machine in the words of npm.
+/// npm's name for this platform.
 fn platform() -> Result<String, Failure> {
     let system = match std::env::consts::OS {
         "linux" => "linux",
@@ -100,7 +100,7 @@ fn platform() -> Result<String, Failure> {
     Ok(format!("{system}-{processor}"))
 }
 
-/// Our scripts as they are now, in the folder where the packages are or will be: imports are looked for beside a script.
+/// Copies our current scripts to the folder of the packages, because Node looks for imports beside a script.
 pub(super) fn folder(name: &str) -> Result<PathBuf, Failure> {
     let from = repository::root().join("xtask").join(name);
     let folder = built::target()?.join("tools").join(name);
@@ -115,7 +115,7 @@ pub(super) fn folder(name: &str) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// Installs unless this very thing is installed. What was left half done is done again.
+/// Installs unless exactly this is installed. An unfinished installation is repeated.
 fn once(folder: &Path, what: &str, install: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     let mark = folder.join("installed");
     if std::fs::read_to_string(&mark).is_ok_and(|mark| mark == what) {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_node_is_new_enough_or_not() {
-        let check = |said, expected| assert_eq!(version(said) >= Some(NODE_MIN), expected, "{said}");
+        let check = |output, expected| assert_eq!(version(output) >= Some(NODE_MIN), expected, "{output}");
         check("v20.20.2\n", false);
         check("v22.18.0", false);
         check("v22.19.0", true);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_installed_is_not_installed_again_and_what_failed_is() {
+    fn a_finished_installation_is_not_repeated_and_a_failed_one_is() {
         let folder = std::env::temp_dir().join(format!("xtask-once-{}", std::process::id()));
         once(&folder, "one", || Err(Failure::new("no network"))).unwrap_err();
         once(&folder, "one", || Ok(())).unwrap();

@@ -1,8 +1,8 @@
-//! The `fuzz` stage: each target of `fuzz/` for a while, from its committed corpus.
+//! The stage `fuzz`: runs each target of `fuzz/` for a while, from its committed corpus.
 //!
-//! libFuzzer wants its coverage passes and nothing else, and those are stable flags of the compiler: no nightly, no
-//! sanitizer (the crates forbid `unsafe`), no `cargo fuzz`, whose flags these are. What is found goes to
-//! `target/fuzz/found`, never into the committed corpus; a person moves it there, minimised.
+//! libFuzzer only needs coverage passes, which are stable flags of the compiler (the same that `cargo fuzz` passes). So no
+//! nightly compiler is needed, and no sanitizer, because the crates forbid `unsafe`. Failing inputs go to `target/fuzz/found`; a
+//! person minimises them and moves them into the committed corpus.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,23 +13,23 @@ use crate::failure::Failure;
 use crate::program::Program;
 use crate::{built, repository, say};
 
-/// The targets, two of which run at a time: as many as a small machine has cores.
+/// The targets; two run at a time, as many as a small machine has cores.
 const TARGETS: &[&str] = &["sse", "retry_after", "chunk", "error_body", "line"];
-const AT_ONCE: usize = 2;
+const CONCURRENT: usize = 2;
 
-/// Seconds per target unless asked otherwise, and the most that may be asked: a night.
+/// Default and maximum of the seconds per target; the maximum is a night.
 pub(super) const SECONDS: u64 = 20;
 pub(super) const SECONDS_MAX: u64 = 12 * 60 * 60;
 
-/// How long a target may take beyond its time: it reads its corpus first, and the machine may be busy.
+/// Extra time for a target, which reads its corpus first, perhaps on a busy machine.
 const GRACE: Duration = Duration::from_mins(2);
 
-/// Bytes, seconds and megabytes of one input, and no line per input. What is decided about a reply is decided in its first
+/// Limits of one input in bytes, seconds and megabytes, and no line of output per input. A reply is classified by its first
 /// few hundred bytes.
 const LIMITS: [&str; 5] =
     ["-max_len=2048", "-timeout=10", "-rss_limit_mb=1024", "-verbosity=0", "-print_funcs=0"];
 
-/// What makes a program tell libFuzzer where it has been.
+/// The compiler flags that report coverage to libFuzzer.
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-simplifycfg-branch-fold-threshold=0 --cfg fuzzing";
@@ -39,22 +39,22 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
         return Ok(Verdict::Skipped(format!("libFuzzer needs a C++ compiler: {failure}")));
     }
     if let Err(failure) = cargo("fetch --locked").output() {
-        // What can be had otherwise is not missing: the versions noted for the targets are not those of the program.
+        // If fetching works without `--locked`, the network is fine and the lock file is outdated.
         return match cargo("fetch").output() {
             Ok(_) => Err(Failure::new("fuzz/Cargo.lock was out of date, and is not any more: commit it")),
-            Err(_) => Ok(Verdict::Skipped(format!("libFuzzer cannot be had: {failure}"))),
+            Err(_) => Ok(Verdict::Skipped(format!("libFuzzer is not available: {failure}"))),
         };
     }
     let folder = built::target()?.join("fuzz");
     let platform = Program::new("rustc").arguments(["--print", "host-tuple"]).output()?;
     let platform = platform.trim();
-    // Naming the platform keeps the flags away from build scripts and macros, which no fuzzer runs.
+    // With an explicit target, cargo does not apply the flags to build scripts and macros, which no fuzzer runs.
     let build = cargo("build --release --locked").arguments(["--target", platform, "--target-dir"]);
     build.arguments([&folder]).variable("RUSTFLAGS", FLAGS).run()?;
     let binaries = folder.join(platform).join("release");
-    for few in TARGETS.chunks(AT_ONCE) {
+    for batch in TARGETS.chunks(CONCURRENT) {
         std::thread::scope(|scope| {
-            let running: Vec<_> = few
+            let running: Vec<_> = batch
                 .iter()
                 .map(|target| scope.spawn(|| fuzz(target, &binaries, &folder, state.fuzz_seconds)))
                 .collect();
@@ -70,7 +70,7 @@ fn cargo(command: &str) -> Program {
     Program::cargo(command).arguments(["--manifest-path", "fuzz/Cargo.toml"])
 }
 
-/// Runs one target. Inputs that reach new places are kept below `folder`, beside an input that was found to fail.
+/// Runs one target. Stores inputs with new coverage, and a failing input, below `folder`.
 fn fuzz(target: &str, binaries: &Path, folder: &Path, seconds: u64) -> Result<(), Failure> {
     let corpus = folder.join("corpus").join(target);
     let found = folder.join("found").join(target);
@@ -82,7 +82,7 @@ fn fuzz(target: &str, binaries: &Path, folder: &Path, seconds: u64) -> Result<()
         .arguments([&corpus, &repository::root().join("fuzz/corpus").join(target)])
         .arguments([format!("-artifact_prefix={}/", found.display()), format!("-max_total_time={seconds}")])
         .arguments(LIMITS)
-        .deadline(Duration::from_secs(seconds) + GRACE)
+        .time_limit(Duration::from_secs(seconds) + GRACE)
         .run()?;
     say::note(&format!("{target}: nothing found in {seconds} s"));
     Ok(())

@@ -1,7 +1,7 @@
-//! The stage `inspector`: the protocol's own inspector, without its window, in every era and on both transports.
+//! The stage `inspector`: the protocol's own inspector on its command line, in every era and on both transports.
 //!
-//! It checks schemas strictly, calls tools, and gets the prompts and reads the resources that are offered. In the newest
-//! era it takes part in tasks, where the server makes a call one.
+//! It validates schemas strictly, calls tools, and gets the offered prompts and resources. In the newest era it supports
+//! tasks, if the server answers a call with one.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::State;
 use super::foreign::{self, Packages};
 use super::report::Verdict;
-use super::scene::{self, FAST, Scene};
+use super::setup::{self, FAST, Setup};
 use crate::failure::Failure;
 use crate::say;
 
@@ -18,8 +18,8 @@ const INSPECTOR: &str = "node_modules/@modelcontextprotocol/inspector/clients/la
 
 const ERAS: [&str; 3] = ["legacy", "auto", "modern"];
 
-/// A call takes a second.
-const CALL_DEADLINE: Duration = Duration::from_secs(60);
+/// Time limit of a call, which takes a second.
+const CALL_TIME_MAX: Duration = Duration::from_secs(60);
 
 pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
     let Some(binary) = &state.binary else {
@@ -27,26 +27,26 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
     };
     let packages = match foreign::packages(foreign::CLIENTS) {
         Ok(packages) => packages,
-        Err(failure) => return Ok(Verdict::Skipped(format!("the inspector cannot be had: {failure}"))),
+        Err(failure) => return Ok(Verdict::Skipped(format!("the inspector is not available: {failure}"))),
     };
-    let scene = Scene::start(binary, "inspector")?;
+    let setup = Setup::start(binary, "inspector")?;
     let mut wrong = Vec::new();
     for over_http in [false, true] {
         for era in ERAS {
-            let way = scene::way(over_http);
-            match (Inspector { packages: &packages, scene: &scene, over_http, era }).prove() {
-                Ok(summary) => say::note(&format!("{era} on {way}: {summary}")),
-                Err(failure) => wrong.push(format!("{era} on {way}: {failure}")),
+            let transport = setup::transport(over_http);
+            match (Inspector { packages: &packages, setup: &setup, over_http, era }).prove() {
+                Ok(summary) => say::note(&format!("{era} on {transport}: {summary}")),
+                Err(failure) => wrong.push(format!("{era} on {transport}: {failure}")),
             }
         }
     }
     if wrong.is_empty() { Ok(Verdict::Passed) } else { Err(Failure::new(wrong.join("; "))) }
 }
 
-/// One way to the server.
+/// The inspector with one transport and era.
 struct Inspector<'a> {
     packages: &'a Packages,
-    scene: &'a Scene,
+    setup: &'a Setup,
     over_http: bool,
     era: &'static str,
 }
@@ -55,7 +55,7 @@ impl Inspector<'_> {
     fn prove(&self) -> Result<String, Failure> {
         let tools = self.items("tools/list", "tools", &["--strict"])?;
         let listed = self.tool("list_models", &["search=grok"])?;
-        let question = format!("prompt=Why {} on {}?", self.era, scene::way(self.over_http));
+        let question = format!("prompt=Why {} on {}?", self.era, setup::transport(self.over_http));
         let models = format!(r#"models=["{FAST}"]"#);
         let report = self.tool("process_prompt", &[&question, &models])?;
         if listed["models_total"].as_u64() < Some(1) || report["status"] != "complete" {
@@ -76,7 +76,7 @@ impl Inspector<'_> {
         Ok(counts.join(", "))
     }
 
-    /// Gets a prompt, with a word for every argument it needs.
+    /// Gets a prompt, with a value for every required argument.
     fn prompt(&self, prompt: &Value) -> Result<Value, Failure> {
         let name = prompt["name"].as_str().unwrap_or_default();
         let arguments = prompt["arguments"].as_array().into_iter().flatten();
@@ -104,23 +104,23 @@ impl Inspector<'_> {
     fn items(&self, method: &str, key: &str, words: &[&str]) -> Result<Vec<Value>, Failure> {
         let result = self.ask(method, words)?;
         let items = result[key].as_array().cloned();
-        items.ok_or_else(|| Failure::new(format!("`{method}` gives no list: {result}")))
+        items.ok_or_else(|| Failure::new(format!("`{method}` returns no list: {result}")))
     }
 
-    /// The result of a request. Anything but exit code 0 is a failure.
+    /// The result of a request. Fails on any exit code but 0.
     fn ask(&self, method: &str, words: &[&str]) -> Result<Value, Failure> {
         let mut program = self.packages.script(INSPECTOR).arguments(["--cli"]);
         if self.over_http {
-            program = program.arguments([self.scene.url()]);
+            program = program.arguments([self.setup.url()]);
         } else {
-            for (name, value) in &self.scene.environment {
+            for (name, value) in &self.setup.environment {
                 program = program.arguments(["-e", &format!("{name}={value}")]);
             }
-            program = program.arguments(self.scene.pipes());
+            program = program.arguments(self.setup.pipes());
         }
         let fixed = ["--quiet", "--format", "json", "--protocol-era", self.era, "--method", method];
-        let said = program.arguments(fixed).arguments(words).deadline(CALL_DEADLINE).output()?;
-        let answer: Value = serde_json::from_str(&said)
+        let output = program.arguments(fixed).arguments(words).time_limit(CALL_TIME_MAX).output()?;
+        let answer: Value = serde_json::from_str(&output)
             .map_err(|error| Failure::new(format!("`{method}` prints no JSON: {error}")))?;
         Ok(answer["result"].clone())
     }

@@ -1,9 +1,9 @@
-//! The `install` stage: the tools the later stages need, where they can be had.
+//! The stage `install`: finds or builds the tools that later stages need.
 //!
-//! A tool is taken from the machine when it has the wanted version there, else built once into `target/tools`, which is
-//! keyed by version. They are built without optimisation: on two cores that is 35 s for `cargo-deny`, 29 s for
-//! `cargo-llvm-cov` and 19 s for `cargo-machete`, and each of them runs for about a second. A tool that cannot be had is
-//! not a failure here; the stage that needs it is skipped and says why.
+//! A tool of the right version on this machine is used; otherwise it is built once into `target/tools`, in a folder named
+//! after its version. Tools are built without optimisation: on two cores this takes 35 s for `cargo-deny`, 29 s for
+//! `cargo-llvm-cov` and 19 s for `cargo-machete`, and each runs for about a second. If a tool is not available, this stage passes,
+//! and the stage that needs the tool is skipped with the reason.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::program::Program;
 use crate::{built, say};
 
-/// A tool and its version. A newer one may judge differently, so the version is raised by hand.
+/// A tool and its version. The version is raised by hand, because a newer one may judge differently.
 struct Tool {
     name: &'static str,
     version: &'static str,
@@ -26,13 +26,13 @@ const TOOLS: &[Tool] = &[
     Tool { name: "cargo-llvm-cov", version: "0.9.1" },
 ];
 
-/// A tool that takes ten times as long as measured is not worth the wait; its stage is then skipped.
-const BUILD_DEADLINE: Duration = Duration::from_mins(6);
+/// Time limit for building a tool, ten times the measured time. Its stage is then skipped.
+const BUILD_TIME_MAX: Duration = Duration::from_mins(6);
 
-/// The parts of the Rust installation the stages need: the cargo command, and its name for `rustup`.
+/// The Rust components that the stages need: the cargo command, and its name for `rustup`.
 const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];
 
-/// The parts of the Rust installation that the quick stages need.
+/// Installs missing Rust components.
 pub(super) fn components() -> Result<(), Failure> {
     for (command, component) in COMPONENTS {
         if Program::cargo(&format!("{command} --version")).output().is_err() {
@@ -42,10 +42,10 @@ pub(super) fn components() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Looks for each tool, and builds it where it is missing.
+/// Finds each tool, or builds it.
 pub(super) fn run(state: &mut State) -> Verdict {
     for tool in TOOLS {
-        let found = find(tool).map_err(|failure| format!("{} cannot be had: {failure}", tool.name));
+        let found = find(tool).map_err(|failure| format!("{} is not available: {failure}", tool.name));
         match &found {
             Ok(path) => say::note(&format!("{} {}: {}", tool.name, tool.version, path.display())),
             Err(why) => say::note(why),
@@ -55,7 +55,7 @@ pub(super) fn run(state: &mut State) -> Verdict {
     Verdict::Passed
 }
 
-/// Where the tool is, after building it if need be.
+/// The path of the tool, which is built if necessary.
 fn find(tool: &Tool) -> Result<PathBuf, Failure> {
     let folder = built::target()?.join("tools").join(format!("{}-{}", tool.name, tool.version));
     let built = folder.join("bin").join(format!("{}{}", tool.name, std::env::consts::EXE_SUFFIX));
@@ -63,14 +63,14 @@ fn find(tool: &Tool) -> Result<PathBuf, Failure> {
         return Ok(built);
     }
     let here = Program::new(tool.name).arguments(["--version"]).output();
-    if here.is_ok_and(|said| said.split_whitespace().any(|word| word == tool.version)) {
+    if here.is_ok_and(|output| output.split_whitespace().any(|word| word == tool.version)) {
         return Ok(PathBuf::from(tool.name));
     }
     Program::cargo("install --locked --debug --quiet")
         .arguments(["--version", tool.version, tool.name, "--root"])
         .arguments([&folder])
         .variable("CARGO_PROFILE_DEV_DEBUG", "0")
-        .deadline(BUILD_DEADLINE)
+        .time_limit(BUILD_TIME_MAX)
         .run()?;
     Ok(built)
 }

@@ -1,8 +1,7 @@
-//! `cargo xtask test`, then `cargo xtask ci`: every proof of the repository, stage by stage, with a table at the end of each.
+//! The stages of `cargo xtask test` and `cargo xtask ci`: all checks of the repository, each command with a final table.
 //!
-//! `test` is what is worth waiting for after each change; `ci` is the rest, and `ci --long` does also what takes hours.
-//! A stage that fails does not stop the later ones: one run tells everything that is wrong. A stage that cannot be run
-//! says so loudly and counts as skipped, never as passed.
+//! `test` runs the checks for every change, `ci` the rest; `ci --long` adds those that take hours. A failed stage does not stop
+//! the later ones, so that one run reports every problem. A stage that cannot run is reported as skipped, never as passed.
 
 mod agents;
 mod clients;
@@ -16,7 +15,7 @@ mod install;
 mod readme;
 mod release;
 mod report;
-mod scene;
+mod setup;
 mod suite;
 mod upstreams;
 
@@ -28,20 +27,20 @@ use crate::program::Program;
 use crate::{codegen, program, say, tidy};
 use report::{Line, Verdict};
 
-/// What the stages know about each other: what was asked, and what earlier stages left behind.
+/// The state that stages share: the options, and the results of earlier stages.
 #[derive(Debug)]
 struct State {
-    /// Fail where the advisories cannot be checked, for want of a network and of a database on this machine.
+    /// Whether to fail if advisories cannot be checked, without a network and a local database.
     advisories: bool,
-    /// Do also what takes long.
+    /// Whether to run the stages that take hours.
     long: bool,
     /// Seconds per fuzz target.
     fuzz_seconds: u64,
-    /// The stages to run; all of them where none is named. `install` is always run.
+    /// The stages to run, besides `install`; empty for all.
     only: Vec<String>,
-    /// The tools that are there, by name; a missing one has the reason in its place.
+    /// The path of each tool by name, or the reason why it is missing.
     tools: BTreeMap<&'static str, Result<PathBuf, String>>,
-    /// The program's release binary, once it is built.
+    /// The program's release binary, if it is built.
     binary: Option<PathBuf>,
 }
 
@@ -60,7 +59,7 @@ impl Default for State {
 
 type Stage = (&'static str, fn(&mut State) -> Result<Verdict, Failure>);
 
-/// What is proved after each change, in order.
+/// The stages of `test`, in order.
 const QUICK: &[Stage] = &[
     ("components", |_| install::components().map(|()| Verdict::Passed)),
     ("fmt", |_| cargo("fmt --all --check")),
@@ -69,8 +68,8 @@ const QUICK: &[Stage] = &[
     ("tests", |_| suite::run()),
 ];
 
-/// The rest, in order. The generated pages come after the release build because they are asked of its binary, which
-/// saves a further build.
+/// The stages of `ci`, in order. Generated pages are checked after the release build, because its binary generates them, which
+/// saves another build.
 const STAGES: &[Stage] = &[
     ("install", |state| Ok(install::run(state))),
     ("rustdoc", |_| rustdoc()),
@@ -92,20 +91,20 @@ const STAGES: &[Stage] = &[
     ("dist build", release::shipped),
 ];
 
-/// `cargo xtask test` without words.
+/// Runs the stages of `test`.
 pub(crate) fn quick() -> Result<(), Failure> {
     prove_all(QUICK, &mut State::default())
 }
 
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
-    let mut state = wishes(words)?;
-    let wanted =
+    let mut state = parse(words)?;
+    let is_selected =
         |name: &str| state.only.is_empty() || name == "install" || state.only.iter().any(|only| only == name);
-    let stages: Vec<Stage> = STAGES.iter().copied().filter(|(name, _)| wanted(name)).collect();
+    let stages: Vec<Stage> = STAGES.iter().copied().filter(|(name, _)| is_selected(name)).collect();
     prove_all(&stages, &mut state)
 }
 
-/// Runs stages one after the other, to the end even when one fails.
+/// Runs all stages one after the other. Fails at the end if any stage failed.
 fn prove_all(stages: &[Stage], state: &mut State) -> Result<(), Failure> {
     let lines: Vec<Line> = stages.iter().map(|stage| prove(*stage, state)).collect();
     say::line(&report::table(&lines));
@@ -113,8 +112,8 @@ fn prove_all(stages: &[Stage], state: &mut State) -> Result<(), Failure> {
     if failed == 0 { Ok(()) } else { Err(Failure::new(format!("{failed} of {} stages failed", lines.len()))) }
 }
 
-/// What the words after `ci` ask for.
-fn wishes(words: &[String]) -> Result<State, Failure> {
+/// Parses the options of `ci`.
+fn parse(words: &[String]) -> Result<State, Failure> {
     let mut state = State::default();
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -144,7 +143,7 @@ fn wishes(words: &[String]) -> Result<State, Failure> {
     Ok(state)
 }
 
-/// Runs one stage and says what came of it.
+/// Runs one stage and prints its result.
 fn prove((name, run): Stage, state: &mut State) -> Line {
     say::note(&format!("\n=== {name}"));
     let begun = program::now();
@@ -181,17 +180,17 @@ mod tests {
     fn check(words: &str, expected: Result<(&[&str], u64), &str>) {
         let words: Vec<String> =
             words.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect();
-        let wishes = wishes(&words).map_err(|failure| failure.to_string());
-        let told = wishes.as_ref().map(|state| (state.only.clone(), state.fuzz_seconds));
-        let told = told.map_err(String::as_str);
+        let parsed = parse(&words).map_err(|failure| failure.to_string());
+        let options = parsed.as_ref().map(|state| (state.only.clone(), state.fuzz_seconds));
+        let options = options.map_err(String::as_str);
         assert_eq!(
-            told,
+            options,
             expected.map(|(only, seconds)| (only.iter().map(|&name| name.to_owned()).collect(), seconds))
         );
     }
 
     #[test]
-    fn flags_are_read_in_any_order_and_bounded() {
+    fn options_are_parsed_in_any_order_and_bounded() {
         check("", Ok((&[], 20)));
         check("--only,fuzz,--fuzz-seconds,5", Ok((&["fuzz"], 5)));
         check("--only,release build,--only,readme", Ok((&["release build", "readme"], 20)));

@@ -1,4 +1,4 @@
-//! The `readme` stage: the first command a reader of README.md types works on the binary that was just built.
+//! The stage `readme`: runs the first command of README.md with the binary that was just built.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use crate::failure::Failure;
 use crate::program::Program;
 use crate::{built, repository};
 
-/// The first command must have answered a reader by then.
-const DEADLINE: Duration = Duration::from_mins(2);
+/// Time limit of the first command.
+const TIME_MAX: Duration = Duration::from_mins(2);
 
-/// What is run where README.md is not written yet.
+/// The command to run if README.md has none.
 const FIRST: &str = "demo";
 
 pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
@@ -19,7 +19,7 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
         return Ok(Verdict::Skipped("there is no release binary to run".to_owned()));
     };
     let home = built::home()?;
-    // A README that is not there has no command in it.
+    // A missing README has no command.
     let page = std::fs::read_to_string(repository::root().join("README.md")).unwrap_or_default();
     let words = first_command(&page).unwrap_or_else(|| vec![FIRST.to_owned()]);
     let help = Program::new(binary).scrubbed(&home).arguments(["--help"]).output()?;
@@ -27,10 +27,10 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
         return Ok(Verdict::Skipped("the program has no `demo` yet".to_owned()));
     }
     let reader = Program::new(binary).scrubbed(&home).variable("PARALLEL_LLM_DATA_DIR", home.join("data"));
-    reader.deadline(DEADLINE).arguments(words).run().map(|()| Verdict::Passed)
+    reader.time_limit(TIME_MAX).arguments(words).run().map(|()| Verdict::Passed)
 }
 
-/// The arguments of the first command in a code block that starts the program, by itself or through `cargo run`.
+/// The arguments of the first command in a code block that starts the program, directly or through `cargo run`.
 fn first_command(page: &str) -> Option<Vec<String>> {
     let mut in_block = false;
     for line in page.lines().map(str::trim) {
@@ -43,8 +43,8 @@ fn first_command(page: &str) -> Option<Vec<String>> {
     None
 }
 
-/// What a command line hands to the program, when it starts the program with at least one word. Quotes are not
-/// understood: a first command that needs them is not a first command.
+/// The arguments of the program in a command line; `None` if it starts another program or has none. Quotes are not
+/// supported: a first command should not need them.
 fn arguments(line: &str) -> Option<Vec<String>> {
     let line = line.strip_prefix("$ ").unwrap_or(line);
     let line = line.split(" #").next().unwrap_or(line);

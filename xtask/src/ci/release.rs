@@ -1,5 +1,4 @@
-//! The `release build` stage: the program as it is built from a clone. And, where it is asked for, the file that is shipped, and
-//! how much of people's disk it takes.
+//! The stages `release build` and `dist build`: the program as built from a clone, and the shipped file with its size limit.
 
 use super::State;
 use super::report::Verdict;
@@ -7,7 +6,7 @@ use crate::failure::Failure;
 use crate::program::Program;
 use crate::{built, say};
 
-/// The most the stripped binary may weigh that is shipped: a download of a few seconds on a slow line.
+/// The size limit of the shipped, stripped binary: a download of a few seconds on a slow line.
 const BINARY_BYTES_MAX: u64 = 30 * 1000 * 1000;
 
 pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
@@ -16,7 +15,7 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
     Ok(Verdict::Passed)
 }
 
-/// Whole-program optimisation takes minutes, so it is left to those who wait for the long proofs.
+/// Builds the shipped binary if requested, because whole-program optimisation takes minutes.
 pub(super) fn shipped(state: &mut State) -> Result<Verdict, Failure> {
     if !state.long {
         return Ok(Verdict::Skipped("it takes minutes: `cargo xtask ci --long` builds it".to_owned()));
@@ -24,11 +23,11 @@ pub(super) fn shipped(state: &mut State) -> Result<Verdict, Failure> {
     Program::cargo("build --profile dist --locked -p parallel-llm-mcp --features jemalloc").run()?;
     let binary = built::binary("dist")?;
     let bytes = std::fs::metadata(&binary)
-        .map_err(|error| Failure::new(format!("cannot weigh `{}`: {error}", binary.display())))?
+        .map_err(|error| Failure::new(format!("cannot read the size of `{}`: {error}", binary.display())))?
         .len();
-    say::note(&format!("the binary weighs {bytes} bytes; at most {BINARY_BYTES_MAX}"));
+    say::note(&format!("the binary has {bytes} bytes; at most {BINARY_BYTES_MAX}"));
     if bytes > BINARY_BYTES_MAX {
-        return Err(Failure::new(format!("the binary weighs {bytes} bytes, more than {BINARY_BYTES_MAX}")));
+        return Err(Failure::new(format!("the binary has {bytes} bytes, more than {BINARY_BYTES_MAX}")));
     }
     Ok(Verdict::Passed)
 }

@@ -1,6 +1,6 @@
-//! What came of the stages, and the table that says it.
+//! The results of the stages, and their table.
 
-/// What came of one stage.
+/// The result of one stage.
 #[derive(Debug)]
 pub(super) enum Verdict {
     Passed,
@@ -8,7 +8,7 @@ pub(super) enum Verdict {
     Skipped(String),
 }
 
-/// One line of the table.
+/// A line of the table.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) name: &'static str,
@@ -16,7 +16,7 @@ pub(super) struct Line {
     pub(super) minutes: f64,
 }
 
-/// The stages with their results and minutes, as text for a terminal.
+/// The table of stages with their minutes and results.
 pub(super) fn table(lines: &[Line]) -> String {
     let width = lines.iter().map(|line| line.name.len()).max().unwrap_or(0);
     let head = format!("\n{:<width$}  minutes  result", "stage");

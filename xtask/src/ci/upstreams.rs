@@ -1,37 +1,38 @@
-//! The stages `aimock` and `litellm`: the real program against servers that nobody here wrote.
+//! The stages `aimock` and `litellm`: the real program against third-party servers.
 //!
-//! Each is installed once below `target/upstreams`, in the version its row names, and started for its tests alone, which are
-//! in `crates/parallel-llm-mcp/tests/upstreams.rs`. A server that cannot be had or does not come up says nothing about the
-//! program, so its stage is skipped, with the reason.
+//! Each server is installed once below `target/upstreams`, at a fixed version, and started only for its tests in
+//! `crates/parallel-llm-mcp/tests/upstreams.rs`. If a server is not available or does not start, its stage is skipped with the
+//! reason, because this is no fault of the program.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use super::report::Verdict;
+use super::setup::{Process, free_address};
 use crate::failure::Failure;
 use crate::program::{self, Program};
 use crate::{built, repository, say};
 
-/// A server: how it is installed into a folder, and how it is started from there.
+/// A server: how it is installed into a folder and started.
 struct Upstream {
     name: &'static str,
     version: &'static str,
-    /// The file that is there when it is installed.
+    /// Its executable, relative to the folder.
     binary: &'static str,
     install: fn(&Path, &str) -> Result<(), Failure>,
     start: fn(&mut Command, &Start<'_>),
 }
 
-/// What a server is told: where to listen, the key to ask for, and its models.
+/// The configuration of a server: its port, the key that it accepts, and the folder of its models.
 struct Start<'a> {
     port: &'a str,
     key: &'a str,
     models: PathBuf,
 }
 
-/// From npm; mocks the protocols of OpenAI, Anthropic and Google on one port.
+/// A package of npm that mocks the protocols of OpenAI, Anthropic and Google on one port.
 const AIMOCK: Upstream = Upstream {
     name: "aimock",
     version: "1.43.0",
@@ -48,7 +49,7 @@ const AIMOCK: Upstream = Upstream {
         install
             .arguments([folder])
             .arguments([format!("@copilotkit/aimock@{version}")])
-            .deadline(INSTALL_DEADLINE)
+            .time_limit(INSTALL_TIME_MAX)
             .run()
     },
     start: |command, start| {
@@ -59,8 +60,8 @@ const AIMOCK: Upstream = Upstream {
     },
 };
 
-/// From PyPI; the proxy that many put between their programs and the providers. The last version whose dependencies an
-/// index that lags by a month has.
+/// A package of PyPI: a proxy that many use between their programs and the providers. The version is old enough that all its
+/// dependencies are on mirrors that lag by a month.
 const LITELLM: Upstream = Upstream {
     name: "litellm",
     version: "1.106.0",
@@ -69,14 +70,14 @@ const LITELLM: Upstream = Upstream {
         Program::new("python3")
             .arguments(["-m", "venv"])
             .arguments([folder])
-            .deadline(INSTALL_DEADLINE)
+            .time_limit(INSTALL_TIME_MAX)
             .run()?;
         let install = Program::new(folder.join("bin/pip")).arguments([
             "install",
             "--quiet",
             "--disable-pip-version-check",
         ]);
-        install.arguments([format!("litellm[proxy]=={version}")]).deadline(INSTALL_DEADLINE).run()
+        install.arguments([format!("litellm[proxy]=={version}")]).time_limit(INSTALL_TIME_MAX).run()
     },
     start: |command, start| {
         command.args([
@@ -97,14 +98,10 @@ const LITELLM: Upstream = Upstream {
     },
 };
 
-/// LiteLLM's proxy and its hundred dependencies take a minute and a half.
-const INSTALL_DEADLINE: Duration = Duration::from_mins(8);
+/// Time limit for an installation; LiteLLM's proxy and its hundred dependencies take a minute and a half.
+const INSTALL_TIME_MAX: Duration = Duration::from_mins(8);
 
-/// LiteLLM takes ten seconds to come up on a free machine.
-const READY_DEADLINE: Duration = Duration::from_mins(2);
-const LOOK_EVERY: Duration = Duration::from_millis(200);
-
-/// The tests of a server are named for it.
+/// The test command; the tests of a server are named after it.
 const TESTS: &str = "test -p parallel-llm-mcp --locked --test program";
 
 pub(super) fn aimock() -> Result<Verdict, Failure> {
@@ -117,15 +114,15 @@ pub(super) fn litellm() -> Result<Verdict, Failure> {
 
 fn run(upstream: &Upstream) -> Result<Verdict, Failure> {
     let folder = built::target()?.join("upstreams").join(format!("{}-{}", upstream.name, upstream.version));
-    if let Err(failure) = installed(upstream, &folder) {
+    if let Err(failure) = install(upstream, &folder) {
         return Ok(Verdict::Skipped(format!(
-            "{} {} cannot be had: {failure}",
+            "{} {} is not available: {failure}",
             upstream.name, upstream.version
         )));
     }
-    // Built first, so that nobody waits for the compiler while the server runs.
+    // Compiled first, so that the server does not run meanwhile.
     Program::cargo(TESTS).arguments(["--no-run"]).run()?;
-    // A key of the shape that is scrubbed everywhere, and of no value anywhere.
+    // A key in a format that is always scrubbed, valid nowhere else.
     let key = format!("sk-or-v1-{}", "0".repeat(64));
     let server = match Server::start(upstream, &folder, &key) {
         Ok(server) => server,
@@ -136,8 +133,8 @@ fn run(upstream: &Upstream) -> Result<Verdict, Failure> {
     tests.run().map(|()| Verdict::Passed)
 }
 
-/// Installs the server unless it is there. What was left half done is done again.
-fn installed(upstream: &Upstream, folder: &Path) -> Result<(), Failure> {
+/// Installs the server unless it is installed. An unfinished installation is repeated.
+fn install(upstream: &Upstream, folder: &Path) -> Result<(), Failure> {
     let mark = folder.join("installed");
     if mark.exists() && folder.join(upstream.binary).exists() {
         return Ok(());
@@ -149,62 +146,27 @@ fn installed(upstream: &Upstream, folder: &Path) -> Result<(), Failure> {
     std::fs::write(mark, upstream.version).map_err(failed)
 }
 
-/// A server under way. It ends when it is dropped, also when its tests fail.
+/// A running server.
 struct Server {
-    child: Child,
+    _process: Process,
     address: SocketAddr,
 }
 
 impl Server {
+    /// Starts the server and waits until it accepts connections.
     fn start(upstream: &Upstream, folder: &Path, key: &str) -> Result<Self, Failure> {
-        let failed =
-            |error: std::io::Error| Failure::new(format!("{} cannot be started: {error}", upstream.name));
-        let address = free_address().map_err(failed)?;
-        let log = folder.join("log.txt");
-        let output = std::fs::File::create(&log).map_err(failed)?;
+        let address = free_address()?;
         let mut command = Command::new(folder.join(upstream.binary));
         let models = repository::root().join("crates/parallel-llm-mcp/tests/upstreams");
         (upstream.start)(&mut command, &Start { port: &address.port().to_string(), key, models });
-        command.current_dir(folder).stdin(Stdio::null());
-        let child =
-            command.stdout(output.try_clone().map_err(failed)?).stderr(output).spawn().map_err(failed)?;
-        let mut server = Self { child, address };
-        server.wait(upstream.name, &log)?;
-        Ok(server)
-    }
-
-    /// Waits until the server takes connections.
-    fn wait(&mut self, name: &str, log: &Path) -> Result<(), Failure> {
+        command.current_dir(folder);
         let begun = program::now();
-        while TcpStream::connect_timeout(&self.address, LOOK_EVERY).is_err() {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return Err(Failure::new(format!("{name} ended with {status}; see {}", log.display())));
-            }
-            if begun.elapsed() > READY_DEADLINE {
-                let seconds = READY_DEADLINE.as_secs();
-                return Err(Failure::new(format!(
-                    "{name} did not come up in {seconds} s; see {}",
-                    log.display()
-                )));
-            }
-            std::thread::park_timeout(LOOK_EVERY);
-        }
-        say::note(&format!("{name} came up in {:.1} s at {}", begun.elapsed().as_secs_f64(), self.address));
-        Ok(())
+        let process = Process::listening(command, &folder.join("log.txt"), address);
+        let process = process.map_err(|failure| Failure::new(format!("{}: {failure}", upstream.name)))?;
+        let seconds = begun.elapsed().as_secs_f64();
+        say::note(&format!("{} listens at {address} after {seconds:.1} s", upstream.name));
+        Ok(Self { _process: process, address })
     }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Both may only fail when the server has just ended by itself.
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
-
-/// An address that nobody listens at. Another program may take it before the server does; the server then ends at once.
-fn free_address() -> std::io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }
 
 #[cfg(test)]
@@ -220,17 +182,17 @@ mod tests {
     };
 
     #[test]
-    fn a_server_that_cannot_be_had_is_skipped_with_its_reason() {
+    fn an_unavailable_server_is_skipped_with_its_reason() {
         let verdict = run(&BROKEN).unwrap();
-        assert!(matches!(verdict, Verdict::Skipped(why) if why == "broken 0 cannot be had: no network"));
+        assert!(matches!(verdict, Verdict::Skipped(why) if why == "broken 0 is not available: no network"));
     }
 
     #[test]
-    fn a_server_that_ends_at_once_is_no_server() {
+    fn a_server_that_ends_at_once_is_reported() {
         let folder = std::env::temp_dir().join(format!("xtask-upstream-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let failure = Server::start(&BROKEN, &folder, "").err().unwrap().to_string();
         std::fs::remove_dir_all(&folder).unwrap();
-        assert!(failure.starts_with("broken ended with exit status: 1"), "{failure}");
+        assert!(failure.starts_with("broken: it ended with exit status: 1"), "{failure}");
     }
 }

@@ -1,4 +1,4 @@
-//! Only `app` constructs: the long-lived parts of the program are made in one place and handed down.
+//! Only `app` constructs the long-lived parts of the program.
 
 use super::Finding;
 use super::imports::Target;
@@ -15,7 +15,7 @@ const ROOT: &str = "app";
 
 /// The parts that live as long as the program.
 const PARTS: &[&str] = &["Client", "Engine", "Runs", "Store"];
-/// What a function that makes one is called.
+/// The names of functions that construct one.
 const MAKERS: &[&str] = &["build", "builder", "connect", "new", "open"];
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
@@ -28,7 +28,7 @@ pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
             && MAKERS.contains(&maker.as_str())
             && !is_root
         {
-            let text = format!("`{part}::{maker}` belongs in `{ROOT}`, which hands the parts down");
+            let text = format!("`{part}::{maker}` belongs in `{ROOT}`, which constructs all parts");
             findings.push(Finding::new(&file.path, import.line, text));
         }
     }
@@ -44,10 +44,10 @@ mod tests {
     fn a_part_made_outside_app_is_found() {
         let path = |file: &str| format!("{}/src/{file}", CRATES[0]);
         let code = "fn f() { let store = parallel_llm_store::Store::open(path).await; }";
-        let said = "`Store::open` belongs in `app`, which hands the parts down";
+        let message = "`Store::open` belongs in `app`, which constructs all parts";
         assert_eq!(
             found(rule, &[(&path("command/runs.rs"), code)]),
-            [format!("{}:1 {said}", path("command/runs.rs"))]
+            [format!("{}:1 {message}", path("command/runs.rs"))]
         );
         assert_eq!(found(rule, &[(&path("app/wire.rs"), code)]), [""; 0]);
         let quiet = "impl Runs { fn new() -> Self { Self::default() } }\n#[cfg(test)] mod tests { fn f() { Runs::new() } }";

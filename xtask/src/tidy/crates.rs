@@ -1,6 +1,6 @@
-//! Which of our crates may depend on which, and what the engine may not depend on at all.
+//! The permitted dependencies between our crates, and the crates that the engine may not depend on.
 //!
-//! The table is the design's ("Who may import whom" in ARCHITECTURE.md). A new arrow is a line here and a sentence there.
+//! ARCHITECTURE.md draws the same arrows. A new one is a line here and a sentence there.
 
 use toml::{Table, Value};
 
@@ -20,17 +20,17 @@ const SETTINGS: &str = "parallel-llm-settings";
 const INSTALL: &str = "parallel-llm-install";
 const SERVICE: &str = "parallel-llm-service";
 const HTTP: &str = "parallel-llm-http";
-/// How the name of a door begins and ends: one more has no row of its own.
+/// The prefix and suffix of a door's name, so that a new door needs no row.
 const DOOR: (&str, &str) = ("parallel-llm-", "-door");
-/// Stands for every door in a row.
+/// The name of every door in the rows.
 const ANY_DOOR: &str = "a door";
 const FUZZ: &str = "parallel-llm-fuzz";
 
-/// What one of our crates may depend on, of ours.
+/// The permitted dependencies of one of our crates on others.
 struct Row {
     name: &'static str,
     may: &'static [&'static str],
-    /// What its tests may depend on besides.
+    /// Further dependencies of its tests.
     tests_may: &'static [&'static str],
 }
 
@@ -39,14 +39,14 @@ const ROWS: &[Row] = &[
     Row { name: PROVIDER, may: &[ENGINE], tests_may: &[SIMULATOR, TESTKIT] },
     Row { name: STORE, may: &[ENGINE], tests_may: &[TESTKIT] },
     Row { name: EVAL, may: &[ENGINE], tests_may: &[SIMULATOR, TESTKIT] },
-    // It was written apart, and its tests stay apart, so that no shared mistake hides.
+    // Independent, like its tests, so that no mistake is shared with the provider.
     Row { name: SIMULATOR, may: &[], tests_may: &[] },
     Row { name: SETTINGS, may: &[ENGINE, PROVIDER], tests_may: &[TESTKIT] },
     Row { name: INSTALL, may: &[ENGINE, SETTINGS], tests_may: &[TESTKIT] },
     Row { name: SERVICE, may: &[ENGINE, PROVIDER, STORE, SETTINGS, INSTALL], tests_may: &[TESTKIT] },
-    // It knows who may come in, and no protocol.
+    // It knows principals, but no protocol.
     Row { name: HTTP, may: &[ENGINE, SETTINGS, SERVICE], tests_may: &[TESTKIT] },
-    // A door asks the service; it knows no other door, and neither the provider nor the store.
+    // A door calls the service. It knows no other door, and neither the provider nor the store.
     Row { name: ANY_DOOR, may: &[ENGINE, SETTINGS, SERVICE, HTTP], tests_may: &[TESTKIT] },
     Row {
         name: PROGRAM,
@@ -54,15 +54,15 @@ const ROWS: &[Row] = &[
         tests_may: &[TESTKIT],
     },
     Row { name: TESTKIT, may: &[ENGINE, STORE, SIMULATOR, HTTP, ANY_DOOR, PROGRAM], tests_may: &[] },
-    // It measures the built program and, beside it, the same library without a door.
+    // It measures the built program, and the same library without a door.
     Row { name: BENCH, may: &[ENGINE, PROVIDER, STORE, SETTINGS, SERVICE, PROGRAM], tests_may: &[] },
-    // It asks the built program and never links it.
+    // It runs the built program and never links it.
     Row { name: XTASK, may: &[], tests_may: &[] },
-    // It reaches what reads strangers' bytes through one hidden module of each.
+    // It reaches the parsers of foreign bytes through one hidden module of each crate.
     Row { name: FUZZ, may: &[PROVIDER, ANY_DOOR], tests_may: &[] },
 ];
 
-/// Crates that speak to a network, a database, a client or a terminal.
+/// Crates for a network, a database, a client or a terminal.
 const NOT_IN_ENGINE: &[&str] = &[
     "axum",
     "clap",
@@ -117,13 +117,13 @@ fn manifest(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// The name that a crate has in the rows.
+/// The name of a crate in the rows.
 fn kind(name: &str) -> &str {
     let inner = name.strip_prefix(DOOR.0).and_then(|rest| rest.strip_suffix(DOOR.1));
     if inner.is_some() { ANY_DOOR } else { name }
 }
 
-/// Every dependency of a manifest by the crate's own name, and whether it is for tests only.
+/// The dependencies of a manifest by the crate's own name, each with whether it is for tests only.
 pub(super) fn dependencies(manifest: &Table) -> Vec<(&str, bool)> {
     let targets = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
     let tables = std::iter::once(manifest).chain(targets.filter_map(|(_, table)| table.as_table()));
@@ -156,10 +156,10 @@ mod tests {
     #[test]
     fn an_arrow_against_the_design_is_found() {
         check(PROVIDER, "[dependencies]\nparallel-llm-engine.workspace = true", &[]);
-        let said = "`parallel-llm-provider` may not depend on `parallel-llm-store`";
-        check(PROVIDER, "[dependencies]\nparallel-llm-store.workspace = true", &[said]);
-        check(PROVIDER, "[dependencies.kept]\npackage = \"parallel-llm-store\"", &[said]);
-        check(PROVIDER, "[target.'cfg(unix)'.dependencies]\nparallel-llm-store.workspace = true", &[said]);
+        let message = "`parallel-llm-provider` may not depend on `parallel-llm-store`";
+        check(PROVIDER, "[dependencies]\nparallel-llm-store.workspace = true", &[message]);
+        check(PROVIDER, "[dependencies.kept]\npackage = \"parallel-llm-store\"", &[message]);
+        check(PROVIDER, "[target.'cfg(unix)'.dependencies]\nparallel-llm-store.workspace = true", &[message]);
         check(
             XTASK,
             "[dependencies]\nparallel-llm-mcp = {}",
@@ -171,26 +171,26 @@ mod tests {
     fn a_door_is_known_by_its_name_and_knows_no_other_door() {
         check("parallel-llm-new-door", "[dependencies]\nparallel-llm-service.workspace = true", &[]);
         check(PROGRAM, "[dependencies]\nparallel-llm-new-door = {}", &[]);
-        let said = "`parallel-llm-new-door` may not depend on `parallel-llm-mcp-door`";
-        check("parallel-llm-new-door", "[dependencies]\nparallel-llm-mcp-door = {}", &[said]);
-        let said = "`parallel-llm-http` may not depend on `parallel-llm-mcp-door`";
-        check(HTTP, "[dependencies]\nparallel-llm-mcp-door = {}", &[said]);
+        let message = "`parallel-llm-new-door` may not depend on `parallel-llm-mcp-door`";
+        check("parallel-llm-new-door", "[dependencies]\nparallel-llm-mcp-door = {}", &[message]);
+        let message = "`parallel-llm-http` may not depend on `parallel-llm-mcp-door`";
+        check(HTTP, "[dependencies]\nparallel-llm-mcp-door = {}", &[message]);
     }
 
     #[test]
     fn the_testkit_is_for_tests_only_and_the_simulator_stands_apart() {
         check(STORE, "[dev-dependencies]\nparallel-llm-testkit.workspace = true", &[]);
-        let said = "`parallel-llm-store` may not depend on `parallel-llm-testkit`";
-        check(STORE, "[dependencies]\nparallel-llm-testkit.workspace = true", &[said]);
-        let said = "the tests of `parallel-llm-simulator` may not depend on `parallel-llm-engine`";
-        check(SIMULATOR, "[dev-dependencies]\nparallel-llm-engine.workspace = true", &[said]);
+        let message = "`parallel-llm-store` may not depend on `parallel-llm-testkit`";
+        check(STORE, "[dependencies]\nparallel-llm-testkit.workspace = true", &[message]);
+        let message = "the tests of `parallel-llm-simulator` may not depend on `parallel-llm-engine`";
+        check(SIMULATOR, "[dev-dependencies]\nparallel-llm-engine.workspace = true", &[message]);
     }
 
     #[test]
     fn the_engine_has_no_crate_for_io() {
         check(ENGINE, "[dependencies]\nserde.workspace = true\n[dev-dependencies]\nhttp = \"1\"", &[]);
-        let said = "the engine does no IO: `reqwest` does not belong here";
-        check(ENGINE, "[dependencies]\nreqwest = \"0.13\"", &[said]);
+        let message = "the engine does no IO: `reqwest` does not belong here";
+        check(ENGINE, "[dependencies]\nreqwest = \"0.13\"", &[message]);
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! No two modules of one folder reach for each other, directly or the long way round: neither the top-level modules of a
-//! crate nor those below.
+//! No two modules of one folder import each other, directly or indirectly, at any depth of a crate.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -12,53 +11,53 @@ pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
     tree.packages().into_iter().flat_map(of).collect()
 }
 
-/// One finding for each knot: the shortest way round, with a place for every step of it.
+/// One finding for each cycle: the shortest one, with a location for each step.
 fn cycles(arrows: &[Arrow]) -> Vec<Finding> {
     let mut steps: BTreeMap<&str, BTreeMap<&str, &Arrow>> = BTreeMap::new();
     for arrow in arrows {
         steps.entry(&arrow.from).or_default().entry(&arrow.to).or_insert(arrow);
     }
-    let mut told: BTreeSet<&str> = BTreeSet::new();
+    let mut reported: BTreeSet<&str> = BTreeSet::new();
     let mut findings = Vec::new();
     for start in steps.keys() {
-        let Some(round) = shortest(&steps, start) else { continue };
-        let known = round.iter().any(|arrow| told.contains(arrow.from.as_str()));
-        told.extend(round.iter().map(|arrow| arrow.from.as_str()));
+        let Some(cycle) = shortest(&steps, start) else { continue };
+        let known = cycle.iter().any(|arrow| reported.contains(arrow.from.as_str()));
+        reported.extend(cycle.iter().map(|arrow| arrow.from.as_str()));
         if !known {
-            findings.push(finding(&round));
+            findings.push(finding(&cycle));
         }
     }
     findings
 }
 
-/// The shortest way from `start` back to itself.
+/// The shortest path from `start` back to itself.
 fn shortest<'a>(steps: &BTreeMap<&str, BTreeMap<&'a str, &'a Arrow>>, start: &str) -> Option<Vec<&'a Arrow>> {
-    let mut came_by: BTreeMap<&str, &Arrow> = BTreeMap::new();
+    let mut reached_by: BTreeMap<&str, &Arrow> = BTreeMap::new();
     let mut queue = VecDeque::from([start]);
     // A module enters the queue once, so there are at most as many turns as modules.
     while let Some(module) = queue.pop_front() {
         for (next, arrow) in steps.get(module).into_iter().flatten() {
-            if !came_by.contains_key(next) {
-                came_by.insert(next, arrow);
+            if !reached_by.contains_key(next) {
+                reached_by.insert(next, arrow);
                 queue.push_back(next);
             }
         }
     }
-    let mut round = vec![*came_by.get(start)?];
-    while let Some(last) = round.last().filter(|arrow| arrow.from != start) {
-        round.push(came_by.get(last.from.as_str())?);
+    let mut cycle = vec![*reached_by.get(start)?];
+    while let Some(last) = cycle.last().filter(|arrow| arrow.from != start) {
+        cycle.push(reached_by.get(last.from.as_str())?);
     }
-    round.reverse();
-    Some(round)
+    cycle.reverse();
+    Some(cycle)
 }
 
-fn finding(round: &[&Arrow]) -> Finding {
+fn finding(cycle: &[&Arrow]) -> Finding {
     let step = |arrow: &&Arrow| format!("{} → {} ({}:{})", arrow.from, arrow.to, arrow.path, arrow.line);
-    let way: Vec<String> = round.iter().map(step).collect();
+    let steps: Vec<String> = cycle.iter().map(step).collect();
     Finding::new(
-        &round[0].path,
-        round[0].line,
-        format!("modules import each other in a circle: {}", way.join(", ")),
+        &cycle[0].path,
+        cycle[0].line,
+        format!("modules import each other in a cycle: {}", steps.join(", ")),
     )
 }
 
@@ -70,7 +69,7 @@ mod tests {
     const MANIFEST: (&str, &str) = ("a/Cargo.toml", "");
 
     #[test]
-    fn a_circle_is_found_with_its_files() {
+    fn a_cycle_is_found_with_its_files() {
         let one = ("a/src/one.rs", "use crate::two::T;");
         let two = ("a/src/two.rs", "\nuse crate::three::T;");
         let three = ("a/src/three.rs", "use crate::four;\nfn f() { crate::one::g() }");
@@ -78,13 +77,13 @@ mod tests {
         let way = "one → two (a/src/one.rs:1), two → three (a/src/two.rs:2), three → one (a/src/three.rs:2)";
         assert_eq!(
             found(rule, &[MANIFEST, one, two, three, four]),
-            [format!("a/src/one.rs:1 modules import each other in a circle: {way}")]
+            [format!("a/src/one.rs:1 modules import each other in a cycle: {way}")]
         );
         assert_eq!(found(rule, &[MANIFEST, one, two, four]), [""; 0]);
     }
 
     #[test]
-    fn a_circle_below_the_top_is_found() {
+    fn a_cycle_below_the_top_is_found() {
         let door = ("a/src/door/mod.rs", "mod one; mod two; pub use one::T; fn f() { two::g() }");
         let one = ("a/src/door/one.rs", "use super::two::g; use super::f;");
         let two = ("a/src/door/two/mod.rs", "use super::T;");
@@ -93,13 +92,13 @@ mod tests {
             "door::one → door::two (a/src/door/one.rs:1), door::two → door::one (a/src/door/two/deeper.rs:1)";
         assert_eq!(
             found(rule, &[MANIFEST, door, one, two, deeper]),
-            [format!("a/src/door/one.rs:1 modules import each other in a circle: {way}")]
+            [format!("a/src/door/one.rs:1 modules import each other in a cycle: {way}")]
         );
         assert_eq!(found(rule, &[MANIFEST, door, one, two]), [""; 0]);
     }
 
     #[test]
-    fn two_circles_are_two_findings_and_tests_are_none() {
+    fn two_cycles_are_two_findings_and_tests_are_none() {
         let file = |text: &str| format!("use crate::{text}::T;");
         let (a, b, c, d) = (file("b"), file("a"), file("d"), file("c"));
         let files =

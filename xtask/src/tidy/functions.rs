@@ -1,6 +1,6 @@
-//! The functions of a file: how long each is, and how many parameters it takes.
+//! The functions of a file, with their lengths and parameters.
 //!
-//! A line counts when it holds code: a comment that explains a long function must not make it longer.
+//! Only lines with code count: a comment that explains a long function must not make it longer.
 
 use syn::visit::{self, Visit};
 use syn::{FnArg, ImplItem, ImplItemFn, Item, ItemFn, ItemImpl, Signature, TraitItemFn, Type};
@@ -8,21 +8,21 @@ use syn::{FnArg, ImplItem, ImplItemFn, Item, ItemFn, ItemImpl, Signature, TraitI
 use super::syntax::{attributes, impl_attributes, only_tests};
 use super::tree::RustFile;
 
-/// One function with a body.
+/// A function with a body.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Function {
     pub(super) name: String,
     pub(super) line: usize,
     /// Lines with code, from the signature to the closing brace.
     pub(super) lines: usize,
-    /// Parameters, `self` among them; none where a trait of somebody else fixes them.
+    /// The number of parameters, including `self`; `None` in the `impl` of a trait, which determines them.
     pub(super) parameters: Option<usize>,
-    /// Parameters that are a tuple of anonymous parts, or a reference to one.
+    /// The number of parameters that are a tuple or a reference to one.
     pub(super) tuples: usize,
     pub(super) for_tests: bool,
 }
 
-/// Every function of the file with a body.
+/// All functions of the file that have a body.
 pub(super) fn functions(file: &RustFile) -> Vec<Function> {
     let mut visitor = Functions {
         text: file.text.lines().collect(),
@@ -116,14 +116,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_counted_of_a_function() {
+    fn lines_and_parameters_are_counted() {
         let check = |text: &str, name: &str, line, lines| {
             let tree = Tree::of(&[("a/src/lib.rs", text)]);
             let name = name.to_owned();
             let plain = Function { name, line, lines, parameters: Some(1), tuples: 0, for_tests: false };
             (functions(&tree.rust[0]).remove(0), plain)
         };
-        let (found, plain) = check("/// Says.\nfn short(a: u8) {}\n", "short", 2, 1);
+        let (found, plain) = check("/// Short.\nfn short(a: u8) {}\n", "short", 2, 1);
         assert_eq!(found, plain);
         let body = "impl Display for X {\n    fn fmt(&self, f: &mut F) -> R {\n        // Why.\n\n        ok()\n    }\n}\n";
         let (found, plain) = check(body, "fmt", 2, 3);

@@ -1,13 +1,11 @@
-//! Every Rust file opens by saying what it is for.
+//! Every Rust file begins with a `//!` comment.
 
 use super::Finding;
 use super::tree::Tree;
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
-    let silent = tree.ending(".rs").filter(|(_, text)| !text.starts_with("//!"));
-    silent
-        .map(|(path, _)| Finding::new(path, 1, "the file must begin with `//!` and what it is for"))
-        .collect()
+    let bare = tree.ending(".rs").filter(|(_, text)| !text.starts_with("//!"));
+    bare.map(|(path, _)| Finding::new(path, 1, "the file must begin with `//!` and its purpose")).collect()
 }
 
 #[cfg(test)]
@@ -17,13 +15,9 @@ mod tests {
 
     #[test]
     fn a_file_without_a_header_is_found() {
-        let files = [
-            ("a.rs", "//! What it is for.\n"),
-            ("b.rs", "\n//! Late.\n"),
-            ("c.rs", "use x;\n"),
-            ("d.md", "x"),
-        ];
-        let said = "the file must begin with `//!` and what it is for";
-        assert_eq!(found(rule, &files), [format!("b.rs:1 {said}"), format!("c.rs:1 {said}")]);
+        let files =
+            [("a.rs", "//! Its purpose.\n"), ("b.rs", "\n//! Late.\n"), ("c.rs", "use x;\n"), ("d.md", "x")];
+        let message = "the file must begin with `//!` and its purpose";
+        assert_eq!(found(rule, &files), [format!("b.rs:1 {message}"), format!("c.rs:1 {message}")]);
     }
 }

@@ -1,7 +1,7 @@
-//! What a file of Rust reaches for: the paths it names, in `use`, in code and inside macros.
+//! The imports of a Rust file: the paths in `use`, in code and inside macros.
 //!
-//! Names are not looked up as a compiler would. A path that begins with `crate`, `self` or `super` is resolved against the
-//! file's module; any other is kept as it is written, so that a rule may compare its first word with a crate's name.
+//! Names are not resolved as by a compiler. A path that begins with `crate`, `self` or `super` is resolved against the file's
+//! module; any other is kept as written, so that a rule can compare its first word with the name of a crate.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
@@ -9,32 +9,32 @@ use syn::{ImplItem, Item, ItemMod, ItemUse, Macro, Path, UseTree, Visibility};
 
 use super::syntax::{attributes, impl_attributes, only_tests};
 
-/// One path, where it is named, and by which module.
+/// A path, with its line and the module that names it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Import {
-    /// The module that names it, inline modules included; empty for the root.
+    /// The module that names it, including inline modules; empty for the root.
     pub(super) by: Vec<String>,
     pub(super) target: Target,
     pub(super) line: usize,
 }
 
-/// What a path names.
+/// The target of a path.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Target {
-    /// Inside this crate, counted from its root.
+    /// A path in this crate, from its root.
     Ours(Vec<String>),
-    /// As written: another crate, or a name that is in scope.
+    /// A path as written: in another crate, or from a name in scope.
     Other(Vec<String>),
 }
 
-/// Every path of two words or more that `file`, which is module `module`, names outside its tests.
+/// The paths of two or more words that `file` names outside its tests. `module` is the module of the file.
 pub(super) fn imports(file: &syn::File, module: &[String]) -> Vec<Import> {
     let mut visitor = Imports { module: module.to_vec(), found: Vec::new() };
     visitor.visit_file(file);
     visitor.found
 }
 
-/// A `use` item as one path per name, each with the name it is known by afterwards and its line.
+/// The paths of a `use` item, each with the name it introduces and its line.
 pub(super) fn used(item: &ItemUse) -> Vec<(Vec<String>, String, usize)> {
     let mut found = Vec::new();
     flatten(&item.tree, &mut Vec::new(), &mut found);
@@ -94,11 +94,11 @@ impl<'ast> Visit<'ast> for Imports {
         }
     }
 
-    /// `pub(in crate::x)` tells who may look, and reaches for nothing.
+    /// `pub(in crate::x)` imports nothing.
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
 }
 
-/// What `words` name from `module`; nothing for a single word and for a way out of the crate.
+/// The target of `words` in `module`; `None` for a single word, or if `super` leaves the crate.
 fn resolve(words: Vec<String>, module: &[String]) -> Option<Target> {
     let (mut from, mut rest) = match words.first()?.as_str() {
         "crate" => (Vec::new(), &words[1..]),
@@ -150,7 +150,7 @@ fn flatten(tree: &UseTree, before: &mut Vec<String>, found: &mut Vec<(Vec<String
     }
 }
 
-/// Runs of words joined by `::` in the tokens of a macro, which no parser has looked at.
+/// The paths in the tokens of a macro, which are not parsed: words joined by `::`.
 fn paths_in(tokens: TokenStream) -> Vec<(Vec<String>, usize)> {
     let mut found = Vec::new();
     let mut words: Vec<String> = Vec::new();
@@ -187,7 +187,7 @@ fn paths_in(tokens: TokenStream) -> Vec<(Vec<String>, usize)> {
 mod tests {
     use super::*;
 
-    /// The paths a file at module `a::b` names, those in the crate with `crate` in front.
+    /// Compares the imports of a file in module `a::b`; paths in the crate begin with `crate`.
     fn check(code: &str, expected: &[&str]) {
         let module = ["a".to_owned(), "b".to_owned()];
         let shown: Vec<String> = imports(&syn::parse_file(code).unwrap(), &module)
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn uses_are_taken_apart() {
+    fn use_items_are_flattened() {
         check("use crate::{c, d::{self, E as F}};", &["crate::c", "crate::d", "crate::d::E"]);
         check(
             "use super::c; use self::d::*; use super::super::e::F;",
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_and_visibility_reach_for_nothing() {
+    fn tests_and_visibility_import_nothing() {
         check("#[cfg(test)] mod tests { use crate::c; }", &[]);
         check("#[test] fn works() { crate::c::d(); }", &[]);
         check("impl X { #[cfg(test)] fn sample() { crate::c::d() } }", &[]);

@@ -1,19 +1,20 @@
-//! The folders of a crate from the top to the bottom: each may reach for those below it, and for none above.
+//! The layers of a crate: a folder may import the folders below it, and none above.
 
 use super::Finding;
 use super::modules::arrows;
 use super::tree::Tree;
 
-/// A crate whose folders have floors.
-struct House {
+/// A crate whose top-level modules are layers.
+struct LayeredCrate {
     folder: &'static str,
-    floors: &'static [&'static str],
+    /// From top to bottom.
+    layers: &'static [&'static str],
 }
 
-const HOUSES: &[House] = &[
-    House {
+const CRATES: &[LayeredCrate] = &[
+    LayeredCrate {
         folder: "crates/parallel-llm-engine",
-        floors: &[
+        layers: &[
             "engine",
             "strategy",
             "panel",
@@ -28,9 +29,9 @@ const HOUSES: &[House] = &[
             "value",
         ],
     },
-    House {
+    LayeredCrate {
         folder: "crates/parallel-llm-service",
-        floors: &[
+        layers: &[
             "services",
             "doctor",
             "import",
@@ -49,19 +50,19 @@ const HOUSES: &[House] = &[
 ];
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
-    HOUSES.iter().flat_map(|house| upward(tree, house)).collect()
+    CRATES.iter().flat_map(|layered| upward(tree, layered)).collect()
 }
 
-/// The arrows of one crate that do not go down.
-fn upward(tree: &Tree, house: &House) -> Vec<Finding> {
-    let floor = |name: &str| house.floors.iter().position(|folder| *folder == name);
+/// The arrows of one crate that do not point downward.
+fn upward(tree: &Tree, layered: &LayeredCrate) -> Vec<Finding> {
+    let layer = |name: &str| layered.layers.iter().position(|folder| *folder == name);
     let mut findings = Vec::new();
-    for arrow in arrows(tree, house.folder) {
-        let text = match (floor(&arrow.from), floor(&arrow.to)) {
+    for arrow in arrows(tree, layered.folder) {
+        let text = match (layer(&arrow.from), layer(&arrow.to)) {
             (Some(from), Some(to)) if from < to => continue,
-            (None, _) => format!("`{}` has no floor in `xtask/src/tidy/layers.rs`", arrow.from),
-            (_, None) => format!("`{}` has no floor in `xtask/src/tidy/layers.rs`", arrow.to),
-            _ => format!("`{}` lies below `{}` and may not reach for it", arrow.from, arrow.to),
+            (None, _) => format!("`{}` has no layer in `xtask/src/tidy/layers.rs`", arrow.from),
+            (_, None) => format!("`{}` has no layer in `xtask/src/tidy/layers.rs`", arrow.to),
+            _ => format!("`{}` is below `{}` and may not import it", arrow.from, arrow.to),
         };
         findings.push(Finding::new(&arrow.path, arrow.line, text));
     }
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     fn check(folder: &str, text: &str, expected: &[&str]) {
-        let path = |folder: &str| format!("{}/src/{folder}/x.rs", HOUSES[0].folder);
+        let path = |folder: &str| format!("{}/src/{folder}/x.rs", CRATES[0].folder);
         let others = ["call", "run", "value", "misc"].map(path);
         let own = path(folder).replace("x.rs", "y.rs");
         let files = others.iter().map(|path| (path.as_str(), "")).chain([(own.as_str(), text)]);
@@ -83,10 +84,10 @@ mod tests {
     }
 
     #[test]
-    fn an_arrow_that_goes_up_is_found() {
+    fn an_arrow_that_points_up_is_found() {
         check("run", "use crate::value::x; use crate::run::x;", &[]);
-        check("run", "\nuse crate::call::x;", &["2 `run` lies below `call` and may not reach for it"]);
-        check("misc", "use crate::call::x;", &["1 `misc` has no floor in `xtask/src/tidy/layers.rs`"]);
-        check("call", "use crate::misc::x;", &["1 `misc` has no floor in `xtask/src/tidy/layers.rs`"]);
+        check("run", "\nuse crate::call::x;", &["2 `run` is below `call` and may not import it"]);
+        check("misc", "use crate::call::x;", &["1 `misc` has no layer in `xtask/src/tidy/layers.rs`"]);
+        check("call", "use crate::misc::x;", &["1 `misc` has no layer in `xtask/src/tidy/layers.rs`"]);
     }
 }

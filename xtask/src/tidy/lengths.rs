@@ -1,17 +1,17 @@
-//! Nothing grows past what can be read: files, functions, lists of parameters.
+//! Length limits for files, functions and parameter lists.
 
 use super::Finding;
 use super::functions::{Function, functions};
 use super::syntax::is_test_file;
 use super::tree::{RustFile, Tree};
 
-/// A screen.
+/// As much as fits on a screen.
 const FUNCTION_LINES_MAX: usize = 70;
-/// As many things as a reader keeps in mind.
+/// As many as a reader can keep in mind.
 pub(super) const PARAMETERS_MAX: usize = 5;
-/// Where a file has more than one subject.
+/// A longer file has more than one subject.
 const FILE_LINES_MAX: usize = 600;
-/// A file of tests is many small cases, which are read one at a time.
+/// A test file has many small cases, which are read one at a time.
 const TEST_FILE_LINES_MAX: usize = 900;
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {

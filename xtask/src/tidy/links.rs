@@ -1,9 +1,14 @@
-//! A link from a document to a file leads to a file.
+//! Links and paths in documents lead to files.
 //!
-//! Addresses on the network are not followed: the check runs without one.
+//! Links to the network are not checked, because the rule runs without one. In code, only the source paths of ARCHITECTURE.md
+//! are checked; they leave out the common prefix of our crates.
 
 use super::Finding;
 use super::tree::Tree;
+
+const ARCHITECTURE: &str = "ARCHITECTURE.md";
+/// The prefix that paths in ARCHITECTURE.md leave out.
+const CRATE_PREFIX: &str = "crates/parallel-llm-";
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -14,10 +19,27 @@ pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
             }
         }
     }
+    for (line, path) in tree.texts.get(ARCHITECTURE).into_iter().flat_map(|text| source_paths(text)) {
+        let is_known = [path.to_owned(), format!("{CRATE_PREFIX}{path}")]
+            .iter()
+            .any(|path| leads_somewhere(tree, ARCHITECTURE, path));
+        if !is_known {
+            findings.push(Finding::new(ARCHITECTURE, line, format!("the path `{path}` leads to no file")));
+        }
+    }
     findings
 }
 
-/// The relative targets of a page with their lines; code is not looked into.
+/// The source paths in code of a page, with their lines.
+fn source_paths(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().flat_map(|(index, line)| {
+        let code = line.split('`').skip(1).step_by(2);
+        let is_source = |path: &&str| ["/src/", "/tests/"].iter().any(|folder| path.contains(folder));
+        code.filter(is_source).map(move |path| (index + 1, path))
+    })
+}
+
+/// The relative link targets of a page with their lines, except in code.
 fn links(text: &str) -> Vec<(usize, &str)> {
     let mut in_block = false;
     let mut found = Vec::new();
@@ -25,7 +47,7 @@ fn links(text: &str) -> Vec<(usize, &str)> {
         if line.trim_start().starts_with("```") {
             in_block = !in_block;
         } else if !in_block {
-            // Every second piece between back-ticks is code.
+            // Every second piece between backticks is code.
             let prose = line.split('`').step_by(2).flat_map(|piece| piece.split("](").skip(1));
             let defined =
                 line.strip_prefix('[').and_then(|rest| rest.split_once("]: ")).map(|(_, target)| target);
@@ -35,7 +57,7 @@ fn links(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// The file a link names, when it names one: without title and fragment, not an address.
+/// The file that a link names, without title and fragment; `None` if it is an address.
 fn target(link: &str) -> Option<&str> {
     let target = link.split([')', ' ', '"']).next()?;
     let target = target.split('#').next()?;
@@ -78,7 +100,15 @@ mod tests {
     }
 
     #[test]
-    fn addresses_fragments_and_code_are_left_alone() {
+    fn a_wrong_path_in_the_architecture_is_found() {
+        let page = "`run/` and `engine/src/run.rs`\n\n| `engine/src/`, `engine/src/old.rs` | `xtask/src/main.rs` |\n";
+        let files =
+            [(ARCHITECTURE, page), ("crates/parallel-llm-engine/src/run.rs", ""), ("xtask/src/main.rs", "")];
+        assert_eq!(found(rule, &files), ["ARCHITECTURE.md:3 the path `engine/src/old.rs` leads to no file"]);
+    }
+
+    #[test]
+    fn addresses_fragments_and_code_are_not_checked() {
         check("[site](https://host/docs) [mail](mailto:a@b) [here](#here) `[x](gone.md)`", &[]);
         check("```md\n[x](gone.md)\n```\n", &[]);
     }

@@ -1,5 +1,5 @@
-//! The dependency graph stays small and comes from one place. Counted from the manifests and the lock file, so that it
-//! holds on a machine without a network too.
+//! The dependency graph stays small and comes from one registry. Counted from the manifests and the lock file, so that no
+//! network is needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,13 @@ use super::Finding;
 use super::crates::dependencies;
 use super::tree::Tree;
 
-/// Crates the program names itself. A library that replaces code of ours is worth its line; past this somebody should look.
+/// Direct dependencies of the program. A library that replaces code of ours is worth its line; above this limit, review them.
 const DIRECT_MAX: usize = 60;
-/// Crates in the lock file, those of the tests and of other systems included.
+/// Crates in the lock file, including those for tests and other systems.
 const LOCKED_MAX: usize = 400;
-/// Crates that are there in more than one version. The graph began with 11.
+/// Crates in more than one version. The graph began with 11.
 const DUPLICATES_MAX: usize = 20;
-/// Packages nobody ships: what they need is not the program's weight.
+/// Packages that are not shipped: their dependencies do not count.
 const NOT_SHIPPED: &[&str] = &[
     "crates/parallel-llm-bench/Cargo.toml",
     "crates/parallel-llm-testkit/Cargo.toml",
@@ -27,10 +27,10 @@ pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
     tree.texts.get("Cargo.lock").map(|text| locked(text)).into_iter().flatten().chain(direct(tree)).collect()
 }
 
-/// The crates the shipped packages name, ours left out; every crate of ours is in the lock file without a source.
+/// A finding if the shipped packages have too many direct dependencies besides our crates.
 fn direct(tree: &Tree) -> Option<Finding> {
     let shipped = tree.ending("/Cargo.toml").filter(|(path, _)| !NOT_SHIPPED.contains(path));
-    // A manifest that does not parse is found by the rule about crates.
+    // The rule `crates` reports a manifest that does not parse.
     let tables: Vec<Table> = shipped.filter_map(|(_, text)| text.parse().ok()).collect();
     let names: BTreeSet<&str> =
         tables.iter().flat_map(dependencies).filter(|it| !it.1).map(|it| it.0).collect();
@@ -67,7 +67,7 @@ fn locked(text: &str) -> Vec<Finding> {
     if sources.len() > 1 || sources.iter().any(|source| !source.starts_with("registry+")) {
         let names: Vec<&str> = sources.into_iter().collect();
         findings
-            .push(finding(format!("crates come from one registry only, not from {}", names.join(" and "))));
+            .push(finding(format!("crates must come from one registry, not from {}", names.join(" and "))));
     }
     findings
 }
@@ -90,16 +90,16 @@ source = \"{source}\"
     }
 
     #[test]
-    fn a_graph_that_grew_is_found() {
+    fn a_large_graph_is_found() {
         let few = packages((0..400).map(|it| it.to_string()), "registry+x");
         assert_eq!(found(rule, &[("Cargo.lock", &few)]), [""; 0]);
         let many = packages((0..401).map(|it| it.to_string()), "registry+x");
         assert_eq!(found(rule, &[("Cargo.lock", &many)]), ["Cargo.lock:0 401 locked crates; at most 400"]);
         let double = packages((0..42).map(|it| (it / 2).to_string()), "registry+x");
-        let said = found(rule, &[("Cargo.lock", &double)]);
+        let message = found(rule, &[("Cargo.lock", &double)]);
         assert!(
-            said[0].starts_with("Cargo.lock:0 21 crates in several versions; at most 20: 0, 1, 10"),
-            "{said:?}"
+            message[0].starts_with("Cargo.lock:0 21 crates in several versions; at most 20: 0, 1, 10"),
+            "{message:?}"
         );
     }
 
@@ -108,20 +108,20 @@ source = \"{source}\"
         let git = packages(["a".to_owned()].into_iter(), "git+y");
         assert_eq!(
             found(rule, &[("Cargo.lock", &git)]),
-            ["Cargo.lock:0 crates come from one registry only, not from git+y"]
+            ["Cargo.lock:0 crates must come from one registry, not from git+y"]
         );
         let two = git.replace("git+y", "registry+y").replace("\"a\"", "\"b\"");
         let both = packages(["a".to_owned()].into_iter(), "registry+x") + &two;
-        let said = "Cargo.lock:0 crates come from one registry only, not from registry+x and registry+y";
-        assert_eq!(found(rule, &[("Cargo.lock", &both)]), [said]);
+        let message = "Cargo.lock:0 crates must come from one registry, not from registry+x and registry+y";
+        assert_eq!(found(rule, &[("Cargo.lock", &both)]), [message]);
     }
 
     #[test]
     fn many_direct_dependencies_are_found() {
         let lines: Vec<String> = (0..=DIRECT_MAX).map(|it| format!("d{it} = \"1\"\n")).collect();
         let manifest = format!("[dependencies]\nparallel-llm-engine = {{}}\n{}", lines.concat());
-        let said = format!("Cargo.toml:0 {} direct dependencies; at most {DIRECT_MAX}", DIRECT_MAX + 1);
-        assert_eq!(found(rule, &[("crates/a/Cargo.toml", &manifest)]), [said]);
+        let message = format!("Cargo.toml:0 {} direct dependencies; at most {DIRECT_MAX}", DIRECT_MAX + 1);
+        assert_eq!(found(rule, &[("crates/a/Cargo.toml", &manifest)]), [message]);
         assert_eq!(found(rule, &[("xtask/Cargo.toml", &manifest)]), [""; 0]);
     }
 }

@@ -1,4 +1,4 @@
-//! The list of files in `docs/reference/map.md`: every file of the product, with the first sentence of its own page.
+//! Generates `docs/reference/map.md`: every source file with the first sentence of its `//!` comment.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,10 +7,10 @@ use std::path::Path;
 use super::tree::Tree;
 use crate::failure::Failure;
 
-const HEAD: &str = "# Map\n\nGenerated from the first sentence of each file's page. The picture and the way a run takes are in \
+const HEAD: &str = "# Map\n\nEvery source file with the first sentence of its `//!` comment; generated. The big picture is in \
                     [ARCHITECTURE.md](../../ARCHITECTURE.md).\n";
 
-/// The page for the repository at `root`.
+/// The page of the repository at `root`.
 pub(crate) fn page(root: &Path) -> Result<String, Failure> {
     let tree = Tree::read(root)?;
     let mut folders = BTreeMap::<&str, Vec<(&str, String)>>::new();
@@ -32,11 +32,11 @@ fn is_product(path: &str) -> bool {
     path.contains("/src/") && !path.contains("/tests/") && !path.ends_with("/tests.rs")
 }
 
-/// The first sentence of a file's page.
+/// The first sentence of a file's `//!` comment.
 fn first_sentence(source: &str) -> String {
     let lines = source.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
     let paragraph = lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
-    // A path or a number has a full stop inside, but none before a blank.
+    // A path or a number may contain a period, but not before a space.
     match paragraph.split_once(". ") {
         Some((sentence, _)) => format!("{sentence}."),
         None => paragraph,
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_told_by_its_first_sentence() {
+    fn a_file_is_described_by_its_first_sentence() {
         assert_eq!(
             first_sentence("//! Reads `a.rs`,\n//! once. And more.\n//!\n//! More.\n"),
             "Reads `a.rs`, once."
@@ -61,7 +61,8 @@ mod tests {
     fn the_map_names_its_own_file() {
         let page = page(crate::repository::root()).unwrap();
         assert!(
-            page.contains("\n## xtask/src/tidy\n") && page.contains("- `map.rs`: The list of files"),
+            page.contains("\n## xtask/src/tidy\n")
+                && page.contains("- `map.rs`: Generates `docs/reference/map.md`"),
             "{page}"
         );
         assert!(!page.contains("/tests"), "{page}");

@@ -1,19 +1,19 @@
-//! A mark that says "later" says where it is remembered.
+//! A mark for later work names its issue.
 
 use super::Finding;
 use super::tree::Tree;
 
-/// Written in two halves, so that this file does not find itself.
+/// Written in halves, so that this file does not match.
 const MARKS: [&str; 2] = [concat!("TO", "DO"), concat!("FIX", "ME")];
 
-/// What begins a comment in the files we look at.
+/// The start of a comment by file extension.
 const COMMENTS: [(&str, &str); 3] = [(".rs", "//"), (".toml", "#"), (".sql", "--")];
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (ending, comment) in COMMENTS {
         for (path, text) in tree.ending(ending) {
-            let lines = text.lines().enumerate().filter(|(_, line)| is_forgotten(line, comment));
+            let lines = text.lines().enumerate().filter(|(_, line)| lacks_issue(line, comment));
             findings.extend(lines.map(|(index, _)| {
                 Finding::new(
                     path,
@@ -26,8 +26,8 @@ pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether the comment of this line has a mark and no issue number.
-fn is_forgotten(line: &str, comment: &str) -> bool {
+/// Whether the comment of this line has a mark without an issue number.
+fn lacks_issue(line: &str, comment: &str) -> bool {
     let Some((_, comment)) = line.split_once(comment) else { return false };
     MARKS.iter().any(|mark| comment.contains(mark)) && !has_issue(comment)
 }

@@ -1,9 +1,8 @@
-//! `cargo xtask measure [ROOT]`: what is counted of each package, as a table for people, with no verdict. What must not
-//! happen is a rule of tidy; this shows where things drift. With a root it counts another checkout, so that before and
-//! after are measured by the same rule.
+//! `cargo xtask measure [ROOT]`: a table of counts for each package, without a verdict.
 //!
-//! All columns but `test lines` leave tests out. `floors` is how many modules stand on one another at the most, and
-//! `in circles` how many arrows run between modules that reach each other; both read the top-level modules.
+//! Limits are rules of tidy; this table shows trends. With a root, it counts another checkout, to compare before and after by
+//! the same rules. Except for `test lines`, tests are not counted. `layers` is the length of the longest chain of top-level
+//! modules that import each other, and `in cycles` the number of arrows between modules that import each other both ways.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,11 +18,11 @@ use super::tree::{RustFile, Tree};
 use crate::failure::Failure;
 use crate::{repository, say};
 
-/// A function of fewer lines of code than this is counted as short.
+/// A function with fewer lines of code counts as short.
 const SHORT_LINES: usize = 6;
 
 const HEAD: &str = "\
-| package | files | lines | test lines | `///` % | `//` % | fn p50/p95/max | fn < 6 % | > 5 args | tuple args | clones/1,000 | public | modules | arrows | floors | in circles |
+| package | files | lines | test lines | `///` % | `//` % | fn p50/p95/max | fn < 6 % | > 5 args | tuple args | clones/1,000 | public | modules | arrows | layers | in cycles |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|";
 
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
@@ -36,7 +35,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A line for each package and one for all of them.
+/// The table, with a line for each package and one for all.
 fn table(tree: &Tree) -> String {
     let mut text = HEAD.to_owned();
     let mut sum = Counts::default();
@@ -51,14 +50,14 @@ fn table(tree: &Tree) -> String {
     text
 }
 
-/// What is counted of one package.
+/// The counts of one package.
 #[derive(Debug, Default)]
 struct Counts {
     files: usize,
     lines: usize,
     test_lines: usize,
     doc_lines: usize,
-    /// Lines with a `//` for the reader of the code.
+    /// Lines with a `//` comment.
     comment_lines: usize,
     clones: usize,
     functions: Vec<Function>,
@@ -66,13 +65,13 @@ struct Counts {
     shape: Shape,
 }
 
-/// How the top-level modules of a package stand to one another.
+/// The imports between the top-level modules of a package.
 #[derive(Debug, Default, PartialEq)]
 struct Shape {
     modules: usize,
     arrows: usize,
-    floors: usize,
-    in_circles: usize,
+    layers: usize,
+    in_cycles: usize,
 }
 
 impl Counts {
@@ -87,8 +86,8 @@ impl Counts {
         self.public_items += other.public_items;
         self.shape.modules += other.shape.modules;
         self.shape.arrows += other.shape.arrows;
-        self.shape.floors = self.shape.floors.max(other.shape.floors);
-        self.shape.in_circles += other.shape.in_circles;
+        self.shape.layers = self.shape.layers.max(other.shape.layers);
+        self.shape.in_cycles += other.shape.in_cycles;
     }
 
     fn line(&self, name: &str) -> String {
@@ -112,8 +111,8 @@ impl Counts {
             self.public_items.to_string(),
             self.shape.modules.to_string(),
             self.shape.arrows.to_string(),
-            self.shape.floors.to_string(),
-            self.shape.in_circles.to_string(),
+            self.shape.layers.to_string(),
+            self.shape.in_cycles.to_string(),
         ];
         format!("| {} |", cells.join(" | "))
     }
@@ -159,13 +158,13 @@ fn test_lines(file: &RustFile) -> Vec<bool> {
     lines
 }
 
-/// The smallest of the sorted `values` that `share` percent of them do not exceed; 0 of none.
+/// The smallest of the sorted `values` that is not exceeded by `share` percent of them; 0 if there are none.
 fn percentile(values: &[usize], share: usize) -> usize {
     let place = (values.len() * share).div_ceil(100).saturating_sub(1);
     values.get(place).copied().unwrap_or(0)
 }
 
-/// Items and methods that are `pub` and not for tests; re-exports and modules only lead to them.
+/// The number of `pub` items and methods outside tests, without re-exports and modules.
 fn public_items(file: &syn::File) -> usize {
     let mut visitor = PublicItems(0);
     visitor.visit_file(file);
@@ -205,39 +204,39 @@ impl<'ast> Visit<'ast> for PublicItems {
 }
 
 fn shape(tree: &Tree, folder: &str) -> Shape {
-    let below: BTreeSet<(String, String)> =
+    let pairs: BTreeSet<(String, String)> =
         arrows(tree, folder).into_iter().map(|arrow| (arrow.from, arrow.to)).collect();
     let mut reaches: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (from, to) in &below {
+    for (from, to) in &pairs {
         reaches.entry(from).or_default().insert(to);
     }
-    let mut floors: BTreeMap<&str, usize> = BTreeMap::new();
-    // No way without a circle is longer than there are modules; a step a turn finds the longest.
+    let mut layers: BTreeMap<&str, usize> = BTreeMap::new();
+    // Each turn extends the paths by a step. A path without a cycle has at most as many steps as there are modules.
     for _ in 0..reaches.len() {
         let before = reaches.clone();
-        for (from, to) in &below {
-            let further = before.get(to.as_str()).into_iter().flatten().copied();
-            reaches.entry(from).or_default().extend(further);
+        for (from, to) in &pairs {
+            let indirect = before.get(to.as_str()).into_iter().flatten().copied();
+            reaches.entry(from).or_default().extend(indirect);
         }
     }
-    let is_circle = |from: &str, to: &str| reaches.get(to).is_some_and(|all| all.contains(from));
+    let is_cycle = |from: &str, to: &str| reaches.get(to).is_some_and(|all| all.contains(from));
     for _ in 0..reaches.len() {
-        for (from, to) in below.iter().filter(|(from, to)| !is_circle(from, to)) {
-            let under = floors.get(to.as_str()).copied().unwrap_or(1);
-            let floor = floors.entry(from).or_insert(2);
-            *floor = (*floor).max(under + 1);
+        for (from, to) in pairs.iter().filter(|(from, to)| !is_cycle(from, to)) {
+            let below = layers.get(to.as_str()).copied().unwrap_or(1);
+            let layer = layers.entry(from).or_insert(2);
+            *layer = (*layer).max(below + 1);
         }
     }
     let modules = top_modules(tree, folder);
     Shape {
         modules,
-        arrows: below.len(),
-        floors: floors.into_values().max().unwrap_or(modules.min(1)),
-        in_circles: below.iter().filter(|(from, to)| is_circle(from, to)).count(),
+        arrows: pairs.len(),
+        layers: layers.into_values().max().unwrap_or(modules.min(1)),
+        in_cycles: pairs.iter().filter(|(from, to)| is_cycle(from, to)).count(),
     }
 }
 
-/// How many modules stand directly under the root, those for tests left out.
+/// The number of top-level modules, without those for tests.
 fn top_modules(tree: &Tree, folder: &str) -> usize {
     let roots = ["lib.rs", "main.rs"].map(|name| format!("{folder}/src/{name}"));
     let items =
@@ -250,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_counted() {
+    fn the_counts_of_a_package() {
         let code = "//! Doc.\npub fn f((a, b): (A, B)) {\n    // Why.\n    x.clone()\n}\n#[cfg(test)]\nmod tests {\n    fn g() { y.clone() }\n}\n";
         let tree = Tree::of(&[("a/Cargo.toml", ""), ("a/src/lib.rs", code), ("a/tests/b.rs", "//! Doc.\n")]);
         let expected = "| 1 | 5 | 5 | 20 | 20.0 | 3/3/3 | 100 | 0 | 1 | 200.0 | 1 | 0 | 0 | 0 | 0 |";
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_stand_on_floors_or_in_circles() {
+    fn modules_are_in_layers_or_in_cycles() {
         let root = ("a/src/lib.rs", "mod one; mod two; mod three; mod four; #[cfg(test)] mod tests;");
         let one = ("a/src/one.rs", "use crate::two; use crate::three;");
         let two = ("a/src/two.rs", "use crate::three;");
@@ -266,8 +265,8 @@ mod tests {
             let tree = Tree::of(&[root, one, two, ("a/src/three.rs", three), ("a/src/four.rs", "")]);
             assert_eq!(shape(&tree, "a"), expected);
         };
-        check("", Shape { modules: 4, arrows: 3, floors: 3, in_circles: 0 });
-        check("use crate::two;", Shape { modules: 4, arrows: 4, floors: 2, in_circles: 2 });
+        check("", Shape { modules: 4, arrows: 3, layers: 3, in_cycles: 0 });
+        check("use crate::two;", Shape { modules: 4, arrows: 4, layers: 2, in_cycles: 2 });
     }
 
     #[test]

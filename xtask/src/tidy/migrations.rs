@@ -32,15 +32,15 @@ pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The names whose number is not their place. They are sorted, which is the order they are applied in.
+/// Findings for names whose number is not their position. Migrations are applied in the order of their names.
 fn misnumbered(dialect: &str, names: &BTreeSet<&str>) -> Vec<Finding> {
-    let wrong = names.iter().zip(1u64..).filter(|(name, place)| number(name) != Some(*place));
+    let wrong = names.iter().zip(1u64..).filter(|(name, position)| number(name) != Some(*position));
     wrong
-        .map(|(name, place)| {
+        .map(|(name, position)| {
             Finding::new(
                 &format!("{FOLDER}{dialect}/{name}"),
                 0,
-                format!("the number must be {place}, then `_`"),
+                format!("the number must be {position}, then `_`"),
             )
         })
         .collect()

@@ -1,8 +1,7 @@
-//! `cargo xtask tidy`: the rules of the house that a compiler does not know. It is also a `#[test]`, so that no change
-//! gets in past it.
+//! `cargo xtask tidy`: the rules of the repository that the compiler does not check. It is also a test.
 //!
-//! A rule is one file, one function from the repository's files to findings, and one line of [`RULES`]. A rule does no
-//! IO: the files are read once, into a [`tree::Tree`], and a rule's own tests make one in memory.
+//! A rule is one file, one function from the repository's files to findings, and one line of [`RULES`]. Rules do no IO: the
+//! files are read once into a [`tree::Tree`], and the tests of a rule make one in memory.
 
 use crate::failure::Failure;
 use crate::{repository, say};
@@ -34,7 +33,7 @@ mod words;
 
 use tree::Tree;
 
-/// Something to put right: where it is, and what to do about it.
+/// A violation of a rule: its location, and what to do.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct Finding {
     path: String,
@@ -83,11 +82,11 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     }
     match findings.len() {
         0 => Ok(()),
-        count => Err(Failure::new(format!("{count} findings; the rules stand in xtask/src/tidy"))),
+        count => Err(Failure::new(format!("{count} findings; the rules are in xtask/src/tidy"))),
     }
 }
 
-/// What every rule finds, as lines of text.
+/// The findings of all rules as lines of text.
 fn findings(tree: &Tree) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, rule) in RULES {
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_is_a_line_with_its_place_and_its_rule() {
+    fn a_finding_is_a_line_with_its_location_and_rule() {
         let tree = Tree::of(&[("crates/x/src/lib.rs", "fn main( {"), ("xtask/src/main.rs", "use a;\n")]);
         let lines = findings(&tree);
         assert!(lines[0].starts_with("crates/x/src/lib.rs:1: "), "{lines:?}");

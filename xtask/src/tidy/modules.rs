@@ -1,7 +1,7 @@
-//! Which top-level module of a package reaches for which: the arrows that the rules about direction judge.
+//! The imports between the top-level modules of a package, for the rules about their direction.
 //!
-//! The root (`lib.rs`, `main.rs`) is not a module here: it declares the others, so it may name any of them. A name that the
-//! root re-exports counts as the module it comes from.
+//! The root (`lib.rs`, `main.rs`) does not count as a module: it declares the others, so it may import all of them. A name that
+//! the root re-exports counts as the module it comes from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::imports::{Import, Target, imports, used};
 use super::syntax::only_tests;
 use super::tree::{RustFile, Tree};
 
-/// A module that reaches for another, and one place where it does.
+/// An import of one module by another, with a location.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Arrow {
     pub(super) from: String,
@@ -20,7 +20,7 @@ pub(super) struct Arrow {
     pub(super) line: usize,
 }
 
-/// The arrows between the top-level modules of the package in `folder`, tests left out.
+/// The arrows between the top-level modules of the package in `folder`, without tests.
 pub(super) fn arrows(tree: &Tree, folder: &str) -> Vec<Arrow> {
     let files = sources(tree, folder);
     let origins = origins(&files);
@@ -39,8 +39,8 @@ pub(super) fn arrows(tree: &Tree, folder: &str) -> Vec<Arrow> {
     arrows
 }
 
-/// The arrows between the modules that stand in one folder below the top, tests left out. A name that the folder's own root
-/// re-exports counts as the root's, which may name any of them.
+/// The arrows between modules of the same folder below the top level, without tests. A name that the folder's own root
+/// re-exports counts as the root's, which may import all of them.
 pub(super) fn inner_arrows(tree: &Tree, folder: &str) -> Vec<Arrow> {
     let files = sources(tree, folder);
     let known: BTreeSet<&[String]> = files.iter().map(|(_, module)| module.as_slice()).collect();
@@ -60,7 +60,7 @@ pub(super) fn inner_arrows(tree: &Tree, folder: &str) -> Vec<Arrow> {
     arrows
 }
 
-/// Every path the package in `folder` names outside its tests, with the file that names it.
+/// All imports of the package in `folder` outside its tests, each with its file.
 pub(super) fn all_imports<'a>(tree: &'a Tree, folder: &str) -> Vec<(&'a RustFile, Import)> {
     let files = sources(tree, folder).into_iter();
     files
@@ -68,7 +68,7 @@ pub(super) fn all_imports<'a>(tree: &'a Tree, folder: &str) -> Vec<(&'a RustFile
         .collect()
 }
 
-/// The source files of a package with their modules; files that only tests compile are left out.
+/// The source files of a package with their modules, without files for tests.
 pub(super) fn sources<'a>(tree: &'a Tree, folder: &str) -> Vec<(&'a RustFile, Vec<String>)> {
     let prefix = format!("{folder}/src/");
     let files: Vec<(&RustFile, Vec<String>)> =
@@ -79,7 +79,7 @@ pub(super) fn sources<'a>(tree: &'a Tree, folder: &str) -> Vec<(&'a RustFile, Ve
     files.into_iter().filter(|(_, module)| !is_test(module)).collect()
 }
 
-/// The module a source file is, from its path under `src`; a further binary is a crate of its own.
+/// The module of a source file, from its path under `src`; `None` for a further binary, which is a crate of its own.
 fn module(path: &str) -> Option<Vec<String>> {
     let mut words: Vec<String> = path.strip_suffix(".rs")?.split('/').map(str::to_owned).collect();
     match words.last()?.as_str() {
@@ -90,7 +90,7 @@ fn module(path: &str) -> Option<Vec<String>> {
     (words.first().is_none_or(|first| first != "bin")).then_some(words)
 }
 
-/// The modules with files of their own that `file` declares for tests only.
+/// The modules with files of their own that `file` declares only for tests.
 fn test_modules(file: &RustFile, module: &[String]) -> Vec<Vec<String>> {
     let declared = file.syntax.items.iter().filter_map(|item| match item {
         Item::Mod(item) if only_tests(&item.attrs) => Some(item.ident.to_string()),
@@ -99,7 +99,7 @@ fn test_modules(file: &RustFile, module: &[String]) -> Vec<Vec<String>> {
     declared.map(|name| [module, &[name]].concat()).collect()
 }
 
-/// What a first word after `crate::` leads to: a top-level module by its own name, or through a re-export of the root.
+/// The top-level module by the first word after `crate::`, which is its name or a name that the root re-exports.
 fn origins(files: &[(&RustFile, Vec<String>)]) -> BTreeMap<String, String> {
     let modules: BTreeSet<&String> = files.iter().filter_map(|(_, module)| module.first()).collect();
     let mut origins: BTreeMap<String, String> =
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_names_anything_and_its_names_lead_where_they_come_from() {
+    fn the_root_may_import_anything_and_its_re_exports_count_as_their_origin() {
         let root = ("lib.rs", "mod plan; pub use plan::Plan; pub use crate::seat::Seat as Chair;");
         let files = [root, ("plan.rs", "use crate::Chair;"), ("seat.rs", "use crate::{Plan, plan};")];
         let found =

@@ -1,7 +1,7 @@
-//! One type of a name in a crate: whoever reads the name knows the type, and whoever searches for it finds one.
+//! A crate has one type of each name, so that a name identifies its type.
 //!
-//! Types that stand in one file are alternatives for different systems, or local to different functions; tests and further
-//! binaries are left out.
+//! Types of the same name in one file are allowed: they are alternatives for different systems, or local to functions. Tests and
+//! further binaries are not checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::modules::sources;
 use super::syntax::{attributes, only_tests};
 use super::tree::Tree;
 
-/// Names that still have several types, by package. The list only becomes shorter.
+/// Names that still have several types, by package. The list may only shrink.
 const REMAINING: &[(&str, &[&str])] = &[];
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
@@ -25,28 +25,28 @@ fn remaining(folder: &str) -> &'static [&'static str] {
 }
 
 fn judged(tree: &Tree, folder: &str, remaining: &[&str]) -> Vec<Finding> {
-    let mut places: BTreeMap<String, BTreeMap<&str, usize>> = BTreeMap::new();
+    let mut locations: BTreeMap<String, BTreeMap<&str, usize>> = BTreeMap::new();
     for (file, _) in sources(tree, folder) {
         for (name, line) in types(&file.syntax) {
-            places.entry(name).or_default().entry(&file.path).or_insert(line);
+            locations.entry(name).or_default().entry(&file.path).or_insert(line);
         }
     }
-    places.retain(|_, files| files.len() > 1);
+    locations.retain(|_, files| files.len() > 1);
     let mut findings = Vec::new();
-    for (name, files) in places.iter().filter(|(name, _)| !remaining.contains(&name.as_str())) {
+    for (name, files) in locations.iter().filter(|(name, _)| !remaining.contains(&name.as_str())) {
         let (path, line) = files.last_key_value().expect("there are several");
         let others: BTreeSet<&str> = files.keys().copied().filter(|other| other != path).collect();
         let others = Vec::from_iter(others).join(", ");
         findings.push(Finding::new(path, *line, format!("`{name}` is also a type in {others}")));
     }
-    for name in remaining.iter().filter(|name| !places.contains_key(**name)) {
-        let text = format!("`{name}` is one type now: take it from the list in xtask/src/tidy/names.rs");
+    for name in remaining.iter().filter(|name| !locations.contains_key(**name)) {
+        let text = format!("`{name}` is one type now: remove it from the list in xtask/src/tidy/names.rs");
         findings.push(Finding::new(folder, 0, text));
     }
     findings
 }
 
-/// The types of a file by name, each with its line; those for tests left out.
+/// The types of a file with their lines, without those for tests.
 fn types(file: &syn::File) -> Vec<(String, usize)> {
     let mut visitor = Types(Vec::new());
     visitor.visit_file(file);
@@ -89,8 +89,8 @@ mod tests {
     fn a_second_type_of_a_name_is_found() {
         let one = ("a/src/one.rs", "struct Place;");
         let two = ("a/src/two.rs", "\nfn f() { enum Place { Here } }");
-        let said = "a/src/two.rs:2 `Place` is also a type in a/src/one.rs";
-        check(&[one, two], &[], &[said]);
+        let message = "a/src/two.rs:2 `Place` is also a type in a/src/one.rs";
+        check(&[one, two], &[], &[message]);
         check(&[one, two], &["Place"], &[]);
         check(&[("a/src/one.rs", "#[cfg(unix)] struct Place; #[cfg(windows)] type Place = u8;")], &[], &[]);
         let quiet = "#[cfg(test)] mod tests { struct Place; } impl T for X { type Place = u8; }";
@@ -98,8 +98,8 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_was_put_right_leaves_the_list() {
-        let said = "a:0 `Place` is one type now: take it from the list in xtask/src/tidy/names.rs";
-        check(&[("a/src/one.rs", "struct Place;")], &["Place"], &[said]);
+    fn a_fixed_name_must_leave_the_list() {
+        let message = "a:0 `Place` is one type now: remove it from the list in xtask/src/tidy/names.rs";
+        check(&[("a/src/one.rs", "struct Place;")], &["Place"], &[message]);
     }
 }

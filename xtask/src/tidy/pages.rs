@@ -1,16 +1,17 @@
-//! The pages everybody reads stay short enough to be read.
+//! Length limits for the pages that everyone reads.
 
 use super::Finding;
 use super::tree::Tree;
 
-/// A quarter of an hour for the map; the length of a glance for the front page.
+/// A quarter of an hour for the architecture; a glance for the front page.
 const PAGES: [(&str, usize); 2] = [("ARCHITECTURE.md", 250), ("README.md", 150)];
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
-    let long = PAGES.iter().filter_map(|(page, most)| {
+    let long = PAGES.iter().filter_map(|(page, lines_max)| {
         let lines = tree.texts.get(*page)?.lines().count();
-        (lines > *most)
-            .then(|| Finding::new(page, 0, format!("{lines} lines; at most {most}: move a part to docs/")))
+        (lines > *lines_max).then(|| {
+            Finding::new(page, 0, format!("{lines} lines; at most {lines_max}: move a part to docs/"))
+        })
     });
     long.collect()
 }

@@ -1,6 +1,6 @@
 //! The engine does no IO: no file, no socket, no environment, no process, and no clock but the runtime's.
 //!
-//! Its manifest is judged by [`super::crates`]; the standard library needs no manifest, so it is judged here.
+//! [`super::crates`] checks its manifest; this rule checks the standard library, which needs no manifest.
 
 use super::Finding;
 use super::imports::Target;
@@ -9,7 +9,7 @@ use super::tree::Tree;
 
 const ENGINE: &str = "crates/parallel-llm-engine";
 
-/// What the engine may not name: a crate and one of its modules or types.
+/// Forbidden modules, each with its crate.
 const OUTSIDE: &[[&str; 2]] = &[
     ["std", "env"],
     ["std", "fs"],

@@ -1,16 +1,16 @@
-//! The store's seam: one folder knows the database it runs on, and everything above it would do for another one.
+//! The store's seam: only one folder knows SQLite; everything above it would work with another database.
 
 use super::Finding;
 use super::tree::Tree;
 
 const STORE: &str = "crates/parallel-llm-store/src/";
-/// The folder that may know, and the file that says what is used of it.
+/// The folder that knows SQLite, and the file that imports from it.
 const INSIDE: [&str; 2] = ["sqlite/", "database.rs"];
-/// The line by which the crate has the folder.
+/// The line that declares the folder.
 const DECLARATION: &str = "mod sqlite;";
-/// What names the database or its library, in lower case.
+/// Names of the database and its library, in lower case.
 const NAMES: [&str; 3] = ["sqlx", "sqlite", "pragma"];
-/// How a statement begins in a string.
+/// The beginnings of SQL statements in string literals.
 const STATEMENTS: [&str; 7] =
     ["\"SELECT ", "\"INSERT ", "\"UPDATE ", "\"DELETE ", "\"WITH ", "\"CREATE ", "\"BEGIN"];
 

@@ -1,16 +1,15 @@
-//! A strategy is one file and one test file of the same name, and no strategy reaches for another one. What they are made of
-//! stands in `parts/` and decides nothing by itself.
+//! Each strategy has a test file of the same name, and imports no other strategy. What strategies share is in `parts/`.
 
 use super::Finding;
 use super::tree::Tree;
 
 const FOLDER: &str = "crates/parallel-llm-engine/src/strategy/";
-/// The function every strategy has.
+/// The function that every strategy has.
 const DECIDES: &str = "fn decide(";
 const TESTS: &str = "crates/parallel-llm-engine/tests/";
 
-/// How a strategy reaches for what lies in its folder, and the only thing there that it may reach for.
-const REACHES: &str = "crate::strategy::";
+/// The import path of the folder of strategies, and the only module there that a strategy may import.
+const SIBLINGS: &str = "crate::strategy::";
 const PARTS: &str = "parts::";
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
@@ -34,14 +33,14 @@ pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
         let lines = text
             .lines()
             .enumerate()
-            .filter(|(_, line)| line.split(REACHES).skip(1).any(|reached| !reached.starts_with(PARTS)));
-        let text = "a strategy reaches for parts, not for another strategy";
+            .filter(|(_, line)| line.split(SIBLINGS).skip(1).any(|imported| !imported.starts_with(PARTS)));
+        let text = "a strategy may import parts, but no other strategy";
         findings.extend(lines.map(|(index, _)| Finding::new(path, index + 1, text)));
     }
     let strategies = strategies.into_iter().map(|(path, name, _)| (path, name));
     let (with, without): (Vec<_>, Vec<_>) = strategies.partition(|(_, name)| tested.contains(name));
     if with.is_empty() {
-        // The first same-named test file turns the rule on.
+        // The rule applies once one strategy has a test file.
         return findings;
     }
     let text = |name| format!("the strategy has no test file `{name}.rs` in {TESTS}");
@@ -49,7 +48,7 @@ pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// A file's name without folder and ending.
+/// The name of a file without folder and extension.
 fn name(path: &str) -> Option<&str> {
     path.rsplit('/').next()?.strip_suffix(".rs")
 }
@@ -60,17 +59,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_strategy_that_reaches_for_another_is_found() {
+    fn a_strategy_that_imports_another_is_found() {
         let path = "crates/parallel-llm-engine/src/strategy/race.rs";
         let text = "use crate::strategy::parts::call;\nuse crate::strategy::vote;\nfn decide() {}";
         assert_eq!(
             found(rule, &[(path, text)]),
-            [format!("{path}:2 a strategy reaches for parts, not for another strategy")]
+            [format!("{path}:2 a strategy may import parts, but no other strategy")]
         );
     }
 
     #[test]
-    fn a_strategy_without_its_test_is_found_once_there_are_any() {
+    fn a_strategy_without_a_test_file_is_found() {
         let vote = ("crates/parallel-llm-engine/src/strategy/vote.rs", "fn decide() {}");
         let race = ("crates/parallel-llm-engine/src/strategy/race.rs", "fn decide() {}");
         let part = ("crates/parallel-llm-engine/src/strategy/call.rs", "");

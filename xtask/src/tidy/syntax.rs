@@ -1,4 +1,4 @@
-//! What several rules ask of a piece of syntax: is it for tests only, and where does it stand.
+//! Syntax helpers for several rules: attributes, and whether code is only for tests.
 
 use syn::{Attribute, ImplItem, Item};
 
@@ -18,7 +18,7 @@ pub(super) fn only_tests(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// The attributes of an item; none for what syn does not interpret.
+/// The attributes of an item; none for items that syn does not interpret.
 pub(super) fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
@@ -40,7 +40,7 @@ pub(super) fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// The attributes of a function of an `impl`; other parts of it are never for tests only.
+/// The attributes of a function of an `impl`; other items of it are never only for tests.
 pub(super) fn impl_attributes(item: &ImplItem) -> &[Attribute] {
     match item {
         ImplItem::Fn(item) => &item.attrs,
@@ -48,7 +48,7 @@ pub(super) fn impl_attributes(item: &ImplItem) -> &[Attribute] {
     }
 }
 
-/// Whether the file is compiled for tests and measurements only.
+/// Whether the file is compiled only for tests and benchmarks.
 pub(super) fn is_test_file(path: &str) -> bool {
     path.split('/').any(|folder| folder == "tests" || folder == "benches") || path.ends_with("/tests.rs")
 }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_for_tests_only_is_known_by_its_attributes() {
+    fn test_items_are_recognized_by_their_attributes() {
         let check = |code: &str, expected: bool| {
             let file = syn::parse_file(code).unwrap();
             assert_eq!(only_tests(attributes(&file.items[0])), expected, "{code}");

@@ -1,4 +1,4 @@
-//! The repository's files, read once; the only IO of the rules.
+//! The files of the repository, read once; the only IO of the rules.
 //!
 //! Paths are relative to the root and written with `/` on every system.
 
@@ -8,32 +8,32 @@ use std::path::Path;
 use super::Finding;
 use crate::failure::Failure;
 
-/// Folders whose content is not ours to judge.
+/// Folders that are not checked.
 const SKIPPED: &[&str] = &[".git", "target"];
 
-/// The files whose text a rule reads; all others only exist.
+/// The extensions of files whose text is read; of others only the path is known.
 const READ: &[&str] = &["rs", "toml", "md", "sql", "lock"];
 
-/// How deep folders may lie in one another; a link that leads back would never end.
+/// The greatest depth of folders, because a circular link would never end.
 const DEPTH_MAX: usize = 16;
 
-/// A Rust file and what it means.
+/// A parsed Rust file.
 pub(super) struct RustFile {
     pub(super) path: String,
     pub(super) text: String,
     pub(super) syntax: syn::File,
 }
 
-/// Everything the rules look at.
+/// The input of the rules.
 #[derive(Default)]
 pub(super) struct Tree {
-    /// Every file there is.
+    /// The paths of all files.
     pub(super) paths: BTreeSet<String>,
-    /// The texts of those the rules read.
+    /// The texts of the files that rules read, by path.
     pub(super) texts: BTreeMap<String, String>,
-    /// The Rust files among them that parse.
+    /// The Rust files that parse.
     pub(super) rust: Vec<RustFile>,
-    /// The Rust files that do not.
+    /// A finding for each Rust file that does not parse.
     pub(super) unreadable: Vec<Finding>,
 }
 
@@ -71,7 +71,7 @@ impl Tree {
     fn walk(&mut self, folder: &Path, shown: &str, depth: usize) -> Result<(), Failure> {
         let unreadable = |error: std::io::Error| Failure::new(format!("cannot read `{shown}`: {error}"));
         if depth == 0 {
-            return Err(Failure::new(format!("`{shown}` lies deeper than {DEPTH_MAX} folders")));
+            return Err(Failure::new(format!("`{shown}` is deeper than {DEPTH_MAX} folders")));
         }
         for entry in std::fs::read_dir(folder).map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;
@@ -106,7 +106,7 @@ impl Tree {
     }
 }
 
-/// What stands after the last point of a file's name.
+/// The extension of a path, without the period.
 pub(super) fn ending(path: &str) -> Option<&str> {
     path.rsplit_once('.').map(|(_, ending)| ending)
 }
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_repository_is_read_without_what_is_built_from_it() {
+    fn build_output_is_not_read() {
         let tree = Tree::read(crate::repository::root()).unwrap();
         assert!(tree.texts.contains_key("xtask/src/tidy/tree.rs"));
         assert!(tree.packages().contains("xtask"));

@@ -1,17 +1,19 @@
-//! No document goes out with a blank somebody meant to fill in.
+//! No document contains an unfilled placeholder.
 
 use super::Finding;
 use super::tree::Tree;
 
-const BLANKS: [&str; 4] = ["<repository-url>", "example.invalid", "your-org", "lorem"];
+const PLACEHOLDERS: [&str; 4] = ["<repository-url>", "example.invalid", "your-org", "lorem"];
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.ending(".md") {
         for (index, line) in text.lines().enumerate() {
             let line = line.to_lowercase();
-            let blanks = BLANKS.iter().filter(|blank| line.contains(*blank));
-            findings.extend(blanks.map(|blank| Finding::new(path, index + 1, format!("fill in `{blank}`"))));
+            let unfilled = PLACEHOLDERS.iter().filter(|placeholder| line.contains(*placeholder));
+            findings.extend(
+                unfilled.map(|placeholder| Finding::new(path, index + 1, format!("fill in `{placeholder}`"))),
+            );
         }
     }
     findings
@@ -23,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_blank_is_found() {
+    fn a_placeholder_is_found() {
         let page = "# Install\n\ngit clone <repository-url>\nLorem ipsum\n";
         assert_eq!(
             found(rule, &[("a.md", page)]),
