@@ -1,35 +1,35 @@
-//! What the upstream tells of the calls it answered.
+//! The calls that the upstream answered, and the input of the floor.
 
 use serde::{Deserialize, Serialize};
 
-/// One call, in nanoseconds of [`crate::clock`].
+/// One call, with times in nanoseconds of [`crate::clock`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
-    /// Whether it asked for a synthesis.
+    /// Whether it was a synthesis.
     pub synthesis: bool,
-    /// The request was there, to its last byte.
+    /// When the last byte of the request arrived.
     pub received_ns: u64,
-    /// The reply is about to leave. It goes in one write, so this is the moment of its first byte and of its last.
+    /// When the reply was about to be sent, in one write.
     pub done_ns: u64,
 }
 
 impl Call {
-    /// How long the upstream had it.
+    /// The time between both.
     pub const fn took_ns(&self) -> u64 {
         self.done_ns - self.received_ns
     }
 }
 
-/// What the upstream saw since it was last asked.
+/// The connections and calls of the upstream since the last query.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Seen {
-    /// Connections that were opened.
+pub struct Observed {
+    /// The number of connections that were opened.
     pub connections: u64,
     /// Calls, in the order in which their replies ended.
     pub calls: Vec<Call>,
 }
 
-/// What the floor needs to know: where the upstream is and what is to be sent to it.
+/// The input of the floor: the upstream's address and the requests to send.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Script {
     /// `127.0.0.1:port`.

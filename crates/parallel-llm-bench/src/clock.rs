@@ -1,8 +1,8 @@
-//! The one clock of all processes of a measurement: the system's monotonic one, whose zero they share.
+//! The clock of all processes of a measurement: the system's monotonic clock, whose zero they share.
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds since an arbitrary moment that is the same for every process of this machine.
+/// Nanoseconds since a moment that is the same for every process of this machine.
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     let (seconds, nanos) = (u64::try_from(now.tv_sec), u64::try_from(now.tv_nsec));

@@ -1,8 +1,8 @@
-//! A program that is asked over its stdin and answers on its stdout, a line each: the floor in its own words, the
-//! program and the library in those of MCP.
+//! A program that reads questions from stdin and answers on stdout, one line each.
 //!
-//! Reading has no time limit: a watch on every answer would cost a thread's waking, which is what is measured. Who
-//! starts the harness bounds it as a whole, and every program ends with its stdin.
+//! The floor takes any line as a run; the program and the library speak MCP. Reading has no time limit: a timer for every
+//! answer would wake a thread, which is what is measured. `cargo xtask bench` limits the harness as a whole, and every program
+//! ends with its stdin.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -14,48 +14,48 @@ use crate::clock::now_ns;
 use crate::failure::{Failure, Outcome};
 use crate::process::Process;
 
-/// The question that is asked: as long as a short real one.
+/// The question, as long as a short real one.
 const PROMPT: &str = "Is it safe to add an index to a table of two hundred million rows while the application keeps \
     writing to it? The database is PostgreSQL 17, there is a replica that serves reads, and the deployment window is \
     one hour. Say what could go wrong and what you would do.";
 
-/// A program that waits for questions.
+/// A running program that waits for questions.
 #[derive(Debug)]
 pub struct Door {
     child: Child,
-    /// Closed to tell the program to end.
+    /// Closed to end the program.
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     next_id: u64,
 }
 
-/// When one question was asked and answered, in nanoseconds of [`crate::clock`].
+/// The times of one question, or of several asked at once, in nanoseconds of [`crate::clock`].
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
-    /// Before the first byte of it was written.
+pub struct Exchange {
+    /// Before the first byte of the question was written.
     pub from_ns: u64,
-    /// When the last byte of its answer had been read.
+    /// After the last byte of the answer was read.
     pub until_ns: u64,
 }
 
-impl Asked {
-    /// How long it took.
+impl Exchange {
+    /// The time between both.
     pub const fn took_ns(&self) -> u64 {
         self.until_ns - self.from_ns
     }
 }
 
-/// The words a program is spoken to with.
+/// The protocol of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Words {
+pub enum Language {
     /// Any line is one run.
     Plain,
-    /// A line of JSON-RPC is a call of the tool.
+    /// A run is a tool call in JSON-RPC.
     Mcp,
 }
 
 impl Door {
-    /// Starts a program. What it logs is thrown away, as most clients do.
+    /// Starts a program. Its stderr is discarded, as by most clients.
     pub fn open(command: &mut Command) -> Outcome<Self> {
         let named = format!("{}", command.get_program().to_string_lossy());
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -71,13 +71,13 @@ impl Door {
         })
     }
 
-    /// The process, to be looked at.
+    /// Its process.
     pub fn process(&self) -> Process {
         Process::new(self.child.id())
     }
 
-    /// Greets in the words of MCP and waits for the reply.
-    pub fn greet(&mut self) -> Outcome<()> {
+    /// Initializes MCP and waits for the reply.
+    pub fn initialize(&mut self) -> Outcome<()> {
         let params = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {},
@@ -88,37 +88,37 @@ impl Door {
         )?;
         let reply = self.read_reply()?;
         if reply.get("result").is_none() {
-            return Err(Failure::new(format!("the greeting was answered with {reply}")));
+            return Err(Failure::new(format!("`initialize` was answered with {reply}")));
         }
         self.write(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string())
     }
 
-    /// Tells the floor what to send, and waits until it is connected.
+    /// Sends its script to the floor, and waits until it is connected.
     pub fn prepare(&mut self, script: &Script) -> Outcome<()> {
         self.write(&serde_json::to_string(script)?)?;
         self.read().map(drop)
     }
 
     /// Asks one question and waits for its answer.
-    pub fn ask(&mut self, words: Words) -> Outcome<Asked> {
+    pub fn ask(&mut self, language: Language) -> Outcome<Exchange> {
         let question = self.question();
         let from_ns = now_ns();
         self.write(&question)?;
-        if words == Words::Plain {
+        if language == Language::Plain {
             self.read()?;
-            return Ok(Asked { from_ns, until_ns: now_ns() });
+            return Ok(Exchange { from_ns, until_ns: now_ns() });
         }
         loop {
             let line = self.read()?;
             let until_ns = now_ns();
             if is_answer(&line)? {
-                return Ok(Asked { from_ns, until_ns });
+                return Ok(Exchange { from_ns, until_ns });
             }
         }
     }
 
-    /// Asks so many questions at once and waits for all answers.
-    pub fn ask_at_once(&mut self, count: usize) -> Outcome<Asked> {
+    /// Asks several questions at once and waits for all answers.
+    pub fn ask_at_once(&mut self, count: usize) -> Outcome<Exchange> {
         let questions: Vec<String> = (0..count).map(|_| self.question()).collect();
         let from_ns = now_ns();
         for question in &questions {
@@ -131,12 +131,12 @@ impl Door {
             until_ns = now_ns();
             answered += usize::from(is_answer(&line)?);
         }
-        Ok(Asked { from_ns, until_ns })
+        Ok(Exchange { from_ns, until_ns })
     }
 
     /// Writes one line.
     pub fn write(&mut self, line: &str) -> Outcome<()> {
-        let input = self.input.as_mut().ok_or_else(|| Failure::new("the program was told to end"))?;
+        let input = self.input.as_mut().ok_or_else(|| Failure::new("the program's stdin is closed"))?;
         // One write: two would wake the program twice.
         Ok(input.write_all(format!("{line}\n").as_bytes())?)
     }
@@ -157,7 +157,7 @@ impl Door {
         Ok(())
     }
 
-    /// The next question; its number tells its answer from notifications.
+    /// The next question, with an id that its answer repeats.
     fn question(&mut self) -> String {
         let id = self.next_id;
         self.next_id += 1;
@@ -175,14 +175,18 @@ impl Door {
     }
 }
 
-/// Whether the line is an answer, and not a notification. An answer that is not whole is a failure: what did less
+/// Whether the line is an answer rather than a notification. Fails for an incomplete answer, because a run that did less
 /// cannot be compared.
 fn is_answer(line: &str) -> Outcome<bool> {
     let message: Value = serde_json::from_str(line)?;
     if message.get("id").is_none() {
         return Ok(false);
     }
-    let told = &message["result"]["structuredContent"];
-    let whole = told["status"] == "complete" && told["synthesis"]["kind"] == "fused";
-    if whole { Ok(true) } else { Err(Failure::new(format!("a run was not whole: {}", line.trim_end()))) }
+    let report = &message["result"]["structuredContent"];
+    let is_complete = report["status"] == "complete" && report["synthesis"]["kind"] == "fused";
+    if is_complete {
+        Ok(true)
+    } else {
+        Err(Failure::new(format!("a run was not complete: {}", line.trim_end())))
+    }
 }

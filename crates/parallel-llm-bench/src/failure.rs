@@ -1,6 +1,6 @@
-//! Why a measurement could not be made: one sentence for the person at the terminal.
+//! The failure of a measurement: one sentence for the person at the terminal.
 //!
-//! Nobody branches on it, so it carries no kind.
+//! No code branches on it, so it has no kind.
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use std::fmt;
 #[derive(Debug)]
 pub struct Failure(String);
 
-/// What a step of the measurement gives.
+/// The result of a step of the measurement.
 pub type Outcome<T> = Result<T, Failure>;
 
 impl Failure {
-    /// A failure told in this sentence.
+    /// A failure with this sentence.
     pub fn new(sentence: impl Into<String>) -> Self {
         Self(sentence.into())
     }
@@ -34,6 +34,6 @@ impl From<std::io::Error> for Failure {
 
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
-        Self(format!("a line is not the JSON that was expected: {error}"))
+        Self(format!("a line is not the expected JSON: {error}"))
     }
 }

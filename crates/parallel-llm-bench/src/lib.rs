@@ -1,15 +1,15 @@
-//! How fast the program is, as ratios to a bare client that makes the same calls and nothing else.
+//! Measures the program's speed as ratios to a bare client that makes the same calls and nothing else.
 //!
 //! ```text
-//! harness ──pipes──┬─ upstream   a deterministic provider on loopback, which notes when calls came and went
-//!                  ├─ floor      a bare HTTP client: what no program can do without
+//! harness ──pipes──┬─ upstream   a deterministic provider on loopback, which records the times of calls
+//!                  ├─ floor      a bare HTTP client: the minimum that any program needs
 //!                  ├─ program    the release binary as an MCP client starts it
-//!                  └─ library    the program without its door, and the count of its commits
+//!                  └─ library    the program without its door; counts commits
 //! ```
 //!
-//! The harness asks one program at a time, one question at a time, and takes the programs in turn, so that a
-//! machine that others share slows all of them alike. Every process ends when its stdin does, so nothing outlives
-//! a harness that was stopped. `bench/README.md` says what is measured and why.
+//! The harness asks one question at a time and takes the programs in turn, so that other load on the machine slows all of them
+//! alike. Every process ends with its stdin, so nothing outlives a stopped harness. `bench/README.md` describes what is measured
+//! and why.
 
 pub mod call;
 pub mod clock;

@@ -1,4 +1,4 @@
-//! What kind of machine this is, without saying which: enough to judge a number by.
+//! Facts about the machine that help to judge a number, without identifying it.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,21 +8,21 @@ use crate::clock::now_ns;
 use crate::failure::Outcome;
 use crate::statistics::Spread;
 
-/// Writes that are flushed to tell what the disk costs.
+/// The number of flushed writes that measure the disk.
 const FLUSHES: usize = 30;
 /// The size of such a write: one page of the database.
 const FLUSH_BYTES: usize = 4096;
 
-/// One line on the machine.
+/// The machine in one line.
 pub fn facts() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let (system, architecture) = (std::env::consts::OS, std::env::consts::ARCH);
     let memory = memory_gigabytes().map(|gigabytes| format!(", {gigabytes} GB")).unwrap_or_default();
-    let busy = load().map(|load| format!(", load before {load}")).unwrap_or_default();
-    format!("{cores} cores, {system} {architecture}{memory}{busy}")
+    let load = load().map(|load| format!(", load before {load}")).unwrap_or_default();
+    format!("{cores} cores, {system} {architecture}{memory}{load}")
 }
 
-/// How long one page takes to the disk below this folder, in microseconds: what a commit costs at least.
+/// The time to flush one page to the disk of this folder in microseconds, the minimum cost of a commit.
 pub fn flush_us(folder: &Path) -> Outcome<Spread> {
     let path = folder.join("flush");
     let mut file = File::create(&path)?;
@@ -44,7 +44,7 @@ fn memory_gigabytes() -> Option<u64> {
     Some(kilobytes * 1024 / 1_000_000_000)
 }
 
-/// Processes that wanted to run in the last minute, on average.
+/// The load average of the last minute.
 fn load() -> Option<String> {
     std::fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next().map(str::to_owned)
 }

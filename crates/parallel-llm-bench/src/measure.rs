@@ -1,8 +1,8 @@
-//! One turn of one program: questions one after the other, and what the upstream saw meanwhile.
+//! Measures one turn of one program: questions one after the other, with the calls that the upstream recorded meanwhile.
 
-use crate::call::{Call, Seen};
+use crate::call::{Call, Observed};
 use crate::clock::now_ns;
-use crate::door::{Asked, Door, Words};
+use crate::door::{Door, Exchange, Language};
 use crate::failure::{Failure, Outcome};
 use crate::scale::Scale;
 use crate::statistics::percentile_of;
@@ -11,50 +11,50 @@ use crate::upstream::Upstream;
 /// Calls of one run: five seats and the synthesis.
 const CALLS: usize = 6;
 
-/// What one turn gave. Times are in microseconds a run.
+/// The results of one turn. Times are in microseconds per run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Turn {
-    /// Runs that were counted.
+    /// The number of counted runs.
     pub runs: usize,
-    /// What a run took beyond its slowest seat and its synthesis at the upstream: the middle of the turn.
+    /// The median time of a run beyond its slowest seat and its synthesis at the upstream.
     pub added_p50: f64,
-    /// The same, which one run of a hundred exceeds.
+    /// The 99th percentile of the same.
     pub added_p99: f64,
     /// From the question to the arrival of the first request.
     pub dispatch: f64,
     /// From the last answer of a seat to the arrival of the request for the synthesis.
     pub barrier: f64,
     /// From the end of the synthesis to the answer.
-    pub giving_back: f64,
+    pub returning: f64,
     /// Processor time of the program.
     pub cpu: f64,
-    /// Connections the upstream had to take in that were not there when the counting began.
+    /// The number of connections that were opened while runs were counted.
     pub connections: u64,
 }
 
-/// One run, taken apart, in nanoseconds.
+/// The parts of one run in nanoseconds.
 struct Run {
     added: u64,
     dispatch: u64,
     barrier: u64,
-    giving_back: u64,
+    returning: u64,
 }
 
-/// Gives a program its turn.
-pub fn turn(door: &mut Door, words: Words, upstream: &mut Upstream, scale: &Scale) -> Outcome<Turn> {
+/// Measures one turn of a program.
+pub fn turn(door: &mut Door, language: Language, upstream: &mut Upstream, scale: &Scale) -> Outcome<Turn> {
     for _ in 0..scale.warm_runs {
-        door.ask(words)?;
+        door.ask(language)?;
     }
     upstream.take()?;
     let cpu_before = door.process().cpu_ns();
     let end_ns = now_ns() + scale.turn_ms_max * 1_000_000;
     let mut asked = Vec::with_capacity(scale.turn_runs_max);
     while asked.len() < scale.turn_runs_max && now_ns() < end_ns {
-        asked.push(door.ask(words)?);
+        asked.push(door.ask(language)?);
     }
     let cpu_after = door.process().cpu_ns();
-    let seen = upstream.take()?;
-    let runs = take_apart(&asked, &seen)?;
+    let observed = upstream.take()?;
+    let runs = runs(&asked, &observed)?;
     let micros =
         |part: fn(&Run) -> u64, share| percentile_of(runs.iter().map(|run| part(run) as f64 / 1e3), share);
     let cpu_ns = cpu_after.zip(cpu_before).map_or(0, |(after, before)| after - before);
@@ -64,19 +64,19 @@ pub fn turn(door: &mut Door, words: Words, upstream: &mut Upstream, scale: &Scal
         added_p99: micros(|run| run.added, 99),
         dispatch: micros(|run| run.dispatch, 50),
         barrier: micros(|run| run.barrier, 50),
-        giving_back: micros(|run| run.giving_back, 50),
+        returning: micros(|run| run.returning, 50),
         cpu: cpu_ns as f64 / 1e3 / runs.len() as f64,
-        connections: seen.connections,
+        connections: observed.connections,
     })
 }
 
-/// Gives each question its calls. They were asked one after the other, so each has the next six.
-fn take_apart(asked: &[Asked], seen: &Seen) -> Outcome<Vec<Run>> {
-    let mut calls = seen.calls.clone();
+/// Assigns the calls to the questions. Those were asked one after the other, so each has the next six calls.
+fn runs(asked: &[Exchange], observed: &Observed) -> Outcome<Vec<Run>> {
+    let mut calls = observed.calls.clone();
     calls.sort_by_key(|call| call.received_ns);
     if calls.len() != asked.len() * CALLS {
         return Err(Failure::new(format!(
-            "{} runs made {} calls and not six each",
+            "{} runs made {} calls instead of six each",
             asked.len(),
             calls.len()
         )));
@@ -84,21 +84,21 @@ fn take_apart(asked: &[Asked], seen: &Seen) -> Outcome<Vec<Run>> {
     asked.iter().zip(calls.chunks(CALLS)).map(|(asked, calls)| run(asked, calls)).collect()
 }
 
-fn run(asked: &Asked, calls: &[Call]) -> Outcome<Run> {
-    let strange = || Failure::new("a run's calls are not five seats and then a synthesis, all within it");
-    let (synthesis, seats) = calls.split_last().ok_or_else(strange)?;
-    let first_ns = seats.iter().map(|call| call.received_ns).min().ok_or_else(strange)?;
-    let last_ns = seats.iter().map(|call| call.done_ns).max().ok_or_else(strange)?;
-    let slowest_ns = seats.iter().map(Call::took_ns).max().ok_or_else(strange)?;
+fn run(asked: &Exchange, calls: &[Call]) -> Outcome<Run> {
+    let unexpected = || Failure::new("a run's calls are not five seats and then a synthesis, all within it");
+    let (synthesis, seats) = calls.split_last().ok_or_else(unexpected)?;
+    let first_ns = seats.iter().map(|call| call.received_ns).min().ok_or_else(unexpected)?;
+    let last_ns = seats.iter().map(|call| call.done_ns).max().ok_or_else(unexpected)?;
+    let slowest_ns = seats.iter().map(Call::took_ns).max().ok_or_else(unexpected)?;
     let outside = first_ns < asked.from_ns || synthesis.received_ns > asked.until_ns;
     if outside || !synthesis.synthesis || seats.iter().any(|call| call.synthesis) {
-        return Err(strange());
+        return Err(unexpected());
     }
     Ok(Run {
         added: asked.took_ns().saturating_sub(slowest_ns + synthesis.took_ns()),
         dispatch: first_ns - asked.from_ns,
         barrier: synthesis.received_ns.saturating_sub(last_ns),
-        giving_back: asked.until_ns.saturating_sub(synthesis.done_ns),
+        returning: asked.until_ns.saturating_sub(synthesis.done_ns),
     })
 }
 
@@ -111,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_adds_is_what_the_upstream_did_not_take() {
-        let asked = [Asked { from_ns: 100, until_ns: 1_000 }];
+    fn the_added_time_is_without_the_upstream() {
+        let asked = [Exchange { from_ns: 100, until_ns: 1_000 }];
         let mut calls: Vec<Call> = (0..5).map(|seat| call(200 + seat, 50 + seat, false)).collect();
         calls.insert(0, call(400, 300, true));
-        let runs = take_apart(&asked, &Seen { connections: 0, calls: calls.clone() }).unwrap();
-        let Run { added, dispatch, barrier, giving_back } = runs[0];
-        assert_eq!((added, dispatch, barrier, giving_back), (900 - 54 - 300, 100, 400 - 258, 300));
+        let runs = runs(&asked, &Observed { connections: 0, calls: calls.clone() }).unwrap();
+        let Run { added, dispatch, barrier, returning } = runs[0];
+        assert_eq!((added, dispatch, barrier, returning), (900 - 54 - 300, 100, 400 - 258, 300));
         calls.pop();
-        assert!(take_apart(&asked, &Seen { connections: 0, calls }).is_err());
+        assert!(runs(&asked, &Observed { connections: 0, calls }).is_err());
     }
 }

@@ -1,28 +1,28 @@
-//! What the system tells of another process: its processor time and its memory.
+//! The processor time and memory of another process.
 //!
-//! Read from `/proc`, so on Linux only; elsewhere nothing is known and the table says so with a dash.
+//! Read from `/proc`, so known on Linux only; elsewhere the table shows a dash.
 
 use std::path::PathBuf;
 
-/// A process that is looked at from outside.
+/// Another process.
 #[derive(Clone, Copy, Debug)]
 pub struct Process {
     id: u32,
 }
 
 impl Process {
-    /// The process of this number.
+    /// The process with this id.
     pub const fn new(id: u32) -> Self {
         Self { id }
     }
 
-    /// Processor time it has used so far, in nanoseconds. The scheduler's count is exact but forgets threads that
-    /// have ended; the other counts in ticks but forgets nothing: the greater is nearer to the truth.
+    /// The processor time used so far, in nanoseconds. The scheduler's count is exact but lacks threads that have ended; the
+    /// other count is coarse but complete. The greater one is closer to the truth.
     pub fn cpu_ns(self) -> Option<u64> {
         self.exact_ns().into_iter().chain(self.ticked_ns()).max()
     }
 
-    /// Memory that is in use, in bytes.
+    /// The resident memory in bytes.
     pub fn resident_bytes(self) -> Option<u64> {
         let text = self.read("status")?;
         let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -42,7 +42,7 @@ impl Process {
 
     fn ticked_ns(self) -> Option<u64> {
         let text = self.read("stat")?;
-        // The name, in parentheses, may hold spaces; after it the fields are numbered from the third.
+        // The name in parentheses may contain spaces. The field after it is the third.
         let (_, fields) = text.rsplit_once(')')?;
         let mut fields = fields.split_whitespace().skip(11);
         let user: u64 = fields.next()?.parse().ok()?;
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_process_can_be_looked_at() {
+    fn this_process_can_be_measured() {
         let this = Process::new(std::process::id());
         assert!(this.resident_bytes().unwrap() > 0);
         assert!(this.cpu_ns().is_some());

@@ -1,9 +1,8 @@
-//! What the upstream answers: a short stream of events in OpenRouter's shape, always the same but for the code that
-//! a synthesis has to repeat. Pure.
+//! The replies of the upstream: a short event stream in OpenRouter's format, constant except for the code of a synthesis.
 
 use serde_json::json;
 
-/// The answer of a seat, in the pieces it comes in.
+/// The answer of a seat in its pieces.
 const ANSWER: [&str; 6] = [
     "Yes, with two conditions. ",
     "Create the index concurrently, so that writers are not held up, ",
@@ -12,18 +11,18 @@ const ANSWER: [&str; 6] = [
     "a build that was interrupted leaves one that costs writes and serves no reads. ",
     "Drop it and begin again in that case.",
 ];
-/// What stands before the code of a synthesis in its prompt.
+/// The text before the code of a synthesis in its prompt.
 const MARKER: &str = "<<analysis ";
 /// The structured part of a synthesis.
 const ANALYSIS: &str = r#"{"claims":[{"text":"create it concurrently","supported_by":["A","B"],"contradicted_by":[],"verdict":"kept","reason":"it holds"}],"dissent":[],"discarded":[],"suspected_injection":[],"base":"A"}"#;
 
-/// The code of the synthesis a request asks for; `None` for the call of a seat.
+/// The code in the prompt of a synthesis; `None` for the call of a seat.
 pub fn nonce(request: &str) -> Option<&str> {
     let (_, after) = request.split_once(MARKER)?;
     after.split_once(">>").map(|(nonce, _)| nonce)
 }
 
-/// The whole response, head and body, to a request.
+/// The whole response to a request, head and body.
 pub fn response(nonce: Option<&str>) -> Vec<u8> {
     let body = match nonce {
         None => events(ANSWER.iter().map(ToString::to_string)),

@@ -1,29 +1,29 @@
-//! How long a measurement may take: the whole of it, or a look that fits into a minute.
+//! The sizes of a measurement: full, or quick.
 
-/// How often each thing is done.
+/// How often each step is repeated.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// Rounds, in each of which every program has its turn.
+    /// Rounds. Every program has one turn in each.
     pub rounds: usize,
-    /// Questions of one turn at most.
+    /// The most questions of one turn.
     pub turn_runs_max: usize,
-    /// The longest turn, in milliseconds; a program that waits for a disk asks less in it.
+    /// The longest turn in milliseconds; a program that waits for a disk makes fewer runs in it.
     pub turn_ms_max: u64,
-    /// Questions at the beginning of each turn that are not counted: connections are made, caches filled.
+    /// Uncounted questions at the beginning of each turn, which open connections and fill caches.
     pub warm_runs: usize,
-    /// Starts of each program.
+    /// Measured starts of the program.
     pub starts: usize,
-    /// Times that many questions are asked at once.
+    /// Measured bursts of questions.
     pub bursts: usize,
 }
 
 impl Scale {
-    /// What a result that is kept is made of: under four minutes.
+    /// For a stored result: under four minutes.
     pub const fn full() -> Self {
         Self { rounds: 9, turn_runs_max: 1_000, turn_ms_max: 1_500, warm_runs: 20, starts: 20, bursts: 7 }
     }
 
-    /// Enough to see that nothing has gone wrong: some twenty seconds.
+    /// Enough to see that nothing is wrong: some twenty seconds.
     pub const fn quick() -> Self {
         Self { rounds: 3, turn_runs_max: 200, turn_ms_max: 500, warm_runs: 10, starts: 7, bursts: 3 }
     }

@@ -1,9 +1,9 @@
-//! Medians and what lies around them. Pure.
+//! Medians, ranges and percentiles.
 
-/// One number of several rounds: their median, and the least and the greatest of them.
+/// The median of several values, with the least and the greatest.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
-    /// The middle.
+    /// The median.
     pub median: f64,
     /// The least.
     pub least: f64,
@@ -12,7 +12,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// What is known of these values; nothing but zeros of none.
+    /// The spread of these values; zeros if there are none.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
@@ -21,13 +21,13 @@ impl Spread {
     }
 }
 
-/// The smallest of the sorted values that `share` percent of them do not exceed; 0 of none.
+/// The smallest of the sorted values that is not exceeded by `share` percent of them; 0 if there are none.
 pub fn percentile(sorted: &[f64], share: usize) -> f64 {
-    let place = (sorted.len() * share).div_ceil(100).saturating_sub(1);
-    sorted.get(place).copied().unwrap_or_default()
+    let index = (sorted.len() * share).div_ceil(100).saturating_sub(1);
+    sorted.get(index).copied().unwrap_or_default()
 }
 
-/// The same of values in any order.
+/// The same for values in any order.
 pub fn percentile_of(values: impl IntoIterator<Item = f64>, share: usize) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);

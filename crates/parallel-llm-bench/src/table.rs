@@ -1,31 +1,31 @@
-//! The result as text: what was measured, as ratios to the floor with their spreads, and how the targets stand.
+//! The result as text: the measurements as ratios to the floor with their ranges, and the targets.
 
 use std::fmt::Write;
 
 use crate::measure::Turn;
 use crate::statistics::Spread;
 
-/// One program's turns, a turn a round.
+/// The turns of one program, one in each round.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What each round gave.
+    /// Its turns.
     pub turns: Vec<Turn>,
-    /// Memory after its start and a greeting, in bytes.
+    /// Memory after its start, in bytes.
     pub idle_bytes: Option<u64>,
     /// Memory at the end of all rounds, in bytes.
     pub after_bytes: Option<u64>,
 }
 
-/// Something that is to hold.
+/// A bound that must hold.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// What is looked at.
+    /// Its name.
     pub name: &'static str,
-    /// What was found.
+    /// The measured value.
     pub found: Spread,
-    /// What it must not exceed.
+    /// The most that the median may be.
     pub most: f64,
     /// The unit of both.
     pub unit: &'static str,
@@ -38,7 +38,7 @@ impl Target {
     }
 }
 
-/// The ratio of one number of a row to the same of the floor, round by round.
+/// The ratio of a number of a row to the same number of the floor, taken in each round.
 pub fn ratio(row: &Row, floor: &Row, number: fn(&Turn) -> f64) -> Spread {
     let pairs = row.turns.iter().zip(&floor.turns);
     Spread::of(
@@ -46,7 +46,7 @@ pub fn ratio(row: &Row, floor: &Row, number: fn(&Turn) -> f64) -> Spread {
     )
 }
 
-/// What each program added to a run. The first row is the floor.
+/// The table of times that each program added to a run. The first row is the floor.
 pub fn added(rows: &[Row]) -> String {
     let mut text = format!(
         "{:<24} {:>8} {:>6} {:>17} {:>8} {:>6} {:>9} {:>8} {:>7} {:>7} {:>6} {:>17} {:>8}\n",
@@ -66,7 +66,7 @@ pub fn added(rows: &[Row]) -> String {
     );
     let Some(floor) = rows.first() else { return text };
     for row in rows {
-        let middle = |number: fn(&Turn) -> f64| Spread::of(row.turns.iter().map(number)).median;
+        let median = |number: fn(&Turn) -> f64| Spread::of(row.turns.iter().map(number)).median;
         let to_floor = |number: fn(&Turn) -> f64| ratio(row, floor, number);
         let (added, cpu) = (to_floor(|turn| turn.added_p50), to_floor(|turn| turn.cpu));
         let runs: usize = row.turns.iter().map(|turn| turn.runs).sum();
@@ -74,15 +74,15 @@ pub fn added(rows: &[Row]) -> String {
             text,
             "{:<24} {:>8.0} {:>6.2} {:>17} {:>8.0} {:>6.2} {:>9.0} {:>8.0} {:>7.0} {:>7.0} {:>6.2} {:>17} {runs:>8}",
             row.name,
-            middle(|turn| turn.added_p50),
+            median(|turn| turn.added_p50),
             added.median,
             range(added, 2),
-            middle(|turn| turn.added_p99),
+            median(|turn| turn.added_p99),
             to_floor(|turn| turn.added_p99).median,
-            middle(|turn| turn.dispatch),
-            middle(|turn| turn.barrier),
-            middle(|turn| turn.giving_back),
-            middle(|turn| turn.cpu),
+            median(|turn| turn.dispatch),
+            median(|turn| turn.barrier),
+            median(|turn| turn.returning),
+            median(|turn| turn.cpu),
             cpu.median,
             range(cpu, 2),
         );
@@ -90,8 +90,8 @@ pub fn added(rows: &[Row]) -> String {
     text
 }
 
-/// What each program holds.
-pub fn held(rows: &[Row]) -> String {
+/// The table of memory and connections of each program.
+pub fn memory(rows: &[Row]) -> String {
     let mut text = format!("{:<24} {:>8} {:>8} {:>16}\n", "memory, MB", "idle", "after", "new connections");
     for row in rows {
         let connections: u64 = row.turns.iter().map(|turn| turn.connections).sum();
@@ -101,15 +101,15 @@ pub fn held(rows: &[Row]) -> String {
     text
 }
 
-/// How the targets stand.
+/// The table of targets.
 pub fn targets(targets: &[Target]) -> String {
     let mut text = format!("{:<52} {:>9} {:>19} {:>9}\n", "target", "found", "least..most", "at most");
     for target in targets {
         let Target { name, found, most, unit } = target;
-        let said = if target.is_met() { "met" } else { "MISSED" };
+        let result = if target.is_met() { "met" } else { "MISSED" };
         let _ = writeln!(
             text,
-            "{name:<52} {:>9.2} {:>19} {most:>9.2} {unit:<6} {said}",
+            "{name:<52} {:>9.2} {:>19} {most:>9.2} {unit:<6} {result}",
             found.median,
             range(*found, 2)
         );
@@ -117,7 +117,7 @@ pub fn targets(targets: &[Target]) -> String {
     text
 }
 
-/// The least and the most, so many places after the point.
+/// The least and the most, with this many decimals.
 pub fn range(spread: Spread, places: usize) -> String {
     format!("{:.places$}..{:.places$}", spread.least, spread.most)
 }
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!((ratio.median, ratio.least), (2.0, 2.0));
         let table = added(&[floor.clone(), program.clone()]);
         assert!(table.lines().nth(2).unwrap().contains("2.00..2.20"), "{table}");
-        assert!(held(&[floor]).contains("2.5        -"));
+        assert!(memory(&[floor]).contains("2.5        -"));
     }
 
     #[test]

@@ -1,24 +1,24 @@
-//! The harness's side of the upstream process.
+//! Controls the upstream process for the harness.
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::call::{Script, Seen};
+use crate::call::{Observed, Script};
 use crate::door::Door;
 use crate::failure::{Failure, Outcome};
 
-/// How long the upstream holds calls before it answers, in milliseconds.
+/// The delays of the upstream's replies in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delay {
-    /// Every seat.
+    /// For every seat.
     pub seat_ms: u64,
-    /// Each further seat of five, beyond the one before.
+    /// Added for each further seat of five.
     pub step_ms: u64,
-    /// Every synthesis.
+    /// For every synthesis.
     pub synthesis_ms: u64,
 }
 
-/// The upstream at work.
+/// The running upstream.
 #[derive(Debug)]
 pub struct Upstream {
     door: Door,
@@ -26,34 +26,34 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Starts it, on a port that is free.
+    /// Starts it on a free port.
     pub fn start(binary: &Path) -> Outcome<Self> {
         let mut door = Door::open(&mut Command::new(binary))?;
         let address = door.read()?.trim_end().to_owned();
         Ok(Self { door, address })
     }
 
-    /// The base URL that programs are given.
+    /// The base URL for programs.
     pub fn base_url(&self) -> String {
         format!("http://{}/api/v1", self.address)
     }
 
-    /// Sets how long calls are held.
+    /// Sets the delays.
     pub fn delay(&mut self, delay: Delay) -> Outcome<()> {
         let Delay { seat_ms, step_ms, synthesis_ms } = delay;
-        self.tell(&format!("delay {seat_ms} {step_ms} {synthesis_ms}")).map(drop)
+        self.command(&format!("delay {seat_ms} {step_ms} {synthesis_ms}")).map(drop)
     }
 
-    /// What it saw since this was last asked.
-    pub fn take(&mut self) -> Outcome<Seen> {
-        Ok(serde_json::from_str(&self.tell("take")?)?)
+    /// The connections and calls since the last query.
+    pub fn take(&mut self) -> Outcome<Observed> {
+        Ok(serde_json::from_str(&self.command("take")?)?)
     }
 
-    /// What the floor is to send: the requests of the last run.
+    /// The script of the floor, from the requests of the last run.
     pub fn script(&mut self) -> Outcome<Script> {
-        let requests: Vec<String> = serde_json::from_str(&self.tell("requests")?)?;
+        let requests: Vec<String> = serde_json::from_str(&self.command("requests")?)?;
         if requests.len() != 6 {
-            return Err(Failure::new(format!("a run made {} requests and not six", requests.len())));
+            return Err(Failure::new(format!("a run made {} requests instead of six", requests.len())));
         }
         Ok(Script { address: self.address.clone(), requests })
     }
@@ -63,7 +63,7 @@ impl Upstream {
         self.door.close()
     }
 
-    fn tell(&mut self, line: &str) -> Outcome<String> {
+    fn command(&mut self, line: &str) -> Outcome<String> {
         self.door.write(line)?;
         self.door.read()
     }

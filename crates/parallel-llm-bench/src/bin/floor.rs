@@ -1,8 +1,8 @@
 //! The floor: a bare HTTP client that makes the six calls of a run and nothing else, five at once and then one.
 //!
-//! Its first line of stdin is a [`Script`]; after that every line is one run, answered with one line when the last
-//! byte of the last reply has come. It sends what the program sent, byte for byte, over connections it keeps. One
-//! thread, no timers, no parsing: what remains is the network and the price of being woken.
+//! Its first line of stdin is a [`Script`]. Every later line is one run, answered with one line after the last byte of the last
+//! reply. It sends the same bytes as the program over persistent connections. With one thread, no timers and no parsing, only
+//! the network and the wake-ups remain.
 
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
@@ -20,8 +20,8 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-/// One request, taken apart once.
-struct Part {
+/// A parsed request.
+struct ScriptedRequest {
     path: String,
     headers: HeaderMap,
     body: Bytes,
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            #[expect(clippy::print_stderr, reason = "a tool of the measurement, talking to a terminal")]
+            #[expect(clippy::print_stderr, reason = "a measuring tool prints to a terminal")]
             {
                 eprintln!("floor: {failure}");
             }
@@ -47,23 +47,25 @@ fn run() -> Outcome<()> {
     let mut lines = std::io::stdin().lock().lines();
     let Some(first) = lines.next() else { return Ok(()) };
     let script: Script = serde_json::from_str(&first?)?;
-    let parts: Vec<Part> = script.requests.iter().map(|text| part(text)).collect::<Outcome<_>>()?;
-    let (last, seats) = parts.split_last().ok_or_else(|| Failure::new("the script has no requests"))?;
+    let requests: Vec<ScriptedRequest> =
+        script.requests.iter().map(|text| parse(text)).collect::<Outcome<_>>()?;
+    let (last, seats) = requests.split_last().ok_or_else(|| Failure::new("the script has no requests"))?;
     let mut connections = JoinSet::new();
     let mut senders = connect(&runtime, &script.address, seats.len(), &mut connections)?;
-    say()?;
+    acknowledge()?;
     for line in lines {
         line?;
         runtime.block_on(async {
-            try_join_all(senders.iter_mut().zip(seats).map(|(sender, part)| call(sender, part))).await?;
+            try_join_all(senders.iter_mut().zip(seats).map(|(sender, request)| call(sender, request)))
+                .await?;
             call(&mut senders[0], last).await
         })?;
-        say()?;
+        acknowledge()?;
     }
     Ok(())
 }
 
-fn say() -> Outcome<()> {
+fn acknowledge() -> Outcome<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(b"done\n")?;
     Ok(out.flush()?)
@@ -88,12 +90,12 @@ fn connect(
     })
 }
 
-async fn call(sender: &mut Sender, part: &Part) -> Outcome<()> {
-    let mut request = Request::post(&part.path);
+async fn call(sender: &mut Sender, scripted: &ScriptedRequest) -> Outcome<()> {
+    let mut request = Request::post(&scripted.path);
     if let Some(headers) = request.headers_mut() {
-        headers.clone_from(&part.headers);
+        headers.clone_from(&scripted.headers);
     }
-    let request = request.body(Full::new(part.body.clone()));
+    let request = request.body(Full::new(scripted.body.clone()));
     let request = request.map_err(|error| Failure::new(format!("a request cannot be made: {error}")))?;
     sender.ready().await.map_err(broken)?;
     let response = sender.send_request(request).await.map_err(broken)?;
@@ -107,23 +109,23 @@ async fn call(sender: &mut Sender, part: &Part) -> Outcome<()> {
     Ok(())
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "made for `map_err`")]
+#[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
 fn broken(error: hyper::Error) -> Failure {
     Failure::new(format!("the upstream broke off: {error}"))
 }
 
-fn part(text: &str) -> Outcome<Part> {
-    let strange = || Failure::new("the script holds a request that cannot be read");
-    let (head, body) = text.split_once("\r\n\r\n").ok_or_else(strange)?;
+fn parse(text: &str) -> Outcome<ScriptedRequest> {
+    let unreadable = || Failure::new("the script holds a request that cannot be read");
+    let (head, body) = text.split_once("\r\n\r\n").ok_or_else(unreadable)?;
     let mut lines = head.lines();
-    let path = lines.next().and_then(|line| line.split(' ').nth(1)).ok_or_else(strange)?.to_owned();
+    let path = lines.next().and_then(|line| line.split(' ').nth(1)).ok_or_else(unreadable)?.to_owned();
     let mut headers = HeaderMap::new();
     for line in lines {
-        let (name, value) = line.split_once(": ").ok_or_else(strange)?;
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| strange())?;
+        let (name, value) = line.split_once(": ").ok_or_else(unreadable)?;
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unreadable())?;
         if name != CONTENT_LENGTH {
-            headers.append(name, HeaderValue::from_str(value).map_err(|_| strange())?);
+            headers.append(name, HeaderValue::from_str(value).map_err(|_| unreadable())?);
         }
     }
-    Ok(Part { path, headers, body: Bytes::copy_from_slice(body.as_bytes()) })
+    Ok(ScriptedRequest { path, headers, body: Bytes::copy_from_slice(body.as_bytes()) })
 }

@@ -1,13 +1,9 @@
-//! The harness: starts everything, gives each program its turn, and writes what came of it.
+//! The harness: starts all processes, measures the programs in turn, and prints the results.
 //!
-//! `bench-harness --program PATH --scratch FOLDER [--results FOLDER] [--quick]`. The table goes to stdout, what is
-//! being done to stderr. It fails when a target is missed.
+//! `bench-harness --program PATH --scratch FOLDER [--results FOLDER] [--quick]`. The table goes to stdout, progress to stderr. It
+//! fails if a target is missed.
 
-#![expect(
-    clippy::print_stderr,
-    clippy::print_stdout,
-    reason = "a tool of the measurement, talking to a terminal"
-)]
+#![expect(clippy::print_stderr, clippy::print_stdout, reason = "a measuring tool prints to a terminal")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -15,7 +11,7 @@ use std::time::Duration;
 
 use parallel_llm_bench::call::Script;
 use parallel_llm_bench::clock::now_ns;
-use parallel_llm_bench::door::{Door, Words};
+use parallel_llm_bench::door::{Door, Language};
 use parallel_llm_bench::failure::{Failure, Outcome};
 use parallel_llm_bench::machine;
 use parallel_llm_bench::measure::turn;
@@ -26,19 +22,19 @@ use parallel_llm_bench::upstream::{Delay, Upstream};
 use parallel_llm_settings::clock;
 use serde_json::Value;
 
-/// A key of the right shape that is nobody's.
+/// A key in the right format that is not valid.
 const KEY: &str = "sk-or-v1-0000000000000000000000000000000000000000000000000000000000000000";
-/// Questions asked at once, and how long the upstream holds each call then.
+/// The number of questions in a burst, and the upstream's delay of each call in it.
 const BURST: usize = 20;
 const BURST_MS: u64 = 50;
-/// How far the seats of the run whose commits are counted are apart: many times what a commit takes.
+/// The time between the answers of seats in the run whose commits are counted, much longer than a commit.
 const STAGGER_MS: u64 = 100;
-/// How long a program that was just started is left alone before its memory is looked at.
+/// The pause after the start of a program before its memory is measured.
 const SETTLE: Duration = Duration::from_millis(300);
-/// Where the row of the program without a store stands; the floor is the first.
+/// The index of the row of the program without a store; the floor is the first row.
 const PLAIN: usize = 2;
 
-/// What is measured besides the floor: a name, whether through the program itself, and its settings.
+/// The measured variants besides the floor.
 const VARIANTS: [Variant; 4] = [
     Variant { name: "library, no store", is_program: false, store: "none", files: "off" },
     Variant { name: "program, no store", is_program: true, store: "none", files: "off" },
@@ -46,7 +42,7 @@ const VARIANTS: [Variant; 4] = [
     Variant { name: "program, store, files", is_program: true, store: "full", files: "on" },
 ];
 
-/// What is measured beside the floor: the program or the library, with these values of its settings.
+/// The program or the library with some settings.
 struct Variant {
     name: &'static str,
     is_program: bool,
@@ -54,8 +50,8 @@ struct Variant {
     files: &'static str,
 }
 
-/// What was asked for on the command line.
-struct Wishes {
+/// The command line.
+struct Options {
     program: PathBuf,
     scratch: PathBuf,
     results: Option<PathBuf>,
@@ -63,15 +59,15 @@ struct Wishes {
     quick: bool,
 }
 
-/// Where the other programs lie, and what they are told.
+/// The options, the running upstream and the floor's script.
 struct Bench {
-    wishes: Wishes,
+    options: Options,
     upstream: Upstream,
     script: Script,
 }
 
 fn main() -> ExitCode {
-    match wishes().and_then(run) {
+    match parse().and_then(run) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(failure) => {
@@ -81,38 +77,38 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures everything and says whether every target is met.
-fn run(wishes: Wishes) -> Outcome<bool> {
-    std::fs::create_dir_all(&wishes.scratch)?;
+/// Measures everything. Returns whether every target is met.
+fn run(options: Options) -> Outcome<bool> {
+    std::fs::create_dir_all(&options.scratch)?;
     let facts = machine::facts();
-    let flush = machine::flush_us(&wishes.scratch)?;
-    let mut bench = prepare(wishes)?;
+    let flush = machine::flush_us(&options.scratch)?;
+    let mut bench = prepare(options)?;
     let begun_ns = now_ns();
 
     let start = bench.starts()?;
     let (rows, burst) = bench.rounds()?;
     let commits = bench.commits()?;
-    let file_megabytes = std::fs::metadata(&bench.wishes.program)?.len() as f64 / 1e6;
-    let Bench { wishes, upstream, .. } = bench;
+    let file_megabytes = std::fs::metadata(&bench.options.program)?.len() as f64 / 1e6;
+    let Bench { options, upstream, .. } = bench;
     upstream.close()?;
-    // At the end, not the beginning: file systems avoid the places of what was deleted a moment ago, which costs.
-    std::fs::remove_dir_all(&wishes.scratch)?;
+    // Removed at the end, because writing is slower just after files were deleted.
+    std::fs::remove_dir_all(&options.scratch)?;
 
     let targets = targets(&rows, start, burst, &Counted { commits, file_megabytes });
-    let scale = if wishes.quick { "quick" } else { "full" };
+    let scale = if options.quick { "quick" } else { "full" };
     let seconds = (now_ns() - begun_ns) / 1_000_000_000;
     let text = format!(
         "{}, {scale}, {} rounds, {seconds} s\n{facts}; a flushed page of 4 kB takes {:.0} us ({})\n\n{}\n{}\n{}",
         clock::day(clock::unix_ms()),
-        wishes.scale.rounds,
+        options.scale.rounds,
         flush.median,
         table::range(flush, 0),
         table::added(&rows),
-        table::held(&rows),
+        table::memory(&rows),
         table::targets(&targets),
     );
     print!("{text}");
-    if let Some(folder) = &wishes.results {
+    if let Some(folder) = &options.results {
         let path = folder.join(format!("{}.txt", clock::day(clock::unix_ms())));
         std::fs::write(&path, &text)?;
         eprintln!("written to {}", path.display());
@@ -120,11 +116,11 @@ fn run(wishes: Wishes) -> Outcome<bool> {
     Ok(targets.iter().all(Target::is_met))
 }
 
-fn wishes() -> Outcome<Wishes> {
+fn parse() -> Outcome<Options> {
     let (mut program, mut scratch, mut results, mut quick) = (None, None, None, false);
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
-        let place = match word.as_str() {
+        let option = match word.as_str() {
             "--quick" => {
                 quick = true;
                 continue;
@@ -132,13 +128,13 @@ fn wishes() -> Outcome<Wishes> {
             "--program" => &mut program,
             "--scratch" => &mut scratch,
             "--results" => &mut results,
-            _ => return Err(Failure::new(format!("`{word}` is nothing the harness knows"))),
+            _ => return Err(Failure::new(format!("the harness has no option `{word}`"))),
         };
-        *place = words.next().map(PathBuf::from);
+        *option = words.next().map(PathBuf::from);
     }
     let missing = |name| Failure::new(format!("`{name}` is missing"));
     let scale = if quick { Scale::quick() } else { Scale::full() };
-    Ok(Wishes {
+    Ok(Options {
         program: program.ok_or_else(|| missing("--program"))?,
         scratch: scratch.ok_or_else(|| missing("--scratch"))?,
         results,
@@ -147,30 +143,30 @@ fn wishes() -> Outcome<Wishes> {
     })
 }
 
-/// Starts the upstream and learns from one run of the program what the floor has to send.
-fn prepare(wishes: Wishes) -> Outcome<Bench> {
-    let upstream = Upstream::start(&beside("bench-upstream")?)?;
+/// Starts the upstream, and records one run of the program as the script of the floor.
+fn prepare(options: Options) -> Outcome<Bench> {
+    let upstream = Upstream::start(&sibling("bench-upstream")?)?;
     let script = Script { address: String::new(), requests: Vec::new() };
-    let mut bench = Bench { wishes, upstream, script };
-    let mut teacher = bench.program(&VARIANTS[PLAIN - 1])?;
-    teacher.ask(Words::Mcp)?;
+    let mut bench = Bench { options, upstream, script };
+    let mut recorded = bench.program(&VARIANTS[PLAIN - 1])?;
+    recorded.ask(Language::Mcp)?;
     bench.script = bench.upstream.script()?;
-    teacher.close()?;
+    recorded.close()?;
     Ok(bench)
 }
 
-/// A program of this crate.
-fn beside(name: &str) -> Outcome<PathBuf> {
+/// The path of another program of this crate.
+fn sibling(name: &str) -> Outcome<PathBuf> {
     let here = std::env::current_exe()?;
     Ok(here.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
 }
 
 impl Bench {
-    /// From the start of the program to its answered greeting, in milliseconds.
+    /// The time from the start of the program to its answer to `initialize`, in milliseconds.
     fn starts(&mut self) -> Outcome<Spread> {
-        eprintln!("starting the program {} times", self.wishes.scale.starts);
+        eprintln!("starting the program {} times", self.options.scale.starts);
         let mut times = Vec::new();
-        for _ in 0..self.wishes.scale.starts {
+        for _ in 0..self.options.scale.starts {
             let from_ns = now_ns();
             let program = self.program(&VARIANTS[PLAIN - 1])?;
             times.push((now_ns() - from_ns) as f64 / 1e6);
@@ -179,11 +175,11 @@ impl Bench {
         Ok(Spread::of(times))
     }
 
-    /// All turns of all programs, and how long questions asked at once take, in seconds.
+    /// All turns of all programs, and the seconds that a burst takes.
     fn rounds(&mut self) -> Outcome<(Vec<Row>, Spread)> {
-        let mut doors = vec![(self.floor()?, Words::Plain)];
+        let mut doors = vec![(self.floor()?, Language::Plain)];
         for variant in &VARIANTS {
-            doors.push((self.program(variant)?, Words::Mcp));
+            doors.push((self.program(variant)?, Language::Mcp));
         }
         std::thread::park_timeout(SETTLE);
         let names = std::iter::once("floor").chain(VARIANTS.iter().map(|variant| variant.name));
@@ -196,10 +192,10 @@ impl Bench {
                 after_bytes: None,
             })
             .collect();
-        for round in 1..=self.wishes.scale.rounds {
-            eprintln!("round {round} of {}", self.wishes.scale.rounds);
-            for ((door, words), row) in doors.iter_mut().zip(&mut rows) {
-                row.turns.push(turn(door, *words, &mut self.upstream, &self.wishes.scale)?);
+        for round in 1..=self.options.scale.rounds {
+            eprintln!("round {round} of {}", self.options.scale.rounds);
+            for ((door, language), row) in doors.iter_mut().zip(&mut rows) {
+                row.turns.push(turn(door, *language, &mut self.upstream, &self.options.scale)?);
             }
         }
         let burst = self.bursts(&mut doors[PLAIN].0)?;
@@ -214,42 +210,43 @@ impl Bench {
         eprintln!("asking {BURST} questions at once");
         self.upstream.delay(Delay { seat_ms: BURST_MS, step_ms: 0, synthesis_ms: BURST_MS })?;
         let mut times = Vec::new();
-        for _ in 0..self.wishes.scale.bursts {
+        for _ in 0..self.options.scale.bursts {
             times.push(door.ask_at_once(BURST)?.took_ns() as f64 / 1e9);
         }
         self.upstream.delay(Delay::default())?;
         Ok(Spread::of(times))
     }
 
-    /// The commits the caller of one stored run waits for.
+    /// The number of commits that the caller of one stored run waits for.
     fn commits(&mut self) -> Outcome<f64> {
         self.upstream.delay(Delay { seat_ms: STAGGER_MS, step_ms: STAGGER_MS, synthesis_ms: STAGGER_MS })?;
         let stored = Variant { name: "commits", is_program: false, store: "full", files: "off" };
-        let mut command = self.command(&beside("bench-library")?, &stored)?;
+        let mut command = self.command(&sibling("bench-library")?, &stored)?;
         let mut library = Door::open(command.arg("commits"))?;
-        let told: Value = serde_json::from_str(&library.read()?)?;
+        let counted: Value = serde_json::from_str(&library.read()?)?;
         library.close()?;
         self.upstream.delay(Delay::default())?;
-        told["waited_for"].as_f64().ok_or_else(|| Failure::new("the library did not count its commits"))
+        counted["waited_for"].as_f64().ok_or_else(|| Failure::new("the library did not count its commits"))
     }
 
     fn floor(&self) -> Outcome<Door> {
-        let mut floor = Door::open(&mut Command::new(beside("bench-floor")?))?;
+        let mut floor = Door::open(&mut Command::new(sibling("bench-floor")?))?;
         floor.prepare(&self.script)?;
         Ok(floor)
     }
 
-    /// A variant at work, greeted.
+    /// A running, initialized variant.
     fn program(&self, variant: &Variant) -> Outcome<Door> {
-        let binary = if variant.is_program { self.wishes.program.clone() } else { beside("bench-library")? };
+        let binary =
+            if variant.is_program { self.options.program.clone() } else { sibling("bench-library")? };
         let mut door = Door::open(&mut self.command(&binary, variant)?)?;
-        door.greet()?;
+        door.initialize()?;
         Ok(door)
     }
 
-    /// A program with nothing of this machine's environment, and a folder of its own that is empty.
+    /// The command of a program with a clean environment and an empty folder of its own.
     fn command(&self, binary: &Path, variant: &Variant) -> Outcome<Command> {
-        let home = self.wishes.scratch.join(variant.name.replace([',', ' '], "_"));
+        let home = self.options.scratch.join(variant.name.replace([',', ' '], "_"));
         if home.exists() {
             std::fs::remove_dir_all(&home)?;
         }
@@ -268,7 +265,7 @@ impl Bench {
     }
 }
 
-/// What is counted once, and not in turns.
+/// The values that are counted once.
 struct Counted {
     /// Commits that the caller of a stored run waits for.
     commits: f64,

@@ -1,8 +1,8 @@
-//! The program without its door: what the library costs by itself, and how often it commits.
+//! The program without its door, to measure the library by itself and count its commits.
 //!
-//! Without a word it is asked like the program itself, in the words of MCP, and reads them as simply as can be.
-//! With the word `commits` it does one run against an upstream whose seats answer one after the other, and prints
-//! the commits its caller waited for: all but those made while a seat was still out, which nobody waited for.
+//! Without an argument, it reads the same MCP messages as the program, with a minimal parser. With the argument `commits`, it
+//! makes one run against an upstream whose seats answer one after the other, and prints the number of commits that its caller
+//! waited for. These are all commits except those while other seats had not answered.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::task::JoinSet;
 
-/// The longest that runs under way are waited for at the end; the harness asks for none then.
+/// The longest wait for runs in progress at the end; the harness leaves none.
 const CLOSE_MAX: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     match run(wants_commits) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            #[expect(clippy::print_stderr, reason = "a tool of the measurement, talking to a terminal")]
+            #[expect(clippy::print_stderr, reason = "a measuring tool prints to a terminal")]
             {
                 eprintln!("library: {failure}");
             }
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 
 fn run(wants_commits: bool) -> Outcome<()> {
     let here = std::env::current_dir()?;
-    let settings = Settings::load(&Environment::read(), &here, &[]).map_err(told)?;
+    let settings = Settings::load(&Environment::read(), &here, &[]).map_err(failed)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = if wants_commits {
         runtime.block_on(commits(&settings))
@@ -53,11 +53,11 @@ fn run(wants_commits: bool) -> Outcome<()> {
     done
 }
 
-fn told(failure: parallel_llm_engine::Failure) -> Failure {
+fn failed(failure: parallel_llm_engine::Failure) -> Failure {
     Failure::new(failure.message)
 }
 
-fn say(line: &str) -> Outcome<()> {
+fn print(line: &str) -> Outcome<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
@@ -77,7 +77,7 @@ async fn serve(service: &Services) -> Outcome<()> {
                 None => break,
             },
             Some(answered) = answering.join_next() => {
-                answered.map_err(|error| Failure::new(format!("an answer came to nothing: {error}")))??;
+                answered.map_err(|error| Failure::new(format!("an answer failed: {error}")))??;
             }
         }
     }
@@ -88,23 +88,25 @@ async fn serve(service: &Services) -> Outcome<()> {
 async fn answer(service: Services, message: Value) -> Outcome<()> {
     let Some(id) = message.get("id") else { return Ok(()) };
     let Some(prompt) = message["params"]["arguments"]["prompt"].as_str() else {
-        return say(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string());
+        return print(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string());
     };
     let report = report(&service, prompt).await?;
-    say(&json!({ "jsonrpc": "2.0", "id": id, "result": { "structuredContent": report.to_json() } })
-        .to_string())
+    print(
+        &json!({ "jsonrpc": "2.0", "id": id, "result": { "structuredContent": report.to_json() } })
+            .to_string(),
+    )
 }
 
 async fn report(service: &Services, prompt: &str) -> Outcome<Report> {
     let question = Question::of(RunRequest::prompt(prompt));
-    let handle = service.ask.ask(question).await.map_err(told)?;
+    let handle = service.ask.ask(question).await.map_err(failed)?;
     Ok(handle.wait(None).await)
 }
 
-/// Counts the commits of one run that its caller waited for. One run goes before, because the store's first work is
-/// its heartbeat.
+/// Counts the commits of one run that its caller waited for. Another run is made first, because the store begins with a
+/// heartbeat.
 async fn commits(settings: &Settings) -> Outcome<()> {
-    let store = Store::open(StoreConfig::new(settings.data_dir.join("commits.db"))).await.map_err(told)?;
+    let store = Store::open(StoreConfig::new(settings.data_dir.join("commits.db"))).await.map_err(failed)?;
     let engine = Engine::new(Arc::new(provider(settings)?), Arc::new(store.clone()));
     let runs = Runs::new(engine, Duration::ZERO);
     let mut counted = 0;
@@ -112,9 +114,9 @@ async fn commits(settings: &Settings) -> Outcome<()> {
         let plan = plan(settings, number)?;
         let seats = plan.seats.len() as u64;
         let before = store.commits();
-        let handle = runs.start(plan, settings.data_dir.join("runs")).await.map_err(told)?;
+        let handle = runs.start(plan, settings.data_dir.join("runs")).await.map_err(failed)?;
         let status = handle.wait(None).await.status;
-        // Each seat but the last is committed while others are out.
+        // Each seat but the last is committed while others have not answered.
         counted = (store.commits() - before).saturating_sub(seats - 1);
         if status != "complete" {
             return Err(Failure::new(format!("the run whose commits are counted is {status}")));
@@ -122,14 +124,14 @@ async fn commits(settings: &Settings) -> Outcome<()> {
         handle.wait_closed().await;
     }
     store.close().await;
-    say(&json!({ "waited_for": counted }).to_string())
+    print(&json!({ "waited_for": counted }).to_string())
 }
 
 fn plan(settings: &Settings, number: u128) -> Outcome<RunPlan> {
     let catalogues = [(openrouter(), Arc::new(embedded_catalogue()))].into();
     let terms = Terms { defaults: &settings.defaults(), providers: &[openrouter()], catalogues: &catalogues };
     let identity = Identity { run_id: RunId::from_parts(1, number), seed: 1 };
-    RunPlan::resolve(RunRequest::prompt("How many commits is this?"), &terms, identity).map_err(told)
+    RunPlan::resolve(RunRequest::prompt("How many commits is this?"), &terms, identity).map_err(failed)
 }
 
 fn openrouter() -> ProviderId {
@@ -139,11 +141,11 @@ fn openrouter() -> ProviderId {
 fn provider(settings: &Settings) -> Outcome<Provider> {
     let openrouter = settings.default_provider();
     let key = match &openrouter.key {
-        ProviderKey::Set { key, .. } => ApiKey::parse(key.expose_secret()).map_err(told)?,
+        ProviderKey::Set { key, .. } => ApiKey::parse(key.expose_secret()).map_err(failed)?,
         ProviderKey::Command(_) | ProviderKey::Missing => None,
     };
     let base_url = openrouter.base_url.as_deref().unwrap_or_default();
     let endpoint = Endpoint::new(openrouter.id.clone(), base_url, key, Dialect::OPENROUTER);
-    let config = ProviderConfig { endpoints: vec![endpoint.map_err(told)?], ..ProviderConfig::default() };
-    Provider::new(config).map_err(told)
+    let config = ProviderConfig { endpoints: vec![endpoint.map_err(failed)?], ..ProviderConfig::default() };
+    Provider::new(config).map_err(failed)
 }

@@ -1,16 +1,16 @@
 //! The upstream of a measurement: a deterministic provider on loopback.
 //!
-//! It is told over stdin and answers on stdout, one line each: first its address; then `delay SEAT STEP SYNTHESIS`
-//! (milliseconds each kind of call is held, each further seat of five a step longer), `take` (what was seen since)
-//! and `requests` (the last six as they came). It reads HTTP by hand: the moment a request is whole and the moment
-//! its reply has left are then its own, and not those of a library's next poll. It ends with its stdin.
+//! It prints its address, then reads commands from stdin and answers each with one line on stdout: `delay SEAT STEP SYNTHESIS`
+//! sets the delay of each kind of call in milliseconds, with a step more for each further seat of five; `take` returns the
+//! calls since the last query; `requests` returns the last six requests. It parses HTTP itself, because a library would record
+//! times only at its next poll. It ends with its stdin.
 
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parallel_llm_bench::call::{Call, Seen};
+use parallel_llm_bench::call::{Call, Observed};
 use parallel_llm_bench::clock::now_ns;
 use parallel_llm_bench::failure::{Failure, Outcome};
 use parallel_llm_bench::reply;
@@ -21,38 +21,38 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-/// Seats of a panel, after which the steps begin again.
+/// The number of seats of a panel, after which the steps begin again.
 const SEATS: u64 = 5;
-/// Requests that are kept: those of one run.
-const KEPT: usize = 6;
-/// How long calls under way are waited for when it is asked what was seen: they have been answered by then.
+/// The number of recorded requests: those of one run.
+const RECORDED: usize = 6;
+/// The longest wait for calls in progress before a query is answered.
 const SETTLE_MAX: Duration = Duration::from_secs(1);
 /// The longest request.
 const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 #[derive(Default)]
 struct State {
-    seen: Seen,
+    observed: Observed,
     requests: Vec<String>,
     delay: Delay,
     seats: u64,
-    /// Calls whose reply has not been noted. A client may have read it by then, and the harness may ask.
+    /// Calls that are not recorded yet, although their client may have read the reply.
     open: usize,
 }
 
 #[derive(Default)]
-struct CommandContext {
+struct Recorder {
     state: Mutex<State>,
-    noted: Condvar,
+    recorded: Condvar,
 }
 
-type Shared = Arc<CommandContext>;
+type Shared = Arc<Recorder>;
 
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            #[expect(clippy::print_stderr, reason = "a tool of the measurement, talking to a terminal")]
+            #[expect(clippy::print_stderr, reason = "a measuring tool prints to a terminal")]
             {
                 eprintln!("upstream: {failure}");
             }
@@ -64,21 +64,21 @@ fn main() -> ExitCode {
 fn run() -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
-    say(&listener.local_addr()?.to_string())?;
+    print(&listener.local_addr()?.to_string())?;
     let context = Shared::default();
     let (ended, end) = oneshot::channel();
-    let told = Arc::clone(&context);
-    std::thread::spawn(move || drop(ended.send(obey(&told))));
+    let commanded = Arc::clone(&context);
+    std::thread::spawn(move || drop(ended.send(obey(&commanded))));
     runtime.block_on(async {
         tokio::select! {
-            ended = end => ended.unwrap_or_else(|_| Err(Failure::new("the thread that reads stdin is gone"))),
+            ended = end => ended.unwrap_or_else(|_| Err(Failure::new("the thread that reads stdin has ended"))),
             served = serve(listener, context) => served,
         }
     })
 }
 
-/// Does what stdin says until it ends.
-fn obey(context: &CommandContext) -> Outcome<()> {
+/// Executes commands from stdin until it ends.
+fn obey(context: &Recorder) -> Outcome<()> {
     for line in std::io::stdin().lock().lines() {
         let line = line?;
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -90,17 +90,17 @@ fn obey(context: &CommandContext) -> Outcome<()> {
                 state.delay = Delay { seat_ms: number(0), step_ms: number(1), synthesis_ms: number(2) };
                 state.seats = 0;
                 drop(state);
-                say("ok")?;
+                print("ok")?;
             }
-            ["take"] => say(&serde_json::to_string(&std::mem::take(&mut context.settled().seen))?)?,
-            ["requests"] => say(&serde_json::to_string(&std::mem::take(&mut context.settled().requests))?)?,
-            _ => return Err(Failure::new(format!("`{line}` is nothing that can be done"))),
+            ["take"] => print(&serde_json::to_string(&std::mem::take(&mut context.settled().observed))?)?,
+            ["requests"] => print(&serde_json::to_string(&std::mem::take(&mut context.settled().requests))?)?,
+            _ => return Err(Failure::new(format!("`{line}` is not a command"))),
         }
     }
     Ok(())
 }
 
-fn say(line: &str) -> Outcome<()> {
+fn print(line: &str) -> Outcome<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
@@ -111,13 +111,13 @@ async fn serve(listener: TcpListener, context: Shared) -> Outcome<()> {
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        context.state.lock().seen.connections += 1;
+        context.state.lock().observed.connections += 1;
         connections.spawn(answer_all(stream, Arc::clone(&context)));
         while connections.try_join_next().is_some() {}
     }
 }
 
-/// Answers the requests of one connection. One that breaks is the client's affair.
+/// Answers the requests of one connection. A broken connection is not a failure of the upstream.
 async fn answer_all(mut stream: TcpStream, context: Shared) -> std::io::Result<()> {
     let mut buffer = Vec::with_capacity(64 * 1024);
     while let Some(request) = read_request(&mut stream, &mut buffer).await? {
@@ -128,17 +128,17 @@ async fn answer_all(mut stream: TcpStream, context: Shared) -> std::io::Result<(
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
         }
-        // Before the write: once it has begun, the client may be running already.
+        // Taken before the write, because the client may run as soon as it has begun.
         let call = Call { synthesis: nonce.is_some(), received_ns, done_ns: now_ns() };
         let written = stream.write_all(&response).await;
-        context.note(call, request);
+        context.record(call, request);
         written?;
     }
     Ok(())
 }
 
-impl CommandContext {
-    /// Takes a call in, and says how long it is held.
+impl Recorder {
+    /// Begins a call. Returns its delay.
     fn begin(&self, synthesis: bool) -> Duration {
         let mut state = self.state.lock();
         state.open += 1;
@@ -151,27 +151,27 @@ impl CommandContext {
         Duration::from_millis(seat_ms + step * step_ms)
     }
 
-    /// Notes a call whose reply has left.
-    fn note(&self, call: Call, request: String) {
+    /// Records a call whose reply was sent.
+    fn record(&self, call: Call, request: String) {
         let mut state = self.state.lock();
         state.open -= 1;
-        state.seen.calls.push(call);
-        if state.requests.len() == KEPT {
+        state.observed.calls.push(call);
+        if state.requests.len() == RECORDED {
             state.requests.remove(0);
         }
         state.requests.push(request);
-        self.noted.notify_all();
+        self.recorded.notify_all();
     }
 
-    /// What has been seen, once every call under way is in it.
+    /// The state, once every call in progress is recorded.
     fn settled(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();
-        self.noted.wait_while_for(&mut state, |state| state.open > 0, SETTLE_MAX);
+        self.recorded.wait_while_for(&mut state, |state| state.open > 0, SETTLE_MAX);
         state
     }
 }
 
-/// The next request, head and body; `None` when the client has closed.
+/// Reads the next request, head and body; `None` if the client has closed the connection.
 async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Option<String>> {
     loop {
         if let Some(length) = request_length(buffer) {
@@ -185,7 +185,7 @@ async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::
     }
 }
 
-/// The length of the request at the beginning of the bytes, if it is whole.
+/// The length of the first request in the bytes, if it is complete.
 fn request_length(bytes: &[u8]) -> Option<usize> {
     let head_end = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let head = std::str::from_utf8(&bytes[..head_end]).ok()?;
