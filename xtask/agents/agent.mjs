@@ -1,7 +1,7 @@
-// What a coding agent is asked to do, on pipes and over HTTP, and the one line of facts it prints.
+// Drives a coding agent on pipes and over HTTP, and prints one line of facts.
 //
-// The program is put into the agent's settings by its own `install`; then the agent runs as its users run it, without a
-// terminal, with a model of ours behind it. The time-outs that `install` wrote are scaled down.
+// The program's own `install` adds it to the agent's settings. Then the agent runs as its users run it, without a terminal,
+// with a scripted model behind it. The timeouts that `install` wrote are scaled down.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -12,7 +12,7 @@ const SLOW = "x-ai/grok-4.7";
 const FAST = "openai/gpt-6.1-sol";
 const LOOK_EVERY_MS = 5;
 const WAIT_MAX_MS = 20_000;
-/** The time-out that `install` writes, and that it tells the program where the client does not say it. */
+/** The timeout that `install` writes, also for the program, because the client does not report it. */
 const INSTALLED_MS = 1_800_000;
 const OURS = /(PARALLEL_LLM_CLIENT_WALL_MS\W+)\d+/;
 
@@ -24,7 +24,7 @@ const AGENTS = {
     variables: {
       ANTHROPIC_BASE_URL: "MODEL",
       ANTHROPIC_API_KEY: "a-key-of-no-worth",
-      // Else the model is offered a search for tools, and finding them is not what is looked at here.
+      // Otherwise the model is offered a search for tools, which is not under test here.
       ENABLE_TOOL_SEARCH: "false",
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     },
@@ -33,7 +33,7 @@ const AGENTS = {
   codex: {
     settings: ".codex/config.toml",
     script: "node_modules/@openai/codex/bin/codex.js",
-    // Without a terminal there is nobody to approve a call that costs money.
+    // Without a terminal, no one can approve a call that costs money.
     words: (question) => ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", question],
     variables: { MODEL_KEY: "a-key-of-no-worth" },
     model: `model = "pretend"
@@ -63,7 +63,7 @@ process.exit(0);
 async function onPipes() {
   const home = await settled("pipes", ["--env", "OPENROUTER_API_KEY", "--env", "OPENROUTER_BASE_URL"]);
   const talks = { call: await talk(home, FAST), wall: await talk(home, SLOW) };
-  // Here it is the agent that gives up.
+  // In this conversation the agent gives up.
   scale(home, INSTALLED_MS);
   const taken = await takenBack(() => talk(home, SLOW, { PARALLEL_LLM_CLIENT_WALL_MS: String(INSTALLED_MS) }));
   return { ...talks, ...taken, left: await left(home) };
@@ -82,7 +82,7 @@ async function overHttp() {
   }
 }
 
-/** A home in which the program is installed for the agent. */
+/** Makes a home in which the program is installed for the agent. */
 async function settled(way, words) {
   const home = join(ours.HOME, way);
   rmSync(home, { recursive: true, force: true });
@@ -95,7 +95,7 @@ async function settled(way, words) {
   return home;
 }
 
-/** The agent gives up after the wall; the program is told `ours_ms`, where the settings tell it. */
+/** Sets the agent's timeout, and the one that its settings pass to the program to `ours_ms`. */
 function scale(home, ours_ms) {
   const path = join(home, agent.settings);
   const seconds = String(order.wall_ms / 1000);
@@ -103,7 +103,7 @@ function scale(home, ours_ms) {
   writeFileSync(path, scaled);
 }
 
-/** One question: what the model was offered and shown, and what the agent said in the end. */
+/** Asks one question. Returns the tools and results that the model got, and how the agent ended. */
 async function talk(home, asked, variables = {}) {
   const call = { tool: "process_prompt", arguments: { prompt: "Which is safer, and why?", models: [asked] } };
   const begun = performance.now();
@@ -116,12 +116,12 @@ async function talk(home, asked, variables = {}) {
     tools: tools.map((name) => name.split(/__| /).at(-1)),
     statuses: reports.map((told) => told?.status ?? "none"),
     has_answer: Boolean(last?.answer) && Boolean(last?.run_id),
-    // Its last words are how much it was given.
+    // At the end the agent prints the size of its result.
     ended: said.includes(`given ${results.at(-1)?.length}`),
   };
 }
 
-/** From when the model is asked until its server sees that the call was taken back, ms. */
+/** The time from the model's call until its server notices the cancelled call, in ms. */
 async function takenBack(ask) {
   const before = (await stats()).client_cancelled;
   const asked = ask();
@@ -132,7 +132,7 @@ async function takenBack(ask) {
   return { cancel_ms, given_up: await asked };
 }
 
-/** Programs of ours that outlive the agent that started them; null where that cannot be seen. */
+/** The number of our programs that outlive their agent; null if it cannot be determined. */
 async function left(home) {
   if (process.platform !== "linux") return null;
   const variable = `HOME=${home}\0`;
@@ -141,7 +141,7 @@ async function left(home) {
       try {
         return /^\d+$/.test(name) && `${readFileSync(`/proc/${name}/environ`, "utf8")}\0`.includes(variable);
       } catch {
-        // It has just ended, or is another user's.
+        // The process has just ended, or is another user's.
         return false;
       }
     }).length;
@@ -159,7 +159,7 @@ function agentSays(words, variables, cwd) {
   return says(process.execPath, [join(import.meta.dirname, agent.script), ...words], env, cwd);
 }
 
-/** Runs a program to its end and gives its stdout. */
+/** Runs a program to its end and returns its stdout. */
 function says(command, words, env, cwd = ours.HOME) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, words, { env, cwd, stdio: ["ignore", "pipe", "pipe"] });

@@ -1,10 +1,10 @@
-// A model that does one thing: it calls the tool that the question names, fetches the run where it goes on, and then
-// says how much it was given. It speaks as coding agents expect it: Anthropic's Messages and OpenAI's Responses.
+// A scripted model: it calls the tool that the question names, fetches the run if it is still running, and then reports the
+// size of the result. It supports the protocols of coding agents: Anthropic's Messages and OpenAI's Responses.
 //
-// The question holds `CALL {"tool": ..., "arguments": ...}`.
+// The question contains `CALL {"tool": ..., "arguments": ...}`.
 import { createServer } from "node:http";
 
-/** Starts it; gives its address, and `talk()`: the tools that were offered and each result, since it was last asked. */
+/** Starts it. Returns its address, and `talk()`, which returns the offered tools and the results since the last query. */
 export function start() {
   let seen = { tools: [], results: [] };
   const server = createServer(async (request, response) => {
@@ -19,7 +19,7 @@ export function start() {
     const asked = JSON.parse(body);
     const talk = dialect.read(asked);
     const order = /CALL (\{.*\})/.exec(talk.question);
-    // An agent also asks for a title and the like, without tools.
+    // An agent also makes requests without tools, such as for a title.
     const isTalk = order !== null && talk.tools.length > 0;
     if (isTalk) seen = { tools: talk.tools, results: talk.results };
     const next = isTalk ? step(JSON.parse(order[1]), talk) : { text: "A title" };
@@ -39,7 +39,7 @@ export function start() {
   });
 }
 
-/** The report in a result, however the agent wraps it. */
+/** Extracts the report from a result, in any wrapping by the agent. */
 export function report(result) {
   try {
     return JSON.parse(result.slice(result.indexOf("{")));
@@ -48,7 +48,7 @@ export function report(result) {
   }
 }
 
-/** What to do next: a call, or words. */
+/** The next step: a call, or a text. */
 function step({ tool, arguments: given }, { tools, results }) {
   const named = (end) => tools.find((name) => name.endsWith(end));
   const last = results.at(-1);

@@ -1,20 +1,20 @@
-// What the conformance suite calls things by, and what of the real program stands for each.
+// Maps the names of the conformance suite to tools, prompts and runs of the real program.
 
 const FAST = "openai/gpt-6.1-sol";
 const SLOW = "x-ai/grok-4.7";
 const STEADY = "google/gemini-4-argon";
 const FAILING = "anthropic/claude-opus-5.5";
-/// What the suite puts into the address of its template; the question of the run it is shown holds it.
+/// The value that the suite inserts in its resource template. The question of our run contains it.
 const NUMBER = "123";
 
-/// The name of the run whose parts stand for the suite's resources.
+/// The id of the run that replaces the suite's resources.
 let runId = null;
 
 const question = (asked, models) => ({ prompt: `Question ${asked} of the suite: which is safer, and why?`, models });
-/// A model that is as slow as a fixture that sleeps so long.
+/// A model as slow as a fixture that sleeps this long.
 const sleeping = (seconds) => (seconds > 10 ? SLOW : seconds > 0 ? STEADY : FAST);
 
-/// More than the user allows, so that they are asked first. The answer comes with the same call again.
+/// A call that exceeds the user's limit, so that the user is asked first. The answer comes with the repeated call.
 const dear = {
   name: "process_prompt",
   arguments: () => ({ prompt: "Which of these is safer?", models: [`${FAST}*20`] }),
@@ -23,7 +23,7 @@ const dear = {
 export const tools = {
   test_simple_text: { name: "list_models", arguments: () => ({ search: "grok" }) },
   test_error_handling: { name: "process_prompt", arguments: () => ({}) },
-  // The first answers at once, the others one after the other.
+  // The first model answers at once, the others later.
   test_tool_with_progress: {
     name: "process_prompt",
     arguments: (asked) => question(asked, [FAST, STEADY, SLOW]),
@@ -53,14 +53,14 @@ export const prompts = {
   },
 };
 
-/** The program's address in the place of the suite's. */
+/** The program's resource for one of the suite's. */
 export function resource(uri) {
   const run = `parallel-llm://runs/${runId}`;
   if (uri === "test://static-text") return run;
   return uri === `test://template/${NUMBER}/data` ? `${run}/prompt` : null;
 }
 
-/** Asks one question, so that there is a run to read. */
+/** Asks a question, so that there is a run to read. */
 export async function began(upstream) {
   const meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

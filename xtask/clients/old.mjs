@@ -1,5 +1,5 @@
-// What a TypeScript SDK of two years ago is asked to do, and the one line of facts it prints: whether it reads a paid
-// result. Such an SDK throws the whole of it away for one block of a type it does not know.
+// Drives a TypeScript SDK of two years ago and prints one line of facts: whether it reads a paid result. Such an SDK discards
+// the whole result if one block has a type that it does not know.
 
 export async function run(Client, transport) {
   const order = JSON.parse(process.env.ORDER);

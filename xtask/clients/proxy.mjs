@@ -1,7 +1,7 @@
-// Stands between the protocol's conformance suite and the real program: the suite asks for tools, prompts and resources by
-// names of its own, and here each becomes one that the program has. Nothing else is touched, in neither direction.
+// A proxy between the protocol's conformance suite and the real program. It replaces the suite's names of tools, prompts and
+// resources by those of the program, and changes nothing else in either direction.
 //
-// proxy.mjs UPSTREAM: prints where it listens. UPSTREAM is the program's address, `http://HOST:PORT/mcp`.
+// Usage: proxy.mjs UPSTREAM. UPSTREAM is the program's URL, `http://HOST:PORT/mcp`. It prints its own URL.
 
 import http from "node:http";
 import { tools, prompts, resource, began } from "./names.mjs";
@@ -9,7 +9,7 @@ import { tools, prompts, resource, began } from "./names.mjs";
 const upstream = new URL(process.argv[2]);
 let asked = 0;
 
-/** The message with the program's names in place of the suite's. */
+/** The message with the program's names instead of the suite's. */
 function renamed(message) {
   const { method, params } = message;
   if (method === "tools/call" && tools[params?.name]) {
@@ -40,7 +40,7 @@ const server = http.createServer((request, response) => {
     const headers = { ...request.headers };
     const own = `127.0.0.1:${server.address().port}`;
     for (const name of ["host", "origin"]) {
-      // The names it is called by itself are the program's; a stranger's stay as they are.
+      // The proxy's own host becomes the program's; foreign hosts are passed on.
       headers[name] = headers[name]?.replace(own, upstream.host).replace(`localhost:${server.address().port}`, upstream.host);
       if (headers[name] === undefined) delete headers[name];
     }
@@ -50,15 +50,15 @@ const server = http.createServer((request, response) => {
       if (sent !== message) {
         body = Buffer.from(JSON.stringify(sent));
         headers["content-length"] = String(body.length);
-        // Only where it said the truth before.
+        // The header is corrected only if it was correct before.
         const said = message.params.name ?? message.params.uri;
         if (said !== undefined && headers["mcp-name"] === said) headers["mcp-name"] = sent.params.name ?? sent.params.uri;
       }
     } catch {
-      // What is no JSON is the program's to refuse.
+      // The program refuses what is not JSON.
     }
     const passed = http.request(upstream, { method: request.method, headers }, (answer) => {
-      // Its client may have gone, and it may break off: either ends the other.
+      // The client may disconnect and the answer may break off: either closes the other.
       answer.on("error", () => response.destroy());
       if (!response.destroyed) answer.pipe(response.writeHead(answer.statusCode, answer.headers));
     });

@@ -1,5 +1,5 @@
-"""The Python SDK of May 2025, the protocol of 2025-03-26: whether it reads a paid result. It throws the whole of it away
-for one block of a type it does not know. Prints one line of facts."""
+"""The Python SDK of May 2025, the protocol of 2025-03-26: whether it reads a paid result. It discards the whole result if
+one block has a type that it does not know. Prints one line of facts."""
 
 import asyncio
 import json

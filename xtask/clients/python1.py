@@ -11,7 +11,7 @@ import session
 
 
 class Session:
-    # This SDK forgets a call that is cancelled without telling the server.
+    # This SDK drops a cancelled call without notifying the server.
     cancels = False
 
     def __init__(self, client, begun):

@@ -1,4 +1,4 @@
-"""The Python SDK, version 2: the newest protocol where the server has it."""
+"""The Python SDK, version 2: the newest protocol that the server supports."""
 
 from contextlib import asynccontextmanager
 

@@ -1,6 +1,6 @@
-// What every client of the TypeScript SDKs is asked to do, and the one line of facts it prints.
+// Drives a client of any TypeScript SDK and prints one line of facts.
 //
-// `connect(order)` gives `{client, close, call(params, options), protocol}`; the rest is the same in both.
+// `connect(order)` returns `{client, close, call(params, options), protocol}`; the rest is the same for all SDKs.
 
 const QUESTION = "Which is safer, and why?";
 const SLOW = "x-ai/grok-4.7";
@@ -19,12 +19,12 @@ export async function run(connect) {
     server: client.getServerVersion().name,
     protocol: session.protocol(),
     tools: tools.map((tool) => tool.name),
-    // A result is checked against its schema by the SDK; without one nothing is.
+    // The SDK checks a result only against a schema.
     schemas: tools.filter((tool) => tool.outputSchema).map((tool) => tool.name),
     models: listed.structuredContent?.models_total ?? 0,
     prompts: can.prompts ? (await client.listPrompts()).prompts.length : null,
     call: await called(session, { prompt: QUESTION, models: [FAST] }, { timeout: WAIT_MAX_MS }),
-    // Each run is one, so there is one now.
+    // Each run is a resource, so there is one now.
     resources: can.resources ? (await client.listResources()).resources.length : null,
   };
   facts.wall = await called(session, { prompt: "wall", models: [SLOW] }, { timeout: order.wall_ms });
@@ -41,7 +41,7 @@ export async function run(connect) {
   process.exit(0);
 }
 
-/** One call of `process_prompt`: how long it took, what came of it, and the progress on the way. */
+/** Calls `process_prompt`. Returns the duration, the result and the progress. */
 async function called(session, question, options) {
   const progress = [];
   const begun = performance.now();
@@ -51,7 +51,7 @@ async function called(session, question, options) {
   return { ms: Math.round(performance.now() - begun), status, run_id, has_answer: Boolean(answer), progress };
 }
 
-/** Takes a call back once the model is being asked: milliseconds until the model's server sees it. */
+/** Cancels a call while its model is answering. Returns the milliseconds until the model's server notices. */
 async function cancelled(session, order) {
   const stats = async () => (await fetch(`${order.upstream}/__sim/stats`)).json();
   const before = (await stats()).client_cancelled;

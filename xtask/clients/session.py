@@ -1,7 +1,7 @@
-"""What every client of the Python SDKs is asked to do, and the one line of facts it prints.
+"""Drives a client of any Python SDK and prints one line of facts.
 
-`connect(order)` is an asynchronous context that gives a session with `server`, `protocol`, `can(what)`, `tools()`,
-`prompts()`, `resources()` and `call(name, arguments, seconds, progress)`; the rest is the same in both.
+`connect(order)` is an asynchronous context that returns a session with `server`, `protocol`, `can(what)`, `tools()`,
+`prompts()`, `resources()` and `call(name, arguments, seconds, progress)`; the rest is the same for all SDKs.
 """
 
 import asyncio
@@ -32,12 +32,12 @@ async def prove(connect, order):
             "server": session.server,
             "protocol": session.protocol,
             "tools": [name for name, _ in tools],
-            # A result is checked against its schema by the SDK; without one nothing is.
+            # The SDK checks a result only against a schema.
             "schemas": [name for name, schema in tools if schema],
             "models": listed["models_total"],
             "prompts": len(await session.prompts()) if session.can("prompts") else None,
             "call": await called(session, {"prompt": QUESTION, "models": [FAST]}, WAIT_MAX_S),
-            # Each run is one, so there is one now.
+            # Each run is a resource, so there is one now.
             "resources": len(await session.resources()) if session.can("resources") else None,
         }
         facts["wall"] = await called(session, {"prompt": "wall", "models": [SLOW]}, wall_s)
@@ -55,7 +55,7 @@ async def prove(connect, order):
 
 
 async def called(session, question, seconds):
-    """One call of `process_prompt`: how long it took, what came of it, and the progress on the way."""
+    """Calls `process_prompt`. Returns the duration, the result and the progress."""
     progress = []
 
     async def on_progress(done, _total, _message):
@@ -73,7 +73,7 @@ async def called(session, question, seconds):
 
 
 async def cancelled(session, order):
-    """Takes a call back once the model is being asked: milliseconds until the model's server sees it."""
+    """Cancels a call while its model is answering. Returns the milliseconds until the model's server notices."""
 
     def stats():
         with urllib.request.urlopen(f"{order['upstream']}/__sim/stats", timeout=WAIT_MAX_S) as reply:

@@ -11,7 +11,7 @@ await run(async (order) => {
     ? new StreamableHTTPClientTransport(new URL(order.url))
     : new StdioClientTransport({ ...order.stdio, stderr: "inherit" });
   let protocol = null;
-  // Only the transports are told which version was agreed on.
+  // Only the transport knows the negotiated version.
   const tell = transport.setProtocolVersion?.bind(transport);
   transport.setProtocolVersion = (version) => {
     protocol = version;

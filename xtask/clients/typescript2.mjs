@@ -1,4 +1,4 @@
-// The TypeScript SDK, version 2: the newest protocol where the server has it.
+// The TypeScript SDK, version 2: the newest protocol that the server supports.
 
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
