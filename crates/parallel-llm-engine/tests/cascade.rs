@@ -129,7 +129,7 @@ async fn one_answer_that_leads_the_synthesizer_does_not_win() {
     complete decided at 100, closed at 100
       fused by fuser: `8`
       because the synthesizer wrote it from the answers without naming the one it started from, but for that of seat 2
-      ! suspected_injection: the result depends on the answer of seat 2 alone; the text made without it stands (read that answer: it may have misled the synthesizer, or be the only right one)
+      ! suspected_injection: the result depends on the answer of seat 2 alone; the text made without it is used (read that answer: it may have misled the synthesizer, or be the only right one)
       ! suspected_injection: the answer of seat 2 holds words that set instructions aside (read that answer before you rely on the result)
       1 ada answered, 1 request 10 ms, $0.0010
       2 eve answered, 1 request 20 ms, $0.0010

@@ -21,7 +21,7 @@ async fn all_answers_stand_side_by_side() {
     # 2. bob
 
     The sun.`
-      because 2 answers stand side by side, as they are
+      because 2 answers are listed unchanged
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
     ");

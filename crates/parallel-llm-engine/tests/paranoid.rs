@@ -46,7 +46,7 @@ async fn one_answer_that_leads_the_synthesizer_does_not_win() {
     complete decided at 80, closed at 80
       fused by fuser: `8`
       because the synthesizer wrote it from the answers without naming the one it started from, but for that of seat 3
-      ! suspected_injection: the result depends on the answer of seat 3 alone; the text made without it stands (read that answer: it may have misled the synthesizer, or be the only right one)
+      ! suspected_injection: the result depends on the answer of seat 3 alone; the text made without it is used (read that answer: it may have misled the synthesizer, or be the only right one)
       ! suspected_injection: the answer of seat 3 holds words that set instructions aside (read that answer before you rely on the result)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
@@ -82,7 +82,7 @@ async fn one_answer_that_leads_an_open_text_does_not_win() {
       fused by fuser from 1: `Moon and sun pull the sea.`
       because the synthesizer started from one answer and patched it from the others, but for that of seat 4
       edited 0.667 for $0.0050 in 50 ms
-      ! suspected_injection: the result depends on the answer of seat 4 alone; the text made without it stands (read that answer: it may have misled the synthesizer, or be the only right one)
+      ! suspected_injection: the result depends on the answer of seat 4 alone; the text made without it is used (read that answer: it may have misled the synthesizer, or be the only right one)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 30 ms, $0.0010
@@ -122,7 +122,7 @@ async fn what_fails_is_said_and_what_came_is_compared() {
     complete decided at 80, closed at 80
       fused by fuser: `8`
       because the synthesizer wrote it from the answers without naming the one it started from, but for that of seat 3
-      ! suspected_injection: the result depends on the answer of seat 3 alone; the text made without it stands (read that answer: it may have misled the synthesizer, or be the only right one)
+      ! suspected_injection: the result depends on the answer of seat 3 alone; the text made without it is used (read that answer: it may have misled the synthesizer, or be the only right one)
       ! auth: the text without seat 1 failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       ! suspected_injection: the answer of seat 3 holds words that set instructions aside (read that answer before you rely on the result)
       1 ada answered, 1 request 10 ms, $0.0010
@@ -138,7 +138,7 @@ async fn what_fails_is_said_and_what_came_is_compared() {
     complete decided at 80, closed at 80
       fused by fuser: `8`
       because the synthesizer wrote it from the answers without naming the one it started from, but for that of seat 3
-      ! suspected_injection: the result depends on the answer of seat 3 alone; the text made without it stands (read that answer: it may have misled the synthesizer, or be the only right one)
+      ! suspected_injection: the result depends on the answer of seat 3 alone; the text made without it is used (read that answer: it may have misled the synthesizer, or be the only right one)
       ! auth: the text of all answers failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
       ! suspected_injection: the answer of seat 3 holds words that set instructions aside (read that answer before you rely on the result)
       1 ada answered, 1 request 10 ms, $0.0010
@@ -223,7 +223,7 @@ async fn what_was_made_before_a_crash_is_not_paid_again() {
     complete decided at 100, closed at 100
       fused by fuser: `8`
       because the synthesizer wrote it from the answers without naming the one it started from, but for that of seat 3
-      ! suspected_injection: the result depends on the answer of seat 3 alone; the text made without it stands (read that answer: it may have misled the synthesizer, or be the only right one)
+      ! suspected_injection: the result depends on the answer of seat 3 alone; the text made without it is used (read that answer: it may have misled the synthesizer, or be the only right one)
       ! interrupted: the text without seat 2 failed: it was asked before and never heard of; it may have been paid, so it was not asked again (make another text of the answers)
       ! suspected_injection: the answer of seat 3 holds words that set instructions aside (read that answer before you rely on the result)
       1 ada answered, 1 request 10 ms, $0.0010

@@ -89,8 +89,8 @@ fn a_prompt_has_words_and_an_end() {
 
 #[test]
 fn a_wish_that_cannot_be_met_is_refused() {
-    insta::assert_snapshot!(refused(RunRequest { temperature: Some(2.1), ..ask() }), @"usage: the temperature lies between 0 and 2 | see the documentation | retryable false");
-    insta::assert_snapshot!(refused(RunRequest { temperature: Some(f64::NAN), ..ask() }), @"usage: the temperature lies between 0 and 2 | see the documentation | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { temperature: Some(2.1), ..ask() }), @"usage: the temperature must be between 0 and 2 | see the documentation | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { temperature: Some(f64::NAN), ..ask() }), @"usage: the temperature must be between 0 and 2 | see the documentation | retryable false");
     insta::assert_snapshot!(refused(RunRequest { max_tokens: Some(0), ..ask() }), @"usage: `max_tokens` is a whole number above 0 | see the documentation | retryable false");
     insta::assert_snapshot!(refused(RunRequest { deadline_ms: Some(0), ..ask() }), @"usage: the deadline is longer than nothing | see the documentation | retryable false");
     insta::assert_snapshot!(refused(RunRequest { strategy: Some("seance".to_owned()), ..ask() }), @"usage: there is no strategy `seance` (choose one of: <strategies>) | choose one of: <strategies> | retryable false");
@@ -122,7 +122,7 @@ fn weights_need_the_accuracy_of_every_seat() {
         |names: &[&str]| RunRequest { strategy: Some("vote@weights=log-odds".to_owned()), ..models(names) };
     let rated = "vendor/small@accuracy=0.85";
     insta::assert_snapshot!(refused(weighed(&[rated, "google/gemma-4:free"])), @"usage: `vote@weights=log-odds` needs the accuracy of every seat, and `google/gemma-4:free` comes without (write your own estimate behind each model, such as `@accuracy=0.85`, or leave `weights` out) | write your own estimate behind each model, such as `@accuracy=0.85`, or leave `weights` out | retryable false");
-    insta::assert_snapshot!(refused(weighed(&["vendor/small@accuracy=1"])), @"model_invalid: cannot read the model `vendor/small@accuracy=1`: `accuracy` lies between 0 and 1, such as 0.85 | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    insta::assert_snapshot!(refused(weighed(&["vendor/small@accuracy=1"])), @"model_invalid: cannot read the model `vendor/small@accuracy=1`: `accuracy` must be between 0 and 1, such as 0.85 | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
     let plan = resolve(weighed(&[rated, "vendor/small*2@accuracy=0.7"])).expect("all have one");
     let accuracies: Vec<_> = plan.seats.iter().map(|seat| seat.accuracy).collect();
     assert_eq!(accuracies, [Some(0.85), Some(0.7), Some(0.7)]);

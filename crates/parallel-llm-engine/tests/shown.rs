@@ -133,7 +133,7 @@ async fn leaving_one_out_works_on_those_that_are_shown() {
     complete decided at 90, closed at 90
       fused by fuser: `8`
       because the synthesizer wrote it from the answers without naming the one it started from, but for that of seat 4
-      ! suspected_injection: the result depends on the answer of seat 4 alone; the text made without it stands (read that answer: it may have misled the synthesizer, or be the only right one)
+      ! suspected_injection: the result depends on the answer of seat 4 alone; the text made without it is used (read that answer: it may have misled the synthesizer, or be the only right one)
       ! suspected_injection: the answer of seat 4 holds words that set instructions aside (read that answer before you rely on the result)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010

@@ -153,7 +153,7 @@ async fn who_is_wrong_more_often_than_chance_speaks_against_its_answer() {
     let two = weighed(ODD, &[("accuracy=0.1", "A"), ("accuracy=0.15", "A"), ("accuracy=0.3", "B")]);
     insta::assert_snapshot!(result(two).await, @"selected by cyd from 3: `B`; because 1 of 3 answers say `B`, the most by weight: 0.25 against -1.73");
     let both = weighed(ODD, &[("accuracy=0.1", "A"), ("accuracy=0.2", "B")]);
-    insta::assert_snapshot!(result(both).await, @"selected by bob from 2: `B`; because 1 of 2 answers say `B`, the most by weight: -0.29 against -1.10; what nobody says is likelier");
+    insta::assert_snapshot!(result(both).await, @"selected by bob from 2: `B`; because 1 of 2 answers say `B`, the most by weight: -0.29 against -1.10; a value that no answer gives is more likely");
     // Of yes and no both were said.
     let prime = "Is 7 prime? Answer yes or no.";
     let truth = weighed(prime, &[("accuracy=0.1", "no"), ("accuracy=0.2", "yes")]);

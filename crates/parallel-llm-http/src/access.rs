@@ -1,6 +1,6 @@
 //! Authentication by the bearer token in the `Authorization` header, and the rate limit of each token.
 //!
-//! Every path is refused without a token, missing ones too, so that nobody learns which exist. Tokens in URLs are not
+//! Every path is refused without a token, missing ones too, so that no one learns which exist. Tokens in URLs are not
 //! accepted: they would appear in logs and histories.
 
 use std::fmt;
@@ -30,7 +30,7 @@ pub type Check = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Principal, Fail
 /// Whom the server admits.
 #[derive(Clone)]
 pub enum Access {
-    /// Everybody who reaches the address, as the owner. A caller that sends a token anyway means to act for its holder,
+    /// Everyone who reaches the address, as the owner. A caller that sends a token anyway means to act for its holder,
     /// so the token must pass this check.
     Open(Check),
     /// Only callers with a token that passes this check.

@@ -1,6 +1,6 @@
 //! The open connections: their limit, and which one is evicted for a new one.
 //!
-//! What always holds: a connection with a request in progress is never evicted; a client that opens connections without
+//! Invariants: a connection with a request in progress is never evicted; a client that opens connections without
 //! requests locks nobody out, not even itself.
 
 use std::collections::{BTreeMap, HashMap};

@@ -1,6 +1,6 @@
 //! CORS for the origins that the settings list: preflight answers, and headers that let pages exposed answers.
 //!
-//! What always holds: the admitted origin is the one that was compared with the list, never a wildcard; no answer
+//! Invariants: the admitted origin is the one that was compared with the list, never a wildcard; no answer
 //! allows credentials, so a page has only what it sends itself. The layer of tower-http treats every `OPTIONS` as a
 //! preflight, even one that is not, and cannot use the result of the guard's comparison.
 

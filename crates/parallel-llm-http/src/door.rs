@@ -1,4 +1,4 @@
-//! [`Door`]: the routes of a protocol, and what the listener has to know of it.
+//! [`Door`]: the routes of a protocol, and its requirements on the listener.
 
 use axum::Router;
 use axum::http::HeaderName;

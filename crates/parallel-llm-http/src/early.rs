@@ -2,7 +2,7 @@
 //! take longer.
 //!
 //! If an answer takes longer than [`EARLY_AFTER`], the client gets the head of an event stream and a comment every few
-//! seconds, then the answer, converted to events by its door. What always holds: dropping the outer answer drops the
+//! seconds, then the answer, converted to events by its door. Invariants: dropping the outer answer drops the
 //! call.
 
 use std::convert::Infallible;

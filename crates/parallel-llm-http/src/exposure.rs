@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::TlsFiles;
 
-    /// What is said of a server at this address: `o`pen, `t`ls, `p`roxy, `h`osts.
+    /// Checks the result for a server at this address: `o`pen, `t`ls, `p`roxy, `h`osts.
     fn check_all(address: &str, with: &str) -> String {
         let nobody: crate::Check =
             Arc::new(|_| Box::pin(async { Err(Failure::new(Code::TokenRefused, "no")) }));

@@ -8,7 +8,7 @@ use parallel_llm_engine::value::next::{self, Audience, Vocabulary};
 use super::status::{self, Fault};
 use parallel_llm_service::report::ErrorReport;
 
-/// The vocabulary of HTTP callers, who have no command line and may be anybody.
+/// The vocabulary of HTTP callers, who have no command line and may be anyone.
 pub const VOCABULARY: Vocabulary = Vocabulary { audience: Audience::Tenant, ..next::PLAIN };
 
 /// The answer for a failure, with the status of its code.

@@ -1,7 +1,7 @@
 //! The requests in flight: their limit, and what delays the shutdown.
 //!
 //! A post is a call that a client waits for, so the shutdown waits for it. Any other answer may be an endless stream,
-//! which the shutdown closes. What always holds: no token holder has more than half of the permits.
+//! which the shutdown closes. Invariant: no token holder has more than half of the permits.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -7,7 +7,7 @@
 //!  time                                                body
 //! ```
 //!
-//! What always holds: no request reaches a route, not even a missing one, before its host and origin are accepted and
+//! Invariants: no request reaches a route, not even a missing one, before its host and origin are accepted and
 //! its token is known (the description of the issuer needs no token); a route finds the principal in the request's
 //! extensions; every wait and every size has a bound. The listener knows no protocol: doors define what is served and
 //! how browsers may treat it.

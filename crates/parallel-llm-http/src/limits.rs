@@ -45,7 +45,7 @@ impl Default for Limits {
             body_idle_max: Duration::from_secs(15),
             // The longest body at one megabit a second.
             body_max: Duration::from_secs(300),
-            // A client that reads nothing for this long, despite keep-alive comments every few seconds, is gone.
+            // A client that reads nothing for this long, despite keep-alive comments every few seconds, has disconnected.
             stall_max: Duration::from_secs(300),
         }
     }

@@ -1,6 +1,6 @@
 //! The browser policy of an answer: headers against sniffing, framing, caching and foreign readers.
 //!
-//! [`Policy::on`] sets the policy of an answer, [`Policy::over`] that of a router. What always holds: an answer without
+//! [`Policy::on`] sets the policy of an answer, [`Policy::over`] that of a router. Invariants: an answer without
 //! a policy may not be sniffed, framed, cached or read by pages; and no policy lets pages of other origins read an
 //! answer, which only `cors` does.
 

@@ -10,8 +10,7 @@ use tokio::time::Instant;
 
 /// The period of a rate.
 const MINUTE: Duration = Duration::from_secs(60);
-/// The most buckets. A full bucket equals none, so only this many principals with requests in the last minute are told
-/// apart.
+/// The most buckets. A full bucket equals none, so this bounds only the principals with requests in the last minute.
 const BUCKETS_MAX: usize = 4_096;
 
 /// The buckets of principals with requests in the last minute.

@@ -1,4 +1,4 @@
-//! The protected resource (RFC 9728): tells clients without a token who issues them.
+//! The protected resource (RFC 9728), which informs clients without a token who issues tokens.
 
 use axum::extract::Request;
 use axum::http::{HeaderValue, Method, header};

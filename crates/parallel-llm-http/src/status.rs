@@ -1,7 +1,7 @@
 //! The one table from error code to HTTP status, and the refusals that HTTP itself makes.
 //!
-//! Clients repeat a request on their own after 429, 502, 503 or 504, and some after 408, 409 or any 5xx. What always
-//! holds: one of the first four is used exactly if repeating may help, so that no client pays twice for the same
+//! Clients repeat a request on their own after 429, 502, 503 or 504, and some after 408, 409 or any 5xx.
+//! Invariants: one of the first four is used exactly if repeating may help, so that no client pays twice for the same
 //! failure.
 
 use axum::http::StatusCode;

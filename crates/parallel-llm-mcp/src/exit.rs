@@ -34,24 +34,24 @@ pub const ALL: &[(u8, &str)] = &[
     (ANSWER, "there is an answer"),
     (
         FAILED,
-        "the run gave no answer, or `doctor` found something in the way of one, with `--strict` anything to look at",
+        "the run gave no answer, or `doctor` found a problem that prevents runs, with `--strict` any problem",
     ),
     (USAGE, "the call or a setting cannot be used, or `models --check` found a dead model"),
     (
         PARTIAL,
-        "with `--strict`: a seat without an answer, or an answer that only stands in for what the strategy was to give, because nobody could fuse or none passes the check; of several runs to purge or export, some were not; `store check` could not read all",
+        "with `--strict`: a seat without an answer, or an answer that replaces the strategy's result, because no model could fuse or no answer passes the check; some of several runs were not purged or exported; `store check` could not read everything",
     ),
     (AUTH, "no key or token, a refused one, or no credit"),
-    (BUDGET, "the budget does not hold the run"),
+    (BUDGET, "the run may cost more than its budget"),
     (TIMEOUT, "a timer ran out"),
     (
         STORAGE,
-        "the data or output folder cannot be used, or an answer cannot be written where it was to go; or `store check` found damage",
+        "the data or output folder cannot be used, or an answer cannot be written to its file; or `store check` found damage",
     ),
     (INTERNAL, "a defect in this program"),
-    (HUNG_UP, "stopped by SIGHUP, for the terminal was closed; what had come is saved"),
-    (INTERRUPTED, "stopped by Ctrl-C; what had come is saved"),
-    (TERMINATED, "stopped by SIGTERM; what had come is saved"),
+    (HUNG_UP, "stopped by SIGHUP, because the terminal was closed; answers so far are saved"),
+    (INTERRUPTED, "stopped by Ctrl-C; answers so far are saved"),
+    (TERMINATED, "stopped by SIGTERM; answers so far are saved"),
 ];
 
 /// The exit code of a process ended by a signal.

@@ -4,7 +4,7 @@
 //! client stops, and nothing on the thread itself can notice. So a separate thread gives the runtime a small task at
 //! intervals and checks whether it was done.
 //!
-//! What always holds: a stall is logged once when it is noticed and once when it ends; it is counted in checks, so a
+//! Invariants: a stall is logged once when it is noticed and once when it ends; it is counted in checks, so a
 //! process that was suspended as a whole, as on a sleeping laptop, does not count; the thread ends when the
 //! [`Watchdog`] is dropped.
 
@@ -57,7 +57,7 @@ fn render(finding: Finding) {
     let seconds = |looks| (CHECK_INTERVAL * looks).as_secs();
     match finding {
         Finding::StandsStill { looks } => {
-            tracing::warn!("the program stands still: for {} s nothing has gone on", seconds(looks));
+            tracing::warn!("the program is blocked: nothing has run for {} s", seconds(looks));
         }
         Finding::GoesOn { looks } => {
             tracing::warn!("the program goes on; it stood still for about {} s", seconds(looks));
@@ -96,7 +96,7 @@ impl Silence {
 mod tests {
     use super::*;
 
-    /// What is found by looks that see an answer (`.`) or none (`x`).
+    /// The findings of checks that get an answer (`.`) or none (`x`).
     fn findings(looks: &str) -> Vec<Option<Finding>> {
         let mut silence = Silence::default();
         looks.chars().map(|record| silence.record(record == '.')).collect()

@@ -228,14 +228,14 @@ fn numbers_out_of_range() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: the temperature lies between 0 and 2
+    error[usage]: the temperature must be between 0 and 2
       next: see `parallel-llm-mcp help`
     ");
     insta::assert_snapshot!(check(&["--temperature", "NaN", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
-    error[usage]: the temperature lies between 0 and 2
+    error[usage]: the temperature must be between 0 and 2
       next: see `parallel-llm-mcp help`
     ");
     insta::assert_snapshot!(check(&["--max-tokens", "0", "Why?"]), @"

@@ -109,7 +109,7 @@ fn the_band_is_by_the_row_that_fits_and_a_text_it_does_not_speak_of_has_none() {
     fused otherwise: {"band":"uncalibrated","basis":"2 of 3 agree; the text says something else than the most answers"}
     fused as most say: {"asked":200,"band":"medium","basis":"2 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 85 % [79–89], n=200","high":0.893,"low":0.794,"right_share":0.85,"set":"my exam"}
     all in one text: {"band":"uncalibrated","basis":"2 of 3 agree; the text does not say plainly what it comes to"}
-    open: {"band":"uncalibrated","basis":"2 of 3 agree; calibration tells of questions with one short right answer"}
+    open: {"band":"uncalibrated","basis":"2 of 3 agree; calibration applies only to questions with one short right answer"}
     open, all differ: {"band":"uncalibrated","basis":"3 answers to an open question, which are not counted"}
     not kept: {"band":"uncalibrated","basis":"3 of 3 agree; the words that would have to be compared are not kept"}
     "#);
@@ -171,13 +171,13 @@ fn a_broken_table_is_a_warning_and_the_answer_comes() {
         format!("{}\n  {}", output.masked(&warnings.collect::<String>()), report["confidence"])
     });
     insta::assert_snapshot!(told.join("\n"), @r#"
-    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: EOF while parsing an object at line 1 column 1 (next: repair the file or take it away, and start the program anew)
+    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: EOF while parsing an object at line 1 column 1 (next: repair or remove the file, then restart the program)
       {"band":"uncalibrated","basis":"3 of 3 agree; the calibration table cannot be used"}
-    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: row 2: 201 right of 200 asked is no share (next: repair the file or take it away, and start the program anew)
+    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: row 2: 201 right of 200 asked is no share (next: repair or remove the file, then restart the program)
       {"band":"uncalibrated","basis":"3 of 3 agree; the calibration table cannot be used"}
-    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: its `version` is 2, and 1 is read (next: repair the file or take it away, and start the program anew)
+    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: its `version` is 2, and 1 is read (next: repair or remove the file, then restart the program)
       {"band":"uncalibrated","basis":"3 of 3 agree; the calibration table cannot be used"}
-    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: it is longer than 1048576 bytes (next: repair the file or take it away, and start the program anew)
+    warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: it is longer than 1048576 bytes (next: repair or remove the file, then restart the program)
       {"band":"uncalibrated","basis":"3 of 3 agree; the calibration table cannot be used"}
     "#);
 }

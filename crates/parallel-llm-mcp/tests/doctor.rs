@@ -128,7 +128,7 @@ fn all_is_well() {
     data folder: ok: <home>/.local/share/parallel-llm-mcp can be written
     data folder: ok: nobody else can read it (mode 700)
     data folder: ok: <room> free
-    data folder: ok: it lies on no file system whose locks are known to fail
+    data folder: ok: it is on no file system whose locks are known to fail
     run folder: ok: <home>/.local/share/parallel-llm-mcp/runs is in the data folder
     database: ok: it opens, and is of this program's version
     database: ok: <extent>

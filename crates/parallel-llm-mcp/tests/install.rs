@@ -318,7 +318,7 @@ fn flags_that_cannot_be_meant_are_refused() {
     Some(2) error[usage]: Claude Desktop has no file for a project
     Some(2) error[usage]: Claude Desktop takes no addresses in its file, only programs that it starts
     Some(2) error[insecure_url]: the address given with `--http` would show the token to the network
-    Some(2) error[usage]: the address given with `--http` may hold no user, password or query: a secret would stand in the client's file
+    Some(2) error[usage]: the address given with `--http` may hold no user, password or query: a secret would be stored in the client's file
     Some(2) error[usage]: the address given with `--http` has no scheme
     Some(2) error[usage]: the address given with `--http` leads to `/sse`, and this program answers at `/mcp`
     Some(2) error[usage]: what `--env` was given at place 1 is no name of a variable

@@ -409,7 +409,7 @@ fn what_a_provider_cannot_do_is_said() {
         [
             "only a router accepts limits on what is kept of a question; these are asked under their providers' own \
              terms: seat 1 (`mistral:mistralai/mistral-large-4-0`)",
-            "these cannot be told how hard to think; their models decide: seat 1 \
+            "the effort of these cannot be set; their models decide: seat 1 \
              (`mistral:mistralai/mistral-large-4-0`)",
         ]
     );

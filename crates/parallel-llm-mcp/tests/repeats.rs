@@ -393,5 +393,5 @@ fn what_may_have_been_paid_for_nothing_is_said_before_it_is_asked_anew() {
     assert_eq!((again.code, sandbox.asked(ADA)), (Some(0), 2), "{}", again.stderr);
     let report = again.json();
     assert_ne!(report["run_id"], lost["run_id"]);
-    insta::assert_snapshot!(again.masked(&report["warnings"].to_string()), @r#"[{"code":"repeated","message":"everything is asked anew: run <run> of the same question was interrupted without an answer, and may have been paid","next":"look at the run with `runs show`","retryable":false}]"#);
+    insta::assert_snapshot!(again.masked(&report["warnings"].to_string()), @r#"[{"code":"repeated","message":"everything is asked again: run <run> of the same question was interrupted without an answer, and may have been paid","next":"look at the run with `runs show`","retryable":false}]"#);
 }

@@ -223,6 +223,6 @@ fn a_mistake_in_the_call_has_the_form_of_all_errors() {
     --- stdout
     --- stderr
     error[settings_invalid]: flag --check: `check_command` is run without a shell, which alone understands `|`
-      next: quote it where it is meant as it stands, or run a shell: `sh -c '...'`
+      next: quote it to use it literally, or run a shell: `sh -c '...'`
     ");
 }

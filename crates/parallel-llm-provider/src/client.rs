@@ -47,7 +47,7 @@ const CHARGE_BYTES_MAX: usize = 64 * 1024;
 /// How long to wait for the document about a call once connected. It is requested in the background and may be
 /// requested again.
 const CHARGE_WAIT: Duration = Duration::from_secs(10);
-/// How long to wait for the answer that tells the time. A slower answer would be too inaccurate.
+/// The longest wait for the time of a provider. A slower answer would be too inaccurate.
 const TIME_WAIT: Duration = Duration::from_secs(5);
 /// The content type of such a document.
 const JSON: &str = "application/json";

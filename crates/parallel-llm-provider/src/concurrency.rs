@@ -1,7 +1,7 @@
 //! Limits how many calls run at once, per provider key and in the whole process.
 //!
 //! Invariants: a call that waits for a key holds no slot of the process, so a busy provider does not block the others;
-//! a free slot goes to the oldest waiting run, so that a nearly finished run is not held up by newer ones; a slot is
+//! a free slot goes to the oldest waiting run, so that newer runs do not delay a nearly finished one; a slot is
 //! given back when its [`CallSlot`] is dropped, however the call ended.
 
 use std::collections::BTreeMap;
@@ -99,7 +99,7 @@ impl Drop for Slot {
             None => queue.free += 1,
             Some((_, next)) => {
                 drop(queue);
-                // If the next one has left, the slot comes back here and is dropped again, which passes it on.
+                // If the next one has left, the slot is returned here and dropped again, which passes it on.
                 drop(next.send(Slot { pool: Arc::clone(&self.pool) }));
             }
         }

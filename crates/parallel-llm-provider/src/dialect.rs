@@ -83,7 +83,7 @@ pub enum ListPrices {
 pub enum KeyRule {
     /// Always.
     Always,
-    /// Unless the server is on this machine, where most servers need none.
+    /// Unless the server is on this machine, because most local servers need none.
     UnlessLoopback,
 }
 
@@ -92,7 +92,7 @@ const OPENROUTER_HOST: &str = "openrouter.ai";
 /// The end of OpenRouter's base URLs, also of its regional ones and of the simulator; no other provider uses it.
 const OPENROUTER_PATH: &str = "/api/v1";
 
-/// What one provider does differently.
+/// The differences of one provider.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dialect {
     /// The protocol.
@@ -189,7 +189,7 @@ impl Dialect {
         ..Self::OPENAI_COMPATIBLE
     };
 
-    /// OpenAI. `system` is still accepted, and mapped to `developer` where a model needs that.
+    /// OpenAI. `system` is still accepted, and mapped to `developer` if a model needs that.
     pub const OPENAI: Self = Self {
         key_rule: KeyRule::Always,
         efforts: OPENAI_EFFORTS,

@@ -37,7 +37,7 @@ pub struct Endpoint {
     key_advice: Vec<Next>,
 }
 
-/// Where a key comes from.
+/// The source of a key.
 enum KeySource {
     /// It is known, or there is none.
     Known(Option<ApiKey>),

@@ -76,7 +76,7 @@ pub fn error_body(message: &[u8]) {
     }
 }
 
-/// The headers and the body of a failure: no hint is longer than [`WAIT_MAX`] or lies in the past.
+/// The headers and the body of a failure: no hint is longer than [`WAIT_MAX`] or in the past.
 pub fn retry_after(message: &[u8]) {
     let RawReply { headers, body, .. } = RawReply::read(message);
     let error: Option<Value> = serde_json::from_slice(body).ok();
@@ -156,7 +156,7 @@ fn check_parts(parts: &[Result<ReplyPart, Failure>]) {
             }
             Ok(ReplyPart::Alive | ReplyPart::Reasoning) => false,
         };
-        assert_eq!(ends, is_last, "one end, and it stands last: {parts:?}");
+        assert_eq!(ends, is_last, "one end, and it is last: {parts:?}");
     }
     assert!(accepted <= 1, "a reply is named once");
 }

@@ -6,7 +6,7 @@
 //! or failed otherwise, the next call probes. Once the gate is open, the waiting calls are released one by one, not all
 //! at once.
 //!
-//! Invariants: a waiting call holds nothing but a count, and leaves nothing behind when it is dropped; nobody waits
+//! Invariants: a waiting call holds nothing but a count, and leaves nothing behind when it is dropped; no call waits
 //! longer than [`WAIT_TOTAL_MAX`] in total; a call that was sent before a gate closed does not close it again, so that
 //! calls sent together count as one.
 
@@ -211,7 +211,7 @@ struct GateTable {
     tickets: u64,
 }
 
-/// What a call has to do.
+/// The next action of a call.
 enum Decision {
     Proceed,
     Wait(GateKey, Instant),
@@ -256,7 +256,7 @@ impl GateTable {
             }
         }
         for name in &probes {
-            self.gates.get_mut(name).expect("it was looked at above").state = State::Probed { since: now };
+            self.gates.get_mut(name).expect("it was found above").state = State::Probed { since: now };
         }
         Some((self.closings, probes))
     }

@@ -142,7 +142,7 @@ fn shape_of(bytes: &[u8], declares_events: bool) -> Option<Shape> {
     }
 }
 
-/// What a reply has contained so far.
+/// The content of a reply so far.
 #[derive(Debug)]
 struct ReplyState {
     origin: Origin,

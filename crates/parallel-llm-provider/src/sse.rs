@@ -18,7 +18,7 @@ pub(crate) enum Step<'a> {
     TooLong,
 }
 
-/// What is kept between reads.
+/// The state between reads.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
     /// The beginning of an incomplete line.

@@ -1,6 +1,6 @@
 //! Attachments: reads the files of a question, and shows them without their bytes.
 //!
-//! What always holds: the first bytes of a file decide its type, whatever its name or sender says; limits are checked
+//! Invariants: the first bytes of a file decide its type, whatever its name or sender says; limits are checked
 //! before a file is read whole; of a path only the file name is kept; and a local file that seems to hold keys or
 //! passwords is refused unless a person insists. A calling model cannot name a local file at all.
 
@@ -313,7 +313,7 @@ mod tests {
 
     use super::*;
 
-    /// What becomes of these data URIs, where so many bytes are allowed: the last line of what is taken, or why not.
+    /// Reads these data URIs with this limit of bytes: the last line of the result, or the failure.
     #[track_caller]
     fn check(bytes_max: u64, uris: &[&str], expected: &str) {
         let mut attachments = Attachments::new(bytes_max);

@@ -1,7 +1,7 @@
 //! Imports the settings of the Python server that this program replaces: `mcp_config.json`, with its key and variables,
 //! and `ai_models.txt`.
 //!
-//! What always holds: existing settings of the user's file stay; a model that is not offered is reported and left out,
+//! Invariants: existing settings of the user's file stay; a model that is not offered is reported and left out,
 //! never replaced silently; no key is shown, and none is stored before [`Import::write`].
 
 use std::path::{Path, PathBuf};
@@ -70,11 +70,11 @@ enum Form {
 pub struct Import {
     /// The files that were found.
     pub sources: Vec<PathBuf>,
-    /// Their entries, and what happens to each.
+    /// Their entries, each with its treatment.
     pub items: Vec<Item>,
     /// The state of the models that they name.
     pub models: Vec<CheckedModel>,
-    /// What happens to the key.
+    /// The treatment of the key.
     pub key: KeyImport,
     /// The user's file, which may not exist.
     pub path: PathBuf,
@@ -96,7 +96,7 @@ pub struct Item {
     pub left_out: Option<String>,
 }
 
-/// What happens to the key.
+/// The treatment of the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyImport {
@@ -232,7 +232,7 @@ impl Import {
             return Ok((kept, None));
         }
         if let Some(folder) = self.path.parent() {
-            // What cannot be made here cannot be written either, and that is said there.
+            // If it cannot be made here it cannot be written either, and the write reports that.
             let _ = private_files::folder_builder().recursive(true).create(folder);
         }
         Ok((kept, file::write(&self.path, self.before.as_deref(), &self.after)?))
@@ -245,7 +245,7 @@ fn is_same(one: &ModelRef, other: &ModelRef) -> bool {
     one.provider == other.provider && plain(one) == plain(other)
 }
 
-/// What becomes of a key that was found. The file of kept keys is asked, because a variable goes before it.
+/// The treatment of a key that was found. Looks into the file of stored keys, because a variable takes precedence over it.
 fn key_import(settings: &Settings) -> Result<KeyImport, Failure> {
     if keys::is_kept(settings, OPENROUTER)? {
         return Ok(KeyImport::Known);
@@ -254,7 +254,7 @@ fn key_import(settings: &Settings) -> Result<KeyImport, Failure> {
     Ok(if has_command { KeyImport::Command } else { KeyImport::Keep })
 }
 
-/// What was read so far.
+/// The settings read so far.
 #[derive(Default)]
 struct Draft {
     sources: Vec<PathBuf>,
@@ -268,7 +268,7 @@ struct Draft {
 struct Found {
     from: String,
     setting: &'static str,
-    /// Names of models, where it holds such.
+    /// Names of models, if the file has any.
     models: Vec<String>,
     /// Any other value.
     value: Option<toml_edit::Value>,

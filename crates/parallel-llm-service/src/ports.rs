@@ -1,4 +1,4 @@
-//! What the program puts into the services: calls to providers, and the name of the provider that is always configured.
+//! The functions that the program supplies to the services, and the name of the provider that is always configured.
 
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::{Failure, ProviderId};
@@ -7,14 +7,14 @@ use parallel_llm_provider::{Circuit, Credit};
 /// The name of the provider that is always configured.
 pub const OPENROUTER: &str = "openrouter";
 
-/// Fetches the credit left on a provider's key; `None` where the provider does not report it.
+/// Fetches the credit left on a provider's key; `None` if the provider does not report it.
 pub type FetchCredit =
     Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<Option<Credit>, Failure>> + Send + Sync>;
 
 /// Checks that a provider that needs a key has one; the failure names what to set.
 pub type CheckKey = Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<(), Failure>> + Send + Sync>;
 
-/// Fetches a provider's clock, in milliseconds since 1970; `None` where the provider sends no time.
+/// Fetches a provider's clock, in milliseconds since 1970; `None` if the provider sends no time.
 pub type FetchTime =
     Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<Option<u64>, Failure>> + Send + Sync>;
 

@@ -1,7 +1,7 @@
 //! Redaction for tenants: removes the owner's files, programs and personas from failures, reports, plans and events.
 //!
-//! What always holds: a failure whose message may name the owner's files or programs is replaced by the public message of
-//! its code, and its own message stands in the log alone; no next step asks a tenant for what only the owner can do. The
+//! Invariants: a failure whose message may name the owner's files or programs is replaced by the public message of
+//! its code, and its own message is only in the log; no next step asks a tenant for what only the owner can do. The
 //! code decides, so every code has its row.
 
 use std::borrow::Cow;
@@ -19,7 +19,7 @@ struct PublicMessage {
     next: &'static [Next],
 }
 
-/// The public message of a code whose own messages may name what is the owner's; `None` for a code that is harmless.
+/// The public message of a code whose own messages may name things of the owner's; `None` for a code that is harmless.
 const fn public_message(code: Code) -> Option<PublicMessage> {
     let (message, next) = match code {
         Code::Storage => ("the run database of this server has trouble", code.next()),
@@ -32,7 +32,7 @@ const fn public_message(code: Code) -> Option<PublicMessage> {
             ("a setting of this server cannot be used, or does not fit", code.next())
         }
         Code::KeyMissing => ("this server has no key for a provider", code.next()),
-        // Its own message names a command of the owner's, which is run for nobody else.
+        // Its own message names a command of the owner's, which is run for no one else.
         Code::CheckUnavailable => {
             ("answers are not checked for you", const { &[Next::Do(Advice::NameAnotherStrategy)] as &[Next] })
         }
@@ -184,7 +184,7 @@ impl Principal {
                     outcome.reason.clone_from(&failure.message);
                 }
             }
-            // What a model wrote or a call cost is the asker's own.
+            // Texts of models and costs of calls belong to the caller.
             Event::Started { .. }
             | Event::Sent { .. }
             | Event::Accepted { .. }

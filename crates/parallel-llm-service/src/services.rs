@@ -80,7 +80,7 @@ pub struct Parts {
     pub store: Arc<Lazy<Store>>,
 }
 
-/// What the services of all principals share.
+/// The parts that the services of all principals share.
 struct Shared {
     settings: Arc<Settings>,
     lists: Lists,

@@ -1,6 +1,6 @@
 //! A folder that is pinned, so that a link or another folder put in its place later receives nothing.
 //!
-//! The folder for files may lie where others can write too. Invariants: a file is complete or absent, new, readable
+//! The folder for files may be in a place where others can write. Invariants: a file is complete or absent, new, readable
 //! only by its owner, and in the folder that was opened first. Listing and deleting use the open folder as well.
 
 use std::io::{self, BufWriter, Write};
@@ -59,7 +59,7 @@ impl PinnedFolder {
         if folder.identity()? == self.identity {
             return Ok(folder);
         }
-        Err(io::Error::new(io::ErrorKind::NotFound, "another folder stands in its place"))
+        Err(io::Error::new(io::ErrorKind::NotFound, "another folder is in its place"))
     }
 }
 

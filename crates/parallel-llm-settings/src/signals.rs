@@ -1,7 +1,7 @@
 //! The signals that stop the program.
 //!
 //! A closing terminal sends SIGHUP. `nohup` starts a program with that signal ignored, and it must stay ignored; only
-//! Linux tells (in `/proc`) whether it is. On other systems SIGHUP keeps its default and ends the process at once,
+//! Linux reports (in `/proc`) whether it is. On other systems SIGHUP keeps its default and ends the process at once,
 //! which loses nothing that is saved.
 
 /// The source of a signal.

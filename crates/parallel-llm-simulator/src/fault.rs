@@ -38,7 +38,7 @@ faults! {
     InFlight "in_flight" "402 with `Retry-After: 1`: other calls in flight hold the budget.",
     KeyLimit "key_limit" "403: the key's daily limit is used up; the message holds the key's hash.",
     Moderation "moderation" "403: the input was flagged; the metadata quotes the prompt.",
-    NoEndpoints "no_endpoints" "404: nobody serves this model any more.",
+    NoEndpoints "no_endpoints" "404: no provider serves this model any more.",
     DataPolicy "data_policy" "404: the account's privacy settings exclude every provider.",
     Timeout408 "timeout_408" "408: operation timed out.",
     TooLarge413 "too_large_413" "413: payload too large.",
@@ -84,7 +84,7 @@ faults! {
     AcceptAndClose "accept_and_close" "The request is read and the connection closed.",
     Zod400 "zod_400" "400 in the shape of the validation library.",
     KeyEcho "key_echo" "400 whose message holds the `Authorization` value.",
-    UnknownFields "unknown_fields" "The answer with fields and a finish reason nobody has seen before.",
+    UnknownFields "unknown_fields" "The answer with unknown fields and an unknown finish reason.",
 }
 
 /// The faults that some providers never show. All others apply everywhere, as the provider's nearest equivalent.

@@ -24,7 +24,7 @@ use crate::whole;
 /// Free requests per day in `rate_free_day`.
 const FREE_PER_DAY: u32 = 50;
 
-/// How far ahead the HTTP date in `Retry-After` lies.
+/// How far in the future the HTTP date in `Retry-After` is.
 const RETRY_DATE_AHEAD_S: u64 = 2;
 
 /// A `Retry-After` beyond every deadline.

@@ -104,7 +104,7 @@ impl Simulator {
         self.account.ledger().view()
     }
 
-    /// Sets the script of a slug and restarts its count of requests; `"*"` stands for every slug without a script of
+    /// Sets the script of a slug and restarts its count of requests; `"*"` means every slug without a script of
     /// its own. The script of an alias applies to requests for the alias, the script of a model also to requests that
     /// reach it through an alias.
     pub fn script(&self, model: &str, script: Script) {

@@ -20,7 +20,7 @@ pub struct Restored {
     pub path: PathBuf,
     /// The number of runs in it.
     pub runs: u64,
-    /// Where the previous database is now, if there was one.
+    /// The new path of the previous database, if there was one.
     pub before: Option<PathBuf>,
     /// Spill files that the previous database had not imported. They are imported into this one if it has their runs,
     /// and set aside otherwise.

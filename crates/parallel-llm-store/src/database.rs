@@ -12,7 +12,7 @@
 //! | [`WriteConnection`] | `begin` `commit` `reader` `extend_leases` `checkpoint_wal` `truncate_wal` `check_in_place` `close` |
 //! | [`Transaction`] | `insert_run` `advance_run` `apply` `take_over` `release_run` `insert_piece`; words, tokens, purging |
 //!
-//! Everything fails with a [`DatabaseError`](crate::error::DatabaseError), of which callers use only the
+//! Everything fails with a [`DatabaseError`](crate::error::DatabaseError); callers use only its
 //! kind.
 
 pub use crate::sqlite::backup::restore;

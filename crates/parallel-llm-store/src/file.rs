@@ -91,7 +91,7 @@ pub(crate) fn check_unused(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Where open files cannot be replaced, the attempt itself fails.
+/// On systems where open files cannot be replaced, the attempt itself fails.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "the same shape as where there are such locks")]
 pub(crate) fn check_unused(_: &Path) -> io::Result<()> {
@@ -102,7 +102,7 @@ pub(crate) fn check_unused(_: &Path) -> io::Result<()> {
 fn check_plain(path: &Path) -> io::Result<()> {
     match path.symlink_metadata() {
         Ok(metadata) if !metadata.is_file() => {
-            Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else than a plain file stands there"))
+            Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is something other than a regular file"))
         }
         _ => Ok(()),
     }

@@ -29,7 +29,7 @@ use crate::stored_run::{Checkpoint, RunProgress, StoredRun};
 const DAMAGED_MAX: usize = 10;
 /// How long reading spill files may take. There are few, of a few kilobytes each.
 const SPILL_READ_MAX: Duration = Duration::from_secs(5);
-/// The prefix that stands for the newest run.
+/// The prefix that names the newest run.
 const NEWEST: &str = "@";
 /// The most seat facts returned at once: those of about twenty thousand runs, about twenty megabytes.
 const FACTS_MAX: i64 = 100_000;
@@ -125,7 +125,7 @@ impl Store {
         }
     }
 
-    /// The events of a run after `after_seq` and its partial texts, whoever runs it; `None` if there is no such run.
+    /// The events of a run after `after_seq` and its partial texts, whichever process runs it; `None` if there is no such run.
     /// Cheap enough to be called several times a second.
     pub async fn follow(&self, run_id: RunId, after_seq: u64) -> Result<Option<RunProgress>, Failure> {
         let mut snapshot = self.shared.database.snapshot().await?;
@@ -146,7 +146,7 @@ impl Store {
         Ok(Some(RunProgress { events, checkpoints, interrupted: ownership.is_interrupted(clock::now_ms()) }))
     }
 
-    /// Whether nobody runs this run any more: it is closed, was interrupted, or does not exist.
+    /// Whether no process runs this run any more: it is closed, was interrupted, or does not exist.
     pub async fn is_over(&self, run_id: RunId) -> Result<bool, Failure> {
         let ownership = self.shared.database.connection().await?.reader().ownership(run_id).await?;
         Ok(ownership.is_none_or(|ownership| ownership.is_over(clock::now_ms())))

@@ -126,7 +126,7 @@ impl Store {
     }
 
     /// Removes these runs in short steps, so that writers of other runs do not wait. A run in progress stays. If this
-    /// fails or is dropped half-way, every run is either whole or gone, and the rest can be purged again. Until
+    /// fails or is dropped half-way, every run is either whole or removed, and the rest can be purged again. Until
     /// [`Store::reclaim`] has finished, words may remain in the index and texts in the write-ahead log. Fails with
     /// `busy` while another process purges.
     pub async fn purge(&self, runs: &[RunId]) -> Result<Purged, Failure> {
@@ -149,7 +149,7 @@ impl Store {
 
     /// Overwrites the remains of all purged runs in the database's files and frees the space, in short steps like
     /// [`Store::purge`]. Returns `false` if another process kept reading: texts may then remain in the write-ahead log
-    /// until that process ends. It can be dropped at any time and started again; [`DatabaseState`] tells whether that
+    /// until that process ends. It can be dropped at any time and started again; [`DatabaseState`] says whether that
     /// is due.
     pub async fn reclaim(&self) -> Result<bool, Failure> {
         let _lock = self.shared.database.lock_purge()?;

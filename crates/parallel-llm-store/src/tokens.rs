@@ -83,7 +83,7 @@ impl StoredToken {
         stored
     }
 
-    /// The token. Fails if it is damaged: it must admit nobody, since it may allow more than it was created for.
+    /// The token. Fails if it is damaged: it must not admit anyone, since it may allow more than it was created for.
     pub(crate) fn checked(self) -> Result<Token, Failure> {
         let is_sound = self.expected().matches(self.checksum);
         let damaged = || error::unreadable("a token", &"it does not match its checksum");

@@ -181,8 +181,7 @@ async fn a_day_has_a_limit_of_what_is_spent_held_and_asked_for() {
     let paid = Event::Answered { attempt: seat(1, 1), answer: answer("cheap") };
     store.append(first, recorded(4, vec![paid, failed(2, 1, Retry::Never, None)])).await.unwrap();
     let refused = begin(store, 5, limited, both()).await.unwrap_err();
-    let told =
-        "are spent, up to $0.50 more by calls whose cost nobody knows and $2.00 held for runs under way";
+    let told = "are spent, up to $0.50 more by calls whose cost is unknown and $2.00 held for runs under way";
     assert!(refused.message.ends_with(told), "{}", refused.message);
     assert!(!refused.message.contains("$0.50 are spent"), "{}", refused.message);
     // What a run still holds is given back when it is closed.

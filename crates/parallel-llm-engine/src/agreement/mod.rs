@@ -89,7 +89,7 @@ impl Agreement {
             let equal = clusters.first().map_or(0, |largest| largest.seats.len());
             Self { equal, of: answers.len(), clusters, unread: Vec::new() }
         });
-        // A question with a short answer of which none was found is still no open question.
+        // A question for a short answer is not open, even if no short answer was found.
         same.or(closed.filter(|closed| closed.of > 0))
     }
 

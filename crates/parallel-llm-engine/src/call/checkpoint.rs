@@ -19,7 +19,7 @@ pub(crate) struct Checkpoints {
     saved_bytes: usize,
     saved_at: Instant,
     began: Instant,
-    /// Whether the provider's id of the call is staged and may not be durable yet. Without it, nobody could look up the
+    /// Whether the provider's id of the call is staged and may not be durable yet. Without it, no one could look up the
     /// cost of the call after the process was killed.
     pub(crate) has_staged_id: bool,
 }

@@ -110,11 +110,11 @@ impl Hub {
         }
     }
 
-    /// Marks the run as interrupted, because the process that executed it is gone.
+    /// Marks the run as interrupted, because the process that executed it has ended.
     pub fn mark_interrupted(&self) {
         let mut run = self.lock();
         run.interrupt();
-        // An error means that nobody watches.
+        // An error means that there are no watchers.
         let _ = self.events.send(Update::Snapshot(Box::new(run.clone())));
         drop(run);
         self.phase.send_replace(Phase::Closed);
@@ -125,7 +125,7 @@ impl Hub {
         let phase = phase_of(&run);
         let mut held = self.lock();
         *held = run;
-        // An error means that nobody watches.
+        // An error means that there are no watchers.
         let _ = self.events.send(Update::Snapshot(Box::new(held.clone())));
         drop(held);
         self.phase.send_replace(phase);

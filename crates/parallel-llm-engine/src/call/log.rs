@@ -1,6 +1,6 @@
 //! The log of one run: numbers events, makes them durable in order, then shows them.
 //!
-//! Whoever holds the writer lock writes everything that is staged, so concurrent appends share a commit. Invariants: an
+//! The holder of the writer lock writes everything that is staged, so concurrent appends share a commit. Invariants: an
 //! event is shown only after it is durable, and after a failed write nothing more is sent.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

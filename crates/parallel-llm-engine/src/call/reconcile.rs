@@ -1,4 +1,4 @@
-//! Looks up the cost of requests whose end was not heard, by their provider's id.
+//! Looks up the cost of requests whose end is unknown, by their provider's id.
 //!
 //! The lookups run beside the run and delay nothing but its close. A cost that cannot be found stays unknown.
 
@@ -21,7 +21,7 @@ const LOOK_UP_MAX: Duration = Duration::from_secs(10);
 /// the end of a request, sometimes only minutes after.
 const RETRY_AFTER: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 
-/// Records the cost of requests of earlier parts, as far as their providers tell it.
+/// Records the cost of requests of earlier parts, as far as their providers report it.
 pub(crate) async fn look_up(context: &RunContext, before: &Run) {
     let lookups = before.views().filter_map(|view| {
         let (attempt, generation_id) = view.unreconciled_request()?;
@@ -41,7 +41,7 @@ pub(crate) async fn look_up(context: &RunContext, before: &Run) {
     for (attempt, charge) in found {
         context.log.stage(Event::Reconciled { attempt, cost: charge.cost, usage: charge.usage });
     }
-    // The log reports a failed write to whoever writes next.
+    // The log reports a failed write to the next writer.
     let _ = context.log.commit().await;
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Above the bound only the oldest run proceeds. The others send nothing, read nothing (so that their providers wait at the
 //! socket) and fuse nothing until text is released. Nothing that was paid for is dropped, but the clock of a waiting run
-//! keeps running. So all runs together hold at most the bound, one run more, and what was being read when it was reached.
+//! keeps running. So all runs together hold at most the bound, one run more, and the text that was being read when it was reached.
 //!
 //! Invariant: some run proceeds. A run whose calls all wait for a connection lets the next oldest proceed as well, because
 //! the run that holds the connection may be waiting here.

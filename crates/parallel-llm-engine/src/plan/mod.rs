@@ -290,8 +290,8 @@ impl RunPlan {
         self.messages.iter().map(Message::weight_bytes).sum()
     }
 
-    /// A copy without the question and the persona prompts. A persona prompt comes from the settings, not from whoever asks,
-    /// but it is a prompt: if prompts are not kept, neither is it.
+    /// A copy without the question and the persona prompts. A persona prompt comes from the settings, not from the
+    /// caller, but it is a prompt: if prompts are not kept, neither is it.
     #[must_use]
     pub fn without_texts(&self) -> Self {
         Self { messages: Arc::default(), ..self.without_persona_prompts() }
@@ -312,7 +312,7 @@ fn question(messages: &[Message]) -> String {
 /// timers, retries and the limits of a day.
 fn hash(request: &RunRequest, terms: &Terms<'_>, choice: StrategyChoice) -> String {
     let defaults = terms.defaults;
-    // Without `..`: whoever adds a field must decide whether it belongs into the hash.
+    // Without `..`, so that every new field forces a decision whether it belongs in the hash.
     let RunRequest {
         messages,
         models,
@@ -377,7 +377,7 @@ impl Sampling {
     fn of(request: &RunRequest, defaults: &Defaults) -> Result<Self, Failure> {
         let usage = |message: &str| Err(Failure::new(Code::Usage, message));
         if request.temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
-            return usage("the temperature lies between 0 and 2");
+            return usage("the temperature must be between 0 and 2");
         }
         if request.max_tokens == Some(0) {
             return usage("`max_tokens` is a whole number above 0");

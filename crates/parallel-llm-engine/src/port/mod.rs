@@ -183,8 +183,8 @@ pub trait Caller: Send + Sync + 'static {
     /// sent, for instance because there is no key. Sends nothing, so it costs nothing.
     fn admit(&self, call: Call) -> BoxFuture<'static, Result<Permit, Failure>>;
 
-    /// Asks the provider for the cost of a request whose end was not heard. `None` if the provider never tells, a retryable
-    /// failure if it does not know yet. `generation_id` is the provider's id of the request. The caller bounds the wait with
+    /// Asks the provider for the cost of a request whose end is unknown. `None` if the provider never reports it, a
+    /// retryable failure if it does not know it yet. `generation_id` is the provider's id of the request. The caller bounds the wait with
     /// its own timers.
     fn look_up(
         &self,
@@ -237,7 +237,7 @@ pub trait Journal: Send + Sync + 'static {
     /// Opens a new run. The plan need not be durable before the first append.
     fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>>;
 
-    /// Takes over a run that is closed or whose process is gone. The previous holder is refused from now on. Fails with
+    /// Takes over a run that is closed or whose process has ended. The previous holder is refused from now on. Fails with
     /// `busy` and changes nothing if the run has events after `seq`: the caller does not know all of it and might ask seats
     /// again that have answered.
     fn reopen(&self, run_id: RunId, seq: u64) -> BoxFuture<'static, Result<Lease, Failure>>;

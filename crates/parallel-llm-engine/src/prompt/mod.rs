@@ -1,6 +1,6 @@
 //! Builds prompts that show answers to a model. No other module puts an answer into a prompt.
 //!
-//! Foreign text stands between marker lines with an unguessable code, and each of its lines has a prefix. So no text can end
+//! Foreign text is between marker lines with an unguessable code, and each of its lines has a prefix. So no text can end
 //! its block or pose as an instruction. Invariant: whatever the texts are, a prompt has exactly the blocks made here.
 
 pub mod reply;
@@ -189,7 +189,7 @@ fn framed_all(candidates: &[Candidate], nonce: &str) -> String {
     counted.into_iter().chain(candidates.iter().map(framed)).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The block of a candidate. Remarks on it stand before the block, where no foreign text can.
+/// The block of a candidate. Remarks on it are before the block, where no foreign text can be.
 fn framed(name: &str, candidate: &Candidate, nonce: &str) -> String {
     let mut framed = String::new();
     if candidate.stops_early {

@@ -161,7 +161,7 @@ fn parts(reply: &str, codes: &[String]) -> Parts {
             |(form, text)| Parts { form: Some(form), text: Body::of(text, codes, false) },
         );
     };
-    // No marker has the code. Then a marker without it counts, unless it stands inside the object.
+    // No marker has the code. Then a marker without it counts, unless it is inside the object.
     let body = &reply[begin..];
     let found = json::objects(body).next();
     let behind = found.as_ref().map_or(0, |found| found.range.end);
@@ -206,7 +206,7 @@ fn form(analysis: &str) -> Option<String> {
     last.or(first)
 }
 
-/// Where the first coded answer in or after the line at `from` begins.
+/// The start of the first coded answer in or after the line at `from`.
 fn opening(reply: &str, from: usize, codes: &[String]) -> Option<usize> {
     let is_ours = |marker: &Marker| marker.is_coded && marker.is_first && marker.kind == MarkerKind::Answer;
     lines(reply, from).find_map(|(at, line)| {
@@ -215,7 +215,7 @@ fn opening(reply: &str, from: usize, codes: &[String]) -> Option<usize> {
     })
 }
 
-/// Where the body of a reply begins whose analysis marker has a code or stands at the very beginning.
+/// The start of the body of a reply whose analysis marker has a code or is at the very beginning.
 fn analysis_begins(reply: &str, codes: &[String]) -> Option<usize> {
     let begins = |is_coded: bool| {
         let is_ours = move |marker: &Marker| {
@@ -227,7 +227,7 @@ fn analysis_begins(reply: &str, codes: &[String]) -> Option<usize> {
     lines(reply, 0).find_map(begins(true)).or_else(|| lines(reply, 0).find(is_text).and_then(begins(false)))
 }
 
-/// Where the answer begins after a marker without a known code.
+/// The start of the answer after a marker without a known code.
 fn uncoded_answer(text: &str, codes: &[String]) -> Option<usize> {
     let is_ours = |marker: &Marker| marker.is_first && marker.kind == MarkerKind::Answer;
     lines(text, 0).find_map(|(at, line)| Some(at + markers(line, codes).find(is_ours)?.end))
@@ -341,7 +341,7 @@ mod tests {
         shown + &reveal.finish()
     }
 
-    /// What is read of a reply, which is also what is shown while it comes.
+    /// Checks the text that is read from a reply, and that the same text is shown while it streams.
     fn check(reply: &str, text: &str) {
         let reply = reply.replace("CODE", CODE);
         assert_eq!(read(&reply).1, text, "{reply}");

@@ -90,7 +90,7 @@ pub struct ModelInfo {
 }
 
 impl ModelInfo {
-    /// A model of which only the id is known.
+    /// A model with this id and nothing else.
     pub fn named(id: impl Into<String>) -> Self {
         let id = id.into();
         Self {

@@ -82,7 +82,7 @@ pub fn check_answer(pattern: &str) -> Result<(), String> {
         return Err(format!("answers would share a name: put `{SEAT}` into it"));
     };
     if after.contains(SEAT) || pattern.matches(MODEL).count() > 1 {
-        return Err(format!("`{SEAT}` stands in it once, and `{MODEL}` at most once"));
+        return Err(format!("it must contain `{SEAT}` once, and `{MODEL}` at most once"));
     }
     check_name(&pattern.replacen(SEAT, "1", 1).replacen(MODEL, "m", 1))?;
     if split_extension(pattern).is_none_or(|(_, extension)| extension.contains(['{', '}'])) {

@@ -245,7 +245,7 @@ pub struct RunRequest {
     /// The idempotency key: a question asked again with the same key returns the same run, whenever that is.
     #[serde(default)]
     pub idempotency_key: Option<String>,
-    /// Whether to ask anew even if an earlier run of the same question has answers or is under way.
+    /// Whether to begin a new run even if an earlier run of the same question has answers or is in progress.
     #[serde(default)]
     pub fresh: bool,
 }

@@ -318,13 +318,13 @@ fn efforts() -> String {
 
 fn parse_temperature(text: &str, value: &str) -> Result<f64, Failure> {
     let temperature = value.trim().parse().ok().filter(|value| (0.0..=2.0).contains(value));
-    temperature.ok_or_else(|| invalid(text, "`temperature` lies between 0 and 2"))
+    temperature.ok_or_else(|| invalid(text, "`temperature` must be between 0 and 2"))
 }
 
 /// Neither 0 nor 1 is allowed: such a vote would have infinite weight.
 fn parse_accuracy(text: &str, value: &str) -> Result<f64, Failure> {
     let accuracy = value.trim().parse().ok().filter(|value: &f64| *value > 0.0 && *value < 1.0);
-    accuracy.ok_or_else(|| invalid(text, "`accuracy` lies between 0 and 1, such as 0.85"))
+    accuracy.ok_or_else(|| invalid(text, "`accuracy` must be between 0 and 1, such as 0.85"))
 }
 
 fn invalid(text: &str, why: &str) -> Failure {

@@ -24,13 +24,13 @@ pub fn is_name(text: &str) -> bool {
 pub struct Stance(Arc<str>);
 
 impl Stance {
-    /// The words that stand for a sentence, each with its sentence.
+    /// The words that abbreviate a sentence, each with its sentence.
     const WORDS: [(&str, &str); 2] = [
         ("for", "you are for what the question proposes."),
         ("against", "you are against what the question proposes."),
     ];
 
-    /// Reads a stance as people write it; `None` where it is empty, too long, or more than a line.
+    /// Reads a stance as people write it; `None` if it is empty, too long, or more than a line.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         let is_line = !text.chars().any(char::is_control);
@@ -66,7 +66,7 @@ pub struct PersonaPrompt {
     /// The name of its persona, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persona: Option<String>,
-    /// Its stance, if that is `for` or `against`. A stance in other words stands in `system` alone.
+    /// Its stance, if that is `for` or `against`. A stance in other words is only in `system`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stance: Option<Stance>,
     /// Its own system message. `None` if it has none or texts are not kept.

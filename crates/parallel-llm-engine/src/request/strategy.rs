@@ -271,8 +271,8 @@ mod tests {
         let written = "write a JSON pointer such as `json:/answer/value`, a comma in it as `%2C`";
         for (wrong, why) in [
             ("json:answer", "a pointer begins with `/`"),
-            ("json:/a~2", "behind `~` stands `0` or `1`"),
-            ("json:/%f", "behind `%` stand two hexadecimal digits of a UTF-8 text"),
+            ("json:/a~2", "`~` must be followed by `0` or `1`"),
+            ("json:/%f", "`%` must be followed by two hexadecimal digits of UTF-8 text"),
         ] {
             let rendered = format!("the option `extractor` cannot be `{wrong}`: {why}; {written}");
             check(&format!("vote@extractor={wrong}"), Err(&rendered));

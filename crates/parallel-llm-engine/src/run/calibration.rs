@@ -222,7 +222,7 @@ impl Table {
             let row = Row::read(row).map_err(|wrong| format!("row {number}: {wrong}"))?;
             let key = (row.panel.clone(), row.form, row.agree, row.of);
             if let Some(before) = seen.insert(key, number) {
-                return Err(format!("row {number} tells of the same answers as row {before}"));
+                return Err(format!("row {number} describes the same answers as row {before}"));
             }
             rows.push(row);
         }
@@ -333,7 +333,7 @@ mod tests {
             (table("").replace("mine", " "), "`set` is no name of 1 to 80 characters on one line"),
             (table("").replace("11-22", "11"), "`made` is no day such as `2026-11-22`"),
             (table(&many), "it has 10001 rows, and 10000 are read"),
-            (row("", ""), "row 2 tells of the same answers as row 1"),
+            (row("", ""), "row 2 describes the same answers as row 1"),
             (
                 row("any", "prose"),
                 "row 2: unknown variant `prose`, expected one of `choice`, `number`, `yes_no`, `any`",

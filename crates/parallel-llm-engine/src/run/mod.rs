@@ -156,7 +156,7 @@ impl Run {
             Event::Reopened { reopening, .. } => self.reopen(reopening),
             Event::Decided { outcome } => self.settle(outcome, recorded.elapsed_ms),
             Event::Closed { .. } => {
-                // Only requests of a process that is gone can still be open here.
+                // Only requests of a process that has ended can still be open here.
                 self.lose_track();
                 self.closed = true;
                 self.status = self.final_status();
@@ -214,7 +214,7 @@ impl Run {
         self.seats.iter_mut().chain(&mut self.synthesizers).chain(&mut self.steps)
     }
 
-    /// Marks the run as interrupted, because its process is gone. Open requests become unknown.
+    /// Marks the run as interrupted, because its process has ended. Open requests become unknown.
     pub fn interrupt(&mut self) {
         if self.closed {
             return;

@@ -26,7 +26,7 @@ pub struct Novelty {
     /// The share, 0 to 1, of its sentences and list items without a phrase of three words from an answer or the question,
     /// rounded to three decimals. Passages of fewer words are not counted.
     pub share: f64,
-    /// The first of these passages, as they stand in the text.
+    /// The first of these passages, as in the text.
     pub passages: Vec<String>,
     /// The short answer of the text, if the question has one and no answer gives it.
     pub value: Option<String>,
@@ -112,7 +112,7 @@ fn sentences(line: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    /// The share, the passages, and what the text newly comes to.
+    /// Compares the share, the passages and the new value.
     fn check(question: &str, answers: &[&str], text: &str, expected: &str) {
         let Novelty { share, passages, value } = compare(text, question, answers);
         assert_eq!(format!("{share} {passages:?} {}", value.as_deref().unwrap_or("-")), expected, "{text}");

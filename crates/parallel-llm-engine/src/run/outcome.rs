@@ -94,13 +94,13 @@ pub struct Judging {
 pub struct Checked {
     /// The seat that gave it.
     pub seat: SeatNumber,
-    /// Whether it passes; `None` if the check failed to tell.
+    /// Whether it passes; `None` if the check failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<bool>,
     /// The score from 0 to 1, if the answer passes and the check gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// Why the check failed to tell.
+    /// Why the check failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Code>,
     /// The beginning of its stderr. Not stored if only metadata is, because it may quote the answer.
@@ -237,7 +237,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// An outcome of which only kind and reason are set.
+    /// An outcome with this kind and reason and nothing else.
     pub fn new(kind: OutcomeKind, reason: impl Into<String>) -> Self {
         Self {
             kind,
@@ -319,7 +319,7 @@ mod tests {
         let stands = |newer: Outcome| kinds.map(|kind| Outcome::new(kind, "").is_better_than(&newer));
         assert_eq!(stands(Outcome::none(failure())), [true, true, true, false]);
         assert_eq!(stands(fallback()), [true, true, false, false]);
-        // One that was made so on purpose is what was asked for.
+        // A verbatim answer that is no fallback is a proper result.
         assert_eq!(stands(Outcome::new(OutcomeKind::Verbatim, "")), [false; 4]);
         assert_eq!(stands(Outcome::new(OutcomeKind::Fused, "")), [false; 4]);
         assert!(!fallback().is_better_than(&fallback()));

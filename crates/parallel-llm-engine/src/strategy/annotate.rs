@@ -57,7 +57,7 @@ fn flag_hidden(outcome: &mut Outcome) {
         let characters = if count == 1 { "character" } else { "characters" };
         outcome.warnings.push(Warning {
             code: Code::HiddenText,
-            message: format!("the text holds {count} {characters} that nobody sees"),
+            message: format!("the text contains {count} invisible {characters}"),
             next: Code::HiddenText.next().to_owned(),
         });
     }
@@ -84,7 +84,7 @@ fn flag_links(context: &RunContext, usable: &[Usable], outcome: &mut Outcome) {
             (Some(only), None) if outcome.suspected.iter().any(|one| one.seat == only) => {
                 suspect.insert(host);
             }
-            // In a list of all answers, each link stands under its author anyway.
+            // In a list of all answers, each link is below the name of its author anyway.
             (Some(_), None) if usable.len() > 1 && outcome.kind != OutcomeKind::Listed => {
                 alone.insert(host);
             }

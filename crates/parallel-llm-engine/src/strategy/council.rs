@@ -1,6 +1,6 @@
 //! The strategy `council`: the seats rank each other's anonymous answers, and a chair that knows the ranking writes the text.
 //!
-//! No seat ranks its own answer. Each sees the others in another order, so that over all seats every answer stands once at
+//! No seat ranks its own answer. Each sees the others in another order, so that over all seats every answer is once at
 //! every position. If no chair can write, the answer ranked best is selected.
 
 use std::cmp::Ordering;

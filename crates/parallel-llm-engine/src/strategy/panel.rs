@@ -27,7 +27,7 @@ fn outcome(context: &RunContext, usable: &[Usable]) -> Outcome {
     let text = listed.collect::<Vec<_>>().join("\n\n");
     let reason = match usable.len() {
         1 => "one answer came, and nothing was to be made of several".to_owned(),
-        count => format!("{count} answers stand side by side, as they are"),
+        count => format!("{count} answers are listed unchanged"),
     };
     Outcome::new(OutcomeKind::Listed, reason).with_joint_text(text.into())
 }

@@ -26,7 +26,7 @@ const INVISIBLE_MIN: usize = 6;
 pub enum Sign {
     /// It tells the reader to ignore instructions or the other answers.
     Override,
-    /// It tells which answer should win.
+    /// It says which answer should win.
     Praise,
     /// It writes a conversation turn of another speaker.
     Turn,

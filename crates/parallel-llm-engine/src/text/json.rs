@@ -1,13 +1,13 @@
 //! Finds JSON in foreign text, and repairs what models usually write wrong.
 //!
-//! Valid JSON is returned unchanged and borrowed, with every digit of its numbers. Where a strict parser would stop, only these
-//! repairs are made:
+//! Valid JSON is returned unchanged and borrowed, with every digit of its numbers. Only these errors, which would
+//! stop a strict parser, are repaired:
 //!
 //! - A raw control character in a string, such as a line break or tab, becomes its escape.
 //! - A comma before a closing bracket is dropped.
 //! - A backslash that begins no JSON escape is a literal backslash (`\(`, `\sqrt`, `C:\dir`), and `\'` is an apostrophe.
 //! - Six JSON escapes are also beginnings of TeX commands, and the text after them decides. `\b` and `\f` before a letter are
-//!   literal backslashes, because nobody writes a backspace before a word. So are `\u` without four hexadecimal digits and half
+//!   literal backslashes, because no one writes a backspace before a word. So are `\u` without four hexadecimal digits and half
 //!   of a surrogate pair. `\n`, `\r` and `\t` are line breaks and tabs, unless they begin a command whose other letters begin no
 //!   word (`\neq`, `\rho`, `\times`), or any known command (`\nu`, `\tan`) in a string with another literal backslash. `\\` is
 //!   always one backslash.
@@ -111,7 +111,7 @@ pub(crate) fn whole(text: &str) -> Option<Document<'_>> {
     text[document.range.end..].trim().is_empty().then_some(document)
 }
 
-/// One scan from the beginning of a value to its end, or to where it is no JSON.
+/// One scan from the beginning of a value to its end, or to the point where it is not JSON.
 struct Scan<'a> {
     text: &'a str,
     start: usize,
@@ -153,7 +153,7 @@ impl<'a> Scan<'a> {
         self.copied = range.end;
     }
 
-    /// Scans a value. `None` leaves `at` where it stops being JSON.
+    /// Scans a value. `None` leaves `at` at the point where it stops being JSON.
     fn value(&mut self, depth: usize) -> Option<()> {
         match self.peek()? {
             b'{' | b'[' if depth == 0 => None,
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(rendered.join("\n"), expected, "{text}");
     }
 
-    /// What a string comes out as.
+    /// Checks the repaired form of a string.
     fn check_string(written: &str, expected: &str) {
         let text = format!(r#"{{"it": "{written}"}}"#);
         let found = leading(&text).unwrap_or_else(|| panic!("no object: {text}"));
@@ -457,7 +457,7 @@ mod tests {
 
         #[test]
         fn every_value_comes_out_as_it_was(text in any::<String>(), other in "[ -~\n\t]{0,40}") {
-            // A backspace or form feed before a letter counts as TeX, because nobody writes one there.
+            // A backspace or form feed before a letter counts as TeX, because no one writes one there.
             let plain = |text: &str| text.replace(['\u{8}', '\u{c}', '\n', '\r', '\t'], "\n ");
             let value = serde_json::json!({"a": plain(&text), "b": [plain(&other), {"c": null}]});
             let json = value.to_string();

@@ -15,15 +15,15 @@ pub struct Pointer {
 }
 
 impl Pointer {
-    /// Parses a pointer in URI fragment form (RFC 6901, section 6): `%2C` stands for a comma, which would end an option, and
+    /// Parses a pointer in URI fragment form (RFC 6901, section 6): `%2C` is a comma, which would end an option, and
     /// `%25` for a percent sign. The error is a sentence.
     pub fn parse(written: &str) -> Result<Self, String> {
-        let text = decoded(written).ok_or("behind `%` stand two hexadecimal digits of a UTF-8 text")?;
+        let text = decoded(written).ok_or("`%` must be followed by two hexadecimal digits of UTF-8 text")?;
         if !text.is_empty() && !text.starts_with('/') {
             return Err("a pointer begins with `/`".to_owned());
         }
         if text.split('~').skip(1).any(|behind| !behind.starts_with(['0', '1'])) {
-            return Err("behind `~` stands `0` or `1`".to_owned());
+            return Err("`~` must be followed by `0` or `1`".to_owned());
         }
         let mut bytes = [0; POINTER_BYTES_MAX];
         let copied =
@@ -102,10 +102,10 @@ mod tests {
     #[test]
     fn what_is_no_pointer_is_said() {
         check("answer", Err("a pointer begins with `/`"));
-        check("/a~2", Err("behind `~` stands `0` or `1`"));
-        check("/a~", Err("behind `~` stands `0` or `1`"));
+        check("/a~2", Err("`~` must be followed by `0` or `1`"));
+        check("/a~", Err("`~` must be followed by `0` or `1`"));
         for broken in ["/50%", "/%2", "/%zz", "/%ff", "/%+1", "/%é"] {
-            check(broken, Err("behind `%` stand two hexadecimal digits of a UTF-8 text"));
+            check(broken, Err("`%` must be followed by two hexadecimal digits of UTF-8 text"));
         }
         check(&format!("/{}", "a".repeat(64)), Err("a pointer has at most 64 bytes"));
     }

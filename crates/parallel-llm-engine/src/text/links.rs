@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::text::injection::is_invisible;
 
-/// The longest host in a message, in characters. Names may have 253, which nobody reads.
+/// The longest host in a message, in characters. Names may have 253, too many to read.
 const HOST_CHARS_MAX: usize = 80;
 /// The longest recognized scheme.
 const SCHEME_CHARS_MAX: usize = 24;
@@ -130,14 +130,14 @@ pub fn displayed(host: &str) -> String {
     short.replace('.', "[.]").trim_end_matches(':').to_owned()
 }
 
-/// Whether the name is reserved, so that nobody can own it.
+/// Whether the name is reserved, so that no one can own it.
 pub fn is_reserved(host: &str) -> bool {
     let ends =
         [".localhost", ".example", ".test", ".invalid", ".example.com", ".example.org", ".example.net"];
     RESERVED.contains(&host) || host == "::1" || ends.iter().any(|end| host.ends_with(end))
 }
 
-/// The link whose mark stands here: the colon after a scheme, two slashes, or `www.`.
+/// The link whose mark is here: the colon after a scheme, two slashes, or `www.`.
 fn link(units: &[Unit], at: usize) -> Option<(String, Range<usize>)> {
     match units[at].read {
         ':' => after_scheme(units, at),

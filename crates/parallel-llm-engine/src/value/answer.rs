@@ -98,7 +98,7 @@ fn no_text() -> Arc<str> {
 }
 
 impl Answer {
-    /// An answer of which only the text is known.
+    /// An answer with this text and nothing else.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
         Self {

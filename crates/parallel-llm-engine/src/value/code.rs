@@ -202,13 +202,13 @@ codes! {
         "A request to this program's server names a host that is not its own, or comes from a page of another origin.",
         next: [Next::Do(Advice::CallByItsAddress), Next::Do(Advice::AllowHost)];
     SuspectedInjection = "suspected_injection", retryable: false,
-        "An answer may have tried to instruct whoever read it. It was not left out for that.",
+        "An answer may have tried to instruct its reader. It was not left out for that reason.",
         next: [Next::Do(Advice::ReadThatAnswer)];
     LinkUnknown = "link_unknown", retryable: false,
-        "The text has a link to a host that stands in no answer, or in one alone, and not in the question.",
+        "The text has a link to a host that is in no answer or only in one, and not in the question.",
         next: [Next::Do(Advice::DoNotOpenLink)];
     HiddenText = "hidden_text", retryable: false,
-        "The text holds characters that nobody sees. They are kept, and may say something to a program or a model that reads it.",
+        "The text contains invisible characters. They are kept, and a program or a model that reads the text may act on them.",
         next: [Next::Do(Advice::TakeHiddenTextOut)];
     Internal = "internal", retryable: false,
         "A defect in this program. Only the part it happened in is lost.",

@@ -63,7 +63,12 @@ async fn weights_are_the_rule_of_bayes() {
         let most = likeliest(&posterior, &item.said);
         assert!(posterior[chosen] >= most * (1.0 - 1e-7), "{accuracies:?} {:?} {posterior:?}", item.said);
         let unsaid = posterior.iter().copied().fold(0.0, f64::max) > most * (1.0 + 1e-6);
-        assert_eq!(outcome.reason.contains("what nobody says is likelier"), unsaid, "{}", outcome.reason);
+        assert_eq!(
+            outcome.reason.contains("a value that no answer gives is more likely"),
+            unsaid,
+            "{}",
+            outcome.reason
+        );
         let votes = |what: Said| item.said.iter().filter(|said| **said == what).count();
         minorities +=
             usize::from(item.said.iter().any(|said| *said != NOTHING && votes(*said) > votes(chosen)));

@@ -28,7 +28,7 @@ pub fn address(typed: &str) -> Result<String, Failure> {
     }
     let meant = meant_by(url.clone());
     if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-        let why = "may hold no user, password or query: a secret would stand in the client's file";
+        let why = "may hold no user, password or query: a secret would be stored in the client's file";
         return Err(refused(why, &meant));
     }
     if is_everywhere(&url) {
@@ -138,7 +138,7 @@ mod tests {
         localhost:8930 -> the address given with `--http` has no scheme; write it like `http://localhost:8930/mcp`
         llm.example.com -> the address given with `--http` has no scheme; write it like `https://llm.example.com/mcp`
         127.0.0.1:8930/mcp -> the address given with `--http` has no scheme; write it like `http://127.0.0.1:8930/mcp`
-        https://me:0000@llm.example.com/mcp?token=0000 -> the address given with `--http` may hold no user, password or query: a secret would stand in the client's file; write it like `https://llm.example.com/mcp`
+        https://me:0000@llm.example.com/mcp?token=0000 -> the address given with `--http` may hold no user, password or query: a secret would be stored in the client's file; write it like `https://llm.example.com/mcp`
         ftp://llm.example.com/mcp -> the address given with `--http` is neither https nor http; write it like `http://127.0.0.1:8930/mcp`
         http:// -> the address given with `--http` cannot be read: empty host; write it like `http://127.0.0.1:8930/mcp`
         http://127.0.0.1:99999/mcp -> the address given with `--http` cannot be read: invalid port number; write it like `http://127.0.0.1:8930/mcp`

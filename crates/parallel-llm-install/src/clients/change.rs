@@ -11,7 +11,7 @@ use super::table::{Client, NAME, Reference, Token};
 use super::text::EditRefusal;
 use super::{file, json};
 
-/// Where VS Code keeps the inputs it asks for.
+/// The path of the inputs that VS Code asks for.
 const INPUTS: [&str; 1] = ["inputs"];
 /// The byte order mark that some Windows editors write.
 const MARK: char = '\u{feff}';
@@ -21,7 +21,7 @@ const MARK: char = '\u{feff}';
 pub struct Change {
     /// The file.
     pub path: PathBuf,
-    /// What to do.
+    /// The action.
     pub act: Act,
     /// Its content now; `None` if there is no file.
     pub before: Option<String>,
@@ -31,7 +31,7 @@ pub struct Change {
     pub notes: Vec<String>,
 }
 
-/// What to do with a file.
+/// An action on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Add our entry.

@@ -7,12 +7,12 @@ use super::table::{Client, Connect, Fixed, Limit, NAME, Reference, Start, Token}
 pub(super) const PROGRAM: &str = "parallel-llm-mcp";
 /// The path of our endpoint.
 pub(super) const ENDPOINT: &str = "/mcp";
-/// The variable that tells this program how long its client waits, in milliseconds.
+/// The variable with the timeout of this program's client in milliseconds.
 pub(super) const WALL: &str = "PARALLEL_LLM_CLIENT_WALL_MS";
 /// The prefix of the inputs that the client asks for because of us.
 const INPUT: &str = "parallel-llm-";
 
-/// What an entry should contain.
+/// The desired content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntrySpec {
     /// How the client reaches this program.
@@ -30,7 +30,7 @@ pub enum Reach {
     Connect(String),
 }
 
-/// What an entry contains.
+/// The content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
     /// How the client reaches the server; `None` if the entry has neither a command nor an address.

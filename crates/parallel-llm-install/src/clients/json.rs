@@ -50,7 +50,7 @@ pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Node>, EditRefusa
         let Some(first) = found.next() else { return Ok(None) };
         // Programs differ in which of two equal names they read.
         if found.next().is_some() {
-            return Err(EditRefusal::new(format!("`{key}` stands there twice")));
+            return Err(EditRefusal::new(format!("`{key}` occurs twice")));
         }
         at = &first.value;
     }

@@ -1,5 +1,5 @@
-//! The MCP clients that can use this program: which there are, where their configuration is, and how our entry is added
-//! and removed.
+//! The MCP clients that can use this program, the locations of their configuration, and how our entry is added and
+//! removed.
 //!
 //! [`table`] has a row per client; [`entry`] builds an entry, [`change`] computes a file with or without it, [`format`]
 //! edits the text, [`mod@file`] reads and writes it. Asking the user is left to the caller.
@@ -37,12 +37,12 @@ pub use table::{ALL, Client};
 use entry::path_of;
 use parallel_llm_settings::settings::ConfigPaths;
 
-/// What a client's file contains about this program.
+/// The entry for this program in a client's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstallState {
     /// The file.
     pub path: PathBuf,
-    /// What it contains.
+    /// Its state.
     pub content: Content,
 }
 

@@ -35,7 +35,7 @@ pub fn example() -> String {
     json::set("", &["mcpServers", super::table::NAME], &entry).expect("an empty file takes any entry")
 }
 
-/// The part of the MCP page that lists where each client keeps its configuration, and in which format.
+/// The part of the MCP page that lists the location and format of each client's configuration.
 pub fn page() -> String {
     let spec = EntrySpec { reach: Reach::Start(PROGRAM.to_owned()), variables: vec![VARIABLE.to_owned()] };
     let mut page = String::from(

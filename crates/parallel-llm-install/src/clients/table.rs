@@ -1,4 +1,4 @@
-//! The clients this program can be installed into: where their configuration is and what an entry looks like.
+//! The table of MCP clients: the location of their configuration, and the form of an entry.
 //!
 //! One row per client. All differences between clients are data in this file.
 
@@ -59,7 +59,7 @@ impl System {
     };
 }
 
-/// Where a file is.
+/// The location of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ConfigLocation {
     /// Below the user's home.
@@ -92,11 +92,11 @@ pub(super) struct Connect {
     pub(super) first: &'static [(&'static str, Fixed)],
     /// The key of the address.
     pub(super) url: &'static str,
-    /// Where the token goes.
+    /// How it is given the token.
     pub(super) token: Token,
 }
 
-/// Where a client takes the token of a connection from.
+/// How a client gets the token of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     /// A header that refers to a variable.

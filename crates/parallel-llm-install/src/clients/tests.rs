@@ -219,7 +219,7 @@ fn a_file_that_cannot_be_understood_is_left_alone() {
     `FILE` is left as it is: it is not JSON: Unterminated object on line 1 column 1
     `FILE` is left as it is: it holds no JSON object
     `FILE` is left as it is: there is no table where `parallel-llm` belongs
-    `FILE` is left as it is: `mcpServers` stands there twice
+    `FILE` is left as it is: `mcpServers` occurs twice
     `FILE` has an entry `parallel-llm` that leads to `npx`, not to this program
     `FILE` has an entry `parallel-llm` that leads to `https://example.com/other`, not to this program
     `FILE` is left as it is: it is not TOML: line 1 cannot be read

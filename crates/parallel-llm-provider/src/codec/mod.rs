@@ -111,7 +111,7 @@ pub(crate) struct Piece<'a> {
     pub(crate) declined: Option<Declined>,
     /// Tokens and cost so far.
     pub(crate) spent: Option<Spent>,
-    /// What went wrong.
+    /// The error.
     pub(crate) error: Option<ErrorBody>,
     /// Whether this is the last piece.
     pub(crate) ends: bool,
@@ -146,7 +146,7 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
-    /// Takes later values where there are any and keeps the others.
+    /// Replaces values by later ones, if there are any.
     pub(crate) fn update(&mut self, later: Self) {
         let newer = |new: Option<u64>, old: Option<u64>| new.or(old);
         let (old, new) = (self.usage, later.usage);

@@ -24,7 +24,7 @@ impl ErrorBody {
         Self::find(serde_json::from_slice(body.trim_ascii()).ok()?)
     }
 
-    /// Takes a value from where an error is expected.
+    /// Parses a value at a place where an error is expected.
     pub(crate) fn of(value: Value) -> Self {
         Self { value, lowercase: OnceCell::new() }
     }

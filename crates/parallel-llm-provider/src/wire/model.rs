@@ -20,7 +20,7 @@ pub(crate) struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    /// Reads a list that stands alone or in an envelope: `{"data": […]}` nearly everywhere, `{"models": […]}` at
+    /// Reads a list that is bare or in an envelope: `{"data": […]}` nearly everywhere, `{"models": […]}` at
     /// Google. `None` if it is neither.
     pub(crate) fn read(body: &'a [u8]) -> Option<Self> {
         if let Ok(models) = serde_json::from_slice(body) {

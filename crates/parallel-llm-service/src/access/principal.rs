@@ -1,6 +1,6 @@
 //! Principals and their rights: the owner of the data folder may do everything, a token holder what its grant allows.
 //!
-//! What always holds: a principal other than the owner sees only the runs that it asked for; it spends no more than its
+//! Invariants: a principal other than the owner sees only the runs that it asked for; it spends no more than its
 //! grant and the owner's settings allow; and nothing it asks for touches the owner's files. Every use case of the
 //! service begins with one of the checks here, so that no door can leave it out.
 

@@ -1,6 +1,6 @@
 //! Approvals that users have yet to give, for callers that bring the decision in a second call.
 //!
-//! The second call is untrusted. What always holds: an approval is for one call of one principal with the same
+//! The second call is untrusted. Invariants: an approval is for one call of one principal with the same
 //! arguments, for one amount, once, and for a limited time; anything else approves nothing. The caller carries only a
 //! random token, so there is nothing to forge.
 
@@ -43,7 +43,7 @@ pub(crate) struct Open {
     until: Instant,
 }
 
-/// The token is unknown, belongs to another call, or has expired. The error does not tell which.
+/// The token is unknown, belongs to another call, or has expired. The error does not say which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownApproval;
 

@@ -23,7 +23,7 @@ use crate::runs::{KnownRun, RunHandle};
 /// Seats that are still answering may take longer; then the caller is told so.
 const CLOSING_MAX: Duration = Duration::from_secs(12);
 
-/// What to do with a run that has stopped.
+/// How to continue a run that has stopped.
 #[derive(Clone, Debug)]
 pub enum Continuation {
     /// Complete it: ask its seats without an answer. Seats whose request was sent without a known end are asked again

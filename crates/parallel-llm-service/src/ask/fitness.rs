@@ -122,7 +122,7 @@ const INABILITIES: &[Inability] = &[
     },
     Inability {
         is_met: |_, seat, dialect| seat.effort.is_some() && dialect.effort_field == EffortField::Nowhere,
-        message: "these cannot be told how hard to think; their models decide",
+        message: "the effort of these cannot be set; their models decide",
         next: &[Advice::NameModelsWithoutEffort, Advice::AskThroughRouter],
     },
 ];

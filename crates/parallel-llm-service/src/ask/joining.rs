@@ -42,7 +42,7 @@ impl Asking {
             let takeover = handle.takeover();
             let relay = Relay { store: Arc::clone(&self.history.store), id, hub };
             let following = Following { asking: self.clone(), relay, takeover, writer, budget };
-            // Following outlives its caller: a run belongs to nobody who asked for it.
+            // Following outlives its caller: a run does not belong to its callers.
             self.live.get().await?.beside(following.follow());
         }
         Ok(handle)

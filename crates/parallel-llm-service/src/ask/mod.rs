@@ -89,6 +89,6 @@ impl Asking {
         let past = self.history.read(id).await?;
         let cost = past.run.cost();
         let handle = self.join(past, plan.budget).await?.spending_since(cost);
-        Ok(handle.with_note(Warning::of("nothing was asked anew", &note)))
+        Ok(handle.with_note(Warning::of("nothing was asked again", &note)))
     }
 }

@@ -1,9 +1,9 @@
 //! Orders, which cost money: a question or a continuation, begun only with the user's consent if it may cost more than
 //! the settings allow.
 //!
-//! Only the owner is asked: a token holder cannot exceed its grant. What always holds: an order is resolved once, and
+//! Only the owner is asked: a token holder cannot exceed its grant. Invariants: an order is resolved once, and
 //! once more after its user approved it; an approved order has exactly the approved amount as its budget; and one call
-//! asks at most once. The door decides how to ask: it gets the amounts, and comes back with the decision.
+//! asks at most once. The door decides how to ask: it gets the amounts, and returns with the decision.
 
 use parallel_llm_engine::value::next::{Advice, Limit, Next};
 use parallel_llm_engine::{Code, Failure, PicoUsd};

@@ -21,7 +21,7 @@ pub struct Question {
     pub request: RunRequest,
     /// A preset for the options that the request leaves open.
     pub preset: Option<String>,
-    /// The greatest age of a cached answer to the very same question, in milliseconds; `None` to ask anew.
+    /// The greatest age of a cached answer to the very same question, in milliseconds; `None` to ask again.
     pub cache_ms: Option<u64>,
 }
 

@@ -1,6 +1,6 @@
 //! Quotes: what a run or a part of one may cost, known before it begins.
 //!
-//! A quote is resolved once and begun once; until then nothing is paid. What always holds: a quote whose worst case
+//! A quote is resolved once and begun once; until then nothing is paid. Invariant: a quote whose worst case
 //! exceeds its budget is not begun.
 
 use parallel_llm_engine::plan::budget;

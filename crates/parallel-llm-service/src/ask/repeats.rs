@@ -1,6 +1,6 @@
 //! Repeated questions: finds the run that answers one, and continues a run that was given up.
 //!
-//! What always holds: a caller never gets another caller's cancel as its result, and answers of an earlier run of the
+//! Invariants: a caller never gets another caller's cancel as its result, and answers of an earlier run of the
 //! question are not paid again unless the caller asks for that.
 
 use std::time::Duration;
@@ -16,11 +16,11 @@ use super::continuing::Continuation;
 use crate::runs::{KnownRun, PastRun, RunHandle};
 
 /// The lead of the note on a run that answers the question already.
-const NOT_ANEW: &str = "nothing was asked anew";
-/// The next step if an earlier run is in the way.
+const NOT_AGAIN: &str = "nothing was asked again";
+/// The next step if an earlier run prevents a new one.
 const FRESH: Operation = Operation::AskAnew;
 
-/// The longest wait for another process that takes over the same run: between its claim and the stored event lies a
+/// The longest wait for another process that takes over the same run: between its claim and the stored event is a
 /// commit, which a busy database delays.
 const TAKE_OVER_MAX: Duration = Duration::from_secs(10);
 /// The interval of looking for that event.
@@ -74,7 +74,7 @@ impl Asking {
             return Err(why.with_next(Advice::GiveAnotherIdempotencyKey));
         }
         let begun = runs.start(anew, self.history.output_dir.clone()).await?;
-        Ok(begun.with_note(Warning::of("everything is asked anew", &why)))
+        Ok(begun.with_note(Warning::of("everything is asked again", &why)))
     }
 
     /// Takes over an abandoned run: keeps its answers and asks for the rest. This part may cost up to `budget`. If
@@ -117,7 +117,7 @@ fn is_abandoned(past: &PastRun) -> bool {
 
 fn asked_before(id: RunId) -> Warning {
     let message = format!("the same question was asked before, as run {id}");
-    Warning::of(NOT_ANEW, &Failure::new(Code::Repeated, message))
+    Warning::of(NOT_AGAIN, &Failure::new(Code::Repeated, message))
 }
 
 fn continued(id: RunId, status: RunStatus) -> Warning {
@@ -125,7 +125,7 @@ fn continued(id: RunId, status: RunStatus) -> Warning {
         "the same question was asked before, as run {id}, which was {}; it is continued, and its answers are not paid again",
         status.as_str()
     );
-    Warning::of(NOT_ANEW, &Failure::new(Code::Repeated, message).with_next(FRESH))
+    Warning::of(NOT_AGAIN, &Failure::new(Code::Repeated, message).with_next(FRESH))
 }
 
 fn not_kept(id: RunId) -> Failure {

@@ -1,7 +1,7 @@
 //! Waiting for a paid answer: early answers, and callers that leave.
 //!
 //! Most clients count their timeout from the call, so an answer must come before they give up: the caller then gets
-//! what is there, and the run goes on. What always holds: a caller that leaves gives up only its own interest; a server
+//! what is there, and the run goes on. Invariants: a caller that leaves gives up only its own interest; a server
 //! that stops ends calls, and that ends no run.
 
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn soft(limit: Duration) -> Duration {
 /// The shutdown of a server. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Shutdown {
-    /// Set when the server is told to stop: it takes nothing new, and answers open calls in time.
+    /// Set when the server must stop: it takes nothing new, and answers open calls in time.
     pub stop: CancellationToken,
     /// Set when it has stopped: streams end.
     pub end: CancellationToken,

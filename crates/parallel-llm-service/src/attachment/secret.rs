@@ -1,6 +1,6 @@
 //! Detects private keys, passwords and tokens that people attach by mistake, by name and content.
 //!
-//! What always holds: a name is compared in lower case, without the endings of copies, and so is the target of a link;
+//! Invariants: a name is compared in lower case, without the endings of copies, and so is the target of a link;
 //! a public file, such as a certificate, passes whatever its ending. If in doubt, a file is a secret: sending one
 //! cannot be undone, and insisting takes one flag.
 

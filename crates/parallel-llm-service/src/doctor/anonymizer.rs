@@ -1,6 +1,6 @@
 //! Removes keys, home folders, and user and machine names from a report for others.
 //!
-//! What always holds: a cleaned text contains no key known to this program, no path of the home folder, and neither the
+//! Invariants: a cleaned text contains no key known to this program, no path of the home folder, and neither the
 //! user's nor the machine's name.
 
 use std::path::Path;
@@ -64,7 +64,7 @@ impl Anonymizer {
     }
 }
 
-/// The home folder as named, and as resolved through links. The root is nobody's home.
+/// The home folder as named, and as resolved through links. The root is no one's home.
 fn written(home: &Path) -> Vec<String> {
     let reached = home.canonicalize().ok();
     let paths = [Some(home.to_owned()), reached].into_iter().flatten();
@@ -75,7 +75,7 @@ fn written(home: &Path) -> Vec<String> {
     texts
 }
 
-/// Replaces a name by a mark where it stands as a word of its own, in any case.
+/// Replaces a name by a mark where it is a separate word, in any case.
 fn without_word(text: &str, name: &str, mark: &str) -> String {
     let is_inside = |character: Option<char>| character.is_some_and(|it| it.is_alphanumeric() || it == '_');
     let (mut clean, mut rest) = (String::with_capacity(text.len()), text);

@@ -1,6 +1,6 @@
-//! The bundle: a report for whoever diagnoses a problem, without questions and answers.
+//! The bundle: a report for diagnosing a problem, without questions and answers.
 //!
-//! What always holds: everything passes [`Anonymizer`]; of the log only the program's own messages are included,
+//! Invariants: everything passes [`Anonymizer`]; of the log only the program's own messages are included,
 //! because a provider's text may quote a question.
 
 use std::collections::BTreeMap;

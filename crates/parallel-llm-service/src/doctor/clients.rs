@@ -49,9 +49,8 @@ fn entry_finding(client: &Client, entry: &Installed, file: &Path, wall_ms: Optio
         && timeout_ms < told_ms
     {
         let (patience_s, told_s) = (timeout_ms / 1_000, told_ms / 1_000);
-        let found = format!(
-            "{name} gives up after {patience_s} s, and this program is told that it waits {told_s} s"
-        );
+        let found =
+            format!("{name} gives up after {patience_s} s, but this program is configured for {told_s} s");
         return Finding::warning(found, format!("{again}, or set `client_wall_ms` to {timeout_ms} at most"));
     }
     let wait =
@@ -106,7 +105,7 @@ mod tests {
                 "ok Codex connects by URL and waits 300 s for a call (/h/config.toml); ",
                 "warning Codex starts '/nowhere/at all', which is not there; `parallel-llm-mcp install codex --yes`",
                 "warning Codex has an entry for this program without command and URL; `parallel-llm-mcp install codex --yes`",
-                "warning Codex gives up after 60 s, and this program is told that it waits 270 s; `parallel-llm-mcp install codex --yes`, or set `client_wall_ms` to 60000 at most",
+                "warning Codex gives up after 60 s, but this program is configured for 270 s; `parallel-llm-mcp install codex --yes`, or set `client_wall_ms` to 60000 at most",
                 "ok Codex starts parallel-llm-mcp and waits 60 s for a call (/h/config.toml); ",
                 "warning Codex: no TOML; repair the file, or let the client write it again",
             ]

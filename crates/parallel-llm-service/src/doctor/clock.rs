@@ -51,7 +51,7 @@ mod tests {
     fn a_clock_may_be_half_a_minute_off() {
         const HERE_MS: u64 = 1_795_305_601_000;
         let described = |there_ms: u64| {
-            let finding = finding("X", Ok(Some(there_ms)), HERE_MS).expect("a time is told");
+            let finding = finding("X", Ok(Some(there_ms)), HERE_MS).expect("there is a time");
             format!("{} {}", finding.state.word(), finding.found)
         };
         assert_eq!(described(HERE_MS - 30_000), "ok it agrees with X's");

@@ -82,7 +82,7 @@ mod tests {
         findings(&ProviderId("x".to_owned()), "X", credit)
     }
 
-    /// What is found, and where no call would be taken that, too.
+    /// Compares the finding, and whether no call would be accepted.
     fn described(credit: Credit) -> Vec<String> {
         let word = |it: &Finding| if it.mutes.is_some() { "mute" } else { it.state.word() };
         of(Ok(Some(credit))).iter().map(|it| format!("{} {}", word(it), it.found)).collect()

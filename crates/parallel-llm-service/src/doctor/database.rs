@@ -59,8 +59,7 @@ fn log(bytes: u64) -> Finding {
 
 /// The finding after an interrupted purge.
 fn unpurged() -> Finding {
-    let found =
-        "words of purged runs stand in the index still, because a purge was interrupted or is under way";
+    let found = "the index still has words of purged runs, because a purge was interrupted or is in progress";
     Finding::warning(found, "`runs purge --older-than 2000-01-01 --yes` removes no run and overwrites them")
 }
 
@@ -90,7 +89,7 @@ fn spilled(spills: &SpillState) -> Vec<Finding> {
         ),
         (
             &spills.aside,
-            "answers were set aside, because their run has gone on without them or is gone",
+            "answers were set aside, because their run continued without them or no longer exists",
             "look at these files, then delete them",
         ),
         (
@@ -158,7 +157,7 @@ mod tests {
             described,
             [
                 "answers wait to be taken into it: 1 file in `/data/runs.db.spill`",
-                "answers were set aside, because their run has gone on without them or is gone: 2 files in \
+                "answers were set aside, because their run continued without them or no longer exists: 2 files in \
                  `/data/runs.db.spill`",
             ]
         );

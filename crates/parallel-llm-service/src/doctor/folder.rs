@@ -150,10 +150,10 @@ fn room_findings(room: Option<Room>) -> Vec<Finding> {
 fn locks(unsafe_file_system: Option<&str>) -> Finding {
     match unsafe_file_system {
         Some(name) => Finding::warning(
-            format!("it lies on {name}, where the locks of a database cannot be relied on"),
+            format!("it is on {name}, where database locks are unreliable"),
             "set `PARALLEL_LLM_DATA_DIR` to a folder on a local disk",
         ),
-        None => Finding::ok("it lies on no file system whose locks are known to fail"),
+        None => Finding::ok("it is on no file system whose locks are known to fail"),
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
     fn locks_of_other_machines_are_not_relied_on() {
         assert_eq!(
             described(&[locks(Some("NFS"))]),
-            ["warning it lies on NFS, where the locks of a database cannot be relied on"]
+            ["warning it is on NFS, where database locks are unreliable"]
         );
     }
 

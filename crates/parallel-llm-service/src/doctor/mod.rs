@@ -111,7 +111,7 @@ const CHECKS: &[Check] = &[
     Check { name: "clients", within: HERE, examine: |doctor, _| Box::pin(clients::examine(doctor)) },
 ];
 
-/// The state of what was checked.
+/// The state of the checked item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
@@ -141,7 +141,7 @@ pub struct Finding {
     pub check: &'static str,
     /// The state.
     pub state: Health,
-    /// What was found.
+    /// The finding.
     pub found: String,
     /// The remedy; null if none is needed.
     pub next: Option<Remedy>,

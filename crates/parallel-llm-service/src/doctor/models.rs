@@ -59,7 +59,7 @@ fn model_finding(model: &CheckedModel) -> Finding {
     };
     let what = match (&model.message, model.state) {
         (Some(message), _) => message.clone(),
-        (None, ModelState::Unknown) => "nobody can tell".to_owned(),
+        (None, ModelState::Unknown) => "it is not known whether it is offered".to_owned(),
         (None, _) => terms(model),
     };
     let alias = model.alias_of.as_ref().map(|target| format!(", now {target}")).unwrap_or_default();

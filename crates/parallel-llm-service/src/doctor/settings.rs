@@ -48,7 +48,7 @@ fn miscast(doctor: &Doctor) -> Vec<Finding> {
     doctor.configured.references().into_iter().filter_map(wrong).collect()
 }
 
-/// The user's own files and their folders: whoever may write them decides where keys are sent.
+/// The user's own files and their folders: who can write them decides where keys are sent.
 fn files_findings(files: &[(PathBuf, bool)]) -> Vec<Finding> {
     let mut folders: Vec<&Path> = files.iter().filter_map(|(path, _)| path.parent()).collect();
     folders.dedup();

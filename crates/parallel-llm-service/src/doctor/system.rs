@@ -72,7 +72,7 @@ pub(super) fn unsafe_file_system(_: &Path) -> Option<&'static str> {
 
 /// The permissions of a file or folder, as `chmod` takes them.
 #[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "the same shape as where the system does not tell")]
+#[expect(clippy::unnecessary_wraps, reason = "the same signature as on systems that do not report it")]
 pub(super) fn mode(metadata: &Metadata) -> Option<u32> {
     Some(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777)
 }
@@ -95,7 +95,7 @@ pub(super) fn foreign_owner(_: &Metadata) -> Option<u32> {
 }
 
 #[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "the same shape as where the system does not tell")]
+#[expect(clippy::unnecessary_wraps, reason = "the same signature as on systems that do not report it")]
 pub(super) fn limits() -> Option<Limits> {
     use rustix::process::{Resource, getrlimit};
     let current = |resource| getrlimit(resource).current;

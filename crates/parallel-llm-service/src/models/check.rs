@@ -1,6 +1,6 @@
 //! The model check: whether every configured model is still offered, and until when.
 //!
-//! Only a freshly fetched list can show that a model is gone. Without one the state is unknown, not guessed.
+//! Only a freshly fetched list can show that a model is no longer offered. Without one the state is unknown, not guessed.
 
 use std::collections::BTreeMap;
 
@@ -283,7 +283,7 @@ impl CheckedModel {
         }
     }
 
-    /// Without a key or an address a model cannot be asked, whether it is offered or not. That it is gone is the worse
+    /// Without a key or an address a model cannot be asked, whether it is offered or not. That it is no longer offered is the worse
     /// news, and stays.
     fn cannot_be_asked(&mut self, failure: &Failure, provider: &ProviderSettings) {
         // Without an address there is no telling whether the key is right.

@@ -309,7 +309,7 @@ mod tests {
     const KEEPERS: &str = "[providers.openrouter]\nkey_command = ['/no/program']\n\
         [providers.team]\nbase_url = 'https://llm.example.com/v1'\nkey_command = ['/no/program']\n";
 
-    /// Who is asked for a list and whether a key goes along, where Ollama is the one server here.
+    /// Checks which providers are asked for a list, and whether with a key, if Ollama is the only local server.
     async fn asked(user_file: &str, variables: &[(&str, &str)], providers: &[&str]) -> Vec<String> {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join(".config/parallel-llm-mcp");

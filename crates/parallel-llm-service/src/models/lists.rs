@@ -1,6 +1,6 @@
-//! The model lists of the configured providers, fetched only where keys allow.
+//! The model lists of the configured providers, fetched only as far as keys allow.
 //!
-//! What always holds: a provider that would refuse without a key is not asked, and browsing sends no key to a provider
+//! Invariants: a provider that would refuse without a key is not asked, and browsing sends no key to a provider
 //! that the user did not name.
 
 use std::collections::BTreeMap;

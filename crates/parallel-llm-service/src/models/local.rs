@@ -1,6 +1,6 @@
 //! Model servers on this machine: detected at their default addresses and offered, never used unasked.
 //!
-//! What always holds: an unconfigured server gets one request for its list, and no key or prompt. A key alone is no
+//! Invariants: an unconfigured server gets one request for its list, and no key or prompt. A key alone is no
 //! configuration: its variable may serve another program.
 
 use std::time::Duration;

@@ -35,7 +35,7 @@ pub struct Overview {
     pub live: bool,
     /// The configured providers.
     pub providers: Vec<ProviderLine>,
-    /// Models that are not asked for a while, because they keep failing; left out where there are none.
+    /// Models that are not asked for a while, because they keep failing; left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub circuits: Vec<CircuitLine>,
     /// The models.

@@ -56,7 +56,7 @@ impl Providers {
         self.all().find(|provider| provider.id == *id)
     }
 
-    /// Whether it is only presumed: a local server at its default address that nobody configured. Any program may
+    /// Whether it is only presumed: a local server at its default address that the user did not configure. Any program may
     /// listen there, so it gets no key before a model of it is asked.
     pub(crate) fn is_presumed(&self, provider: &ProviderSettings) -> bool {
         let name = format!("providers.{}.base_url", provider.id);

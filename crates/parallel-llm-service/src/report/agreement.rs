@@ -295,7 +295,7 @@ fn reason(why: Why<'_>) -> Option<String> {
     Some(match why {
         Why::NoTable => return None,
         Why::Unusable => "the calibration table cannot be used".to_owned(),
-        Why::Open => "calibration tells of questions with one short right answer".to_owned(),
+        Why::Open => "calibration applies only to questions with one short right answer".to_owned(),
         Why::NotKept => "the words that would have to be compared are not kept".to_owned(),
         Why::Unsaid => "the text does not say plainly what it comes to".to_owned(),
         Why::Otherwise => "the text says something else than the most answers".to_owned(),

@@ -1,5 +1,5 @@
 //! A cost as text. A sum that lacks a call is a lower bound, a sum computed from prices is an estimate, and an unknown
-//! cost is unknown, never zero. An upper bound stands beside the sum and never replaces it.
+//! cost is unknown, never zero. An upper bound is shown beside the sum and never replaces it.
 
 use parallel_llm_engine::PicoUsd;
 use parallel_llm_engine::run::{Run, SeatView};

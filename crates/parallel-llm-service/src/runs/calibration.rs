@@ -1,6 +1,6 @@
 //! The calibration table of the data folder: measured shares of right answers by agreement.
 //!
-//! The table is read once, when it is first needed. What always holds: an unusable table fails no run; each run gets a
+//! The table is read once, when it is first needed. Invariants: an unusable table fails no run; each run gets a
 //! warning, and no confidence.
 
 use std::fs::File;

@@ -1,6 +1,6 @@
 //! The user's check command: a program that gets an answer on stdin and accepts it by its exit code.
 //!
-//! Answers are untrusted. What always holds: no part of one enters the program's arguments or environment, and neither
+//! Answers are untrusted. Invariants: no part of one enters the program's arguments or environment, and neither
 //! does a key; of the program's output only a score and the start of stderr are kept, the latter on one line for
 //! people. Nothing here is a sandbox: what the program does with the text is its own concern.
 
@@ -121,7 +121,7 @@ impl CheckFolder {
 }
 
 impl Drop for CheckFolder {
-    /// For a check that was given up. It removes at once, because a runtime that ends waits for nothing.
+    /// For a cancelled check. Removes at once, because a runtime that ends waits for nothing.
     fn drop(&mut self) {
         if !self.path.as_os_str().is_empty() {
             remove(&self.path);
@@ -148,7 +148,7 @@ mod tests {
     /// An answer longer than any pipe holds.
     const LONG: usize = 1024 * 1024;
 
-    /// A check by a line for `sh`, which stands for any program, within a time that no busy machine needs.
+    /// A check by a line for `sh`, as an example of any program, with ample time.
     struct Bench {
         root: TempDir,
         check: CheckCommand,
@@ -190,7 +190,7 @@ mod tests {
             }
         }
 
-        /// What the program left in its home.
+        /// The files that the program left in its home.
         fn left(&self, name: &str) -> String {
             std::fs::read_to_string(self.root.path().join(name)).unwrap()
         }
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(Bench::of(line).described("fn main() {}\n").await, expected, "{line}");
     }
 
-    /// Waits for what another process does.
+    /// Waits for an effect of another process.
     async fn until(is_so: impl Fn() -> bool) {
         for _ in 0..2_000 {
             if is_so() {
@@ -283,7 +283,7 @@ mod tests {
         until(|| folders(&bench).is_empty()).await;
     }
 
-    /// ChildOutput, though perhaps not yet taken note of by whoever has it now.
+    /// Waits until a process has ended; its parent need not have noticed.
     async fn is_gone(id: &str) {
         let id = rustix::process::Pid::from_raw(id.trim().parse().unwrap()).unwrap();
         let status = format!("/proc/{}/stat", id.as_raw_nonzero());
@@ -317,7 +317,7 @@ mod tests {
         let bench = Bench::of("env > \"$HOME/env\"; cat > /dev/null");
         assert_eq!(bench.described("hostile=1").await, "passes");
         let seen = bench.left("env");
-        // What a shell sets of its own accord.
+        // Variables that a shell sets by itself.
         let mut names: Vec<&str> = seen.lines().filter_map(|line| line.split('=').next()).collect();
         names.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(name));
         names.sort_unstable();

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::statistics::Statistics;
 use crate::access::Scope;
 
-/// The owner's name among the names of tokens, none of which begins like this.
+/// The owner's name among the names of tokens; no token's name begins like this.
 const OWNER: &str = "-";
 
 /// The spending on all upstream calls.

@@ -1,7 +1,7 @@
 //! The files of a run: the prompt, each answer as it arrives, the final text and the report.
 //!
-//! They are derived from the run: a file that cannot be written is noted in the report and has no other effect. What
-//! always holds: no partial file has a final name, folders are 0700 and files 0600, and two runs never share a folder.
+//! They are derived from the run: a file that cannot be written is noted in the report and has no other effect.
+//! Invariants: no partial file has a final name, folders are 0700 and files 0600, and two runs never share a folder.
 
 mod erase;
 mod rebuild;
@@ -77,7 +77,7 @@ impl Folder {
         Ok(Self { path: dir, pinned: Some(pinned) })
     }
 
-    /// Makes the folder for the files of another process's run. `None` if it exists: whoever made it writes the files.
+    /// Makes the folder for the files of another process's run. `None` if it exists: the process that made it writes the files.
     pub fn claim(base: &Path, run_id: RunId) -> Result<Option<Self>, Failure> {
         match Self::create(base, run_id) {
             Err(_) if has_folder(base, run_id) => Ok(None),
@@ -200,7 +200,7 @@ impl FilesWatch {
     /// Waits until the files of a decided run are written or have failed.
     pub async fn settled(&self) -> FilesReport {
         match self {
-            // If the writer is gone, its last report counts.
+            // If the writer has ended, its last report counts.
             Self::Reported(reports) => {
                 let _ = reports.clone().wait_for(|files| files.state != FilesState::Writing).await;
             }
@@ -462,7 +462,7 @@ pub async fn look_up(base: &Path, run: &Run) -> FilesReport {
     in_time(&at, move || Ok(read_state(&read))).await.unwrap_or_else(silent)
 }
 
-/// The state of the files in this folder. The report is written last, so it stands for all.
+/// The state of the files in this folder. The report is written last, so its state is that of all.
 fn read_state(dir: &Path) -> FilesReport {
     if dir.join(REPORT).is_file() {
         FilesReport { dir: Some(dir.to_owned()), state: FilesState::Written, error: None }

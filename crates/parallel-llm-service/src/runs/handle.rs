@@ -1,6 +1,6 @@
 //! Run handles: one caller's view of a run, to watch it, wait for it and give it up.
 //!
-//! A run may have several callers, because the same question asked twice is one run. What always holds: the run is
+//! A run may have several callers, because the same question asked twice is one run. Invariants: the run is
 //! given up only when all of them have given it up, and dropping a handle gives up nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

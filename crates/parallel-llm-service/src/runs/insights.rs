@@ -1,6 +1,6 @@
 //! Insights: how often each model of a panel mattered, with confidence interval and cost.
 //!
-//! Pure, apart from reading the facts. What always holds: no verdict on a model is given before there are enough runs,
+//! Pure, apart from reading the facts. Invariants: no verdict on a model is given before there are enough runs,
 //! and every share comes with its interval and its number of runs.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ const SCHEMA: u32 = 1;
 /// The fewest runs for a verdict, whatever the interval: the interval assumes independent questions, and a person asks
 /// several on one matter.
 const RUNS_MIN: u64 = 20;
-/// The share that decides: a model whose interval lies below it may be left out, one whose interval lies above it earns
+/// The deciding share: a model whose interval is below it may be left out, one whose interval is above it earns
 /// its seat. A model that never mattered needs 35 runs.
 const SHARE_MIN: f64 = 0.1;
 /// The largest forecast of further runs: more would take most people years.
@@ -31,7 +31,7 @@ pub struct Insights {
     pub schema: u32,
     /// The start of the period, in milliseconds since 1970; null for all runs.
     pub since_ms: Option<i64>,
-    /// Informative runs: their text was made of two answers or more, and it is known of which.
+    /// Informative runs: their text was made of at least two answers, and these are known.
     pub runs: u64,
     /// Runs of two answers or more that are not informative: nothing was fused, or the texts are too long to compare.
     #[serde(rename = "runs_untold")]

@@ -1,4 +1,4 @@
-//! The runs in progress. A run belongs to nobody who asked for it: dropping a handle cancels nothing.
+//! The runs in progress. A run does not belong to its callers: dropping a handle cancels nothing.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub struct Runs {
     engine: Engine,
     /// The table that turns agreement into confidence.
     calibration: Arc<Calibration>,
-    /// The time that a run which was given up may read replies that are paid for anyway.
+    /// How long a run that was given up may read replies that are paid for anyway.
     drain: Duration,
     live: Arc<Mutex<BTreeMap<RunId, Live>>>,
     /// The newest closed runs whose texts are stored nowhere, oldest first.
@@ -168,7 +168,7 @@ impl Runs {
         self.tasks.spawn(async move {
             let underway = match opening.await {
                 Ok(underway) => underway,
-                // If the caller is gone, nobody needs the failure.
+                // If the caller has left, no one needs the failure.
                 Err(failure) => return drop(sender.send(Err(failure))),
             };
             if let Some((run, watch)) = logged {
@@ -229,7 +229,7 @@ impl Runs {
         // Missing files can be made again; a folder that does not answer must not hold up the process.
         self.writing.close();
         if tokio::time::timeout(limit.min(WRITING_MAX), self.writing.wait()).await.is_err() {
-            tracing::warn!("not all files of the newest runs are written; `runs export` makes them anew");
+            tracing::warn!("not all files of the newest runs are written; `runs export` recreates them");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Runs in progress, stored runs, and what both leave behind.
+//! Runs in progress, stored runs, and their files and figures.
 
 mod backup;
 pub(crate) mod calibration;

@@ -30,7 +30,7 @@ pub(crate) enum Polled {
 }
 
 impl Relay {
-    /// Relays until the run is closed or its process is gone.
+    /// Relays until the run is closed or its process has ended.
     pub(crate) async fn run(self) {
         while !self.is_closed() {
             let is_lost = match self.next().await {
@@ -58,7 +58,7 @@ impl Relay {
         Some(progress.map_or(Polled::Purged, |progress| Polled::Progress(Box::new(progress))))
     }
 
-    /// Passes progress to the watchers; returns whether the run's process is gone.
+    /// Passes progress to the watchers; returns whether the run's process has ended.
     pub(crate) fn pass_on(&self, progress: RunProgress) -> bool {
         let texts: Vec<(CallerSlot, String)> =
             progress.checkpoints.into_iter().map(|one| (one.attempt.slot, one.text)).collect();

@@ -92,7 +92,7 @@ fn stderr_line(output: &ChildOutput) -> String {
 mod tests {
     use super::*;
 
-    /// Runs a line with `sh`, which stands for any program, with ample time.
+    /// Runs a line with `sh`, as an example of any program, with ample time.
     async fn check(line: &str, expected: &str) {
         let words = ["/bin/sh", "-c", line].map(str::to_owned).to_vec();
         check_words(words, Duration::from_secs(20), expected).await;

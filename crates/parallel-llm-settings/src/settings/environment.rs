@@ -31,7 +31,7 @@ pub(super) const OTHERS: [(&str, &str); 4] = [
     (CONFIG, "The user file, in place of the one in the XDG configuration folder."),
     ("NO_COLOR", "Set to anything, it turns colours off."),
     ("TERM", "`dumb` turns colours and redrawing off."),
-    ("COLUMNS", "The width to write for, where the terminal does not tell."),
+    ("COLUMNS", "The width of the output if the terminal does not report it."),
 ];
 
 /// Proxy variables in the HTTP client's order of precedence.
@@ -218,7 +218,7 @@ impl Environment {
     }
 }
 
-/// Refuses a program with a relative path: a variable applies in every folder, where the program could be a stranger's.
+/// Refuses a program with a relative path: a variable applies in every folder, and the program there could be a stranger's.
 fn whole_program(setting: Setting, value: Value) -> Result<Value, Failure> {
     match &value {
         Value::Command(words) if command::is_path(&words[0]) => {
@@ -244,7 +244,7 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// The variable that every process needs on Windows, where no connection can be opened without it.
+/// The variable that every process needs on Windows, because no connection can be opened without it.
 pub fn system_root() -> Option<(&'static str, OsString)> {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
     std::env::var_os(ROOT).map(|value| (ROOT, value))

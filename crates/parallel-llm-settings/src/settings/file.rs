@@ -16,7 +16,7 @@ use super::{FOLDER, invalid};
 const USER_FILE: &str = "config.toml";
 /// The name of a project file.
 pub(super) const PROJECT_FILE: &str = ".parallel-llm.toml";
-/// Largest file in bytes: a thousand times what anybody writes by hand.
+/// Largest file in bytes: a thousand times as long as anyone writes by hand.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Most folders searched for a project file; deeper trees are not made by hand.
 const FOLDERS_MAX: usize = 64;

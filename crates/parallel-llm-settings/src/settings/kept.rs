@@ -84,7 +84,7 @@ fn is_missing(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// The text of a file with these keys. Fails if it is longer than what is read.
+/// The text of a file with these keys. Fails if it is longer than the limit for reading.
 pub fn text(keys: &KeptKeys) -> Result<SecretString, Failure> {
     // Keys are visible ASCII, so nothing else needs escaping.
     let quoted = |key: &SecretString| key.expose_secret().replace('\\', "\\\\").replace('"', "\\\"");
@@ -148,7 +148,7 @@ fn is_same(named: &Metadata, opened: &Metadata) -> bool {
     (named.dev(), named.ino()) == (opened.dev(), opened.ino())
 }
 
-/// Other systems do not tell.
+/// Other systems do not report it.
 #[cfg(not(unix))]
 fn is_same(_: &Metadata, _: &Metadata) -> bool {
     true
@@ -160,7 +160,7 @@ fn has_same_owner(file: &Metadata, folder: &Metadata) -> bool {
     file.uid() == folder.uid()
 }
 
-/// Other systems do not tell.
+/// Other systems do not report it.
 #[cfg(not(unix))]
 fn has_same_owner(_: &Metadata, _: &Metadata) -> bool {
     true

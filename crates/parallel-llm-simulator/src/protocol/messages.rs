@@ -198,7 +198,7 @@ fn text(text: &str) -> Object {
     Object::new().with("type", "text").with("text", text)
 }
 
-/// A stand-in for the signature that only Anthropic can verify.
+/// A placeholder for the signature that only Anthropic can verify.
 fn signature(draft: &Draft) -> String {
     blake3::hash(draft.reasoning.as_bytes()).to_hex().to_string()
 }

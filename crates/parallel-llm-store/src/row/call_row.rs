@@ -39,7 +39,7 @@ pub(crate) struct CallEnd {
     pub(crate) code: Option<String>,
 }
 
-/// What the request cost.
+/// The cost of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CallSpend {
     pub(crate) cost_pico_usd: Option<i64>,

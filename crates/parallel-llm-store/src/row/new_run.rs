@@ -1,4 +1,4 @@
-//! A run about to begin, and what is stored of it.
+//! A run about to begin, and its stored form.
 
 use std::sync::Arc;
 

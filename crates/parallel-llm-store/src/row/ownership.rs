@@ -2,7 +2,7 @@
 //!
 //! A process id alone is reused, and means nothing on another machine or in another container. So an owner consists of
 //! a machine (its boot id and process id name space), a process id, and the start time of the process. On systems that
-//! do not tell these, only the lease decides.
+//! do not report these, only the lease decides.
 
 use std::fmt;
 use std::fs;
@@ -68,7 +68,7 @@ fn started(pid: u32) -> Option<u64> {
     let state = fields.next()?;
     // A zombie has ended; only its parent has not collected it yet.
     let ended = matches!(state, "Z" | "X" | "x");
-    // The start time is field 22; field 3 has been read, so 18 fields lie between.
+    // The start time is field 22; field 3 has been read, so 18 fields are between.
     fields.nth(18)?.parse().ok().filter(|_| !ended)
 }
 
@@ -89,14 +89,14 @@ pub(crate) struct Ownership {
 }
 
 impl Ownership {
-    /// Whether the owner stopped before the run was closed. A local owner is known to be gone at once; for others the
+    /// Whether the owner stopped before the run was closed. A local owner is known to have ended at once; for others the
     /// lease decides. A local owner that is alive keeps an expired lease, because it was only suspended.
     pub(crate) fn is_interrupted(&self, now_ms: i64) -> bool {
         let is_alive = Owner::parse(&self.owner).and_then(|owner| owner.is_alive());
         !self.is_closed && is_alive.map_or(self.lease_until_ms < now_ms, |is_alive| !is_alive)
     }
 
-    /// Whether nobody runs the run any more.
+    /// Whether no process runs the run any more.
     pub(crate) fn is_over(&self, now_ms: i64) -> bool {
         self.is_closed || self.is_interrupted(now_ms)
     }

@@ -1,4 +1,4 @@
-//! What became of the seats of decided runs, for judging panels.
+//! The results of the seats of decided runs, for judging panels.
 
 use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::{CallerSlot, ModelRef, OutcomeKind, PicoUsd, Run, RunId, SeatNumber, SeatStatus};
@@ -6,7 +6,7 @@ use parallel_llm_engine::{CallerSlot, ModelRef, OutcomeKind, PicoUsd, Run, RunId
 use super::checksum::Checksum;
 use super::integer;
 
-/// What became of one seat of one run. It holds no text, so it is stored for runs with metadata only, and survives the
+/// The result of one seat of one run. It holds no text, so it is stored for runs with metadata only, and survives the
 /// purge of its run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeatFact {

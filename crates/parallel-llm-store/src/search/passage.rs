@@ -10,7 +10,7 @@ pub(crate) fn searchable_text(hash: &str, text: String) -> String {
     if hash != PLAN_HASH {
         return text;
     }
-    // An unreadable plan has no question; whoever opens the run sees the damage.
+    // An unreadable plan has no question; opening the run shows the damage.
     let plan: Option<RunPlan> = serde_json::from_str(&text).ok();
     let messages = plan.iter().flat_map(|plan| plan.messages.iter());
     let asked = messages.filter(|message| message.role != Role::System).flat_map(Message::texts);

@@ -89,7 +89,7 @@ fn check_source(path: &Path, from: &Path) -> Result<(), Failure> {
             "it is the run database itself".to_owned()
         }
         Ok(_) if file::beside(from, "-wal").metadata().is_ok_and(|log| log.len() > 0) => {
-            "a write-ahead log lies beside it, so it is in use, or no backup".to_owned()
+            "there is a write-ahead log beside it, so it is in use or not a backup".to_owned()
         }
         Ok(_) => return Ok(()),
     };
@@ -144,7 +144,7 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
         if before.symlink_metadata().is_ok() {
             continue;
         }
-        // First, since a log must never lie beside a different database.
+        // First, since a log must never be beside a different database.
         for ending in ["-wal", "-shm"] {
             match fs::rename(file::beside(path, ending), file::beside(&before, ending)) {
                 Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),

@@ -76,7 +76,7 @@ impl WriteConnection {
         Ok(Transaction { connection })
     }
 
-    /// Reads outside a transaction, which blocks nobody.
+    /// Reads outside a transaction, which blocks no writer.
     pub(crate) async fn reader(&mut self, wait: Duration) -> Result<Reader<'_>, DatabaseError> {
         let connection = self.take(wait).await?;
         Ok(Reader { connection: self.connection.insert(connection) })

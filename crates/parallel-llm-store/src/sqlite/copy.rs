@@ -13,7 +13,7 @@ use crate::error::{self, DatabaseError};
 use crate::inspection::{CheckDepth, Integrity};
 use crate::row::count;
 
-/// How long opening a database that nobody else uses may wait.
+/// How long opening a database that no one else uses may wait.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// Writes the database to this empty file in one read transaction: writers continue, and their writes stay in the log

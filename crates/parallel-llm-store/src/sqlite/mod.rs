@@ -55,7 +55,7 @@ const WRITE_WAIT_MAX: Duration = Duration::from_secs(3_600);
 /// Reading connections. Each is a thread, and a read takes well under a millisecond.
 const READERS_MAX: u32 = 4;
 /// Pages in the write-ahead log at which SQLite checkpoints within a commit. Eight times its default, since the writer
-/// checkpoints earlier, when nobody waits.
+/// checkpoints earlier, when no one waits.
 const WAL_PAGES_MAX: &str = "8000";
 /// Most rows per statement. A panel of twenty begins with fewer; every number of rows is a separate statement to
 /// prepare, and the cache of statements is bounded.

@@ -24,7 +24,7 @@ const VACUUM_PAGES: usize = 16;
 const TABLES: [&str; 4] = ["pieces", "texts", "events", "runs"];
 
 impl Reader<'_> {
-    /// The runs before this id that nobody runs any more, oldest first.
+    /// The runs before this id that no process runs any more, oldest first.
     pub(crate) async fn runs_over_before(
         &mut self,
         before: RunId,

@@ -286,7 +286,7 @@ impl Transaction {
 
 impl WriteConnection {
     /// Extends the leases of this process's open runs, and returns their number. A single statement is its own
-    /// transaction, so nobody waits for a process that is suspended in the middle.
+    /// transaction, so no one waits for a process that is suspended in the middle.
     pub(crate) async fn extend_leases(
         &mut self,
         stamp: &Stamp,

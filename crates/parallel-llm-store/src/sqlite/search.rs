@@ -16,7 +16,7 @@ use crate::row::text_row::{IndexScope, IndexedText, Passage, TextRow};
 /// Index pages rewritten between two checks of the time: about three milliseconds.
 const MERGE_PAGES: i64 = 8;
 
-/// Selects runs with texts that are not indexed; the parameter tells whether to include open runs.
+/// Selects runs with texts that are not indexed; the parameter says whether to include open runs.
 macro_rules! unindexed {
     () => {
         // An open run is never marked as indexed, since it may get more texts: its texts are checked one by one.
@@ -75,7 +75,7 @@ impl Reader<'_> {
     }
 
     /// Passes the texts with all words of these phrases to `take`, newest first, until it returns `false`; for all
-    /// principals or one. Includes the texts themselves if words must be adjacent, which the index cannot tell.
+    /// principals or one. Includes the texts themselves if words must be adjacent, because the index has no positions.
     pub(crate) async fn passages(
         &mut self,
         phrases: &[Vec<String>],
@@ -106,7 +106,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Whether some words may only be marked as deleted. The index's own setting tells: secure deletion is off from the
+    /// Whether some words may only be marked as deleted. The index's own setting says so: secure deletion is off from the
     /// first mark to the end of overwriting.
     pub(super) async fn are_words_marked(&mut self) -> Result<bool, DatabaseError> {
         let sql = "SELECT COUNT(*) = 0 FROM words_config WHERE k = 'secure-delete' AND v = 1";

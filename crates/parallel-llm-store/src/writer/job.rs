@@ -107,7 +107,7 @@ pub(crate) enum Done {
     TakenOver(TakenOver),
     /// Whether more texts wait for the index.
     Indexed(bool),
-    /// Which runs are gone.
+    /// The runs that were removed.
     Purged(PurgeStep),
     /// How far the overwriting has come.
     Reclaimed(ReclaimStep),

@@ -47,7 +47,7 @@ pub(super) async fn take_over(
     row.closed_at_ms = None;
     let epoch = transaction.take_over(&row, stamp).await?;
     let lease = Lease { run_id, epoch, next_seq: newest + 1 };
-    // With an unreadable plan, stored texts stay; whoever opens the run sees the damage.
+    // With an unreadable plan, stored texts stay; opening the run shows the damage.
     Ok(Ok(TakenOver { lease, keeps_texts: record.plan().map_or(true, |plan| keeps_texts(&plan)) }))
 }
 

@@ -3,7 +3,7 @@
 //! The check for a run happens inside the transaction that begins it. Invariant, as far as prices are known: the day's
 //! costs, plus the worst case of requests in flight, plus the reservations of runs in progress, plus the new demand,
 //! stay within the limit. A request of unknown cost counts as its worst case. An interrupted run has no reservation:
-//! continuing it is checked anew.
+//! continuing it is checked again.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -50,7 +50,7 @@ impl DayUse {
     fn description(self) -> String {
         let Self { spent, unknown_max, open } = self;
         let unknown = if unknown_max > PicoUsd::ZERO {
-            format!(", up to {unknown_max} more by calls whose cost nobody knows")
+            format!(", up to {unknown_max} more by calls whose cost is unknown")
         } else {
             String::new()
         };

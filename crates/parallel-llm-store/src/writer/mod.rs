@@ -151,7 +151,7 @@ impl Writer {
         drop(self.queue.try_send(Job { work: Work::NoteTokenUse(token_id), reply, deadline }));
     }
 
-    /// Queues the work and returns when it is durable. Queued work is done even if the caller is gone.
+    /// Queues the work and returns when it is durable. Queued work is done even if the caller has left.
     async fn ask(&self, work: Work) -> Result<Done, Failure> {
         let (reply, answer) = oneshot::channel();
         let deadline = Instant::now() + self.wait;

@@ -146,7 +146,7 @@ impl WriterTask {
             }
         }
         if self.spills_wait {
-            // The next process imports what cannot be imported now.
+            // The next process imports the rest.
             self.import_spills().await;
         }
         for _ in 0..INDEX_LAST_MAX {
@@ -183,7 +183,7 @@ impl WriterTask {
             if let Some(run_id) = job.work.appended() {
                 self.local.begun(run_id);
             }
-            // The caller may be gone; its work is done regardless.
+            // The caller may have left; its work is done regardless.
             drop(job.reply.send(answer));
         }
         if self.wal_bytes >= WAL_BYTES_MAX {
@@ -276,7 +276,7 @@ impl WriterTask {
         for work in works {
             answers.push(self.admit(&mut transaction, work, &stamp).await?);
         }
-        // A crash before this line leaves nothing, and nobody was answered; a crash after it leaves everything.
+        // A crash before this line leaves nothing, and no caller was answered; a crash after it leaves everything.
         self.connection.commit(transaction).await?;
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.wal_bytes += works.iter().map(|work| work.bytes()).sum::<usize>();
@@ -395,7 +395,7 @@ impl WriterTask {
         self.cached.insert(run.run.plan.run_id, run);
     }
 
-    /// Releases lost runs in a transaction of its own, so that other work is not held up.
+    /// Releases lost runs in a transaction of its own, so that other work is not delayed.
     async fn release_lost(&mut self) {
         if self.lost.is_empty() {
             return;
@@ -447,7 +447,7 @@ impl WriterTask {
 
     /// Truncates the write-ahead log, unless a reader prevents it.
     async fn truncate_wal(&mut self) -> bool {
-        // The checkpoint blocks nobody; only truncating does, and is short after it.
+        // The checkpoint blocks no one; only truncating does, and it is short after a checkpoint.
         self.checkpoint_wal().await;
         self.connection.truncate_wal().await
     }

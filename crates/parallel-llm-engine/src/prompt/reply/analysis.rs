@@ -22,7 +22,7 @@ pub struct Analysis {
     pub claims: Vec<Claim>,
     /// The strongest views that were not followed, with the reasons.
     pub dissent: Vec<Remark>,
-    /// Answers of which nothing was used, with the reasons.
+    /// Unused answers, with the reasons.
     pub discarded: Vec<Remark>,
     /// Points that no answer covers.
     pub blind_spots: Vec<String>,

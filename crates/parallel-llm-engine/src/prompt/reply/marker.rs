@@ -5,9 +5,9 @@
 
 /// The longest recognized marker in bytes. The longest proper marker with the longest code has sixty.
 pub(super) const MARKER_BYTES_MAX: usize = 96;
-/// Markdown characters that may stand around a marker.
+/// Markdown characters that may surround a marker.
 const DECORATION: &[char] = &['*', '_', '`', '#', '>', '|', '-', '~', ' ', '\t'];
-/// Those of them that stand on both sides of it.
+/// Those that are on both sides of it.
 pub(super) const EMPHASIS: &[char] = &['*', '_', '`'];
 /// The words of proper markers, and words that models add.
 const WORDS: &[&str] = &["answer", "analysis", "end", "of", "the", "final"];
@@ -31,7 +31,7 @@ pub(super) struct Marker {
     pub(super) kind: MarkerKind,
     /// Whether it has the code of the prompt.
     pub(super) is_coded: bool,
-    /// Whether only Markdown stands before it, or the end of an object.
+    /// Whether only Markdown or the end of an object precedes it.
     pub(super) is_first: bool,
     /// The byte of the line where it begins, with its emphasis.
     pub(super) start: usize,
@@ -91,7 +91,7 @@ pub(super) fn may_begin(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// What the first marker says, with `!` where it has no code, and what stands before and behind it.
+    /// Compares the first marker, with `!` if it has no code, and the text before and after it.
     fn check(line: &str, expected: &str) {
         let rendered = markers(line, &["5eed".to_owned()]).next().map_or("none".to_owned(), |marker| {
             let code = if marker.is_coded { "" } else { "!" };

@@ -81,7 +81,7 @@ impl Reveal {
             Showing::All | Showing::Nothing => String::new(),
             Showing::Answer(body) => body.finish(),
             Showing::Waiting { codes, held, .. } => {
-                // Read as a whole, like the stored reply: the marker may stand in the last line.
+                // Read as a whole, like the stored reply: the marker may be in the last line.
                 let reply = std::mem::take(held);
                 let text = super::fusion(&reply, codes, &[]).text;
                 self.0 = Showing::Nothing;

@@ -1,6 +1,6 @@
 //! The fixed traits of each strategy: its name, its options and the calls it may make.
 //!
-//! The table of strategies stands at the top of [`crate::strategy`].
+//! The table of strategies is at the top of [`crate::strategy`].
 
 use serde::{Deserialize, Serialize};
 

@@ -99,7 +99,7 @@ mod tests {
         ];
         assert_eq!(best(&panel, &[]).seat, SeatNumber(3));
         assert_eq!(best(&panel, &[SeatNumber(1)]).seat, SeatNumber(1));
-        // One that was cut does not stand for whole ones.
+        // A cut answer does not represent whole ones.
         assert_eq!(best(&panel, &[SeatNumber(4)]).seat, SeatNumber(3));
         let mut reversed = panel.clone();
         reversed.reverse();
@@ -126,7 +126,7 @@ mod tests {
         check(2, &[4], true, &[1, 4]);
         check(2, &[5, 4, 2], true, &[4, 5]);
         check(3, &[], true, &[1, 3, 4]);
-        // Where they are not counted, one that was cut comes after whole ones.
+        // Without counting, a cut answer comes after whole ones.
         check(2, &[], false, &[1, 4]);
         check(9, &[], true, &[1, 2, 3, 4, 5]);
     }

@@ -1,7 +1,7 @@
 //! Selection by the check command: of the answers that pass, the one with the highest score is selected.
 //!
 //! Running an answer says more about it than a judge or agreement, so neither is used. Invariant: the selection does not
-//! depend on the order in which answers or checks end. A check costs no money, so a resumed run checks its answers anew.
+//! depend on the order in which answers or checks end. A check costs no money, so a resumed run checks its answers again.
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};

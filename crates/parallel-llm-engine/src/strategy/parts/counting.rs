@@ -74,9 +74,9 @@ pub(crate) fn counted(context: &RunContext, Answers { usable, agreement }: Answe
     let mut reason = format!("{} of {} answers say {said}", winner.seats.len(), agreement.of);
     if weights == Weights::LogOdds {
         reason.push_str(&by_weight(most, &weighed));
-        // A negative weight of all given values speaks for a value nobody gave, if there can be one.
+        // If all given values have negative weights, a value that no answer gives is more likely, if there can be one.
         if most < 0 && weighed.len() <= others {
-            reason.push_str("; what nobody says is likelier");
+            reason.push_str("; a value that no answer gives is more likely");
         }
     }
     if level.len() > 1 {

@@ -35,7 +35,7 @@ use leave_one_out::{Compared, Control, Finding, Text};
 /// The most bytes of two texts whose edit ratio is computed; beyond that it takes too long.
 const EDIT_BYTES_MAX: usize = 200_000;
 /// An answer was drawn from if it has at least one in this many of the new phrases. A bound is needed, because a few phrases of
-/// a long text stand in every answer.
+/// a long text are in every answer.
 const PHRASES_SHARE: usize = 50;
 
 /// What the writing model is called in messages.

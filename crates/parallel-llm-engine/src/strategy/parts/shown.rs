@@ -23,7 +23,7 @@ pub(crate) enum Order {
     Forward,
     Backward,
     /// For the model of this seat, without its own answer: the answers after it, then those before it. Over all seats each
-    /// answer stands once at each position, so that a position bias of the readers cancels out.
+    /// answer is once at each position, so that a position bias of the readers cancels out.
     After(SeatNumber),
 }
 

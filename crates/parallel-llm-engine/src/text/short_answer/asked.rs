@@ -240,8 +240,8 @@ impl Asked {
         }
     }
 
-    /// What a number counts, given the sign before it and the text behind it, in the one way of writing it: nothing where that
-    /// is what the question asks for. `None` where the text behind it is no such thing.
+    /// The unit of a number in normal form, from the sign before it and the text after it; empty if it is the unit that the
+    /// question asks for. `None` if the text after it is no unit.
     pub(super) fn unit(&self, sign: &str, behind: &str) -> Option<String> {
         let behind = behind.trim();
         if behind.len() > UNIT_BYTES_MAX || !behind.split_whitespace().all(is_unit) {
@@ -272,7 +272,7 @@ impl Asked {
                 let is_scaled = SCALES.contains(&first) || !self.echo.has("how");
                 let counted = self.counted(&rest);
                 rest.drain(..counted);
-                // `10 dozen eggs` where it is asked how many dozens of eggs.
+                // `10 dozen eggs` if the question is how many dozens of eggs.
                 if counted > 0 && is_scaled && rest.iter().all(|word| self.beside.contains(word)) {
                     rest.clear();
                 }
@@ -406,7 +406,7 @@ impl Asked {
                     && (first != "in" || !behind.is_empty())
             }
             "more" => behind.is_empty() && self.echo.has(first),
-            // `$18 a day` where it is asked how much is made per day.
+            // `$18 a day` if the question is how much is made per day.
             "per" | "a" | "an" | "each" | "every" => {
                 let asks = |two: &[String]| is_each(&two[0]) && Some(&two[1]) == behind.first();
                 is_one_thing && behind.len() == 1 && self.echo.words.windows(2).any(asks)

@@ -72,7 +72,7 @@ impl Words {
 pub enum Value {
     /// The label of the option, in upper case.
     Choice(char),
-    /// The number, and what it counts if that is not what the question asks for.
+    /// The number, and its unit if the question asks for another.
     Number(Number, Option<String>),
     /// Yes or true, no or false.
     Truth(bool),

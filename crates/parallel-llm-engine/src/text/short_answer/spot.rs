@@ -474,13 +474,13 @@ fn conclusion(lead: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// What stands at each place; in brackets where its sentence takes it back, with a sign where something comes after it.
+    /// Compares the text at each place: in brackets if its sentence retracts it, with a sign if something follows it.
     fn check(answer: &str, expected: &[&str]) {
-        let told = |spot: &Spot<'_>| {
+        let rendered = |spot: &Spot<'_>| {
             let text = if spot.is_plain { spot.text.to_owned() } else { format!("({})", spot.text) };
             if spot.is_last() { text } else { format!("{text}…") }
         };
-        assert_eq!(all(answer).iter().map(told).collect::<Vec<_>>(), expected, "{answer}");
+        assert_eq!(all(answer).iter().map(rendered).collect::<Vec<_>>(), expected, "{answer}");
     }
 
     #[test]

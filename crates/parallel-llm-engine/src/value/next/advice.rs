@@ -154,7 +154,7 @@ advice! {
     NameAnotherToken, Machine: "choose another name: the runs of that token's holder are found by it";
     PurgeAgain, Machine: "correct its permissions and purge again";
     #[serde(rename = "mend_file_and_restart")]
-    RepairFileAndRestart, Machine: "repair the file or take it away, and start the program anew";
+    RepairFileAndRestart, Machine: "repair or remove the file, then restart the program";
     // Settings.
     CorrectValue, Machine: "correct the value at the place the message names";
     CorrectOrDefault, Machine: "correct the value, or leave it out to have the default";
@@ -162,7 +162,7 @@ advice! {
     TakeOutOrOwnFile, Machine: "take it out, or write it into your own file";
     Shorten, Machine: "shorten it";
     CloseQuote, Machine: "close the quote";
-    QuoteOrShell, Machine: "quote it where it is meant as it stands, or run a shell: `sh -c '...'`";
+    QuoteOrShell, Machine: "quote it to use it literally, or run a shell: `sh -c '...'`";
     WritePersona, Machine: "write it as `[personas.NAME]` into the settings";
     RenamePreset, Machine: "rename the preset";
     RenamePersona, Machine: "rename the persona";
@@ -191,7 +191,7 @@ advice! {
     GiveKeyAlone, Machine: "give the key alone, and nothing beside it";
     GiveKeyInVariable, Machine: "give the key in a variable";
     // A server.
-    CallByItsAddress, Anyone: "call the server by the address it tells at its start";
+    CallByItsAddress, Anyone: "call the server by the address that it prints at its start";
     AllowHost, Owner: "add the name to `http_hosts`, the origin to `http_origins`";
     NewTokenOfIssuer, Anyone: "get a new token for this server from its issuer";
     CopyTokenAgain, Anyone: "copy the token again: it was mistyped or cut off";

@@ -184,7 +184,7 @@ pub enum Operation {
     Replay,
     /// Find a run.
     FindRun,
-    /// Ask a question anew that was asked before.
+    /// Ask a question again in a new run.
     AskAnew,
     /// Ask and store texts.
     KeepTexts,
@@ -310,7 +310,7 @@ pub enum Taker {
     Anyone,
     /// The owner. Other readers are advised to ask the owner for it.
     Owner,
-    /// The owner, at the machine. The step may name files there, so nobody else reads it.
+    /// The owner, at the machine. The step may name files there, so no one else may read it.
     Machine,
     /// The user of the command line; no reader at the other doors.
     CommandLine,

@@ -105,7 +105,7 @@ impl Vocabulary {
             Operation::Synthesize => format!("make another text of the answers{with}"),
             Operation::Replay => format!("have the answers fused{with}"),
             Operation::FindRun => format!("look for the run{with}"),
-            Operation::AskAnew => format!("ask all of it anew{with}"),
+            Operation::AskAnew => format!("ask everything again{with}"),
             Operation::KeepTexts => format!("ask again and have texts kept{with}"),
             Operation::KeepFacts => format!("have no texts kept{with}"),
             Operation::ListModels => format!("see which models there are{with}"),

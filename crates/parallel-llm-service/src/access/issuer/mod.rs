@@ -1,6 +1,6 @@
 //! Tokens of an outside issuer, an organisation's own identity server.
 //!
-//! The issuer is trusted only to identify callers, and only with keys that it publishes itself. What always holds: a
+//! The issuer is trusted only to identify callers, and only with keys that it publishes itself. Invariants: a
 //! token is accepted only with a signature by an algorithm of [`jws::Algorithm`], with this server as its audience, and
 //! before its expiry; nothing in a token makes this program fetch a URL.
 

@@ -2,7 +2,7 @@
 //!
 //! If an issuer is set, [`Issuer`] checks its tokens; everything else here concerns this program's own tokens.
 //!
-//! What always holds: a token is shown once, when it is made, and stored nowhere; no name is used twice; and an
+//! Invariants: a token is shown once, when it is made, and stored nowhere; no name is used twice; and an
 //! unknown, a revoked and an expired token are refused with the same message after the same database query.
 
 mod secret;

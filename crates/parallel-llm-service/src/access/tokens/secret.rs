@@ -1,7 +1,7 @@
 //! The text of a token: `plm_`, 256 random bits and a checksum, in letters and digits. Secret scanners and readers can
 //! tell from the text alone whether it is a token.
 //!
-//! What always holds: a token cannot be printed, and its stored hash cannot be reversed.
+//! Invariants: a token cannot be printed, and its stored hash cannot be reversed.
 
 use secrecy::{ExposeSecret, SecretString};
 

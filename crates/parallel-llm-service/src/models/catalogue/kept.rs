@@ -1,6 +1,6 @@
 //! Lists of models on disk, one file for each provider, for the next start.
 //!
-//! What always holds: no partial file has a final name; the folder is 0700, files are 0600; an unreadable file, or one
+//! Invariants: no partial file has a final name; the folder is 0700, files are 0600; an unreadable file, or one
 //! of another address, counts as missing and is replaced by the next fetch. No error here is fatal.
 
 use std::fs::{File, OpenOptions};

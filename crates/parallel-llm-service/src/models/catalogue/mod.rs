@@ -1,8 +1,8 @@
 //! The list of each provider's models: fetched recently, stored on disk, or embedded.
 //!
 //! Nobody waits for a list without need: a fresh one is used, and a provider is asked once at a time, for at most
-//! [`FETCH_MAX`]. After a failure it is not asked for [`RETRY_AFTER`], unless a new list is required. What always
-//! holds: only a list that was just fetched can show that a name is wrong.
+//! [`FETCH_MAX`]. After a failure it is not asked for [`RETRY_AFTER`], unless a new list is required.
+//! Invariant: only a list that was just fetched can show that a name is wrong.
 
 mod kept;
 

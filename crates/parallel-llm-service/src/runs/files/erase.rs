@@ -1,6 +1,6 @@
 //! Removes the files of a run, and nothing else.
 //!
-//! What always holds: only a folder named by the run's id is read, and only regular files with this program's names are
+//! Invariants: only a folder named by the run's id is read, and only regular files with this program's names are
 //! removed. No link is followed, even if one is swapped in meanwhile, because every step starts from the open folder.
 
 use std::path::{Path, PathBuf};

@@ -386,7 +386,7 @@ fn a_command_is_split_but_no_shell_runs_it() {
         (r#""pass 'x""#, "`key_command` has a quote that is not closed | close the quote"),
         (
             r#""pass show llm | head -1""#,
-            "`key_command` is run without a shell, which alone understands `|` | quote it where it is meant as it stands, or run a shell: `sh -c '...'`",
+            "`key_command` is run without a shell, which alone understands `|` | quote it to use it literally, or run a shell: `sh -c '...'`",
         ),
         (
             "1",

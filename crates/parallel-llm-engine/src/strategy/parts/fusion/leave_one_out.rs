@@ -226,12 +226,13 @@ impl Finding {
             Self::HangsOn(seat) => (
                 Code::SuspectedInjection,
                 format!(
-                    "the result depends on the answer of seat {seat} alone; the text made without it stands"
+                    "the result depends on the answer of seat {seat} alone; the text made without it is used"
                 ),
             ),
             Self::Alone => (
                 Code::Incomplete,
-                "the text of all answers is unlike those without one of them; one of these stands".to_owned(),
+                "the text of all answers differs from those made without one of them; one of these is used"
+                    .to_owned(),
             ),
             Self::Unsettled => {
                 (Code::Incomplete, "the result changes with the answers that are left out".to_owned())
