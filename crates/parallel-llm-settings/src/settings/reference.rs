@@ -254,10 +254,10 @@ mod tests {
             "
 ### `retries_max`
 
-How often a failed call is tried again before its first text.
+How often a failed call is retried before its first text.
 
 - Written as: a whole number from 0 to 10
-- Default: `2`, because two outlive a hiccup, and more only feed an outage.
+- Default: `2`, because two survive a short failure, and more would only worsen an outage.
 - Environment: `PARALLEL_LLM_RETRIES_MAX`
 - Files: the user's and the project's, there not looser than the user has it
 "

@@ -78,32 +78,32 @@ settings! {
         because "five labs make different mistakes, and the aliases follow each lab's current model";
     Synthesizer = "synthesizer", Kind::Models,
         "~google/gemini-pro-latest ~anthropic/claude-opus-latest", Project,
-        "The models that make one text of the answers: the first that can.",
-        because "two labs with room for all answers, so that one outage does not end a run";
+        "The models that make one text of the answers; the first that succeeds is used.",
+        because "two labs whose context holds all answers, so that one outage does not end a run";
     Strategy = "strategy", Kind::Strategy, "synthesize", Project,
         "How answers become one text.",
-        because "it keeps the best answer and changes it only where it can say why";
+        because "it keeps the best answer and changes it only for a stated reason";
     CheckCommand = "check_command", Kind::Command, "", User,
-        "A program of yours that says whether an answer is right, for `best-of-n@by=check`: it is given the answer on stdin and ends with 0 where it passes.",
-        because "only you know what right means, and nobody else is to choose what runs on your machine";
+        "Your program that checks answers, for `best-of-n@by=check`: it reads an answer on stdin and exits with 0 if the answer passes.",
+        because "only you know which answers are right, and no one else may choose what runs on your machine";
     CheckTimeoutMs = "check_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "60000", User,
         "Milliseconds the check of one answer may take.",
-        because "a small program is compiled and tested in less, and one that never ends holds up no run for long";
+        because "a small program is compiled and tested in less, and one that never ends delays no run for long";
     MaxTokens = "max_tokens", Kind::Whole { min: 1, max: 1_000_000 }, "16000", Project,
         "The output cap of each call in tokens, reasoning included.",
-        because "reasoning comes out of it too, and without a cap a call may cost the model's own, which is several times as much";
+        because "it includes reasoning, and without it a call may use the model's own cap, which is several times as much";
     BudgetUsd = "budget_usd", Kind::Usd, "3", Tighter,
-        "The most one run may cost in the worst case; a run above it is refused before anything is sent.",
+        "The most that one run may cost in the worst case; a run above it is refused before anything is sent.",
         because "five seats and a synthesizer at their caps cost about 1.2 USD";
     BudgetDayUsd = "budget_day_usd", Kind::Usd, "", Tighter,
-        "The most all runs of this data folder together may cost in a day (UTC), with what those under way may still cost; a run above it is refused before anything is sent.",
+        "The most that all runs of this data folder together may cost in a day (UTC), including what runs in progress may still cost; a run above it is refused before anything is sent.",
         because "the budget bounds each run already";
     PromptCharsMax = "prompt_chars_max", Kind::Whole { min: 1, max: 16_777_216 }, "100000", Project,
         "The longest prompt in characters, attachments included.",
-        because "it is a long document, and a mistyped path to a huge file is not paid for five times";
+        because "it is enough for a long document, and a mistyped path to a huge file is not paid for five times";
     CallsPerKeyMax = "calls_per_key_max", Kind::Whole { min: 1, max: 4_096 }, "64", Tighter,
         "Calls in flight with one provider key.",
-        because "it holds a dozen runs of five at once, and a provider's rate limit is met soon after";
+        because "it allows a dozen runs of five at once, and providers' rate limits are not much higher";
     CallsMax = "calls_max", Kind::Whole { min: 1, max: 65_536 }, "4096", Tighter,
         "Calls in flight in the whole process.",
         because "they fit into tens of megabytes and the usual number of open files";
@@ -114,98 +114,98 @@ settings! {
         "Milliseconds from sending a call to its first text or reasoning.",
         because "reasoning models have been seen to think for minutes before the first word";
     IdleTimeoutMs = "idle_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "90000", Longer,
-        "Milliseconds a call may go without a byte; keep-alive comments count.",
-        because "a provider that is still at work sends comments to keep the connection alive, so silence means that it broke";
+        "Milliseconds that a call may go without a byte; keep-alive comments count.",
+        because "a provider that is still working sends comments to keep the connection alive, so silence means that it broke";
     ContentTimeoutMs = "content_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "180000", Longer,
-        "Milliseconds a call may go without text or reasoning once there has been some.",
+        "Milliseconds that a call may go without text or reasoning once it has begun.",
         because "keep-alive comments hide a stalled model from the idle timer";
     CallTimeoutMs = "call_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "900000", Longer,
-        "Milliseconds one call may take.",
+        "Milliseconds that one call may take.",
         because "an ordinary question has been seen to take nine minutes of reasoning";
     RunTimeoutMs = "run_timeout_ms", Kind::Whole { min: 1, max: DAY_MS }, "1200000", Longer,
-        "Milliseconds a whole run may take.",
-        because "it leaves a synthesis its time after the slowest call";
+        "Milliseconds that a whole run may take.",
+        because "it leaves time for a synthesis after the slowest call";
     RetriesMax = "retries_max", Kind::Whole { min: 0, max: 10 }, "2", Tighter,
-        "How often a failed call is tried again before its first text.",
-        because "two outlive a hiccup, and more only feed an outage";
+        "How often a failed call is retried before its first text.",
+        because "two survive a short failure, and more would only worsen an outage";
     Wait = "wait", Kind::Wait, "stragglers", Project,
         "When to stop waiting for the panel; late answers are kept.",
-        because "one slow model must not hold the others";
+        because "one slow model must not delay the others";
     StragglerAfterMs = "straggler_after_ms", Kind::Whole { min: 0, max: DAY_MS }, "45000", Project,
-        "Milliseconds before the `stragglers` rule leaves anyone behind.",
-        because "in a recorded run four of five answers were back after about that time";
+        "Milliseconds before the `stragglers` rule leaves any seat behind.",
+        because "in a recorded run four of five answers had arrived after about that time";
     StragglerShare = "straggler_share", Kind::Decimal { min: 0.01, max: 1.0 }, "0.6", Project,
-        "The share of the panel that must have answered before the `stragglers` rule leaves anyone behind.",
+        "The share of the panel that must have answered before the `stragglers` rule leaves any seat behind.",
         because "three answers of five are enough to compare";
     ClientWallMs = "client_wall_ms", Kind::Whole { min: 1, max: DAY_MS }, "", User,
         "Milliseconds after which the MCP client gives up on a call; the answer comes before that, finished or not.",
-        because "known clients are told by name, and the setting is for the others";
+        because "known clients are recognized by name, and the setting is for the others";
     DrainMs = "drain_ms", Kind::Whole { min: 0, max: 600_000 }, "25000", User,
-        "Milliseconds that answers in flight are still waited for when the program is told to stop.",
-        because "it stays below the 30 s after which supervisors commonly kill";
+        "Milliseconds that the program waits for answers in flight when it is stopped.",
+        because "it is below the 30 s after which supervisors commonly kill a program";
     Store = "store", Kind::Store, "full", Tighter,
-        "How much of a run is kept in the database.",
+        "How much of a run is stored in the database.",
         because "an answer that was paid for is not lost";
     Files = "files", Kind::Switch { strict: false }, "on", Tighter,
         "Whether answers are also written as files.",
         because "a file can be read, compared and mailed without this program";
     OutputDir = "output_dir", Kind::Path, "", User,
-        "The folder for the files of runs, one folder in it for each run.",
-        because "files lie in the data folder beside the database";
+        "The folder for the files of runs, with a folder for each run.",
+        because "files are in the data folder beside the database";
     AnswerFileName = "answer_file_name", Kind::FileName(FileNameOf::Answer), "answer_{seat}_{model}.md", User,
-        "What the file of an answer is called: `{seat}` stands for the seat's number, `{model}` for its model's name.",
-        because "it tells at a glance whose answer it is";
+        "The name of an answer's file; `{seat}` is replaced by the seat's number, `{model}` by its model's name.",
+        because "it shows at a glance whose answer it is";
     FinalFileName = "final_file_name", Kind::FileName(FileNameOf::FinalText), "final_best.md", User,
-        "What the file of the final text is called.",
-        because "it sorts behind the answers, and is found without looking into any of them";
+        "The name of the final text's file.",
+        because "it sorts after the answers, and is found without opening any of them";
     DataDir = "data_dir", Kind::Path, "", User,
-        "The folder of the database and of the files of runs; where it is not set, `parallel-llm-mcp` in XDG's data folder.",
-        because "XDG's data folder is where programs keep what must last";
+        "The folder of the database and of the files of runs; by default `parallel-llm-mcp` in XDG's data folder.",
+        because "XDG's data folder is for data that must last";
     Issuer = "issuer", Kind::UrlOrOff, "", User,
-        "The server for identities whose tokens `serve --http` takes besides its own, by the address it calls itself.",
-        because "tokens made with `keys create` need nobody else";
+        "The identity server whose tokens `serve --http` accepts besides its own, as it names itself.",
+        because "tokens made with `keys create` need no other server";
     IssuerAudience = "issuer_audience", Kind::UrlOrOff, "", User,
-        "What the issuer calls this server: the address clients reach it at, such as `https://ask.example.org/mcp`.",
-        because "only you know under which name it can be reached";
+        "The issuer's name for this server: the address that clients use, such as `https://ask.example.org/mcp`.",
+        because "only you know under which name clients reach it";
     IssuerBudgetDayUsd = "issuer_budget_day_usd", Kind::Usd, "", User,
-        "The most the runs of each person the issuer names may cost in a day (UTC).",
-        because "the budgets of a run and of a day for all bound it already";
+        "The most that the runs of each person named by the issuer may cost in a day (UTC).",
+        because "the budget of a run and the daily budget of all runs bound it already";
     IssuerRequestsPerMinute = "issuer_requests_per_minute", Kind::Whole { min: 1, max: 100_000 }, "", User,
-        "How many requests each person the issuer names may make in a minute.",
+        "The most requests that each person named by the issuer may make in a minute.",
         because "what costs money is bounded by budgets";
     LogLevel = "log_level", Kind::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "info", User,
         "How much this program logs to stderr; the libraries below it log warnings only.",
-        because "one line for each run tells what happened, and calls are told at `debug`";
+        because "one line for each run shows what happened; calls are logged at `debug`";
     LogFile = "log_file", Kind::Path, "", User,
-        "A file that the log is written to besides. A name without a folder lies in the state folder.",
-        because "stderr is enough until something has to be found again";
+        "A file that the log is also written to. A name without a folder is in the state folder.",
+        because "stderr is enough until something must be looked up later";
     AttachmentBytesMax = "attachment_bytes_max", Kind::Whole { min: 1, max: 67_108_864 }, "10485760", Tighter,
-        "The bytes of all files attached to one question.",
-        because "it holds a dozen pictures or a long document, and every seat is sent all of it";
+        "The most bytes of all files attached to one question.",
+        because "it is enough for a dozen pictures or a long document, and every seat is sent all of it";
     CatalogueMaxAgeMs = "catalogue_max_age_ms", Kind::Whole { min: 0, max: 30 * DAY_MS }, "86400000", User,
-        "Milliseconds a list of models on the disk is good for before it is fetched anew.",
+        "Milliseconds that a stored list of models is used before it is fetched again.",
         because "models come and go in days";
     ReasoningEffort = "reasoning_effort", Kind::Choice(&EFFORTS), "", Project,
-        "How hard the panel is asked to think; a provider that has no word for it takes the nearest it has.",
-        because "each model's maker has chosen well for it";
+        "The reasoning effort of the panel; a provider without this level uses its nearest one.",
+        because "each model's maker has chosen a good default";
     ProviderOrder = "provider_order", Kind::Words, "", User,
         "Providers behind OpenRouter to try first, in this order.",
-        because "OpenRouter weighs price and load, and a stranger's project does not choose who reads a question";
+        because "OpenRouter weighs price and load, and a foreign project must not choose who reads a question";
     ProviderOnly = "provider_only", Kind::Words, "", User,
         "The only providers behind OpenRouter that may serve.",
-        because "every provider may serve that the other terms allow";
+        because "the other terms decide which providers may serve";
     ProviderIgnore = "provider_ignore", Kind::Words, "", User,
         "Providers behind OpenRouter that may not serve.",
-        because "every provider may serve that the other terms allow";
+        because "the other terms decide which providers may serve";
     ProviderFallbacks = "provider_fallbacks", Kind::Switch { strict: false }, "", Tighter,
         "Whether others may serve when those of `provider_order` cannot.",
         because "OpenRouter allows it unless told otherwise";
     DataCollection = "data_collection", Kind::Choice(&["allow", "deny"]), "", Tighter,
         "Whether providers behind OpenRouter that keep questions, or train on them, may serve.",
-        because "the account at OpenRouter has its own word on it";
+        because "the account at OpenRouter has its own setting";
     Zdr = "zdr", Kind::Switch { strict: true }, "off", Tighter,
         "Whether only providers behind OpenRouter that retain nothing may serve.",
-        because "many models are served by nobody else";
+        because "many models have no other provider";
     MaxInputUsdPerMillion = "max_input_usd_per_million", Kind::Usd, "", Tighter,
         "The most that a million tokens sent through OpenRouter may cost.",
         because "the budget bounds the whole run already";
@@ -213,34 +213,34 @@ settings! {
         "The most that a million tokens received through OpenRouter may cost.",
         because "the budget bounds the whole run already";
     ServiceTier = "service_tier", Kind::Word, "", User,
-        "The service tier to ask OpenRouter for, in the provider's word, such as `flex` or `priority`.",
-        because "the usual tier is what the list of models tells the price of";
+        "The service tier to request from OpenRouter, by the provider's name for it, such as `flex` or `priority`.",
+        because "the list of models has the prices of the usual tier";
     Session = "session", Kind::Choice(&["run", "seat", "off"]), "run", Tighter,
-        "Which calls OpenRouter is told belong together, so that a provider's prompt cache is met again.",
+        "Which calls share a session at OpenRouter, so that a provider's prompt cache is used.",
         because "all seats of a run are sent the same question";
     AppTitle = "app_title", Kind::TextOrOff, "parallel-llm-mcp", User,
-        "The name this program gives itself at OpenRouter.",
-        because "it tells your calls apart in OpenRouter's activity page";
+        "The name of this program at OpenRouter.",
+        because "it identifies your calls in OpenRouter's activity page";
     AppUrl = "app_url", Kind::UrlOrOff, "", User,
-        "The address this program gives itself at OpenRouter.",
-        because "none is invented";
+        "The address of this program at OpenRouter.",
+        because "this program has no address of its own";
     CaFile = "ca_file", Kind::Path, "", User,
         "A file of certificates (PEM) that are trusted besides the system's, for proxies and servers with a certificate of their own.",
         because "the system's certificates are enough for public servers";
     HttpHosts = "http_hosts", Kind::Words, "", User,
-        "Names that clients call the HTTP server by besides its own address: `llm.example.com`, at any port, or `llm.example.com:8443`.",
-        because "a server on this machine is called by its address";
+        "Names of the HTTP server besides its own address: `llm.example.com`, at any port, or `llm.example.com:8443`.",
+        because "clients use the address of a server on this machine";
     HttpOrigins = "http_origins", Kind::Words, "", User,
-        "Origins whose pages may use the HTTP server from a browser besides its own, such as `https://llm.example.com`; a page brings a token like any client.",
-        because "pages of others have no business here, and clients that are no browsers send none";
+        "Origins whose pages may use the HTTP server from a browser besides its own, such as `https://llm.example.com`; a page needs a token like any client.",
+        because "foreign pages should not use it, and clients other than browsers send no origin";
     TlsCert = "tls_cert", Kind::Path, "", User,
-        "A file with the certificate of the HTTP server and those that vouch for it (PEM); needs `tls_key`.",
-        because "what stays on this machine needs none";
+        "A file with the certificate of the HTTP server and its chain (PEM); needs `tls_key`.",
+        because "connections within this machine need none";
     TlsKey = "tls_key", Kind::Path, "", User,
         "A file with the key of the HTTP server's certificate (PEM).",
-        because "what stays on this machine needs none";
+        because "connections within this machine need none";
     BehindProxy = "behind_proxy", Kind::Switch { strict: false }, "off", User,
-        "Whether a proxy before the HTTP server speaks TLS; needs `http_hosts`.",
+        "Whether a proxy in front of the HTTP server terminates TLS; needs `http_hosts`.",
         because "nothing is in between unless you put it there";
 }
 
