@@ -1,8 +1,8 @@
 //! A run from its plan to its close: open or reopen it, gather answers, decide, close.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 
 use crate::call::deadline::Deadline;
 use crate::call::hub::Hub;
@@ -25,6 +25,7 @@ use crate::strategy::{self, Answers, annotate};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use futures_util::FutureExt;
+use parking_lot::Mutex;
 use tokio::time::sleep_until;
 
 /// Executes runs. One engine serves a whole process; clones share it.

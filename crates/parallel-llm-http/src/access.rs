@@ -4,7 +4,7 @@
 //! accepted: they would appear in logs and histories.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
@@ -13,6 +13,7 @@ use axum::response::Response;
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::value::next::{Advice, Next as Step};
 use parallel_llm_engine::{Code, Failure};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::rate::Rates;
@@ -85,7 +86,7 @@ impl Gate {
     fn count(&self, principal: &Principal) -> Result<(), Failure> {
         let Principal::TokenHolder(grant) = principal else { return Ok(()) };
         let Some(per_minute) = grant.requests_per_minute else { return Ok(()) };
-        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rates = self.rates.lock();
         rates.take(&grant.name, per_minute, Instant::now()).map_err(|wait| {
             let message = format!("this token may make {per_minute} requests in a minute");
             Failure::new(Code::RateLimited, message)

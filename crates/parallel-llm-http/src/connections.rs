@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -66,7 +67,7 @@ impl Connections {
     }
 
     fn try_admit(&self, peer: IpAddr) -> Option<Connection> {
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         if table.open.len() >= self.open_max {
             let evicted = table.to_evict()?;
             table.open.remove(&evicted)?.evicted.cancel();
@@ -76,10 +77,6 @@ impl Connections {
         let entry = Entry { peer, has_asked: false, idle_since: Some(id), evicted: evicted.clone() };
         table.open.insert(id, entry);
         Some(Connection { all: self.clone(), id, evicted })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -116,7 +113,7 @@ impl Connection {
 
     /// Marks a request as in progress until its answer is written.
     pub(super) fn busy(self: &Arc<Self>) -> Busy {
-        if let Some(entry) = self.all.lock().open.get_mut(&self.id) {
+        if let Some(entry) = self.all.table.lock().open.get_mut(&self.id) {
             (entry.has_asked, entry.idle_since) = (true, None);
         }
         Busy(Arc::clone(self))
@@ -125,7 +122,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.all.lock().open.remove(&self.id);
+        self.all.table.lock().open.remove(&self.id);
         self.all.changed.notify_one();
     }
 }
@@ -133,7 +130,7 @@ impl Drop for Connection {
 impl Drop for Busy {
     fn drop(&mut self) {
         let Connection { all, id, .. } = self.0.as_ref();
-        let mut table = all.lock();
+        let mut table = all.table.lock();
         let now = table.tick();
         if let Some(entry) = table.open.get_mut(id) {
             entry.idle_since = Some(now);
@@ -173,7 +170,7 @@ mod tests {
         };
         let evicted: Vec<usize> = (0..open.len()).filter(|at| is_gone(&open[*at])).collect();
         assert_eq!(evicted, expected, "{peers:?}");
-        assert_eq!(connections.lock().open.len(), open.len() - evicted.len());
+        assert_eq!(connections.table.lock().open.len(), open.len() - evicted.len());
     }
 
     #[test]

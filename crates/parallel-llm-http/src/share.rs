@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 /// The count of each principal with requests in flight, by name.
 type Counts = Arc<Mutex<HashMap<String, usize>>>;
@@ -29,7 +31,7 @@ impl Shares {
 
     /// Counts a request of this principal, unless its share is used up.
     pub(super) fn take(&self, name: &str) -> Option<Share> {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock();
         let held = counts.get(name).copied().unwrap_or_default();
         if held >= self.share_max {
             return None;
@@ -41,7 +43,7 @@ impl Shares {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock();
         if let Entry::Occupied(mut held) = counts.entry(std::mem::take(&mut self.name)) {
             *held.get_mut() -= 1;
             if *held.get() == 0 {

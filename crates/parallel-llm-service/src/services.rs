@@ -1,11 +1,12 @@
 //! [`Services`]: the use cases as small structs, all made for one principal.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_settings::settings::Settings;
 use parallel_llm_store::Store;
+use parking_lot::Mutex;
 
 use crate::access::{Access, Issuer, Principal};
 use crate::ask::{Approvals, Asking, Detached, OpenApprovals, Planner};

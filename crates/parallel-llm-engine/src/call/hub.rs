@@ -4,8 +4,9 @@
 //! Watching is bounded: a watcher that lags gets a snapshot instead of what it missed, and never slows the run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
@@ -55,6 +56,7 @@ pub enum Phase {
 /// The current state of one run, and its watchers.
 #[derive(Debug)]
 pub struct Hub {
+    /// Still usable after a panic in `apply`, because it is at most one event behind then.
     run: Mutex<Run>,
     events: broadcast::Sender<Update>,
     texts: broadcast::Sender<Update>,
@@ -112,7 +114,7 @@ impl Hub {
 
     /// Marks the run as interrupted, because the process that executed it has ended.
     pub fn mark_interrupted(&self) {
-        let mut run = self.lock();
+        let mut run = self.run.lock();
         run.interrupt();
         // An error means that there are no watchers.
         let _ = self.events.send(Update::Snapshot(Box::new(run.clone())));
@@ -123,7 +125,7 @@ impl Hub {
     /// Replaces the run, because another process continued it. Watchers get the new state instead of its earlier end.
     pub fn replace(&self, run: Run) {
         let phase = phase_of(&run);
-        let mut held = self.lock();
+        let mut held = self.run.lock();
         *held = run;
         // An error means that there are no watchers.
         let _ = self.events.send(Update::Snapshot(Box::new(held.clone())));
@@ -151,12 +153,12 @@ impl Hub {
 
     /// A copy of the current run, including streaming text.
     pub fn snapshot(&self) -> Run {
-        self.lock().clone()
+        self.run.lock().clone()
     }
 
     /// Reads the run without copying it. The closure must be short: it holds the lock the run needs for its next event.
     pub fn with_run<T>(&self, read: impl FnOnce(&Run) -> T) -> T {
-        read(&self.lock())
+        read(&self.run.lock())
     }
 
     /// The current age of a run under way, in milliseconds on the clock of its events.
@@ -188,7 +190,7 @@ impl Hub {
 
     fn follow(self: &Arc<Self>, with_texts: bool) -> (Run, Watch) {
         // Subscribing under the lock leaves no gap between the snapshot and the first update.
-        let run = self.lock();
+        let run = self.run.lock();
         let texts = with_texts.then(|| self.texts.subscribe());
         (run.clone(), Watch { hub: Arc::clone(self), events: self.events.subscribe(), texts })
     }
@@ -196,7 +198,7 @@ impl Hub {
     /// Applies events and sends them to watchers. If they could not be stored, `unstored` says why; they are shown anyway, because they are paid for, and the outcome gets a warning before anyone can read it.
     pub(crate) fn record(&self, events: Vec<Recorded>, unstored: Option<&Failure>) {
         self.unstored.fetch_or(unstored.is_some(), Ordering::Relaxed);
-        let mut run = self.lock();
+        let mut run = self.run.lock();
         for recorded in events {
             run.apply(&recorded);
             if self.events.receiver_count() > 0 {
@@ -218,7 +220,7 @@ impl Hub {
 
     /// Adds a warning to the run, once.
     pub(crate) fn warn(&self, warning: Warning) {
-        let mut run = self.lock();
+        let mut run = self.run.lock();
         if !run.plan.warnings.contains(&warning) {
             Arc::make_mut(&mut run.plan).warnings.push(warning);
         }
@@ -245,18 +247,13 @@ impl Hub {
     }
 
     fn show(&self, slot: CallerSlot, update: impl FnOnce(&mut String) -> Update) {
-        let mut run = self.lock();
+        let mut run = self.run.lock();
         let Some(seat) = run.view_mut(slot) else { return };
         seat.status = SeatStatus::Streaming;
         let update = update(&mut seat.partial);
         if self.texts.receiver_count() > 0 {
             let _ = self.texts.send(update);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Run> {
-        // After a panic in `apply` the run is at most one event behind, which is still fit for watching.
-        self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,9 +3,10 @@
 //! The holder of the writer lock writes everything that is staged, so concurrent appends share a commit. Invariants: an
 //! event is shown only after it is durable, and after a failed write nothing more is sent.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::call::deadline::Deadline;
@@ -45,7 +46,7 @@ impl RunLog {
 
     /// Stages an event for the next commit. Returns its number.
     pub(crate) fn stage(&self, event: Event) -> u64 {
-        let mut tail = self.tail();
+        let mut tail = self.tail.lock();
         let seq = tail.next_seq;
         tail.next_seq += 1;
         tail.staged.push(Recorded { seq, elapsed_ms: self.deadline.elapsed_ms(), event });
@@ -60,7 +61,7 @@ impl RunLog {
 
     /// Waits until every staged event is durable.
     pub(crate) async fn commit(&self) -> Result<(), Failure> {
-        let seq = self.tail().next_seq - 1;
+        let seq = self.tail.lock().next_seq - 1;
         self.commit_to(seq).await
     }
 
@@ -81,7 +82,7 @@ impl RunLog {
     async fn commit_to(&self, seq: u64) -> Result<(), Failure> {
         let mut writer = self.writer.lock().await;
         if writer.durable_seq < seq {
-            let mut batch = std::mem::take(&mut self.tail().staged);
+            let mut batch = std::mem::take(&mut self.tail.lock().staged);
             writer.durable_seq = batch.last().map_or(writer.durable_seq, |last| last.seq);
             if writer.broken.is_none() {
                 writer.broken = self.journal.append(self.lease, batch.clone()).await.err();
@@ -98,9 +99,5 @@ impl RunLog {
             self.hub.record(batch, writer.broken.as_ref());
         }
         writer.broken.clone().map_or(Ok(()), Err)
-    }
-
-    fn tail(&self) -> MutexGuard<'_, Tail> {
-        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

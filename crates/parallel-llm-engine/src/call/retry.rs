@@ -4,9 +4,9 @@
 //! for a text that is partly there.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::request::panel::ProviderId;
@@ -105,7 +105,7 @@ impl RetryBudget {
 
     fn change(&self, provider: &ProviderId, by: f64) -> bool {
         let now = Instant::now();
-        let mut allowances = self.allowances.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut allowances = self.allowances.lock();
         let allowance =
             allowances.entry(provider.clone()).or_insert(Allowance { tokens: BUDGET_BURST, at: now });
         let refill = now.duration_since(allowance.at).as_secs_f64() * BUDGET_PER_S;

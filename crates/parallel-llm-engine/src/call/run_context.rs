@@ -1,8 +1,10 @@
 //! The context that the calls and the strategy of one run share.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+
+use parking_lot::Mutex;
 
 use crate::call::deadline::Deadline;
 use crate::call::hub::Hub;

@@ -8,9 +8,10 @@
 //! the run that holds the connection may be waiting here.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// The default bound in bytes. A text is in memory up to three times: in the reply, for watchers and in a checkpoint; later
@@ -84,7 +85,7 @@ impl TextBudget {
     /// Changes the register, then finds out whose turn it is.
     fn update<T>(&self, change: impl FnOnce(&mut Register) -> T) -> T {
         let Shared { turn, register, changed, .. } = &*self.shared;
-        let mut register = register.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut register = register.lock();
         let result = change(&mut register);
         let oldest = register.under_way.iter().find(|(_, calls)| !calls.depend_on_others());
         let now = oldest.map_or(u64::MAX, |(number, _)| *number);

@@ -5,7 +5,7 @@
 //! panic fails its own call only.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
@@ -444,13 +444,13 @@ impl UpstreamCall {
 
     /// Whether another call with the same key has failed in a way that all calls with it would.
     fn is_key_refused(&self) -> bool {
-        let refused = self.context.refused_keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused = self.context.refused_keys.lock();
         refused.contains(&self.seat.model.provider)
     }
 
     fn note_refused_key(&self, failure: &Failure) {
         if failure.code.stops_key() {
-            let mut refused = self.context.refused_keys.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut refused = self.context.refused_keys.lock();
             refused.insert(self.seat.model.provider.clone());
         }
     }

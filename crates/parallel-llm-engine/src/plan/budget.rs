@@ -2,7 +2,7 @@
 //!
 //! Invariant: spent plus reserved never exceeds the budget by more than one output cap per call in flight.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use crate::request::panel::Seat;
 use crate::value::answer::Failure;
@@ -44,14 +44,14 @@ impl Budget {
 
     /// Adds what earlier parts of the run have spent.
     pub fn book(&self, spent: PicoUsd) {
-        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut totals = self.totals.lock();
         totals.spent = totals.spent.plus(spent);
     }
 
     /// Reserves the worst case of a call before it is sent. An unknown price reserves nothing.
     pub fn reserve(&self, worst: Option<PicoUsd>) -> Result<PicoUsd, Failure> {
         let worst = worst.unwrap_or_default();
-        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut totals = self.totals.lock();
         let wanted = totals.spent.plus(totals.reserved).plus(worst);
         if wanted > self.limit {
             let message =
@@ -65,7 +65,7 @@ impl Budget {
     /// Releases the reservation of a call and adds its cost. An unknown cost counts as the worst case, because stopping early
     /// is better than overspending.
     pub fn settle(&self, reserved: PicoUsd, cost: Option<PicoUsd>) {
-        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut totals = self.totals.lock();
         totals.reserved = totals.reserved.minus(reserved);
         totals.spent = totals.spent.plus(cost.unwrap_or(reserved));
     }

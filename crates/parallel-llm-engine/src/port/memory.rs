@@ -3,9 +3,10 @@
 //! It drops a run when the run closes, so its size is bounded by the runs under way.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, ready};
+use parking_lot::Mutex;
 
 use crate::plan::RunPlan;
 use crate::plan::caller_slot::CallerSlot;
@@ -33,18 +34,18 @@ impl MemoryJournal {
 
     /// Whether the run is under way here.
     pub fn holds(&self, run_id: RunId) -> bool {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&run_id)
+        self.runs.lock().contains_key(&run_id)
     }
 
     /// The commits of a run so far.
     pub fn commits(&self, run_id: RunId) -> Commits {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner).get(&run_id).cloned().unwrap_or_default()
+        self.runs.lock().get(&run_id).cloned().unwrap_or_default()
     }
 }
 
 impl Journal for MemoryJournal {
     fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>> {
-        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut runs = self.runs.lock();
         let lease = Lease { run_id: plan.run_id, epoch: 1, next_seq: 1 };
         let taken = runs.insert(plan.run_id, Commits::new()).is_some();
         let failure = || Failure::new(Code::Storage, format!("the run {} exists already", plan.run_id));
@@ -62,7 +63,7 @@ impl Journal for MemoryJournal {
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
-        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut runs = self.runs.lock();
         let closes = events.iter().any(|recorded| recorded.event.closes());
         if closes && !self.keep_closed {
             runs.remove(&lease.run_id);

@@ -5,9 +5,10 @@
 //! random token, so there is nothing to forge.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -64,7 +65,7 @@ impl Approvals {
         getrandom::fill(&mut bytes).ok()?;
         let token = blake3::Hash::from_bytes(bytes).to_hex().to_string();
         let until = Instant::now() + DECISION_MAX;
-        let mut open = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.all.lock();
         if open.len() == OPEN_MAX {
             open.pop_front();
         }
@@ -80,7 +81,7 @@ impl Approvals {
         approves: Option<bool>,
     ) -> Result<Option<Decision>, UnknownApproval> {
         let token = blake3::hash(token.as_bytes());
-        let mut open = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.all.lock();
         open.retain(|open| open.until > Instant::now());
         // `blake3::Hash` compares in constant time. A token brought by another call stays valid for its own.
         let at =

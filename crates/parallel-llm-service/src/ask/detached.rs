@@ -1,9 +1,10 @@
 //! Runs whose callers have the id only, and can give the run up by it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, RunId, RunStatus};
+use parking_lot::Mutex;
 
 use crate::access::Scope;
 use crate::runs::History;
@@ -19,7 +20,7 @@ pub struct Detached {
 impl Detached {
     /// Keeps a hold until the run is closed. Two callers of one run use the same id, so they share one hold.
     pub fn keep(&self, handle: &RunHandle) {
-        let mut holds = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut holds = self.all.lock();
         holds.retain(|hold| !hold.is_over());
         if holds.iter().any(|hold| hold.id() == handle.id()) {
             handle.cancel();
@@ -49,7 +50,7 @@ impl Detached {
     }
 
     fn release(&self, id: RunId) {
-        let mut holds = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut holds = self.all.lock();
         holds.extract_if(.., |hold| hold.id() == id).for_each(|hold| hold.give_up());
     }
 }

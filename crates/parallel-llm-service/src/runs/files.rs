@@ -11,13 +11,14 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::call::hub::{Hub, Phase, Update, Watch};
 use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::{Code, Event, Failure, RunId, SeatNumber, SeatStatus};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -162,7 +163,7 @@ impl ObservedFolder {
         let read = in_time(&self.dir, move || Ok((dir.is_dir(), read_state(&dir)))).await;
         let (is_there, files) = read.ok()?;
         let is_unfinished = is_there && files.state == FilesState::Off;
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = files;
+        *self.last.lock() = files;
         Some(is_unfinished)
     }
 }
@@ -193,7 +194,7 @@ impl FilesWatch {
     pub fn now(&self) -> FilesReport {
         match self {
             Self::Reported(reports) => reports.borrow().clone(),
-            Self::Observed(folder) => folder.last.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            Self::Observed(folder) => folder.last.lock().clone(),
         }
     }
 

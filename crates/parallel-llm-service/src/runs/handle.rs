@@ -4,7 +4,7 @@
 //! given up only when all of them have given it up, and dropping a handle gives up nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use parallel_llm_engine::call::hub::{Hub, Phase, Watch};
@@ -13,6 +13,7 @@ use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::run::{Run, RunStatus};
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{PicoUsd, RunId, SeatNumber, Stop};
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
@@ -244,7 +245,7 @@ impl RunHandle {
 
     /// The run before its first event in this process, and every event, for the first caller only.
     pub fn beginning(&self) -> Option<(Run, Watch)> {
-        self.beginning.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.beginning.lock().take()
     }
 
     /// A snapshot of the run.

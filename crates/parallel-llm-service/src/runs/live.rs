@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -12,6 +12,7 @@ use parallel_llm_engine::run::Run;
 use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::value::next::Operation;
 use parallel_llm_engine::{Code, Engine, Failure, Reopening, RunId, RunPlan, RunStatus, Stop};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -134,7 +135,7 @@ impl Runs {
     /// Registers a run before it begins: two calls may try to continue the same run at once.
     fn claim(&self, hub: Arc<Hub>) -> Result<Claim, Failure> {
         let id = hub.with_run(|run| run.plan.run_id);
-        let mut live = self.live();
+        let mut live = self.live.lock();
         // A closed run may not be removed yet.
         let is_taken = |live: &Live| !live.handle.as_ref().is_some_and(RunHandle::is_closed);
         if live.get(&id).is_some_and(is_taken) {
@@ -195,14 +196,14 @@ impl Runs {
 
     /// Removes a closed run. The store answers for it from now on, if it has the texts.
     fn retire(&self, id: RunId, hub: &Arc<Hub>) {
-        let mut live = self.live();
+        let mut live = self.live.lock();
         if !live.get(&id).is_some_and(|live| Arc::ptr_eq(&live.hub, hub)) {
             return;
         }
         let handle = live.remove(&id).and_then(|live| live.handle);
         drop(live);
         let Some(handle) = handle.filter(RunHandle::is_unstored) else { return };
-        let mut unstored = self.unstored();
+        let mut unstored = self.unstored.lock();
         if unstored.len() < UNSTORED_MAX || make_room(&mut unstored, &handle) {
             unstored.push_back(handle);
         }
@@ -210,8 +211,8 @@ impl Runs {
 
     /// The handle of a run in progress, or of a closed one that is not stored.
     pub fn find(&self, id: RunId) -> Option<RunHandle> {
-        let live = self.live().get(&id).and_then(|live| live.handle.clone());
-        live.or_else(|| self.unstored().iter().find(|handle| handle.id() == id).cloned())
+        let live = self.live.lock().get(&id).and_then(|live| live.handle.clone());
+        live.or_else(|| self.unstored.lock().iter().find(|handle| handle.id() == id).cloned())
     }
 
     /// Runs a task beside the runs, until it ends or the process is about to end.
@@ -226,19 +227,11 @@ impl Runs {
         if tokio::time::timeout(limit, self.tasks.wait()).await.is_err() {
             tracing::warn!("runs in progress did not end in time; their answers so far are kept");
         }
-        // Missing files can be made again; a folder that does not answer must not hold up the process.
+        // Missing files can be made again; a folder that does not answer must not delay the end of the process.
         self.writing.close();
         if tokio::time::timeout(limit.min(WRITING_MAX), self.writing.wait()).await.is_err() {
             tracing::warn!("not all files of the newest runs are written; `runs export` recreates them");
         }
-    }
-
-    fn unstored(&self) -> MutexGuard<'_, VecDeque<RunHandle>> {
-        self.unstored.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn live(&self) -> MutexGuard<'_, BTreeMap<RunId, Live>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -270,11 +263,11 @@ struct Claim {
 impl Claim {
     /// Notes the handle when the run has begun.
     fn hold(&self, handle: RunHandle) {
-        if let Some(live) = self.runs.live().get_mut(&self.id) {
+        if let Some(live) = self.runs.live.lock().get_mut(&self.id) {
             live.handle = Some(handle);
         }
         // The run does not continue from an earlier part that could not be stored.
-        self.runs.unstored().retain(|earlier| earlier.id() != self.id);
+        self.runs.unstored.lock().retain(|earlier| earlier.id() != self.id);
     }
 }
 

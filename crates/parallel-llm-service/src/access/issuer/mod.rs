@@ -8,12 +8,13 @@ mod claims;
 mod jws;
 mod key;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
+use parking_lot::Mutex as SyncMutex;
 use serde::Deserialize;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -46,7 +47,7 @@ pub type ReadDocument = Box<dyn Fn(String) -> BoxFuture<'static, Result<Vec<u8>,
 pub struct Issuer {
     terms: IssuerSettings,
     read: ReadDocument,
-    kept: RwLock<Option<FetchedKeys>>,
+    kept: SyncMutex<Option<FetchedKeys>>,
     /// Held while the keys are fetched, so that waiting callers share one fetch.
     turn: Arc<Mutex<()>>,
     /// Fetches keys in the background. Nothing waits for it, because it only changes `kept`.
@@ -69,7 +70,7 @@ impl Issuer {
         Arc::new(Self {
             terms,
             read,
-            kept: RwLock::default(),
+            kept: SyncMutex::default(),
             turn: Arc::default(),
             renewing: TaskTracker::new(),
         })
@@ -135,12 +136,13 @@ impl Issuer {
         newest
     }
 
+    /// A copy, so that no lock is held while the caller waits.
     fn kept(&self) -> Option<FetchedKeys> {
-        self.kept.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.kept.lock().clone()
     }
 
     fn keep(&self, kept: Option<FetchedKeys>) {
-        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = kept;
+        *self.kept.lock() = kept;
     }
 
     async fn fetch(&self) -> Result<Arc<[PublicKey]>, Failure> {

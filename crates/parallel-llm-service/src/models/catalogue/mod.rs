@@ -8,12 +8,13 @@ mod kept;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock, Mutex as SyncMutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId};
 use parallel_llm_provider::{EMBEDDED_ON, embedded_catalogue};
+use parking_lot::Mutex as SyncMutex;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -199,7 +200,7 @@ impl Catalogues {
     /// changed; every question checks that.
     async fn kept(&self, provider: &ProviderId, cached: &CachedCatalogue) -> Option<List> {
         let mark = Mark::of(&self.folder, provider)?;
-        if let Some(read) = cached.read().clone().filter(|read| read.mark == mark) {
+        if let Some(read) = cached.read.lock().clone().filter(|read| read.mark == mark) {
             return read.list;
         }
         let (folder, provider, base_url) = (self.folder.clone(), provider.clone(), cached.base_url.clone());
@@ -209,7 +210,7 @@ impl Catalogues {
             let catalogue = Arc::new(Catalogue::new(kept.models, false));
             List { catalogue, source: Source::Kept(kept.fetched_at) }
         });
-        *cached.read() = Some(Read { mark, list: list.clone() });
+        *cached.read.lock() = Some(Read { mark, list: list.clone() });
         list
     }
 
@@ -252,10 +253,6 @@ impl Catalogues {
 impl CachedCatalogue {
     const fn new(base_url: String) -> Self {
         Self { base_url, fetched: Mutex::const_new(None), read: SyncMutex::new(None) }
-    }
-
-    fn read(&self) -> MutexGuard<'_, Option<Read>> {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
