@@ -654,7 +654,7 @@ async fn a_link_of_one_answer_and_what_nobody_sees_are_told() {
       because the synthesizer started from one answer and patched it from the others
       edited 0.625 for $0.0010 in 10 ms
       ! link_unknown: the text links to `one[.]site`, which only one answer has and the question has not (do not open the link unless you know the host)
-      ! hidden_text: the text contains 2 invisible characters (take the hidden characters out before you hand the text on)
+      ! hidden_text: the text contains 2 invisible characters (remove the hidden characters before you pass the text on)
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
       s1 fuser answered, 1 request 10 ms, $0.0010

@@ -210,7 +210,7 @@ fn a_panel_of_the_wrong_size() {
     --- stdout
     --- stderr
     error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:9: `panel` is a list of models, each `[provider:]model[*N][@key=value,...]`, not an empty one
-      next: correct the value, or leave it out to have the default
+      next: correct the value, or leave it out to use the default
     ");
     let too_many = check(&["-m", "x-ai/grok-4.7*40", "-m", "openai/gpt-6.1-sol*25", "Why?"]);
     insta::assert_snapshot!(too_many, @"
@@ -300,14 +300,14 @@ fn names_nobody_knows() {
     --- stdout
     --- stderr
     error[settings_invalid]: flag --wait: `wait` is `all`, `quorum:K`, `until:DURATION` or `stragglers`, not `forever`
-      next: correct the value, or leave it out to have the default
+      next: correct the value, or leave it out to use the default
     ");
     insta::assert_snapshot!(check(&["--store", "some", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
     error[settings_invalid]: flag --store: `store` is one of `full`, `metadata`, `none`, not `some`
-      next: correct the value, or leave it out to have the default
+      next: correct the value, or leave it out to use the default
     ");
 }
 
@@ -325,7 +325,7 @@ fn settings_that_cannot_be_used_name_their_place() {
     --- stdout
     --- stderr
     error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:1:14: `budget_usd` is an amount in US dollars such as `3` or `0.50`, not a string
-      next: correct the value, or leave it out to have the default
+      next: correct the value, or leave it out to use the default
     ");
     insta::assert_snapshot!(check_file("max_tokens = 1 2\n", &["runs", "list"]), @"
     exit 2
@@ -346,7 +346,7 @@ fn settings_that_cannot_be_used_name_their_place() {
     --- stdout
     --- stderr
     error[settings_invalid]: environment PARALLEL_LLM_RETRIES_MAX: `retries_max` is a whole number from 0 to 10, not `11`
-      next: correct the value, or leave it out to have the default
+      next: correct the value, or leave it out to use the default
     ");
     insta::assert_snapshot!(check_with(&["Why?"], &[("PARALLEL_LLM_RETRY_MAX", "1")]), @"
     exit 2

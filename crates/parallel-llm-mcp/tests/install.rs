@@ -287,7 +287,7 @@ fn what_cannot_be_changed_is_an_error_and_stays() {
     }
 
     error[settings_invalid]: `<home>/.config/zed/settings.json` is left as it is: it is not JSON: Expected value after colon in object property on line 1 column 8
-      next: repair the file, or put the entry in by hand
+      next: repair the file, or add the entry by hand
     "#);
     assert_eq!(sandbox.files(), before);
 }

@@ -186,7 +186,7 @@ fn keys_never_make_a_file_that_is_not_read_back() {
             --- stdout
             --- stderr
             error[usage]: the key is longer than 4095 bytes
-              next: give the key alone, and nothing beside it
+              next: give only the key, and nothing else
             ");
         }
     }

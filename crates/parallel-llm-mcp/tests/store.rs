@@ -81,7 +81,7 @@ fn a_backup_is_taken_while_the_database_is_in_use_and_put_back() {
     --- stdout
     --- stderr
     error[busy]: another process has `<home>/.local/share/parallel-llm-mcp/runs.db` open, and nothing was changed
-      next: end the servers and MCP clients that use it, then say it again
+      next: stop the servers and MCP clients that use it, then run the command again
     ");
     running.signal("INT");
     assert_eq!(running.wait().code, Some(130));

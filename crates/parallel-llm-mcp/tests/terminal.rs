@@ -64,7 +64,7 @@ fn piped_text_that_cannot_be_used_is_refused_before_anything_is_paid() {
     --- stdout
     --- stderr
     error[attachment_invalid]: stdin is not sent: it holds a private key
-      next: take the secrets out, because what is sent cannot be called back, or send it as it is with `--allow-secret-file`
+      next: remove the secrets, because they cannot be recalled once sent, or send it as it is with `--allow-secret-file`
     ");
     assert_eq!(piped(&["A", "--allow-secret-file"], key.as_bytes()), format!("A\n\n{key}"));
 }
@@ -120,14 +120,14 @@ fn a_file_of_secrets_is_not_sent_unless_a_person_insists() {
     --- stdout
     --- stderr
     error[attachment_invalid]: the attachment `.env` is not sent: by its name it holds environment variables with secrets
-      next: take the secrets out, because what is sent cannot be called back, or send it as it is with `--allow-secret-file`
+      next: remove the secrets, because they cannot be recalled once sent, or send it as it is with `--allow-secret-file`
     ");
     insta::assert_snapshot!(refused(&["@notes.txt"]), @"
     exit 2
     --- stdout
     --- stderr
     error[attachment_invalid]: the prompt file `notes.txt` is not sent: it holds variables with secrets
-      next: take the secrets out, because what is sent cannot be called back, or send it as it is with `--allow-secret-file`
+      next: remove the secrets, because they cannot be recalled once sent, or send it as it is with `--allow-secret-file`
     ");
     let meant = refused(&["-a", ".env", "--allow-secret-file"]);
     assert_eq!(meant, "A\n\n.env:\n```\nPORT=1\n```");

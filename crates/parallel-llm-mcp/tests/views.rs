@@ -80,7 +80,7 @@ fn data_that_cannot_be_given_is_an_error() {
     --- stdout
     --- stderr
     error[output_unwritable]: stdout cannot be written: Bad file descriptor (os error 9)
-      next: give it a place that can be written, or look at the run with `runs show`
+      next: write the output to a place that is writable, or look at the run with `runs show`
     ");
 }
 

@@ -221,7 +221,7 @@ async fn a_limit_of_one_asker_counts_its_own_runs_only() {
         )
     );
     let next = refused.next_step();
-    assert!(next.starts_with("make a token with a higher limit of the day, or wait until"), "{next}");
+    assert!(next.starts_with("make a token with a higher daily limit, or wait until"), "{next}");
 
     // A further part of a run is checked as well, by the limits in force now, and what it has cost is not given back.
     let closed = Event::Closed { cost: PicoUsd::from_usd(1) };

@@ -82,13 +82,13 @@ codes! {
         "The provider does not know the model, or no longer offers it.",
         next: [Next::Use(Operation::ListModels)];
     OutputUnwritable = "output_unwritable", retryable: false,
-        "The data folder, the output folder, a file that was named or stdout cannot be written. Before a run, nothing was sent and nothing was paid; what a run came to is kept.",
+        "The data folder, the output folder, a file that was named or stdout cannot be written. Before a run, nothing was sent and nothing was paid; the result of a run is kept.",
         next: [Next::Give(Argument::OutputFolder), Next::Do(Advice::SetDataFolder), Next::Do(Advice::CorrectFolderPermissions)];
     Storage = "storage", retryable: true,
         "The run database could not be opened, read or written.",
         next: [Next::Do(Advice::CheckDataFolder)];
     Damaged = "damaged", retryable: false,
-        "Something in the run database is not what was written: it does not match its checksum. It is not shown, and nothing is made of it; the rest of the run is.",
+        "Something in the run database is not what was written: it does not match its checksum. It is neither shown nor used; the rest of the run is.",
         next: [Next::Use(Operation::DoctorDeep), Next::Do(Advice::RestoreBackup)];
     Spilled = "spilled", retryable: false,
         "A part of the run could not be written to the run database and was kept in a file of its own. It is as durable there, and is taken in as soon as the database can be written.",
@@ -190,10 +190,10 @@ codes! {
         "The process that did the run ended before the run did. Answers that had arrived are kept.",
         next: [Next::Use(Operation::Resume), Next::Use(Operation::Resend)];
     Busy = "busy", retryable: true,
-        "The program does as many runs as it may, or the run is under way already, here or in another process.",
+        "The program has as many runs in progress as it may, or the run is in progress already, here or in another process.",
         next: [Next::Do(Advice::WaitForRunToEnd)];
     TokenRefused = "token_refused", retryable: false,
-        "A request to this program's server came without a token, or with one that is unknown, revoked or over.",
+        "A request to this program's server came without a token, or with one that is unknown, revoked or expired.",
         next: [Next::Use(Operation::CreateToken)];
     ScopeMissing = "scope_missing", retryable: false,
         "The token does not allow what was asked of the server.",

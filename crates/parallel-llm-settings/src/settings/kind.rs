@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_says_what_would_be_right() {
-        let or_default = "correct the value, or leave it out to have the default";
+        let or_default = "correct the value, or leave it out to use the default";
         check(
             Kind::Whole { min: 1, max: 9 },
             "10",
@@ -423,7 +423,7 @@ mod tests {
 
     #[test]
     fn a_name_that_files_cannot_have_says_why() {
-        let or_default = "correct the value, or leave it out to have the default";
+        let or_default = "correct the value, or leave it out to use the default";
         check(
             Kind::FileName(FileNameOf::Answer),
             "answer.md",

@@ -236,7 +236,7 @@ fn a_program_that_cannot_be_one_is_refused() {
 
 #[test]
 fn an_error_in_a_file_names_its_place() {
-    let or_default = "correct the value, or leave it out to have the default";
+    let or_default = "correct the value, or leave it out to use the default";
     check_user("\n  pannel = ['a/b']", "USER:2:3: there is no setting `pannel` | did you mean `panel`?");
     check_user(
         "verbosity = 3",
@@ -321,7 +321,7 @@ fn an_error_in_a_flag_names_it() {
     let home = Home::of(&[]);
     assert_eq!(
         home.refusal(&[("budget_usd", "much".to_owned())]),
-        "flag --budget: `budget_usd` is an amount in US dollars such as `3` or `0.50`, not `much` | correct the value, or leave it out to have the default"
+        "flag --budget: `budget_usd` is an amount in US dollars such as `3` or `0.50`, not `much` | correct the value, or leave it out to use the default"
     );
     let unknown = home.refusal(&[("openrouter_key", "sk".to_owned())]);
     assert!(unknown.starts_with("`openrouter_key` cannot be set by a flag"), "{unknown}");
@@ -565,12 +565,12 @@ fn a_persona_that_cannot_be_read_names_its_place() {
     );
     in_persona(
         "temperature = 3",
-        "USER:2:15: `temperature` is a number from 0 to 2, not `3` | correct the value, or leave it out to have the default",
+        "USER:2:15: `temperature` is a number from 0 to 2, not `3` | correct the value, or leave it out to use the default",
     );
     in_persona(
         "effort = 'hard'",
         &format!(
-            "USER:2:10: `effort` is one of {efforts}, not `hard` | correct the value, or leave it out to have the default"
+            "USER:2:10: `effort` is one of {efforts}, not `hard` | correct the value, or leave it out to use the default"
         ),
     );
     in_persona("sytem = 'y'", "USER:2:1: there is no setting `sytem` | did you mean `system`?");
@@ -646,7 +646,7 @@ fn terms_are_read_from_the_environment_too() {
     assert_eq!([titled("app_title = ''"), titled("app_title = 'My app'")], [None, Some("My app".into())]);
     check_user(
         "provider_only = ['a b']",
-        "USER:1:18: `provider_only` is a list of words, not `a b` | correct the value, or leave it out to have the default",
+        "USER:1:18: `provider_only` is a list of words, not `a b` | correct the value, or leave it out to use the default",
     );
 }
 
@@ -731,7 +731,7 @@ fn presets_are_read_as_strictly() {
     );
     check_user(
         "[presets.x]\ntemperature = 3",
-        "USER:2:15: `temperature` is a number from 0 to 2, not `3` | correct the value, or leave it out to have the default",
+        "USER:2:15: `temperature` is a number from 0 to 2, not `3` | correct the value, or leave it out to use the default",
     );
     check_user(
         "[presets.'a b']\n",

@@ -79,13 +79,13 @@ advice! {
     WriteDataUrl, Anyone: "write it as `data:image/png;base64,...`";
     SendWholeBase64, Anyone: "send it whole, with the standard alphabet and padding, without white space";
     PutTextIntoPrompt, Anyone: "put the text into the prompt";
-    TakeSecretsOut, Anyone: "take the secrets out, because what is sent cannot be called back";
+    TakeSecretsOut, Anyone: "remove the secrets, because they cannot be recalled once sent";
     // Answers.
     ReadReasons, Anyone: "read the reason of each model";
     ReadThatAnswer, Anyone: "read that answer before you rely on the result";
     ReadMisleadingAnswer, Anyone: "read that answer: it may have misled the synthesizer, or be the only right one";
     DoNotOpenLink, Anyone: "do not open the link unless you know the host";
-    TakeHiddenTextOut, Anyone: "take the hidden characters out before you hand the text on";
+    TakeHiddenTextOut, Anyone: "remove the hidden characters before you pass the text on";
     NothingIsMissing, Anyone: "nothing is missing; its answer was not needed";
     NothingIsLost, Anyone: "go on as usual: nothing is lost";
     LeaveItOut, Anyone: "leave it out";
@@ -133,7 +133,7 @@ advice! {
     #[serde(rename = "mend_permissions")]
     CorrectPermissions, Machine: "correct the permissions of the file and its folder";
     CloseOtherPrograms, Machine: "close other programs that have the run database open, then try again";
-    EndOtherPrograms, Machine: "end the servers and MCP clients that use it, then say it again";
+    EndOtherPrograms, Machine: "stop the servers and MCP clients that use it, then run the command again";
     RestoreOrMove, Machine: "make a copy of the data folder, then move the database away or restore it from a backup";
     RestoreBackup, Machine: "restore the database from a backup";
     RestoreAnotherBackup, Machine: "restore another backup";
@@ -149,7 +149,7 @@ advice! {
     NameBackup, CommandLine: "name a file that `store backup` made";
     NameNewFile, Machine: "name a new file: a backup is never written over";
     NameWritableFile, Machine: "name a file in a folder you may write";
-    SayAgainAfterIt, Machine: "wait until it has ended, then say it again";
+    SayAgainAfterIt, Machine: "wait until it has ended, then run the command again";
     UseOneOfThem, Machine: "use one of them, or another data folder";
     NameAnotherToken, Machine: "choose another name: the runs of that token's holder are found by it";
     PurgeAgain, Machine: "correct its permissions and purge again";
@@ -157,7 +157,7 @@ advice! {
     RepairFileAndRestart, Machine: "repair or remove the file, then restart the program";
     // Settings.
     CorrectValue, Machine: "correct the value at the place the message names";
-    CorrectOrDefault, Machine: "correct the value, or leave it out to have the default";
+    CorrectOrDefault, Machine: "correct the value, or leave it out to use the default";
     TakeOut, Machine: "take it out";
     TakeOutOrOwnFile, Machine: "take it out, or write it into your own file";
     Shorten, Machine: "shorten it";
@@ -170,7 +170,7 @@ advice! {
     GivePersonaWords, Machine: "give it a `system` or a `stance`, or take it out";
     WriteWholePath, Machine: "write the whole path of the file";
     WritePathOrName, Machine: "write its whole path, or its name alone";
-    WriteAddress, Machine: "write where it is, like `https://example.com/v1`";
+    WriteAddress, Machine: "write its address, such as `https://example.com/v1`";
     WriteNameNotKey, Machine: "write the name, not the key";
     KeyInAnotherVariable, Machine: "keep this provider's key in a variable of another name";
     KeyElsewhere, Machine: "take it out; a key belongs into the key file, `key_variable` or `key_command`";
@@ -178,7 +178,7 @@ advice! {
     #[serde(rename = "mend_file")]
     RepairFile, Machine: "repair the file";
     #[serde(rename = "mend_file_or_by_hand")]
-    RepairFileOrByHand, Machine: "repair the file, or put the entry in by hand";
+    RepairFileOrByHand, Machine: "repair the file, or add the entry by hand";
     MoveFileSetKeysAgain, Machine: "move the file away and set the keys again";
     SetIssuerAudience, Machine: "set `issuer_audience` to the address at which clients reach this server";
     WriteIssuerExactly, Machine: "write `issuer` letter by letter as the issuer does";
@@ -188,7 +188,7 @@ advice! {
     RaiseIt, Machine: "raise it";
     WriteThatFile, Machine: "write the file";
     NameKeyVariable, Machine: "name its variable with `key_variable`";
-    GiveKeyAlone, Machine: "give the key alone, and nothing beside it";
+    GiveKeyAlone, Machine: "give only the key, and nothing else";
     GiveKeyInVariable, Machine: "give the key in a variable";
     // A server.
     CallByItsAddress, Anyone: "call the server by the address that it prints at its start";
@@ -213,8 +213,8 @@ advice! {
     AskOwnerThere, Anyone: "ask the owner of this server to do it on that machine";
     UseAnotherPort, Machine: "choose another port, or end the program that has this one";
     NamePemPair, Machine: "name a certificate and its key, each a file in PEM";
-    TokenOfHigherLimit, Owner: "make a token with a higher limit of the day";
-    NameToken, Machine: "take lower-case letters, digits, `.`, `_` and `-`, a letter first, such as `laptop-2`";
+    TokenOfHigherLimit, Owner: "make a token with a higher daily limit";
+    NameToken, Machine: "use lower-case letters, digits, `.`, `_` and `-`, beginning with a letter, such as `laptop-2`";
     // A program.
     ReportMessage, Anyone: "report it with the message";
     RunAgain, Machine: "run the command again";
@@ -225,7 +225,7 @@ advice! {
     TakeEntryOut, Machine: "take that entry out by hand or give it another name";
     StartReaderFirst, Machine: "start its reader first, or name a file";
     SetBoth, Machine: "set both, or neither";
-    FreeOutput, Machine: "give it a place that can be written";
+    FreeOutput, Machine: "write the output to a place that is writable";
     PipeKeyIn, Machine: "pipe the key in";
     NameOfVariable, Machine: "give the name of a variable, never its value";
     NameFileAfterAt, Machine: "name a readable file after `@`; a text that begins with `@` is taken from stdin";

@@ -229,7 +229,7 @@ fn an_error_in_a_table_names_its_place() {
     check_user(&with("base_ul = 'x'"), "USER:2:1: there is no setting `base_ul` | did you mean `base_url`?");
     check_user(
         &with("calls_max = 2"),
-        "USER:1:12: the provider `team` has no `base_url` | write where it is, like `https://example.com/v1`",
+        "USER:1:12: the provider `team` has no `base_url` | write its address, such as `https://example.com/v1`",
     );
     check_user(
         &with("kind = 'mistrl'"),
@@ -241,7 +241,7 @@ fn an_error_in_a_table_names_its_place() {
     );
     check_user(
         &with("calls_max = 0"),
-        "USER:2:13: `calls_max` is a whole number from 1 to 4096, not `0` | correct the value, or leave it out to have the default",
+        "USER:2:13: `calls_max` is a whole number from 1 to 4096, not `0` | correct the value, or leave it out to use the default",
     );
     for key in ["key", "api_key"] {
         check_user(
