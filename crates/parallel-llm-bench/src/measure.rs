@@ -115,8 +115,8 @@ mod tests {
         let asked = [Exchange { from_ns: 100, until_ns: 1_000 }];
         let mut calls: Vec<Call> = (0..5).map(|seat| call(200 + seat, 50 + seat, false)).collect();
         calls.insert(0, call(400, 300, true));
-        let runs = runs(&asked, &Observed { connections: 0, calls: calls.clone() }).unwrap();
-        let Run { added, dispatch, barrier, returning } = runs[0];
+        let parts = runs(&asked, &Observed { connections: 0, calls: calls.clone() }).unwrap();
+        let Run { added, dispatch, barrier, returning } = parts[0];
         assert_eq!((added, dispatch, barrier, returning), (900 - 54 - 300, 100, 400 - 258, 300));
         calls.pop();
         assert!(runs(&asked, &Observed { connections: 0, calls }).is_err());
