@@ -7,7 +7,9 @@ export async function run(Client, transport) {
   const tools = [];
   await client.connect(await transport(order));
   tools.push(...(await client.listTools()).tools.map((tool) => tool.name));
-  const called = await client.callTool({ name: "process_prompt", arguments: order.question });
+  const asked = await client.callTool({ name: "process_prompt", arguments: order.question });
+  const [, run_id] = /run_id (\w{26})/.exec(asked.content[0].text);
+  const called = await client.callTool({ name: "get_run", arguments: { run_id, part: "report" } });
   const facts = {
     server: client.getServerVersion().name,
     tools,

@@ -4,6 +4,7 @@ one block has a type that it does not know. Prints one line of facts."""
 import asyncio
 import json
 import os
+import re
 
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
@@ -17,7 +18,9 @@ async def prove(order):
         transport = stdio_client(StdioServerParameters(**order["stdio"]))
     async with transport as streams, ClientSession(*streams[:2]) as client:
         begun = await client.initialize()
-        called = await client.call_tool("process_prompt", order["question"])
+        asked = await client.call_tool("process_prompt", order["question"])
+        run_id = re.search(r"run_id (\w{26})", asked.content[0].text)[1]
+        called = await client.call_tool("get_run", {"run_id": run_id, "part": "report"})
         return {
             "server": begun.serverInfo.name,
             "tools": [tool.name for tool in (await client.list_tools()).tools],

@@ -11,6 +11,7 @@
 //! that was paid for; a panic ends one call and nothing else.
 
 mod address;
+mod answer_first;
 mod arguments;
 mod body;
 mod call;
@@ -24,6 +25,7 @@ pub mod fuzz;
 mod handler;
 mod lifecycle;
 mod line;
+mod next_step;
 mod outbox;
 mod part;
 mod pending;

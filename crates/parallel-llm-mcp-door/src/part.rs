@@ -7,10 +7,12 @@ use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::value::next::{Advice, Next, Operation};
 use parallel_llm_engine::{Code, Failure, Outcome, OutcomeKind, Recorded, Run};
 use rmcp::model::CallToolResult;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::result;
-use super::vocabulary;
+use super::next_step::NextStep;
+use super::{result, vocabulary};
 use parallel_llm_service::attachment;
 use parallel_llm_service::report::next_steps::render_next_steps;
 use parallel_llm_service::{Principal, RunHandle, Services};
@@ -126,24 +128,53 @@ pub(super) fn call(run_id: &str, part: &str, offset: usize) -> String {
     }
 }
 
+/// A page of a part.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Page {
+    /// The part, or a page of it.
+    text: String,
+    /// For the other tools.
+    run_id: String,
+    /// The part's name.
+    part: String,
+    /// The first character, from 0.
+    offset: usize,
+    /// The length of the whole part.
+    total_chars: usize,
+    /// Where the next page begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
+    next_offset: Option<usize>,
+    /// What to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
+    next: Option<NextStep>,
+    /// Whose words these are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
+    third_party: Option<&'static str>,
+}
+
 /// One page of a text from a character offset, and the offset of the next.
 pub(super) fn page(run_id: &str, part: &str, text: &str, offset: usize) -> CallToolResult {
     let total = text.chars().count();
     let shown: String = text.chars().skip(offset).take(PAGE_CHARS).collect();
     let end = offset.min(total) + shown.chars().count();
-    let mut described =
-        json!({ "run_id": run_id, "part": part, "offset": offset, "total_chars": total, "text": shown });
-    if matches!(Part::read(part), Ok(Part::Answer | Part::AnswerOf(_))) {
-        described["third_party"] = result::THIRD_PARTY.into();
-    }
-    let mut text = shown;
-    if end < total {
-        described["next_offset"] = end.into();
-        let next = format!("the next page: get_run with {}", call(run_id, part, end));
-        text = format!("{text}\n\n[characters {offset} to {end} of {total}; {next}]");
-        described["next"] = next.into();
-    }
-    result::of(described, text, false)
+    let next = (end < total).then(|| NextStep::part(run_id, part, end, "the next page"));
+    let footer = next.as_ref().map(|next| format!("\n\n[characters {offset} to {end} of {total}; {next}]"));
+    let is_third_party = matches!(Part::read(part), Ok(Part::Answer | Part::AnswerOf(_)));
+    let readable = format!("{shown}{}", footer.unwrap_or_default());
+    let page = Page {
+        text: shown,
+        run_id: run_id.to_owned(),
+        part: part.to_owned(),
+        offset,
+        total_chars: total,
+        next_offset: next.is_some().then_some(end),
+        next,
+        third_party: is_third_party.then_some(result::THIRD_PARTY),
+    };
+    result::of(json!(page), readable, false)
 }
 
 #[cfg(test)]

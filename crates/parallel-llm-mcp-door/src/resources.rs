@@ -170,12 +170,15 @@ impl Cursor {
 
 /// The text of the resource.
 async fn text(address: &Address, service: &Services, run: &RunHandle) -> Result<String, Failure> {
-    let described = || run_result::of_report(&service.principal, run.report());
+    let principal = &service.principal;
     match address.part {
-        None => Ok(first_text(&described().content)),
-        Some(Part::Report) => Ok(described().structured_content.unwrap_or_default().to_string()),
+        None => Ok(first_text(&run_result::of_run(principal, run.report()).content)),
+        Some(Part::Report) => {
+            let described = run_result::of_report(principal, run.report()).structured_content;
+            Ok(described.unwrap_or_default().to_string())
+        }
         Some(Part::Events) => part::events(service, run).await,
-        Some(part) => Ok(run.with_run(|run: &Run| part.text(&service.principal, run))?.to_string()),
+        Some(part) => Ok(run.with_run(|run: &Run| part.text(principal, run))?.to_string()),
     }
 }
 

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 pub use super::sessions::SessionLimits;
 use super::sessions::{self, SESSION, Sessions};
 use super::unread::{self, Unread};
-use super::{body, early, lifecycle, refusal};
+use super::{answer_first, body, early, lifecycle, refusal};
 use parallel_llm_http::Door;
 
 /// The path of the protocol.
@@ -47,6 +47,7 @@ pub fn door_within<H: ServerHandler>(
     let service = StreamableHttpService::new(move || Ok(make()), Arc::clone(&sessions), config);
     let routes = Router::new()
         .route_service(PATH, service)
+        .layer(map_response(async |response| answer_first::in_events(response)))
         .layer(map_response(refusal::reword))
         .layer(from_fn_with_state(sessions, sessions::admit))
         .layer(from_fn(lifecycle::check))

@@ -41,7 +41,7 @@ pub(super) async fn get(service: &Services, task_id: &str) -> Result<GetTaskResu
         RunStatus::Running => TaskPayload::Working,
         RunStatus::Cancelled => TaskPayload::Cancelled,
         // An interrupted run is completed, too: its report says so, and how to continue it.
-        _ => completed(&run_result::of_report(&service.principal, handle.wait(None).await)),
+        _ => completed(&run_result::of_run(&service.principal, handle.wait(None).await)),
     };
     let task = seed(&handle, payload.status());
     Ok(GetTaskResult::new(DetailedTask::new(task, payload)))

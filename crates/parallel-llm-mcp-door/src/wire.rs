@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::answer_first;
 use super::line::{Line, Message, Refusal};
 use super::outbox::Outbox;
 use super::pending::Pending;
@@ -211,6 +212,7 @@ impl Transport<RoleServer> for Wire {
             let closed = || io::Error::new(io::ErrorKind::NotConnected, "the client is gone");
             let output = output.ok_or_else(closed)?;
             let mut line = serde_json::to_vec(&message)?;
+            answer_first::put_in_order(&mut line);
             line.push(b'\n');
             if is_progress(&message) {
                 output.progress(line);

@@ -223,6 +223,9 @@ fn over_mcp_it_is_a_part_of_the_line() {
     let sandbox = sandbox(Some(&table(&[row(3, (196, 200), &json!({"form": "number"}))])), ALL);
     let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", json!({"prompt": LEGS, "models": MODELS, "strategy": "vote"}));
-    insta::assert_snapshot!(text(&result).lines().last().unwrap_or_default(), @"3 of 3 say `8`; confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200)");
-    insta::assert_snapshot!(told(&result)["confidence"], @r#"{"asked":200,"band":"high","basis":"3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200","high":0.992,"low":0.95,"right_share":0.98,"set":"my exam"}"#);
+    let summary = "3 of 3 say `8`; confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were \
+                   right 98 % [95–99], n=200)";
+    assert_eq!(told(&result)["agreement"]["summary"], summary);
+    assert!(text(&result).contains(&format!("\n{summary}; agree: {}", MODELS[0])), "{}", text(&result));
+    insta::assert_snapshot!(client.report(&result)["confidence"], @r#"{"asked":200,"band":"high","basis":"3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200","high":0.992,"low":0.95,"right_share":0.98,"set":"my exam"}"#);
 }

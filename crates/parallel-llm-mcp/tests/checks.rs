@@ -5,7 +5,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::mcp::client::{Client, text, told};
+use crate::mcp::client::{Client, text};
 use parallel_llm_testkit::simulator::Script;
 use parallel_llm_testkit::{Call, Sandbox};
 use serde_json::{Value, json};
@@ -286,7 +286,7 @@ fn the_users_own_client_may_have_answers_checked() {
     let question = json!({"prompt": TASK, "models": MODELS, "strategy": STRATEGY});
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_CHECK_COMMAND", &path)]);
     let result = client.call("process_prompt", question.clone());
-    insta::assert_snapshot!(come(told(&result)), @r#""complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 3:false"#);
+    insta::assert_snapshot!(come(&client.report(&result)), @r#""complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 3:false"#);
     let mut client = Client::new(&sandbox, &[]);
     let refused = client.call("process_prompt", question);
     insta::assert_snapshot!(text(&refused), @"check_unavailable: `best-of-n@by=check` needs a check command, and none is set (next: name another strategy, such as `best-of-n`, or ask the user to set `check_command`)");

@@ -94,10 +94,16 @@ fn the_server_says_who_it_is_and_its_tools_are_small() {
     assert_eq!(server["serverInfo"]["version"], env!("CARGO_PKG_VERSION"));
     assert!(server["instructions"].as_str().unwrap().contains("third-party"));
     let tools = client.request("tools/list", json!({}));
-    assert!(tools["result"].to_string().len() <= 6_000, "{} bytes", tools["result"].to_string().len());
+    let all = tools["result"]["tools"].as_array().unwrap();
+    // Programs read the output schemas; a model is shown the rest.
+    let mut shown = all.clone();
+    for tool in shown.iter_mut().filter_map(Value::as_object_mut) {
+        tool.remove("outputSchema");
+    }
+    let sizes = [shown, all.clone()].map(|tools| Value::from(tools).to_string().len());
+    assert!(sizes[0] <= 5_000 && sizes[1] <= 16_000, "{sizes:?} bytes");
     assert_eq!(client.request("tools/list", json!({}))["result"], tools["result"]);
-    let names: Vec<&Value> =
-        tools["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    let names: Vec<&Value> = all.iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["process_prompt", "get_run", "resume_run", "list_models"]);
 }
 
@@ -194,12 +200,14 @@ fn an_answer_comes_before_the_clients_wall_and_the_run_goes_on() {
     let report = told(&soft);
     assert_eq!((&report["status"], &soft["isError"]), (&json!("running"), &json!(false)), "{report}");
     let run_id = report["run_id"].as_str().unwrap();
-    assert!(report["answers"][0]["text"].is_string(), "{report}");
+    assert!(report["answer"].is_null() && report["texts"][0]["text"].is_string(), "{report}");
     assert!(text(&soft).contains("2 of 3 answered") && text(&soft).contains("get_run"), "{}", text(&soft));
-    assert!(report["next"].as_str().unwrap().contains(run_id), "{report}");
+    let next = (&report["next"]["tool"], &report["next"]["arguments"]);
+    assert_eq!(next, (&json!("get_run"), &json!({"run_id": run_id, "wait_s": 50})), "{report}");
+    let whole = client.report(&soft);
     assert!(
-        report["elapsed_ms"].as_u64() >= Some(1_000),
-        "it is as old as it is, not as its newest event: {report}"
+        whole["elapsed_ms"].as_u64() >= Some(1_000),
+        "it is as old as it is, not as its newest event: {whole}"
     );
     let mut rest = client.call("get_run", json!({"run_id": run_id, "wait_s": 50}));
     while told(&rest)["status"] == "running" {
@@ -231,13 +239,13 @@ fn parts_are_fetched_page_by_page() {
     let sandbox = stage_of([(PANEL[0], Script::answering(&long))]);
     let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", question());
-    let report = told(&result);
-    let run_id = &report["run_id"];
+    let mut report = client.report(&result);
+    let run_id = &told(&result)["run_id"];
     assert_eq!(
         (&report["answers"][0]["text"], &report["answers"][0]["text_bytes"]),
         (&Value::Null, &json!(60_000))
     );
-    let mut report = report.clone();
+    assert_eq!(report["next"]["arguments"], json!({"run_id": run_id, "part": "answer:1"}));
     report["answer"] = Value::Null;
     assert!(report.to_string().len() <= 10_000, "{} bytes", report.to_string().len());
     let (mut fetched, mut offset) = (String::new(), json!(0));
@@ -376,7 +384,10 @@ fn two_questions_at_once_have_a_folder_each() {
         question["prompt"] = prompt.into();
         client.start("process_prompt", question)
     });
-    let folders = ids.map(|id| told(&client.result(id))["files"]["dir"].clone());
+    let folders = ids.map(|id| {
+        let result = client.result(id);
+        client.report(&result)["files"]["dir"].clone()
+    });
     assert_ne!(folders[0], folders[1]);
     assert_eq!(std::fs::read_dir(sandbox.data_dir().join("runs")).unwrap().count(), 2);
 }
@@ -438,7 +449,7 @@ fn no_answer_at_all_is_an_error_with_each_reason() {
         assert!(text(&result).contains(model), "{}", text(&result));
     }
     let errors: Vec<&Value> =
-        told(&result)["answers"].as_array().unwrap().iter().map(|seat| &seat["error"]["code"]).collect();
+        told(&result)["missing"].as_array().unwrap().iter().map(|seat| &seat["code"]).collect();
     assert_eq!(errors, ["model_unknown", "moderated", "empty"]);
 }
 
@@ -453,7 +464,7 @@ fn a_scrap_of_an_answer_is_told_and_is_no_answer() {
         (&json!(true), &json!("failed"), &json!("incomplete")),
         "{result}"
     );
-    let seat = &told(&result)["answers"][0];
+    let seat = &told(&result)["texts"][0];
     let scrap = seat["text"].as_str().unwrap_or_else(|| panic!("{result}"));
     assert_eq!(seat["status"], "cut");
     assert!(!scrap.is_empty() && text(&result).contains(scrap), "{}", text(&result));
@@ -485,11 +496,12 @@ fn a_killed_run_without_an_answer_is_an_error_that_says_what_helps() {
         (&json!(true), &json!("interrupted"), &json!("interrupted")),
         "{result}"
     );
-    let next = format!(
-        "the run was interrupted; what was sent and never heard of may have been paid: ask the user, then call resume_run \
-         with {{\"run_id\":\"{run_id}\",\"resend\":true}}"
-    );
+    let why =
+        "the run was interrupted; what was sent and never heard of may have been paid, so ask the user first";
+    let next = json!({"tool": "resume_run", "arguments": {"run_id": run_id, "resend": true}, "why": why});
     assert_eq!(told(&result)["next"], next);
+    let said = format!("next: {why}: call resume_run with {{\"run_id\":\"{run_id}\",\"resend\":true}}");
+    assert!(text(&result).ends_with(&said), "{}", text(&result));
     // The log says it, too, as a command.
     let said = format!("`runs resume {run_id} --resend` (which may pay a second time) finishes it");
     sandbox.until("the log says what helps", || {
@@ -566,11 +578,19 @@ fn a_vote_is_asked_for_by_name_and_its_knobs_are_checked() {
         (&json!("selected"), &json!("complete")),
         "{report}"
     );
-    assert_eq!(report["agreement"]["clusters"][0], json!({"value": "8", "seats": [2, 3]}));
-    assert_eq!(report["confidence"], json!({"band": "uncalibrated", "basis": "2 of 3 agree"}));
-    assert!(text(&voted).ends_with("\n2 of 3 say `8`"), "{}", text(&voted));
+    let agreement = json!({
+        "agree": [PANEL[1], PANEL[2]],
+        "object": [{"model": PANEL[0], "says": "`6`"}],
+        "summary": "2 of 3 say `8`",
+    });
+    assert_eq!(report["agreement"], agreement, "{report}");
+    let line = format!("\n2 of 3 say `8`; agree: {}, {}; {} objects: `6`\n", PANEL[1], PANEL[2], PANEL[0]);
+    assert!(text(&voted).contains(&line), "{}", text(&voted));
     assert_eq!(sandbox.chats().len(), 3, "nobody fuses");
     let refused = call("synthesize@gates=off");
+    let whole = client.report(&voted);
+    assert_eq!(whole["agreement"]["clusters"][0], json!({"value": "8", "seats": [2, 3]}));
+    assert_eq!(whole["confidence"], json!({"band": "uncalibrated", "basis": "2 of 3 agree"}));
     assert_eq!(told(&refused)["code"], "usage", "{refused}");
     assert!(
         text(&refused).contains("has no option `gates` (next: choose one of: gate"),
@@ -589,9 +609,11 @@ fn contradictions_and_dissent_are_told_in_a_line() {
         "process_prompt",
         json!({"prompt": "Is it?", "models": PANEL, "synthesizer": "anthropic/claude-opus-5.5"}),
     );
-    let line = text(&result).lines().find(|line| line.contains("dissent")).unwrap_or_default();
-    insta::assert_snapshot!(line, @"2 of 3 say the same; 1 contradiction; dissent: seat 1: The migration is safe to run online with a short lock timeout.");
-    let agreement = &told(&result)["agreement"];
+    let line = text(&result).lines().find(|line| line.contains("objects")).unwrap_or_default();
+    insta::assert_snapshot!(line, @"2 of 3 say the same; 1 contradiction; agree: google/gemini-4-argon, x-ai/grok-4.7; openai/gpt-6.1-sol objects: The migration is safe to run online with a short lock timeout.");
+    let objection = &told(&result)["agreement"]["object"][0];
+    assert_eq!((&objection["model"], &objection["says"]), (&json!(PANEL[0]), &json!(safe)), "{result}");
+    let agreement = &client.report(&result)["agreement"];
     assert_eq!(agreement["contradictions"], json!([0]), "{agreement}");
     assert_eq!(agreement["claims"][0]["contradicted_by"], json!([1]), "{agreement}");
 }
@@ -697,7 +719,8 @@ fn a_model_that_keeps_failing_is_not_asked_and_that_is_said() {
     assert_eq!(told(&client.call("list_models", json!({})))["circuits"], Value::Null);
     let mut ask = |number: u32| {
         let question = json!({"prompt": format!("Question {number}?"), "models": [PANEL[0]]});
-        told(&client.call("process_prompt", question))["answers"][0].clone()
+        let result = client.call("process_prompt", question);
+        client.report(&result)["answers"][0].clone()
     };
     let codes: Vec<Value> = (1..=6).map(|number| ask(number)["error"]["code"].clone()).collect();
     assert_eq!(codes, ["upstream", "upstream", "upstream", "upstream", "upstream", "circuit_open"]);
@@ -724,7 +747,8 @@ fn a_run_goes_on_without_paying_twice() {
     let run_id = &told(&asked)["run_id"];
 
     let more = client.call("resume_run", json!({"run_id": run_id, "models": ["z-ai/glm-5.3"]}));
-    let report = told(&more);
+    assert_eq!((&told(&more)["status"], &told(&more)["answered"]), (&json!("partial"), &json!("3 of 4")));
+    let report = client.report(&more);
     assert_eq!((&report["status"], &report["answers"][3]["status"]), (&json!("partial"), &json!("answered")));
     assert_eq!(report["earlier"].as_array().map(Vec::len), Some(1), "{report}");
     assert_eq!(PANEL.map(|model| sandbox.asked(model)), [1, 2, 1], "the second has fused once");
@@ -759,7 +783,7 @@ fn a_persona_is_named_like_any_option() {
     assert_eq!(names, json!(["critic", "plain", "proponent", "skeptic"]));
     let model = format!("{}@persona=critic,stance=for", PANEL[0]);
     let result = client.call("process_prompt", json!({"prompt": "Which?", "models": [model]}));
-    let report = told(&result);
+    let report = client.report(&result);
     let seat = &report["answers"][0];
     assert_eq!((&seat["persona"], &seat["stance"]), (&json!("critic"), &json!("for")), "{report}");
     let messages = &sandbox.chats()[0].body["messages"];

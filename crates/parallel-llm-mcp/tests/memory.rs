@@ -73,9 +73,11 @@ impl Program {
     fn ask(&mut self, flood: Flood) -> String {
         let arguments = json!({"prompt": "How much?", "models": [flood.model()]});
         let result = self.request("tools/call", &json!({"name": "process_prompt", "arguments": arguments}));
-        let seat = &result["structuredContent"]["answers"][0];
-        let code = seat["error"]["code"].as_str().or(seat["status"].as_str());
-        code.unwrap_or_else(|| panic!("no seat in {result}")).to_owned()
+        let reply = &result["structuredContent"];
+        assert!(reply["answered"].is_string(), "no seat in {result}");
+        let missing = &reply["missing"][0];
+        let code = missing["code"].as_str().or(missing["status"].as_str());
+        code.unwrap_or("answered").to_owned()
     }
 
     /// The most memory the process ever held, in bytes.

@@ -293,87 +293,202 @@ fn what_is_typed_is_completed_from_what_is_at_hand() {
     assert_eq!(sandbox.simulator().requests().len(), before, "nobody is asked for a menu");
 }
 
-/// What in a value is not as its schema says: types, words, what is required and what is not allowed.
-fn faults(schema: &Value, value: &Value, at: &str) -> Vec<String> {
-    let is_type = |kind: &str| match kind {
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
-        "integer" => value.is_i64() || value.is_u64(),
-        "number" => value.is_number(),
-        _ => false,
-    };
-    let mut faults = Vec::new();
-    if schema["type"].as_str().is_some_and(|kind| !is_type(kind)) {
-        faults.push(format!("{at} is no {}: {value}", schema["type"]));
+/// The words of a schema that [`faults`] reads. It must read all that our schemas use.
+const WORDS: [&str; 8] =
+    ["type", "description", "properties", "items", "anyOf", "enum", "required", "pattern"];
+
+/// Whether a value may have members that its schema does not name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Members {
+    Named,
+    Any,
+}
+
+/// What in a value is not as its schema says.
+fn faults(schema: &Value, value: &Value, members: Members, at: &str) -> Vec<String> {
+    let words = schema.as_object().expect("a schema is an object");
+    let unread = words.keys().filter(|word| !WORDS.contains(&word.as_str()));
+    let mut faults: Vec<String> = unread.map(|word| format!("{at} has `{word}` in its schema")).collect();
+    if let Some(branches) = schema["anyOf"].as_array() {
+        let fits = branches.iter().any(|branch| self::faults(branch, value, members, at).is_empty());
+        faults.extend((!fits).then(|| format!("{at} is none of {branches:?}: {value}")));
     }
-    if schema["enum"].as_array().is_some_and(|words| !words.contains(value)) {
-        faults.push(format!("{at} is none of {}: {value}", schema["enum"]));
+    let is_type = match schema["type"].as_str() {
+        Some("object") => value.is_object(),
+        Some("array") => value.is_array(),
+        Some("string") => value.is_string(),
+        Some("boolean") => value.is_boolean(),
+        Some("integer") => value.is_i64() || value.is_u64(),
+        Some("number") => value.is_number(),
+        Some("null") => value.is_null(),
+        Some(_) => false,
+        None => schema["anyOf"].is_array(),
+    };
+    if !is_type {
+        faults.push(format!("{at} is no {}: {value}", schema["type"]));
     }
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     faults.extend(required.filter(|name| value.get(name).is_none()).map(|name| format!("{at} lacks {name}")));
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        if let Some(value) = value.get(name) {
-            faults.extend(self::faults(property, value, &format!("{at}.{name}")));
+    if let Some(properties) = schema["properties"].as_object() {
+        for (name, value) in value.as_object().into_iter().flatten() {
+            let at = format!("{at}.{name}");
+            match properties.get(name) {
+                Some(property) => faults.extend(self::faults(property, value, members, &at)),
+                None if members == Members::Any => {}
+                None => faults.push(format!("{at} is not in its schema")),
+            }
         }
     }
     for item in value.as_array().into_iter().flatten().filter(|_| schema["items"].is_object()) {
-        faults.extend(self::faults(&schema["items"], item, &format!("{at}[]")));
+        faults.extend(self::faults(&schema["items"], item, members, &format!("{at}[]")));
     }
     faults
 }
 
 #[test]
+fn what_is_not_as_its_schema_says_is_found() {
+    let text = json!({"type": "string"});
+    let schema = json!({"type": "object", "required": ["a"], "properties": {
+        "a": {"anyOf": [text, {"type": "null"}]},
+        "b": {"type": "array", "items": {"type": "integer"}},
+    }});
+    for (value, expected) in [
+        (json!({"a": null, "b": [1, 2]}), 0),
+        (json!({"a": "x"}), 0),
+        (json!({"a": 1}), 1),
+        (json!({"b": [1.5, "x"], "a": "x"}), 2),
+        (json!({}), 1),
+        (json!({"a": "x", "c": 1}), 1),
+        (json!([]), 2),
+    ] {
+        let found = faults(&schema, &value, Members::Named, "it");
+        assert_eq!(found.len(), expected, "{value}: {found:?}");
+    }
+    assert_eq!(faults(&schema, &json!({"a": "x", "c": 1}), Members::Any, "it"), Vec::<String>::new());
+    let unread = json!({"type": "string", "const": "x"});
+    assert_eq!(faults(&unread, &json!("x"), Members::Any, "it").len(), 1);
+}
+
+/// Calls a tool, and fails where the result is not as the tool says or its two forms differ.
+fn checked(client: &mut Client, tool: &str, arguments: &Value) -> Value {
+    let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
+    let result = client.call(tool, arguments.clone());
+    let mut listed = tools.as_array().into_iter().flatten();
+    let schema = listed.find(|one| one["name"] == tool).expect("the tool is listed");
+    // What a report has besides is in a schema of its own.
+    let members = if arguments["part"] == "report" { Members::Any } else { Members::Named };
+    let found = faults(&schema["outputSchema"], told(&result), members, tool);
+    assert_eq!(found, Vec::<String>::new(), "{result}");
+    let (reply, shown) = (told(&result), text(&result));
+    for name in ["run_id", "answer", "message", "text", "next"] {
+        // A page of a part is told as it is.
+        let is_told = name != "run_id" || reply["part"].is_null();
+        let words = reply[name].as_str().or(reply[name]["why"].as_str()).filter(|_| is_told);
+        assert!(shown.contains(words.unwrap_or_default()), "{tool}: `{name}` is not in the text: {shown}");
+    }
+    assert_eq!(result["isError"] == true, reply["code"].is_string(), "{result}");
+    result
+}
+
+#[test]
 fn every_result_is_what_its_tool_says_and_told_alike_in_both_forms() {
+    const BROKEN: &str = "anthropic/claude-opus-5.5";
+    const SLOW: &str = "z-ai/glm-5.3";
     let long = "wörd ".repeat(10_000);
+    let slow = Behaviour { ttft_ms: Latency::of(3_000), ..Behaviour::instant() };
     let sandbox = sandbox()
         .scripted(PANEL[0], Script::answering(&long))
-        .scripted("anthropic/claude-opus-5.5", Script::fault(Fault::NoEndpoints));
+        .scripted(BROKEN, Script::fault(Fault::NoEndpoints))
+        .scripted(SLOW, Script::behaving(slow));
     let mut client = Client::new(&sandbox, &[]);
-    let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
-    let mut call = |tool: &str, arguments: Value| {
-        let result = client.call(tool, arguments);
-        let schema = tools.as_array().unwrap().iter().find(|one| one["name"] == tool).unwrap();
-        let found = schema.get("outputSchema").map(|schema| faults(schema, told(&result), tool));
-        assert_eq!(found.unwrap_or_default(), Vec::<String>::new(), "{result}");
-        let (report, shown) = (told(&result), text(&result));
-        for name in ["run_id", "answer", "next", "message", "text"] {
-            // A page of a part is told as it is.
-            let is_told = name != "run_id" || report["part"].is_null();
-            let Some(words) = report[name].as_str().filter(|_| is_told) else { continue };
-            assert!(shown.contains(words), "{tool}: `{name}` is not in the text: {shown}");
-        }
-        assert_eq!(result["isError"] == true, report["code"].is_string(), "{result}");
-        result
-    };
+    let mut call = |tool: &str, arguments: Value| checked(&mut client, tool, &arguments);
     let done = call("process_prompt", question());
     let run_id = &told(&done)["run_id"];
-    // The text that was left out is linked to, and the link leads to it.
-    let link = &done["content"][1];
-    assert_eq!(
-        (&link["type"], &link["uri"], &link["size"]),
-        (
-            &json!("resource_link"),
-            &json!(format!("parallel-llm://runs/{}/answer:1", run_id.as_str().unwrap())),
-            &json!(60_000)
-        ),
-        "{done}"
-    );
-    assert_eq!(done["content"].as_array().unwrap().len(), 2, "{done}");
-    assert!(told(&done)["third_party"].is_string() && link["_meta"]["parallel-llm/third_party"].is_string());
+    assert_eq!(done["content"].as_array().unwrap().len(), 1, "the answer is whole: {done}");
     call("get_run", json!({"run_id": run_id}));
     for part in ["answer", "answer:1", "prompt", "plan", "events"] {
         call("get_run", json!({"run_id": run_id, "part": part}));
     }
+    // The text that was left out is linked to, and the link leads to it.
+    let report = call("get_run", json!({"run_id": run_id, "part": "report"}));
+    let link = &report["content"][1];
+    let uri = format!("parallel-llm://runs/{}/answer:1", run_id.as_str().unwrap());
+    assert_eq!(
+        (&link["type"], &link["uri"], &link["size"]),
+        (&json!("resource_link"), &json!(uri), &json!(60_000)),
+        "{report}"
+    );
+    assert_eq!(report["content"].as_array().unwrap().len(), 2, "{report}");
+    assert!(told(&done)["third_party"].is_string() && link["_meta"]["parallel-llm/third_party"].is_string());
     call("get_run", json!({"run_id": run_id, "part": "answers"}));
     call("get_run", json!({"run_id": "none"}));
     call("resume_run", json!({"run_id": run_id}));
     call("resume_run", json!({"run_id": run_id, "synthesizer": PANEL[2]}));
     call("process_prompt", json!({"prompt": " "}));
-    call("process_prompt", json!({"prompt": "p", "models": ["anthropic/claude-opus-5.5"]}));
-    call("process_prompt", json!({"prompt": "p", "models": [PANEL[1], "anthropic/claude-opus-5.5"]}));
+    call("process_prompt", json!({"prompt": "p", "models": [PANEL[1], BROKEN]}));
+    call("process_prompt", json!({"prompt": "How many legs?", "models": PANEL, "strategy": "vote@first=2"}));
+    let listed = call("process_prompt", json!({"prompt": "p", "models": PANEL, "strategy": "panel"}));
+    let failed = call("process_prompt", json!({"prompt": "q", "models": [BROKEN]}));
+    for of in [listed, failed] {
+        call("get_run", json!({"run_id": told(&of)["run_id"], "part": "report"}));
+    }
+    call("list_models", json!({}));
     call("list_models", json!({"search": "grok"}));
+    call("list_models", json!({"serch": "grok"}));
     let linked = read(&mut client, link["uri"].as_str().unwrap());
     assert!(linked["text"] == long, "the link leads elsewhere");
+
+    let settings = [("PARALLEL_LLM_CLIENT_WALL_MS", "1500"), ("PARALLEL_LLM_WAIT", "all")];
+    let mut hurried = Client::new(&sandbox, &settings);
+    let models = [PANEL[1], SLOW];
+    let early = checked(&mut hurried, "process_prompt", &json!({"prompt": "And now?", "models": models}));
+    assert_eq!(
+        (&told(&early)["status"], &told(&early)["next"]["tool"]),
+        (&json!("running"), &json!("get_run"))
+    );
+    let rest = told(&early)["next"]["arguments"].clone();
+    checked(&mut hurried, "get_run", &json!({"run_id": told(&early)["run_id"], "part": "report"}));
+    let mut later = checked(&mut hurried, "get_run", &rest);
+    while told(&later)["status"] == "running" {
+        later = checked(&mut hurried, "get_run", &rest);
+    }
+    assert!(told(&later)["answer"].is_string(), "{later}");
+}
+
+/// A client shows its model what comes first, and may cut the rest.
+#[test]
+fn the_answer_comes_first_on_the_wire() {
+    let sandbox = sandbox();
+    let mut serving = sandbox.call(["serve"]).listening().start();
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    let call = json!({"name": "process_prompt", "arguments": question()});
+    for (id, method, params) in [(1, "initialize", hello), (2, "tools/call", call)] {
+        serving
+            .send_line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string());
+        if id == 1 {
+            serving.send_line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        }
+    }
+    let mut content = String::new();
+    sandbox.until("the call is answered", || {
+        let said = serving.stdout_so_far();
+        content =
+            said.split_once(r#""structuredContent":"#).map_or_else(String::new, |(_, rest)| rest.to_owned());
+        content.ends_with('\n')
+    });
+    assert!(content.starts_with(r#"{"answer":""#), "{content}");
+    let after = content.split_once(r#"","status":"complete","synthesis":{"#);
+    assert!(after.is_some_and(|(_, rest)| rest.contains(r#","cost_usd":"#)), "{content}");
+}
+
+/// The example on the page of the manual.
+#[test]
+fn the_example_of_a_reply_is_one() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/mcp.md")).unwrap();
+    let example = page.split_once("## Results").and_then(|(_, rest)| rest.split_once("```json")).unwrap().1;
+    let example: Value = serde_json::from_str(example.split_once("```").unwrap().0).unwrap();
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
+    let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
+    assert_eq!(faults(&tools[0]["outputSchema"], &example, Members::Named, "example"), Vec::<String>::new());
 }

@@ -1,7 +1,7 @@
 //! Every strategy through the doors: what it comes to where all goes well and where something fails at each of its steps,
 //! whom it asks, and that its cost is what the provider charged, to the pico-dollar.
 
-use crate::mcp::client::{Client, told};
+use crate::mcp::client::Client;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use parallel_llm_testkit::{Sandbox, each};
 use serde_json::{Value, json};
@@ -180,9 +180,10 @@ fn over_mcp_each_strategy_comes_to_the_same() {
         let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_SYNTHESIZER", chain.as_str())]);
         let asked = json!({"prompt": CLOSED, "models": MODELS, "strategy": strategy});
         let called = client.call("process_prompt", asked);
+        let report = client.report(&called);
         client.hang_up();
         client.wait();
-        line(&sandbox, told(&called))
+        line(&sandbox, &report)
     };
     let same = table(CLOSED, over_mcp);
     let command = table(CLOSED, |strategy, broken| by_command(strategy, CLOSED, broken));

@@ -54,7 +54,7 @@ const OLD_CLIENTS: [OldClient; 3] = [
     OldClient { name: "python1-8", over_http: true, script: python },
 ];
 
-/// Enough seats that their answers exceed a result, so that a newer client gets links to them.
+/// Enough seats that their answers exceed a report, so that a newer client gets links to them.
 const SEATS_OF_OLD: usize = 16;
 
 pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
@@ -151,7 +151,7 @@ fn judge_old(facts: &Value) -> Vec<&'static str> {
         ("there are no prompts", facts["prompts"].as_u64() > Some(0)),
         ("there are no resources", facts["resources"].as_u64() > Some(0)),
         ("the paid answer is not read", text.contains(&answered)),
-        ("nothing is left out, so the check proves nothing", text.contains("texts left out for their size")),
+        ("nothing is left out, so the check proves nothing", text.contains("left out for")),
         ("there are blocks that it does not know", facts["blocks"] == json!(["text"])),
     ];
     checks.into_iter().filter(|(_, holds)| !holds).map(|(wrong, _)| wrong).collect()
@@ -200,8 +200,7 @@ mod tests {
 
     #[test]
     fn each_fact_of_an_old_sdk_is_judged() {
-        let text =
-            "a\n\nrun_id 01, complete, 16 of 16 answered\n\nnext: texts left out for their size: get_run";
+        let text = "a\n\nrun_id 01, complete, 16 of 16 answered\n\nnext: texts were left out for their size: get_run";
         let facts = json!({
             "server": "parallel-llm-mcp", "tools": TOOLS, "prompts": 3, "resources": 1, "blocks": ["text"], "text": text,
         });

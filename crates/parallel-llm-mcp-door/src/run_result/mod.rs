@@ -1,56 +1,80 @@
-//! The tool results of runs and failures: a report within its size, and the same report as text.
+//! The tool results of runs and failures: a small reply or the report within its size, and the same as text.
 //!
-//! Several clients show their model only one of the two, so each stands alone. What always holds: the run's id and the
-//! answer are in both; everything else takes at most [`RESULT_BYTES_MAX`]; what is left out is named with the call that
+//! Several clients show their model only one of the two forms, so each stands alone. What always holds: the run's id and
+//! the answer are in both; everything else takes at most [`RESULT_BYTES_MAX`]; what is left out is named with the call that
 //! fetches it; `isError` is set only where nothing usable came back.
 
 mod agreement;
 mod next_step;
+mod reply;
 mod size;
 #[cfg(test)]
 mod tests;
 mod text;
 
 use parallel_llm_engine::Failure;
+use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_engine::value::answer::is_long_enough;
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde_json::{Value, json};
 
+use super::next_step::NextStep;
 use super::result::{self, THIRD_PARTY};
 use super::{address, vocabulary};
 use parallel_llm_service::Principal;
 use parallel_llm_service::report::{ErrorReport, Report, SeatReport};
 
+use agreement::AgreementReply;
 pub(super) use next_step::WAIT_S_MAX;
+pub(super) use reply::RunReply;
 pub(super) use size::RESULT_BYTES_MAX;
 
 /// Linked texts; `next` names the call that fetches any other.
 const LINKS_MAX: usize = 8;
+/// The longest model name in a reply, in characters. A name can come from a caller.
+const NAME_CHARS: usize = 80;
 
-/// The report of a run, as this principal may read it.
+/// The reply on a run, as this principal may read it.
+pub(super) fn of_run(principal: &Principal, report: Report) -> CallToolResult {
+    let mut report = rendered(principal, report);
+    let is_error = is_useless(&report);
+    let answer_rest = size::cut_answer(&mut report);
+    // The agreement reads the whole analysis, so it is made before the analysis is shortened.
+    let agreement = AgreementReply::of(&report);
+    // The texts of seats are given only in place of an answer.
+    let left_out = if report.answer.is_none() { size::shorten(&mut report) } else { Vec::new() };
+    let next = next_step::of(&report, answer_rest, &left_out);
+    let text = {
+        let details = || NextStep::part(&report.run_id, "report", 0, "details");
+        let footer = next.as_ref().map_or_else(|| details().to_string(), |next| format!("next: {next}"));
+        text::of(&report, agreement.as_ref(), Some(footer))
+    };
+    let links = links(&report, answer_rest, &left_out);
+    let reply = RunReply::of(&report, agreement, &left_out, next, is_error);
+    linked(result::of(json!(reply), text, is_error), links)
+}
+
+/// The whole report of a run within its size, as this principal may read it.
 pub(super) fn of_report(principal: &Principal, report: Report) -> CallToolResult {
-    let mut report = principal.redact_report(report).in_vocabulary(vocabulary::of(principal));
+    let mut report = rendered(principal, report);
     let is_error = is_useless(&report);
     let answer_rest = size::cut_answer(&mut report);
     // Earlier results gave these texts.
     report.earlier.iter_mut().for_each(|earlier| earlier.answer = None);
-    // The line reads the whole analysis, so it is made before the analysis is shortened.
-    let agreement_line = agreement::line(&report);
+    let agreement = AgreementReply::of(&report);
     let left_out = size::shorten(&mut report);
-    let next = next_step::of(&report, answer_rest, !left_out.is_empty());
-    let text = text::of(&report, agreement_line, next.as_deref());
+    let next = next_step::of(&report, answer_rest, &left_out);
+    let text = text::of(&report, agreement.as_ref(), next.as_ref().map(|next| format!("next: {next}")));
     let links = links(&report, answer_rest, &left_out);
     let mut structured = size::slimmed(report.to_json());
     if let Some(error) = report.error.as_ref().filter(|_| is_error) {
         merge(&mut structured, &serde_json::to_value(error).unwrap_or_default());
     }
     if let Some(next) = next {
-        structured["next"] = next.into();
+        structured["next"] = json!(next);
     }
     structured["third_party"] = THIRD_PARTY.into();
-    let mut result = result::of(structured, text, is_error);
-    result.content.extend(links.into_iter().map(ContentBlock::resource_link));
-    result
+    linked(result::of(structured, text, is_error), links)
 }
 
 /// A failure without a run, as this principal may read it.
@@ -72,10 +96,30 @@ pub(super) fn of_run_failure(
     result
 }
 
+/// The report without what this principal may not read, its next steps in the words of the tools.
+fn rendered(principal: &Principal, report: Report) -> Report {
+    principal.redact_report(report).in_vocabulary(vocabulary::of(principal))
+}
+
 fn merge(structured: &mut Value, members: &Value) {
     for (name, value) in members.as_object().into_iter().flatten() {
         structured[name] = value.clone();
     }
+}
+
+fn linked(mut result: CallToolResult, links: Vec<Resource>) -> CallToolResult {
+    result.content.extend(links.into_iter().map(ContentBlock::resource_link));
+    result
+}
+
+/// The name of a seat: its model, with persona and stance, and with its number where another seat has the same.
+fn name(report: &Report, seat: u8) -> String {
+    let Some(named) = report.answers.iter().find(|one| one.seat == seat) else {
+        return format!("seat {seat}");
+    };
+    let who = excerpt(&named.who(), NAME_CHARS);
+    let is_shared = report.answers.iter().any(|one| one.seat != seat && one.who() == named.who());
+    if is_shared { format!("{who} (seat {seat})") } else { who }
 }
 
 /// Whether a run failed without a usable text, by the engine's own rule for answers: a scrap of a cut answer is reported,

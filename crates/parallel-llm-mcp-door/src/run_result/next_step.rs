@@ -1,61 +1,50 @@
-//! The `next` of a result: the calls that fetch what is missing, or continue the run.
+//! The choice of a run's next step: the one call that fetches what is missing or continues the run.
 
 use parallel_llm_engine::value::next::{self, Next, Operation};
 use parallel_llm_service::Principal;
 use parallel_llm_service::report::{Report, Resuming};
 
-use super::super::{part, vocabulary};
 use super::size::Rest;
+use crate::next_step::{Arguments, GET_RUN, NextStep, RESUME_RUN};
+use crate::{part, vocabulary};
 
 /// The longest wait that `next` suggests for one call of `get_run`, in seconds: below the shortest timeout of a client.
 pub(crate) const WAIT_S_MAX: u64 = 50;
 
-/// All next steps in one text; `None` for a result that lacks nothing.
-pub(super) fn of(report: &Report, answer_rest: Option<Rest>, has_left_out: bool) -> Option<String> {
+/// The next step, free ones first; `None` for a result that lacks nothing.
+pub(super) fn of(report: &Report, answer_rest: Option<Rest>, left_out: &[usize]) -> Option<NextStep> {
     let run_id = &report.run_id;
-    let mut steps = Vec::new();
-    // Until a further part of a run is decided, its answer is the earlier one.
-    let has_answer = report.answer.is_some();
     if report.status == "running" {
-        let earlier = if has_answer { ", and `answer` is the one from before" } else { "" };
-        steps.push(format!(
-            "the run goes on{earlier}: call get_run with {{\"run_id\":\"{run_id}\",\"wait_s\":{WAIT_S_MAX}}} for the \
-             answer"
-        ));
-    }
-    steps.extend(resume_step(report));
-    let kind = report.synthesis.as_ref().map(|synthesis| synthesis.kind.as_str());
-    if !has_answer && kind.is_some_and(|kind| kind != "none") {
-        steps.push(format!(
-            "{}: {}",
-            part::TEXTS_NOT_KEPT,
-            next::render(&[Next::Use(Operation::KeepTexts)], vocabulary::of(&Principal::Owner))
-        ));
-    }
-    let answered = report.answers.iter().filter(|seat| seat.status == "answered").count();
-    if answered > 1 && report.status != "running" && kind == Some("verbatim") {
-        steps.push(format!(
-            "the answers were not fused: resume_run with {{\"run_id\":\"{run_id}\",\"synthesizer\":\"<model>\"}} does it"
-        ));
+        // Until a further part of a run is decided, its answer is the earlier one.
+        let earlier = if report.answer.is_some() { ", and `answer` is the one from before" } else { "" };
+        let arguments = Arguments { wait_s: Some(WAIT_S_MAX), ..Arguments::of_run(run_id) };
+        return Some(NextStep::call(GET_RUN, arguments, format!("the run goes on{earlier}")));
     }
     if let Some(rest) = answer_rest {
-        steps.push(format!(
-            "the rest of the answer: get_run with {}",
-            part::call(run_id, "answer", rest.offset)
-        ));
+        return Some(NextStep::part(run_id, "answer", rest.offset, "the rest of the answer"));
     }
-    if has_left_out {
-        steps.push(format!(
-            "texts left out for their size: get_run with {}",
-            part::call(run_id, "answer:<seat>", 0)
-        ));
-    }
-    (!steps.is_empty()).then(|| steps.join("; "))
+    text_left_out(report, left_out)
+        .or_else(|| resume(report))
+        .or_else(|| texts_not_kept(report))
+        .or_else(|| fuse(report))
+}
+
+/// The call that fetches the first text that was left out.
+fn text_left_out(report: &Report, left_out: &[usize]) -> Option<NextStep> {
+    let (first, others) = left_out.split_first()?;
+    let number = |index: &usize| report.answers[*index].seat.to_string();
+    let others: Vec<String> = others.iter().map(number).collect();
+    let why = match others.as_slice() {
+        [] => format!("the text of seat {} was left out for its size", number(first)),
+        others => {
+            format!("texts were left out for their size: this one, and those of seats {}", others.join(", "))
+        }
+    };
+    Some(NextStep::part(&report.run_id, format!("answer:{}", number(first)), 0, why))
 }
 
 /// The call that continues a run that was interrupted or lacks answers.
-fn resume_step(report: &Report) -> Option<String> {
-    let run_id = &report.run_id;
+fn resume(report: &Report) -> Option<NextStep> {
     let lead = match (report.status.as_str(), report.answer.is_some()) {
         ("interrupted", true) => {
             "a further part of the run was interrupted, and `answer` is the one from before"
@@ -63,13 +52,36 @@ fn resume_step(report: &Report) -> Option<String> {
         ("interrupted", false) => "the run was interrupted",
         _ => "seats are without an answer",
     };
+    let arguments = Arguments::of_run(&report.run_id);
     Some(match report.resuming? {
-        Resuming::Ask => format!(
-            "{lead}: call resume_run with {{\"run_id\":\"{run_id}\"}} to go on, without paying for its answers again"
-        ),
-        Resuming::Resend => format!(
-            "{lead}; what was sent and never heard of may have been paid: ask the user, then call resume_run with \
-             {{\"run_id\":\"{run_id}\",\"resend\":true}}"
-        ),
+        Resuming::Ask => {
+            let why = format!("{lead}; no answer is paid for twice");
+            NextStep::call(RESUME_RUN, arguments, why)
+        }
+        Resuming::Resend => {
+            let why =
+                format!("{lead}; what was sent and never heard of may have been paid, so ask the user first");
+            NextStep::call(RESUME_RUN, Arguments { resend: Some(true), ..arguments }, why)
+        }
+    })
+}
+
+/// Advice for a run that had an answer, which is not kept.
+fn texts_not_kept(report: &Report) -> Option<NextStep> {
+    let synthesis = report.synthesis.as_ref()?;
+    if report.answer.is_some() || synthesis.kind == "none" {
+        return None;
+    }
+    let keep = next::render(&[Next::Use(Operation::KeepTexts)], vocabulary::of(&Principal::Owner));
+    Some(NextStep::Advice(format!("{}: {keep}", part::TEXTS_NOT_KEPT)))
+}
+
+/// The call that fuses answers of which only one was given, word for word.
+fn fuse(report: &Report) -> Option<NextStep> {
+    let answered = report.answers.iter().filter(|seat| seat.status == "answered").count();
+    let is_verbatim = report.synthesis.as_ref().is_some_and(|synthesis| synthesis.kind == "verbatim");
+    (answered > 1 && is_verbatim).then(|| {
+        let arguments = Arguments { strategy: Some("synthesize"), ..Arguments::of_run(&report.run_id) };
+        NextStep::call(RESUME_RUN, arguments, "the answers were not fused")
     })
 }

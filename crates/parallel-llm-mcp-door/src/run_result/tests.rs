@@ -1,14 +1,20 @@
 //! Results stay within their bound, and what is left out is named.
 
+use std::collections::BTreeMap;
+
 use parallel_llm_engine::Code;
 use parallel_llm_service::report::{
     AgreementReport, AnalysisReport, ClaimReport, ClusterReport, FilesReport, NovelReport, RemarkReport,
-    Resuming, UsageReport,
+    Resuming, Synthesis, UsageReport,
 };
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::size::ANSWER_CHARS_MAX;
 use super::*;
+
+/// What a reply on a usual run may take beside its answer, in bytes.
+const REPLY_BYTES_MAX: usize = 1_500;
 
 fn seat(number: u8, status: &str, text: Option<String>) -> SeatReport {
     let failure = Failure::new(Code::Upstream, "m".repeat(600));
@@ -72,6 +78,126 @@ fn report(status: &str, answer: Option<String>, answers: Vec<SeatReport>) -> Rep
     }
 }
 
+/// The structured content of a result as it leaves the program.
+fn written(result: &CallToolResult) -> String {
+    let mut line = json!({"structuredContent": result.structured_content}).to_string().into_bytes();
+    crate::answer_first::put_in_order(&mut line);
+    let line = String::from_utf8(line).unwrap();
+    line["{\"structuredContent\":".len()..line.len() - 1].to_owned()
+}
+
+/// Five seats with long names, one of which has failed and one of which dissents, in a run whose cost is not all known.
+fn usual_report(answer: &str) -> Report {
+    let mut answers: Vec<SeatReport> =
+        (1..=5).map(|number| seat(number, "answered", Some("t".repeat(2_000)))).collect();
+    answers[3] = seat(4, "failed", None);
+    let claim = ClaimReport {
+        text: "c".repeat(500),
+        supported_by: vec![1, 2, 3],
+        contradicted_by: vec![5],
+        verdict: Some("kept".to_owned()),
+        reason: "r".repeat(500),
+    };
+    let analysis = AnalysisReport {
+        claims: vec![claim; 8],
+        consensus: Vec::new(),
+        contradictions: vec![0],
+        unique_points: Vec::new(),
+        dissent: vec![RemarkReport { seat: 5, text: "d".repeat(500) }],
+        discarded: Vec::new(),
+        blind_spots: vec!["b".repeat(500); 4],
+    };
+    let agreement = AgreementReport {
+        equal: 3,
+        of: 4,
+        clusters: vec![
+            ClusterReport { value: Some("v".repeat(200)), seats: vec![1, 2, 3] },
+            ClusterReport { value: Some("w".repeat(200)), seats: vec![5] },
+        ],
+        unread: Vec::new(),
+        share: Some(0.75),
+        entropy_bits: Some(0.8),
+        effective_votes: None,
+        analysis: Some(analysis),
+        novel: None,
+    };
+    let synthesis = Synthesis {
+        kind: "fused".to_owned(),
+        by: Some("laboratory/a-model-of-some-length-2".to_owned()),
+        considered: vec![1, 2, 3, 5],
+        unshown: Vec::new(),
+        base_step: None,
+        reason: "r".repeat(500),
+        shortened: Vec::new(),
+        stands_without: None,
+        same_vendor: vec![2],
+    };
+    Report {
+        agreement: Some(agreement),
+        synthesis: Some(synthesis),
+        cost_lacks_calls: true,
+        cost_is_estimate: true,
+        cost_max_usd: Some(0.61),
+        resuming: Some(Resuming::Ask),
+        ..report("partial", Some(answer.to_owned()), answers)
+    }
+}
+
+#[test]
+fn a_reply_is_small_and_begins_with_the_answer() {
+    let answer = "the answer\n".repeat(200);
+    let result = of_run(&Principal::Owner, usual_report(&answer));
+    let written = written(&result);
+    let beside = written.len() - json!(answer).to_string().len();
+    assert!(beside <= REPLY_BYTES_MAX, "{beside} bytes: {written}");
+    assert!(written.starts_with("{\"answer\":\"the answer"), "{written}");
+    let reply: Value = serde_json::from_str(&written).unwrap();
+    assert_eq!(reply["agreement"]["agree"].as_array().unwrap().len(), 3);
+    assert_eq!(reply["agreement"]["object"][0]["model"], "laboratory/a-model-of-some-length-5");
+    assert_eq!(reply["missing"][0]["model"], "laboratory/a-model-of-some-length-4");
+    assert_eq!(reply["cost_note"], "at least $0.050, up to $0.61");
+    assert_eq!(reply["next"]["tool"], "resume_run");
+    let text = text(&result);
+    assert!(text.starts_with(&answer) && text.len() - answer.len() <= REPLY_BYTES_MAX, "{text}");
+    for said in
+        ["3 of 4 say", "a-model-of-some-length-5 objects: d", "at least $0.050", "call resume_run with"]
+    {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+}
+
+#[test]
+fn a_reply_is_written_in_the_order_of_its_type() {
+    let names = |json: &str| {
+        let members: BTreeMap<String, &RawValue> = serde_json::from_str(json).unwrap();
+        let places = members.into_iter().map(|(name, value)| (value.get().as_ptr().addr(), name));
+        let in_order: BTreeMap<usize, String> = places.collect();
+        in_order.into_values().collect::<Vec<_>>()
+    };
+    let report = usual_report("a");
+    let agreement = AgreementReply::of(&report);
+    let next = next_step::of(&report, None, &[]);
+    let reply = RunReply::of(&report, agreement, &[], next, false);
+    let declared = names(&serde_json::to_string(&reply).unwrap());
+    assert!(declared.len() > 8, "{declared:?}");
+    assert_eq!(names(&written(&of_run(&Principal::Owner, report))), declared);
+}
+
+#[test]
+fn what_was_paid_is_given_while_there_is_no_answer() {
+    let seats = vec![
+        seat(1, "answered", Some("short".to_owned())),
+        seat(2, "answered", Some("l".repeat(20_000))),
+        seat(3, "waiting", None),
+    ];
+    let result = of_run(&Principal::Owner, report("interrupted", None, seats));
+    let reply = result.structured_content.as_ref().unwrap();
+    assert_eq!((&reply["texts"][0]["text"], &reply["texts"][1]["text"]), (&json!("short"), &Value::Null));
+    assert_eq!(reply["next"]["arguments"]["part"], "answer:2", "{reply}");
+    assert!(reply.to_string().len() <= RESULT_BYTES_MAX, "{reply}");
+    assert_eq!(result.content.len(), 2, "the long one is linked to");
+}
+
 fn text(result: &CallToolResult) -> &str {
     &result.content[0].as_text().unwrap().text
 }
@@ -82,15 +208,18 @@ fn the_largest_panel_fits() {
         ("partial", (1..=64).map(|number| seat(number, "failed", None)).collect::<Vec<_>>()),
         ("complete", (1..=64).map(|number| seat(number, "answered", Some("t".repeat(2_000)))).collect()),
     ] {
-        let result = of_report(&Principal::Owner, report(status, Some("the answer".to_owned()), seats));
-        let structured = result.structured_content.as_ref().unwrap();
-        assert_eq!(structured["answer"], "the answer");
-        assert!(
-            structured.to_string().len() <= RESULT_BYTES_MAX + 500,
-            "{} bytes",
-            structured.to_string().len()
-        );
-        assert!(text(&result).len() <= RESULT_BYTES_MAX, "{} bytes", text(&result).len());
+        for of in [of_run, of_report] {
+            let whole = report(status, Some("the answer".to_owned()), seats.clone());
+            let result = of(&Principal::Owner, whole);
+            let structured = result.structured_content.as_ref().unwrap();
+            assert_eq!(structured["answer"], "the answer");
+            assert!(
+                structured.to_string().len() <= RESULT_BYTES_MAX + 500,
+                "{} bytes",
+                structured.to_string().len()
+            );
+            assert!(text(&result).len() <= RESULT_BYTES_MAX, "{} bytes", text(&result).len());
+        }
     }
 }
 
@@ -130,9 +259,10 @@ fn the_largest_analysis_fits() {
     let result = of_report(&Principal::Owner, Report { agreement: Some(agreement), ..whole });
     let structured = result.structured_content.as_ref().unwrap();
     assert!(structured.to_string().len() <= RESULT_BYTES_MAX + 500, "{} bytes", structured.to_string().len());
-    let line = text(&result).lines().find(|line| line.contains("dissent")).unwrap();
-    assert!(line.starts_with("no two of 64 agree; 40 contradictions; dissent: seat 1: 潮"), "{line}");
-    assert!(line.chars().count() < 400 && !line.contains('\u{7}'), "{line}");
+    let line = text(&result).lines().find(|line| line.contains("objects")).unwrap();
+    assert!(line.starts_with("no two of 64 agree; 40 contradictions; 60 more object; "), "{line}");
+    assert!(line.contains("; laboratory/a-model-of-some-length-1 objects: 潮"), "{line}");
+    assert!(line.chars().count() < 1_000 && !line.contains('\u{7}'), "{line}");
 }
 
 #[test]
@@ -147,7 +277,7 @@ fn the_longest_texts_are_left_out_first_and_named() {
         (&json!(100), &json!(20_000))
     );
     assert!(structured["answers"][0]["text"].is_string() && structured["answers"][1]["text"].is_null());
-    assert!(structured["next"].as_str().unwrap().contains("\"part\":\"answer:<seat>\""), "{structured}");
+    assert_eq!(structured["next"]["arguments"]["part"], "answer:2", "{structured}");
 }
 
 #[test]
@@ -199,17 +329,15 @@ fn an_answer_beyond_the_bound_is_cut_with_a_pointer() {
         .structured_content
         .unwrap();
     assert_eq!(structured["answer"].as_str().unwrap().chars().count(), ANSWER_CHARS_MAX);
-    assert!(
-        structured["next"].as_str().unwrap().contains("\"part\":\"answer\",\"offset\":100000"),
-        "{structured}"
-    );
+    let rest = json!({"run_id": structured["run_id"], "part": "answer", "offset": 100_000});
+    assert_eq!((&structured["next"]["tool"], &structured["next"]["arguments"]), (&json!("get_run"), &rest));
 }
 
 #[test]
 fn an_earlier_answer_is_named_as_such() {
     let next = |status, answer: Option<&str>| {
-        let result = of_report(&Principal::Owner, report(status, answer.map(str::to_owned), Vec::new()));
-        result.structured_content.unwrap()["next"].as_str().map(str::to_owned).unwrap_or_default()
+        let result = of_run(&Principal::Owner, report(status, answer.map(str::to_owned), Vec::new()));
+        result.structured_content.unwrap()["next"]["why"].as_str().map(str::to_owned).unwrap_or_default()
     };
     let from_before = "`answer` is the one from before";
     for status in ["running", "interrupted"] {
@@ -227,13 +355,15 @@ fn only_nothing_usable_is_an_error() {
             None => seat(1, "failed", None),
         }];
         let structured = |code| ErrorReport::of(&Failure::new(code, "why"));
-        let result = of_report(
-            &Principal::Owner,
-            Report { error: code.map(structured), ..report(status, None, seats) },
-        );
-        let has_code = result.structured_content.unwrap().get("code").is_some();
-        assert_eq!(Some(has_code), result.is_error, "{status}");
-        has_code
+        let failed = Report { error: code.map(structured), ..report(status, None, seats) };
+        let of_both = [of_run, of_report].map(|of| {
+            let result = of(&Principal::Owner, failed.clone());
+            let has_code = result.structured_content.unwrap().get("code").is_some();
+            assert_eq!(Some(has_code), result.is_error, "{status}");
+            has_code
+        });
+        assert_eq!(of_both[0], of_both[1]);
+        of_both[0]
     };
     let (short, long) = (|| "half a text".to_owned(), || "t".repeat(200));
     assert!(!is_error("running", None, None));

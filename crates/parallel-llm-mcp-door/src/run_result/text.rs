@@ -4,13 +4,16 @@ use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::report::{ErrorReport, Report, SeatReport};
 
+use super::agreement::AgreementReply;
+use super::{name, reply};
+
 /// Missing seats that the text names; of the others it gives the number.
 const MISSING_MAX: usize = 8;
 /// The longest excerpt of a reason, in characters.
 const REASON_CHARS: usize = 160;
 
-/// The answer, a summary line, the line on agreement and the next steps. Without an answer: the error and the seats' texts.
-pub(super) fn of(report: &Report, agreement: Option<String>, next: Option<&str>) -> String {
+/// The answer, a summary line, lines on synthesis, agreement and warnings, and a footer. Without an answer: the error and the seats' texts.
+pub(super) fn of(report: &Report, agreement: Option<&AgreementReply>, footer: Option<String>) -> String {
     let mut parts = Vec::new();
     if let Some(answer) = &report.answer {
         parts.push(answer.to_string());
@@ -20,8 +23,11 @@ pub(super) fn of(report: &Report, agreement: Option<String>, next: Option<&str>)
         let heading = |seat: &SeatReport| format!("[seat {}, {}, {}]", seat.seat, seat.who(), seat.status);
         parts.extend(finished.map(|(seat, text)| format!("{}\n{text}", heading(seat))));
     }
-    parts.push([Some(summary(report)), agreement].into_iter().flatten().collect::<Vec<_>>().join("\n"));
-    parts.extend(next.map(|next| format!("next: {next}")));
+    let lines = [Some(summary(report)), how(report), agreement.map(AgreementReply::line)];
+    let warning = |warning: &ErrorReport| format!("warning: {}", excerpt(&warning.message, REASON_CHARS));
+    let lines = lines.into_iter().flatten().chain(reply::warnings(report).map(warning));
+    parts.push(lines.collect::<Vec<_>>().join("\n"));
+    parts.extend(footer);
     parts.join("\n\n")
 }
 
@@ -32,7 +38,7 @@ pub(super) fn of_error(error: &ErrorReport) -> String {
 
 /// One line such as `run_id 01…, complete, 4 of 5 answered, missing: a/b (rate_limited: …), 42.0 s, $0.0310`.
 fn summary(report: &Report) -> String {
-    let missing: Vec<&SeatReport> = report.answers.iter().filter(|seat| seat.status != "answered").collect();
+    let missing: Vec<&SeatReport> = reply::missing(report).collect();
     let panel = report.answers.len();
     let mut parts = vec![
         format!("run_id {}", report.run_id),
@@ -43,7 +49,7 @@ fn summary(report: &Report) -> String {
         // The error of a run without an answer gives the reasons already.
         let with_message = report.error.is_none();
         let mut reasons: Vec<String> =
-            missing.iter().take(MISSING_MAX).map(|seat| reason(seat, with_message)).collect();
+            missing.iter().take(MISSING_MAX).map(|seat| reason(report, seat, with_message)).collect();
         if missing.len() > MISSING_MAX {
             reasons.push(format!("{} more", missing.len() - MISSING_MAX));
         }
@@ -54,8 +60,19 @@ fn summary(report: &Report) -> String {
     parts.join(", ")
 }
 
-fn reason(seat: &SeatReport, with_message: bool) -> String {
-    let (model, status) = (&seat.model, &seat.status);
+/// How the answer was made: `fused by a/b`, or `selected, the text of a/b: it came first of 3`.
+fn how(report: &Report) -> Option<String> {
+    let synthesis = report.synthesis.as_ref().filter(|_| report.answer.is_some())?;
+    let (kind, reason) = (&synthesis.kind, excerpt(&synthesis.reason, REASON_CHARS));
+    Some(match &synthesis.by {
+        Some(by) if kind == "fused" => format!("fused by {by}"),
+        Some(by) => format!("{kind}, the text of {by}: {reason}"),
+        None => format!("{kind}: {reason}"),
+    })
+}
+
+fn reason(report: &Report, seat: &SeatReport, with_message: bool) -> String {
+    let (model, status) = (name(report, seat.seat), &seat.status);
     match &seat.error {
         Some(error) if with_message => {
             format!("{model} ({status} {}: {})", error.code, excerpt(&error.message, REASON_CHARS))

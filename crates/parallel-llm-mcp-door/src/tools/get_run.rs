@@ -1,23 +1,26 @@
 //! `get_run`: waits for a run that was answered early, or fetches a run or a part of it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, RunStatus};
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
+use schemars::JsonSchema;
 use tokio::time::Instant;
 
 use crate::arguments::{self, Argument, Kind, Values};
 use crate::call::Call;
-use crate::part::{self, Part};
+use crate::part::{self, Page, Part};
 use crate::{run_result, schema};
 use parallel_llm_service::KnownRun;
 use parallel_llm_service::report::Report;
 
 pub(super) const NAME: &str = "get_run";
 
-const ABOUT: &str = "Wait for the answer of a run, or fetch a part of it by pages. Costs nothing.";
+const ABOUT: &str = "Wait for the answer of a run, or fetch a part of it by pages: its whole report with tokens, costs and \
+    agreement, or the answer of one model. Costs nothing.";
 
 const ARGUMENTS: &[Argument] = &[
     Argument {
@@ -35,7 +38,7 @@ const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "part",
         kind: Kind::Text,
-        about: "report (default), answer, answer:<seat>, prompt, plan or events.",
+        about: "report, answer, answer:<seat>, prompt, plan or events. Without it, the reply of process_prompt.",
         example: "\"answer:2\"",
     },
     Argument {
@@ -51,15 +54,20 @@ const CLOSING_MAX: Duration = Duration::from_secs(1);
 /// The polling interval of that wait.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
+/// What only the report has. Its other members are in `docs/report.schema.json`.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "it is only a schema")]
+struct InReport {
+    /// In part `report`, each seat with its text, tokens and cost.
+    answers: Vec<BTreeMap<String, String>>,
+}
+
 /// The tool as clients list it.
 pub(super) fn tool() -> Tool {
-    let of_part = [
-        ("text", "string", "The part, or a page of it."),
-        ("next_offset", "integer", "Where the next page begins."),
-    ];
+    let of_part = [schema::of::<Page>(), schema::of::<InReport>()];
     Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
         .with_title("Get a run")
-        .with_raw_output_schema(Arc::new(schema::of_report(&of_part)))
+        .with_raw_output_schema(Arc::new(schema::of_run(of_part)))
         .with_annotations(ToolAnnotations::new().read_only(true).open_world(false))
         .with_meta(super::long_results())
 }
@@ -67,20 +75,20 @@ pub(super) fn tool() -> Tool {
 /// Waits if asked to, and returns the part.
 pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResult, Failure> {
     let mut values = Values::read(ARGUMENTS, arguments)?;
-    let name = values.text("part").unwrap_or_else(|| "report".to_owned());
-    let part = Part::read(&name)?;
+    let name = values.text("part");
+    let part = name.as_deref().map(Part::read).transpose()?;
     let run_id = values.text("run_id").unwrap_or_default();
     let wait = Duration::from_secs(values.whole("wait_s").unwrap_or_default());
     let report = wait_for(call, run_id.trim(), wait).await?;
-    if part == Part::Report {
-        return Ok(run_result::of_report(&call.service.principal, report));
-    }
+    let principal = &call.service.principal;
     let text = match part {
-        Part::Events => events(call, &report.run_id).await?.into(),
-        part => part.text(&call.service.principal, &call.service.runs.find(&report.run_id).await?.run())?,
+        None => return Ok(run_result::of_run(principal, report)),
+        Some(Part::Report) => return Ok(run_result::of_report(principal, report)),
+        Some(Part::Events) => events(call, &report.run_id).await?.into(),
+        Some(part) => part.text(principal, &call.service.runs.find(&report.run_id).await?.run())?,
     };
     let offset = values.whole("offset").and_then(|offset| usize::try_from(offset).ok()).unwrap_or_default();
-    Ok(part::page(&report.run_id, &name, &text, offset))
+    Ok(part::page(&report.run_id, &name.unwrap_or_default(), &text, offset))
 }
 
 /// The run's report, as soon as it has an answer or `wait` has passed.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use parallel_llm_engine::Failure;
 use parallel_llm_engine::value::next::Vocabulary;
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
+use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use crate::arguments::{self, Argument, Kind, Values};
@@ -33,15 +34,32 @@ const OMITTED: [&str; 5] = ["name", "provider", "alias_of", "output_tokens_max",
 const ARGUMENTS: &[Argument] =
     &[Argument { name: "search", kind: Kind::Text, about: "Part of a model's name.", example: "\"claude\"" }];
 
-/// The described members of the result.
-const OUTPUT: [(&str, &str, &str); 2] =
-    [("models", "array", "By `id`, with prices."), ("next", "string", "How to find more.")];
+/// What a result holds beside the overview: the lengths of lists that are cut, and how to find more.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "it is only a schema")]
+struct Totals {
+    /// All of them, where the list is cut.
+    panel_total: usize,
+    /// All of them, where the list is cut.
+    synthesizer_total: usize,
+    /// All of them, where the list is cut.
+    presets_total: usize,
+    /// All of them, where the list is cut.
+    personas_total: usize,
+    /// All of them.
+    providers_total: usize,
+    /// All that match.
+    models_total: usize,
+    /// How to find more.
+    next: String,
+}
 
 /// The tool as clients list it.
 pub(super) fn tool() -> Tool {
+    let output = schema::of_any([schema::of::<Overview>(), schema::of::<Totals>()]);
     Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
         .with_title("List models")
-        .with_raw_output_schema(Arc::new(schema::of_members(&OUTPUT)))
+        .with_raw_output_schema(Arc::new(output))
         .with_annotations(ToolAnnotations::new().read_only(true))
 }
 

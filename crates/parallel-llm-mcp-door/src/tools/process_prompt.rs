@@ -100,10 +100,9 @@ fn stores() -> Vec<&'static str> {
 
 /// The tool as clients list it.
 pub(super) fn tool() -> Tool {
-    let output = schema::of_report(&[]);
     Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
         .with_title("Ask a panel of models")
-        .with_raw_output_schema(Arc::new(output))
+        .with_raw_output_schema(Arc::new(schema::of_run([])))
         .with_annotations(ToolAnnotations::new().destructive(false))
         .with_meta(super::long_results())
 }

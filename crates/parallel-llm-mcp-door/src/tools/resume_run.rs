@@ -57,10 +57,9 @@ const ARGUMENTS: &[Argument] = &[
 
 /// What clients list.
 pub(super) fn tool() -> Tool {
-    let output = schema::of_report(&[]);
     Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
         .with_title("Go on with a run")
-        .with_raw_output_schema(Arc::new(output))
+        .with_raw_output_schema(Arc::new(schema::of_run([])))
         .with_annotations(ToolAnnotations::new().destructive(false))
         .with_meta(super::long_results())
 }

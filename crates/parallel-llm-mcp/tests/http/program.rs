@@ -59,11 +59,14 @@ pub(crate) fn told(message: &Value) -> &Value {
 fn a_question_is_answered_in_both_eras() {
     let sandbox = stage_of(None);
     let (running, address) = serve(&sandbox, &["--no-auth"], &[]);
-    let report = ask(address, modern(address, "process_prompt", &question())).json();
-    assert_eq!(told(&report)["status"], "complete", "{report}");
+    let modern = ask(address, modern(address, "process_prompt", &question()));
     let client = Legacy::begun(address, "");
-    let report = client.ask("tools/call", json!({"name": "process_prompt", "arguments": question()})).json();
-    assert_eq!(told(&report)["status"], "complete", "{report}");
+    let older = client.ask("tools/call", json!({"name": "process_prompt", "arguments": question()}));
+    for reply in [modern, older] {
+        assert_eq!(told(&reply.json())["status"], "complete", "{reply:?}");
+        // A client shows its model what comes first.
+        assert!(reply.text().contains(r#""structuredContent":{"answer":""#), "{reply:?}");
+    }
     running.signal("TERM");
     let output = running.wait();
     assert_eq!((output.code, output.text()), (Some(0), ""));
@@ -114,6 +117,8 @@ fn nobody_has_answers_checked_over_http() {
     );
     assert_eq!(sandbox.chats().len(), 0);
     let report = ask(address, modern(address, "process_prompt", &question())).json();
+    let of_run = json!({"run_id": told(&report)["run_id"], "part": "report"});
+    let report = ask(address, modern(address, "get_run", &of_run)).json();
     assert_eq!(told(&report)["strategy"], "synthesize", "{report}");
 }
 

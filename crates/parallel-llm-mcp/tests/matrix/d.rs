@@ -96,9 +96,10 @@ fn until_its_disk_is_full(sandbox: &Sandbox) -> (Server<'_>, Value) {
     let call = server.call("process_prompt", &question);
     until_one_file_is_missing(sandbox, &sandbox.data_dir().join("runs"));
     server.running.limit_files(Some(1));
-    let report = server.told(call);
+    let reply = server.told(call);
+    assert_eq!(word(&reply["warnings"][0], "code"), "storage", "{reply}");
+    let report = server.ask("get_run", &json!({"run_id": reply["run_id"], "part": "report"}));
     assert_eq!(word(&report["answers"][1], "text"), ROOMLESS, "what was paid for is given");
-    assert_eq!(word(&report["warnings"][0], "code"), "storage", "{report}");
     (server, report)
 }
 
@@ -124,8 +125,9 @@ fn a_server_outlives_a_disk_that_was_full() {
     assert_eq!(joined_as, (&report["run_id"], "partial"), "who has joined goes on with it: {joined}");
     let shown = done(sandbox.call(["runs", "show", "--json", run])).json();
     assert_eq!(word(&shown, "status"), "partial");
-    let at_hand = server.ask("get_run", &json!({"run_id": run}));
+    let at_hand = server.ask("get_run", &json!({"run_id": run, "part": "report"}));
     assert_eq!(word(&at_hand["answers"][1], "text"), ROOMLESS, "the server still has it");
+    let joined = other.ask("get_run", &json!({"run_id": run, "part": "report"}));
     insta::assert_snapshot!(seats(&joined), @"
     1 openai/gpt-6.1-sol answered x1 23 bytes
     2 mistralai/mistral-large-4-0 unknown interrupted x1
@@ -164,7 +166,8 @@ fn a_server_goes_on_with_what_it_could_write() {
     let run = json!({"run_id": report["run_id"]});
     server.running.limit_files(None);
     let resumed = server.ask("resume_run", &run);
-    insta::assert_snapshot!(seats(&resumed), @"
+    let report = server.ask("get_run", &json!({"run_id": run["run_id"], "part": "report"}));
+    insta::assert_snapshot!(seats(&report), @"
     1 openai/gpt-6.1-sol answered x1 23 bytes
     2 mistralai/mistral-large-4-0 unknown interrupted x1
     ");

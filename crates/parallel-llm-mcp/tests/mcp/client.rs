@@ -112,6 +112,13 @@ impl Client {
         self.result(id)
     }
 
+    /// The whole report of the run that a result is of.
+    pub(crate) fn report(&mut self, result: &Value) -> Value {
+        let run_id = &told(result)["run_id"];
+        let report = self.call("get_run", json!({"run_id": run_id, "part": "report"}));
+        told(&report).clone()
+    }
+
     /// The result of a request.
     pub(crate) fn result(&mut self, id: i64) -> Value {
         let reply = self.reply(&json!(id));

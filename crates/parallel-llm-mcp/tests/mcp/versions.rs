@@ -25,12 +25,13 @@ fn of(version: &str, sandbox: &parallel_llm_testkit::Sandbox) -> (Client, Value)
 /// Every result that holds anything of a version's own, by its method.
 fn results(client: &mut Client, begun: Value) -> Vec<(&'static str, Value)> {
     let id = client.start("process_prompt", question());
-    let called = client.result(id);
+    let asked = client.result(id);
     let note = client.progress(id).pop().unwrap_or_default();
-    let text = called["content"][0]["text"].as_str().expect("it is text");
+    let text = asked["content"][0]["text"].as_str().expect("it is text");
     let run_id = text.split_once("run_id ").expect("it names the run").1[..26].to_owned();
     let uri = format!("parallel-llm://runs/{run_id}");
-    let mut results = vec![("initialize", begun), ("tools/call", called), ("progress", note)];
+    let report = client.call("get_run", json!({"run_id": run_id, "part": "report"}));
+    let mut results = vec![("initialize", begun), ("tools/call", report), ("progress", note)];
     for (method, params) in [
         ("tools/list", json!({})),
         ("prompts/list", json!({})),
@@ -91,7 +92,7 @@ fn a_client_is_sent_the_paid_answer_and_nothing_its_version_does_not_know() {
         let refused = client.call("get_run", json!({"run_id": ""}));
         assert_eq!(told(&refused).is_null(), version < "2025-06-18", "{version}: {refused}");
         let text = called["content"][0]["text"].as_str().unwrap();
-        assert!(text.contains("3 of 3 answered") && text.contains("texts left out for their size"), "{text}");
+        assert!(text.contains("3 of 3 answered") && text.contains("was left out for its size"), "{text}");
         let mut now = BTreeSet::new();
         for (method, result) in &results {
             members(method, result, &mut now);

@@ -1,12 +1,14 @@
 //! Finding models: the lists of the user's providers, filtered, sorted and named as a user types them.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 use parallel_llm_engine::request::catalogue::{Inputs, PriceOverride};
 use parallel_llm_engine::request::panel::ModelRef;
 use parallel_llm_engine::{Code, Failure, ModelInfo, PicoUsd, ProviderId};
 use parallel_llm_provider::EMBEDDED_ON;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Models;
@@ -94,7 +96,7 @@ pub struct ListLine {
 }
 
 /// One model of a list.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ModelLine {
     /// The model, as `-m` takes it.
     pub id: String,
@@ -115,13 +117,14 @@ pub struct ModelLine {
     /// Prices under other conditions.
     pub price_overrides: Vec<OverrideLine>,
     /// The file types that it accepts, if the list says so.
+    #[schemars(with = "Option<BTreeMap<String, bool>>")]
     pub inputs: Option<Inputs>,
     /// The last day on which it is offered, `YYYY-MM-DD`, if known.
     pub expires_on: Option<String>,
 }
 
 /// A price of a model under a condition.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct OverrideLine {
     /// The number of input tokens above which it applies; null if it applies at certain hours.
     pub above_input_tokens: Option<u64>,

@@ -2,6 +2,7 @@
 
 use parallel_llm_engine::Failure;
 use parallel_llm_provider::{Circuit, CircuitState};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Models;
@@ -13,7 +14,7 @@ use crate::ports::OPENROUTER;
 const CIRCUITS_MAX: usize = 8;
 
 /// The settings in force and the models of a search.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Overview {
     /// The default panel.
     pub panel: Vec<String>,
@@ -43,7 +44,7 @@ pub struct Overview {
 }
 
 /// A model that keeps failing.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CircuitLine {
     /// The model, as a reference names it.
     pub id: String,
@@ -70,7 +71,7 @@ impl CircuitLine {
 }
 
 /// A configured provider.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ProviderLine {
     /// Its id, the part of a reference before the colon.
     pub id: String,
