@@ -46,7 +46,12 @@ pub(super) enum Kind {
     Switch,
     /// One of these words.
     Choice(fn() -> Vec<&'static str>),
+    /// One of these words, or one with options behind an `@`. The engine checks both.
+    Named(fn() -> Vec<&'static str>),
 }
+
+/// A word with options. The word itself is checked where the options are.
+const WITH_OPTIONS: &str = "^[a-z-]+@";
 
 impl Kind {
     fn schema(self) -> Value {
@@ -57,6 +62,9 @@ impl Kind {
             Self::Whole(min, max) => json!({"type": "integer", "minimum": min, "maximum": max}),
             Self::Switch => json!({"type": "boolean"}),
             Self::Choice(words) => json!({"type": "string", "enum": words()}),
+            Self::Named(words) => {
+                json!({"type": "string", "anyOf": [{"enum": words()}, {"pattern": WITH_OPTIONS}]})
+            }
         }
     }
 
@@ -69,13 +77,13 @@ impl Kind {
             Self::Texts => json!([text]),
             Self::Number(_) | Self::Whole(..) => read().filter(Value::is_number).unwrap_or(value),
             Self::Switch => read().filter(Value::is_boolean).unwrap_or(value),
-            Self::RequiredText | Self::Text | Self::Choice(_) => value,
+            Self::RequiredText | Self::Text | Self::Choice(_) | Self::Named(_) => value,
         }
     }
 
     fn holds(self, value: &Value) -> bool {
         match self {
-            Self::RequiredText | Self::Text => value.is_string(),
+            Self::RequiredText | Self::Text | Self::Named(_) => value.is_string(),
             Self::Texts => value.as_array().is_some_and(|all| all.iter().all(Value::is_string)),
             Self::Number(max) => value.as_f64().is_some_and(|number| (0.0..=max).contains(&number)),
             Self::Whole(min, max) => whole(value).is_some_and(|number| (min..=max).contains(&number)),
@@ -86,7 +94,7 @@ impl Kind {
 
     fn about(self) -> String {
         match self {
-            Self::RequiredText | Self::Text => "a string".to_owned(),
+            Self::RequiredText | Self::Text | Self::Named(_) => "a string".to_owned(),
             Self::Texts => "a list of strings".to_owned(),
             Self::Number(max) => format!("a number from 0 to {max}"),
             Self::Whole(min, max) => format!("a whole number from {min} to {max}"),

@@ -176,7 +176,11 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         only_page(page.as_ref())?;
-        let tools = ListToolsResult::with_all_items(tools::all());
+        // Settings are read once, so the presets stay the same. Over the network this list is the same for everybody, so it
+        // names none.
+        let presets = self.service.settings.presets.keys().filter(|_| self.reach == Reach::Pipes);
+        let presets: Vec<&str> = presets.map(String::as_str).collect();
+        let tools = ListToolsResult::with_all_items(tools::all(&presets));
         let tools = tools.with_ttl_ms(TOOLS_TTL_MS).with_cache_scope(CacheScope::Public);
         Ok(version::known(&version::of(&context), tools))
     }

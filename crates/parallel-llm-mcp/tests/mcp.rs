@@ -102,6 +102,8 @@ fn the_server_says_who_it_is_and_its_tools_are_small() {
     }
     let sizes = [shown, all.clone()].map(|tools| Value::from(tools).to_string().len());
     assert!(sizes[0] <= 5_000 && sizes[1] <= 16_000, "{sizes:?} bytes");
+    let preset = &all[0]["inputSchema"]["properties"]["preset"]["description"];
+    assert_eq!(preset, "A named panel: budget, default, max, quick.");
     assert_eq!(client.request("tools/list", json!({}))["result"], tools["result"]);
     let names: Vec<&Value> = all.iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["process_prompt", "get_run", "resume_run", "list_models"]);

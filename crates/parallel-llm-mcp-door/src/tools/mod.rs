@@ -22,9 +22,9 @@ pub(super) const NAMES: [&str; 4] =
 /// file unless told otherwise. An answer is cut at 100,000, and is in a result twice.
 const RESULT_CHARS_MAX: u64 = 250_000;
 
-/// Every tool.
-pub(super) fn all() -> Vec<Tool> {
-    vec![process_prompt::tool(), get_run::tool(), resume_run::tool(), list_models::tool()]
+/// Every tool, with the names of these presets.
+pub(super) fn all(presets: &[&str]) -> Vec<Tool> {
+    vec![process_prompt::tool(presets), get_run::tool(), resume_run::tool(), list_models::tool()]
 }
 
 /// Dispatches a call.
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_list_is_small_and_in_order() {
-        let mut tools = all();
+        let mut tools = all(&["budget", "default", "max", "quick"]);
         let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
         assert_eq!(names, NAMES);
         let size = json!({ "tools": tools }).to_string().len();

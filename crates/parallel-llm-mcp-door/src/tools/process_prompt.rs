@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::request::strategy::Strategy;
 use parallel_llm_engine::{Effort, Failure, PicoUsd, RunRequest};
 use rmcp::model::{CallToolResponse, JsonObject, Tool, ToolAnnotations};
+use serde_json::Value;
 
 use crate::arguments::{self, Argument, Kind, Values};
 use crate::call::Call;
@@ -14,14 +16,18 @@ use parallel_llm_service::{Order, Question};
 
 pub(super) const NAME: &str = "process_prompt";
 
-const ABOUT: &str = "Ask several language models one question in parallel and get one fused answer, with who is missing \
-    and the cost. Takes up to minutes and costs money. If the status is `running`, call get_run.";
+const ABOUT: &str = "Ask several language models one question at once and get one fused answer, with who agrees, who \
+    objects and the cost. Use it where a mistake is expensive or a second opinion counts: a design, a review, a bug that \
+    resists, a decision, a fact that must be right. Do not use it for what you can look up, run or test yourself, nor for \
+    many small questions: a call takes up to minutes and costs money. A good prompt stands alone: the question, the \
+    material in full (code, text, figures), constraints, what was tried, and the form of the answer; it does not say \
+    which answer you expect. If `status` is `running`, call get_run.";
 
 const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "prompt",
         kind: Kind::RequiredText,
-        about: "The whole question with its context: the models see nothing else.",
+        about: "The whole question with its context: the models see nothing else of the conversation.",
         example: "\"Which of these two designs is safer, and why? ...\"",
     },
     Argument {
@@ -44,16 +50,11 @@ const ARGUMENTS: &[Argument] = &[
     },
     Argument {
         name: "strategy",
-        kind: Kind::Text,
-        about: "How the answers become one: synthesize, vote, auto...",
-        example: "\"synthesize\"",
+        kind: Kind::Named(strategies),
+        about: "How the answers become one. Options follow `@`: vote@first=2.",
+        example: "\"vote@first=2\"",
     },
-    Argument {
-        name: "preset",
-        kind: Kind::Text,
-        about: "A named panel, such as quick, budget or max.",
-        example: "\"quick\"",
-    },
+    Argument { name: "preset", kind: Kind::Text, about: "A named panel.", example: "\"quick\"" },
     Argument { name: "temperature", kind: Kind::Number(2.0), about: "Of each model.", example: "0.7" },
     Argument {
         name: "max_tokens",
@@ -90,6 +91,13 @@ const ARGUMENTS: &[Argument] = &[
     Argument { name: "store", kind: Kind::Choice(stores), about: "How much is kept.", example: "\"full\"" },
 ];
 
+/// The longest list of presets in the description, in bytes: it is in every conversation.
+const PRESETS_BYTES_MAX: usize = 160;
+
+fn strategies() -> Vec<&'static str> {
+    Strategy::names().collect()
+}
+
 fn efforts() -> Vec<&'static str> {
     Effort::ALL.iter().map(|effort| effort.word()).collect()
 }
@@ -98,13 +106,29 @@ fn stores() -> Vec<&'static str> {
     vec!["full", "metadata", "none"]
 }
 
-/// The tool as clients list it.
-pub(super) fn tool() -> Tool {
-    Tool::new(NAME, ABOUT, Arc::new(arguments::schema(ARGUMENTS)))
+/// The tool as clients list it, with the names of these presets.
+pub(super) fn tool(presets: &[&str]) -> Tool {
+    let mut input = Value::Object(arguments::schema(ARGUMENTS));
+    input["properties"]["preset"]["description"] = preset_described(presets).into();
+    let Value::Object(input) = input else { unreachable!("a schema is an object") };
+    Tool::new(NAME, ABOUT, Arc::new(input))
         .with_title("Ask a panel of models")
         .with_raw_output_schema(Arc::new(schema::of_run([])))
         .with_annotations(ToolAnnotations::new().destructive(false))
         .with_meta(super::long_results())
+}
+
+/// The description of `preset`: `A named panel: budget, default, max, quick.`, as far as there is room.
+fn preset_described(presets: &[&str]) -> String {
+    let mut bytes = 0;
+    let fits = |name: &&&str| {
+        bytes += name.len() + ", ".len();
+        bytes <= PRESETS_BYTES_MAX
+    };
+    let named: Vec<&str> = presets.iter().take_while(fits).copied().collect();
+    let others = (named.len() < presets.len() || presets.is_empty()).then_some("see list_models");
+    let named: Vec<&str> = named.into_iter().chain(others).collect();
+    format!("A named panel: {}.", named.join(", "))
 }
 
 /// Asks, and waits within the client's timeout.
@@ -183,6 +207,18 @@ mod tests {
         assert_eq!(question.request, expected);
         assert_eq!(question.preset.as_deref(), Some("quick"));
         assert!(ARGUMENTS.iter().all(|argument| given.get(argument.name).is_some()));
+    }
+
+    #[test]
+    fn presets_are_named_as_far_as_there_is_room() {
+        let described = |presets: &[&str]| {
+            let tool = json!(tool(presets));
+            tool["inputSchema"]["properties"]["preset"]["description"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(described(&["budget", "quick"]), "A named panel: budget, quick.");
+        assert_eq!(described(&[]), "A named panel: see list_models.");
+        let long = "p".repeat(100);
+        assert_eq!(described(&[&long, &long]), format!("A named panel: {long}, see list_models."));
     }
 
     #[test]

@@ -38,7 +38,7 @@ const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "strategy",
         kind: Kind::Text,
-        about: "How its answers become one text.",
+        about: "As for process_prompt.",
         example: "\"synthesize\"",
     },
     Argument {
