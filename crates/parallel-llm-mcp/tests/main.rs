@@ -25,6 +25,7 @@ mod matrix;
 mod mcp;
 mod memory;
 mod models;
+mod names;
 mod offers;
 mod providers;
 mod quirks;

@@ -39,7 +39,7 @@ pub use database::restore;
 pub use inspection::{CheckDepth, DamageReport, DatabaseState, Integrity};
 pub use purge::Purged;
 pub use row::seat_fact::SeatFact;
-pub use runs::{RunFilter, RunScope, RunSummary};
+pub use runs::{NamedRuns, RunFilter, RunScope, RunSummary};
 pub use search::results::{HitSource, SearchHit, SearchResults};
 pub use spill::SpillState;
 pub use store::{Store, StoreConfig};

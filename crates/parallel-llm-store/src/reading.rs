@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::run::event::Attempt;
-use parallel_llm_engine::value::next::{Advice, Next, Operation};
+use parallel_llm_engine::value::next::{Advice, Operation};
 use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunStatus};
 
 use crate::clock;
@@ -18,9 +18,9 @@ use crate::row::damage::{self, CheckedText, DamagedParts};
 use crate::row::event_batch::text_of;
 use crate::row::filter::RunPage;
 use crate::row::new_run::keeps_texts;
-use crate::row::run_row::ListedRun;
+use crate::row::run_row::{ListedRun, RunRecord};
 use crate::row::seat_fact::{SeatFact, StoredFact};
-use crate::runs::{LIST_MAX, RunFilter, RunScope, RunSummary};
+use crate::runs::{LIST_MAX, NamedRuns, RunFilter, RunScope, RunSummary};
 use crate::spill::Spill;
 use crate::store::Store;
 use crate::stored_run::{Checkpoint, RunProgress, StoredRun};
@@ -29,8 +29,10 @@ use crate::stored_run::{Checkpoint, RunProgress, StoredRun};
 const DAMAGED_MAX: usize = 10;
 /// How long reading spill files may take. There are few, of a few kilobytes each.
 const SPILL_READ_MAX: Duration = Duration::from_secs(5);
-/// The prefix that names the newest run.
+/// The name of the newest run, and the beginning of the names of those before it.
 const NEWEST: &str = "@";
+/// The most runs returned for an ambiguous name, the newest: enough to see what tells them apart.
+const NAMED_MAX: usize = 5;
 /// The most seat facts returned at once: those of about twenty thousand runs, about twenty megabytes.
 const FACTS_MAX: i64 = 100_000;
 
@@ -101,26 +103,30 @@ impl Store {
         Ok(Some(stored))
     }
 
-    /// The only run whose id begins with this prefix, in any case; `@` is the newest run. Fails with `run_not_found` if
-    /// there is none and with `usage` if there are several.
-    pub async fn find_prefix(&self, whose: RunScope<'_>, prefix: &str) -> Result<RunId, Failure> {
-        let is_newest = prefix == NEWEST;
-        let start = if is_newest { String::new() } else { prefix.to_ascii_uppercase() };
-        let found =
-            self.shared.database.connection().await?.reader().runs_beginning(&start, whose.name()).await?;
+    /// The runs that a name stands for: a whole id, the beginning of one in any case, `@` for the newest run, `@~` or
+    /// `@~1` for the one before it, and so on. Fails with `run_not_found` if there is none.
+    pub async fn named(&self, whose: RunScope<'_>, name: &str) -> Result<NamedRuns, Failure> {
+        let mut snapshot = self.shared.database.snapshot().await?;
+        let mut reader = snapshot.reader();
+        if let Some(back) = name.strip_prefix(NEWEST) {
+            let back = steps_back(back).ok_or_else(|| misread(name))?;
+            let found = reader.run_before_newest(back, whose.name()).await?;
+            return found.map(NamedRuns::One).ok_or_else(|| no_run_so_old(name, back));
+        }
+        let prefix = name.to_ascii_uppercase();
+        let found = reader.runs_beginning(&prefix, whose.name(), NAMED_MAX).await?;
         match found.as_slice() {
-            [] if is_newest => {
-                Err(Failure::new(Code::RunNotFound, "there are no runs yet")
-                    .with_next(Advice::AskSomethingFirst))
+            [run_id] if !name.is_empty() => Ok(NamedRuns::One(*run_id)),
+            [] | [_] => {
+                Err(Failure::new(Code::RunNotFound, format!("no run has an id that begins with `{name}`")))
             }
-            [run_id, others @ ..] if is_newest || (others.is_empty() && !prefix.is_empty()) => Ok(*run_id),
-            [_, _, ..] => {
-                let message = format!("more than one run has an id that begins with `{prefix}`");
-                Err(Failure::new(Code::Usage, message)
-                    .with_next([Next::Do(Advice::GiveMoreOfId), Next::Use(Operation::FindRun)]))
-            }
-            _ => {
-                Err(Failure::new(Code::RunNotFound, format!("no run has an id that begins with `{prefix}`")))
+            several => {
+                let mut runs = Vec::new();
+                for run_id in several {
+                    runs.extend(reader.run(*run_id).await?);
+                }
+                let summary = |run: RunRecord| run.stored.summary(false);
+                Ok(NamedRuns::Several(runs.into_iter().map(summary).collect::<Result<_, _>>()?))
             }
         }
     }
@@ -181,6 +187,28 @@ impl Store {
         // A folder that does not respond must not hide what the database has.
         tokio::time::timeout(SPILL_READ_MAX, read).await.ok().and_then(Result::ok).unwrap_or_default()
     }
+}
+
+/// How far behind the newest run: nothing, `~`, or `~3`.
+fn steps_back(text: &str) -> Option<u32> {
+    match text.strip_prefix('~') {
+        None if text.is_empty() => Some(0),
+        None => None,
+        Some("") => Some(1),
+        Some(number) => number.parse().ok(),
+    }
+}
+
+fn misread(name: &str) -> Failure {
+    let message = format!("`{name}` is no name of a run: `@` is the newest, `@~1` the one before it");
+    Failure::new(Code::Usage, message).with_next(Operation::FindRun)
+}
+
+fn no_run_so_old(name: &str, back: u32) -> Failure {
+    if back == 0 {
+        return Failure::new(Code::RunNotFound, "there are no runs yet").with_next(Advice::AskSomethingFirst);
+    }
+    Failure::new(Code::RunNotFound, format!("there is no run `{name}`: fewer runs are kept"))
 }
 
 fn summary(listed: ListedRun, now_ms: i64) -> Result<RunSummary, Failure> {

@@ -43,6 +43,16 @@ impl<'a> RunScope<'a> {
     }
 }
 
+/// The runs that a name stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NamedRuns {
+    /// Exactly one.
+    One(RunId),
+    /// Several, because the name is a beginning of all their ids: the newest of them, newest first, as the list shows them
+    /// but for their cost and for interruptions.
+    Several(Vec<RunSummary>),
+}
+
 /// One line of the list of runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSummary {

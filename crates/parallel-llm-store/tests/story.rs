@@ -9,7 +9,7 @@ use crate::support::{
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, PicoUsd, RunStatus};
-use parallel_llm_store::{Checkpoint, RunFilter, RunScope, RunSummary, Store, StoreConfig};
+use parallel_llm_store::{Checkpoint, NamedRuns, RunFilter, RunScope, RunSummary, Store, StoreConfig};
 
 #[tokio::test]
 async fn every_kind_of_event_comes_back_with_its_text() {
@@ -112,17 +112,29 @@ async fn the_list_is_read_page_by_page() {
 async fn a_run_is_found_by_the_beginning_of_its_id() {
     let fixture = Fixture::new().await;
     let find = async |prefix: &str| {
-        fixture.store.find_prefix(RunScope::All, prefix).await.map_err(|failure| failure.code)
+        let found = fixture.store.named(RunScope::All, prefix).await.map_err(|failure| failure.code)?;
+        Ok(match found {
+            NamedRuns::One(id) => vec![id],
+            NamedRuns::Several(runs) => runs.into_iter().map(|run| run.run_id).collect(),
+        })
     };
     assert_eq!(find("@").await, Err(Code::RunNotFound));
     write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
     write(&fixture.store, plan(2, StoreMode::Full), recorded(1, vec![started()])).await;
     let id = run_id(1).to_string();
-    assert_eq!(find("@").await, Ok(run_id(2)));
-    assert_eq!(find(&id).await, Ok(run_id(1)));
-    assert_eq!(find(&id[..10].to_lowercase()).await, Ok(run_id(1)));
-    assert_eq!(find(&id[..8]).await, Err(Code::Usage));
-    assert_eq!(find("").await, Err(Code::Usage));
+    assert_eq!(find("@").await, Ok(vec![run_id(2)]));
+    assert_eq!(find("@~0").await, Ok(vec![run_id(2)]));
+    assert_eq!(find("@~").await, Ok(vec![run_id(1)]));
+    assert_eq!(find("@~1").await, Ok(vec![run_id(1)]));
+    assert_eq!(find("@~2").await, Err(Code::RunNotFound));
+    assert_eq!(find("@~4294967295").await, Err(Code::RunNotFound));
+    for odd in ["@~4294967296", "@~-1", "@~x", "@1", "@@"] {
+        assert_eq!(find(odd).await, Err(Code::Usage), "{odd}");
+    }
+    assert_eq!(find(&id).await, Ok(vec![run_id(1)]));
+    assert_eq!(find(&id[..10].to_lowercase()).await, Ok(vec![run_id(1)]));
+    assert_eq!(find(&id[..8]).await, Ok(vec![run_id(2), run_id(1)]));
+    assert_eq!(find("").await, Ok(vec![run_id(2), run_id(1)]));
     assert_eq!(find("7ZZ").await, Err(Code::RunNotFound));
     assert_eq!(find("%' OR 1=1").await, Err(Code::RunNotFound));
 }

@@ -10,7 +10,9 @@ use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, Failure, PicoUsd, Reopening, RunPlan, RunStatus};
-use parallel_llm_store::{CostBy, CostQuery, NewToken, RunFilter, RunScope, Store, StoreConfig, Token};
+use parallel_llm_store::{
+    CostBy, CostQuery, NamedRuns, NewToken, RunFilter, RunScope, Store, StoreConfig, Token,
+};
 
 fn new(name: &str, hash: u8) -> NewToken {
     NewToken {
@@ -144,13 +146,24 @@ async fn to_an_asker_no_other_run_exists() {
         let found = store.search(whose, "gold", 9).await.unwrap().hits;
         let found: Vec<_> = found.iter().map(|found| found.run_id).collect();
         assert_eq!(found, ids.iter().copied().filter(|id| *id != run_id(5)).collect::<Vec<_>>(), "{whose:?}");
-        let newest = store.find_prefix(whose, "@").await;
-        assert_eq!(newest.ok(), ids.first().copied(), "{whose:?}");
+        let named = async |name: &str| match store.named(whose, name).await {
+            Ok(NamedRuns::One(id)) => Some(id),
+            Ok(NamedRuns::Several(runs)) => {
+                assert!(runs.iter().all(|run| ids.contains(&run.run_id)), "{whose:?} {runs:?}");
+                None
+            }
+            Err(_) => None,
+        };
+        assert_eq!(named("@").await, ids.first().copied(), "{whose:?}");
+        assert_eq!(named("@~1").await, ids.get(1).copied(), "{whose:?}");
+        // The beginning of all ids names the own runs alone.
+        let beginning = run_id(1).to_string()[..8].to_owned();
+        assert_eq!(named(&beginning).await, ids.first().copied().filter(|_| ids.len() == 1), "{whose:?}");
         for number in all {
             let is_own = own.contains(&number);
             let id = run_id(number);
             assert_eq!(store.load(whose, id).await.unwrap().is_some(), is_own, "{whose:?} {number}");
-            assert_eq!(store.find_prefix(whose, &id.to_string()).await.is_ok(), is_own, "{whose:?} {number}");
+            assert_eq!(named(&id.to_string()).await.is_some(), is_own, "{whose:?} {number}");
         }
         let costs = store.costs(whose, CostQuery { by: CostBy::Day, since_ms: None }).await.unwrap();
         assert_eq!(costs.first().map_or(0, |line| line.runs), own.len() as u64, "{whose:?}");

@@ -11,7 +11,7 @@ use parallel_llm_service::Continuation;
 use parallel_llm_settings::signals::Signals;
 
 /// The help for a run's name, shared by all commands.
-const RUN_HELP: &str = "The run's id or a beginning of it; `@` is the newest";
+const RUN_HELP: &str = "The run's id or a beginning of it; `@` is the newest, `@~1` the one before";
 
 /// How what comes of it is shown.
 #[derive(Debug, clap::Args)]

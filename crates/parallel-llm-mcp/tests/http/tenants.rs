@@ -86,6 +86,11 @@ fn two_holders_never_meet_and_a_revoked_one_is_let_in_no_more() {
         let id = |report: &Value| told(report)["run_id"].as_str().expect("a run").to_owned();
         assert_eq!(told(&of_anna)["status"], "complete", "{of_anna}");
         assert_ne!(id(&of_anna), id(&of_bert), "the same question of another is another run");
+        // The beginning of all ids names its own runs alone, and no newest run is another's.
+        for name in ["01", "@", "@~1"] {
+            let found = bert.call(era, "get_run", &json!({"run_id": name})).to_string();
+            assert!(!found.contains(&id(&of_anna)), "{name}: {found}");
+        }
         let nobodys = "01JD0M3Z8K5Q2W7V9X4B6N1C0A";
         for (tool, part) in [
             ("get_run", None),

@@ -15,12 +15,6 @@ use parallel_llm_store::RunFilter;
 const PAGE_RUNS: usize = 500;
 
 impl History {
-    /// The id of a run, by a name as in [`History::find`].
-    pub async fn run_id(&self, name: &str) -> Result<RunId, Failure> {
-        self.principal.check(Scope::Read)?;
-        self.store.get().await?.find_prefix(self.principal.whose(), name).await
-    }
-
     /// The ids of the runs that began in this period (milliseconds since 1970), oldest first. Only ids, of sixteen
     /// bytes each, so that the list stays small.
     pub async fn run_ids(

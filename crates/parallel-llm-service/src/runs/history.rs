@@ -56,7 +56,7 @@ pub struct History {
 }
 
 impl History {
-    /// Finds a run by its id, by a unique prefix of it, or by `@` for the newest.
+    /// Finds a run by its name, as in [`History::run_id`].
     pub async fn find(&self, name: &str) -> Result<KnownRun, Failure> {
         self.principal.check(Scope::Read)?;
         Ok(match self.seek(name).await? {
@@ -75,7 +75,7 @@ impl History {
         if let Some(handle) = name.parse().ok().and_then(live) {
             return Ok(KnownRun::Live(handle));
         }
-        let id = self.store.get().await?.find_prefix(self.principal.whose(), name).await?;
+        let id = self.resolve(name).await?;
         match live(id) {
             Some(handle) => Ok(KnownRun::Live(handle)),
             None => self.read(id).await.map(|past| KnownRun::Past(Box::new(past))),

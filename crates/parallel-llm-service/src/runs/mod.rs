@@ -12,6 +12,7 @@ pub(crate) mod history;
 mod insights;
 mod journals;
 mod live;
+mod name;
 mod purge;
 pub(crate) mod relay;
 mod search;

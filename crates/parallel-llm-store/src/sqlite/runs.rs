@@ -36,14 +36,21 @@ macro_rules! page {
     };
 }
 
-/// The newest two runs whose id begins with a prefix.
+/// The newest runs whose id begins with a prefix.
 macro_rules! beginning {
     ($whose:literal) => {
         concat!(
             "SELECT run_id FROM runs WHERE run_id >= ?1 AND run_id < ?1 || ?2 AND ",
             $whose,
-            " ORDER BY run_id DESC LIMIT 2"
+            " ORDER BY run_id DESC LIMIT ?4"
         )
+    };
+}
+
+/// The run that is so many runs older than the newest.
+macro_rules! before_newest {
+    ($whose:literal) => {
+        concat!("SELECT run_id FROM runs WHERE ", $whose, " ORDER BY run_id DESC LIMIT 1 OFFSET ?2")
     };
 }
 
@@ -72,17 +79,33 @@ impl Reader<'_> {
         Ok(listed)
     }
 
-    /// The newest runs whose id begins with this prefix, at most two.
+    /// The run that is so many runs older than the newest.
+    pub(crate) async fn run_before_newest(
+        &mut self,
+        back: u32,
+        asked_by: Option<&str>,
+    ) -> Result<Option<RunId>, DatabaseError> {
+        let sql = match asked_by {
+            None => before_newest!("?1 IS NULL"),
+            Some(_) => before_newest!("asked_by = ?1"),
+        };
+        let query = sqlx::query(sql).bind(asked_by).bind(back);
+        let row = query.fetch_optional(&mut *self.connection).await?;
+        Ok(row.map(|row| run_id(&row, 0)).transpose()?)
+    }
+
+    /// The newest runs whose id begins with this prefix, at most `limit`.
     pub(crate) async fn runs_beginning(
         &mut self,
         prefix: &str,
         asked_by: Option<&str>,
+        limit: usize,
     ) -> Result<Vec<RunId>, DatabaseError> {
         let sql = match asked_by {
             None => beginning!("?3 IS NULL"),
             Some(_) => beginning!("asked_by = ?3"),
         };
-        let query = sqlx::query(sql).bind(prefix).bind(AFTER_ALL).bind(asked_by);
+        let query = sqlx::query(sql).bind(prefix).bind(AFTER_ALL).bind(asked_by).bind(integer(limit as u64));
         let rows = query.fetch_all(&mut *self.connection).await?;
         Ok(rows.iter().map(|row| run_id(row, 0)).collect::<Result<_, _>>()?)
     }

@@ -20,7 +20,7 @@ use crate::terminal::vocabulary::COMMAND_LINE;
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("which").required(true).args(["runs", "all", "since"]))]
 pub struct Export {
-    /// The ids of runs or beginnings of them; `@` is the newest
+    /// The ids of runs or beginnings of them; `@` is the newest, `@~1` the one before
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// Where the runs' folders are made; the output folder unless given

@@ -34,7 +34,7 @@ pub enum RunsCommand {
         /// How many
         #[arg(short = 'n', long, default_value_t = LIST_DEFAULT, value_parser = how_many)]
         limit: usize,
-        /// Only runs older than this one: its id or a beginning of it, `@` for the newest
+        /// Only runs older than this one: its id or a beginning of it, `@` for the newest, `@~1` for the one before
         #[arg(long, value_name = "RUN")]
         before: Option<String>,
         /// One JSON object a line

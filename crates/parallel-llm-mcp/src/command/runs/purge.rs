@@ -31,7 +31,7 @@ const NAMED_MAX: usize = 10;
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("which").required(true).args(["runs", "older_than"]))]
 pub struct Purge {
-    /// The ids of runs or beginnings of them; `@` is the newest
+    /// The ids of runs or beginnings of them; `@` is the newest, `@~1` the one before
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// All runs that began before then: a time ago such as 90d or 12h, or a day such as 2026-11-01 (UTC)

@@ -17,7 +17,7 @@ const NOT_KEPT: &str = "the texts of this run were not kept";
 /// Show a run: its answer, who said what, what it cost
 #[derive(Debug, clap::Args)]
 pub struct Show {
-    /// The run's id or a beginning of it; `@` is the newest
+    /// The run's id or a beginning of it; `@` is the newest, `@~1` the one before
     pub run: String,
     /// The run report as one JSON object
     #[arg(long)]
