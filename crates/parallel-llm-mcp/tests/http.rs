@@ -3,7 +3,7 @@
 //! What was once found in others' servers is a test here, named for its advisory.
 
 mod client;
-mod program;
+pub(crate) mod program;
 mod sessions;
 mod tenants;
 

@@ -1,11 +1,181 @@
-//! Names that people type: runs by their age or by a part of their id.
+//! Names that people type: models by a part of their name, and runs by a part of their id.
 
+use crate::http::program::{self, serve};
 use crate::mcp::client::{Client, told};
-use parallel_llm_testkit::Sandbox;
-use serde_json::json;
+use parallel_llm_testkit::{Output, Sandbox, seats};
+use serde_json::{Value, json};
+
+const USER: &str = ".config/parallel-llm-mcp/config.toml";
 
 fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+}
+
+/// A sandbox with this user file.
+fn with_settings(settings: &str) -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.write(USER, settings);
+    sandbox
+}
+
+/// Asks these models, each given with `-m`.
+fn ask(sandbox: &Sandbox, models: &[&str]) -> Output {
+    let flags = models.iter().flat_map(|model| ["-m", model]);
+    let output = sandbox.call(["ask", "--json", "Why?"]).args(flags).run();
+    output.assert_no_key();
+    output
+}
+
+/// What a call says that is refused before anything is sent.
+fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let transcript = sandbox.call(arguments).run().transcript();
+    assert_eq!(sandbox.chats(), [], "nothing is sent");
+    transcript
+}
+
+/// The seats that were asked, without what came of them.
+fn models(report: &Value) -> Vec<String> {
+    let seats = report["answers"].as_array().expect("a report has answers");
+    seats.iter().map(|seat| seat["model"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn a_part_of_a_name_that_fits_one_model_is_enough() {
+    let sandbox = sandbox();
+    let output =
+        ask(&sandbox, &["opus", "gpt-sol", "claude-opus-5.5", "grok*2@temperature=0.5", "openrouter:kimi"]);
+    insta::assert_snapshot!(seats(&output.json()), @"
+    1 ~anthropic/claude-opus-latest answered x1 541 bytes
+    2 ~openai/gpt-sol-latest answered x1 444 bytes
+    3 anthropic/claude-opus-5.5 answered x1 541 bytes
+    4 ~x-ai/grok-latest answered x1 344 bytes
+    5 ~x-ai/grok-latest answered x1 344 bytes
+    6 ~moonshotai/kimi-latest answered x1 140 bytes
+    ");
+    let asked: Vec<Value> = sandbox.chats().iter().map(|chat| chat.body["model"].clone()).collect();
+    assert!(asked.contains(&json!("~anthropic/claude-opus-latest")), "{asked:?}");
+    let live = sandbox.call(["ask", "-m", "luna", "--synthesizer", "opus", "Why?"]).run();
+    insta::assert_snapshot!(live.transcript(), @"
+    exit 0
+    --- stdout
+    Treat this as a sequence of small decisions.
+
+    1. Write down what success looks like for this before changing anything.
+    2. Start with the smallest version of this that can be measured.
+    3. Compare the two most likely options on cost, risk and time.
+    4. Keep a way back, so that each change to this is easy to undo.
+
+    Look at what breaks at ten times the size: for this, that is usually where the first plan fails. If the measurements disagree with the plan, believe the measurements.
+    --- stderr
+    [ +<time>] run <run> started: 1 model, at most $0.0080
+    [ +<time>] seat 1 openai/gpt-6-luna: asked
+    [ +<time>] seat 1 openai/gpt-6-luna: answered, 479 bytes, 120 tokens, $0.000060
+    [ +<time>] decided: only one answer came, so there was nothing to fuse
+
+
+    word for word by openai/gpt-6-luna: only one answer came, so there was nothing to fuse
+    1 of 1 answered · $0.000060 · <time> · run <run>
+    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    ");
+    let replayed = sandbox.call(["runs", "add", "@", "-m", "gemma-4:free", "--json"]).run();
+    insta::assert_snapshot!(seats(&replayed.json()), @"
+    1 openai/gpt-6-luna answered x1 479 bytes
+    2 google/gemma-4-31b-it:free answered x1 389 bytes
+    ");
+}
+
+#[test]
+fn a_name_that_fits_several_models_is_refused_with_all_of_them() {
+    let sandbox = sandbox();
+    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "claude", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: the name `claude` fits 5 models
+      next: choose one of: ~anthropic/claude-opus-latest, ~anthropic/claude-sonnet-latest, anthropic/claude-opus-5.5, anthropic/claude-sonnet-5.5, anthropic/claude-haiku-5.5
+    ");
+    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "gpt*3", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: the name `gpt` fits 5 models
+      next: choose one of: ~openai/gpt-sol-latest, openai/gpt-6.1-sol, openai/gpt-6.1-terra, openai/gpt-6-luna, openai/gpt-oss-120b
+    ");
+    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "opus", "--synthesizer", "flash", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: the name `flash` fits 2 models
+      next: choose one of: google/gemini-3.8-flash, deepseek/deepseek-v4.1-flash-1017
+    ");
+}
+
+#[test]
+fn short_names_hold_in_settings_and_presets() {
+    let sandbox = with_settings(
+        "panel = ['grok', 'sonnet']\nsynthesizer = 'opus'\n\
+         [presets.two]\npanel = ['gpt-sol', 'glm*2']\n[presets.vague]\npanel = ['gpt']\n",
+    );
+    let asked = |flags: &[&str]| models(&sandbox.call(["ask", "--json", "Why?"]).args(flags).run().json());
+    assert_eq!(asked(&[]), ["~x-ai/grok-latest", "~anthropic/claude-sonnet-latest"]);
+    assert_eq!(
+        asked(&["--preset", "two"]),
+        ["~openai/gpt-sol-latest", "~z-ai/glm-latest", "~z-ai/glm-latest"]
+    );
+    let before = sandbox.chats().len();
+    insta::assert_snapshot!(sandbox.call(["ask", "--preset", "vague", "Why?"]).run().transcript(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: the name `gpt` fits 5 models
+      next: choose one of: ~openai/gpt-sol-latest, openai/gpt-6.1-sol, openai/gpt-6.1-terra, openai/gpt-6-luna, openai/gpt-oss-120b
+    ");
+    assert_eq!(sandbox.chats().len(), before, "nothing is sent");
+    insta::assert_snapshot!(sandbox.call(["models", "--check"]).run().transcript(), @"
+    exit 2
+    --- stdout
+    STATE  MODEL                              NAMED IN                                REMARK
+    alive  grok                               panel                                   stands for x-ai/grok-4.7
+    alive  sonnet                             panel                                   stands for anthropic/claude-sonnet-5.5
+    alive  opus                               synthesizer                             stands for anthropic/claude-opus-5.5
+    alive  openai/gpt-6.1-terra               presets.budget.panel
+    alive  anthropic/claude-sonnet-5.5        presets.budget.panel
+    alive  google/gemini-3.8-flash            presets.budget.panel
+    alive  z-ai/glm-5.3                       presets.budget.panel
+    alive  deepseek/deepseek-v4.1-flash-1017  presets.budget.panel
+    alive  ~anthropic/claude-opus-latest      presets.max.panel, presets.quick.panel  stands for anthropic/claude-opus-5.5
+    alive  ~openai/gpt-sol-latest             presets.max.panel, presets.quick.panel  stands for openai/gpt-6.1-sol
+    alive  ~google/gemini-pro-latest          presets.max.panel, presets.quick.panel  stands for google/gemini-4-argon
+    alive  ~x-ai/grok-latest                  presets.max.panel                       stands for x-ai/grok-4.7
+    alive  ~deepseek/deepseek-pro-latest      presets.max.panel                       stands for deepseek/deepseek-v4-pro-0813
+    alive  gpt-sol                            presets.two.panel                       stands for openai/gpt-6.1-sol
+    alive  glm                                presets.two.panel                       stands for z-ai/glm-5.3
+    dead   gpt                                presets.vague.panel                     the name `gpt` fits 5 models; choose one of: ~openai/gpt-sol-latest, openai/gpt-6.1-sol, openai/gpt-6.1-terra, openai/gpt-6-luna, openai/gpt-oss-120b
+    --- stderr
+    OpenRouter: 31 models, live
+    1 configured model is gone
+    ");
+}
+
+#[test]
+fn short_names_hold_for_mcp_clients_on_pipes_and_over_http() {
+    let sandbox = sandbox();
+    let question = |model: &str| json!({"prompt": "Why?", "models": [model]});
+    let mut client = Client::new(&sandbox, &[]);
+    let run_id = told(&client.call("process_prompt", question("opus")))["run_id"].clone();
+    let report = client.call("get_run", json!({"run_id": run_id}));
+    assert_eq!(models(told(&report)), ["~anthropic/claude-opus-latest"]);
+    assert_eq!(sandbox.chats()[0].body["model"], "~anthropic/claude-opus-latest");
+    let error = |result: &Value| {
+        format!("{}: {} | {}", told(result)["code"], told(result)["message"], told(result)["next"])
+    };
+    insta::assert_snapshot!(error(&client.call("process_prompt", question("deepseek"))), @r#""model_unknown": "the name `deepseek` fits 3 models" | "choose one of: ~deepseek/deepseek-pro-latest, deepseek/deepseek-v4-pro-0813, deepseek/deepseek-v4.1-flash-1017""#);
+    let (_running, address) = serve(&sandbox, &["--no-auth"], &[]);
+    let refused = program::call(address, "process_prompt", &question("deepseek"));
+    insta::assert_snapshot!(error(&refused["result"]), @r#""model_unknown": "the name `deepseek` fits 3 models" | "choose one of: ~deepseek/deepseek-pro-latest, deepseek/deepseek-v4-pro-0813, deepseek/deepseek-v4.1-flash-1017""#);
+    let asked = program::call(address, "process_prompt", &question("grok"));
+    assert_eq!(asked["result"]["isError"], false, "{asked}");
+    assert_eq!(sandbox.asked("~x-ai/grok-latest"), 1);
 }
 
 #[test]

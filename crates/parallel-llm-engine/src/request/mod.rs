@@ -6,6 +6,7 @@ pub mod panel;
 pub mod persona;
 pub mod persona_prompt;
 pub mod routing;
+pub mod short_name;
 pub mod strategy;
 pub mod wait;
 

@@ -237,17 +237,12 @@ impl PanelEntry {
         default: &ProviderId,
         is_provider: impl Fn(&str) -> bool,
     ) -> Result<Self, Failure> {
-        let (name, options) = match text.trim().split_once('@') {
-            Some((name, options)) => (name, parse_options(text, options)?),
-            None => (text.trim(), SeatOptions::default()),
-        };
-        let (name, count) = match name.rsplit_once('*') {
-            Some((name, count)) => (name, parse_count(text, count)?),
-            None => (name, 1),
-        };
-        let (provider, model) = match name.split_once(':') {
+        let written = WrittenReference::split(text);
+        let options = written.options.map(|options| parse_options(text, options)).transpose()?;
+        let count = written.count.map_or(Ok(1), |count| parse_count(text, count))?;
+        let (provider, model) = match written.name.split_once(':') {
             Some((provider, model)) if is_provider(provider) => (ProviderId(provider.to_owned()), model),
-            _ => (default.clone(), name),
+            _ => (default.clone(), written.name),
         };
         let plain =
             model.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'\\' | b','));
@@ -257,7 +252,42 @@ impl PanelEntry {
                 "a model name has 1 to 200 visible ASCII characters and no quotes or commas",
             ));
         }
+        let options = options.unwrap_or_default();
         Ok(Self { model: ModelRef { provider, model: model.to_owned() }, count, options })
+    }
+}
+
+/// The parts of a model reference as written, unchecked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrittenReference<'a> {
+    /// The model, with its provider if one is named.
+    pub name: &'a str,
+    /// How many seats it holds: the text behind `*`.
+    pub count: Option<&'a str>,
+    /// The options of these seats: the text behind `@`.
+    pub options: Option<&'a str>,
+}
+
+impl<'a> WrittenReference<'a> {
+    /// Splits a reference.
+    pub fn split(text: &'a str) -> Self {
+        let (name, options) = match text.trim().split_once('@') {
+            Some((name, options)) => (name, Some(options)),
+            None => (text.trim(), None),
+        };
+        let (name, count) = match name.rsplit_once('*') {
+            Some((name, count)) => (name, Some(count)),
+            None => (name, None),
+        };
+        Self { name, count, options }
+    }
+}
+
+impl std::fmt::Display for WrittenReference<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(self.name)?;
+        self.count.map_or(Ok(()), |count| write!(out, "*{count}"))?;
+        self.options.map_or(Ok(()), |options| write!(out, "@{options}"))
     }
 }
 

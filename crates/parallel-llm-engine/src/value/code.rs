@@ -79,7 +79,7 @@ codes! {
         "A model reference cannot be read. It is written `[provider:]model[*N][@key=value,...]`.",
         next: [Next::Do(Advice::WriteModel)];
     ModelUnknown = "model_unknown", retryable: false,
-        "The provider does not know the model, or no longer offers it.",
+        "The provider does not know the model or no longer offers it, or a short name fits more than one.",
         next: [Next::Use(Operation::ListModels)];
     OutputUnwritable = "output_unwritable", retryable: false,
         "The data folder, the output folder, a file that was named or stdout cannot be written. Before a run, nothing was sent and nothing was paid; the result of a run is kept.",

@@ -50,6 +50,11 @@ fn ask(address: SocketAddr, bytes: String) -> Reply {
     wire.reply().expect("an answer")
 }
 
+/// Calls a tool and waits for its reply.
+pub(crate) fn call(address: SocketAddr, tool: &str, arguments: &Value) -> Value {
+    ask(address, modern(address, tool, arguments)).json()
+}
+
 /// The structured content of an answer that is waited for.
 pub(crate) fn told(message: &Value) -> &Value {
     &message["result"]["structuredContent"]

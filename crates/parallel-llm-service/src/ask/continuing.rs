@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use parallel_llm_engine::plan::Terms;
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
+use parallel_llm_engine::plan::{Defaults, Terms};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::panel::Seat;
 use parallel_llm_engine::run::{Run, SeatView};
@@ -175,11 +175,12 @@ impl Planner {
     async fn part(&self, run: &Run, request: &RunRequest) -> Result<Reopening, Failure> {
         let providers = &self.lists.providers;
         fitness::check_reach(providers, &self.principal, request)?;
-        let defaults = self.defaults();
-        let catalogues = self.lists.for_request(request, &defaults).await;
+        // A further part never asks the panel of the settings.
+        let mut defaults = Defaults { panel: Vec::new(), ..self.defaults() };
+        let mut request = RunRequest { budget: Some(PicoUsd::MAX), ..request.clone() };
+        let catalogues = self.lists.name_in_full(&mut request, &mut defaults).await?;
         let terms = Terms { defaults: &defaults, providers: providers.ids(), catalogues: &catalogues };
-        let unbounded = RunRequest { budget: Some(PicoUsd::MAX), ..request.clone() };
-        let mut reopening = Reopening::resolve(&unbounded, &terms, run.so_far(), Vec::new())?;
+        let mut reopening = Reopening::resolve(&request, &terms, run.so_far(), Vec::new())?;
         let groups = [("seat", &*reopening.seats), ("synthesizer", &*reopening.synthesizers)];
         let unable = fitness::inabilities(providers, &run.plan.routing, groups);
         reopening.warnings.extend(unable);

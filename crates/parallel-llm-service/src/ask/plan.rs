@@ -68,7 +68,7 @@ impl Planner {
     pub(crate) async fn plan_with(
         &self,
         mut request: RunRequest,
-        defaults: Defaults,
+        mut defaults: Defaults,
     ) -> Result<RunPlan, Failure> {
         let providers = &self.lists.providers;
         request.asked_by = self.principal.name().map(str::to_owned);
@@ -76,7 +76,7 @@ impl Planner {
         let stored = request.store.unwrap_or(self.settings().store) == StoreMode::Full;
         let has_files = stored && self.principal == Principal::Owner;
         request.files = request.files.or_else(|| (!has_files).then_some(false));
-        let catalogues = self.lists.for_request(&request, &defaults).await;
+        let catalogues = self.lists.name_in_full(&mut request, &mut defaults).await?;
         let terms = Terms { defaults: &defaults, providers: providers.ids(), catalogues: &catalogues };
         let identity = clock::new_identity().map_err(|error| {
             Failure::new(Code::Internal, format!("the system gives no random bytes: {error}"))

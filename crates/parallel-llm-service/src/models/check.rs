@@ -14,6 +14,7 @@ use super::Models;
 use super::catalogue::{List, Source, Wanted};
 use super::find::{ListLine, per_million};
 use super::lists::{Lists, ProviderLookup};
+use super::naming;
 use super::providers::has_key;
 use crate::access::Scope;
 use parallel_llm_settings::clock;
@@ -49,7 +50,7 @@ pub struct CheckedModel {
     /// Its state.
     #[serde(rename = "standing")]
     pub state: ModelState,
-    /// The current target of an alias.
+    /// The current target of an alias, or the model that a short name stands for.
     pub alias_of: Option<String>,
     /// The last day on which it is offered, `YYYY-MM-DD`, if known.
     pub expires_on: Option<String>,
@@ -230,13 +231,19 @@ impl CheckedModel {
             self.message = Some(format!("there is no list of {} to look in{why}", lookup.provider.name));
             return;
         };
+        let full = match naming::full_name(model, &list.catalogue) {
+            Ok(full) => full,
+            Err(failure) => return self.fits_several(failure),
+        };
+        let model = full.as_ref().unwrap_or(model);
         let Some(info) = list.catalogue.find(&model.model) else { return self.miss(model, list) };
         let named = |id: &str| ModelRef { provider: model.provider.clone(), model: id.to_owned() };
         // A missing `~` is restored; a variant or a dated name stays as it is.
         if info.id.strip_prefix('~') == Some(model.model.as_str()) {
             self.id = named(&info.id).to_string();
         }
-        self.alias_of = info.alias_of.as_deref().map(|target| named(target).to_string());
+        let target = info.alias_of.as_deref().map(named).or_else(|| full.clone());
+        self.alias_of = target.map(|target| target.to_string());
         self.expires_on.clone_from(&info.expires_on);
         self.context_tokens = info.context_tokens;
         self.input_usd_per_million = info.price.map(|price| per_million(price.input));
@@ -249,6 +256,13 @@ impl CheckedModel {
         if let Some(day) = &info.expires_on {
             self.expire(day);
         }
+    }
+
+    /// Notes that its name fits several models. A run with it is refused.
+    fn fits_several(&mut self, failure: Failure) {
+        self.state = ModelState::Dead;
+        self.next = Some(failure.next_steps().to_vec());
+        self.message = Some(failure.message);
     }
 
     /// Notes an end of offer that is near or past.

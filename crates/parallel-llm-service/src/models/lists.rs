@@ -70,14 +70,19 @@ impl Lists {
         ProviderLookup { provider, known }
     }
 
+    /// Whether the provider lists every name that it accepts, so that its list can resolve a short name.
+    fn lists_every_name(&self, provider: &ProviderId) -> bool {
+        self.providers.find(provider).is_some_and(|provider| provider.dialect.routes)
+    }
+
     async fn cached(&self, provider: &ProviderSettings, failure: Option<Failure>) -> Lookup {
         let known = self.catalogues.look_up(&provider.id, Wanted::Cached, KeyUse::Withheld).await;
         Lookup { failure, ..known }
     }
 
-    /// The lists of all providers that a request names. A list is fetched only if a name of this call is in no fresh
-    /// one; all are fetched at once.
-    pub(crate) async fn for_request(
+    /// The lists of all providers that a request names. A list is fetched only if a name of this call, or a short name, is
+    /// in no fresh one; all are fetched at once.
+    pub(super) async fn for_request(
         &self,
         request: &RunRequest,
         defaults: &Defaults,
@@ -90,7 +95,8 @@ impl Lists {
             names.entry(model.provider).or_default().push(model.model);
         }
         for model in settled.filter_map(|reference| self.providers.model_of(reference)) {
-            names.entry(model.provider).or_default();
+            let is_short = !model.model.contains('/') && self.lists_every_name(&model.provider);
+            names.entry(model.provider).or_default().extend(is_short.then_some(model.model));
         }
         let known = names.into_iter().map(|(provider, names)| async move {
             let settings = self.providers.find(&provider)?;

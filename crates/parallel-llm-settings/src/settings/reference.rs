@@ -46,6 +46,12 @@ const PROVIDERS: &str = "
 A model is written `provider:model`; without a provider it is OpenRouter's. Every provider of this table can be
 called as soon as its key is set, mixed with others in one panel.
 
+A name without provider and vendor is short for a model of OpenRouter's list: `claude-opus-5.5`, `opus`, `gpt-sol`. It
+stands for the model with exactly this name behind the vendor, or else for the only one with these whole words in its
+name. Among versions it stands for OpenRouter's own alias for the newest. A name that fits several models is refused, and
+they are listed. Everything that follows, from the plan to the report, shows the full name. A short name needs the list of
+the moment; where that cannot be fetched, the name is sent as it is written.
+
 A key is taken from the first of these that has it: the provider's variable, the program of its `key_command`, the key
 that `parallel-llm-mcp keys set PROVIDER` keeps in `~/.config/parallel-llm-mcp/keys.toml`, for its owner's eyes only;
 `keys list` tells which. A base URL without a path gets the provider's own.

@@ -1,0 +1,106 @@
+//! Full names for the models of a question: a short name such as `opus` becomes the id of the one model it fits.
+//!
+//! Every door passes here before a question is planned. Invariants: only a list that was just fetched and is complete
+//! resolves a short name, because only it shows that the name is no id; a name that fits several models is refused.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parallel_llm_engine::plan::Defaults;
+use parallel_llm_engine::request::panel::{ModelRef, WrittenReference};
+use parallel_llm_engine::request::short_name::NamedModels;
+use parallel_llm_engine::value::next::Next;
+use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunRequest};
+
+use super::lists::Lists;
+
+/// The most models that a refusal names: enough to see what to add to the name.
+const CANDIDATES_MAX: usize = 8;
+
+impl Lists {
+    /// Gives the models that a request and its defaults name their full names, and returns the lists of their providers.
+    /// Fails for a short name that fits several models.
+    pub(crate) async fn name_in_full(
+        &self,
+        request: &mut RunRequest,
+        defaults: &mut Defaults,
+    ) -> Result<BTreeMap<ProviderId, Arc<Catalogue>>, Failure> {
+        let catalogues = self.for_request(request, defaults).await;
+        for reference in references(request, defaults) {
+            if let Some(full) = self.in_full(reference, &catalogues)? {
+                *reference = full;
+            }
+        }
+        Ok(catalogues)
+    }
+
+    /// The reference with the full name of its model; `None` if it has it already, or if no list resolves it.
+    fn in_full(
+        &self,
+        reference: &str,
+        catalogues: &BTreeMap<ProviderId, Arc<Catalogue>>,
+    ) -> Result<Option<String>, Failure> {
+        let Some(model) = self.providers.model_of(reference) else { return Ok(None) };
+        let Some(catalogue) = catalogues.get(&model.provider) else { return Ok(None) };
+        let full = full_name(&model, catalogue)?.map(|full| full.to_string());
+        Ok(full
+            .map(|name| WrittenReference { name: &name, ..WrittenReference::split(reference) }.to_string()))
+    }
+}
+
+/// The references that a plan is made of: the panel of the settings only if the request names none.
+fn references<'a>(
+    request: &'a mut RunRequest,
+    defaults: &'a mut Defaults,
+) -> impl Iterator<Item = &'a mut String> {
+    let panel = request.models.as_mut().unwrap_or(&mut defaults.panel);
+    panel.iter_mut().chain(&mut request.synthesizer).chain(&mut defaults.synthesizers)
+}
+
+/// The model that a short name stands for; `None` for an id, and for a name that this list cannot resolve.
+pub(super) fn full_name(model: &ModelRef, catalogue: &Catalogue) -> Result<Option<ModelRef>, Failure> {
+    if !catalogue.is_live() || catalogue.find(&model.model).is_some() {
+        return Ok(None);
+    }
+    let named = |id: String| ModelRef { provider: model.provider.clone(), model: id };
+    match catalogue.named(&model.model) {
+        NamedModels::None => Ok(None),
+        NamedModels::One(id) => Ok(Some(named(id))),
+        NamedModels::Several(ids) => {
+            let message = format!("the name `{model}` fits {} models", ids.len());
+            let candidates = ids.into_iter().take(CANDIDATES_MAX).map(|id| named(id).to_string());
+            Err(Failure::new(Code::ModelUnknown, message).with_next(Next::choose_one(candidates)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parallel_llm_engine::ModelInfo;
+
+    use super::*;
+
+    fn named(model: &str, is_live: bool) -> String {
+        let ids = ["~anthropic/claude-opus-latest", "anthropic/claude-opus-5.5", "other/claude-opus-5.5"];
+        let catalogue = Catalogue::new(ids.map(ModelInfo::named).into(), is_live);
+        let model = ModelRef { provider: ProviderId("router".to_owned()), model: model.to_owned() };
+        match full_name(&model, &catalogue) {
+            Ok(full) => full.map_or_else(|| "as typed".to_owned(), |full| full.to_string()),
+            Err(failure) => format!("{} | {}", failure.message, failure.next_step()),
+        }
+    }
+
+    #[test]
+    fn a_list_of_the_moment_resolves_a_short_name_and_no_other_does() {
+        assert_eq!(named("claude-opus", true), "router:~anthropic/claude-opus-latest");
+        assert_eq!(named("claude-opus", false), "as typed");
+        assert_eq!(named("anthropic/claude-opus-5.5", true), "as typed");
+        assert_eq!(named("nobody", true), "as typed");
+        assert_eq!(
+            named("claude-opus-5.5", true),
+            "the name `router:claude-opus-5.5` fits 2 models | choose one of: router:anthropic/claude-opus-5.5, \
+             router:other/claude-opus-5.5"
+        );
+        assert_eq!(named("claude-opus-5.5", false), "as typed");
+    }
+}
