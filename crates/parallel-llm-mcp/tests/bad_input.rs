@@ -166,7 +166,7 @@ fn a_model_nobody_knows() {
     exit 2
     --- stdout
     --- stderr
-    error[model_unknown]: the model `gogle/gemini-4-argon` is unknown
+    error[model_unknown]: the model `gogle/gemini-4-argon` is unknown: no vendor is called `gogle`
       next: did you mean `google/gemini-4-argon`?
     ");
 }

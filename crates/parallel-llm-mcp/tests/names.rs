@@ -111,6 +111,39 @@ fn a_name_that_fits_several_models_is_refused_with_all_of_them() {
 }
 
 #[test]
+fn a_name_that_fits_no_model_is_refused_with_similar_ones() {
+    let sandbox = sandbox();
+    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "gpt5", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: the model `gpt5` is unknown
+      next: choose one of: openai/gpt-6.1-sol, openai/gpt-6.1-terra, openai/gpt-6-luna
+    ");
+    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "opuss", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: the model `opuss` is unknown
+      next: choose one of: anthropic/claude-opus-5.5, ~anthropic/claude-opus-latest
+    ");
+    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "gpt-6.", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: the model `gpt-6.` is unknown
+      next: choose one of: openai/gpt-6.1-sol, openai/gpt-6.1-terra, openai/gpt-6-luna
+    ");
+    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "qqqq", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: the model `qqqq` is unknown
+      next: see which models there are with `models`
+    ");
+}
+
+#[test]
 fn short_names_hold_in_settings_and_presets() {
     let sandbox = with_settings(
         "panel = ['grok', 'sonnet']\nsynthesizer = 'opus'\n\
@@ -170,12 +203,53 @@ fn short_names_hold_for_mcp_clients_on_pipes_and_over_http() {
         format!("{}: {} | {}", told(result)["code"], told(result)["message"], told(result)["next"])
     };
     insta::assert_snapshot!(error(&client.call("process_prompt", question("deepseek"))), @r#""model_unknown": "the name `deepseek` fits 3 models" | "choose one of: ~deepseek/deepseek-pro-latest, deepseek/deepseek-v4-pro-0813, deepseek/deepseek-v4.1-flash-1017""#);
+    insta::assert_snapshot!(error(&client.call("process_prompt", question("opnai:gpt-6"))), @r#""model_unknown": "no provider is called `opnai`" | "did you mean `openai:gpt-6`?""#);
     let (_running, address) = serve(&sandbox, &["--no-auth"], &[]);
     let refused = program::call(address, "process_prompt", &question("deepseek"));
     insta::assert_snapshot!(error(&refused["result"]), @r#""model_unknown": "the name `deepseek` fits 3 models" | "choose one of: ~deepseek/deepseek-pro-latest, deepseek/deepseek-v4-pro-0813, deepseek/deepseek-v4.1-flash-1017""#);
     let asked = program::call(address, "process_prompt", &question("grok"));
     assert_eq!(asked["result"]["isError"], false, "{asked}");
     assert_eq!(sandbox.asked("~x-ai/grok-latest"), 1);
+}
+
+#[test]
+fn a_wrong_provider_or_vendor_is_named_as_that() {
+    let sandbox = sandbox();
+    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "opnai:gpt-6", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: no provider is called `opnai`
+      next: did you mean `openai:gpt-6`?
+    ");
+    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "antropic/claude-opus-5.5", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: the model `antropic/claude-opus-5.5` is unknown: no vendor is called `antropic`
+      next: did you mean `anthropic/claude-opus-5.5`?
+    ");
+    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "x-ai:grok-4.7", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: no provider is called `x-ai`
+      next: did you mean `x-ai/grok-4.7`?
+    ");
+    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "antropic/claude-opus-9", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: the model `antropic/claude-opus-9` is unknown: no vendor is called `antropic`
+      next: did you mean `anthropic/claude-opus-5.5`?
+    ");
+    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "qqqq:gpt-6", "Why?"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[model_unknown]: no provider is called `qqqq`
+      next: see which models there are with `models`
+    ");
 }
 
 #[test]

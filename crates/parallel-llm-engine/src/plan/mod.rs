@@ -9,6 +9,7 @@ mod samples;
 pub(crate) mod seed;
 pub mod slots;
 pub mod step;
+mod unknown;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +30,6 @@ use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::id::RunId;
 use crate::value::money::PicoUsd;
-use crate::value::nearest;
 use crate::value::next::Advice;
 use crate::value::usage::tokens_in;
 use crate::value::warning::Warning;
@@ -523,8 +523,7 @@ fn parse(reference: &str, terms: &Terms<'_>) -> Result<PanelEntry, Failure> {
 fn known(model: &ModelRef, terms: &Terms<'_>) -> Result<(), Failure> {
     let listed = terms.catalogues.get(&model.provider).filter(|catalogue| catalogue.is_live());
     let Some(catalogue) = listed.filter(|_| info(model, terms).is_none()) else { return Ok(()) };
-    let failure = Failure::new(Code::ModelUnknown, format!("the model `{model}` is unknown"));
-    Err(nearest::suggest(failure, catalogue.nearest(&model.model)))
+    Err(unknown::failure(model, terms.providers, catalogue))
 }
 
 fn default_provider<'a>(terms: &Terms<'a>) -> &'a ProviderId {

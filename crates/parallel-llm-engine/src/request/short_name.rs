@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::request::catalogue::Catalogue;
+use crate::value::nearest::nearest_few;
 
 /// The suffixes with which OpenRouter's users choose how a model is served, besides those that a list names.
 const VARIANTS: [&str; 8] = ["beta", "exacto", "extended", "floor", "free", "nitro", "online", "thinking"];
@@ -15,6 +16,8 @@ const ALIAS_MARK: char = '~';
 const NEWEST: &str = "-latest";
 /// Part the words of a name.
 const SEPARATORS: [char; 4] = ['-', '_', '/', ' '];
+/// The most similar names that are suggested: more are no suggestion.
+const SIMILAR_MAX: usize = 3;
 
 /// The models of a catalogue that a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +73,28 @@ impl Catalogue {
     pub fn is_variant(&self, suffix: &str) -> bool {
         let ends = |id: &str| id.split_once(':').is_some_and(|(_, variant)| variant == suffix);
         VARIANTS.contains(&suffix) || self.models().iter().any(|model| ends(&model.id))
+    }
+
+    /// The vendors of the listed models, each once.
+    pub(crate) fn vendors(&self) -> BTreeSet<&str> {
+        let ids = self.models().iter().map(|model| model.id.trim_start_matches(ALIAS_MARK));
+        ids.filter_map(|id| id.split_once('/')).map(|(vendor, _)| vendor).collect()
+    }
+
+    /// The listed ids most similar to an unknown name, the most similar first: one for a name with a vendor, a few for a
+    /// short name.
+    pub(crate) fn similar(&self, name: &str) -> Vec<&str> {
+        if name.contains('/') {
+            return self.nearest(name).into_iter().collect();
+        }
+        let count = words(name).len();
+        let ids = self.models().iter().map(|model| &*model.id);
+        let parts = ids.flat_map(|id| word_runs(id, count).into_iter().map(move |part| (part, id)));
+        let mut seen = BTreeSet::new();
+        let mut similar = nearest_few(name, parts, usize::MAX);
+        similar.retain(|id| seen.insert(*id));
+        similar.truncate(SIMILAR_MAX);
+        similar
     }
 }
 
@@ -138,6 +163,19 @@ impl Known<'_> {
         let mut rest = others.iter();
         self.vendor == other.vendor && words(self.family()).iter().all(|word| rest.any(|other| other == word))
     }
+}
+
+/// The parts of an id behind its vendor that consist of so many words.
+fn word_runs(id: &str, count: usize) -> Vec<&str> {
+    let name = id.split_once('/').map_or(id, |(_, name)| name);
+    let mut start = 0;
+    let mut spans = Vec::new();
+    for word in name.split(SEPARATORS) {
+        spans.push((start, start + word.len()));
+        // Every separator is one byte long.
+        start += word.len() + 1;
+    }
+    spans.windows(count.max(1)).map(|run| &name[run[0].0..run[run.len() - 1].1]).collect()
 }
 
 /// The words of a name. A point parts no words: `6` is no word of `gpt-6.1`.
@@ -232,6 +270,20 @@ mod tests {
         ] {
             assert_eq!(named(short), full, "{short}");
         }
+    }
+
+    #[test]
+    fn a_misspelled_word_brings_the_models_that_have_it_right() {
+        let catalogue = Catalogue::new(LISTED.iter().map(|id| ModelInfo::named(*id)).collect(), true);
+        let similar = |name: &str| catalogue.similar(name).join(" ");
+        assert_eq!(
+            similar("opuss"),
+            "anthropic/claude-opus-5 anthropic/claude-opus-5.5 anthropic/claude-opus-5.5-fast"
+        );
+        assert_eq!(similar("gpt5"), "openai/gpt-6.1-sol openai/gpt-6.1-sol-pro openai/gpt-6-luna");
+        assert_eq!(similar("gork-4.7"), "x-ai/grok-4.7 other/grok-4.7");
+        assert_eq!(similar("anthropic/claude-opus5"), "anthropic/claude-opus-5");
+        assert_eq!((similar("qqqq"), similar("")), (String::new(), String::new()));
     }
 
     #[test]

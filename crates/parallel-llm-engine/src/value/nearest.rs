@@ -11,18 +11,20 @@ const NAME_BYTES_MAX: usize = 512;
 /// The known name most similar to `name`, if one is similar enough; the first of equals. Case is ignored, and so is the
 /// `~` before a model's name, which a shell may have expanded.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_few(name, known.into_iter().map(|one| (one, one)), 1).pop()
+}
+
+/// The most similar of the known names, at most `count`, the most similar first. Each comes with what is returned for it.
+pub fn nearest_few<'a, T>(name: &str, known: impl IntoIterator<Item = (&'a str, T)>, count: usize) -> Vec<T> {
     if name.len() > NAME_BYTES_MAX {
-        return None;
+        return Vec::new();
     }
     let name = plain(name);
-    let mut best: Option<(f64, &str)> = None;
-    for one in known {
-        let similarity = strsim::jaro_winkler(&name, &plain(one));
-        if similarity >= SIMILARITY_MIN && best.is_none_or(|(most, _)| similarity > most) {
-            best = Some((similarity, one));
-        }
-    }
-    best.map(|(_, one)| one)
+    let known = known.into_iter().map(|(one, value)| (strsim::jaro_winkler(&name, &plain(one)), value));
+    let mut similar: Vec<(f64, T)> = known.filter(|(similarity, _)| *similarity >= SIMILARITY_MIN).collect();
+    // The sort is stable, so the first of equals stays first.
+    similar.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    similar.into_iter().take(count).map(|(_, value)| value).collect()
 }
 
 fn plain(name: &str) -> String {
