@@ -1,4 +1,4 @@
-//! Names that people type: models by a part of their name, and runs by a part of their id.
+//! Names that people type: models by a part of their name or by an alias of their own, and runs by a part of their id.
 
 use crate::http::program::{self, serve};
 use crate::mcp::client::{Client, told};
@@ -192,13 +192,15 @@ fn short_names_hold_in_settings_and_presets() {
 
 #[test]
 fn short_names_hold_for_mcp_clients_on_pipes_and_over_http() {
-    let sandbox = sandbox();
+    let sandbox = with_settings("[aliases]\nfast = 'google/gemini-3.8-flash'\n");
     let question = |model: &str| json!({"prompt": "Why?", "models": [model]});
     let mut client = Client::new(&sandbox, &[]);
     let run_id = told(&client.call("process_prompt", question("opus")))["run_id"].clone();
     let report = client.call("get_run", json!({"run_id": run_id}));
     assert_eq!(models(told(&report)), ["~anthropic/claude-opus-latest"]);
     assert_eq!(sandbox.chats()[0].body["model"], "~anthropic/claude-opus-latest");
+    assert_eq!(client.call("process_prompt", question("fast"))["isError"], false);
+    assert_eq!(sandbox.asked("google/gemini-3.8-flash"), 1);
     let error = |result: &Value| {
         format!("{}: {} | {}", told(result)["code"], told(result)["message"], told(result)["next"])
     };
@@ -249,6 +251,80 @@ fn a_wrong_provider_or_vendor_is_named_as_that() {
     --- stderr
     error[model_unknown]: no provider is called `qqqq`
       next: see which models there are with `models`
+    ");
+}
+
+#[test]
+fn an_alias_of_ones_own_stands_for_a_model() {
+    let sandbox = with_settings(
+        "panel = ['fast*2', 'second']\n[aliases]\nfast = 'google/gemini-3.8-flash@temperature=0.3'\nsecond = 'grok'\n",
+    );
+    let output = sandbox.call(["ask", "--json", "Why?"]).run();
+    assert_eq!(
+        models(&output.json()),
+        ["google/gemini-3.8-flash", "google/gemini-3.8-flash", "~x-ai/grok-latest"],
+        "{}",
+        output.stderr
+    );
+    assert_eq!(
+        models(&ask(&sandbox, &["fast", "openai/gpt-6.1-sol"]).json()),
+        ["google/gemini-3.8-flash", "openai/gpt-6.1-sol"]
+    );
+    let shown = sandbox.call(["config", "show", "--origin"]).run();
+    let aliases: Vec<&str> = shown.text().lines().filter(|line| line.starts_with("aliases.")).collect();
+    insta::assert_snapshot!(shown.masked(&aliases.join("\n")), @"
+    aliases.fast                  = google/gemini-3.8-flash@temperature=0.3  # user file <home>/.config/parallel-llm-mcp/config.toml:3
+    aliases.second                = grok  # user file <home>/.config/parallel-llm-mcp/config.toml:4
+    ");
+}
+
+#[test]
+fn an_alias_that_cannot_be_one_is_refused_when_the_settings_are_read() {
+    let check = |alias: &str| {
+        let sandbox = with_settings(&format!("[aliases]\n{alias}\n"));
+        refused(&sandbox, &["ask", "Why?"])
+    };
+    insta::assert_snapshot!(check("a = 'b'\nb = 'a'"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:1: the alias `a` leads to no model: its aliases go in a circle
+      next: let it stand for a model
+    ");
+    insta::assert_snapshot!(check("'claude-opus-5.5' = 'google/gemini-3.8-flash'"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:1: the alias `claude-opus-5.5` hides the model `anthropic/claude-opus-5.5`
+      next: rename the alias
+    ");
+    insta::assert_snapshot!(check("openai = 'openai/gpt-6.1-sol'"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:1: the alias `openai` has the name of a provider
+      next: rename the alias
+    ");
+    insta::assert_snapshot!(check("'a/b' = 'openai/gpt-6.1-sol'"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:1: the name of an alias has 1 to 40 lower-case letters, digits, `-`, `_` or `.`, not `a/b`
+      next: rename the alias
+    ");
+    insta::assert_snapshot!(check("a = 'x y'"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:5: cannot read the model `x y`: a model name has 1 to 200 visible ASCII characters and no quotes or commas
+      next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
+    ");
+    insta::assert_snapshot!(check("a = ['x']"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:5: `a` is a string, not a list
+      next: correct the value at the place the message names
     ");
 }
 

@@ -10,12 +10,14 @@ use super::providers::has_key;
 use crate::access::Scope;
 
 impl Models {
-    /// The names of models as a user types them, each once: those of the settings first, then the cached lists of the
+    /// The names of models as a user types them, each once: those of the settings and the aliases first, then the cached lists of the
     /// default provider and of every provider with a key. No provider is asked, and no local server is looked for.
     pub async fn cached_names(&self) -> Result<Vec<String>, Failure> {
         self.principal.check(Scope::Read)?;
         let settings = self.settings();
-        let mut names: Vec<String> = settings.panel.iter().chain(&settings.synthesizer).cloned().collect();
+        let aliases = settings.aliases.names().map(str::to_owned);
+        let mut names: Vec<String> =
+            settings.panel.iter().chain(&settings.synthesizer).cloned().chain(aliases).collect();
         let default = &settings.default_provider().id;
         for provider in self.lists.providers.all() {
             if provider.id != *default && !has_key(provider) {

@@ -1,4 +1,5 @@
-//! Full names for the models of a question: a short name such as `opus` becomes the id of the one model it fits.
+//! Full names for the models of a question: an alias of the user's becomes what it stands for, and a short name such as
+//! `opus` the id of the one model it fits.
 //!
 //! Every door passes here before a question is planned. Invariants: only a list that was just fetched and is complete
 //! resolves a short name, because only it shows that the name is no id; a name that fits several models is refused.
@@ -25,6 +26,9 @@ impl Lists {
         request: &mut RunRequest,
         defaults: &mut Defaults,
     ) -> Result<BTreeMap<ProviderId, Arc<Catalogue>>, Failure> {
+        for reference in references(request, defaults) {
+            *reference = self.providers.settings.aliases.expand(reference);
+        }
         let catalogues = self.for_request(request, defaults).await;
         for reference in references(request, defaults) {
             if let Some(full) = self.in_full(reference, &catalogues)? {

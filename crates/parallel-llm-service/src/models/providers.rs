@@ -74,9 +74,10 @@ impl Providers {
         self.entry_of(reference).map(|entry| entry.model)
     }
 
-    /// The seat of a reference, with all its options.
+    /// The seat of a reference, with all its options. An alias of the user's is expanded.
     pub(crate) fn entry_of(&self, reference: &str) -> Option<PanelEntry> {
         let is_provider = |id: &str| self.ids.iter().any(|known| known.0 == id);
-        PanelEntry::parse(reference, self.ids.first()?, is_provider).ok()
+        let reference = self.settings.aliases.expand(reference);
+        PanelEntry::parse(&reference, self.ids.first()?, is_provider).ok()
     }
 }

@@ -1,4 +1,4 @@
-//! Parses a settings file: settings, presets, personas and providers, with the location of every error.
+//! Parses a settings file: settings, presets, aliases, personas and providers, with the location of every error.
 //!
 //! A project file comes from a stranger with a repository. It may only set certain settings, within the user's limits,
 //! and cannot send questions to providers that the user does not use.
@@ -12,6 +12,7 @@ use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 use parallel_llm_engine::{Failure, ProviderId};
 use parallel_llm_provider::Known;
 
+use super::alias::{self, Alias, AliasTable, Aliases};
 use super::file::Source;
 use super::invalid;
 use super::kind::{self, Kind, Value};
@@ -27,6 +28,12 @@ use super::table::{Reach, Setting};
 const PRESETS: &str = "presets";
 /// The table of providers.
 const PROVIDERS: &str = "providers";
+/// The table of aliases.
+const ALIASES: &str = "aliases";
+/// The syntax of aliases.
+const ALIASES_WRITTEN: &str = "[aliases]";
+/// Most aliases in one file, as many as presets and personas.
+const ALIASES_MAX: usize = 64;
 /// The table of personas.
 const PERSONAS: &str = "personas";
 /// The syntax of personas.
@@ -80,7 +87,7 @@ impl<'a> UserLimits<'a> {
     /// The provider that would read the question; `None` if the reference is invalid.
     fn reader(&self, model: &str) -> Option<ProviderId> {
         let is_provider = |name: &str| Known::by_id(name).is_some() || self.user.providers.contains_key(name);
-        kind::provider_of(model, is_provider)
+        kind::provider_of(&Aliases::of(&self.user.aliases).expand(model), is_provider)
     }
 
     /// Fails if the question would go to an additional provider.
@@ -103,6 +110,8 @@ pub(super) struct Document {
     pub(super) presets: Presets,
     /// Personas by name, with their origins.
     pub(super) personas: BTreeMap<String, (Origin, Persona)>,
+    /// Aliases by name.
+    pub(super) aliases: AliasTable,
     /// Provider tables by name.
     pub(super) providers: BTreeMap<String, Table>,
 }
@@ -117,10 +126,11 @@ impl Document {
             match Setting::by_name(key.get_ref()) {
                 Some(setting) => document.layer.set(setting, reading.entry(setting, key, value)?),
                 None if key.get_ref() == PRESETS => document.presets = reading.presets(value)?,
+                None if key.get_ref() == ALIASES => document.aliases = reading.aliases(key, value)?,
                 None if key.get_ref() == PERSONAS => document.personas = reading.personas(key, value)?,
                 None if key.get_ref() == PROVIDERS => document.providers = reading.providers(key, value)?,
                 None => {
-                    let known = Setting::names().chain([PRESETS, PERSONAS, PROVIDERS]);
+                    let known = Setting::names().chain([PRESETS, ALIASES, PERSONAS, PROVIDERS]);
                     return Err(reading.reader.unknown(key, known));
                 }
             }
@@ -212,6 +222,26 @@ impl DocumentReader<'_> {
             let table = self.reader.table(name.get_ref(), value, PERSONAS_WRITTEN)?;
             let persona = persona::read(self.reader, name, table)?;
             Ok((name.get_ref().to_string(), (self.origin(name.span()), persona)))
+        };
+        in_order(table).into_iter().map(read).collect()
+    }
+
+    /// Only the user may define aliases: a stranger's would send questions to other models than the user names.
+    fn aliases(&self, key: &Key<'_>, value: &Item<'_>) -> Result<AliasTable, Failure> {
+        if let FileOwner::Project(_) = self.owner {
+            let failure = invalid(
+                "a project file may not set `aliases`: a stranger does not choose what your names mean",
+            )
+            .with_next(Advice::TakeOutOrOwnFile);
+            return Err(self.refuse(key.span(), failure));
+        }
+        let table = self.reader.table(ALIASES, value, ALIASES_WRITTEN)?;
+        check_count(ALIASES, table.len(), ALIASES_MAX)
+            .map_err(|failure| self.refuse(value.span(), failure))?;
+        let read = |(name, value): (&Key<'_>, &Item<'_>)| {
+            let alias =
+                Alias { target: alias::read(self.reader, name, value)?, origin: self.origin(name.span()) };
+            Ok((name.get_ref().to_string(), alias))
         };
         in_order(table).into_iter().map(read).collect()
     }

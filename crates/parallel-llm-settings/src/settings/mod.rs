@@ -6,6 +6,7 @@
 //! Invariant: nothing is silently ignored. Unknown names, invalid values, and project files that ask for more than the
 //! user allows are errors that name their location.
 
+mod alias;
 mod check;
 mod command;
 mod config_paths;
@@ -46,6 +47,7 @@ use layer::Layer;
 use provider::Sources;
 use table::Setting;
 
+pub use alias::Aliases;
 pub use check::CheckSettings;
 pub use config_paths::ConfigPaths;
 pub use environment::SEAT;
@@ -153,6 +155,8 @@ pub struct Settings {
     pub config_paths: Option<ConfigPaths>,
     /// Presets by name, including the built-in ones.
     pub presets: Presets,
+    /// The user's own names for models.
+    pub aliases: Aliases,
     /// Personas by name, including the built-in ones.
     pub personas: Personas,
     /// The user file, if it exists.
@@ -214,6 +218,9 @@ impl Settings {
         settings.presets = preset::built_in();
         settings.presets.extend(user.presets);
         settings.presets.extend(project.presets);
+        alias::check(&user.aliases, &settings.providers)?;
+        settings.aliases = Aliases::of(&user.aliases);
+        settings.shown.extend(user.aliases.iter().map(|(name, alias)| alias::shown(name, alias)));
         let shown = user.personas.iter();
         let shown = shown.map(|(name, (origin, persona))| persona::shown(name, persona, origin.clone()));
         settings.shown.extend(shown);
@@ -309,7 +316,8 @@ impl Settings {
     /// The next steps for a key, if every provider on the panel needs one and none has one.
     pub fn panel_key_advice(&self) -> Option<Vec<Next>> {
         let is_provider = |name: &str| self.providers.iter().any(|provider| provider.id.0 == name);
-        let named = self.panel.iter().filter_map(|model| kind::provider_of(model, is_provider));
+        let named =
+            self.panel.iter().filter_map(|model| kind::provider_of(&self.aliases.expand(model), is_provider));
         let asked: Vec<&ProviderSettings> = named.filter_map(|id| self.provider(&id.0).ok()).collect();
         let lacks = |provider: &&ProviderSettings| {
             matches!(provider.key, ProviderKey::Missing) && provider.needs_key()
@@ -389,6 +397,7 @@ impl Settings {
             state_dir: None,
             config_paths: None,
             presets: Presets::new(),
+            aliases: Aliases::default(),
             personas: Personas::new(),
             user_file: None,
             project_file: None,

@@ -80,6 +80,27 @@ kind = \"openai\"
 key_variable = \"WORK_OPENAI_KEY\"
 ";
 
+/// The introduction to aliases.
+const ALIASES: &str = "
+## Aliases
+
+The table `[aliases]` in the user's file gives names of your own to models. An alias stands wherever a model is named: in
+the panel, in presets, after `-m`, in MCP arguments. It may hold a number of seats and options; those typed with the
+alias win. It may stand for another alias, but leads to a model in the end, and it may not have the name of a provider or
+of another model. It is read from no project's file: a stranger does not choose what your names mean. A name has up to 40
+lower-case letters, digits, `-`, `_` or `.`.
+
+";
+
+/// An example of aliases; a test parses it.
+pub(super) const ALIASES_EXAMPLE: &str = "\
+panel = [\"fast*2\", \"local\"]
+
+[aliases]
+fast = \"google/gemini-3.8-flash\"
+local = \"ollama:llama4:8b@temperature=0.2\"
+";
+
 /// The introduction to personas.
 const PERSONAS: &str = "
 ## Personas
@@ -120,6 +141,7 @@ pub fn reference() -> String {
     }
     page.push_str(&providers());
     page.push_str(&presets());
+    let _ = write!(page, "{ALIASES}```toml\n{ALIASES_EXAMPLE}```\n");
     page.push_str(&personas());
     page.push_str("\n## Other variables\n\n");
     for (name, about) in OTHERS {

@@ -593,6 +593,75 @@ fn the_references_personas_are_read() {
 }
 
 #[test]
+fn aliases_are_the_users_own() {
+    let user = "panel = ['team:a']\n[aliases]\nfast = 'lab/small*2'\nown = 'fast'\n[providers.team]\nbase_url = 'https://a.b/v1'\n";
+    let home = Home::of(&[(USER, user), (PROJECT, "panel = ['own', 'fast@temperature=1']\n")]);
+    let settings = home.load();
+    assert_eq!(settings.aliases.names().collect::<Vec<_>>(), ["fast", "own"]);
+    assert_eq!(home.shown(&settings, "aliases.own"), format!("fast (user file {USER}:4)"));
+    assert_eq!(settings.aliases.expand("own"), "lab/small*2");
+    check_project(
+        "",
+        "[aliases]\nfast = 'lab/small'",
+        "PROJECT:1:2: a project file may not set `aliases`: a stranger does not choose what your names mean | take it out, or write it into your own file",
+    );
+    // A project does not reach a further reader by an alias of the user's either.
+    check_project(
+        "[aliases]\nfast = 'mistral:x'",
+        "panel = ['fast']",
+        "PROJECT:1:10: a project file may not set `panel` to a model of `mistral`: a stranger's project does not choose who reads a question | take it out, or name a model of `mistral` in your own panel, synthesizer or a preset",
+    );
+}
+
+#[test]
+fn an_alias_that_cannot_be_one_names_its_place() {
+    let in_table = |lines: &str, expected: &str| check_user(&format!("[aliases]\n{lines}"), expected);
+    check_user(
+        "aliases = 1",
+        "USER:1:11: `aliases` is a table, not a whole number | write it like `[aliases]`",
+    );
+    in_table(
+        "Fast = 'a/b'",
+        "USER:2:1: the name of an alias has 1 to 40 lower-case letters, digits, `-`, `_` or `.`, not `Fast` | rename the alias",
+    );
+    in_table(
+        "fast = 1",
+        "USER:2:8: `fast` is a string, not a whole number | correct the value at the place the message names",
+    );
+    for circle in
+        ["a = 'a'", "a = 'b'\nb = 'c'\nc = 'a'", "a = 'b:free'\nb = 'a*2'", "a = 'b'\nb = 'c'\nc = 'b'"]
+    {
+        in_table(
+            circle,
+            "USER:2:1: the alias `a` leads to no model: its aliases go in a circle | let it stand for a model",
+        );
+    }
+    in_table("ollama = 'a/b'", "USER:2:1: the alias `ollama` has the name of a provider | rename the alias");
+    in_table(
+        "'gpt-6.1-sol' = 'x-ai/grok-4.7'",
+        "USER:2:1: the alias `gpt-6.1-sol` hides the model `openai/gpt-6.1-sol` | rename the alias",
+    );
+    let same = "[aliases]\n'gpt-6.1-sol' = 'openai:gpt-6.1-sol'\nopus = '~anthropic/claude-opus-latest'";
+    assert!(
+        Home::of(&[(USER, same)]).load_with(&[]).is_ok(),
+        "the same model at another provider is not hidden"
+    );
+    let many = |count: usize| {
+        let alias = |number| format!("a{number} = 'a/b'\n");
+        format!("[aliases]\n{}", (0..count).map(alias).collect::<Vec<_>>().concat())
+    };
+    assert!(Home::of(&[(USER, &many(64))]).load_with(&[]).is_ok());
+    let at_place = "correct the value at the place the message names";
+    check_user(&many(65), &format!("USER:1:1: there are 65 aliases; at most 64 are read | {at_place}"));
+}
+
+#[test]
+fn the_references_aliases_are_read() {
+    let settings = Home::of(&[(USER, reference::ALIASES_EXAMPLE)]).load();
+    assert_eq!((settings.aliases.names().count(), settings.panel.len()), (2, 2));
+}
+
+#[test]
 fn a_project_file_never_loosens_privacy() {
     check_project(
         "zdr = true",

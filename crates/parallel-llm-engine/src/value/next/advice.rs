@@ -166,6 +166,8 @@ advice! {
     WritePersona, Machine: "write it as `[personas.NAME]` into the settings";
     RenamePreset, Machine: "rename the preset";
     RenamePersona, Machine: "rename the persona";
+    RenameAlias, Machine: "rename the alias";
+    LeadAliasToModel, Machine: "let it stand for a model";
     RenameProvider, Machine: "rename the provider";
     GivePersonaWords, Machine: "give it a `system` or a `stance`, or take it out";
     WriteWholePath, Machine: "write the whole path of the file";
