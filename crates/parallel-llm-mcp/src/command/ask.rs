@@ -34,7 +34,7 @@ const REMINDED_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 /// Example: parallel-llm-mcp ask "Is this migration safe to run online?" @migration.sql
 #[derive(Debug, Default, clap::Args)]
 pub struct Ask {
-    /// The question; of several parts `@FILE` is read from a file and `-` from stdin; what is piped stands below them
+    /// The question in one or more parts: `@FILE` reads a file, `-` reads stdin; piped text is appended
     pub prompt: Vec<OsString>,
     /// Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a text; repeat for more
     #[arg(short, long = "attach", value_name = "FILE")]
@@ -49,28 +49,28 @@ pub struct Ask {
     /// Show which models would be asked and what it would cost, and ask nothing
     #[arg(long, conflicts_with_all = ["jsonl", "output"])]
     pub dry_run: bool,
-    /// Send files and piped text although they seem to hold keys or passwords
+    /// Send files and piped text even if they seem to hold keys or passwords
     #[arg(long)]
     pub allow_secret_file: bool,
     /// A model to ask, `[provider:]model[*N][@key=value,...]`; repeat for a panel
     #[arg(short, long = "model", value_name = "MODEL")]
     pub models: Vec<String>,
-    /// The model that fuses, before those of the settings
+    /// The synthesizer, in front of those of the settings
     #[arg(long, value_name = "MODEL")]
     pub synthesizer: Option<String>,
     /// A named panel of the settings: quick, default, budget, max or your own
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
-    /// How answers become one text: `synthesize`, `vote`, `auto` or another, with options as in `vote@first=2`
+    /// The strategy that makes one text of the answers: `synthesize`, `vote`, `auto` or another, with options as in `vote@first=2`
     #[arg(long, value_name = "STRATEGY")]
     pub strategy: Option<String>,
-    /// Run this command on each answer, which it reads on stdin, and take one that it passes by ending with 0
+    /// Run this command on each answer, given on stdin, and choose an answer for which it exits with 0
     #[arg(long, value_name = "COMMAND")]
     pub check: Option<String>,
-    /// Also make the text without each of the answers, so that none of them decides alone; short for the option `paranoid=on`
+    /// Also make the text without each answer in turn, so that no answer decides alone; short for the option `paranoid=on`
     #[arg(long)]
     pub paranoid: bool,
-    /// Instructions that stand above the question
+    /// Instructions in front of the question
     #[arg(long, value_name = "TEXT")]
     pub system: Option<String>,
     /// Sampling temperature, 0 to 2; left to each provider unless given
@@ -79,7 +79,7 @@ pub struct Ask {
     /// Output cap of each call in tokens, reasoning included
     #[arg(long, value_name = "TOKENS")]
     pub max_tokens: Option<u32>,
-    /// How hard the panel thinks: none, minimal, low, medium, high, xhigh or max; left to each model unless given
+    /// The panel's reasoning effort: none, minimal, low, medium, high, xhigh or max; left to each model unless given
     #[arg(long, value_name = "EFFORT")]
     pub effort: Option<String>,
     /// The time the whole run may take, such as 90s or 5m
@@ -91,16 +91,16 @@ pub struct Ask {
     /// When to stop waiting: all, quorum:K, until:DURATION or stragglers
     #[arg(long, value_name = "RULE")]
     pub wait: Option<String>,
-    /// A name of your own for this question: asked again under it, the same run is given and nothing is paid twice
+    /// Your own key for this question: asked again with it, the same run is returned and nothing is paid twice
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
-    /// Ask all of it anew, also where the same question is being answered or was left without an answer
+    /// Ask everything anew, even if the same question is in progress or was left without an answer
     #[arg(long)]
     pub fresh: bool,
-    /// Take the answer of the very same question from the history where it is no older than this, such as 1h
+    /// Use the stored answer to the very same question if it is no older than this, such as 1h
     #[arg(long, value_name = "DURATION", conflicts_with = "fresh")]
     pub cache: Option<String>,
-    /// When stopped, close every connection at once, also those whose answers are paid for either way
+    /// When stopped, close every connection at once, even those whose answers are paid for anyway
     #[arg(long)]
     pub abort: bool,
     /// Print the run report as one JSON object
@@ -118,22 +118,22 @@ pub struct Ask {
     /// Write the answer to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Where the run's folder is made
+    /// The folder in which the run's folder is made
     #[arg(long, value_name = "DIR")]
     pub output_dir: Option<String>,
     /// Write no files
     #[arg(long)]
     pub no_files: bool,
-    /// What is remembered: full, metadata or none
+    /// What to store of the run: full, metadata or none
     #[arg(long, value_name = "MODE")]
     pub store: Option<String>,
     /// Wait for late seats after the answer
     #[arg(long)]
     pub linger: bool,
-    /// Exit with 3 when a seat is missing or fusing did not happen
+    /// Exit with 3 if a seat is missing or the answers were not fused
     #[arg(long)]
     pub strict: bool,
-    /// Tell below the answer what the models disagree on
+    /// Show below the answer what the models disagree on
     #[arg(long, conflicts_with = "quiet")]
     pub diff: bool,
     /// Print nothing but the answer

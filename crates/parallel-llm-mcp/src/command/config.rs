@@ -3,12 +3,12 @@
 use super::CommandContext;
 use crate::exit;
 
-/// Show the settings in force
+/// Show the effective settings
 #[derive(Debug, clap::Subcommand)]
 pub enum ConfigCommand {
     /// Show every setting
     Show {
-        /// Tell where each value comes from
+        /// Also show the origin of each value
         #[arg(long)]
         origin: bool,
     },

@@ -11,7 +11,7 @@ use parallel_llm_service::Continuation;
 use parallel_llm_settings::signals::Signals;
 
 /// The help for a run's name, shared by all commands.
-const RUN_HELP: &str = "The run's id or a beginning of it; `@` is the newest, `@~1` the one before";
+const RUN_HELP: &str = "The run's id or a prefix of it; `@` is the newest, `@~1` the one before";
 
 /// How what comes of it is shown.
 #[derive(Debug, clap::Args)]
@@ -35,7 +35,7 @@ pub struct Allowance {
 /// By which command answers are checked in this part of the run.
 #[derive(Debug, clap::Args)]
 pub struct Checking {
-    /// The check command, where the strategy has answers checked (`best-of-n@by=check`)
+    /// The check command, if the strategy checks answers (`best-of-n@by=check`)
     #[arg(long, value_name = "COMMAND")]
     pub check: Option<String>,
 }
@@ -43,7 +43,7 @@ pub struct Checking {
 /// Who fuses in this part of the run, and what it may cost.
 #[derive(Debug, clap::Args)]
 pub struct Means {
-    /// The model that fuses, before those of the settings
+    /// The synthesizer, in front of those of the settings
     #[arg(long, value_name = "MODEL")]
     pub synthesizer: Option<String>,
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub struct Wait {
 pub struct Resume {
     #[arg(help = RUN_HELP)]
     pub run: String,
-    /// Also ask seats again that were sent and never heard of, though they may have been paid
+    /// Also ask again seats whose request was sent without a known end, although they may have been paid
     #[arg(long)]
     pub resend: bool,
     #[command(flatten)]
@@ -113,7 +113,7 @@ pub struct Synthesize {
 pub struct Replay {
     #[arg(help = RUN_HELP)]
     pub run: String,
-    /// How answers become one text: `synthesize`, `vote`, `auto` or another, with options as in `vote@first=2`
+    /// The strategy that makes one text of the answers: `synthesize`, `vote`, `auto` or another, with options as in `vote@first=2`
     #[arg(long, value_name = "STRATEGY")]
     pub strategy: String,
     #[command(flatten)]

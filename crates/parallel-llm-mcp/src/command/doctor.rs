@@ -17,11 +17,11 @@ use parallel_llm_service::{Depth, Diagnosis, Finding, Health, Probe, ProbeReport
 use parallel_llm_settings::private_files;
 use parallel_llm_settings::signals::Signals;
 
-/// See whether everything is ready for a run
+/// Check that everything is ready for a run
 ///
-/// Looks at settings, keys, models, local servers, the clock, folders, the database, limits and MCP clients, all at once.
-/// It asks no model and pays for nothing, unless --deep is given; the folders and the database are made if they are
-/// missing. Exits with 0 when nothing failed, else with 1.
+/// Checks settings, keys, models, local servers, the clock, folders, the database, limits and MCP clients concurrently.
+/// It asks no model and costs nothing, unless --deep is given; missing folders and a missing database are created.
+/// Exits with 0 if nothing failed, else with 1.
 ///
 /// Example: parallel-llm-mcp doctor --deep
 #[derive(Clone, Debug, clap::Args)]
@@ -29,16 +29,16 @@ pub struct Doctor {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
-    /// Also ask each model of the panel for a word, after showing what that may cost, and read the whole database
+    /// Also ask each model of the panel for a word, after showing the possible cost, and check the whole database
     #[arg(long)]
     pub deep: bool,
     /// Pay for --deep without being asked
     #[arg(long, requires = "deep")]
     pub yes: bool,
-    /// Exit with 1 when there is anything to look at, too
+    /// Also exit with 1 if there are warnings
     #[arg(long)]
     pub strict: bool,
-    /// Also write a report for others to this new file: no key, no question, no answer, no name of yours
+    /// Also write a report for others to this new file, without keys, questions, answers or your name
     #[arg(long, value_name = "FILE")]
     pub bundle: Option<PathBuf>,
 }

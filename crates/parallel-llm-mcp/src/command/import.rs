@@ -16,10 +16,11 @@ use parallel_llm_service::{KeyImport, ModelState, OPENROUTER};
 /// The longest value shown, in characters.
 const VALUE_CHARS_MAX: usize = 400;
 
-/// Take over the settings of the Python server that this program replaces
+/// Import the settings of the Python server that this program replaces
 ///
-/// Reads its `mcp_config.json` and its `ai_models.txt`, shows what would go into your own settings, and asks before it
-/// writes. Models that are no longer offered are named and left out. The key is kept as `keys set` does, and never shown.
+/// Reads its `mcp_config.json` and its `ai_models.txt`, shows the changes to your own settings, and asks before it
+/// writes. Models that are no longer offered are reported and left out. The key is stored as by `keys set`, and never
+/// shown.
 ///
 /// Example: parallel-llm-mcp import ~/parallel-llm
 #[derive(Debug, clap::Args)]

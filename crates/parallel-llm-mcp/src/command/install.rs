@@ -26,8 +26,8 @@ const VARIABLES_MAX: usize = 32;
 
 /// Put this program into the settings of an MCP client
 ///
-/// Shows what would change in the client's own file, and asks before it writes. A copy of the file is kept beside it;
-/// comments, order and everything of others stay as they are. Without a client: lists them, and how each stands.
+/// Shows the changes to the client's own file, and asks before it writes. A copy of the file is kept beside it;
+/// comments, order and other entries stay as they are. Without a client, lists all clients and their state.
 ///
 /// Example: parallel-llm-mcp install claude-code
 #[derive(Debug, clap::Args)]
@@ -35,7 +35,7 @@ pub struct Install {
     /// The client
     #[arg(value_parser = PossibleValuesParser::new(clients::ALL.iter().map(|client| client.id)))]
     pub client: Option<String>,
-    /// Into the file of the project in this folder, not into your own
+    /// Use the file of the project in this folder instead of your own
     #[arg(long, requires = "client")]
     pub project: bool,
     /// Connect to a server over HTTP at this address, instead of starting the program

@@ -11,23 +11,23 @@ use crate::exit;
 use crate::terminal::vocabulary;
 use parallel_llm_settings::keys::{self, KeptKey, KeyLine, KeySource};
 
-/// Keep the keys of providers, and make tokens that let others ask here
+/// Store the keys of providers, and make tokens that let others ask here
 #[derive(Debug, clap::Subcommand)]
 pub enum KeysCommand {
-    /// Keep a provider's key: typed unseen, or from a pipe
+    /// Store a provider's key: typed unseen, or from a pipe
     ///
     /// Example: parallel-llm-mcp keys set mistral < key.txt
     Set {
         /// The provider, such as openrouter or mistral
         provider: String,
     },
-    /// Tell where each provider's key comes from, and which tokens there are; never a key or a token
+    /// List the origin of each provider's key, and the tokens; never a key or a token itself
     List {
         /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Take a provider's kept key away
+    /// Remove a provider's stored key
     Remove {
         /// The provider
         provider: String,

@@ -63,39 +63,34 @@ pub enum Command {
     /// Something to do with the service as it is.
     #[command(flatten)]
     Work(Work),
-    /// See it work: simulated models, no key, no cost
     Demo(Demo),
-    /// Serve MCP on stdin and stdout, or over HTTP
     Serve(Serve),
 }
 
 /// The commands that work on the service as it is.
 #[derive(Debug, Subcommand)]
 pub enum Work {
-    /// Ask a panel of models one question
     Ask(Box<Ask>),
-    /// Look at runs that were done, and finish those that were interrupted
+    /// Show and continue earlier runs
     Runs {
         /// What to do.
         #[command(subcommand)]
         command: runs::RunsCommand,
     },
-    /// Find models to ask, with their prices
     Models(Box<models::Models>),
-    /// See whether everything is ready for a run
     Doctor(doctor::Doctor),
     /// Explain an error code
     Explain {
         /// The code, for example `rate_limited`; all codes without one
         code: Option<String>,
     },
-    /// Show the settings in force
+    /// Show the effective settings
     Config {
         /// What to show.
         #[command(subcommand)]
         command: config::ConfigCommand,
     },
-    /// Keep the keys of providers, and make tokens that let others ask here
+    /// Store the keys of providers, and make tokens that let others ask here
     Keys {
         /// What to do.
         #[command(subcommand)]
@@ -107,11 +102,8 @@ pub enum Work {
         #[command(subcommand)]
         command: store::StoreCommand,
     },
-    /// Take over the settings of the Python server that this program replaces
     Import(import::Import),
-    /// Put this program into the settings of an MCP client
     Install(install::Install),
-    /// Run the pretend OpenRouter that tests and the demo use
     Simulate(simulate::Simulate),
     /// Write a generated page of the documentation to stdout
     #[command(hide = true)]

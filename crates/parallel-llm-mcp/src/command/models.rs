@@ -24,36 +24,36 @@ const REMARK_CHARS_MAX: usize = 160;
 
 /// Find models to ask, with their prices
 ///
-/// Lists the models of OpenRouter, of every provider with a key, and of model servers found running on this machine.
-/// Nothing is asked but lists, and nothing is paid. A program that keeps a key is run only for a provider you name.
+/// Lists the models of OpenRouter, of every provider with a key, and of model servers found running on this machine. It
+/// only fetches lists, which costs nothing. A key command is run only for a provider you name.
 ///
 /// Example: parallel-llm-mcp models claude --max-price 25 --sort price
 #[derive(Debug, Default, clap::Args)]
 pub struct Models {
-    /// Words that all stand in a model's id or name
+    /// Words that a model's id or name must contain
     pub search: Vec<String>,
     /// Only the models of this provider; repeat for several
     #[arg(long = "provider", value_name = "PROVIDER")]
     pub providers: Vec<String>,
-    /// Only models that read and write at least so many tokens together
+    /// Only models with a context window of at least this many tokens
     #[arg(long, value_name = "TOKENS")]
     pub min_context: Option<u64>,
-    /// Only models whose output costs at most so many USD for a million tokens
+    /// Only models whose output costs at most this many USD for a million tokens
     #[arg(long, value_name = "USD", value_parser = price)]
     pub max_price: Option<f64>,
-    /// Only models that take pictures or documents
+    /// Only models that accept pictures or documents
     #[arg(long)]
     pub attachments: bool,
-    /// The order; without it the providers' own
+    /// The order; the providers' own unless given
     #[arg(long, value_name = "ORDER")]
     pub sort: Option<Order>,
-    /// Show at most so many
+    /// Show at most this many
     #[arg(long, value_name = "NUMBER")]
     pub limit: Option<usize>,
-    /// Fetch the lists now, however fresh those kept on disk are
+    /// Fetch the lists now, even if the stored ones are fresh
     #[arg(long)]
     pub refresh: bool,
-    /// Look whether every model of the settings is still offered; exits with 2 when one is gone
+    /// Check that every model of the settings is still offered; exits with 2 if one is not
     #[arg(long, conflicts_with_all = [
         "search", "providers", "min_context", "max_price", "attachments", "sort", "limit", "refresh",
     ])]

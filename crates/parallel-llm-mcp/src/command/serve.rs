@@ -8,7 +8,7 @@ pub struct Serve {
     /// Serve over HTTP at this address instead, for example `127.0.0.1:8930`
     #[arg(long, value_name = "ADDRESS")]
     pub http: Option<SocketAddr>,
-    /// Let in whoever reaches the address, without a token; on this machine only
+    /// Admit everybody who reaches the address, without a token; on this machine only
     #[arg(long, requires = "http")]
     pub no_auth: bool,
     /// Speak https, with the certificate in this file (PEM)
@@ -17,7 +17,7 @@ pub struct Serve {
     /// The file with the certificate's key (PEM)
     #[arg(long, value_name = "FILE", requires = "http")]
     tls_key: Option<String>,
-    /// A proxy before this server speaks https; `http_hosts` names what it is called by
+    /// A proxy in front of this server speaks https; `http_hosts` names its host names
     #[arg(long, requires = "http")]
     behind_proxy: bool,
 }

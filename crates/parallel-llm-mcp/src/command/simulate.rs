@@ -11,7 +11,7 @@ use super::CommandContext;
 use crate::exit;
 use parallel_llm_settings::signals::Signals;
 
-/// Run the pretend OpenRouter that tests and the demo use
+/// Run the simulated OpenRouter of the tests and the demo
 ///
 /// It prints the variables that point a client at it, and runs until Ctrl-C.
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ pub struct Simulate {
     /// Same seed, same answers and latencies
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How fast its time passes: 1 real, 0 without waiting
+    /// The speed of its time: 1 is real time, 0 without waiting
     #[arg(long, default_value_t = 1.0)]
     time_scale: f64,
     /// Serve https, with a certificate made at start

@@ -26,9 +26,9 @@ pub enum StoreCommand {
 
 /// Check the run database
 ///
-/// Reads its pages; with --read-data every text and every row too, each compared with the hash or checksum that it was written
-/// with. Servers and runs go on meanwhile. Damaged runs are told by their ids, and the exit code is 7 then; it is 3 where an hour
-/// was not enough.
+/// Reads its pages; with --read-data also every text and every row, and compares each with its hash or checksum.
+/// Servers and runs go on in the meantime. Damaged runs are listed by id, and the exit code is then 7; it is 3 if an
+/// hour was not enough.
 ///
 /// Example: parallel-llm-mcp store check --read-data
 #[derive(Debug, clap::Args)]
@@ -43,8 +43,8 @@ pub struct Check {
 
 /// Write a copy of the run database to a new file
 ///
-/// The copy is the database as it stands at one moment. Servers and runs go on meanwhile. The file holds your questions and
-/// answers, and its mode is 0600; one that is there is never written over.
+/// The copy is a snapshot of the database. Servers and runs go on in the meantime. The file holds your questions and
+/// answers, and its mode is 0600; an existing file is never overwritten.
 ///
 /// Example: parallel-llm-mcp store backup runs-backup.db
 #[derive(Debug, clap::Args)]
@@ -56,11 +56,12 @@ pub struct Backup {
     json: bool,
 }
 
-/// Put a backup in the place of the run database
+/// Replace the run database with a backup
 ///
-/// The backup is read through first, and stays as it is. Nothing may have the database open: end servers and MCP clients that use it.
-/// The database that stands there is kept beside it, under a name that is said. What happened since the backup is not known to it:
-/// money spent since does not count for the day's limit, and tokens revoked since hold again.
+/// The backup is checked first, and stays as it is. Nothing may have the database open: end servers and MCP clients
+/// that use it. The current database is kept beside it, under a name that is printed. The backup does not know what
+/// happened since: money spent since then does not count for the daily limit, and tokens revoked since then are valid
+/// again.
 ///
 /// Example: parallel-llm-mcp store restore runs-backup.db
 #[derive(Debug, clap::Args)]

@@ -26,18 +26,18 @@ const PER_MINUTE_MAX: i64 = 60_000;
 /// The longest name of a token shown in a table, in characters.
 const NAME_CHARS_MAX: usize = 64;
 
-/// Make a token: whoever sends it to this server may ask, at your cost
+/// Make a token: a caller with it may ask this server, at your cost
 ///
-/// The token is printed once, on stdout, and kept nowhere: only its hash is. Its holder sees the runs it asked for itself
-/// and no other, writes no files on this machine, and spends no more than its own limits and your settings allow. A name is
-/// given once: that of a revoked token stays taken.
+/// The token is printed once, on stdout, and only its hash is stored. Its holder sees only the runs it asked for
+/// itself, writes no files on this machine, and spends no more than its own limits and your settings allow. A name is
+/// used once: that of a revoked token stays taken.
 ///
 /// Example: parallel-llm-mcp keys create laptop --budget-day 5 --expires 90d
 #[derive(Debug, clap::Args)]
 pub struct Create {
-    /// What the token is called, and its runs are asked by: lower-case letters, digits, `.`, `_` and `-`
+    /// The name of the token, by which its runs are listed: lower-case letters, digits, `.`, `_` and `-`
     name: String,
-    /// What it allows: `ask`, which costs money and shows what came of it, or `read`, which only shows its own runs; may be repeated; both unless given
+    /// Its scope: `ask`, which costs money and shows the results, or `read`, which only shows its own runs; may be repeated; both unless given
     #[arg(long = "scope", value_name = "SCOPE", value_parser = scope)]
     scopes: Vec<Scope>,
     /// The most its runs may cost in a day (UTC), in USD
@@ -46,7 +46,7 @@ pub struct Create {
     /// The most requests in a minute; each server that uses this data folder counts its own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=PER_MINUTE_MAX))]
     per_minute: Option<u32>,
-    /// How long it holds, such as 90d, 12h, 30m or 60s; until it is revoked unless given
+    /// Its lifetime, such as 90d, 12h, 30m or 60s; without end unless given
     #[arg(long, value_name = "TIME", value_parser = lifetime_ms)]
     expires: Option<u64>,
     /// Print one JSON object
@@ -54,15 +54,15 @@ pub struct Create {
     pub(super) json: bool,
 }
 
-/// Revoke a token: from the next request on it lets nobody in
+/// Revoke a token: it is refused from the next request on
 ///
-/// Says what would happen, and does nothing without --yes. Its runs stay, and so does its line in `keys list`. A run that is
-/// under way goes on.
+/// Shows what would happen, and does nothing without --yes. Its runs stay, and so does its line in `keys list`. A run
+/// in progress goes on.
 ///
 /// Example: parallel-llm-mcp keys revoke laptop --yes
 #[derive(Debug, clap::Args)]
 pub struct Revoke {
-    /// The token's name or number, as `keys list` tells them
+    /// The token's name or number, from `keys list`
     #[arg(value_name = "NAME")]
     name: String,
     /// Do it

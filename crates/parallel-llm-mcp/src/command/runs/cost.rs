@@ -16,8 +16,8 @@ const SCHEMA: u32 = 1;
 
 /// Show what all calls cost, by model, day, provider or token
 ///
-/// Counts every upstream call ever sent, of purged runs too. A call whose cost nobody knows is counted apart, never as
-/// free.
+/// Counts every upstream call ever sent, including those of purged runs. Calls of unknown cost are counted separately,
+/// never as free.
 ///
 /// Example: parallel-llm-mcp runs cost --by day --since 30d
 #[derive(Debug, clap::Args)]

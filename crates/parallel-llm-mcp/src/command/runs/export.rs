@@ -9,21 +9,21 @@ use crate::command::CommandContext;
 use crate::exit;
 use crate::terminal::vocabulary::COMMAND_LINE;
 
-/// Make the files of runs anew, or print their reports one a line
+/// Rebuild the files of runs, or print their reports one a line
 ///
-/// Without --jsonl, the prompt, the answers, the final text and the report of each run are written to a folder named by
-/// the run. One that is there is touched only where its run.json is of the same run.
+/// Without --jsonl, writes the prompt, the answers, the final text and the report of each run to a folder named by the
+/// run. An existing folder is changed only if its run.json is of the same run.
 ///
-/// A run that cannot be exported is told, and the others are done; the exit code is 3 then.
+/// A run that cannot be exported is reported, and the others are exported; the exit code is then 3.
 ///
 /// Example: parallel-llm-mcp runs export --jsonl --since 30d > runs.jsonl
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("which").required(true).args(["runs", "all", "since"]))]
 pub struct Export {
-    /// The ids of runs or beginnings of them; `@` is the newest, `@~1` the one before
+    /// The ids of runs or prefixes of them; `@` is the newest, `@~1` the one before
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
-    /// Where the runs' folders are made; the output folder unless given
+    /// The folder in which the runs' folders are made; the output folder unless given
     #[arg(long, value_name = "DIR", conflicts_with = "jsonl")]
     dir: Option<PathBuf>,
     /// Print the report of each run as one JSON object a line, the oldest run first

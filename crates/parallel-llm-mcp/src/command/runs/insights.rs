@@ -14,8 +14,8 @@ const MODEL_CHARS_MAX: usize = 80;
 
 /// Show which models of the panel mattered, and which could be left out
 ///
-/// A model mattered in a run if the final text was built on its answer, is its answer, or has wording of it that the base
-/// has not. The interval holds the true share with 95 % certainty.
+/// A model mattered in a run if the final text is its answer, was based on it, or shares wording with it that the base
+/// lacks. The interval contains the true share with 95 % certainty.
 ///
 /// Example: parallel-llm-mcp runs insights --since 90d
 #[derive(Debug, clap::Args)]

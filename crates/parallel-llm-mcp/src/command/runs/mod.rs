@@ -26,15 +26,15 @@ use parallel_llm_settings::clock;
 /// The default number of listed runs.
 const LIST_DEFAULT: usize = 20;
 
-/// Look at runs that were done
+/// Show and continue earlier runs
 #[derive(Debug, clap::Subcommand)]
 pub enum RunsCommand {
     /// List runs, newest first
     List {
-        /// How many
+        /// The number of runs
         #[arg(short = 'n', long, default_value_t = LIST_DEFAULT, value_parser = how_many)]
         limit: usize,
-        /// Only runs older than this one: its id or a beginning of it, `@` for the newest, `@~1` for the one before
+        /// Only runs older than this one: its id or a prefix of it, `@` for the newest, `@~1` for the one before
         #[arg(long, value_name = "RUN")]
         before: Option<String>,
         /// One JSON object a line
@@ -42,15 +42,15 @@ pub enum RunsCommand {
         json: bool,
     },
     Show(show::Show),
-    /// Watch a run, whichever process does it, until its answer is there
+    /// Watch a run of any process until it has an answer
     Wait(continuing::Wait),
-    /// Finish a run that was interrupted, or ask its seats without an answer again, paying for nothing twice
+    /// Finish an interrupted run, or ask its seats without an answer again, without paying twice
     Resume(continuing::Resume),
     /// Ask further models the question of a run, and fuse again
     Add(continuing::Add),
-    /// Make another text of a run's answers, asking no model of its panel again
+    /// Make another text of a run's answers without asking its panel again
     Synthesize(continuing::Synthesize),
-    /// Try another strategy on a run's answers, asking no model of its panel again
+    /// Try another strategy on a run's answers without asking its panel again
     Replay(continuing::Replay),
     Search(search::Search),
     Cost(cost::Cost),

@@ -20,18 +20,18 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(2);
 /// The most kept runs and files named; the others are counted, and the JSON has all.
 const NAMED_MAX: usize = 10;
 
-/// Remove runs for good: their texts, their events and their files
+/// Delete runs: their texts, their events and their files
 ///
-/// Says what would go, and does nothing without --yes. What the runs cost stays in `runs cost`, and how their seats did in
-/// `runs insights`. Runs under way stay, and so do those whose files cannot be removed: each is told, the others go, and the
-/// exit code is 3, or 7 where none went. Runs of other processes are written meanwhile, so many runs take a while: interrupted,
-/// it goes on where it was when it is called again.
+/// Shows what would be deleted, and does nothing without --yes. The runs' cost stays in `runs cost`, and the results of
+/// their seats in `runs insights`. Runs in progress stay, and so do runs whose files cannot be removed: each is
+/// reported, the others are deleted, and the exit code is 3, or 7 if none was deleted. Other processes can write in the
+/// meantime, so many runs take a while; after an interruption, call it again to continue.
 ///
 /// Example: parallel-llm-mcp runs purge --older-than 90d --yes
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("which").required(true).args(["runs", "older_than"]))]
 pub struct Purge {
-    /// The ids of runs or beginnings of them; `@` is the newest, `@~1` the one before
+    /// The ids of runs or prefixes of them; `@` is the newest, `@~1` the one before
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// All runs that began before then: a time ago such as 90d or 12h, or a day such as 2026-11-01 (UTC)

@@ -21,16 +21,16 @@ const EXCERPT_CHARS_MIN: usize = 40;
 
 /// Find runs by words of their questions, answers and final texts
 ///
-/// New runs are indexed while nothing else is written. A search gives that a second more, then searches what is indexed and
-/// says how many runs are not.
+/// New runs are indexed while nothing else is written. A search allows another second for that, then searches what is
+/// indexed and reports the number of runs that are not.
 ///
 /// Example: parallel-llm-mcp runs search online migration
 #[derive(Debug, clap::Args)]
 pub struct Search {
-    /// Words that all stand in one text
+    /// Words that one text must contain
     #[arg(required = true)]
     words: Vec<String>,
-    /// How many at most
+    /// The most results
     #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = LIST_DEFAULT, value_parser = how_many)]
     limit: usize,
     /// Print one JSON object

@@ -14,10 +14,10 @@ use parallel_llm_service::KnownRun;
 /// The message about a text that is not kept.
 const NOT_KEPT: &str = "the texts of this run were not kept";
 
-/// Show a run: its answer, who said what, what it cost
+/// Show a run: its answer, its seats and its cost
 #[derive(Debug, clap::Args)]
 pub struct Show {
-    /// The run's id or a beginning of it; `@` is the newest, `@~1` the one before
+    /// The run's id or a prefix of it; `@` is the newest, `@~1` the one before
     pub run: String,
     /// The run report as one JSON object
     #[arg(long)]
@@ -28,7 +28,7 @@ pub struct Show {
     /// Every event, one a line
     #[arg(long)]
     pub events: bool,
-    /// How far the answers agree: who says the same, what they contradict each other in, what only one says, what is new
+    /// How far the answers agree: equal answers, contradictions, unique claims and new passages
     #[arg(long, conflicts_with_all = ["seat", "events"])]
     pub agreement: bool,
     /// Show a run of the last demo
