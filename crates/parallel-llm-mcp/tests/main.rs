@@ -13,6 +13,7 @@ mod doctor;
 mod documentation;
 mod faults;
 mod further;
+mod help;
 mod history;
 mod hostile;
 mod http;

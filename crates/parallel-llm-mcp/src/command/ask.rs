@@ -29,116 +29,130 @@ use parallel_llm_settings::signals::Signals;
 /// continue them.
 const REMINDED_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
+/// The groups of flags on the help page.
+const QUESTION: &str = "Question";
+const MODELS: &str = "Models";
+const ANSWER: &str = "Answer";
+const SPENDING: &str = "Spending";
+const WAITING: &str = "Waiting";
+const OUTPUT: &str = "Output";
+const FILES: &str = "Files and history";
+
 /// Ask a panel of models one question
 ///
 /// Example: parallel-llm-mcp ask "Is this migration safe to run online?" @migration.sql
+///
+/// Example: parallel-llm-mcp ask -m openai/gpt-6.1-sol -m z-ai/glm-5.3 "Is P = NP?"
+///
+/// Example: git diff | parallel-llm-mcp ask --preset quick "Review this change"
 #[derive(Debug, Default, clap::Args)]
 pub struct Ask {
     /// The question in one or more parts: `@FILE` reads a file, `-` reads stdin; piped text is appended
     pub prompt: Vec<OsString>,
-    /// Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a text; repeat for more
-    #[arg(short, long = "attach", value_name = "FILE")]
-    pub attachments: Vec<PathBuf>,
-    /// Put the question into a template of yours: `templates/NAME.md` beside the settings
-    #[arg(short, long, value_name = "NAME")]
-    pub template: Option<String>,
     /// Go on with the conversation of an earlier run: the newest, or `--continue=RUN`
     #[arg(short, long = "continue", value_name = "RUN", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "@", conflicts_with_all = ["system", "idempotency_key"])]
+    #[arg(default_missing_value = "@", conflicts_with_all = ["system", "idempotency_key"], help_heading = QUESTION)]
     pub continued: Option<String>,
-    /// Show which models would be asked and what it would cost, and ask nothing
-    #[arg(long, conflicts_with_all = ["jsonl", "output"])]
-    pub dry_run: bool,
+    /// Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a text; repeat for more
+    #[arg(short, long = "attach", value_name = "FILE", help_heading = QUESTION)]
+    pub attachments: Vec<PathBuf>,
+    /// Put the question into a template of yours: `templates/NAME.md` beside the settings
+    #[arg(short, long, value_name = "NAME", help_heading = QUESTION)]
+    pub template: Option<String>,
     /// Send files and piped text even if they seem to hold keys or passwords
-    #[arg(long)]
+    #[arg(long, help_heading = QUESTION)]
     pub allow_secret_file: bool,
+    /// Instructions in front of the question
+    #[arg(long, value_name = "TEXT", help_heading = QUESTION)]
+    pub system: Option<String>,
     /// A model to ask, `[provider:]model[*N][@key=value,...]`; repeat for a panel
-    #[arg(short, long = "model", value_name = "MODEL")]
+    #[arg(short, long = "model", value_name = "MODEL", help_heading = MODELS)]
     pub models: Vec<String>,
-    /// The synthesizer, in front of those of the settings
-    #[arg(long, value_name = "MODEL")]
-    pub synthesizer: Option<String>,
     /// A named panel of the settings: quick, default, budget, max or your own
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = MODELS)]
     pub preset: Option<String>,
-    /// The strategy that makes one text of the answers: `synthesize`, `vote`, `auto` or another, with options as in `vote@first=2`
-    #[arg(long, value_name = "STRATEGY")]
+    /// The synthesizer, in front of those of the settings
+    #[arg(long, value_name = "MODEL", help_heading = MODELS)]
+    pub synthesizer: Option<String>,
+    /// The panel's reasoning effort: none, minimal, low, medium, high, xhigh or max; left to each model unless given
+    #[arg(long, value_name = "EFFORT", help_heading = MODELS)]
+    pub effort: Option<String>,
+    /// Sampling temperature, 0 to 2; left to each provider unless given
+    #[arg(long, value_name = "NUMBER", help_heading = MODELS)]
+    pub temperature: Option<f64>,
+    /// The strategy that makes one text of the answers, such as `synthesize` or `vote@first=2`; docs/strategies.md describes them all
+    #[arg(long, value_name = "STRATEGY", help_heading = ANSWER)]
     pub strategy: Option<String>,
     /// Run this command on each answer, given on stdin, and choose an answer for which it exits with 0
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", help_heading = ANSWER)]
     pub check: Option<String>,
     /// Also make the text without each answer in turn, so that no answer decides alone; short for the option `paranoid=on`
-    #[arg(long)]
+    #[arg(long, help_heading = ANSWER)]
     pub paranoid: bool,
-    /// Instructions in front of the question
-    #[arg(long, value_name = "TEXT")]
-    pub system: Option<String>,
-    /// Sampling temperature, 0 to 2; left to each provider unless given
-    #[arg(long, value_name = "NUMBER")]
-    pub temperature: Option<f64>,
-    /// Output cap of each call in tokens, reasoning included
-    #[arg(long, value_name = "TOKENS")]
-    pub max_tokens: Option<u32>,
-    /// The panel's reasoning effort: none, minimal, low, medium, high, xhigh or max; left to each model unless given
-    #[arg(long, value_name = "EFFORT")]
-    pub effort: Option<String>,
-    /// The time the whole run may take, such as 90s or 5m
-    #[arg(long, value_name = "DURATION")]
-    pub deadline: Option<String>,
+    /// Show below the answer what the models disagree on
+    #[arg(long, conflicts_with = "quiet", help_heading = ANSWER)]
+    pub diff: bool,
+    /// Show which models would be asked and what it would cost, and ask nothing
+    #[arg(long, conflicts_with_all = ["jsonl", "output"], help_heading = SPENDING)]
+    pub dry_run: bool,
     /// The most the run may cost, in USD; more is refused before anything is sent
-    #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
+    #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true, help_heading = SPENDING)]
     pub budget: Option<PicoUsd>,
-    /// When to stop waiting: all, quorum:K, until:DURATION or stragglers
-    #[arg(long, value_name = "RULE")]
-    pub wait: Option<String>,
-    /// Your own key for this question: asked again with it, the same run is returned and nothing is paid twice
-    #[arg(long, value_name = "KEY")]
-    pub idempotency_key: Option<String>,
-    /// Ask everything anew, even if the same question is in progress or was left without an answer
-    #[arg(long)]
-    pub fresh: bool,
+    /// Output cap of each call in tokens, reasoning included
+    #[arg(long, value_name = "TOKENS", help_heading = SPENDING)]
+    pub max_tokens: Option<u32>,
     /// Use the stored answer to the very same question if it is no older than this, such as 1h
-    #[arg(long, value_name = "DURATION", conflicts_with = "fresh")]
+    #[arg(long, value_name = "DURATION", conflicts_with = "fresh", help_heading = SPENDING)]
     pub cache: Option<String>,
+    /// Ask everything anew, even if the same question is in progress or was left without an answer
+    #[arg(long, help_heading = SPENDING)]
+    pub fresh: bool,
+    /// Your own key for this question: asked again with it, the same run is returned and nothing is paid twice
+    #[arg(long, value_name = "KEY", help_heading = SPENDING)]
+    pub idempotency_key: Option<String>,
+    /// When to stop waiting: all, quorum:K, until:DURATION or stragglers
+    #[arg(long, value_name = "RULE", help_heading = WAITING)]
+    pub wait: Option<String>,
+    /// The time the whole run may take, such as 90s or 5m
+    #[arg(long, value_name = "DURATION", help_heading = WAITING)]
+    pub deadline: Option<String>,
+    /// Wait for late seats after the answer
+    #[arg(long, help_heading = WAITING)]
+    pub linger: bool,
     /// When stopped, close every connection at once, even those whose answers are paid for anyway
-    #[arg(long)]
+    #[arg(long, help_heading = WAITING)]
     pub abort: bool,
+    /// Write the answer to this file instead of stdout
+    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
+    pub output: Option<PathBuf>,
+    /// Print nothing but the answer
+    #[arg(short, long, help_heading = OUTPUT)]
+    pub quiet: bool,
     /// Print the run report as one JSON object
-    #[arg(long, conflicts_with = "jsonl")]
+    #[arg(long, conflicts_with = "jsonl", help_heading = OUTPUT)]
     pub json: bool,
     /// Print every event up to the answer as one JSON object a line, then the report
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub jsonl: bool,
     /// With --jsonl: print text as it is written, too
-    #[arg(long, requires = "jsonl")]
+    #[arg(long, requires = "jsonl", help_heading = OUTPUT)]
     pub deltas: bool,
     /// What stderr shows while models are awaited
-    #[arg(long, value_enum, value_name = "HOW", default_value_t, conflicts_with_all = ["json", "jsonl", "quiet"])]
+    #[arg(long, value_enum, value_name = "HOW", default_value_t, help_heading = OUTPUT)]
+    #[arg(conflicts_with_all = ["json", "jsonl", "quiet"])]
     pub progress: ProgressStyle,
-    /// Write the answer to this file instead of stdout
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    /// Exit with 3 if a seat is missing or the answers were not fused
+    #[arg(long, help_heading = OUTPUT)]
+    pub strict: bool,
     /// The folder in which the run's folder is made
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = FILES)]
     pub output_dir: Option<String>,
     /// Write no files
-    #[arg(long)]
+    #[arg(long, help_heading = FILES)]
     pub no_files: bool,
     /// What to store of the run: full, metadata or none
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", help_heading = FILES)]
     pub store: Option<String>,
-    /// Wait for late seats after the answer
-    #[arg(long)]
-    pub linger: bool,
-    /// Exit with 3 if a seat is missing or the answers were not fused
-    #[arg(long)]
-    pub strict: bool,
-    /// Show below the answer what the models disagree on
-    #[arg(long, conflicts_with = "quiet")]
-    pub diff: bool,
-    /// Print nothing but the answer
-    #[arg(short, long)]
-    pub quiet: bool,
 }
 
 impl Ask {

@@ -1,9 +1,8 @@
 //! `generate`: documentation pages generated from the code.
 
-use clap::CommandFactory;
 use parallel_llm_engine::Code;
 
-use super::{Arguments, CommandContext};
+use super::{CommandContext, help};
 use crate::exit;
 use crate::terminal::vocabulary;
 use parallel_llm_install::clients;
@@ -45,7 +44,7 @@ pub(super) fn run(context: &CommandContext<'_>, page: Page) -> u8 {
 }
 
 fn commands() -> String {
-    let mut command = Arguments::command().term_width(100);
+    let mut command = help::reference();
     command.build();
     let mut page = "# Command line\n\nGenerated from the program.\n".to_owned();
     page_of(&mut command, &mut page);
@@ -54,7 +53,7 @@ fn commands() -> String {
 
 fn page_of(command: &mut clap::Command, page: &mut String) {
     let name = command.get_bin_name().unwrap_or(command.get_name()).to_owned();
-    let help = command.render_long_help().to_string();
+    let help = command.render_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
     *page += &format!("\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end());
     for inner in

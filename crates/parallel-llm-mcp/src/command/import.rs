@@ -16,7 +16,7 @@ use parallel_llm_service::{KeyImport, ModelState, OPENROUTER};
 /// The longest value shown, in characters.
 const VALUE_CHARS_MAX: usize = 400;
 
-/// Import the settings of the Python server that this program replaces
+/// Import the settings of the Python server that this replaces
 ///
 /// Reads its `mcp_config.json` and its `ai_models.txt`, shows the changes to your own settings, and asks before it
 /// writes. Models that are no longer offered are reported and left out. The key is stored as by `keys set`, and never

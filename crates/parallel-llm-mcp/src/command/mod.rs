@@ -9,12 +9,14 @@ mod doctor;
 mod dry_run;
 mod explain;
 mod generate;
+mod help;
 mod hidden;
 mod import;
 mod install;
 mod keys;
 mod killed;
 mod models;
+mod parse;
 mod piped;
 mod prompt;
 mod runs;
@@ -25,18 +27,14 @@ mod template;
 mod tokens;
 mod view;
 
-use std::ffi::OsString;
-
-use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
-use parallel_llm_engine::value::next::Next;
-use parallel_llm_engine::{Code, Failure};
+use clap::{Parser, Subcommand};
+use parallel_llm_engine::Failure;
 
 pub use ask::Ask;
 pub use demo::{Demo, run as run_demo};
+pub use parse::parse;
 pub use serve::Serve;
 
-use crate::exit;
 use crate::terminal::console::Console;
 use parallel_llm_service::Services;
 
@@ -45,12 +43,16 @@ const PROGRAM: &str = "parallel-llm-mcp";
 
 /// Ask many language models at once and get one answer you can trust
 ///
-/// Without a command: an MCP server when stdin is a pipe (what MCP clients start), this help on a terminal.
+/// Example: parallel-llm-mcp demo
 ///
-/// Try `parallel-llm-mcp demo`: no key, no cost. Then set OPENROUTER_API_KEY and
-/// `parallel-llm-mcp ask "Which of two designs is safer, and why?"`.
+/// Example: parallel-llm-mcp ask "Which of two designs is safer, and why?"
+///
+/// Example: git diff | parallel-llm-mcp ask "Review this change" --preset quick
+///
+/// `demo` needs no key and costs nothing; `ask` needs a key, such as OPENROUTER_API_KEY. Without a command this is an MCP
+/// server if stdin is a pipe, which is how MCP clients start it; on a terminal it prints this help.
 #[derive(Debug, Parser)]
-#[command(name = "parallel-llm-mcp", version, disable_help_subcommand = false, max_term_width = 100)]
+#[command(name = "parallel-llm-mcp", version)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -90,7 +92,7 @@ pub enum Work {
         #[command(subcommand)]
         command: config::ConfigCommand,
     },
-    /// Store the keys of providers, and make tokens that let others ask here
+    /// Store the keys of providers, and make tokens for others to ask here
     Keys {
         /// What to do.
         #[command(subcommand)]
@@ -113,48 +115,9 @@ pub enum Work {
     },
 }
 
-/// Reads the arguments. What is wrong with them has been told, or the help that was asked for given; the exit code is
-/// returned.
-pub fn parse(console: &Console, arguments: &[OsString]) -> Result<Arguments, u8> {
-    Arguments::try_parse_from(arguments).map_err(|error| {
-        if !error.use_stderr() {
-            // Its own colours, where there are any, are harmless.
-            console.help(&error.render(), false);
-            return exit::ANSWER;
-        }
-        let wants_json = arguments.iter().any(|argument| argument == "--json" || argument == "--jsonl");
-        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !wants_json {
-            console.help(&error.render(), true);
-        } else {
-            console.fail(&misuse(&error), wants_json);
-        }
-        exit::USAGE
-    })
-}
-
-/// A mistake in the call, in the form of all our errors.
-fn misuse(error: &clap::Error) -> Failure {
-    let text = error.render().to_string();
-    let joined = |lines: &str| lines.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut parts = text.split("\n\n");
-    let message = joined(parts.next().unwrap_or_default());
-    let message = if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        "a command is missing".to_owned()
-    } else {
-        message.trim_start_matches("error: ").to_owned()
-    };
-    let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: ")).unwrap_or(PROGRAM);
-    let command: Vec<&str> =
-        usage.split_whitespace().take_while(|word| !word.starts_with(['[', '<', '-'])).collect();
-    let tips: Vec<String> =
-        text.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).map(joined).collect();
-    let message = if tips.is_empty() { message } else { format!("{message}; {}", tips.join("; ")) };
-    Failure::new(Code::Usage, message).with_next(Next::See(format!("{} --help", command.join(" ")).into()))
-}
-
-/// The help page, for a terminal without a command.
+/// The main help page, for a terminal without a command.
 pub fn help() -> String {
-    Arguments::command().render_help().to_string()
+    help::page()
 }
 
 impl Command {

@@ -1,0 +1,102 @@
+//! The help pages: what a command does, examples, details, then its flags in groups, all within 80 columns.
+//!
+//! A page comes from the doc comment of its command. The first line says what the command does, paragraphs that begin with
+//! `Example: ` hold a call each, and the others are the details.
+
+use clap::{Arg, ArgAction, Command, CommandFactory};
+
+use super::{Arguments, PROGRAM};
+
+/// The width of a page in columns, which every terminal has.
+const COLUMNS: usize = 80;
+/// What begins a paragraph with an example.
+const EXAMPLE: &str = "Example: ";
+/// The order of a page. Examples and details stand in `before-help`.
+const PAGE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
+
+/// The groups of commands, in the order in which a new user needs them.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Ask", &["ask", "runs", "models"]),
+    ("Set up", &["demo", "doctor", "keys", "config", "import"]),
+    ("Serve others", &["install", "serve"]),
+    ("Maintain", &["explain", "store", "simulate"]),
+];
+
+/// The command line with its help pages.
+pub(super) fn command() -> Command {
+    let command = laid_out(Arguments::command().max_term_width(COLUMNS));
+    let page = PAGE.replace("{all-args}", &format!("{}Options:\n{{options}}", groups(&command)));
+    command.help_template(page).override_usage(format!("{PROGRAM} [COMMAND]"))
+}
+
+/// The same at the width of the generated reference.
+pub(super) fn reference() -> Command {
+    command().term_width(COLUMNS)
+}
+
+/// The main page.
+pub(super) fn page() -> String {
+    command().render_help().to_string()
+}
+
+/// The command, and the commands below it, with the parts of their pages in order.
+fn laid_out(command: Command) -> Command {
+    let text = command.get_long_about().map(ToString::to_string).unwrap_or_default();
+    let (examples, details): (Vec<&str>, Vec<&str>) =
+        text.split("\n\n").skip(1).partition(|paragraph| paragraph.starts_with(EXAMPLE));
+    let calls: Vec<String> = examples.iter().map(|text| format!("  {}", &text[EXAMPLE.len()..])).collect();
+    let title = match calls.len() {
+        0 => None,
+        1 => Some("Example:"),
+        _ => Some("Examples:"),
+    };
+    let examples = title.map(|title| format!("{title}\n{}", calls.join("\n")));
+    let paragraphs: Vec<String> =
+        examples.into_iter().chain(details.into_iter().map(str::to_owned)).collect();
+    let command = if paragraphs.is_empty() { command } else { command.before_help(paragraphs.join("\n\n")) };
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help("Print help");
+    // Without a heading the flag would stand before all groups.
+    let has_groups = command.get_arguments().any(|argument| argument.get_help_heading().is_some());
+    let help = if has_groups { help.help_heading("Help") } else { help };
+    command
+        .long_about(None::<&str>)
+        .help_template(PAGE)
+        .disable_help_flag(true)
+        .arg(help)
+        .mut_subcommands(laid_out)
+}
+
+/// The commands in their groups, each with the first line of its page.
+fn groups(command: &Command) -> String {
+    let header = command.get_styles().get_header();
+    let literal = command.get_styles().get_literal();
+    let listed = GROUPS.iter().flat_map(|(_, names)| names.iter());
+    let widest = listed.map(|name| name.len()).max().unwrap_or(0);
+    let mut page = String::new();
+    for (group, names) in GROUPS {
+        page += &format!("{header}{group}:{header:#}\n");
+        for name in names {
+            let found = command.find_subcommand(name).and_then(Command::get_about);
+            let about = found.map(ToString::to_string).unwrap_or_default();
+            page += &format!("  {literal}{name:<widest$}{literal:#}  {about}\n");
+        }
+        page.push('\n');
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_stands_in_one_group() {
+        let command = command();
+        let visible = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut commands: Vec<&str> = visible.map(Command::get_name).collect();
+        let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        commands.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, commands);
+    }
+}
