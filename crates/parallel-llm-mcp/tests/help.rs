@@ -1,7 +1,8 @@
-//! How a user finds the way: the help pages.
+//! How a user finds the way: the help pages, a bare question, and what comes of a command that does not exist.
 
 use parallel_llm_testkit::{Output, Sandbox};
 
+const ONE: &str = "openai/gpt-6.1-sol";
 /// The width that every terminal has, in columns.
 const COLUMNS: usize = 80;
 
@@ -22,14 +23,16 @@ fn the_main_page_starts_with_examples_and_groups_the_commands() {
 
     Examples:
       parallel-llm-mcp demo
-      parallel-llm-mcp ask "Which of two designs is safer, and why?"
+      parallel-llm-mcp "Which of two designs is safer, and why?"
       git diff | parallel-llm-mcp ask "Review this change" --preset quick
 
-    `demo` needs no key and costs nothing; `ask` needs a key, such as
-    OPENROUTER_API_KEY. Without a command this is an MCP server if stdin is a pipe,
-    which is how MCP clients start it; on a terminal it prints this help.
+    `demo` needs no key and costs nothing. Questions need a key, such as
+    OPENROUTER_API_KEY; in quotes they may stand without `ask`. Without a command
+    and a question this is an MCP server if stdin is a pipe, which is how MCP
+    clients start it; on a terminal it prints this help.
 
     Usage: parallel-llm-mcp [COMMAND]
+           parallel-llm-mcp "QUESTION" [OPTIONS OF ask]
 
     Ask:
       ask       Ask a panel of models one question
@@ -61,10 +64,10 @@ fn the_main_page_starts_with_examples_and_groups_the_commands() {
 }
 
 #[test]
-fn the_page_of_ask_starts_with_examples_and_groups_the_flags() {
-    insta::assert_snapshot!(run(&["ask", "--help"]).transcript(), @r#"
-    exit 0
-    --- stdout
+fn the_page_of_ask_starts_with_examples() {
+    let page = run(&["ask", "--help"]);
+    let (first, _) = page.text().split_once("Spending:").expect("the page has this group");
+    insta::assert_snapshot!(first, @r#"
     Ask a panel of models one question
 
     Examples:
@@ -83,6 +86,8 @@ fn the_page_of_ask_starts_with_examples_and_groups_the_flags() {
                                newest, or `--continue=RUN`
       -a, --attach <FILE>      Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a
                                text; repeat for more
+      -t, --template <NAME>    Put the question into a template of yours:
+                               `templates/NAME.md` beside the settings
           --allow-secret-file  Send files and piped text even if they seem to hold
                                keys or passwords
           --system <TEXT>      Instructions in front of the question
@@ -110,8 +115,15 @@ fn the_page_of_ask_starts_with_examples_and_groups_the_flags() {
                                  that no answer decides alone; short for the option
                                  `paranoid=on`
           --diff                 Show below the answer what the models disagree on
+    "#);
+    assert_eq!(run(&["ask", "-h"]).text(), page.text());
+}
 
-    Spending:
+#[test]
+fn the_page_of_ask_groups_the_flags() {
+    let page = run(&["ask", "--help"]);
+    let (_, rest) = page.text().split_once("Spending:").expect("the page has this group");
+    insta::assert_snapshot!(rest, @"
           --dry-run                Show which models would be asked and what it
                                    would cost, and ask nothing
           --budget <USD>           The most the run may cost, in USD; more is
@@ -135,14 +147,17 @@ fn the_page_of_ask_starts_with_examples_and_groups_the_flags() {
                                  those whose answers are paid for anyway
 
     Output:
-      -o, --output <FILE>  Write the answer to this file instead of stdout
-      -q, --quiet          Print nothing but the answer
-          --json           Print the run report as one JSON object
-          --jsonl          Print every event up to the answer as one JSON object a
-                           line, then the report
-          --deltas         With --jsonl: print text as it is written, too
-          --strict         Exit with 3 if a seat is missing or the answers were not
-                           fused
+      -o, --output <FILE>   Write the answer to this file instead of stdout
+      -q, --quiet           Print nothing but the answer
+          --json            Print the run report as one JSON object
+          --jsonl           Print every event up to the answer as one JSON object a
+                            line, then the report
+          --deltas          With --jsonl: print text as it is written, too
+          --progress <HOW>  What stderr shows while models are awaited [default:
+                            auto] [possible values: auto, tty, plain, rawjson,
+                            quiet]
+          --strict          Exit with 3 if a seat is missing or the answers were not
+                            fused
 
     Files and history:
           --output-dir <DIR>  The folder in which the run's folder is made
@@ -151,9 +166,7 @@ fn the_page_of_ask_starts_with_examples_and_groups_the_flags() {
 
     Help:
       -h, --help  Print help
-    --- stderr
-    "#);
-    assert_eq!(run(&["help", "ask"]).text(), run(&["ask", "-h"]).text());
+    ");
 }
 
 #[test]
@@ -162,4 +175,160 @@ fn every_page_fits_a_narrow_terminal() {
     let wide: Vec<&str> = reference.text().lines().filter(|line| line.chars().count() > COLUMNS).collect();
     assert_eq!(wide, [] as [&str; 0]);
     assert!(reference.text().lines().count() > 500, "{}", reference.text());
+}
+
+/// Fails unless the call asks the one model this question.
+fn check_asked(arguments: &[&str], question: &str) {
+    let sandbox = sandbox();
+    let output = sandbox.call(arguments).settings([("panel", ONE)]).run();
+    assert_eq!(output.code, Some(0), "{arguments:?}: {}", output.stderr);
+    let chats = sandbox.chats();
+    let asked = chats.first().map(|chat| chat.body["messages"][0]["content"].clone());
+    assert_eq!(asked.as_ref().and_then(serde_json::Value::as_str), Some(question), "{arguments:?}");
+}
+
+#[test]
+fn a_bare_question_is_asked() {
+    let question = "Which is faster, a map or a tree?";
+    check_asked(&[question], question);
+    check_asked(&[question, "--quiet"], question);
+    check_asked(&["--quiet", question], question);
+    check_asked(&["-m", ONE, "--json", question], question);
+    check_asked(&["Explain entropy in one sentence"], "Explain entropy in one sentence");
+    check_asked(&["models of atoms: which came first?"], "models of atoms: which came first?");
+    check_asked(&["Why?"], "Why?");
+    check_asked(&["哪个更快？"], "哪个更快？");
+}
+
+#[test]
+fn a_bare_question_takes_files_and_piped_text() {
+    let sandbox = sandbox();
+    sandbox.write("notes.md", "A note.\n");
+    let asked = |call: parallel_llm_testkit::Call<'_>| {
+        let output = call.settings([("panel", ONE)]).run();
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        let last = sandbox.chats().pop().expect("a model was asked");
+        last.body["messages"][0]["content"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(asked(sandbox.call(["Sum this up.", "@notes.md"])), "Sum this up.\n\nA note.\n");
+    assert_eq!(asked(sandbox.call(["@notes.md"])), "A note.\n");
+    assert_eq!(asked(sandbox.call(["Sum this up."]).stdin("piped")), "Sum this up.\n\npiped");
+    assert_eq!(asked(sandbox.call(["-"]).stdin("piped")), "piped");
+}
+
+#[test]
+fn a_wrong_flag_beside_a_bare_question_is_one_of_ask() {
+    insta::assert_snapshot!(run(&["Which is faster?", "--modle", "a/b"]).transcript(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: unexpected argument '--modle' found; a similar argument exists: '--model'
+      next: see `parallel-llm-mcp ask --help`
+    ");
+}
+
+/// What is said of calls that could be misspelt commands. None of them may reach a model.
+fn refused(calls: &[&[&str]]) -> String {
+    let said = calls.iter().map(|arguments| {
+        let sandbox = sandbox();
+        let output = sandbox.call(*arguments).run();
+        assert_eq!(sandbox.chats().len(), 0, "{arguments:?} was asked");
+        assert_eq!((output.code, output.text()), (Some(2), ""), "{arguments:?}");
+        format!("{arguments:?}\n{}", output.stderr)
+    });
+    said.collect()
+}
+
+#[test]
+fn a_misspelt_command_is_refused_with_the_one_meant() {
+    insta::assert_snapshot!(refused(&[
+        &["lst"],
+        &["list"],
+        &["list", "-n", "3"],
+        &["lst", "some", "old", "runs"],
+        &["modles"],
+        &["modles?"],
+        &["asks"],
+        &["show", "01KB3V"],
+        &["backup", "runs.db"],
+        &["frobnicate"],
+        &["frobnicate", "--json-lines"],
+    ]), @r#"
+    ["lst"]
+    error[usage]: there is no command `lst`
+      next: did you mean `runs list`?
+    ["list"]
+    error[usage]: there is no command `list`
+      next: did you mean `runs list`?
+    ["list", "-n", "3"]
+    error[usage]: there is no command `list`
+      next: did you mean `runs list`?
+    ["lst", "some", "old", "runs"]
+    error[usage]: there is no command `lst`
+      next: write it like `parallel-llm-mcp "lst some old runs"`
+    ["modles"]
+    error[usage]: there is no command `modles`
+      next: did you mean `models`?
+    ["modles?"]
+    error[usage]: there is no command `modles?`
+      next: did you mean `models`?
+    ["asks"]
+    error[usage]: there is no command `asks`
+      next: did you mean `ask`?
+    ["show", "01KB3V"]
+    error[usage]: there is no command `show`
+      next: did you mean `runs show`?
+    ["backup", "runs.db"]
+    error[usage]: there is no command `backup`
+      next: did you mean `store backup`?
+    ["frobnicate"]
+    error[usage]: there is no command `frobnicate`
+      next: see `parallel-llm-mcp --help`, or type `parallel-llm-mcp ask "frobnicate"`
+    ["frobnicate", "--json-lines"]
+    error[usage]: there is no command `frobnicate`
+      next: see `parallel-llm-mcp --help`, or type `parallel-llm-mcp ask "frobnicate"`
+    "#);
+}
+
+#[test]
+fn words_without_quotes_are_not_asked() {
+    insta::assert_snapshot!(refused(&[&["which", "is", "faster"], &["delete", "01KB3V"]]), @r#"
+    ["which", "is", "faster"]
+    error[usage]: there is no command `which`
+      next: write it like `parallel-llm-mcp "which is faster"`
+    ["delete", "01KB3V"]
+    error[usage]: there is no command `delete`
+      next: see `parallel-llm-mcp --help`, or type `parallel-llm-mcp ask "delete"`
+    "#);
+}
+
+#[test]
+fn a_command_in_quotes_is_not_asked() {
+    insta::assert_snapshot!(refused(&[
+        &["runs list"],
+        &["run list"],
+        &["serve --http 127.0.0.1:0"],
+        &["ask which is faster"],
+        &["explain rate_limited"],
+        &["runs list", "--json-lines"],
+    ]), @r#"
+    ["runs list"]
+    error[usage]: `runs list` in quotes is a command, not a question
+      next: type `parallel-llm-mcp runs list`, or type `parallel-llm-mcp ask "runs list"`
+    ["run list"]
+    error[usage]: `run list` in quotes is a command, not a question
+      next: type `parallel-llm-mcp runs list`, or type `parallel-llm-mcp ask "run list"`
+    ["serve --http 127.0.0.1:0"]
+    error[usage]: `serve --http 127.0.0.1:0` in quotes is a command, not a question
+      next: type `parallel-llm-mcp serve --http 127.0.0.1:0`, or type `parallel-llm-mcp ask "serve --http 127.0.0.1:0"`
+    ["ask which is faster"]
+    error[usage]: `ask which is faster` in quotes is a command, not a question
+      next: type `parallel-llm-mcp ask which is faster`, or type `parallel-llm-mcp ask "ask which is faster"`
+    ["explain rate_limited"]
+    error[usage]: `explain rate_limited` in quotes is a command, not a question
+      next: type `parallel-llm-mcp explain rate_limited`, or type `parallel-llm-mcp ask "explain rate_limited"`
+    ["runs list", "--json-lines"]
+    error[usage]: `runs list` in quotes is a command, not a question
+      next: type `parallel-llm-mcp runs list`, or type `parallel-llm-mcp ask "runs list"`
+    "#);
 }

@@ -215,8 +215,8 @@ fn a_mistake_in_the_call_has_the_form_of_all_errors() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: unrecognized subcommand 'modles'; a similar subcommand exists: 'models'
-      next: see `parallel-llm-mcp --help`
+    error[usage]: there is no command `modles`
+      next: did you mean `models`?
     ");
     insta::assert_snapshot!(told(&["ask", "A", "--check", "grep -q X | cat"]), @"
     exit 2

@@ -1,9 +1,11 @@
-//! The help pages: what a command does, examples, details, then its flags in groups, all within 80 columns.
+//! The command line with its help pages: what a command does, examples, details, then its flags in groups, all within 80 columns.
 //!
 //! A page comes from the doc comment of its command. The first line says what the command does, paragraphs that begin with
 //! `Example: ` hold a call each, and the others are the details.
 
-use clap::{Arg, ArgAction, Command, CommandFactory};
+use std::ffi::OsString;
+
+use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 
 use super::{Arguments, PROGRAM};
 
@@ -26,10 +28,18 @@ const GROUPS: [(&str, &[&str]); 4] = [
 pub(super) fn command() -> Command {
     let command = laid_out(Arguments::command().max_term_width(COLUMNS));
     let page = PAGE.replace("{all-args}", &format!("{}Options:\n{{options}}", groups(&command)));
-    command.help_template(page).override_usage(format!("{PROGRAM} [COMMAND]"))
+    command
+        .help_template(page)
+        .override_usage(format!("{PROGRAM} [COMMAND]\n       {PROGRAM} \"QUESTION\" [OPTIONS OF ask]"))
 }
 
-/// The same at the width of the generated reference.
+/// Parses the arguments, a command first.
+pub(super) fn try_parse(arguments: &[OsString]) -> Result<Arguments, clap::Error> {
+    let matches = command().try_get_matches_from(arguments)?;
+    Arguments::from_arg_matches(&matches)
+}
+
+/// The command line at the width of the generated reference.
 pub(super) fn reference() -> Command {
     command().term_width(COLUMNS)
 }

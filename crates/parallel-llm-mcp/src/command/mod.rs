@@ -2,6 +2,7 @@
 
 mod answer_file;
 mod ask;
+mod bare;
 mod config;
 mod continuing;
 mod demo;
@@ -45,12 +46,13 @@ const PROGRAM: &str = "parallel-llm-mcp";
 ///
 /// Example: parallel-llm-mcp demo
 ///
-/// Example: parallel-llm-mcp ask "Which of two designs is safer, and why?"
+/// Example: parallel-llm-mcp "Which of two designs is safer, and why?"
 ///
 /// Example: git diff | parallel-llm-mcp ask "Review this change" --preset quick
 ///
-/// `demo` needs no key and costs nothing; `ask` needs a key, such as OPENROUTER_API_KEY. Without a command this is an MCP
-/// server if stdin is a pipe, which is how MCP clients start it; on a terminal it prints this help.
+/// `demo` needs no key and costs nothing. Questions need a key, such as OPENROUTER_API_KEY; in quotes they may stand
+/// without `ask`. Without a command and a question this is an MCP server if stdin is a pipe, which is how MCP clients start
+/// it; on a terminal it prints this help.
 #[derive(Debug, Parser)]
 #[command(name = "parallel-llm-mcp", version)]
 pub struct Arguments {

@@ -2,37 +2,34 @@
 
 use std::ffi::OsString;
 
-use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 
+use super::bare::{self, Mistake};
 use super::{Arguments, PROGRAM, help};
 use crate::exit;
 use crate::terminal::console::Console;
 
 /// Parses the arguments. Help that was asked for is printed, mistakes are reported, and the exit code is the error.
 pub fn parse(console: &Console, arguments: &[OsString]) -> Result<Arguments, u8> {
-    try_parse(arguments).map_err(|error| {
-        if !error.use_stderr() {
-            // Its own colours, where there are any, are harmless.
-            console.help(&error.render(), false);
-            return exit::ANSWER;
-        }
+    let read = help::try_parse(arguments).or_else(|error| bare::parse(arguments, error));
+    read.map_err(|mistake| {
         let wants_json = arguments.iter().any(|argument| argument == "--json" || argument == "--jsonl");
-        if is_incomplete(&error) && !wants_json {
-            console.help(&error.render(), true);
-        } else {
-            console.fail(&misuse(&error), wants_json);
+        match mistake {
+            Mistake::Parser(error) if !error.use_stderr() => {
+                // Its own colours, where there are any, are harmless.
+                console.help(&error.render(), false);
+                return exit::ANSWER;
+            }
+            Mistake::Parser(error) if is_incomplete(&error) && !wants_json => {
+                console.help(&error.render(), true);
+            }
+            Mistake::Parser(error) => console.fail(&misuse(&error), wants_json),
+            Mistake::NoCommand(failure) => console.fail(&failure, wants_json),
         }
         exit::USAGE
     })
-}
-
-/// Parses the arguments.
-fn try_parse(arguments: &[OsString]) -> Result<Arguments, clap::Error> {
-    let matches = help::command().try_get_matches_from(arguments)?;
-    Arguments::from_arg_matches(&matches)
 }
 
 /// Whether a command that has commands stands alone.
