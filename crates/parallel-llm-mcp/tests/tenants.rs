@@ -433,6 +433,7 @@ const RULES: &[(&str, Rule)] = &[
     ("Doctor::examine", Rule::Owner),
     ("Doctor::plan_probe", Rule::Owner),
     ("Doctor::probe", Rule::Owner),
+    ("History::conversation", READ),
     ("History::export", Rule::Owner),
     ("History::find", READ),
     ("History::interrupted_since", READ),
@@ -487,6 +488,7 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
                 Ok(())
             }
         }
+        "History::conversation" => service.runs.conversation(NOBODYS).await.map(drop),
         "History::export" => service.runs.export(nobodys, None).await.map(drop),
         "History::find" => service.runs.find(NOBODYS).await.map(drop),
         "Models::find" => service.models.find(&ModelQuery::default()).await.map(drop),
