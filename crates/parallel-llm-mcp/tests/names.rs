@@ -195,9 +195,8 @@ fn short_names_hold_for_mcp_clients_on_pipes_and_over_http() {
     let sandbox = with_settings("[aliases]\nfast = 'google/gemini-3.8-flash'\n");
     let question = |model: &str| json!({"prompt": "Why?", "models": [model]});
     let mut client = Client::new(&sandbox, &[]);
-    let run_id = told(&client.call("process_prompt", question("opus")))["run_id"].clone();
-    let report = client.call("get_run", json!({"run_id": run_id}));
-    assert_eq!(models(told(&report)), ["~anthropic/claude-opus-latest"]);
+    let asked = client.call("process_prompt", question("opus"));
+    assert_eq!(models(&client.report(&asked)), ["~anthropic/claude-opus-latest"]);
     assert_eq!(sandbox.chats()[0].body["model"], "~anthropic/claude-opus-latest");
     assert_eq!(client.call("process_prompt", question("fast"))["isError"], false);
     assert_eq!(sandbox.asked("google/gemini-3.8-flash"), 1);
