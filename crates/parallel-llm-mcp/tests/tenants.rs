@@ -168,6 +168,9 @@ const OPERATIONS: &[(&str, Operation)] = &[
         Box::pin(async move { service.runs.load(name.parse().unwrap()).await.map(drop) })
     }),
     ("run_id", |service, name| Box::pin(async move { service.runs.run_id(name).await.map(drop) })),
+    ("conversation", |service, name| {
+        Box::pin(async move { service.runs.conversation(name).await.map(drop) })
+    }),
     ("resume", |service, name| {
         let continuation = Continuation::Resume { resend: true, budget: None };
         Box::pin(async move { service.ask.continue_run(name, continuation).await.map(drop) })
@@ -240,7 +243,7 @@ async fn the_runs_of_others_are_word_for_word_as_if_there_were_none() {
             }
         }
     }
-    assert_eq!(cases, 2 * 11 * 2 * 3);
+    assert_eq!(cases, 2 * 12 * 2 * 3);
     for tenant in &tenants {
         // Nothing that was tried has touched them.
         assert!(
