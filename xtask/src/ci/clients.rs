@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn each_fact_of_an_old_sdk_is_judged() {
-        let text = "a\n\nrun_id 01, complete, 16 of 16 answered\n\nnext: texts were left out for their size: get_run";
+        let text = "a\n\nrun_id 01, complete, 16 of 16 answered\n\nnext: the texts of seats 5, 6 were left out for their size: call get_run";
         let facts = json!({
             "server": "parallel-llm-mcp", "tools": TOOLS, "prompts": 3, "resources": 1, "blocks": ["text"], "text": text,
         });
@@ -216,7 +216,7 @@ mod tests {
         check("resources", json!(0), &["there are no resources"]);
         check(
             "text",
-            json!(text.replace("texts left", "")),
+            json!(text.replace("left out", "")),
             &["nothing is left out, so the check proves nothing"],
         );
         check("text", json!(text.replace("16 of", "3 of")), &["the paid answer is not read"]);

@@ -31,16 +31,13 @@ pub(super) fn of(report: &Report, answer_rest: Option<Rest>, left_out: &[usize])
 
 /// The call that fetches the first text that was left out.
 fn text_left_out(report: &Report, left_out: &[usize]) -> Option<NextStep> {
-    let (first, others) = left_out.split_first()?;
-    let number = |index: &usize| report.answers[*index].seat.to_string();
-    let others: Vec<String> = others.iter().map(number).collect();
-    let why = match others.as_slice() {
-        [] => format!("the text of seat {} was left out for its size", number(first)),
-        others => {
-            format!("texts were left out for their size: this one, and those of seats {}", others.join(", "))
-        }
+    let numbers: Vec<String> = left_out.iter().map(|index| report.answers[*index].seat.to_string()).collect();
+    let first = numbers.first()?;
+    let why = match numbers.as_slice() {
+        [_] => format!("the text of seat {first} was left out for its size"),
+        _ => format!("the texts of seats {} were left out for their size", numbers.join(", ")),
     };
-    Some(NextStep::part(&report.run_id, format!("answer:{}", number(first)), 0, why))
+    Some(NextStep::part(&report.run_id, format!("answer:{first}"), 0, why))
 }
 
 /// The call that continues a run that was interrupted or lacks answers.
