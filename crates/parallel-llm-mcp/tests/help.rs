@@ -35,25 +35,29 @@ fn the_main_page_starts_with_examples_and_groups_the_commands() {
            parallel-llm-mcp "QUESTION" [OPTIONS OF ask]
 
     Ask:
-      ask       Ask a panel of models one question
-      runs      Show and continue earlier runs
-      models    Find models to ask, with their prices
+      ask         Ask a panel of models one question
+      runs        Show and continue earlier runs
+
+    Choose:
+      models      Find models to ask, with their prices
+      strategies  Choose how the answers become one text
+      presets     Show the named panels
 
     Set up:
-      demo      See it work: simulated models, no key, no cost
-      doctor    Check that everything is ready for a run
-      keys      Store the keys of providers, and make tokens for others to ask here
-      config    Show the effective settings
-      import    Import the settings of the Python server that this replaces
+      demo        See it work: simulated models, no key, no cost
+      doctor      Check that everything is ready for a run
+      keys        Store the keys of providers, and make tokens for other callers
+      config      Show the effective settings
+      import      Import the settings of the Python server that this replaces
 
     Serve others:
-      install   Put this program into the settings of an MCP client
-      serve     Serve MCP on stdin and stdout, or over HTTP
+      install     Put this program into the settings of an MCP client
+      serve       Serve MCP on stdin and stdout, or over HTTP
 
     Maintain:
-      explain   Explain an error code
-      store     Check, back up and restore the run database
-      simulate  Run the simulated OpenRouter of the tests and the demo
+      explain     Explain an error code
+      store       Check, back up and restore the run database
+      simulate    Run the simulated OpenRouter of the tests and the demo
 
     Options:
       -h, --help     Print help
@@ -96,8 +100,8 @@ fn the_page_of_ask_starts_with_examples() {
       -m, --model <MODEL>         A model to ask,
                                   `[provider:]model[*N][@key=value,...]`; repeat for
                                   a panel
-          --preset <NAME>         A named panel of the settings: quick, default,
-                                  budget, max or your own
+          --preset <NAME>         A named panel, such as `quick` or your own;
+                                  `presets` lists them
           --synthesizer <MODEL>   The synthesizer, in front of those of the settings
           --effort <EFFORT>       The panel's reasoning effort: none, minimal, low,
                                   medium, high, xhigh or max; left to each model
@@ -107,8 +111,8 @@ fn the_page_of_ask_starts_with_examples() {
 
     Answer:
           --strategy <STRATEGY>  The strategy that makes one text of the answers,
-                                 such as `synthesize` or `vote@first=2`;
-                                 docs/strategies.md describes them all
+                                 such as `vote` or `synthesize@gate=off`;
+                                 `strategies` lists them
           --check <COMMAND>      Run this command on each answer, given on stdin,
                                  and choose an answer for which it exits with 0
           --paranoid             Also make the text without each answer in turn, so

@@ -8,6 +8,7 @@ mod attachments;
 mod bad_input;
 mod calibration;
 mod checks;
+mod choosing;
 mod dialects;
 mod doctor;
 mod documentation;

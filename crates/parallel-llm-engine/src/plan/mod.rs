@@ -4,6 +4,7 @@
 //! request before anything is paid.
 
 pub mod budget;
+pub mod call_count;
 pub mod caller_slot;
 mod samples;
 pub(crate) mod seed;

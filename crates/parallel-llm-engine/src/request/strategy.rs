@@ -19,11 +19,16 @@ use options::OptionName;
 pub(crate) use traits::Calls;
 
 pub use extractor::Extractor;
-pub use options::{AnalysisCall, By, Format, Gate, Mode, StrategyOptions, Switch, Weights};
+pub use options::{AnalysisCall, By, Format, Gate, Mode, StrategyOption, StrategyOptions, Switch, Weights};
 pub use traits::Strategy;
 
 /// Chooses the strategy by the question.
 pub const AUTO: &str = "auto";
+/// What a user who leaves the choice to the question wants.
+pub const AUTO_SITUATION: &str = "The program to choose by the question";
+/// How it is chosen.
+pub const AUTO_ABOUT: &str = "A question with one short right answer is asked to two seats first, and to the others only if these differ. Another one \
+     goes to `best-of-n@by=check` if a check command is set, else to `synthesize`.";
 /// How many seats are asked first when the question has one short right answer. On published per-item outputs, asking two,
 /// and three more only when they differ, lost nothing against asking five (facts of fusing, finding 10).
 const FIRST_OF_CLOSED: u8 = 2;

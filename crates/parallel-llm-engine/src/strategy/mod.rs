@@ -42,7 +42,7 @@ macro_rules! strategies {
                 Traits {
                     fuses: true,
                     option_names: &[Gate, First, Early, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
-                    ..Traits::PLAIN
+                    ..Traits::choosing("One good text from several answers")
                 },
                 prompts {
                     /// Make one text of the answers, starting from the best.
@@ -58,7 +58,7 @@ macro_rules! strategies {
                 }
             /// The answer most others agree with is selected.
             Vote = "vote" in vote,
-                Traits { option_names: &[First, Weights, Extractor, MinShare], ..Traits::PLAIN },
+                Traits { option_names: &[First, Weights, Extractor, MinShare], ..Traits::choosing("A fact, a number or a choice, by count") },
                 prompts {
                     /// Extract the value of each answer.
                     Extract = "vote",
@@ -68,7 +68,7 @@ macro_rules! strategies {
                 Traits {
                     calls: Calls::Verdict,
                     option_names: &[By, Orders, Gate, First, ShownTokensMax],
-                    ..Traits::PLAIN
+                    ..Traits::choosing("The best answer unchanged, by a judge or your `--check`")
                 },
                 prompts {
                     /// Rank the answers.
@@ -80,16 +80,16 @@ macro_rules! strategies {
                     fuses: true,
                     first: Some(FIRST_OF_CASCADE),
                     option_names: &[First, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
-                    ..Traits::PLAIN
+                    ..Traits::choosing("Cheap models first, the others only on disagreement")
                 },
                 prompts {}
             /// The first answer is selected.
             Race = "race" in race,
-                Traits { needs_one: true, option_names: &[HedgeAfterMs], ..Traits::PLAIN },
+                Traits { needs_one: true, option_names: &[HedgeAfterMs], ..Traits::choosing("An answer as fast as possible") },
                 prompts {}
             /// All answers are listed.
             Panel = "panel" in panel,
-                Traits::PLAIN,
+                Traits::choosing("All answers, side by side"),
                 prompts {}
             /// The answer that a judge finds best supported by the others is selected.
             Consistency = "consistency" in consistency,
@@ -97,7 +97,7 @@ macro_rules! strategies {
                     orders: 1,
                     calls: Calls::Verdict,
                     option_names: &[Orders, Gate, First, TopK, ShownTokensMax],
-                    ..Traits::PLAIN
+                    ..Traits::choosing("The answer that a judge finds the others support")
                 },
                 prompts {
                     /// Say which answer the others support most.
@@ -108,7 +108,7 @@ macro_rules! strategies {
                 Traits {
                     calls: Calls::Matches,
                     option_names: &[Format, Orders, Gate, First, ShownTokensMax],
-                    ..Traits::PLAIN
+                    ..Traits::choosing("The best answer unchanged, found by comparing pairs")
                 },
                 prompts {
                     /// Say which of two answers is better.
@@ -120,7 +120,7 @@ macro_rules! strategies {
                     fuses: true,
                     calls: Calls::Reviews,
                     option_names: &[Gate, First, ShownTokensMax],
-                    ..Traits::PLAIN
+                    ..Traits::choosing("A text that knows how the models rank each other")
                 },
                 prompts {
                     /// Rank the answers of the other seats.
@@ -134,7 +134,7 @@ macro_rules! strategies {
                     fuses: true,
                     calls: Calls::Layers,
                     option_names: &[Layers, Gate, First, Mode, Analysis, TopK, ShowVotes],
-                    ..Traits::PLAIN
+                    ..Traits::choosing("Answers rewritten after reading the others")
                 },
                 prompts {
                     /// Answer again after reading the answers.
@@ -146,7 +146,7 @@ macro_rules! strategies {
                     fuses: true,
                     samples_one_model: true,
                     option_names: &[Samples, Gate, Mode, Analysis, Paranoid, TopK, ShownTokensMax, ShowVotes],
-                    ..Traits::PLAIN
+                    ..Traits::choosing("Several tries of one strong model")
                 },
                 prompts {}
             /// Every seat compares its answer with the others and keeps or changes it; then the answers are voted on.
@@ -154,7 +154,7 @@ macro_rules! strategies {
                 Traits {
                     calls: Calls::Revisions,
                     option_names: &[Rounds, Gate, First],
-                    ..Traits::PLAIN
+                    ..Traits::choosing("Experimental: seats that read each other, then a vote")
                 },
                 prompts {
                     /// Keep or change one's own answer.

@@ -68,7 +68,7 @@ pub struct Ask {
     /// A model to ask, `[provider:]model[*N][@key=value,...]`; repeat for a panel
     #[arg(short, long = "model", value_name = "MODEL", help_heading = MODELS)]
     pub models: Vec<String>,
-    /// A named panel of the settings: quick, default, budget, max or your own
+    /// A named panel, such as `quick` or your own; `presets` lists them
     #[arg(long, value_name = "NAME", help_heading = MODELS)]
     pub preset: Option<String>,
     /// The synthesizer, in front of those of the settings
@@ -80,7 +80,7 @@ pub struct Ask {
     /// Sampling temperature, 0 to 2; left to each provider unless given
     #[arg(long, value_name = "NUMBER", help_heading = MODELS)]
     pub temperature: Option<f64>,
-    /// The strategy that makes one text of the answers, such as `synthesize` or `vote@first=2`; docs/strategies.md describes them all
+    /// The strategy that makes one text of the answers, such as `vote` or `synthesize@gate=off`; `strategies` lists them
     #[arg(long, value_name = "STRATEGY", help_heading = ANSWER)]
     pub strategy: Option<String>,
     /// Run this command on each answer, given on stdin, and choose an answer for which it exits with 0

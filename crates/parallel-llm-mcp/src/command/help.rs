@@ -17,8 +17,9 @@ const EXAMPLE: &str = "Example: ";
 const PAGE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 /// The groups of commands, in the order in which a new user needs them.
-const GROUPS: [(&str, &[&str]); 4] = [
-    ("Ask", &["ask", "runs", "models"]),
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Ask", &["ask", "runs"]),
+    ("Choose", &["models", "strategies", "presets"]),
     ("Set up", &["demo", "doctor", "keys", "config", "import"]),
     ("Serve others", &["install", "serve"]),
     ("Maintain", &["explain", "store", "simulate"]),

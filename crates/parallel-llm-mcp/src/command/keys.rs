@@ -11,7 +11,7 @@ use crate::exit;
 use crate::terminal::vocabulary;
 use parallel_llm_settings::keys::{self, KeptKey, KeyLine, KeySource};
 
-/// Store the keys of providers, and make tokens for others to ask here
+/// Store the keys of providers, and make tokens for other callers
 #[derive(Debug, clap::Subcommand)]
 pub enum KeysCommand {
     /// Store a provider's key: typed unseen, or from a pipe

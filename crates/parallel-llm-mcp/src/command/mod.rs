@@ -19,11 +19,13 @@ mod killed;
 mod models;
 mod parse;
 mod piped;
+mod presets;
 mod prompt;
 mod runs;
 mod serve;
 mod simulate;
 mod store;
+mod strategies;
 mod template;
 mod tokens;
 mod view;
@@ -82,6 +84,8 @@ pub enum Work {
         command: runs::RunsCommand,
     },
     Models(Box<models::Models>),
+    Strategies(strategies::Strategies),
+    Presets(presets::Presets),
     Doctor(doctor::Doctor),
     /// Explain an error code
     Explain {
@@ -94,7 +98,7 @@ pub enum Work {
         #[command(subcommand)]
         command: config::ConfigCommand,
     },
-    /// Store the keys of providers, and make tokens for others to ask here
+    /// Store the keys of providers, and make tokens for other callers
     Keys {
         /// What to do.
         #[command(subcommand)]
@@ -154,6 +158,8 @@ impl Command {
             Self::Work(Work::Keys { command }) => command.wants_json(),
             Self::Work(Work::Store { command }) => command.wants_json(),
             Self::Work(Work::Models(models)) => models.json,
+            Self::Work(Work::Strategies(strategies)) => strategies.json,
+            Self::Work(Work::Presets(presets)) => presets.json,
             Self::Work(Work::Doctor(doctor)) => doctor.json,
             Self::Work(Work::Import(import)) => import.json,
             Self::Work(Work::Install(install)) => install.json,
@@ -183,6 +189,8 @@ pub async fn run(context: &CommandContext<'_>, work: Work) -> Result<u8, Failure
         Work::Ask(ask) => ask::run(context, *ask).await,
         Work::Runs { command } => runs::run(context, command).await,
         Work::Models(models) => models::run(context, &models).await,
+        Work::Strategies(strategies) => strategies::run(context, &strategies),
+        Work::Presets(presets) => presets::run(context, &presets),
         Work::Doctor(doctor) => doctor::run(context, &doctor).await,
         Work::Explain { code } => explain::run(context, code.as_deref()),
         Work::Keys { command } => keys::run(context, command).await,

@@ -1,12 +1,11 @@
 //! The options of strategies. An option has the same name and meaning in every strategy that has it.
 
 use std::ops::RangeInclusive;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use super::extractor::Extractor;
-use super::unknown;
+use super::{Strategy, unknown};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::next::{Advice, Next};
@@ -22,6 +21,7 @@ macro_rules! words {
 
         impl $name {
             const ALL: &[(&str, Self)] = &[$( ($word, Self::$variant), )*];
+            const WORDS: &[&str] = &[$( $word, )*];
         }
 
         impl Default for $name {
@@ -88,12 +88,25 @@ words! {
 /// The fewest answers that can be left out one by one: two must remain to be compared.
 pub(crate) const CONTROLLED_MIN: usize = 3;
 
+/// An option of a strategy, as a user is told of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StrategyOption {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says.
+    pub about: &'static str,
+    /// The values it takes: words, or a range such as `2..63`.
+    pub values: Vec<String>,
+    /// The value that holds unless another is given; `None` if there is none.
+    pub default: Option<String>,
+}
+
 /// Defines the options with their names in one list, so that no match can miss one.
 macro_rules! options {
-    ($( $option:ident = $name:literal, )*) => {
+    ($( #[doc = $about:literal] $option:ident = $name:literal, )*) => {
         /// The name of an option.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(super) enum OptionName { $( $option, )* }
+        pub(super) enum OptionName { $( #[doc = $about] $option, )* }
 
         impl OptionName {
             const ALL: &[Self] = &[$( Self::$option, )*];
@@ -101,35 +114,115 @@ macro_rules! options {
             pub(super) const fn name(self) -> &'static str {
                 match self { $( Self::$option => $name, )* }
             }
+
+            /// What it says.
+            pub(super) const fn about(self) -> &'static str {
+                match self { $( Self::$option => $about.trim_ascii_start(), )* }
+            }
         }
     };
 }
 
 options! {
+    /// When answers that agree are left as they are.
     Gate = "gate",
+    /// How many seats are asked first; the others only if these differ.
     First = "first",
+    /// Who says which answer is best.
     By = "by",
+    /// In how many orders a judge sees the answers.
     Orders = "orders",
+    /// How long one seat may take before the next is asked too.
     HedgeAfterMs = "hedge_after_ms",
+    /// Which answers meet in the tournament.
     Format = "format",
+    /// Layers of answers, the panel included.
     Layers = "layers",
+    /// How often the model is asked.
     Samples = "samples",
+    /// How often a seat may change its answer.
     Rounds = "rounds",
+    /// Count answers alike, or by the `@accuracy` of their seats.
     Weights = "weights",
+    /// What is compared: wording, a value in JSON, a model's reading.
     Extractor = "extractor",
+    /// The smallest share of all answers, in percent, that wins.
     MinShare = "min_share",
+    /// Start from the best answer, or from all alike.
     Mode = "mode",
+    /// Compare the answers in the same call, or in one before it.
     Analysis = "analysis",
+    /// Also make the text without each answer in turn.
     Paranoid = "paranoid",
+    /// Begin to write with this many answers.
     Early = "early",
+    /// Show readers only this many answers.
     TopK = "top_k",
+    /// Cut each answer for readers at this many tokens.
     ShownTokensMax = "shown_tokens_max",
+    /// Tell the synthesizer how many others agree with each answer.
     ShowVotes = "show_votes",
 }
 
 impl OptionName {
     pub(super) fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|option| option.name() == name)
+    }
+
+    /// The words it takes, the default first; none for a number.
+    const fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::Gate => Gate::WORDS,
+            Self::By => By::WORDS,
+            Self::Format => Format::WORDS,
+            Self::Weights => Weights::WORDS,
+            Self::Extractor => &Extractor::FORMS,
+            Self::Mode => Mode::WORDS,
+            Self::Analysis => AnalysisCall::WORDS,
+            Self::Paranoid | Self::ShowVotes => Switch::WORDS,
+            _ => &[],
+        }
+    }
+
+    /// The numbers it takes; none for a word.
+    const fn range(self) -> RangeInclusive<u32> {
+        match self {
+            // One answer has nothing to agree with, is not fused, and one seat of the 64 must remain for later.
+            Self::First | Self::Early | Self::TopK => 2..=63,
+            Self::Orders => 1..=2,
+            // Ten minutes: by then most calls have ended.
+            Self::HedgeAfterMs => 1..=600_000,
+            // Each layer costs more than the panel. Three layers have been published.
+            Self::Layers => 2..=3,
+            // A single sample cannot be fused, and the synthesizer reads all of them at once.
+            Self::Samples => 2..=16,
+            Self::Rounds => 1..=3,
+            Self::MinShare => 1..=100,
+            // A shorter piece would say too little, and no model reads more.
+            Self::ShownTokensMax => 200..=1_000_000,
+            _ => 0..=0,
+        }
+    }
+
+    /// The values it takes, as people write them.
+    pub(super) fn values(self) -> Vec<String> {
+        match self.words() {
+            [] => vec![format!("{}..{}", self.range().start(), self.range().end())],
+            words => words.iter().map(|word| (*word).to_owned()).collect(),
+        }
+    }
+
+    /// The value that holds in a strategy unless another is given.
+    pub(super) fn default_in(self, strategy: Strategy) -> Option<String> {
+        let unset = StrategyOptions::default();
+        match self {
+            Self::First => strategy.first().map(|count| count.to_string()),
+            Self::Orders => Some(strategy.orders().to_string()),
+            Self::Layers => Some(unset.layers().to_string()),
+            Self::Samples => Some(unset.samples().to_string()),
+            Self::Rounds => Some(unset.rounds().to_string()),
+            _ => self.words().first().map(|word| (*word).to_owned()),
+        }
     }
 }
 
@@ -255,32 +348,23 @@ impl StrategyOptions {
     pub(super) fn set(&mut self, option: OptionName, value: &str) -> Result<(), Failure> {
         match option {
             OptionName::Gate => self.gate = word(option, value, Gate::ALL)?,
-            // One answer has nothing to agree with, and one seat of the 64 must remain to be asked later.
-            OptionName::First => self.first = Some(count(option, value, 2..=63)?),
+            OptionName::First => self.first = Some(count(option, value)?),
             OptionName::By => self.by = word(option, value, By::ALL)?,
-            OptionName::Orders => self.orders = Some(count(option, value, 1..=2)?),
-            // Ten minutes: by then most calls have ended.
-            OptionName::HedgeAfterMs => self.hedge_after_ms = Some(count(option, value, 1..=600_000)?),
+            OptionName::Orders => self.orders = Some(count(option, value)?),
+            OptionName::HedgeAfterMs => self.hedge_after_ms = Some(count(option, value)?),
             OptionName::Format => self.format = word(option, value, Format::ALL)?,
-            // Each layer costs more than the panel. Three layers have been published.
-            OptionName::Layers => self.layers = Some(count(option, value, 2..=3)?),
-            // A single sample cannot be fused, and the synthesizer reads all of them at once.
-            OptionName::Samples => self.samples = Some(count(option, value, 2..=16)?),
-            OptionName::Rounds => self.rounds = Some(count(option, value, 1..=3)?),
+            OptionName::Layers => self.layers = Some(count(option, value)?),
+            OptionName::Samples => self.samples = Some(count(option, value)?),
+            OptionName::Rounds => self.rounds = Some(count(option, value)?),
             OptionName::Weights => self.weights = word(option, value, Weights::ALL)?,
             OptionName::Extractor => self.extractor = extractor(option, value)?,
-            OptionName::MinShare => self.min_share = Some(count(option, value, 1..=100)?),
+            OptionName::MinShare => self.min_share = Some(count(option, value)?),
             OptionName::Mode => self.mode = word(option, value, Mode::ALL)?,
             OptionName::Analysis => self.analysis = word(option, value, AnalysisCall::ALL)?,
             OptionName::Paranoid => self.paranoid = word(option, value, Switch::ALL)?,
-            // One answer is not fused, and one seat of the 64 must remain to be awaited.
-            OptionName::Early => self.early = Some(count(option, value, 2..=63)?),
-            // One answer alone is not fused, and a panel has 64 seats at most.
-            OptionName::TopK => self.top_k = Some(count(option, value, 2..=63)?),
-            // A shorter piece would say too little, and no model reads more.
-            OptionName::ShownTokensMax => {
-                self.shown_tokens_max = Some(count(option, value, 200..=1_000_000)?);
-            }
+            OptionName::Early => self.early = Some(count(option, value)?),
+            OptionName::TopK => self.top_k = Some(count(option, value)?),
+            OptionName::ShownTokensMax => self.shown_tokens_max = Some(count(option, value)?),
             OptionName::ShowVotes => self.show_votes = word(option, value, Switch::ALL)?,
         }
         Ok(())
@@ -386,11 +470,10 @@ fn extractor(option: OptionName, value: &str) -> Result<Option<Extractor>, Failu
     Ok(Some(read).filter(|read| *read != Extractor::default()))
 }
 
-fn count<T>(option: OptionName, value: &str, range: RangeInclusive<T>) -> Result<T, Failure>
-where
-    T: FromStr + PartialOrd + Copy + Into<u64>,
-{
-    value.parse().ok().filter(|count| range.contains(count)).ok_or_else(|| {
+fn count<T: TryFrom<u32>>(option: OptionName, value: &str) -> Result<T, Failure> {
+    let range = option.range();
+    let count = value.parse().ok().filter(|count| range.contains(count));
+    count.and_then(|count| T::try_from(count).ok()).ok_or_else(|| {
         let message = format!("the option `{}` cannot be `{value}`", option.name());
         let next = Next::WholeNumber { from: (*range.start()).into(), to: (*range.end()).into() };
         Failure::new(Code::Usage, message).with_next(next)

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::options::OptionName;
+use super::options::{OptionName, StrategyOption};
 use super::{AUTO, unknown};
 use crate::request::panel::Seat;
 use crate::value::answer::Failure;
@@ -15,6 +15,8 @@ const FIRST_OF_CASCADE: u8 = 3;
 
 /// The traits of a strategy that do not depend on the run.
 struct Traits {
+    /// What a user who chooses it wants.
+    situation: &'static str,
     /// Whether it asks the synthesizers for a text.
     fuses: bool,
     /// Whether the first answer is enough, whoever gives it.
@@ -33,16 +35,19 @@ struct Traits {
 }
 
 impl Traits {
-    /// A strategy without options that chooses among the answers of the whole panel.
-    const PLAIN: Self = Self {
-        fuses: false,
-        needs_one: false,
-        samples_one_model: false,
-        first: None,
-        orders: 2,
-        calls: Calls::None,
-        option_names: &[],
-    };
+    /// A strategy without options, for this situation, that chooses among the answers of the whole panel.
+    const fn choosing(situation: &'static str) -> Self {
+        Self {
+            situation,
+            fuses: false,
+            needs_one: false,
+            samples_one_model: false,
+            first: None,
+            orders: 2,
+            calls: Calls::None,
+            option_names: &[],
+        }
+    }
 }
 
 /// The calls a strategy may make besides the panel and the synthesizers; [`crate::plan::step`] counts them. The calls of an
@@ -69,7 +74,7 @@ pub(crate) enum Calls {
 
 macro_rules! define {
     ($(
-        $(#[$doc:meta])*
+        #[doc = $about:literal]
         $strategy:ident = $name:literal in $file:ident,
         $traits:expr,
         prompts { $($prompts:tt)* }
@@ -77,7 +82,7 @@ macro_rules! define {
         /// A way of making one text of many answers.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         pub enum Strategy {
-            $( $(#[$doc])* #[serde(rename = $name)] $strategy, )*
+            $( #[doc = $about] #[serde(rename = $name)] $strategy, )*
         }
 
         impl Strategy {
@@ -87,6 +92,11 @@ macro_rules! define {
             /// The name used in flags, settings and JSON.
             pub const fn name(self) -> &'static str {
                 match self { $( Self::$strategy => $name, )* }
+            }
+
+            /// What it does, in a sentence.
+            pub const fn about(self) -> &'static str {
+                match self { $( Self::$strategy => $about.trim_ascii_start(), )* }
             }
 
             #[allow(clippy::enum_glob_use, reason = "a row of the table writes the names of its options without a prefix")]
@@ -102,6 +112,21 @@ macro_rules! define {
 strategies!(define);
 
 impl Strategy {
+    /// What a user who chooses it wants.
+    pub const fn situation(self) -> &'static str {
+        self.traits().situation
+    }
+
+    /// Its options.
+    pub fn options(self) -> impl Iterator<Item = StrategyOption> {
+        self.option_names().iter().map(move |option| StrategyOption {
+            name: option.name(),
+            about: option.about(),
+            values: option.values(),
+            default: option.default_in(self),
+        })
+    }
+
     /// The synthesizers of `chain` it may ask for a text: all or none.
     pub const fn fusers(self, chain: &[Seat]) -> &[Seat] {
         if self.traits().fuses { chain } else { &[] }
@@ -140,6 +165,15 @@ impl Strategy {
     /// The names of all strategies, and `auto`.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Self::ALL.iter().map(|strategy| strategy.name()).chain([AUTO])
+    }
+
+    /// The strategy of this name, with or without options; `None` for `auto`.
+    pub fn find(name: &str) -> Result<Option<Self>, Failure> {
+        if name == AUTO {
+            return Ok(None);
+        }
+        let name = name.split('@').next().unwrap_or_default();
+        Self::by_name(name).map(Some)
     }
 
     pub(super) fn by_name(name: &str) -> Result<Self, Failure> {

@@ -1,0 +1,75 @@
+//! How many calls a strategy makes, for a user who chooses one.
+
+use serde::Serialize;
+
+use super::step;
+use crate::request::panel::{ModelRef, ProviderId, Seat, SeatNumber};
+use crate::request::strategy::{Strategy, StrategyChoice, StrategyOptions};
+
+/// The calls of a run in which none fails and no option is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct CallCount {
+    /// If the first answers settle the question.
+    pub fewest: usize,
+    /// If they do not.
+    pub most: usize,
+}
+
+impl CallCount {
+    /// The calls of this strategy with a panel of `seats`.
+    pub fn of(strategy: Strategy, seats: usize) -> Self {
+        let options = StrategyOptions::default();
+        let choice = StrategyChoice { strategy, options };
+        let seats = if strategy.samples_one_model() { options.samples().into() } else { seats };
+        let panel: Vec<Seat> = (0..seats).map(seat).collect();
+        let chain = [seat(0)];
+        // A single answer is neither fused nor judged.
+        let fusing = if seats > 1 { strategy.fusers(&chain).len() } else { 0 };
+        let steps = step::planned(choice, &panel, &chain, 0).iter().filter(|step| !step.is_spare).count();
+        Self { fewest: choice.first(seats).min(seats), most: seats + fusing + steps }
+    }
+}
+
+/// A seat of which only the number matters.
+fn seat(index: usize) -> Seat {
+    Seat {
+        number: SeatNumber::at(index),
+        model: ModelRef { provider: ProviderId(String::new()), model: String::new() },
+        temperature: None,
+        max_tokens: 0,
+        effort: None,
+        strongest: false,
+        accuracy: None,
+        price: None,
+        context_tokens: None,
+        inputs: None,
+        json_mode: false,
+        persona_prompt: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_calls_are_those_of_the_plan() {
+        let calls = |seats| {
+            let counts = Strategy::ALL.iter().map(|strategy| {
+                let CallCount { fewest, most } = CallCount::of(*strategy, seats);
+                format!("{} {fewest}..{most}", strategy.name())
+            });
+            counts.collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(
+            calls(5),
+            "synthesize 5..6, vote 5..5, best-of-n 5..7, cascade 3..6, race 5..5, panel 5..5, consistency 5..6, \
+             tournament 5..13, council 5..11, moa 5..11, self-moa 4..5, debate 5..10"
+        );
+        assert_eq!(
+            calls(1),
+            "synthesize 1..1, vote 1..1, best-of-n 1..1, cascade 1..1, race 1..1, panel 1..1, consistency 1..1, \
+             tournament 1..1, council 1..1, moa 1..1, self-moa 4..5, debate 1..1"
+        );
+    }
+}

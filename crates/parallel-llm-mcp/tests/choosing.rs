@@ -1,0 +1,285 @@
+//! How a user chooses: the strategies and the presets.
+
+use parallel_llm_testkit::{Output, Sandbox};
+
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+}
+
+fn run(arguments: &[&str]) -> Output {
+    sandbox().call(arguments).run()
+}
+
+/// Every line of what is shown fits into 80 columns.
+fn check_narrow(output: &Output) {
+    let wide: Vec<&str> = output.text().lines().filter(|line| line.chars().count() > 80).collect();
+    assert_eq!(wide, [] as [&str; 0]);
+}
+
+#[test]
+fn the_strategies_fit_one_screen_with_what_each_is_for() {
+    let output = run(&["strategies"]);
+    check_narrow(&output);
+    assert!(output.text().lines().count() <= 24, "{}", output.text());
+    insta::assert_snapshot!(output.transcript(), @"
+    exit 0
+    --- stdout
+       STRATEGY     CALLS  FOR
+    *  synthesize   5-6    One good text from several answers
+       vote         5      A fact, a number or a choice, by count
+       best-of-n    5-7    The best answer unchanged, by a judge or your `--check`
+       cascade      3-6    Cheap models first, the others only on disagreement
+       race         5      An answer as fast as possible
+       panel        5      All answers, side by side
+       consistency  5-6    The answer that a judge finds the others support
+       tournament   5-13   The best answer unchanged, found by comparing pairs
+       council      5-11   A text that knows how the models rank each other
+       moa          5-11   Answers rewritten after reading the others
+       self-moa     4-5    Several tries of one strong model
+       debate       5-10   Experimental: seats that read each other, then a vote
+       auto                The program to choose by the question
+
+    * is your default. CALLS are those of one question to your panel of 5: the
+    fewest if the first answers agree. Use one with `ask --strategy NAME`;
+    `strategies NAME` shows its options.
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_default_and_the_calls_are_those_of_the_settings() {
+    let sandbox = sandbox();
+    let settings = [("strategy", "vote@first=2"), ("panel", "a/b*3, c/d")];
+    let output = sandbox.call(["strategies", "--json"]).settings(settings).run();
+    let json = output.json();
+    assert_eq!((&json["schema"], &json["seats"]), (&1.into(), &4.into()));
+    let strategies = json["strategies"].as_array().unwrap();
+    let default: Vec<_> = strategies.iter().filter(|one| one["is_default"] == true).collect();
+    assert_eq!(default.len(), 1);
+    assert_eq!(default[0]["name"], "vote");
+    assert_eq!(default[0]["calls"], serde_json::json!({ "fewest": 4, "most": 4 }));
+}
+
+#[test]
+fn a_strategy_is_shown_with_its_options() {
+    let pages = ["vote", "self-moa", "auto"].map(|name| {
+        let output = run(&["strategies", name]);
+        check_narrow(&output);
+        output.transcript()
+    });
+    insta::assert_snapshot!(pages.join("\n"), @r#"
+    exit 0
+    --- stdout
+    The answer most others agree with is selected.
+
+    For:    A fact, a number or a choice, by count
+    Calls:  5 with your panel of 5
+    Use:    parallel-llm-mcp ask --strategy vote "..."
+
+    Options, written as in `vote@first=VALUE`:
+      first: 2..63
+          How many seats are asked first; the others only if these differ.
+      weights: equal, log-odds (default equal)
+          Count answers alike, or by the `@accuracy` of their seats.
+      extractor: auto, json:/pointer, llm (default auto)
+          What is compared: wording, a value in JSON, a model's reading.
+      min_share: 1..100
+          The smallest share of all answers, in percent, that wins.
+    --- stderr
+
+    exit 0
+    --- stdout
+    One model is asked several times, and a synthesizer makes one text of its
+    answers.
+
+    For:    Several tries of one strong model
+    Calls:  4-5 with your panel of 5
+    Use:    parallel-llm-mcp ask --strategy self-moa "..."
+
+    Options, written as in `self-moa@samples=VALUE`:
+      samples: 2..16 (default 4)
+          How often the model is asked.
+      gate: unanimous, off (default unanimous)
+          When answers that agree are left as they are.
+      mode: anchored, free (default anchored)
+          Start from the best answer, or from all alike.
+      analysis: inline, separate (default inline)
+          Compare the answers in the same call, or in one before it.
+      paranoid: off, on (default off)
+          Also make the text without each answer in turn.
+      top_k: 2..63
+          Show readers only this many answers.
+      shown_tokens_max: 200..1000000
+          Cut each answer for readers at this many tokens.
+      show_votes: off, on (default off)
+          Tell the synthesizer how many others agree with each answer.
+    --- stderr
+
+    exit 0
+    --- stdout
+    A question with one short right answer is asked to two seats first, and to the
+    others only if these differ. Another one goes to `best-of-n@by=check` if a check
+    command is set, else to `synthesize`.
+
+    For:    The program to choose by the question
+    Use:    parallel-llm-mcp ask --strategy auto "..."
+    --- stderr
+    "#);
+}
+
+#[test]
+fn a_strategy_is_data_too() {
+    insta::assert_snapshot!(run(&["strategies", "race", "--json"]).text(), @r#"
+    {
+      "schema": 1,
+      "seats": 5,
+      "strategies": [
+        {
+          "about": "The first answer is selected.",
+          "calls": {
+            "fewest": 5,
+            "most": 5
+          },
+          "for": "An answer as fast as possible",
+          "is_default": false,
+          "name": "race",
+          "options": [
+            {
+              "about": "How long one seat may take before the next is asked too.",
+              "default": null,
+              "name": "hedge_after_ms",
+              "values": [
+                "1..600000"
+              ]
+            }
+          ]
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn every_strategy_can_be_used_as_its_page_says() {
+    let json = run(&["strategies", "--json"]).json();
+    for strategy in json["strategies"].as_array().unwrap() {
+        let name = strategy["name"].as_str().unwrap();
+        let page = run(&["strategies", name]);
+        let line = page.text().lines().find(|line| line.contains("--strategy")).unwrap_or_default();
+        let written = line.split_whitespace().rev().nth(1).unwrap_or_default();
+        assert!(written.starts_with(name), "{line}");
+        let asked = sandbox().call(["ask", "--dry-run", "--strategy", written, "Why?"]).run();
+        assert_eq!(asked.code, Some(0), "{written}: {}", asked.stderr);
+    }
+}
+
+#[test]
+fn an_unknown_strategy_is_refused() {
+    insta::assert_snapshot!(run(&["strategies", "votes"]).transcript(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: there is no strategy `votes`
+      next: choose one of: synthesize, vote, best-of-n, cascade, race, panel, consistency, tournament, council, moa, self-moa, debate, auto
+    ");
+}
+
+/// A home whose settings have a preset.
+fn with_a_preset() -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.write(
+        ".config/parallel-llm-mcp/config.toml",
+        "[presets.mine]\npanel = ['a/b', 'c/d']\nmax_tokens = 500\n",
+    );
+    sandbox
+}
+
+#[test]
+fn the_presets_are_the_built_in_ones_and_those_of_the_settings() {
+    let sandbox = with_a_preset();
+    let output = sandbox.call(["presets"]).run();
+    check_narrow(&output);
+    insta::assert_snapshot!(output.transcript(), @"
+    exit 0
+    --- stdout
+    budget (built in)
+      models       openai/gpt-6.1-terra, anthropic/claude-sonnet-5.5,
+                   google/gemini-3.8-flash, z-ai/glm-5.3,
+                   deepseek/deepseek-v4.1-flash-1017
+      synthesizer  ~google/gemini-pro-latest, ~anthropic/claude-opus-latest
+
+    default (built in)
+      models       ~openai/gpt-sol-latest, ~anthropic/claude-opus-latest,
+                   ~google/gemini-pro-latest, ~x-ai/grok-latest,
+                   ~deepseek/deepseek-pro-latest
+      synthesizer  ~google/gemini-pro-latest, ~anthropic/claude-opus-latest
+
+    max (built in)
+      models       ~anthropic/claude-opus-latest*3, ~openai/gpt-sol-latest,
+                   ~anthropic/claude-opus-latest, ~google/gemini-pro-latest,
+                   ~x-ai/grok-latest, ~deepseek/deepseek-pro-latest
+      synthesizer  ~google/gemini-pro-latest, ~anthropic/claude-opus-latest
+
+    mine (user file <home>/.config/parallel-llm-mcp/config.toml:1)
+      models       a/b, c/d
+      synthesizer  ~google/gemini-pro-latest, ~anthropic/claude-opus-latest
+
+    quick (built in)
+      models       ~openai/gpt-sol-latest, ~anthropic/claude-opus-latest,
+                   ~google/gemini-pro-latest
+      synthesizer  ~google/gemini-pro-latest, ~anthropic/claude-opus-latest
+    --- stderr
+
+    Use one with `ask --preset NAME`; `presets NAME` shows everything about it.
+    ");
+}
+
+#[test]
+fn a_preset_is_shown_with_all_that_a_question_runs_with() {
+    let sandbox = with_a_preset();
+    insta::assert_snapshot!(sandbox.call(["presets", "mine"]).run().transcript(), @"
+    exit 0
+    --- stdout
+    mine (user file <home>/.config/parallel-llm-mcp/config.toml:1)
+      models       a/b, c/d
+      synthesizer  ~google/gemini-pro-latest, ~anthropic/claude-opus-latest
+      strategy     synthesize
+      max_tokens   500
+      budget_usd   3
+      temperature  left to each provider
+    --- stderr
+    ");
+    insta::assert_snapshot!(sandbox.call(["presets", "mine", "--json"]).run().transcript(), @r#"
+    exit 0
+    --- stdout
+    {
+      "presets": [
+        {
+          "budget_usd": 3.0,
+          "max_tokens": 500,
+          "name": "mine",
+          "origin": "user file <home>/.config/parallel-llm-mcp/config.toml:1",
+          "panel": [
+            "a/b",
+            "c/d"
+          ],
+          "strategy": "synthesize",
+          "synthesizer": [
+            "~google/gemini-pro-latest",
+            "~anthropic/claude-opus-latest"
+          ],
+          "temperature": null
+        }
+      ],
+      "schema": 1
+    }
+    --- stderr
+    "#);
+    insta::assert_snapshot!(sandbox.call(["presets", "quik"]).run().transcript(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: there is no preset `quik`
+      next: did you mean `quick`?
+    ");
+}
