@@ -38,6 +38,7 @@ mod soak;
 mod store;
 mod store_modes;
 mod strategies;
+mod tables;
 mod tasks;
 mod tenants;
 mod terminal;

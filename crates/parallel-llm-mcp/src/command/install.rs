@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::CommandContext;
 use super::models::pretty;
 use crate::exit;
-use crate::terminal::table::{self, Column};
+use crate::terminal::table::Column;
 use parallel_llm_engine::text::safe;
 use parallel_llm_install::clients::{self, Act, Change, Client, Content, EntrySpec, Reach};
 use parallel_llm_settings::keys::{self, KeySource};
@@ -351,7 +351,7 @@ fn list(context: &CommandContext<'_>, paths: &ConfigPaths, as_json: bool) {
         let described = state.map_or_else(|| "-".to_owned(), |state| entry_state(&state.content));
         vec![client.id.to_owned(), client.name.to_owned(), here.to_owned(), described, path]
     });
-    context.console.page(&table::lines(&columns, &rows.collect::<Vec<_>>()).join("\n"));
+    context.console.table(&columns, &rows.collect::<Vec<_>>());
 }
 
 /// The state of a client's entry in a few words.

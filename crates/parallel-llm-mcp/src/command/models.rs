@@ -7,7 +7,7 @@ use parallel_llm_service::report::next_steps::render_next_steps;
 use super::CommandContext;
 use crate::exit;
 use crate::terminal::console::Tone;
-use crate::terminal::table::{self, Column};
+use crate::terminal::table::Column;
 use crate::terminal::vocabulary::{self, COMMAND_LINE};
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::age::age;
@@ -19,6 +19,12 @@ use parallel_llm_service::{
 const ID_CHARS_MAX: usize = 80;
 /// The longest name shown, in characters.
 const NAME_CHARS_MAX: usize = 36;
+/// The width to which ids are cut on a narrow terminal: most are still told apart.
+const ID_WIDTH_MIN: usize = 30;
+/// The width to which the names of settings are cut on a narrow terminal.
+const PLACES_WIDTH_MIN: usize = 12;
+/// The width to which remarks are cut on a narrow terminal.
+const REMARK_WIDTH_MIN: usize = 24;
 /// The longest remark in a table, in characters.
 const REMARK_CHARS_MAX: usize = 160;
 
@@ -127,18 +133,19 @@ pub(super) fn pretty(value: &impl serde::Serialize) -> String {
 
 fn render_found(context: &CommandContext<'_>, found: &FoundModels) {
     const COLUMNS: [Column; 8] = [
-        Column::words("MODEL", ID_CHARS_MAX),
-        Column::words("NAME", NAME_CHARS_MAX),
-        Column::numbers("CONTEXT"),
-        Column::numbers("OUTPUT"),
+        Column::words("MODEL", ID_CHARS_MAX).cut_to(ID_WIDTH_MIN),
+        // The id says nearly the same.
+        Column::words("NAME", NAME_CHARS_MAX).dropped(1),
+        Column::numbers("CONTEXT").dropped(5),
+        Column::numbers("OUTPUT").dropped(3),
         Column::numbers("$/M IN"),
         Column::numbers("$/M OUT"),
-        Column::words("FILES", 20),
-        Column::words("EXPIRES", 10),
+        Column::words("FILES", 20).dropped(2),
+        Column::words("EXPIRES", 10).dropped(4),
     ];
     if !found.models.is_empty() {
         let rows: Vec<Vec<String>> = found.models.iter().map(row).collect();
-        context.console.page(&table::lines(&COLUMNS, &rows).join("\n"));
+        context.console.table(&COLUMNS, &rows);
     }
     let shown = found.models.len();
     match found.models_total {
@@ -233,12 +240,12 @@ const fn models_word(count: usize) -> &'static str {
 fn render_roll_call(context: &CommandContext<'_>, model_check: &ModelCheck) {
     const COLUMNS: [Column; 4] = [
         Column::words("STATE", 10),
-        Column::words("MODEL", ID_CHARS_MAX),
-        Column::words("NAMED IN", 80),
-        Column::words("REMARK", REMARK_CHARS_MAX),
+        Column::words("MODEL", ID_CHARS_MAX).cut_to(ID_WIDTH_MIN),
+        Column::words("NAMED IN", 80).cut_to(PLACES_WIDTH_MIN).dropped(1),
+        Column::words("REMARK", REMARK_CHARS_MAX).cut_to(REMARK_WIDTH_MIN),
     ];
     let rows: Vec<Vec<String>> = model_check.models.iter().map(present_row).collect();
-    context.console.page(&table::lines(&COLUMNS, &rows).join("\n"));
+    context.console.table(&COLUMNS, &rows);
     render_lists(context, &model_check.lists);
     let dead = model_check.models.iter().filter(|model| model.state == ModelState::Dead).count();
     if dead > 0 {

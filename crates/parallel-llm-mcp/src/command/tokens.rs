@@ -8,7 +8,7 @@ use serde_json::json;
 use super::CommandContext;
 use crate::exit;
 use crate::terminal::console::Tone;
-use crate::terminal::table::{self, Column};
+use crate::terminal::table::Column;
 use parallel_llm_service::report::age::age;
 use parallel_llm_service::{MadeToken, Scope, TokenLine, TokenRequest, TokenState};
 use parallel_llm_settings::clock;
@@ -142,7 +142,8 @@ pub(super) fn render(context: &CommandContext<'_>, tokens: &[TokenLine]) {
         Column::words("USED", 16),
     ];
     let rows: Vec<Vec<String>> = tokens.iter().map(row).collect();
-    context.console.page(&format!("\n{}", table::lines(&columns, &rows).join("\n")));
+    context.console.page("");
+    context.console.table(&columns, &rows);
 }
 
 fn row(token: &TokenLine) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use unicode_width::UnicodeWidthChar;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The part of a line that fits this many columns.
 pub fn clip(line: &str, columns: usize) -> &str {
@@ -12,6 +12,14 @@ pub fn clip(line: &str, columns: usize) -> &str {
         used > columns
     });
     beyond.map_or(line, |(index, _)| &line[..index])
+}
+
+/// A line in this many columns: one that does not fit ends with an ellipsis.
+pub fn shortened(line: &str, columns: usize) -> String {
+    if line.width() <= columns {
+        return line.to_owned();
+    }
+    format!("{}…", clip(line, columns.saturating_sub(1)).trim_end())
 }
 
 /// The text in ASCII, for terminals and locales without more: our own symbols are spelled out, any other character

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 
 use crate::terminal::vocabulary::{self, COMMAND_LINE};
 use anstyle::{AnsiColor, Color, Style};
@@ -14,6 +15,7 @@ use parallel_llm_engine::{Code, Failure};
 
 use super::columns;
 use super::markdown;
+use super::table::{self, Column};
 use super::writer::{Keep, Stream, Writer};
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::ErrorReport;
@@ -28,6 +30,8 @@ const ROWS: usize = 24;
 const PROSE_COLUMNS_MAX: usize = 100;
 /// A blank at which no line ends.
 const UNBROKEN_BLANK: char = '\u{a0}';
+/// What stands before a message from its second line on.
+const INDENT: &str = "  ";
 /// What a tab is shown as.
 const TAB: &str = "    ";
 
@@ -45,6 +49,8 @@ pub struct Console {
     /// Whether to show only ASCII.
     is_plain: bool,
     quiet: bool,
+    /// The user's home folder, if there is one.
+    home: Option<PathBuf>,
     /// Shared by all clones.
     writer: Writer,
 }
@@ -120,6 +126,7 @@ impl Console {
             is_utf8: environment.is_utf8(),
             is_plain: environment.is_utf8() == Some(false) || environment.is_dumb_terminal(),
             quiet: false,
+            home: environment.folders().map(|folders| folders.home.clone()),
             writer: Writer::default(),
         }
     }
@@ -155,6 +162,11 @@ impl Console {
         self.is_utf8
     }
 
+    /// Whether data for people goes to a terminal.
+    pub const fn is_page_on_terminal(&self) -> bool {
+        self.stdout_is_terminal
+    }
+
     /// The terminal's size now.
     pub fn size(&self) -> Size {
         let unknown = || Size { columns: self.columns.unwrap_or(COLUMNS), rows: ROWS };
@@ -169,6 +181,15 @@ impl Console {
     /// Whether only ASCII is to be shown.
     pub const fn is_ascii(&self) -> bool {
         self.is_plain
+    }
+
+    /// A path for people: below the home folder it begins with `~`.
+    pub fn path(&self, path: &Path) -> String {
+        let below_home = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+        match below_home {
+            Some(below) => Path::new("~").join(below).display().to_string(),
+            None => path.display().to_string(),
+        }
     }
 
     /// Prints data: exact bytes to a file or pipe, sanitized text to a terminal. Loops that print much wait for
@@ -192,6 +213,23 @@ impl Console {
     /// Prints data for people, such as a table.
     pub fn page(&self, text: &str) {
         self.data(&self.shown(text));
+    }
+
+    /// Prints lines of words as data for people: wrapped on a terminal, with `indent` from the second line on.
+    pub fn prose(&self, lines: &[String], indent: &str) {
+        let wrapped = lines.iter().map(|line| self.wrapped(&safe::for_terminal(line), Stream::Out, indent));
+        self.data(&wrapped.collect::<Vec<_>>().join("\n"));
+    }
+
+    /// Prints a table. On a terminal it is as wide as that at most, and a note says which columns there is no room for.
+    pub fn table(&self, columns: &[Column], rows: &[Vec<String>]) {
+        let width = self.stdout_is_terminal.then(|| self.columns());
+        let table = table::fitted(columns, rows, width);
+        self.page(&table.lines.join("\n"));
+        if !table.dropped.is_empty() {
+            let dropped = table.dropped.join(", ");
+            self.say(&format!("no room for {dropped}: a wider terminal, a pipe or `--json` shows all"));
+        }
     }
 
     /// Prints a page of help, on stderr if `is_said`, with colours if they are shown.
@@ -245,7 +283,7 @@ impl Console {
     /// Prints a message on stderr.
     pub fn say(&self, text: &str) {
         if !self.quiet {
-            self.put(Stream::Err, self.wrapped(text), Keep::IfRoom);
+            self.put(Stream::Err, self.wrapped(text, Stream::Err, INDENT), Keep::IfRoom);
         }
     }
 
@@ -256,7 +294,7 @@ impl Console {
 
     /// Prints an error on stderr, even if only data is printed.
     pub fn insist(&self, text: &str) {
-        self.put(Stream::Err, self.wrapped(text), Keep::Always);
+        self.put(Stream::Err, self.wrapped(text, Stream::Err, INDENT), Keep::Always);
     }
 
     /// Prints a failure and its next step, as data, too, if requested.
@@ -286,20 +324,24 @@ impl Console {
         self.writer.put(stream, text.into_bytes(), keep);
     }
 
-    /// Lines of words, wrapped if stderr is a terminal. Commands stay whole, and so do words longer than a line, such
-    /// as paths: someone may want to copy them.
-    fn wrapped(&self, text: &str) -> String {
+    /// Lines of words, wrapped if they go to a terminal, with `further` before the second line on. Commands stay whole,
+    /// and so do words longer than a line, such as paths: someone may want to copy them.
+    fn wrapped(&self, text: &str, stream: Stream, further: &str) -> String {
         let text = self.shown(text);
-        if !self.stderr_is_terminal {
+        let is_terminal = match stream {
+            Stream::Out => self.stdout_is_terminal,
+            Stream::Err => self.stderr_is_terminal,
+        };
+        if !is_terminal {
             return text.into_owned();
         }
-        text.split('\n').map(|line| self.wrapped_line(line)).collect::<Vec<_>>().join("\n")
+        text.split('\n').map(|line| self.wrapped_line(line, further)).collect::<Vec<_>>().join("\n")
     }
 
-    /// A line, whose further lines are indented more than itself.
-    fn wrapped_line(&self, line: &str) -> String {
+    /// A line, whose further lines are indented by `further` more than itself.
+    fn wrapped_line(&self, line: &str, further: &str) -> String {
         let (indent, text) = line.split_at(line.len() - line.trim_start_matches(' ').len());
-        let further = format!("{indent}  ");
+        let further = format!("{indent}{further}");
         let options = textwrap::Options::new(self.columns())
             .word_separator(textwrap::WordSeparator::AsciiSpace)
             .word_splitter(textwrap::WordSplitter::NoHyphenation)

@@ -6,11 +6,13 @@ use serde_json::json;
 use super::Moment;
 use crate::command::CommandContext;
 use crate::exit;
-use crate::terminal::table::{self, Column};
+use crate::terminal::table::Column;
 use parallel_llm_service::{CostBy, Costs, Spending};
 
 /// The longest name that is shown whole: that of a model, with its provider. The longest known is under 80.
 const NAME_CHARS_MAX: usize = 80;
+/// The width to which names are cut on a narrow terminal: most are still told apart.
+const NAME_WIDTH_MIN: usize = 24;
 /// The version of the shape of the JSON.
 const SCHEMA: u32 = 1;
 
@@ -84,18 +86,19 @@ fn render(context: &CommandContext<'_>, costs: &Costs, title: &'static str) {
         return;
     }
     let columns = [
-        Column::words(title, NAME_CHARS_MAX),
-        Column::numbers("RUNS"),
-        Column::numbers("CALLS"),
-        Column::numbers("FAILED"),
-        Column::numbers("TOKENS IN"),
-        Column::numbers("TOKENS OUT"),
+        Column::words(title, NAME_CHARS_MAX).cut_to(NAME_WIDTH_MIN),
+        Column::numbers("RUNS").dropped(6),
+        Column::numbers("CALLS").dropped(7),
+        Column::numbers("FAILED").dropped(3),
+        Column::numbers("TOKENS IN").dropped(4),
+        Column::numbers("TOKENS OUT").dropped(5),
         Column::numbers("COST"),
-        Column::numbers("UNKNOWN"),
-        Column::numbers("ESTIMATED"),
+        // The lines below the table say these two.
+        Column::numbers("UNKNOWN").dropped(2),
+        Column::numbers("ESTIMATED").dropped(1),
     ];
     let rows: Vec<Vec<String>> = costs.lines.iter().chain([&costs.total]).map(row).collect();
-    context.console.page(&table::lines(&columns, &rows).join("\n"));
+    context.console.table(&columns, &rows);
     let (unknown, estimated) = (costs.total.calls_of_unknown_cost, costs.total.calls_of_estimated_cost);
     if unknown > 0 {
         let most = costs.total.unknown_cost_max;

@@ -5,12 +5,15 @@ use parallel_llm_engine::{Failure, PicoUsd};
 use super::Moment;
 use crate::command::{CommandContext, models};
 use crate::exit;
-use crate::terminal::table::{self, Column};
+use crate::terminal::table::Column;
 use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::{Insights as Found, ModelInsight, Verdict};
 
 /// The longest name of a model shown, in characters. The longest known is under 80.
 const MODEL_CHARS_MAX: usize = 80;
+
+/// The width to which names are cut on a narrow terminal: most are still told apart.
+const MODEL_WIDTH_MIN: usize = 24;
 
 /// Show which models of the panel mattered, and which could be left out
 ///
@@ -41,17 +44,17 @@ pub(super) async fn run(context: &CommandContext<'_>, insights: &Insights) -> Re
 
 fn render(context: &CommandContext<'_>, insights: &Insights, found: &Found) {
     const COLUMNS: [Column; 11] = [
-        Column::words("MODEL", MODEL_CHARS_MAX),
+        Column::words("MODEL", MODEL_CHARS_MAX).cut_to(MODEL_WIDTH_MIN),
         Column::numbers("RUNS"),
-        Column::numbers("ANSWERED"),
-        Column::numbers("LATE"),
-        Column::numbers("FAILED"),
-        Column::numbers("REFUSED"),
-        Column::numbers("BASE"),
+        Column::numbers("ANSWERED").dropped(7),
+        Column::numbers("LATE").dropped(2),
+        Column::numbers("FAILED").dropped(6),
+        Column::numbers("REFUSED").dropped(1),
+        Column::numbers("BASE").dropped(3),
         Column::numbers("MATTERED"),
-        Column::numbers("COST"),
+        Column::numbers("COST").dropped(5),
         Column::numbers("PER RUN"),
-        Column::numbers("TIME"),
+        Column::numbers("TIME").dropped(4),
     ];
     if found.models.is_empty() {
         let when = if insights.since.is_some() { "in this time" } else { "yet" };
@@ -61,9 +64,9 @@ fn render(context: &CommandContext<'_>, insights: &Insights, found: &Found) {
         return;
     }
     let rows: Vec<Vec<String>> = found.models.iter().map(row).collect();
+    context.console.table(&COLUMNS, &rows);
     let sentences = found.models.iter().map(|model| model.sentence.clone());
-    let lines = table::lines(&COLUMNS, &rows).into_iter().chain([String::new()]).chain(sentences);
-    context.console.page(&lines.collect::<Vec<_>>().join("\n"));
+    context.console.prose(&std::iter::once(String::new()).chain(sentences).collect::<Vec<_>>(), "  ");
     context.console.say(&format!("from {} runs whose text was made of two answers or more", found.runs));
     if found.runs_uninformative > 0 {
         context.console.say(&format!(

@@ -17,12 +17,18 @@ use self::moment::Moment;
 use super::CommandContext;
 use super::continuing;
 use crate::exit;
+use crate::terminal::table::Column;
 use crate::terminal::vocabulary;
+use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_service::report::age::age;
 use parallel_llm_service::report::cost::Cost;
 use parallel_llm_service::{RunFilter, RunSummary};
 use parallel_llm_settings::clock;
 
+/// The most characters of a question that are listed.
+const QUESTION_CHARS_MAX: usize = 120;
+/// The width to which questions are cut on a narrow terminal: the first words tell which it is.
+const QUESTION_WIDTH_MIN: usize = 12;
 /// The default number of listed runs.
 const LIST_DEFAULT: usize = 20;
 
@@ -134,13 +140,7 @@ async fn list(
             |before| format!("no run is older than {before}"),
         ));
     }
-    let lines: Vec<String> =
-        runs.iter().map(|run| if as_json { json_line(run) } else { line(context, run) }).collect();
-    match lines.join("\n") {
-        _ if lines.is_empty() => {}
-        described if as_json => context.console.data(&described),
-        described => context.console.page(&described),
-    }
+    render(context, &runs, as_json);
     let damaged = runs.iter().filter(|run| run.is_damaged).count();
     if damaged > 0 {
         let next = vocabulary::describe(Code::Damaged.next());
@@ -149,6 +149,28 @@ async fn list(
         ));
     }
     Ok(exit::ANSWER)
+}
+
+/// Prints the runs: JSON, a table on a terminal, and for a pipe lines of fixed columns with the question at the end.
+fn render(context: &CommandContext<'_>, runs: &[RunSummary], as_json: bool) {
+    const COLUMNS: [Column; 6] = [
+        Column::words("RUN", 26),
+        Column::words("STATUS", 11),
+        Column::numbers("ANSWERS").dropped(1),
+        Column::numbers("COST").dropped(2),
+        Column::words("AGE", 12).dropped(3),
+        Column::words("QUESTION", QUESTION_CHARS_MAX).cut_to(QUESTION_WIDTH_MIN),
+    ];
+    if runs.is_empty() {
+        return;
+    }
+    if as_json {
+        context.console.data(&runs.iter().map(json_line).collect::<Vec<_>>().join("\n"));
+    } else if context.console.is_page_on_terminal() {
+        context.console.table(&COLUMNS, &runs.iter().map(row).collect::<Vec<_>>());
+    } else {
+        context.console.page(&runs.iter().map(line).collect::<Vec<_>>().join("\n"));
+    }
 }
 
 fn json_line(run: &RunSummary) -> String {
@@ -177,9 +199,20 @@ fn cost(run: &RunSummary) -> Cost {
     Cost::of_sum(run.cost, run.cost_lacks_calls, run.cost_is_estimate)
 }
 
-fn line(context: &CommandContext<'_>, run: &RunSummary) -> String {
-    let question = run.question_excerpt.as_deref().unwrap_or("(not kept)");
-    let room = context.console.columns().saturating_sub(66).max(20);
+/// A run in the columns of the table.
+fn row(run: &RunSummary) -> Vec<String> {
+    vec![
+        run.run_id.to_string(),
+        run.status.as_str().to_owned(),
+        format!("{} of {}", run.answered, run.seats),
+        cost(run).short(),
+        format!("{} ago", ago(run)),
+        question(run).to_owned(),
+    ]
+}
+
+/// A run as one line with columns of a fixed width.
+fn line(run: &RunSummary) -> String {
     format!(
         "{}  {:<11}  {:>2} of {:<2}  {:>9}  {:>8} ago  {}",
         run.run_id,
@@ -187,7 +220,15 @@ fn line(context: &CommandContext<'_>, run: &RunSummary) -> String {
         run.answered,
         run.seats,
         cost(run).short(),
-        age(clock::unix_ms().saturating_sub(u64::try_from(run.created_at_ms).unwrap_or(0))),
-        parallel_llm_engine::text::safe::excerpt(question, room)
+        ago(run),
+        excerpt(question(run), QUESTION_CHARS_MAX)
     )
+}
+
+fn ago(run: &RunSummary) -> String {
+    age(clock::unix_ms().saturating_sub(u64::try_from(run.created_at_ms).unwrap_or(0)))
+}
+
+fn question(run: &RunSummary) -> &str {
+    run.question_excerpt.as_deref().unwrap_or("(not kept)")
 }
