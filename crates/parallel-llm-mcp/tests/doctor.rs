@@ -145,7 +145,43 @@ fn all_is_well() {
         alone(&sandbox, &["doctor", "--strict"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
     let told = call.under("ulimit -c 0; ulimit -n 1024").run();
     let count = lines.len();
+    insta::assert_snapshot!(told.text(), @"ok       28 checks passed: program, settings (2), network (2), keys, credit, models (4), local servers, clock, data folder (4), run folder, database (4), log, limits (2), http, tokens, terminal; `doctor --all` shows each");
     assert_eq!((told.code, told.stderr), (Some(0), format!("0 failed, 0 to look at, {count} ok\n")));
+}
+
+#[test]
+fn what_is_wrong_comes_first_and_what_passed_is_folded() {
+    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+    settings(&sandbox, "\"lab/a\", \"lab/gone\", \"groq:lab/b\"");
+    let call = |flags: &[&str]| {
+        let call = alone(&sandbox, &["doctor"]).args(flags);
+        call.env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1")).under("ulimit -c 0; ulimit -n 1024")
+    };
+    let mut terminal = call(&[]).on_screen(80, 60);
+    terminal.wait();
+    for line in terminal.text().lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    let shown = terminal.masked().replace(&openrouter.authority(), "<authority>");
+    insta::assert_snapshot!(shown, @"
+    failed   models: lab/gone (panel): its provider does not offer it (next: did you
+             mean `lab/a`?)
+    warning  keys: no API key is set for `groq` (next: set `GROQ_API_KEY`, or keep
+             the key with `keys set groq`)
+    warning  models: groq:lab/b (panel): no API key is set for `groq`
+    ok       28 checks passed: program, settings (2), network (3), keys, credit,
+             models (3), local servers, clock, data folder (4), run folder, database
+             (4), log, limits (2), http, tokens, terminal; `doctor --all` shows each
+    1 failed, 2 to look at, 28 ok
+    ");
+    let (folded, whole) = (call(&[]).run(), call(&["--all"]).run());
+    let is_folded = |line: &&str| line.contains(" checks passed: ");
+    let problems: Vec<&str> = folded.text().lines().filter(|line| !is_folded(line)).collect();
+    let first: Vec<&str> = whole.text().lines().take(problems.len()).collect();
+    assert_eq!(first, problems);
+    let passed: Vec<&str> = whole.text().lines().skip(problems.len()).collect();
+    assert!(!passed.is_empty() && passed.iter().all(|line| line.starts_with("ok ")), "{passed:?}");
+    assert_eq!(call(&["-v"]).run().text(), whole.text());
 }
 
 #[test]

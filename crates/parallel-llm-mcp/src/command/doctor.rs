@@ -12,10 +12,12 @@ use super::view::{self, Followed, Leaving, View};
 use crate::exit;
 use crate::terminal::console::{Console, Tone};
 use crate::terminal::vocabulary::COMMAND_LINE;
-use parallel_llm_engine::text::safe;
-use parallel_llm_service::{Depth, Diagnosis, Finding, Health, Probe, ProbeReport};
+use parallel_llm_service::{Depth, Diagnosis, Finding, Health, Probe, ProbeReport, Remedy};
 use parallel_llm_settings::private_files;
 use parallel_llm_settings::signals::Signals;
+
+/// What stands before the second line of a finding.
+const INDENT: &str = "         ";
 
 /// Check that everything is ready for a run
 ///
@@ -32,6 +34,9 @@ pub struct Doctor {
     /// Also ask each model of the panel for a word, after showing the possible cost, and check the whole database
     #[arg(long)]
     pub deep: bool,
+    /// Show every check, also those that passed
+    #[arg(short = 'v', long = "all", visible_alias = "verbose")]
+    pub all: bool,
     /// Pay for --deep without being asked
     #[arg(long, requires = "deep")]
     pub yes: bool,
@@ -172,8 +177,7 @@ fn render(context: &CommandContext<'_>, doctor: &Doctor, diagnosis: &Diagnosis) 
     if doctor.json {
         context.console.data(&pretty(diagnosis));
     } else {
-        let lines: Vec<String> = diagnosis.findings.iter().map(line).collect();
-        context.console.page(&lines.join("\n"));
+        context.console.prose(&page(&diagnosis.findings, doctor.all), INDENT);
         context.console.say(&verdict(context, &diagnosis.findings));
     }
     if let Some(path) = &doctor.bundle {
@@ -183,10 +187,47 @@ fn render(context: &CommandContext<'_>, doctor: &Doctor, diagnosis: &Diagnosis) 
     }
 }
 
-fn line(finding: &Finding) -> String {
-    let next = finding.next.as_ref().map(|next| next.render(&COMMAND_LINE));
-    let next = next.map(|next| format!("\n{:26}next: {next}", "")).unwrap_or_default();
-    safe::for_terminal(&format!("{:<8} {:<16} {}{next}", finding.state.word(), finding.check, finding.found))
+/// The findings as lines, the worst first. A remedy for several is given once. What passed is one line, unless `is_whole`.
+fn page(findings: &[Finding], is_whole: bool) -> Vec<String> {
+    let of = |state| findings.iter().filter(move |finding| finding.state == state);
+    let mut told: Vec<&Remedy> = Vec::new();
+    let mut lines = Vec::new();
+    for finding in of(Health::Failed).chain(of(Health::Warning)) {
+        let next = finding.next.as_ref().filter(|next| !told.contains(next));
+        told.extend(next);
+        lines.push(line(finding, next));
+    }
+    if is_whole {
+        lines.extend(of(Health::Ok).map(|finding| line(finding, None)));
+    } else {
+        lines.extend(passed(of(Health::Ok)));
+    }
+    lines
+}
+
+/// A finding with a remedy.
+fn line(finding: &Finding, next: Option<&Remedy>) -> String {
+    let next = next.map(|next| format!(" (next: {})", next.render(&COMMAND_LINE)));
+    format!("{:<7}  {}: {}{}", finding.state.word(), finding.check, finding.found, next.unwrap_or_default())
+}
+
+/// What passed, as one line: `14 checks passed: program, settings, ...`
+fn passed<'f>(findings: impl Iterator<Item = &'f Finding>) -> Option<String> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for finding in findings {
+        match counts.iter_mut().find(|(check, _)| *check == finding.check) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((finding.check, 1)),
+        }
+    }
+    let all: usize = counts.iter().map(|(_, count)| count).sum();
+    let named = counts.iter().map(|(check, count)| match count {
+        1 => (*check).to_owned(),
+        count => format!("{check} ({count})"),
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    let checks = if all == 1 { "check" } else { "checks" };
+    (all > 0).then(|| format!("{:<7}  {all} {checks} passed: {named}; `doctor --all` shows each", "ok"))
 }
 
 fn verdict(context: &CommandContext<'_>, findings: &[Finding]) -> String {
