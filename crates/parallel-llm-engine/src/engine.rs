@@ -22,7 +22,7 @@ use crate::run::event::Event;
 use crate::run::outcome::Outcome;
 use crate::run::reopening::Reopening;
 use crate::strategy::{self, Answers, annotate};
-use crate::value::answer::Failure;
+use crate::value::answer::{Failure, by_reason};
 use crate::value::code::Code;
 use futures_util::FutureExt;
 use parking_lot::Mutex;
@@ -200,16 +200,14 @@ fn decide(context: &RunContext, outcome: Outcome) {
     context.log.stage(Event::Decided { outcome: Box::new(outcome) });
 }
 
-/// One failure with the reason of every seat. Its code is that of the seats if they all have the same.
+/// One failure with the reason of every seat; a reason that several seats share is given once. Its code is that of the
+/// seats if they all have the same.
 fn nobody_answered(plan: &RunPlan, failures: &[(SeatNumber, Failure)]) -> Failure {
     // By seat, because the order in which calls end must not change the message.
     let mut failures: Vec<&(SeatNumber, Failure)> = failures.iter().collect();
     failures.sort_by_key(|(seat, _)| *seat);
-    let reasons: Vec<String> = failures
-        .iter()
-        .map(|(seat, failure)| format!("{}: {}", plan.seats[seat.index()].model, failure.message))
-        .collect();
-    let message = format!("no model answered ({})", reasons.join("; "));
+    let reasons = failures.iter().map(|(seat, failure)| (&plan.seats[seat.index()].model, &*failure.message));
+    let message = format!("no model answered ({})", by_reason(reasons));
     let Some((_, first)) =
         failures.first().filter(|(_, first)| failures.iter().all(|(_, other)| other.code == first.code))
     else {

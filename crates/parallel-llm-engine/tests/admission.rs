@@ -55,9 +55,9 @@ async fn a_turn_that_never_comes_ends_with_the_run() {
     10000 closed $0.00
     failed decided at 10000, closed at 10000
       none
-      because timeout: no model answered (ada: the run's time of 10 s was over; bob: the run's time of 10 s was over) (raise the deadline, or raise the setting `run_timeout_ms` (now 10000))
-      1 ada failed, 1 request 10000 ms, ~?: timeout: the run's time of 10 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 10000))
-      2 bob skipped, 0 requests, $0.00: timeout: the run's time of 10 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 10000))
+      because timeout: no model answered (ada, bob: the time limit of 10 s was reached) (raise the deadline, or raise the setting `run_timeout_ms` (now 10000))
+      1 ada failed, 1 request 10000 ms, ~?: timeout: the time limit of 10 s was reached (raise the deadline, or raise the setting `run_timeout_ms` (now 10000))
+      2 bob skipped, 0 requests, $0.00: timeout: the time limit of 10 s was reached (raise the deadline, or raise the setting `run_timeout_ms` (now 10000))
     ");
 }
 

@@ -112,7 +112,7 @@ async fn admission_is_guarded_too() {
     0 closed $0.00
     failed decided at 0, closed at 0
       none
-      because internal: no model answered (ada: a defect stopped this call; bob: a defect stopped this call; cyd: a defect stopped this call)
+      because internal: no model answered (ada, bob, cyd: a defect stopped this call)
       1 ada skipped, 0 requests, $0.00: internal: a defect stopped this call
       2 bob skipped, 0 requests, $0.00: internal: a defect stopped this call
       3 cyd skipped, 0 requests, $0.00: internal: a defect stopped this call

@@ -67,7 +67,7 @@ async fn without_any_answer_the_run_has_failed() {
     insta::assert_snapshot!(result.asks("How do tides work?", "panel").run().await.end(), @"
     failed decided at 20, closed at 20
       none
-      because auth: no model answered (ada: scripted auth; bob: scripted auth)
+      because auth: no model answered (ada, bob: scripted auth)
       1 ada failed, 1 request 10 ms, ~?: auth: scripted auth
       2 bob failed, 1 request 20 ms, ~?: auth: scripted auth
     ");

@@ -88,7 +88,7 @@ async fn where_nobody_comes_in_the_run_says_why() {
     insta::assert_snapshot!(result.run().await.end(), @"
     failed decided at 10, closed at 10
       none
-      because auth: no model answered (ada: scripted auth; bob: scripted auth)
+      because auth: no model answered (ada, bob: scripted auth)
       1 ada failed, 1 request 5 ms, ~?: auth: scripted auth
       2 bob failed, 1 request 5 ms, ~?: auth: scripted auth
     ");

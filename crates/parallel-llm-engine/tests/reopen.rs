@@ -452,7 +452,7 @@ async fn a_run_without_an_answer_may_get_one() {
     5090 closed $0.00
     failed decided at 5090, closed at 5090
       none
-      because upstream: no model answered (ada: scripted upstream; bob: scripted upstream)
+      because upstream: no model answered (ada, bob: scripted upstream)
       1 ada failed, 6 requests 4102 ms, $0.00: upstream: scripted upstream
       2 bob failed, 6 requests 5090 ms, $0.00: upstream: scripted upstream
 

@@ -82,7 +82,7 @@ async fn what_was_paid_is_used() {
     0 closed $0.00
     failed decided at 0, closed at 0
       none
-      because interrupted: no model answered (ada: the process that did the run ended before this was known; bob: the process that did the run ended before this was known; cyd: the process that did the run ended before this was known; dan: the process that did the run ended before this was known)
+      because interrupted: no model answered (ada, bob, cyd, dan: the process that did the run ended before this was known)
       1 ada unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
       2 bob unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
       3 cyd unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known

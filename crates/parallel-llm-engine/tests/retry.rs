@@ -326,7 +326,7 @@ async fn a_begun_text_is_kept_and_not_asked_for_again() {
     insta::assert_snapshot!(result.run().await.end(), @"
     failed decided at 2530, closed at 2530
       none
-      because connection: no model answered (ada: the reply ended before it was whole; bob: the reply ended before it was whole)
+      because connection: no model answered (ada, bob: the reply ended before it was whole)
       1 ada cut, 1 request 10 ms, ~?: connection: the reply ended before it was whole
       2 bob failed, 3 requests 2530 ms, ~?: connection: the reply ended before it was whole
     ");

@@ -132,8 +132,8 @@ async fn a_wait_for_room_is_nobodys_silence_and_ends_with_the_run_or_its_stop() 
     insta::assert_snapshot!(late, @"
     failed decided at 2000, closed at 2000
       none
-      because timeout: no model answered (bob: the run's time of 2 s was over while other runs had all the room for text) (raise the deadline, or raise the setting `run_timeout_ms` (now 2000))
-      1 bob cut, 1 request 2000 ms, ~?: timeout: the run's time of 2 s was over while other runs had all the room for text (raise the deadline, or raise the setting `run_timeout_ms` (now 2000))
+      because timeout: no model answered (bob: the time limit of 2 s was reached while other runs had all the room for text) (raise the deadline, or raise the setting `run_timeout_ms` (now 2000))
+      1 bob cut, 1 request 2000 ms, ~?: timeout: the time limit of 2 s was reached while other runs had all the room for text (raise the deadline, or raise the setting `run_timeout_ms` (now 2000))
     ");
     insta::assert_snapshot!(stopped, @"
     cancelled decided at 1000, closed at 1000

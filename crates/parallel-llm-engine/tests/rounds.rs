@@ -118,14 +118,14 @@ async fn a_round_does_not_use_up_the_time_of_what_comes_after_it() {
       fused by fuser from 2: `The air, not the sea.`
       because the synthesizer started from one answer and patched it from the others
       edited 0 for ? in 610 ms
-      ! timeout: seat 1 gave no answer in layer 2 and keeps the one it had: its share of the run's time of 1 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 1000))
-      ! timeout: seat 1 gave no answer in layer 3 and keeps the one it had: its share of the run's time of 1 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 1000))
+      ! timeout: seat 1 gave no answer in layer 2 and keeps the one it had: its share of the time limit of 1 s was used up (raise the deadline, or raise the setting `run_timeout_ms` (now 1000))
+      ! timeout: seat 1 gave no answer in layer 3 and keeps the one it had: its share of the time limit of 1 s was used up (raise the deadline, or raise the setting `run_timeout_ms` (now 1000))
       1 ada answered, 1 request 100 ms, $0.0010
       2 bob answered, 1 request 100 ms, $0.0010
       s1 fuser answered, 1 request 10 ms, $0.0010
-      step 1 ada failed, 1 request 300 ms, ~?: timeout: its share of the run's time of 1 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 1000)) proposing
+      step 1 ada failed, 1 request 300 ms, ~?: timeout: its share of the time limit of 1 s was used up (raise the deadline, or raise the setting `run_timeout_ms` (now 1000)) proposing
       step 2 bob answered, 1 request 10 ms, $0.0010 proposing
-      step 3 ada failed, 1 request 300 ms, ~?: timeout: its share of the run's time of 1 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 1000)) proposing
+      step 3 ada failed, 1 request 300 ms, ~?: timeout: its share of the time limit of 1 s was used up (raise the deadline, or raise the setting `run_timeout_ms` (now 1000)) proposing
       step 4 bob answered, 1 request 10 ms, $0.0010 proposing
     ");
 }

@@ -135,7 +135,7 @@ async fn nobody_answers() {
     0 closed $0.00
     failed decided at 0, closed at 0
       none
-      because key_missing: no model answered (ada: scripted key_missing; bob: scripted key_missing) (set `WORK_KEY`)
+      because key_missing: no model answered (ada, bob: scripted key_missing) (set `WORK_KEY`)
       1 ada skipped, 0 requests, $0.00: key_missing: scripted key_missing (set `WORK_KEY`)
       2 bob skipped, 0 requests, $0.00: key_missing: scripted key_missing (set `WORK_KEY`)
     ");

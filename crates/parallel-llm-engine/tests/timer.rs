@@ -145,9 +145,9 @@ async fn run() {
     1500 closed $0.00
     failed decided at 1500, closed at 1500
       none
-      because timeout: no model answered (ada: the run's time of 1.5 s was over; bob: the run's time of 1.5 s was over) (raise the deadline, or raise the setting `run_timeout_ms` (now 1500))
-      1 ada failed, 1 request 1500 ms, ~?: timeout: the run's time of 1.5 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 1500))
-      2 bob cut, 1 request 1500 ms, ~?: timeout: the run's time of 1.5 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 1500))
+      because timeout: no model answered (ada, bob: the time limit of 1.5 s was reached) (raise the deadline, or raise the setting `run_timeout_ms` (now 1500))
+      1 ada failed, 1 request 1500 ms, ~?: timeout: the time limit of 1.5 s was reached (raise the deadline, or raise the setting `run_timeout_ms` (now 1500))
+      2 bob cut, 1 request 1500 ms, ~?: timeout: the time limit of 1.5 s was reached (raise the deadline, or raise the setting `run_timeout_ms` (now 1500))
     ");
 }
 
@@ -214,11 +214,11 @@ async fn no_request_leaves_after_the_end_of_the_run() {
     1000 closed $0.0020
     complete decided at 1000, closed at 1000
       verbatim by ada from 1: `The moon pulls.`
-      because the run's time of 1 s was over before the synthesizer was done; this is the answer closest to the others, word for word
-      ! timeout: the synthesizer `fuser-1` failed: the run's time of 1 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 1000))
+      because the time limit of 1 s was reached before the synthesizer was done; this is the answer closest to the others, word for word
+      ! timeout: the synthesizer `fuser-1` failed: the time limit of 1 s was reached (raise the deadline, or raise the setting `run_timeout_ms` (now 1000))
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
-      s1 fuser-1 failed, 1 request 980 ms, ~?: timeout: the run's time of 1 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 1000))
+      s1 fuser-1 failed, 1 request 980 ms, ~?: timeout: the time limit of 1 s was reached (raise the deadline, or raise the setting `run_timeout_ms` (now 1000))
     ");
     assert_eq!(result.asked.len(), 3, "only the first synthesizer was asked in time");
 }

@@ -186,7 +186,7 @@ async fn a_third_of_the_run_is_kept_for_fusing() {
       because the synthesizer wrote it from the answers without naming the one it started from
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
-      3 cyd failed, 1 request 9000 ms, ~?: timeout: the run's time of 9 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 9000))
+      3 cyd failed, 1 request 9000 ms, ~?: timeout: the time limit of 9 s was reached (raise the deadline, or raise the setting `run_timeout_ms` (now 9000))
       s1 fuser answered, 1 request 10 ms, $0.0010
     ");
     // Nobody by then: the first answer after it is the answer.
@@ -380,7 +380,7 @@ async fn without_a_seat_that_is_not_skipped_there_is_no_answer() {
     30 closed $0.00
     cancelled decided at 30, closed at 30
       none
-      because cancelled: no model answered (ada: skipped before it had answered; bob: skipped before it had answered; cyd: skipped before it had answered)
+      because cancelled: no model answered (ada, bob, cyd: skipped before it had answered)
       1 ada cancelled, 1 request 10 ms, ~?: cancelled: given up before it had answered
       2 bob cancelled, 1 request 20 ms, ~?: cancelled: given up before it had answered
       3 cyd cancelled, 1 request 30 ms, ~?: cancelled: given up before it had answered

@@ -125,7 +125,7 @@ async fn there_is_no_time_left_to_ask_more() {
       verbatim by ada from 1: `8`
       because only one answer came, so there was nothing to vote on
       1 ada answered, 1 request 10 ms, $0.0010
-      2 bob failed, 1 request 1000 ms, ~?: timeout: the run's time of 1 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 1000))
-      3 cyd skipped, 0 requests, $0.00: timeout: the run's time of 1 s was over (raise the deadline, or raise the setting `run_timeout_ms` (now 1000))
+      2 bob failed, 1 request 1000 ms, ~?: timeout: the time limit of 1 s was reached (raise the deadline, or raise the setting `run_timeout_ms` (now 1000))
+      3 cyd skipped, 0 requests, $0.00: timeout: the time limit of 1 s was reached (raise the deadline, or raise the setting `run_timeout_ms` (now 1000))
     ");
 }

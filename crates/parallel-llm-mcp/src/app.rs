@@ -227,7 +227,8 @@ fn make_endpoint(provider: &ProviderSettings) -> Result<Endpoint, Failure> {
     };
     let mut endpoint = Endpoint::new(id.clone(), base_url, key, provider.dialect)?
         .with_headers(headers(provider))
-        .with_key_advice(provider.call_advice());
+        .with_key_advice(provider.call_advice())
+        .with_refused_key_advice(provider.refused_key_advice());
     if let ProviderKey::Command(words) = &provider.key {
         endpoint = endpoint.with_key_fetch(keys::fetch(id, words));
     }

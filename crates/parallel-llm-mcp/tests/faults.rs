@@ -146,7 +146,7 @@ fn beside_others(fault: Fault) -> String {
         assert!(seats(&report).contains(&format!("{healthy} answered x1")), "{fault}: {}", seats(&report));
     }
     let is_missing = report["answers"][1]["status"] != "answered";
-    let is_said = output.stderr.contains(&format!("missing: {FAULTY}"));
+    let is_said = output.stderr.contains(&format!("Missing: 2 {FAULTY}"));
     assert_eq!(is_missing, is_said, "{fault}: {}", output.stderr);
     let line = format!("{:<20} {}", fault.name(), told(&sandbox, &output, &report));
     // How much dripped before its time was over is the machine's to say.
@@ -259,11 +259,11 @@ fn no_fault_is_forgotten() {
 fn the_account_is_in_the_way() {
     insta::assert_snapshot!(table(alone, ACCOUNT), @"
     auth_missing         failed auth x1 | failed none by - | exit 4
-        openrouter answered 401: No cookie auth credentials found
-        next: check that the key is current and belongs to this provider, or ask another model
+        openrouter refused the key (401): No cookie auth credentials found
+        next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `keys set openrouter`, or ask another model
     auth_bad             failed auth x1 | failed none by - | exit 4
-        openrouter answered 401: User not found.
-        next: check that the key is current and belongs to this provider, or ask another model
+        openrouter refused the key (401): User not found.
+        next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `keys set openrouter`, or ask another model
     credits              failed credits x1 | failed none by - | exit 4
         openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up to 16000 tokens, but can only afford 3395. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account
         next: add credit at the provider, lower `--max-tokens`, or ask a model of another provider

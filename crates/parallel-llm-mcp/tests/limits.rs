@@ -84,7 +84,7 @@ fn the_deadline_ends_a_run_that_nobody_answers() {
     let sandbox = sandbox().scripted(SLOW, after(30_000));
     let output = sandbox.call(["ask", "--json", "--deadline", "900ms", "-m", SLOW, "Why?"]).run();
     assert_eq!(output.code, Some(6), "{}", output.stderr);
-    insta::assert_snapshot!(output.json()["answers"][0]["error"]["message"], @r#""the run's time of 0.9 s was over""#);
+    insta::assert_snapshot!(output.json()["answers"][0]["error"]["message"], @r#""the time limit of 0.9 s was reached""#);
 }
 
 #[test]

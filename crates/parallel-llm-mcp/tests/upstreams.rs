@@ -113,11 +113,11 @@ fn aimock_refuses_a_wrong_key_in_each_protocol() {
     let wrong = "0".repeat(32);
     let tables = ["openai", "anthropic", "gemini"].map(|provider| told(&ask(provider, &AIMOCK[..1], &wrong)));
     insta::assert_snapshot!(tables.join("\n"), @"
-    openai:mock-plain x1 $0.0 auth: openai answered 401: Invalid API key
+    openai:mock-plain x1 $0.0 auth: openai refused the key (401): Invalid API key
     exit 4: failed none by -, auth
-    anthropic:mock-plain x1 $0.0 auth: anthropic answered 401: Invalid API key
+    anthropic:mock-plain x1 $0.0 auth: anthropic refused the key (401): Invalid API key
     exit 4: failed none by -, auth
-    gemini:mock-plain x1 $0.0 auth: gemini answered 401: Invalid API key
+    gemini:mock-plain x1 $0.0 auth: gemini refused the key (401): Invalid API key
     exit 4: failed none by -, auth
     ");
 }

@@ -38,6 +38,8 @@ pub(crate) struct Origin {
     pub(crate) scrubber: Scrubber,
     /// The fields that were sent and can be left out. Empty once a reply has begun, because then nothing is sent again.
     pub(crate) optional_fields: Vec<&'static str>,
+    /// What to do if the key is refused; empty if the general advice applies.
+    pub(crate) refused_key_advice: Vec<Next>,
 }
 
 /// Which calls a limit applies to.
@@ -189,9 +191,10 @@ fn failure(answer: &ErrorAnswer<'_>) -> Failure {
     let row =
         TABLE.iter().find(|Row(from, to, when, _)| (*from..=*to).contains(&answer.status) && when(error));
     let code = row.map_or(Code::Upstream, |Row(.., code)| *code);
-    let mut failure = Failure::new(code, answer.origin.scrubber.scrub(&message(answer)));
+    let mut failure = Failure::new(code, answer.origin.scrubber.scrub(&message(answer, code)));
     match code {
         Code::RateLimited => failure = rate_limited(failure, answer),
+        Code::Auth => failure = failure.with_next(answer.origin.refused_key_advice.clone()),
         Code::BadRequest => failure.rejected_field = rejected_field(error, &answer.origin.optional_fields),
         Code::Forbidden if is_policy(error) => {
             failure = failure.with_next(Advice::ChangePrivacySettings);
@@ -210,16 +213,20 @@ fn failure(answer: &ErrorAnswer<'_>) -> Failure {
 }
 
 /// Provider, upstream provider, status, and the provider's message.
-fn message(answer: &ErrorAnswer<'_>) -> String {
+fn message(answer: &ErrorAnswer<'_>, code: Code) -> String {
     let error = &answer.error;
     let provider = &answer.origin.provider;
+    let verb = match code {
+        Code::Auth => &format!("refused the key ({})", answer.status),
+        _ => &answer.verb,
+    };
     let upstream = error.provider_name().map(|name| format!(" ({name})")).unwrap_or_default();
     // OpenRouter's general message says less than the one it passes on.
     let general = error.message().is_none_or(|message| message == "Provider returned error");
     let passed_on = if general && !error.is_moderation() { error.upstream_words() } else { None };
     match passed_on.as_deref().or(error.message()).or(answer.excerpt.as_deref()) {
-        Some(words) => format!("{provider}{upstream} {}: {words}", answer.verb),
-        None => format!("{provider}{upstream} {}", answer.verb),
+        Some(words) => format!("{provider}{upstream} {verb}: {words}"),
+        None => format!("{provider}{upstream} {verb}"),
     }
 }
 

@@ -262,6 +262,7 @@ impl Shared {
             now: SystemTime::now(),
             scrubber: self.scrubber.clone(),
             optional_fields: Vec::new(),
+            refused_key_advice: endpoint.refused_key_advice().to_vec(),
         }
     }
 

@@ -35,6 +35,7 @@ pub struct Endpoint {
     headers: HeaderMap,
     calls_max: Option<usize>,
     key_advice: Vec<Next>,
+    refused_key_advice: Vec<Next>,
 }
 
 /// The source of a key.
@@ -82,6 +83,7 @@ impl Endpoint {
             headers: HeaderMap::new(),
             calls_max: None,
             key_advice: Vec::new(),
+            refused_key_advice: Vec::new(),
         })
     }
 
@@ -113,6 +115,18 @@ impl Endpoint {
     pub fn with_key_advice(mut self, advice: Vec<Next>) -> Self {
         self.key_advice = advice;
         self
+    }
+
+    /// What to do if the provider refuses the key, in place of the general advice.
+    #[must_use]
+    pub fn with_refused_key_advice(mut self, advice: Vec<Next>) -> Self {
+        self.refused_key_advice = advice;
+        self
+    }
+
+    /// What to do if the provider refuses the key; empty if the general advice applies.
+    pub(crate) fn refused_key_advice(&self) -> &[Next] {
+        &self.refused_key_advice
     }
 
     /// The provider's name in the settings.

@@ -103,6 +103,7 @@ fn origin(codec: &dyn Codec) -> Origin {
         now: now(),
         scrubber: Scrubber::new([SecretString::from(key())]),
         optional_fields: codec.optional_fields().to_vec(),
+        refused_key_advice: Vec::new(),
     }
 }
 

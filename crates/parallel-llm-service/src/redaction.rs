@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use parallel_llm_engine::value::answer::by_reason;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, RunPlan};
@@ -145,8 +146,8 @@ impl Principal {
         let Some(error) = &mut report.error else { return report };
         if error.code == Code::AllFailed.as_str() {
             let reasons = report.answers.iter().filter_map(|seat| Some((seat, seat.error.as_ref()?)));
-            let reasons = reasons.map(|(seat, error)| format!("{}: {}", seat.model, error.message));
-            error.message = format!("no model answered ({})", reasons.collect::<Vec<_>>().join("; "));
+            let reasons = reasons.map(|(seat, error)| (&seat.model, &error.message));
+            error.message = format!("no model answered ({})", by_reason(reasons));
         }
         // Without an answer, the reason repeats the message of the failure.
         if let Some(synthesis) = report.synthesis.as_mut().filter(|_| report.answer.is_none()) {

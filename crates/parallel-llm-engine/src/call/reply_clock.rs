@@ -151,7 +151,7 @@ enum Timer {
 pub(crate) fn time_over(timers: &Timers, deadline: &Deadline) -> Failure {
     let failure = run_timeout(timers);
     if deadline.call < deadline.run {
-        let message = format!("its share of the run's time of {} was over", seconds(timers.run_ms));
+        let message = format!("its share of the time limit of {} was used up", duration(timers.run_ms));
         return Failure { message, ..failure };
     }
     failure
@@ -159,12 +159,22 @@ pub(crate) fn time_over(timers: &Timers, deadline: &Deadline) -> Failure {
 
 pub(crate) fn run_timeout(timers: &Timers) -> Failure {
     let ms = timers.run_ms;
-    Failure::new(Code::Timeout, format!("the run's time of {} was over", seconds(ms)))
+    Failure::new(Code::Timeout, format!("the time limit of {} was reached", duration(ms)))
         .with_retryable(false)
         .with_next([
             Next::Raise(Limit::Deadline),
             Next::Raise(Limit::Setting { name: "run_timeout_ms".into(), now: Some(ms) }),
         ])
+}
+
+/// A limit as people write it: whole minutes as `5 min`, else seconds.
+fn duration(ms: u64) -> String {
+    const MINUTE_MS: u64 = 60_000;
+    if ms >= MINUTE_MS && ms.is_multiple_of(MINUTE_MS) {
+        format!("{} min", ms / MINUTE_MS)
+    } else {
+        seconds(ms)
+    }
 }
 
 fn seconds(ms: u64) -> String {

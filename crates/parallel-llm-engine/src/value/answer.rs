@@ -253,6 +253,22 @@ impl Failure {
     }
 }
 
+/// Models and why each has no answer, with models of the same reason together: `a, b: no credit; c: it declined`.
+pub fn by_reason<Model: ToString>(reasons: impl IntoIterator<Item = (Model, impl AsRef<str>)>) -> String {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for (model, reason) in reasons {
+        let (model, reason) = (model.to_string(), reason.as_ref());
+        match groups.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, models)) if models.contains(&model) => {}
+            Some((_, models)) => models.push(model),
+            None => groups.push((reason.to_owned(), vec![model])),
+        }
+    }
+    let groups: Vec<String> =
+        groups.iter().map(|(reason, models)| format!("{}: {reason}", models.join(", "))).collect();
+    groups.join("; ")
+}
+
 /// One line of at most [`MESSAGE_CHARS_MAX`] characters without control characters, so that foreign text cannot control a
 /// terminal or forge a log line.
 fn printable(text: &str) -> String {

@@ -6,6 +6,7 @@ pub mod console;
 pub mod line;
 pub mod live;
 pub mod markdown;
+pub mod missing;
 pub mod plain;
 pub mod seat;
 pub mod summary;

@@ -11,6 +11,7 @@ use parallel_llm_engine::{CallerSlot, Event, Recorded};
 
 use super::console::Console;
 use super::live;
+use super::missing;
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::report::cost::Cost;
@@ -105,8 +106,11 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
                 Retry::After { ms } => format!("; trying again in {}", seconds(*ms)),
                 Retry::Without { field } => format!("; trying again without `{field}`"),
             };
-            let why = safe::for_terminal(&failure.message);
-            of_call(run, *attempt, &format!("failed [{}]: {why}{next}", failure.code))
+            let why = match missing::same_reason(run, attempt.slot, failure) {
+                Some(other) => format!(", as {other}"),
+                None => format!(": {}", safe::for_terminal(&failure.message)),
+            };
+            of_call(run, *attempt, &format!("failed [{}]{why}{next}", failure.code))
         }
         Event::Cancelled { attempt, .. } => of_call(run, *attempt, "cancelled"),
         Event::Reconciled { attempt, cost, .. } => {

@@ -9,7 +9,13 @@ fn origin() -> Origin {
     let now = UNIX_EPOCH + Duration::from_secs(1_795_176_000);
     let scrubber = Scrubber::new(["plain0key0without0shape".into()]);
     let optional_fields = codec::of(Protocol::Chat).optional_fields().to_vec();
-    Origin { provider: "openrouter".to_owned(), now, scrubber, optional_fields }
+    Origin {
+        provider: "openrouter".to_owned(),
+        now,
+        scrubber,
+        optional_fields,
+        refused_key_advice: Vec::new(),
+    }
 }
 
 fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {

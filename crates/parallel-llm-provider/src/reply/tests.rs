@@ -14,6 +14,7 @@ fn origin() -> Origin {
         now: SystemTime::UNIX_EPOCH,
         scrubber: Scrubber::default(),
         optional_fields: Vec::new(),
+        refused_key_advice: Vec::new(),
     }
 }
 

@@ -68,9 +68,12 @@ pub enum ProviderKey {
 impl ProviderSettings {
     /// The next steps if the key is missing.
     pub fn key_advice(&self) -> Vec<Next> {
+        self.key_advice_steps().map(Next::Machine).collect()
+    }
+
+    fn key_advice_steps(&self) -> impl Iterator<Item = MachineStep> {
         let set = self.key_variable.clone().map(|variable| MachineStep::SetVariable(variable.into()));
-        let keep = MachineStep::KeepKey(self.id.0.clone().into());
-        set.into_iter().chain([keep]).map(Next::Machine).collect()
+        set.into_iter().chain([MachineStep::KeepKey(self.id.0.clone().into())])
     }
 
     /// The next steps if a call fails without a key. New users start with the default provider, so its steps mention
@@ -78,6 +81,26 @@ impl ProviderSettings {
     pub fn call_advice(&self) -> Vec<Next> {
         let demo = self.is_default().then_some(Next::Use(Operation::Demo));
         self.key_advice().into_iter().chain(demo).collect()
+    }
+
+    /// The next steps if the provider refuses the key: they name its source. A variable comes before the stored keys.
+    pub fn refused_key_advice(&self) -> Vec<Next> {
+        let provider = || self.id.0.clone().into();
+        let steps = match &self.key {
+            ProviderKey::Set { origin: Origin::Environment(variable), .. } => vec![
+                MachineStep::CorrectVariable(variable.clone().into()),
+                MachineStep::KeepKeyInstead(provider()),
+            ],
+            ProviderKey::Set { .. } => vec![MachineStep::ReplaceKey(provider())],
+            ProviderKey::Command(_) => vec![MachineStep::TryKeyCommand(provider())],
+            ProviderKey::Missing => self.key_advice_steps().collect(),
+        };
+        let steps = steps.into_iter().map(Next::Machine);
+        [Next::Do(Advice::CheckKey)]
+            .into_iter()
+            .chain(steps)
+            .chain([Next::Do(Advice::AskAnotherModel)])
+            .collect()
     }
 
     /// Whether calls need a key. Without a valid address, the answer is that for a remote host.

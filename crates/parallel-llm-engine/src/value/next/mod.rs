@@ -112,8 +112,14 @@ pub enum MachineStep {
         /// The environment variable for it, if there is one.
         variable: Option<Name>,
     },
+    /// Correct the key in a variable of the environment.
+    CorrectVariable(Name),
     /// Store a provider's key.
     KeepKey(Name),
+    /// Store a provider's key in place of the one in a variable, which comes first.
+    KeepKeyInstead(Name),
+    /// Store another key of a provider in place of the stored one.
+    ReplaceKey(Name),
     /// Copy a provider's key again.
     CopyKey(Name),
     /// Try a provider's key command by hand.
@@ -348,7 +354,12 @@ impl Next {
             | Self::Type(_)
             | Self::See(_)
             | Self::Serve { .. }
-            | Self::Machine(MachineStep::KeepKey(_) | MachineStep::TryKeyCommand(_)) => Taker::CommandLine,
+            | Self::Machine(
+                MachineStep::KeepKey(_)
+                | MachineStep::KeepKeyInstead(_)
+                | MachineStep::ReplaceKey(_)
+                | MachineStep::TryKeyCommand(_),
+            ) => Taker::CommandLine,
             Self::Raise(Limit::Setting { .. }) | Self::Lower(Limit::Setting { .. }) | Self::Set(_) => {
                 Taker::Owner
             }

@@ -172,6 +172,13 @@ fn at_the_machine(step: &MachineStep) -> String {
             format!("set `base_url` in `[providers.{provider}]`")
         }
         MachineStep::KeepKey(provider) => format!("keep the key with `keys set {provider}`"),
+        MachineStep::CorrectVariable(name) => format!("correct it in `{name}`"),
+        MachineStep::KeepKeyInstead(provider) => {
+            format!("unset that and keep another with `keys set {provider}`")
+        }
+        MachineStep::ReplaceKey(provider) => {
+            format!("replace the stored key with `keys set {provider}`")
+        }
         MachineStep::CopyKey(provider) => {
             format!("copy the key of `{provider}` again, without line breaks")
         }
