@@ -47,9 +47,9 @@ fn three_answers_become_one() {
     exit 0
     Take the first design, and test it.
     ---
-    fused by google/gemini-4-argon from 3 answers, starting from seat 3 (0 % changed)
-    3 of 3 answered · $0.0022 (fusing $0.0021) · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
+    Cost $0.0022 (fusing $0.0021), <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
 }
 
@@ -72,10 +72,10 @@ fn a_seat_that_is_missing_is_named() {
     exit 0
     Take the first design, and test it.
     ---
-    fused by google/gemini-4-argon from 2 answers, starting from seat 3 (0 % changed)
-    missing: x-ai/grok-4.7 failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/wo… (next: raise the key's limit at the provider, wait until the limit is renewed, or ask a model of another provider)
-    2 of 3 answered · $0.0021 (fusing $0.0020) · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Fused by google/gemini-4-argon from 2 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
+    Missing: 2 x-ai/grok-4.7 failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/workspaces/default/keys/*** (next: raise the key's limit at the provider, wait until the limit is renewed, or ask a model of another provider)
+    Cost $0.0021 (fusing $0.0020), <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     assert_eq!(ask(&sandbox, &["--strict"]).code, Some(3));
 }
@@ -90,11 +90,11 @@ fn one_survivor_is_given_word_for_word() {
     exit 0
     Take the second design.
     ---
-    word for word by x-ai/grok-4.7: only one answer came, so there was nothing to fuse
-    missing: openai/gpt-6.1-sol failed: openrouter answered 401: User not found. (next: check that the key is current and belongs to this provider, or ask another model)
-    missing: mistralai/mistral-large-4-0 refused: the model declined: I can't help with that request. (next: rephrase the question, or ask another model)
-    1 of 3 answered · $0.000064 · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Answer by 2 x-ai/grok-4.7: only one answer came, so there was nothing to fuse.
+    Missing: 1 openai/gpt-6.1-sol failed: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `keys set openrouter`, or ask another model)
+    Missing: 3 mistralai/mistral-large-4-0 refused: the model declined: I can't help with that request. (next: rephrase the question, or ask another model)
+    Cost $0.000064, <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     assert_eq!(ask(&sandbox, &["--strict"]).code, Some(3));
 }
@@ -139,12 +139,12 @@ fn when_all_fail_each_reason_is_told() {
     insta::assert_snapshot!(told(&output), @"
     exit 1
     ---
-    no answer
-    missing: openai/gpt-6.1-sol failed: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol. (next: see which models there are with `models`)
-    missing: x-ai/grok-4.7 failed: openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up… (next: add credit at the provider, lower `--max-tokens`, or ask a model of another provider)
-    missing: mistralai/mistral-large-4-0 refused: openrouter (Mistral) answered 403: Your input was flagged (next: rephrase the question, or ask a model of another provider)
-    0 of 3 answered · $0.00 · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    No model answered.
+    Missing: 1 openai/gpt-6.1-sol failed: openrouter answered 404: No endpoints found for openai/gpt-6.1-sol. (next: see which models there are with `models`)
+    Missing: 2 x-ai/grok-4.7 failed: openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up to 16000 tokens, but can only afford 3395. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account (next: add credit at the provider, lower `--max-tokens`, or ask a model of another provider)
+    Missing: 3 mistralai/mistral-large-4-0 refused: openrouter (Mistral) answered 403: Your input was flagged (next: rephrase the question, or ask a model of another provider)
+    Cost $0.00, <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
 }
 
@@ -182,10 +182,10 @@ fn the_next_synthesizer_takes_over() {
     exit 0
     Take the first design, and test it.
     ---
-    fused by anthropic/claude-opus-5.5 from 3 answers, starting from seat 3 (0 % changed)
+    Fused by anthropic/claude-opus-5.5 from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
     warning[model_unknown]: the synthesizer `google/gemini-4-argon` failed: openrouter answered 404: No endpoints found for google/gemini-4-argon. (next: see which models there are with `models`)
-    3 of 3 answered · $0.0042 (fusing $0.0041) · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Cost $0.0042 (fusing $0.0041), <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
 }
 
@@ -200,12 +200,11 @@ fn without_a_synthesizer_the_answer_closest_to_the_others_stands() {
     exit 0
     Take the first design.
     ---
-    word for word by openai/gpt-6.1-sol: every synthesizer failed; this is the answer closest to the others, word for word
+    Answer by 1 openai/gpt-6.1-sol: every synthesizer failed; this is the answer closest to the others, word for word.
     warning[refused]: the synthesizer `google/gemini-4-argon` failed: the model declined: I can't help with that request. (next: rephrase the question, or ask another model)
     warning[empty]: the synthesizer `anthropic/claude-opus-5.5` failed: the model answered with nothing (next: ask again, or ask another model)
-    the answers are kept: `parallel-llm-mcp runs synthesize <run>` tries again to fuse them
-    3 of 3 answered · $0.0083 · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Cost $0.0083, <time>.
+    Kept as run <run>; `parallel-llm-mcp runs synthesize <run>` tries again to fuse the answers; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     assert_eq!(ask(&sandbox, &["--strict"]).code, Some(3));
 }
@@ -380,9 +379,9 @@ fn what_most_models_say_stands_where_it_is_voted_on() {
     exit 0
     It has 8 legs.
     ---
-    selected by x-ai/grok-4.7: 2 of 3 answers say `8`
-    3 of 3 answered · $0.000077 · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Answer by 2 x-ai/grok-4.7, chosen by vote: 2 of 3 answers say `8`; 1 openai/gpt-6.1-sol says `6`.
+    Cost $0.000077, <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let (output, _) = count(["6", "It has 8 legs.", "8"], &["--strategy", "vote", "--json"]);
     insta::assert_snapshot!(output.json()["agreement"].to_string(), @r#"{"clusters":[{"seats":[2,3],"value":"8"},{"seats":[1],"value":"6"}],"effective_votes":{"largest":1.3,"panel":1.45,"source":"prior"},"entropy_bits":0.918,"equal":2,"of":3,"share":0.667,"unread":[]}"#);
@@ -397,9 +396,9 @@ fn seats_that_are_asked_again_are_told_round_by_round() {
     exit 0
     It has 8 legs.
     ---
-    selected by x-ai/grok-4.7: 2 of 3 answers say `8`, after 1 round (no change)
-    3 of 3 answered · $0.0024 · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Newest answer by 2 x-ai/grok-4.7, chosen by vote: 2 of 3 answers say `8`, after 1 round (no change); 1 openai/gpt-6.1-sol says `6`.
+    Cost $0.0024, <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let (output, _) = count(answers, &["--strategy", "debate", "--json"]);
     let report = output.json();
@@ -411,10 +410,9 @@ fn seats_that_are_asked_again_are_told_round_by_round() {
     exit 0
     The answer is **8**.
     ---
-    fused by google/gemini-4-argon from 3 answers, starting from the newest answer of seat 3 (0 % changed)
-    2 of 3 answers say `8`
-    3 of 3 answered · $0.0073 (fusing $0.0072) · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from the newest answer of 3 mistralai/mistral-large-4-0 (0 % changed).
+    Cost $0.0073 (fusing $0.0072), <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let (output, asked) = count(answers, &["--strategy", "self-moa@samples=2"]);
     assert_eq!(asked, [2, 0, 0, 0, 0], "of one model, which agrees with itself");
@@ -422,11 +420,10 @@ fn seats_that_are_asked_again_are_told_round_by_round() {
     exit 0
     6
     ---
-    selected by openai/gpt-6.1-sol: all 2 answers say `6`, so nothing was fused
+    Answer by 1 openai/gpt-6.1-sol: all 2 answers say `6`, so nothing was fused.
     warning[unneeded]: one model is sampled, `openai/gpt-6.1-sol`, 2 times; not asked: `x-ai/grok-4.7`, `mistralai/mistral-large-4-0` (next: to sample another, mark it with `@strongest=true` or name it alone)
-    1 call was not needed, which might have cost $0.22
-    2 of 2 answered · $0.000048 · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Cost $0.000048, <time>; 1 call was not needed, which might have cost $0.22.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
 }
 
@@ -439,10 +436,9 @@ fn answers_that_all_say_the_same_are_not_fused() {
     exit 0
     8
     ---
-    selected by openai/gpt-6.1-sol: all 3 answers say `8`, so nothing was fused
-    1 call was not needed, which might have cost $0.26
-    3 of 3 answered · $0.000071 · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Answer by 1 openai/gpt-6.1-sol: all 3 answers say `8`, so nothing was fused.
+    Cost $0.000071, <time>; 1 call was not needed, which might have cost $0.26.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let (output, asked) = count(answers, &["--strategy", "synthesize@gate=off", "--json"]);
     assert_eq!(
@@ -556,10 +552,10 @@ fn who_a_seat_was_asked_to_be_is_told_and_the_synthesizer_does_not_know() {
     exit 0
     Take the first design, and test it.
     ---
-    fused by google/gemini-4-argon from 2 answers, starting from seat 2 (0 % changed)
-    missing: x-ai/grok-4.7 (rail, for) failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/wo… (next: raise the key's limit at the provider, wait until the limit is renewed, or ask a model of another provider)
-    2 of 3 answered · $0.0021 (fusing $0.0020) · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Fused by google/gemini-4-argon from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
+    Missing: 3 x-ai/grok-4.7 (rail, for) failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/workspaces/default/keys/*** (next: raise the key's limit at the provider, wait until the limit is renewed, or ask a model of another provider)
+    Cost $0.0021 (fusing $0.0020), <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let fusing = sandbox.chats().into_iter().find(|chat| chat.model.as_deref() == Some(FIRST)).unwrap();
     let prompt = fusing.body.to_string();
@@ -613,10 +609,9 @@ fn whose_answers_the_synthesizer_was_not_shown_is_told() {
     exit 0
     The answer is **8**.
     ---
-    fused by google/gemini-4-argon from 2 of 3 answers, starting from seat 3 (0 % changed)
-    2 of 3 answers say `8`
-    3 of 3 answered · $0.0022 (fusing $0.0022) · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 2 of 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
+    Cost $0.0022 (fusing $0.0022), <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let (output, _) = count(answers, &["--strategy", "synthesize@top_k=2", "--json"]);
     let synthesis = &output.json()["synthesis"];
@@ -665,9 +660,9 @@ fn a_conversation_goes_on_with_its_questions_and_answers() {
     [ +<time>] decided: only one answer came, so there was nothing to fuse
 
 
-    word for word by x-ai/grok-4.7: only one answer came, so there was nothing to fuse
-    1 of 1 answered · $0.000066 · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Answer by 1 x-ai/grok-4.7: only one answer came, so there was nothing to fuse.
+    Cost $0.000066, <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let sent = sandbox.chats().last().expect("it was asked").body["messages"].clone();
     insta::assert_snapshot!(sent.to_string(), @r#"[{"content":"Be brief.","role":"system"},{"content":"Which design?","role":"user"},{"content":"Take the first design.","role":"assistant"},{"content":"Why that one?","role":"user"}]"#);
@@ -796,8 +791,9 @@ fn progress_is_shown_as_it_is_wanted() {
     --- stderr
 
 
-    word for word by openai/gpt-6.1-sol: only one answer came, so there was nothing to fuse
-    1 of 1 answered · $0.000062 · <time> · run <run>
+    Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to fuse.
+    Cost $0.000062, <time>.
+    Kept as run <run>: `runs show @`.
     ");
     let raw = ask("rawjson");
     let events = raw.stderr.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

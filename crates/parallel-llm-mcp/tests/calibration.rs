@@ -187,10 +187,10 @@ fn people_are_told_below_the_answer_and_on_the_page() {
     let table = table(&[row(3, (196, 200), &json!({})), row(2, (7, 12), &json!({}))]);
     let sandbox = sandbox(Some(&table), ALL);
     insta::assert_snapshot!(ask(&sandbox, &AGREED, &[]).summary(), @"
-    selected by x-ai/grok-4.7: 3 of 3 answers say `8`
-    confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200)
-    3 of 3 answered · $0.000089 · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Answer by 2 x-ai/grok-4.7, chosen by vote: 3 of 3 answers say `8`.
+    Confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200).
+    Cost $0.000089, <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let page = sandbox.call(["runs", "show", "@", "--agreement"]).run();
     insta::assert_snapshot!(page.transcript(), @"

@@ -57,10 +57,10 @@ fn what_the_check_passes_is_the_answer() {
     let sandbox = stage_with("check.sh", "grep -q 'list' || exit 1\necho \"0.$PARALLEL_LLM_SEAT\"");
     let output = asking(&sandbox, &["--check", "./check.sh"]).run();
     insta::assert_snapshot!(output.summary(), @"
-    selected by mistralai/mistral-large-4-0: 3 of 3 answers pass the check; this one has the highest score
-    checked: seat 1 passes with 0.1, seat 2 passes with 0.2, seat 3 passes with 0.3
-    3 of 3 answered · $0.00012 · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Answer by 3 mistralai/mistral-large-4-0, chosen by your check: 3 of 3 answers pass the check; this one has the highest score.
+    Checked: seat 1 passes with 0.1, seat 2 passes with 0.2, seat 3 passes with 0.3.
+    Cost $0.00012, <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     assert_eq!(output.text().trim_end(), ANSWERS[2]);
     let hacked = sandbox.files().into_iter().any(|(path, _)| path.ends_with("hacked"));
@@ -133,12 +133,10 @@ fn a_check_that_nothing_passes_or_that_cannot_be_run_takes_no_answer_away() {
     "#);
     let output = asking(&sandbox, &["--check", "./check.sh"]).run();
     insta::assert_snapshot!(output.summary(), @"
-    word for word by openai/gpt-6.1-sol: none of the 3 answers passes the check; this is the answer closest to the others, word for word
-    warning[check_failed]: the check has chosen none: none of the 3 answers passes the check (next: find out what the answers lack before you use one, or ask in other words)
-    checked: seat 1 does not pass, seat 2 does not pass, seat 3 does not pass
-    the answers are kept: `parallel-llm-mcp runs synthesize <run> --check COMMAND` checks them again
-    3 of 3 answered · $0.00012 · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Answer by 1 openai/gpt-6.1-sol: none of the 3 answers passes the check; this is the answer closest to the others, word for word.
+    Checked: seat 1 does not pass, seat 2 does not pass, seat 3 does not pass.
+    Cost $0.00012, <time>.
+    Kept as run <run>; `parallel-llm-mcp runs synthesize <run> --check COMMAND` checks the answers again; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     assert_eq!(output.code, Some(0));
 }

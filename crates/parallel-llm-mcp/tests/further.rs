@@ -277,11 +277,11 @@ fn waiting_for_a_run_whose_process_is_gone_ends() {
     asking.wait();
     let watched = watching.wait();
     assert_eq!(watched.code, Some(1), "{}", watched.stderr);
-    let offered = |line: &&str| line.starts_with("no answer") || line.starts_with("go on");
+    let offered = |line: &&str| line.starts_with("No answer") || line.starts_with("Kept as");
     let told = watched.transcript();
     insta::assert_snapshot!(told.lines().filter(offered).collect::<Vec<_>>().join("\n"), @"
-    no answer: the process that did the run ended before it had an answer
-    go on with it: `runs resume <run>`
+    No answer: the process that did the run ended before it had an answer.
+    Kept as run <run>; `runs resume <run>` goes on with it.
     ");
     let report = runs(&sandbox, &["wait", NEWEST, "--json"]).json();
     assert_eq!(report["status"], "interrupted");
@@ -324,8 +324,8 @@ fn what_a_wrong_key_could_not_fuse_is_fused_later() {
     let wrong = "0".repeat(40);
     let refused = sandbox.call(["runs", "resume", NEWEST]).env("OPENROUTER_API_KEY", &wrong).run();
     assert_eq!(refused.code, Some(0), "{}", refused.stderr);
-    let offer = refused.stderr.lines().find(|line| line.contains("answers are kept")).unwrap_or_default();
-    insta::assert_snapshot!(refused.masked(offer), @"the answers are kept: `parallel-llm-mcp runs synthesize <run>` tries again to fuse them");
+    let offer = refused.stderr.lines().find(|line| line.starts_with("Kept as")).unwrap_or_default();
+    insta::assert_snapshot!(refused.masked(offer), @"Kept as run <run>; `parallel-llm-mcp runs synthesize <run>` tries again to fuse the answers; files in ~/.local/share/parallel-llm-mcp/runs/<run>.");
     let made = runs(&sandbox, &["synthesize", NEWEST, "--synthesizer", CYD, "--json"]);
     assert_eq!(synthesis(&made.json()), format!("complete fused by {CYD}"));
     assert_eq!(counts(&sandbox)[..2], [1, 1]);

@@ -12,6 +12,7 @@ mod choosing;
 mod dialects;
 mod doctor;
 mod documentation;
+mod endings;
 mod faults;
 mod further;
 mod help;

@@ -153,7 +153,7 @@ fn the_demo_needs_no_key_and_says_that_it_is_simulated() {
     let output = demo.run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert!(output.stderr.contains("These models are simulated"), "{}", output.stderr);
-    assert!(output.stderr.contains("5 of 5 answered"), "{}", output.stderr);
+    assert!(output.stderr.contains("\nCost $"), "{}", output.stderr);
     assert!(output.text().len() > 300, "{}", output.text());
     assert_eq!(sandbox.simulator().requests(), [], "it brings its own provider");
     let listed = sandbox.call(["runs", "list"]).run();

@@ -158,9 +158,9 @@ fn a_keyed_question_of_which_nothing_is_known_says_how_it_goes_on() {
     for _ in 0..2 {
         let again = keyed().run();
         assert_eq!((again.code, sandbox.asked(ADA)), (Some(1), 1), "{}", again.stderr);
-        let missing = again.stderr.lines().find(|line| line.starts_with("missing")).unwrap_or_default();
+        let missing = again.stderr.lines().find(|line| line.starts_with("Missing")).unwrap_or_default();
         insta::allow_duplicates!(
-            insta::assert_snapshot!(missing, @"missing: openai/gpt-6.1-sol unknown: the process that did the run ended before this was known (next: continue the run with `runs resume`, or ask again what may have been paid already with `runs resume --resend`)")
+            insta::assert_snapshot!(missing, @"Missing: 1 openai/gpt-6.1-sol unknown: the process that did the run ended before this was known (next: continue the run with `runs resume`, or ask again what may have been paid already with `runs resume --resend`)")
         );
     }
 }

@@ -480,11 +480,11 @@ fn what_models_disagree_on_is_told_below_the_answer() {
           say so: 1 openai/gpt-6.1-sol, 3 mistralai/mistral-large-4-0; say otherwise: 2 x-ai/grok-4.7
       not followed: 2 x-ai/grok-4.7: The migration is not safe to run online with a short lock timeout.
       not followed: 2 x-ai/grok-4.7: [2JIt adds one column.
-    fused by google/gemini-4-argon from 3 answers, starting from seat 1 (0 % changed)
-    missing: z-ai/glm-5.3 failed: openrouter answered 404: No endpoints found for z-ai/glm-5.3. (next: see which models there are with `models`)
+    2 x-ai/grok-4.7 objects: The migration is not safe to run online with a short lock timeout. Fused by google/gemini-4-argon from 3 answers, starting from 1 openai/gpt-6.1-sol (0 % changed).
+    Missing: 4 z-ai/glm-5.3 failed: openrouter answered 404: No endpoints found for z-ai/glm-5.3. (next: see which models there are with `models`)
     warning[suspected_injection]: the answer of seat 2 holds marks that reorder the text around them (next: read that answer before you rely on the result)
-    3 of 4 answered · $0.0036 (fusing $0.0032) · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Cost $0.0036 (fusing $0.0032), <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let sandbox = sandbox().scripted(HANGING, Script::answering("The first word."));
     let alone = sandbox.call(["ask", "--diff", "-m", QUICK, "Why?"]).run();
@@ -500,9 +500,9 @@ fn what_models_disagree_on_is_told_below_the_answer() {
     where the models differ:
       `8`: 1 openai/gpt-6.1-sol
       `6`: 2 x-ai/grok-4.7
-    selected by openai/gpt-6.1-sol: no two answers agree; this is the one closest to the others
-    2 of 2 answered · $0.000062 · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Answer by 1 openai/gpt-6.1-sol: no two answers agree; this is the one closest to the others; 2 x-ai/grok-4.7 says `6`.
+    Cost $0.000062, <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
 }
 

@@ -72,13 +72,13 @@ fn a_run_is_watched_and_its_answers_are_read() {
 
     Use advisory locks, and retry.
 
-    fused by google/gemini-4-argon from 2 answers, starting from seat 3 (0 %
-      changed)
-    missing: anthropic/claude-opus-5.5 refused: openrouter (Anthropic) answered 403:
-      Your input was flagged (next: rephrase the question, or ask a model of another
-      provider)
-    2 of 3 answered · $0.0024 (fusing $0.0022) · <time> · run
-      <run>
+    No model contradicts another. Fused by google/gemini-4-argon from 2 answers,
+      starting from 3 x-ai/grok-4.7 (0 % changed).
+    Missing: 2 anthropic/claude-opus-5.5 refused: openrouter (Anthropic) answered
+      403: Your input was flagged (next: rephrase the question, or ask a model of
+      another provider)
+    Cost $0.0024 (fusing $0.0022), <time>.
+    Kept as run <run>: `runs show @`.
     ");
 }
 
@@ -122,7 +122,7 @@ fn more_seats_than_rows_are_summed_up() {
     0 of 16 answered
     1-9 read an answer · q save and leave
     ");
-    assert_eq!((terminal.wait(), terminal.text().contains("16 of 16 answered")), (0, true));
+    assert_eq!((terminal.wait(), terminal.text().contains("16 answers say the same")), (0, true));
 }
 
 #[test]
@@ -136,14 +136,14 @@ fn leaving_by_key_keeps_what_has_come() {
     [ +<time>] run <run> started: 3 models, at most $0.83
     stopping: what has come is saved in run <run>; Ctrl-C stops
       at once
-    no answer
-    missing: anthropic/claude-opus-5.5 refused: openrouter (Anthropic) answered 403:
-      Your input was flagged (next: rephrase the question, or ask a model of another
-      provider)
-    missing: x-ai/grok-4.7 cancelled: given up before it had answered (next: look at
-      the run with `runs show`)
-    1 of 3 answered · at least $0.000080, up to $0.096 · <time> · run
-      <run>
+    No answer: the run was cancelled.
+    Missing: 2 anthropic/claude-opus-5.5 refused: openrouter (Anthropic) answered
+      403: Your input was flagged (next: rephrase the question, or ask a model of
+      another provider)
+    Missing: 3 x-ai/grok-4.7 cancelled: given up before it had answered (next: look
+      at the run with `runs show`)
+    Cost at least $0.000080, up to $0.096, <time>.
+    Kept as run <run>.
     ");
     let kept = sandbox.call(["runs", "show", "@", "--json"]).run().json();
     assert_eq!(kept["answers"][0]["text"], "Use **shards**.");
@@ -163,8 +163,9 @@ fn a_terminal_is_given_what_it_can_show() {
 
     Use shards.
 
-    word for word by openai/gpt-6.1-sol: only one answer came, so there was nothing to fuse
-    1 of 1 answered - $0.000042 - <time> - run <run>
+    Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to fuse.
+    Cost $0.000042, <time>.
+    Kept as run <run>: `runs show @`.
     ");
     let mut ascii = ask().env("LC_ALL", "C").on_screen(80, 24);
     assert_eq!((ascii.wait(), ascii.text().is_ascii()), (0, true), "{}", ascii.text());
@@ -201,10 +202,11 @@ fn enter_decides_with_what_has_come() {
 
     Use shards.
 
-    word for word by openai/gpt-6.1-sol: only one answer came, so there was nothing
-      to fuse
-    missing: x-ai/grok-4.7 asked: no longer waited for
-    1 of 2 answered · at least $0.000042 · <time> · run <run>
+    Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to
+      fuse.
+    Missing: 2 x-ai/grok-4.7 asked: no longer waited for
+    Cost at least $0.000042, <time>.
+    Kept as run <run>: `runs show @`.
     ");
 }
 
@@ -235,10 +237,11 @@ fn a_silent_seat_is_skipped() {
 
     Use shards.
 
-    word for word by openai/gpt-6.1-sol: only one answer came, so there was nothing
-      to fuse
-    missing: x-ai/grok-4.7 asked: no longer waited for
-    1 of 2 answered · at least $0.000042 · <time> · run <run>
+    Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to
+      fuse.
+    Missing: 2 x-ai/grok-4.7 asked: no longer waited for
+    Cost at least $0.000042, <time>.
+    Kept as run <run>: `runs show @`.
     ");
 }
 

@@ -251,7 +251,7 @@ fn voted(strategy: &str) -> String {
     let report = output.json();
     let (synthesis, agreement) = (&report["synthesis"], &report["agreement"]);
     let clusters = serde_json::to_string(&agreement["clusters"]).expect("it is JSON");
-    let kept = output.stderr.lines().find(|line| line.contains("are kept")).unwrap_or("-");
+    let kept = output.stderr.lines().find(|line| line.contains("makes one text")).unwrap_or("-");
     let kept = kept.replace(report["run_id"].as_str().unwrap_or_default(), "RUN");
     format!(
         "{}: {}; {clusters}; {kept}",
@@ -263,7 +263,7 @@ fn voted(strategy: &str) -> String {
 #[test]
 fn a_vote_is_on_what_the_recipe_says() {
     insta::assert_snapshot!(voted("vote@extractor=json:/answer/kg"), @r#"selected: 2 of 3 answers say `2.5`; [{"seats":[1,2],"value":"2.5"},{"seats":[3],"value":"3"}]; -"#);
-    insta::assert_snapshot!(voted("vote@extractor=json:/answer/kg,min_share=67"), @r#"verbatim: what wins the vote has 2 of 3 answers, 66 %, and `min_share` asks for 67 %; this is the answer closest to the others, word for word; [{"seats":[1,2],"value":"2.5"},{"seats":[3],"value":"3"}]; the answers are kept: `parallel-llm-mcp runs replay RUN --strategy synthesize` makes one text of them"#);
+    insta::assert_snapshot!(voted("vote@extractor=json:/answer/kg,min_share=67"), @r#"verbatim: what wins the vote has 2 of 3 answers, 66 %, and `min_share` asks for 67 %; this is the answer closest to the others, word for word; [{"seats":[1,2],"value":"2.5"},{"seats":[3],"value":"3"}]; Kept as run RUN; `parallel-llm-mcp runs replay RUN --strategy synthesize` makes one text of the answers; files in ~/.local/share/parallel-llm-mcp/runs/RUN."#);
     insta::assert_snapshot!(voted("vote@extractor=json:/answer/lb"), @"selected: no answer has a value at `/answer/lb`; this is the one closest to the others; []; -");
 }
 

@@ -106,10 +106,10 @@ fn what_nobody_knows_is_never_told_as_nothing() {
     insta::assert_snapshot!(said(&runs(&sandbox, &["show", NEWEST])), @"
     no answer: the run is interrupted
 
-    no answer: the process that did the run ended before it had an answer
-    missing: x-ai/grok-4.7 unknown: the process that did the run ended before this was known (next: continue the run with `runs resume`, or ask again what may have been paid already with `runs resume --resend`)
-    go on with it: `runs resume <run> --resend` (which may pay a second time)
-    0 of 1 answered · cost unknown, up to $0.096 · <time> · run <run>
+    No answer: the process that did the run ended before it had an answer.
+    Missing: 1 x-ai/grok-4.7 unknown: the process that did the run ended before this was known (next: continue the run with `runs resume`, or ask again what may have been paid already with `runs resume --resend`)
+    Cost unknown, up to $0.096, <time>.
+    Kept as run <run>; `runs resume <run> --resend` (which may pay a second time) goes on with it.
       ? 1 x-ai/grok-4.7  unknown
           the process that did the run ended before this was known
     ");
@@ -139,9 +139,9 @@ fn a_sum_that_lacks_a_call_is_the_least_that_was_paid() {
     let sandbox = sandbox().scripted(MORE, broken);
     let output = sandbox.call(["ask", "-m", QUICK, "-m", MORE, "--synthesizer", FUSER, "Why?"]).run();
     insta::assert_snapshot!(output.summary(), @"
-    fused by google/gemini-3.8-flash from 2 answers, starting from seat 2 (0 % changed)
-    2 of 2 answered · at least $0.0016, up to $0.035 (fusing $0.0015) · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    No model contradicts another. Fused by google/gemini-3.8-flash from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
+    Cost at least $0.0016, up to $0.035 (fusing $0.0015), <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     assert_eq!(listed(&sandbox), "complete      2 of 2    ≥$0.0016");
     let report = runs(&sandbox, &["show", NEWEST, "--json"]).json();
@@ -161,9 +161,9 @@ fn a_further_part_is_told_like_the_first() {
     [ +<time>] decided: only one answer came, so there was nothing to fuse
 
 
-    word for word by openai/gpt-6.1-sol: only one answer came, so there was nothing to fuse
-    1 of 1 answered · $0.000042 · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to fuse.
+    Cost $0.000042, <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     insta::assert_snapshot!(said(&runs(&sandbox, &["add", NEWEST, "-m", MORE, "--synthesizer", FUSER])), @"
     [ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.13
@@ -174,9 +174,9 @@ fn a_further_part_is_told_like_the_first() {
     [ +<time>] decided: the synthesizer started from one answer and patched it from the others
 
 
-    fused by google/gemini-3.8-flash from 2 answers, starting from seat 2 (0 % changed)
-    2 of 2 answered · $0.0016 (fusing $0.0015) · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    No model contradicts another. Fused by google/gemini-3.8-flash from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
+    Cost $0.0016 (fusing $0.0015), <time>.
+    Kept as run <run>; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     insta::assert_snapshot!(said(&runs(&sandbox, &["synthesize", NEWEST, "--synthesizer", FUSER])), @"
     [ +<time>] run <run> goes on: 0 of 2 seats are asked, at most $0.092
@@ -185,9 +185,9 @@ fn a_further_part_is_told_like_the_first() {
     [ +<time>] decided: the synthesizer started from one answer and patched it from the others
 
 
-    fused by google/gemini-3.8-flash from 2 answers, starting from seat 2 (0 % changed)
-    2 of 2 answered · $0.0031 (fusing $0.0015) · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    No model contradicts another. Fused by google/gemini-3.8-flash from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
+    Cost $0.0031 (fusing $0.0015), <time>.
+    Kept as run <run>; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let events = runs(&sandbox, &["show", NEWEST, "--events"]).transcript();
     let parts: Vec<&str> =
@@ -254,9 +254,9 @@ fn a_run_that_was_given_up_says_what_came_of_it() {
     insta::assert_snapshot!(output.summary(), @"
     stopping: what has come is saved in run <run>; Ctrl-C stops at once
     waiting up to 25 s for an answer that is paid for either way; Ctrl-C leaves at once
-    fused by google/gemini-3.8-flash from 2 answers, starting from seat 2 (0 % changed)
-    2 of 2 answered · $0.00086 (fusing $0.00080) · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Fused by google/gemini-3.8-flash from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
+    Cost $0.00086 (fusing $0.00080), <time>.
+    Kept as run <run>; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     its answer is kept: see it with `runs show <run>`
     ");
     let report = runs(&sandbox, &["show", NEWEST, "--json"]).json();

@@ -353,7 +353,9 @@ fn render(context: &CommandContext<'_>, ask: &Ask, handle: &RunHandle, report: &
         }
     }
     let run = handle.snapshot();
-    summary::render(&context.console, &run, report);
+    // `@` is the newest run, which a run that was given again or goes on need not be.
+    let is_new = !ask.prompt.is_empty() && handle.note().is_none();
+    summary::render(&context.console, &run, report, is_new.then_some("runs show @"));
     if let Some(failure) = run.failure().filter(|_| ask.quiet && !ask.json && !ask.jsonl) {
         context.console.fail(&failure, false);
     }

@@ -140,7 +140,7 @@ pub(super) async fn wait(context: &CommandContext<'_>, wait: &Wait) -> Result<u8
         context.console.say("");
         report.answer.iter().for_each(|answer| context.console.answer(answer));
         context.console.say("");
-        summary::render(&context.console, &run, &report);
+        summary::render(&context.console, &run, &report, None);
     }
     Ok(ask::exit_code(&run, false))
 }

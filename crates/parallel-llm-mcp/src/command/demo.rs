@@ -56,7 +56,7 @@ pub async fn run(context: &CommandContext<'_>, demo: &Demo, simulator: &Simulato
     console.say("\nWho said what:");
     summary::render_seats(console, &run);
     console.say("");
-    summary::render(console, &run, &report);
+    summary::render(console, &run, &report, Some("runs show @ --demo"));
     if demo.kill {
         killed::account(console, &run, simulator);
     }

@@ -162,7 +162,7 @@ async fn leave(context: &CommandContext<'_>, handle: &RunHandle, leaving: Leavin
     }
     give_up(context, handle, signals).await;
     let (run, report) = (handle.snapshot(), handle.report().in_vocabulary(&COMMAND_LINE));
-    summary::render(&context.console, &run, &report);
+    summary::render(&context.console, &run, &report, None);
 }
 
 /// Gives a run up and waits until it is closed. Replies that are paid for anyway are read for as long as the settings

@@ -212,11 +212,13 @@ fn verdict(claim: &ClaimReport) -> String {
 
 /// Seats with their models: `1 a/b, 3 c/d`.
 fn names(report: &Report, seats: &[u8]) -> String {
-    let name = |seat: &u8| {
-        let model = report.answers.iter().find(|one| one.seat == *seat).map(|one| one.model.as_str());
-        format!("{seat} {}", model.unwrap_or("unknown"))
-    };
-    seats.iter().map(name).collect::<Vec<_>>().join(", ")
+    seats.iter().map(|seat| name(report, *seat)).collect::<Vec<_>>().join(", ")
+}
+
+/// A seat with its model: `1 a/b`.
+pub(super) fn name(report: &Report, seat: u8) -> String {
+    let model = report.answers.iter().find(|one| one.seat == seat).map(|one| one.model.as_str());
+    format!("{seat} {}", model.unwrap_or("unknown"))
 }
 
 fn by(report: &Report) -> &str {

@@ -11,5 +11,6 @@ pub mod plain;
 pub mod seat;
 pub mod summary;
 pub mod table;
+pub mod verdict;
 pub mod vocabulary;
 mod writer;

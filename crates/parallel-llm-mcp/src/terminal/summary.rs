@@ -1,23 +1,29 @@
-//! The summary below an answer: its author, missing seats, cost and files.
+//! The lines below an answer. Three in the ordinary case: who agrees and whose answer it is, what it cost, and where it
+//! is kept. Between the first and the others stand missing seats, warnings and the results of checks, if there are any.
 
 use crate::terminal::vocabulary;
+use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::outcome::Checked;
 use parallel_llm_engine::run::{Run, SkippedCalls};
-use parallel_llm_engine::{Code, Failure, OutcomeKind, RunStatus};
+use parallel_llm_engine::value::warning::Warning;
+use parallel_llm_engine::{Code, RunStatus};
 
 use super::console::{Console, Tone};
+use super::missing;
 use super::seat::SeatLine;
+use super::verdict::{sentence, verdict};
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::report::cost::Cost;
 use parallel_llm_service::report::{FilesState, Report};
+use parallel_llm_settings::PROGRAM;
 
 /// The longest excerpt of each seat's answer, in characters.
 const EXCERPT_CHARS: usize = 96;
 
-/// Prints the summary of a run.
-pub fn render(console: &Console, run: &Run, report: &Report) {
-    for line in lines(console, run, report) {
+/// Prints the summary of a run. `shown_by` is the short command that shows it again, if there is one.
+pub fn render(console: &Console, run: &Run, report: &Report, shown_by: Option<&str>) {
+    for line in lines(console, run, report, shown_by) {
         console.say(&line);
     }
 }
@@ -41,75 +47,96 @@ pub fn render_seats(console: &Console, run: &Run) {
     }
 }
 
-fn lines(console: &Console, run: &Run, report: &Report) -> Vec<String> {
-    let mut lines = vec![console.tone(Tone::Strong, &origin(run))];
-    for seat in run.missing() {
-        let described = SeatLine::of(seat, run.elapsed_ms);
-        let next = seat
-            .failure
-            .as_ref()
-            .map(|failure| format!(" (next: {})", vocabulary::describe(failure.next_steps())))
-            .unwrap_or_default();
-        let state = if run.is_decided() { "no longer waited for" } else { "still at it" };
-        let reason = described.reason.unwrap_or_else(|| state.to_owned());
-        lines.push(console.tone(
-            Tone::Warning,
-            &format!("missing: {} {}: {reason}{next}", described.model, described.word),
-        ));
-    }
-    for warning in run.warnings() {
-        let text = format!(
-            "warning[{}]: {} (next: {})",
-            warning.code,
-            warning.message,
-            vocabulary::describe(warning.next_steps())
-        );
-        lines.push(console.tone(Tone::Warning, &safe::for_terminal(&text)));
-    }
-    lines.extend(run.plan.chosen_because.clone());
-    lines.extend(agreement(run));
+fn lines(console: &Console, run: &Run, report: &Report, shown_by: Option<&str>) -> Vec<String> {
+    let mut lines = vec![console.tone(Tone::Strong, &verdict(run, report))];
+    let missing = missing::lines(run).into_iter();
+    lines.extend(missing.map(|line| console.tone(Tone::Warning, &line)));
+    let warnings = warnings(run).into_iter();
+    lines.extend(warnings.map(|line| console.tone(Tone::Warning, &line)));
+    lines.extend(unwritten(console, report).map(|line| console.tone(Tone::Warning, &line)));
     lines.extend(checked(run));
     let confidence = report.confidence.iter().filter(|confidence| confidence.is_calibrated());
-    lines.extend(confidence.map(|confidence| safe::for_terminal(&confidence.described())));
-    lines.extend(skipped(run));
-    lines.extend(offer(run));
-    lines.push(format!(
-        "{} of {} answered · {}{} · {} · run {}",
-        run.answered(),
-        run.seats.len(),
-        match report.spent_now_usd {
-            Some(_) => report.cost_described(),
-            None => Cost::of(run).described(),
-        },
-        worth(run),
-        seconds(run.decided_ms.unwrap_or(run.elapsed_ms)),
-        run.plan.run_id
-    ));
-    let files = &report.files;
-    match (files.state, &files.dir) {
-        (FilesState::Off, _) | (_, None) => {}
-        (FilesState::Failed, Some(dir)) => {
-            let error = files.error.as_deref().unwrap_or("unknown");
-            lines.push(
-                console.tone(Tone::Warning, &format!("files in {} are not complete: {error}", dir.display())),
-            );
-        }
-        (_, Some(dir)) => lines.push(format!("files: {}", dir.display())),
-    }
+    lines.extend(confidence.map(|confidence| sentence(&confidence.described())));
+    lines.extend(
+        run.plan
+            .chosen_because
+            .iter()
+            .map(|why| sentence(&format!("`auto` took `{}`: {why}", run.plan.strategy.name()))),
+    );
+    lines.push(cost(run, report));
+    lines.push(kept(console, run, report, shown_by));
     lines
 }
 
-/// The groups of equal answers, unless the reason of the choice says it already.
-fn agreement(run: &Run) -> Option<String> {
-    let outcome = run.outcome.as_ref().filter(|outcome| outcome.kind != OutcomeKind::Selected)?;
-    let agreement = outcome.agreement.as_ref().filter(|agreement| agreement.equal > 1)?;
-    let (equal, of) = (agreement.equal, agreement.of);
-    let said = agreement.value().map_or("the same".to_owned(), |value| format!("`{value}`"));
-    Some(if agreement.is_unanimous() {
-        format!("all {of} answers say {said}")
-    } else {
-        format!("{equal} of {of} answers say {said}")
-    })
+/// The warnings. A cause that a line above gives is not repeated, nor is what the verdict says.
+fn warnings(run: &Run) -> Vec<String> {
+    let missing = run.missing().filter_map(|seat| seat.failure.as_ref());
+    let mut told: Vec<&str> = missing.map(|failure| &*failure.message).collect();
+    let unfused = run.outcome.as_ref().and_then(|outcome| outcome.unfused.as_ref());
+    let mut lines = Vec::new();
+    for warning in run.warnings() {
+        let Warning { code, message, .. } = &warning;
+        if unfused.is_some_and(|why| why.code == *code && message.ends_with(&why.message)) {
+            continue;
+        }
+        let failures = run.views().filter_map(|view| view.failure.as_ref());
+        let cause = failures.map(|failure| &*failure.message).find(|cause| message.ends_with(cause));
+        let known = cause.filter(|cause| told.contains(cause));
+        told.extend(cause);
+        lines.push(match known.and_then(|cause| message.strip_suffix(cause)) {
+            Some(what) => format!("warning[{code}]: {}, for the same reason", what.trim_end_matches(": ")),
+            None => {
+                format!("warning[{code}]: {message} (next: {})", vocabulary::describe(warning.next_steps()))
+            }
+        });
+    }
+    lines.iter().map(|line| safe::for_terminal(line)).collect()
+}
+
+/// What the run cost and how long it took: `Cost $0.033 (fusing $0.012), 12.4 s.`
+fn cost(run: &Run, report: &Report) -> String {
+    let cost = Cost::of(run);
+    let described = match report.spent_now_usd {
+        Some(_) => format!("cost {}", report.cost_described()),
+        None if cost.known.is_some() => format!("cost {}", cost.described()),
+        None => cost.described(),
+    };
+    let worth = run.outcome.as_ref().and_then(|outcome| outcome.worth.as_ref());
+    let fusing = worth.and_then(|worth| worth.extra_cost).map(|cost| format!(" (fusing {cost})"));
+    let time = seconds(run.decided_ms.unwrap_or(run.elapsed_ms));
+    let skipped = run.skipped().map(|SkippedCalls { calls, cost_max }| {
+        let were = if calls == 1 { "call was" } else { "calls were" };
+        format!("; {calls} {were} not needed, which might have cost {cost_max}")
+    });
+    sentence(&format!("{described}{}, {time}{}", fusing.unwrap_or_default(), skipped.unwrap_or_default()))
+}
+
+/// Where the run is kept and what can be done with it: `Kept as run 01JD...: `runs show @`; files in ~/...`
+fn kept(console: &Console, run: &Run, report: &Report, shown_by: Option<&str>) -> String {
+    let id = run.plan.run_id;
+    let kept = match run.plan.store {
+        StoreMode::Full => format!("kept as run {id}"),
+        StoreMode::Metadata => format!("kept without its texts as run {id}"),
+        StoreMode::None => format!("not kept: run {id} was to leave nothing behind"),
+    };
+    let shown = offer(run).map(|offer| format!("; {offer}"));
+    let shown = shown.or_else(|| {
+        shown_by.filter(|_| run.plan.store != StoreMode::None).map(|command| format!(": `{command}`"))
+    });
+    let files = match (report.files.state, &report.files.dir) {
+        (FilesState::Writing | FilesState::Written, Some(dir)) => {
+            format!("; files in {}", console.path(dir))
+        }
+        _ => String::new(),
+    };
+    sentence(&format!("{kept}{}{files}", shown.unwrap_or_default()))
+}
+
+/// The warning about files that could not be written.
+fn unwritten(console: &Console, report: &Report) -> Option<String> {
+    let dir = report.files.dir.as_ref().filter(|_| report.files.state == FilesState::Failed)?;
+    let error = report.files.error.as_deref().unwrap_or("unknown");
+    Some(sentence(&format!("the files in {} are not complete: {error}", console.path(dir))))
 }
 
 /// The results of the check command.
@@ -126,83 +153,29 @@ fn checked(run: &Run) -> Option<String> {
     };
     let checks = run.outcome.as_ref().map(|outcome| outcome.checks.as_slice()).unwrap_or_default();
     let described: Vec<String> = checks.iter().map(described).collect();
-    (!described.is_empty()).then(|| format!("checked: {}", described.join(", ")))
-}
-
-/// The skipped calls.
-fn skipped(run: &Run) -> Option<String> {
-    let SkippedCalls { calls, cost_max } = run.skipped()?;
-    let were = if calls == 1 { "call was" } else { "calls were" };
-    Some(format!("{calls} {were} not needed, which might have cost {cost_max}"))
+    (!described.is_empty()).then(|| sentence(&format!("checked: {}", described.join(", "))))
 }
 
 /// Suggests steps that cost little or nothing: answers that are in no text yet.
 fn offer(run: &Run) -> Option<String> {
     let late = run.seats.iter().filter(|seat| seat.late).count();
-    let what = if late == 1 { "an answer".to_owned() } else { format!("{late} answers") };
     let id = run.plan.run_id;
     if run.status == RunStatus::Interrupted {
-        return run.resuming().map(|command| format!("go on with it: {command}"));
+        return run.resuming().map(|command| format!("{command} goes on with it"));
     }
     if late > 0 {
-        return Some(format!(
-            "{what} came too late to be fused: `parallel-llm-mcp runs synthesize {id}` takes all in"
-        ));
+        let what = if late == 1 { "the answer".to_owned() } else { format!("the {late} answers") };
+        return Some(format!("`{PROGRAM} runs synthesize {id}` takes in {what} that came too late"));
     }
     let why = run.outcome.as_ref()?.unfused.as_ref()?;
     Some(match why.code {
         // A second vote on the same answers would have the same result.
         Code::NoMajority => {
-            format!(
-                "the answers are kept: `parallel-llm-mcp runs replay {id} --strategy synthesize` makes one text of them"
-            )
+            format!("`{PROGRAM} runs replay {id} --strategy synthesize` makes one text of the answers")
         }
         _ if run.plan.strategy_options.is_checked() => {
-            format!(
-                "the answers are kept: `parallel-llm-mcp runs synthesize {id} --check COMMAND` checks them again"
-            )
+            format!("`{PROGRAM} runs synthesize {id} --check COMMAND` checks the answers again")
         }
-        _ => {
-            format!("the answers are kept: `parallel-llm-mcp runs synthesize {id}` tries again to fuse them")
-        }
+        _ => format!("`{PROGRAM} runs synthesize {id}` tries again to fuse the answers"),
     })
-}
-
-fn origin(run: &Run) -> String {
-    let Some(outcome) = &run.outcome else {
-        let described = |failure: Failure| format!("no answer: {}", failure.message);
-        return run.failure().map_or_else(|| "no answer yet".to_owned(), described);
-    };
-    let by = outcome.by.as_ref().map(|model| format!(" by {model}")).unwrap_or_default();
-    match outcome.kind {
-        OutcomeKind::Fused => {
-            let without = outcome.leave_one_out.as_ref().and_then(|described| described.stands_without);
-            let shown = outcome.considered.len().saturating_sub(outcome.unshown.len());
-            let from = shown.saturating_sub(usize::from(without.is_some()));
-            let of = if outcome.unshown.is_empty() {
-                String::new()
-            } else {
-                format!(" of {}", outcome.considered.len())
-            };
-            let without = without.map(|seat| format!(", without seat {seat}")).unwrap_or_default();
-            let newest = if outcome.base_step.is_some() { "the newest answer of " } else { "" };
-            let base = outcome.base_seat.map(|seat| format!(", starting from {newest}seat {seat}"));
-            let base = base.unwrap_or_default();
-            let ratio = outcome.worth.as_ref().and_then(|worth| worth.edit_ratio);
-            let changed = ratio.map(|ratio| format!(" ({:.0} % changed)", ratio * 100.0)).unwrap_or_default();
-            format!("fused{by} from {from}{of} answers{without}{base}{changed}")
-        }
-        OutcomeKind::Selected => format!("selected{by}: {}", outcome.reason),
-        OutcomeKind::Verbatim => format!("word for word{by}: {}", outcome.reason),
-        OutcomeKind::Listed => outcome.reason.clone(),
-        // Each seat gives its own reason below.
-        OutcomeKind::None if run.missing().next().is_some() => "no answer".to_owned(),
-        OutcomeKind::None => format!("no answer: {}", safe::for_terminal(&outcome.reason)),
-    }
-}
-
-fn worth(run: &Run) -> String {
-    let extra =
-        run.outcome.as_ref().and_then(|outcome| outcome.worth.as_ref()).and_then(|worth| worth.extra_cost);
-    extra.map(|cost| format!(" (fusing {cost})")).unwrap_or_default()
 }

@@ -57,7 +57,7 @@ pub(super) async fn run(context: &CommandContext<'_>, show: &Show) -> Result<u8,
             None => context.console.say(&context.console.tone(Tone::Warning, &why_no_answer(&past.run))),
         }
         context.console.say("");
-        summary::render(&context.console, &past.run, &report);
+        summary::render(&context.console, &past.run, &report, None);
         summary::render_seats(&context.console, &past.run);
     }
     Ok(exit::ANSWER)

@@ -1,0 +1,234 @@
+//! The first line below an answer: how many models agree, who objects to what, and whose answer it is.
+
+use parallel_llm_engine::request::strategy::Strategy;
+use parallel_llm_engine::run::Run;
+use parallel_llm_engine::text::safe::{self, excerpt};
+use parallel_llm_engine::{Code, Outcome, OutcomeKind, SeatNumber};
+use parallel_llm_service::report::{AgreementReport, AnalysisReport, ClusterReport, Report};
+
+use super::agreement::name;
+use super::missing::and;
+
+/// The most seats that are named of those who say the same.
+const NAMES_MAX: usize = 4;
+/// The most groups of objecting seats that are named.
+const GROUPS_MAX: usize = 3;
+/// The most objections that are quoted.
+const OBJECTIONS_MAX: usize = 2;
+/// The longest value shown, in characters.
+const VALUE_CHARS_MAX: usize = 40;
+/// The longest objection shown, in characters.
+const OBJECTION_CHARS_MAX: usize = 140;
+
+/// The verdict on the outcome of a run, in one or two sentences.
+pub fn verdict(run: &Run, report: &Report) -> String {
+    let Some(outcome) = run.outcome.as_ref().filter(|outcome| outcome.kind != OutcomeKind::None) else {
+        return sentence(&without_answer(run));
+    };
+    let origin = sentence(&origin(run, report, outcome));
+    match agreement(report).filter(|_| !is_counted(run, outcome)) {
+        Some(agreement) => format!("{} {origin}", sentence(&agreement)),
+        None => origin,
+    }
+}
+
+/// Text as a sentence, safe for a terminal.
+pub fn sentence(text: &str) -> String {
+    let text = safe::for_terminal(text);
+    let mut characters = text.trim_end_matches('.').chars();
+    let first = characters.next().map(char::to_uppercase).into_iter().flatten();
+    let end = if text.ends_with(['!', '?', '…']) { "" } else { "." };
+    format!("{}{end}", first.chain(characters).collect::<String>())
+}
+
+/// Why there is no answer. The seats give their own reasons below.
+fn without_answer(run: &Run) -> String {
+    let Some(failure) = run.failure() else { return "no answer yet".to_owned() };
+    let is_told_below = run.answered() == 0 && run.missing().next().is_some();
+    match failure.code {
+        Code::Cancelled | Code::Interrupted => format!("no answer: {}", failure.message),
+        _ if is_told_below => "no model answered".to_owned(),
+        _ => format!("no answer: {}", failure.message),
+    }
+}
+
+/// Whether the reason of the choice itself says how many agree.
+fn is_counted(run: &Run, outcome: &Outcome) -> bool {
+    match outcome.kind {
+        OutcomeKind::Selected => {
+            outcome.judging.is_none() && outcome.checks.is_empty() && run.plan.strategy != Strategy::Race
+        }
+        OutcomeKind::Verbatim => outcome.unfused.as_ref().is_some_and(|why| why.code == Code::NoMajority),
+        OutcomeKind::Fused | OutcomeKind::Listed | OutcomeKind::None => false,
+    }
+}
+
+/// Whose answer it is, and who chose it.
+fn origin(run: &Run, report: &Report, outcome: &Outcome) -> String {
+    let reason = &outcome.reason;
+    let author = || {
+        let by = || outcome.by.as_ref().map(ToString::to_string);
+        let author = outcome.base_seat.map(|seat| name(report, seat.0)).or_else(by).unwrap_or_default();
+        let newest = if outcome.base_step.is_some() { "newest answer" } else { "answer" };
+        format!("{newest} by {author}")
+    };
+    match outcome.kind {
+        OutcomeKind::Fused => fused(report, outcome),
+        OutcomeKind::Selected if is_counted(run, outcome) => {
+            let own = outcome.base_seat.map_or(&[][..], |seat| cluster_of(report, seat));
+            let is_vote = matches!(run.plan.strategy, Strategy::Vote | Strategy::Debate) && own.len() > 1;
+            let how = if is_vote { ", chosen by vote" } else { "" };
+            let others = report.agreement.as_ref().map(|agreement| others(report, agreement, own));
+            let others = others.filter(|others| !others.is_empty()).map(|others| format!("; {others}"));
+            format!("{}{how}: {reason}{}", author(), others.unwrap_or_default())
+        }
+        OutcomeKind::Selected if !outcome.checks.is_empty() => {
+            format!("{}, chosen by your check: {reason}", author())
+        }
+        OutcomeKind::Selected | OutcomeKind::Verbatim => match only_judge(run, outcome) {
+            Some(judge) => format!("{}, chosen by {judge}", author()),
+            None => format!("{}: {reason}", author()),
+        },
+        OutcomeKind::Listed | OutcomeKind::None => reason.clone(),
+    }
+}
+
+/// The judge that chose the answer without changing its mind; `None` if there is more to say.
+fn only_judge(run: &Run, outcome: &Outcome) -> Option<String> {
+    let judges = matches!(run.plan.strategy, Strategy::BestOfN | Strategy::Consistency);
+    let judging = outcome.judging.as_ref().filter(|judging| judges && judging.flips == 0)?;
+    (outcome.kind == OutcomeKind::Selected)
+        .then(|| judging.verdicts.first().map(|verdict| verdict.by.to_string()))?
+}
+
+fn fused(report: &Report, outcome: &Outcome) -> String {
+    let by = outcome.by.as_ref().map(|model| format!(" by {model}")).unwrap_or_default();
+    let without = outcome.leave_one_out.as_ref().and_then(|described| described.stands_without);
+    let shown = outcome.considered.len().saturating_sub(outcome.unshown.len());
+    let from = shown.saturating_sub(usize::from(without.is_some()));
+    let of =
+        if outcome.unshown.is_empty() { String::new() } else { format!(" of {}", outcome.considered.len()) };
+    let without = without.map(|seat| format!(", without {}", name(report, seat.0))).unwrap_or_default();
+    let newest = if outcome.base_step.is_some() { "the newest answer of " } else { "" };
+    let base = outcome.base_seat.map(|seat| format!(", starting from {newest}{}", name(report, seat.0)));
+    let ratio = outcome.worth.as_ref().and_then(|worth| worth.edit_ratio);
+    let changed = ratio.map(|ratio| format!(" ({:.0} % changed)", ratio * 100.0)).unwrap_or_default();
+    format!("fused{by} from {from}{of} answers{without}{}{changed}", base.unwrap_or_default())
+}
+
+/// How many agree, and who objects to what; `None` if nobody compared the answers.
+fn agreement(report: &Report) -> Option<String> {
+    let agreement = report.agreement.as_ref().filter(|agreement| agreement.of > 1)?;
+    let who = noun(report);
+    let (equal, of) = (agreement.equal, agreement.of);
+    let Some(largest) = agreement.clusters.first() else {
+        if !agreement.unread.is_empty() {
+            return Some(format!("whether the {of} {who} agree is unknown: none states its result plainly"));
+        }
+        return agreement.analysis.as_ref().map(|analysis| objections(report, analysis));
+    };
+    let Some(value) = &largest.value else {
+        let all = if equal == of { format!("all {of}") } else { format!("{equal} of {of}") };
+        return Some(format!("{all} {who} give the same answer, word for word"));
+    };
+    let value = excerpt(value, VALUE_CHARS_MAX);
+    if equal == of {
+        return Some(format!("all {of} {who} agree on `{value}`"));
+    }
+    if let ([_, ClusterReport { value: Some(other), seats }], [], true) =
+        (agreement.clusters.as_slice(), agreement.unread.as_slice(), equal > 1)
+        && let [seat] = seats.as_slice()
+    {
+        let (objector, other) = (name(report, *seat), excerpt(other, VALUE_CHARS_MAX));
+        return Some(format!(
+            "{equal} of {of} {who} agree; {objector} objects: it says `{other}`, the others `{value}`"
+        ));
+    }
+    if equal > 1 {
+        let others = others(report, agreement, &largest.seats);
+        return Some(format!("{equal} of {of} {who} agree on `{value}`; {others}"));
+    }
+    Some(format!("no two of {of} {who} agree: {}", others(report, agreement, &[])))
+}
+
+/// `models`, or `answers` if a model gave several of them.
+fn noun(report: &Report) -> &'static str {
+    let considered = report.synthesis.as_ref().map(|synthesis| synthesis.considered.as_slice());
+    let is_considered = |seat: u8| considered.is_some_and(|considered| considered.contains(&seat));
+    let mut models: Vec<&str> = report
+        .answers
+        .iter()
+        .filter(|seat| is_considered(seat.seat))
+        .map(|seat| seat.model.as_str())
+        .collect();
+    models.sort_unstable();
+    if models.windows(2).any(|two| two[0] == two[1]) { "answers" } else { "models" }
+}
+
+/// The seats that say the same as this one, itself included.
+fn cluster_of(report: &Report, seat: SeatNumber) -> &[u8] {
+    let clusters = report.agreement.as_ref().map_or(&[][..], |agreement| &agreement.clusters);
+    clusters.iter().map(|one| one.seats.as_slice()).find(|seats| seats.contains(&seat.0)).unwrap_or_default()
+}
+
+/// What the seats beside these say.
+fn others(report: &Report, agreement: &AgreementReport, own: &[u8]) -> String {
+    let is_other = |one: &&ClusterReport| one.value.is_some() && one.seats.as_slice() != own;
+    let others: Vec<&ClusterReport> = agreement.clusters.iter().filter(is_other).collect();
+    let say = |one: &&ClusterReport| {
+        let value = excerpt(one.value.as_deref().unwrap_or_default(), VALUE_CHARS_MAX);
+        let say = if one.seats.len() == 1 { "says" } else { "say" };
+        format!("{} {say} `{value}`", names(report, &one.seats))
+    };
+    let mut said: Vec<String> = others.iter().take(GROUPS_MAX).map(say).collect();
+    let rest: usize = others.iter().skip(GROUPS_MAX).map(|one| one.seats.len()).sum();
+    said.extend((rest > 0).then(|| format!("{rest} more say something else")));
+    if !agreement.unread.is_empty() {
+        let give = if agreement.unread.len() == 1 { "gives" } else { "give" };
+        said.push(format!("{} {give} no plain answer", names(report, &agreement.unread)));
+    }
+    said.join(", ")
+}
+
+/// The objections that a model found which read all answers.
+fn objections(report: &Report, analysis: &AnalysisReport) -> String {
+    let quoted = |text: &str| excerpt(text, OBJECTION_CHARS_MAX).trim_end_matches('.').to_owned();
+    let dissent = analysis.dissent.iter().map(|one| (vec![one.seat], "objects", quoted(&one.text)));
+    let disputed = analysis.claims_of(&analysis.contradictions).map(|claim| {
+        let verb = if claim.contradicted_by.len() == 1 { "disputes" } else { "dispute" };
+        (claim.contradicted_by.clone(), verb, quoted(&claim.text))
+    });
+    let mut found: Vec<(Vec<u8>, &str, String)> = dissent.collect();
+    found.dedup_by(|next, before| next.0 == before.0);
+    if found.is_empty() {
+        found = disputed.collect();
+    }
+    if found.is_empty() {
+        return "no model contradicts another".to_owned();
+    }
+    let more = found.len().saturating_sub(OBJECTIONS_MAX);
+    let found = found.iter().take(OBJECTIONS_MAX);
+    let mut said: Vec<String> =
+        found.map(|(seats, verb, text)| format!("{} {verb}: {text}", names(report, seats))).collect();
+    said.extend((more > 0).then(|| format!("{more} more in `runs show --agreement`")));
+    said.join("; ")
+}
+
+/// Seats with their models; the rest is counted.
+fn names(report: &Report, seats: &[u8]) -> String {
+    let mut names: Vec<String> = seats.iter().take(NAMES_MAX).map(|seat| name(report, *seat)).collect();
+    let more = seats.len().saturating_sub(NAMES_MAX);
+    names.extend((more > 0).then(|| format!("{more} more")));
+    and(&names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_begins_and_ends_as_one() {
+        let texts = ["3 agree", "it is so.", "is it?", "größer\u{1b}[2J", ""];
+        assert_eq!(texts.map(sentence), ["3 agree.", "It is so.", "Is it?", "Größer[2J.", "."]);
+    }
+}
