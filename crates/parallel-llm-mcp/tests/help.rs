@@ -35,29 +35,30 @@ fn the_main_page_starts_with_examples_and_groups_the_commands() {
            parallel-llm-mcp "QUESTION" [OPTIONS OF ask]
 
     Ask:
-      ask         Ask a panel of models one question
-      runs        Show and continue earlier runs
+      ask          Ask a panel of models one question
+      runs         Show and continue earlier runs
 
     Choose:
-      models      Find models to ask, with their prices
-      strategies  Choose how the answers become one text
-      presets     Show the named panels
+      models       Find models to ask, with their prices
+      strategies   Choose how the answers become one text
+      presets      Show the named panels
 
     Set up:
-      demo        See it work: simulated models, no key, no cost
-      doctor      Check that everything is ready for a run
-      keys        Store the keys of providers, and make tokens for other callers
-      config      Show the effective settings
-      import      Import the settings of the Python server that this replaces
+      demo         See it work: simulated models, no key, no cost
+      doctor       Check that everything is ready for a run
+      keys         Store the keys of providers, and make tokens for other callers
+      config       Show the effective settings
+      import       Import the settings of the Python server that this replaces
+      completions  Print the completion script of a shell
 
     Serve others:
-      install     Put this program into the settings of an MCP client
-      serve       Serve MCP on stdin and stdout, or over HTTP
+      install      Put this program into the settings of an MCP client
+      serve        Serve MCP on stdin and stdout, or over HTTP
 
     Maintain:
-      explain     Explain an error code
-      store       Check, back up and restore the run database
-      simulate    Run the simulated OpenRouter of the tests and the demo
+      explain      Explain an error code
+      store        Check, back up and restore the run database
+      simulate     Run the simulated OpenRouter of the tests and the demo
 
     Options:
       -h, --help     Print help

@@ -9,6 +9,7 @@ mod bad_input;
 mod calibration;
 mod checks;
 mod choosing;
+mod completions;
 mod dialects;
 mod doctor;
 mod documentation;

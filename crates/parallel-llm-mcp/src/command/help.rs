@@ -20,7 +20,7 @@ const PAGE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Ask", &["ask", "runs"]),
     ("Choose", &["models", "strategies", "presets"]),
-    ("Set up", &["demo", "doctor", "keys", "config", "import"]),
+    ("Set up", &["demo", "doctor", "keys", "config", "import", "completions"]),
     ("Serve others", &["install", "serve"]),
     ("Maintain", &["explain", "store", "simulate"]),
 ];
@@ -43,6 +43,11 @@ pub(super) fn try_parse(arguments: &[OsString]) -> Result<Arguments, clap::Error
 /// The command line at the width of the generated reference.
 pub(super) fn reference() -> Command {
     command().term_width(COLUMNS)
+}
+
+/// The command line as the manual pages show it.
+pub(super) fn manual() -> Command {
+    Arguments::command()
 }
 
 /// The main page.

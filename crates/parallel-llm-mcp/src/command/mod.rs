@@ -3,6 +3,7 @@
 mod answer_file;
 mod ask;
 mod bare;
+mod completions;
 mod config;
 mod continuing;
 mod demo;
@@ -113,6 +114,9 @@ pub enum Work {
     Import(import::Import),
     Install(install::Install),
     Simulate(simulate::Simulate),
+    Completions(completions::Completions),
+    #[command(hide = true)]
+    Man(completions::Man),
     /// Write a generated page of the documentation to stdout
     #[command(hide = true)]
     Generate {
@@ -199,6 +203,8 @@ pub async fn run(context: &CommandContext<'_>, work: Work) -> Result<u8, Failure
         Work::Import(import) => import::run(context, &import).await,
         Work::Install(install) => install::run(context, &install),
         Work::Simulate(simulate) => simulate::run(context, &simulate).await,
+        Work::Completions(completions) => Ok(completions::run(context, &completions)),
+        Work::Man(man) => completions::write_man(context, &man),
         Work::Generate { page } => Ok(generate::run(context, page)),
     }
 }

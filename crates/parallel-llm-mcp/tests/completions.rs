@@ -1,0 +1,70 @@
+//! Completion scripts and manual pages, which packages install.
+
+use std::process::{Command, Stdio};
+
+use parallel_llm_testkit::Sandbox;
+
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+}
+
+/// Whether this machine has the program.
+fn has(program: &str) -> bool {
+    let mut call = Command::new(program);
+    call.arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+#[test]
+fn every_shell_gets_a_script_it_can_read() {
+    for (shell, check) in
+        [("bash", Some("bash -n")), ("zsh", Some("zsh -n")), ("fish", Some("fish -n")), ("powershell", None)]
+    {
+        let sandbox = sandbox();
+        let output = sandbox.call(["completions", shell]).run();
+        assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{shell}");
+        assert!(output.text().contains("strategies"), "{shell}: {}", output.text());
+        let script = sandbox.write("script", output.text());
+        let Some((program, flag)) = check.and_then(|check| check.split_once(' ')) else { continue };
+        if has(program) {
+            let checked = Command::new(program).arg(flag).arg(&script).output().expect("the shell runs");
+            assert!(checked.status.success(), "{shell}: {}", String::from_utf8_lossy(&checked.stderr));
+        }
+    }
+}
+
+#[test]
+fn bash_completes_commands_and_flags() {
+    let sandbox = sandbox();
+    let script = sandbox.write("script", sandbox.call(["completions", "bash"]).run().text());
+    let completed = |words: &str, index: usize| {
+        let line = format!(
+            "source {}; COMP_WORDS=({words}); COMP_CWORD={index}; _parallel__llm__mcp parallel-llm-mcp \
+             \"${{COMP_WORDS[{index}]}}\" \"\"; echo \"${{COMPREPLY[@]}}\"",
+            script.display()
+        );
+        let output = Command::new("bash").args(["-c", &line]).output().expect("bash runs");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    assert_eq!(completed("parallel-llm-mcp str", 1), "strategies");
+    assert_eq!(completed("parallel-llm-mcp runs sy", 2), "synthesize");
+    assert_eq!(completed("parallel-llm-mcp ask --syn", 2), "--synthesizer");
+}
+
+#[test]
+fn each_command_has_a_manual_page() {
+    let sandbox = sandbox();
+    let folder = sandbox.home().join("man1");
+    std::fs::create_dir(&folder).expect("a folder can be made");
+    let output = sandbox.call(["man", folder.to_str().unwrap()]).run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    for page in ["parallel-llm-mcp.1", "parallel-llm-mcp-ask.1", "parallel-llm-mcp-runs-list.1"] {
+        let text = std::fs::read_to_string(folder.join(page)).expect(page);
+        assert!(text.contains(".SH SYNOPSIS"), "{page}: {text}");
+    }
+    let refused = sandbox.call(["man", "nowhere"]).run();
+    assert_eq!(refused.code, Some(7), "{}", refused.stderr);
+}
