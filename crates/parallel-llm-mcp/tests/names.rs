@@ -73,9 +73,9 @@ fn a_part_of_a_name_that_fits_one_model_is_enough() {
     [ +<time>] decided: only one answer came, so there was nothing to fuse
 
 
-    word for word by openai/gpt-6-luna: only one answer came, so there was nothing to fuse
-    1 of 1 answered · $0.000060 · <time> · run <run>
-    files: <home>/.local/share/parallel-llm-mcp/runs/<run>
+    Answer by 1 openai/gpt-6-luna: only one answer came, so there was nothing to fuse.
+    Cost $0.000060, <time>.
+    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let replayed = sandbox.call(["runs", "add", "@", "-m", "gemma-4:free", "--json"]).run();
     insta::assert_snapshot!(seats(&replayed.json()), @"
