@@ -77,7 +77,7 @@ fn a_part_of_a_name_that_fits_one_model_is_enough() {
     Cost $0.000060, <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
-    let replayed = sandbox.call(["runs", "add", "@", "-m", "gemma-4:free", "--json"]).run();
+    let replayed = sandbox.call(["runs", "add", "@", "-m", "31b-it:free", "--json"]).run();
     insta::assert_snapshot!(seats(&replayed.json()), @"
     1 openai/gpt-6-luna answered x1 479 bytes
     2 google/gemma-4-31b-it:free answered x1 389 bytes

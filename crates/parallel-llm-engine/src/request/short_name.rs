@@ -32,7 +32,7 @@ pub enum NamedModels {
 
 impl Catalogue {
     /// The models that a short name stands for. It is the whole name behind the vendor, with or without `-latest` at an
-    /// alias, or some whole words of it in their order. A name with a vendor is an id, so only its `~` and `-latest` may
+    /// alias, or its last words. A name with a vendor is an id, so only its `~` and `-latest` may
     /// be missing. Case is ignored. A variant such as `:free` is kept.
     pub fn named(&self, short: &str) -> NamedModels {
         let (name, variant) = match short.split_once(':') {
@@ -130,8 +130,9 @@ impl<'a> Known<'a> {
     }
 }
 
-/// The models whose names hold all words of `name`, next to each other. One of them stands for all if nothing is lost by
-/// it: the alias for the newest of them, or the one of this version that is no special kind.
+/// The models whose names hold all words of `name`, next to each other; one alone must end with them. One of several
+/// stands for all if nothing is lost by it: the alias for the newest of them, or the one of this version that is no
+/// special kind.
 fn by_words<'k, 'a>(known: &'k [Known<'a>], name: &str) -> Vec<&'k Known<'a>> {
     let asked = words(name);
     let holds = |known: &&Known<'_>| {
@@ -150,9 +151,12 @@ fn by_words<'k, 'a>(known: &'k [Known<'a>], name: &str) -> Vec<&'k Known<'a>> {
         let mut matching = found.iter().copied().filter(|one| matches(one));
         matching.next().filter(|_| matching.next().is_none())
     };
-    match only(&of_newest).or_else(|| only(&of_version)) {
-        Some(one) => vec![one],
-        None => found,
+    // A word behind the last one asked for makes another model of it: `gpt-6` is not `gpt-6-luna`.
+    let is_meant = |one: &&Known<'_>| words(one.family()).ends_with(&asked);
+    match (only(&of_newest).or_else(|| only(&of_version)).filter(is_meant), found.as_slice()) {
+        (Some(one), _) => vec![one],
+        (None, [one]) if !is_meant(one) => Vec::new(),
+        (None, _) => found,
     }
 }
 
@@ -246,8 +250,8 @@ mod tests {
             ("6.1-sol", "openai/gpt-6.1-sol"),
             ("sol-pro", "openai/gpt-6.1-sol-pro"),
             ("opus:online", "~anthropic/claude-opus-latest:online"),
-            ("gpt-oss:free", "openai/gpt-oss-120b:free"),
-            ("gemma-4:free", "google/gemma-4-31b-it:free"),
+            ("oss-120b:free", "openai/gpt-oss-120b:free"),
+            ("31b-it:free", "google/gemma-4-31b-it:free"),
             ("grok-code-2", "x-ai/grok-code-2"),
             ("deepseek-r1", "deepseek/deepseek-r1"),
         ] {
@@ -307,6 +311,9 @@ mod tests {
             "opnai:gpt-6-luna",
             "gemma-4-31b-it",
             "gpt-oss-120b:free:x",
+            "gpt-6",
+            "gpt-oss",
+            "gemma-4:free",
         ] {
             assert_eq!(named(short), "none", "{short}");
         }
@@ -360,11 +367,12 @@ mod tests {
         fn only_a_unique_match_is_taken(ids in ids(), short in name(1..=3)) {
             let fitting: Vec<&String> = ids.iter().filter(|id| !id.contains(':') && has(id, &short)).collect();
             match catalogue(&ids).named(&short) {
-                NamedModels::None => prop_assert!(fitting.is_empty(), "{:?}", fitting),
+                NamedModels::None => prop_assert!(fitting.len() < 2, "{:?}", fitting),
                 NamedModels::Several(several) => prop_assert!(several.len() > 1),
                 NamedModels::One(id) => {
                     let (vendor, name) = id.trim_start_matches('~').split_once('/').unwrap();
                     let family = name.strip_suffix("-latest").unwrap_or(name);
+                    prop_assert!(words(family).ends_with(&words(&short)) || name == short, "{} is more than {}", id, short);
                     // Every other fit is a special kind or another version of this very model, at the same vendor, unless
                     // the name was written out.
                     for other in fitting.iter().filter(|other| ***other != id && family != short) {
