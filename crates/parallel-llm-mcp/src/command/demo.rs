@@ -64,7 +64,6 @@ pub async fn run(context: &CommandContext<'_>, demo: &Demo, simulator: &Simulato
         Tone::Warning,
         "The models were simulated; the amounts are what real ones would have charged.",
     ));
-    console.say("See it again: `parallel-llm-mcp runs show @ --demo`.");
     console.say("Next: set OPENROUTER_API_KEY, then `parallel-llm-mcp ask \"your question\"`.");
     Ok(exit_code(&run, false))
 }

@@ -360,6 +360,16 @@ impl Console {
         textwrap::fill(&text.chars().map(unbroken).collect::<String>(), options).replace(UNBROKEN_BLANK, " ")
     }
 
+    /// The beginning of a text as one line of so many characters, and so short that an indented line fits a terminal.
+    pub fn excerpt(&self, text: &str, chars_max: usize, indent: usize) -> String {
+        let excerpt = safe::excerpt(text, chars_max);
+        if self.stderr_is_terminal {
+            columns::shortened(&excerpt, self.columns().saturating_sub(indent))
+        } else {
+            excerpt
+        }
+    }
+
     /// The text as this terminal can show it.
     fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.is_plain { columns::plain(text) } else { text.into() }

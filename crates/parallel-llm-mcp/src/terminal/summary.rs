@@ -20,6 +20,8 @@ use parallel_llm_settings::PROGRAM;
 
 /// The longest excerpt of each seat's answer, in characters.
 const EXCERPT_CHARS: usize = 96;
+/// The indentation of that excerpt.
+const EXCERPT_INDENT: &str = "      ";
 
 /// Prints the summary of a run. `shown_by` is the short command that shows it again, if there is one.
 pub fn render(console: &Console, run: &Run, report: &Report, shown_by: Option<&str>) {
@@ -40,9 +42,9 @@ pub fn render_seats(console: &Console, run: &Run) {
             described.figures.trim_start()
         );
         console.say(line.trim_end());
-        let detail = described.reason.or_else(|| seat.text().map(|text| safe::excerpt(text, EXCERPT_CHARS)));
-        if let Some(detail) = detail {
-            console.say(&console.tone(Tone::Dim, &format!("      {detail}")));
+        let excerpt = || Some(console.excerpt(seat.text()?, EXCERPT_CHARS, EXCERPT_INDENT.len()));
+        if let Some(detail) = described.reason.or_else(excerpt) {
+            console.say(&format!("{EXCERPT_INDENT}{}", console.tone(Tone::Dim, &detail)));
         }
     }
 }

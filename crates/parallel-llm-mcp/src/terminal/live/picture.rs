@@ -332,9 +332,5 @@ fn more(views: &[&SeatView]) -> String {
 
 /// The text as one line, cut with an ellipsis if it does not fit.
 fn fitted(text: &str, width: usize) -> String {
-    let line = safe::excerpt(text, text.len());
-    if line.width() <= width {
-        return line;
-    }
-    format!("{}…", columns::clip(&line, width.saturating_sub(1)).trim_end())
+    columns::shortened(&safe::excerpt(text, text.len()), width)
 }
