@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use parallel_llm_engine::{Answer, CallerSlot, PicoUsd, RunStatus};
+use parallel_llm_engine::{Answer, CallerSlot, PicoUsd, Recorded, RunStatus};
 use parallel_llm_testkit::simulator::{
     Answer as Says, Behaviour, Fault, Latency, LedgerView, Script, SimulatorConfig,
 };
@@ -259,11 +259,7 @@ fn check_output(shown_json: &[Value], trace: &Trace) {
         if let Some(seq) = shown_json["seq"].as_u64() {
             let recorded = seq.checked_sub(1).and_then(|index| trace.events.get(index as usize));
             let recorded = recorded.unwrap_or_else(|| panic!("what was shown is not kept: {shown_json}"));
-            let mut kept = json!(recorded);
-            if let Some(answer) = recorded.event.answer() {
-                kept["answer"]["text"] = json!(&*answer.text);
-            }
-            assert_eq!(*shown_json, kept, "what was shown is what is kept");
+            check_event(shown_json, recorded);
         } else {
             let outcome = trace.outcome().expect("a report that was shown is of a settled run");
             assert_eq!(shown_json["answer"].as_str(), outcome.text.as_deref());
@@ -275,6 +271,26 @@ fn check_output(shown_json: &[Value], trace: &Trace) {
                 check_seat(seat_shown, &trace.state(seat(index)));
             }
         }
+    }
+}
+
+/// A line says what the event says.
+fn check_event(shown_json: &Value, recorded: &Recorded) {
+    let kept = json!(recorded);
+    for name in ["event", "elapsed_ms", "generation_id"] {
+        assert_eq!(shown_json[name], kept[name], "{name}: what was shown is what is kept");
+    }
+    let attempt = &kept["attempt"];
+    assert_eq!(shown_json["attempt"], attempt["number"], "{shown_json}");
+    if let Some(role) = shown_json["role"].as_str() {
+        assert_eq!(shown_json["number"], attempt["place"][role], "{shown_json}");
+    }
+    assert_eq!(shown_json["error"]["code"], kept["failure"]["code"], "{shown_json}");
+    let answer = recorded.event.answer();
+    let text = answer.map(|answer| &*answer.text).filter(|text| !text.is_empty());
+    assert_eq!(shown_json["text"].as_str(), text, "{shown_json}");
+    if let Some(answer) = answer {
+        assert_eq!(shown_json["cost_usd"].as_f64(), answer.cost.map(PicoUsd::as_usd), "{shown_json}");
     }
 }
 
