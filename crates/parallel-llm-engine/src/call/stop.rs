@@ -64,20 +64,37 @@ impl Stop {
         self.cancelled.cancelled().await;
     }
 
-    /// Waits until a reply must not be read further. `stops_billing` says whether closing it stops its cost.
-    pub(crate) async fn closing(&self, stops_billing: bool) {
-        if stops_billing { self.cancelled.cancelled().await } else { self.aborted.cancelled().await }
-    }
-
-    /// A stop for one call: it is cancelled with the run, or alone.
-    pub(crate) fn child(&self) -> Self {
-        let (cancelled, aborted) = (self.cancelled.child_token(), self.aborted.child_token());
-        Self { cancelled, aborted, ..Self::default() }
+    /// What the calls of the run need of it.
+    pub(crate) fn of_calls(&self) -> CallStop {
+        CallStop { cancelled: self.cancelled.clone(), aborted: self.aborted.clone() }
     }
 
     /// The permission to send for a part of the run that begins now.
     pub(crate) fn sending(&self) -> Sending {
         Sending(self.cancelled.child_token())
+    }
+}
+
+/// Cancels a call, with the run or alone.
+#[derive(Clone, Debug)]
+pub(crate) struct CallStop {
+    cancelled: CancellationToken,
+    aborted: CancellationToken,
+}
+
+impl CallStop {
+    /// Waits until a reply must not be read further. `stops_billing` says whether closing it stops its cost.
+    pub(crate) async fn closing(&self, stops_billing: bool) {
+        if stops_billing { self.cancelled.cancelled().await } else { self.aborted.cancelled().await }
+    }
+
+    /// A stop for one call: it is cancelled with this one, or alone.
+    pub(crate) fn child(&self) -> Self {
+        Self { cancelled: self.cancelled.child_token(), aborted: self.aborted.clone() }
+    }
+
+    fn cancel(&self) {
+        self.cancelled.cancel();
     }
 }
 
@@ -111,13 +128,13 @@ impl Sending {
 /// Cancels one call.
 #[derive(Debug)]
 pub(crate) struct Cancellation {
-    stop: Stop,
+    stop: CallStop,
     sending: Sending,
 }
 
 impl Cancellation {
     /// The cancellation of the call with these parts.
-    pub(crate) const fn new(stop: Stop, sending: Sending) -> Self {
+    pub(crate) const fn new(stop: CallStop, sending: Sending) -> Self {
         Self { stop, sending }
     }
 

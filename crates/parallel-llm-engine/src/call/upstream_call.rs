@@ -16,7 +16,7 @@ use crate::call::deadline::Deadline;
 use crate::call::reply_clock::{ReplyClock, time_over};
 use crate::call::retry::{self, Trial};
 use crate::call::run_context::RunContext;
-use crate::call::stop::{Cancellation, FirstOutputLatch, Revocation, Sending, Stop};
+use crate::call::stop::{CallStop, Cancellation, FirstOutputLatch, Revocation, Sending};
 use crate::plan::budget;
 use crate::plan::caller_slot::CallerSlot;
 use crate::plan::seed::SeededRandom;
@@ -39,7 +39,7 @@ pub(crate) struct UpstreamCall {
     messages: Arc<[Message]>,
     reveal: Reveal,
     deadline: Deadline,
-    stop: Stop,
+    stop: CallStop,
     sending: Sending,
     /// Set if the call may be cancelled before any of its text is shown.
     latch: Option<FirstOutputLatch>,
@@ -101,7 +101,7 @@ impl UpstreamCall {
             messages,
             reveal,
             deadline: context.deadline,
-            stop: context.stop.clone(),
+            stop: context.stop.of_calls(),
             sending: context.sending.clone(),
             latch: None,
             random: SeededRandom::new(&context.plan, &format!("jitter of {slot}")),
