@@ -7,7 +7,7 @@ use crate::scenario::scenario;
 use crate::script::{failure, hangs, says, unadmitted};
 
 #[tokio::test(start_paused = true)]
-async fn one_at_a_time() {
+async fn a_limit_of_one_sends_one_call_at_a_time() {
     let result = scenario([
         ("ada", says(100, "one")),
         ("bob", says(100, "two")),
@@ -38,14 +38,14 @@ async fn one_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_few_of_many_at_a_time() {
+async fn no_more_calls_than_allowed_are_in_flight() {
     let names: Vec<&'static str> = (1..=64).map(|number| &*format!("model-{number}").leak()).collect();
     let result = scenario(names.into_iter().map(|name| (name, says(100, "one")))).at_once(5).run().await;
     assert_eq!((result.high_water, result.run.answered(), result.run.decided_ms), (5, 64, Some(1_300)));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_never_comes_ends_with_the_run() {
+async fn a_call_still_waiting_for_admission_ends_with_the_run() {
     let result = scenario([("ada", hangs()), ("bob", says(100, "two"))]).at_once(1).plan(|plan| {
         plan.timers.run_ms = 10_000;
     });
@@ -62,7 +62,7 @@ async fn a_turn_that_never_comes_ends_with_the_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_admission_is_a_skipped_seat() {
+async fn a_seat_refused_admission_is_skipped() {
     let missing = failure(Code::KeyMissing).with_next(MachineStep::SetVariable("OLLAMA_API_KEY".into()));
     let result = scenario([("ada", unadmitted(missing)), ("bob", says(10, "two"))]);
     insta::assert_snapshot!(result.story().await, @"

@@ -66,7 +66,7 @@ const WHOLE: &str = r#"{"claims": [
   "suspected_injection": ["$bob"], "base": "$ada"}"#;
 
 #[tokio::test(start_paused = true)]
-async fn what_a_synthesizer_found_is_told_by_seat() {
+async fn an_analysis_names_seats_instead_of_labels() {
     let run = run(WHOLE, "The moon pulls the sea.").await;
     let analysis = analysis::of(&run).expect("it wrote one");
     insta::assert_snapshot!(shown(&analysis), @"
@@ -84,7 +84,7 @@ async fn what_a_synthesizer_found_is_told_by_seat() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_of_the_form_is_left_out_and_spoils_nothing() {
+async fn malformed_parts_of_an_analysis_are_ignored() {
     let check = async |analysis: &str, expected: &str| {
         assert_eq!(result(analysis).await, expected, "{analysis}");
     };
@@ -113,7 +113,7 @@ async fn what_is_not_of_the_form_is_left_out_and_spoils_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_analysis_without_end_is_read_as_far_as_it_is_told() {
+async fn an_oversized_analysis_is_read_up_to_its_limits() {
     let long = "ä".repeat(9_000);
     let claim = format!(r#"{{"text": "{long}", "supported_by": ["$ada"], "reason": "{long}"}}"#);
     let remark = format!(r#"{{"label": "$bob", "text": "{long}"}}"#);
@@ -133,7 +133,7 @@ async fn an_analysis_without_end_is_read_as_far_as_it_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_the_words_are_not_kept_nothing_is_told() {
+async fn no_analysis_is_shown_once_texts_are_purged() {
     let run = run(WHOLE, "The wind makes all the tides there are.").await;
     assert!(analysis::of(&run).is_some() && novelty::of(&run).is_some());
     let purged = |purge: &dyn Fn(&mut Run)| {
@@ -160,7 +160,7 @@ async fn where_the_words_are_not_kept_nothing_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_stands_in_no_answer_is_told() {
+async fn sentences_found_in_no_answer_are_reported() {
     let run = run(
         r#"{"base": "$ada"}"#,
         "The moon pulls the sea. Coriolis forces turn the currents.\n- Two tides a day follow.",

@@ -18,7 +18,7 @@ fn three_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_judge_puts_first_in_both_orders_stands() {
+async fn the_answer_a_judge_ranks_first_in_both_orders_wins() {
     let result = three_and([
         ("fuser", judges(10, &["short waves", "blue light", "sea"])),
         ("fuser", judges(20, &["short waves", "sea"])),
@@ -49,7 +49,7 @@ async fn what_a_judge_puts_first_in_both_orders_stands() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_judge_that_changes_its_mind_has_not_decided() {
+async fn a_judge_that_contradicts_itself_leaves_a_tie() {
     let result = three_and([("fuser", judges(10, &["sea"])), ("fuser", judges(20, &["short waves"]))]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 50, closed at 50
@@ -64,7 +64,7 @@ async fn a_judge_that_changes_its_mind_has_not_decided() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_judge_that_always_names_the_first_decides_nothing() {
+async fn a_judge_that_always_prefers_the_first_label_decides_nothing() {
     let first = || says(10, r#"Let me think. {"ranking": ["A", "B", "C"]}"#);
     let result = three_and([("fuser", first()), ("fuser", first())]);
     insta::assert_snapshot!(result.run().await.end(), @"
@@ -80,7 +80,7 @@ async fn a_judge_that_always_names_the_first_decides_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_order_alone_is_said() {
+async fn a_verdict_from_only_one_order_is_reported() {
     let result =
         three_and([("fuser", says(10, "I like them all.")), ("fuser", judges(20, &["sea", "blue light"]))]);
     insta::assert_snapshot!(result.run().await.end(), @"
@@ -97,7 +97,7 @@ async fn one_order_alone_is_said() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_judge_is_asked_where_one_fails() {
+async fn the_next_judge_is_asked_if_one_fails() {
     let down = || fails(5, failure(Code::Auth));
     let result = three_and([
         ("fuser-1", down()),
@@ -121,7 +121,7 @@ async fn the_next_judge_is_asked_where_one_fails() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_every_judge_fails_the_best_answer_stands_and_is_called_so() {
+async fn if_every_judge_fails_the_closest_answer_is_returned_verbatim() {
     let result = three_and([("fuser", says(10, "No.")), ("fuser", says(10, "[\"A\"]"))]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 40, closed at 40
@@ -137,7 +137,7 @@ async fn where_every_judge_fails_the_best_answer_stands_and_is_called_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_judge_tells_whose_answer_tried_to_instruct_it() {
+async fn a_judge_reports_the_answer_that_tried_to_instruct_it() {
     let wary = || {
         let compose = |call: &_| {
             let label = label_of(call, "sea");
@@ -160,7 +160,7 @@ async fn a_judge_tells_whose_answer_tried_to_instruct_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_judge_gave_before_a_crash_is_not_paid_again() {
+async fn a_verdict_from_before_a_crash_is_not_paid_again() {
     let scenario = || three_and([("fuser", judges(10, &["sea"])), ("fuser", judges(500, &["sea"]))]);
     let whole = scenario().run().await;
     let kept = whole.commits.iter().position(|commit| {
@@ -181,7 +181,7 @@ async fn what_a_judge_gave_before_a_crash_is_not_paid_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_say_the_same_are_not_judged() {
+async fn equal_answers_are_not_judged() {
     let same = [("ada", says(10, "8")), ("bob", says(10, "8 legs")), ("fuser", judges(10, &["8"]))];
     let result = scenario(same).asks("How many legs has a spider?", "best-of-n");
     insta::assert_snapshot!(result.run().await.end(), @"
@@ -194,7 +194,7 @@ async fn answers_that_say_the_same_are_not_judged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_order_costs_one_call() {
+async fn judging_in_one_order_costs_one_call() {
     let result = three_and([("fuser", judges(10, &["sea"]))]).asks(WHY, "best-of-n@orders=1");
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 40, closed at 40

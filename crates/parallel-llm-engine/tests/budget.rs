@@ -10,7 +10,7 @@ use crate::script::{after, fails, failure, fuses, says};
 const WORST_CALL: PicoUsd = PicoUsd(10_006_000_000);
 
 #[tokio::test(start_paused = true)]
-async fn a_seat_the_budget_does_not_hold_is_skipped() {
+async fn a_seat_over_budget_is_skipped() {
     let result = scenario([
         ("ada", says(10, "one")),
         ("bob", says(10, "two")),
@@ -35,7 +35,7 @@ async fn a_seat_the_budget_does_not_hold_is_skipped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_call_cost_less_is_free_again() {
+async fn budget_a_call_did_not_use_can_be_spent_again() {
     // At first nothing is left for the synthesizer; the panel costs a tenth of its worst case.
     let result =
         scenario([("ada", says(10, "one")), ("bob", says(20, "two")), ("fuser", fuses(10, "two", "All."))])
@@ -52,7 +52,7 @@ async fn what_a_call_cost_less_is_free_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_cost_is_booked_as_the_worst() {
+async fn an_unknown_cost_counts_as_the_worst_case() {
     let broken = || after(10).reasoning().fail(failure(Code::Upstream).with_status(502));
     let result = scenario([("ada", broken()), ("ada", says(10, "The moon."))])
         .plan(|plan| plan.budget = WORST_CALL.times(1));
@@ -84,7 +84,7 @@ async fn an_unknown_cost_is_booked_as_the_worst() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cost_nobody_reports_is_computed_or_unknown() {
+async fn an_unreported_cost_is_computed_from_usage_or_unknown() {
     let counted = after(10).text("The moon.").end_with(|end| {
         end.cost = None;
         end.usage.input_tokens = Some(7);
@@ -106,7 +106,7 @@ async fn a_cost_nobody_reports_is_computed_or_unknown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_synthesizer_the_budget_does_not_hold_leaves_the_best_answer() {
+async fn a_synthesizer_over_budget_leaves_the_closest_answer() {
     let dear = after(10).text("two and two").end_with(|end| end.cost = Some(WORST_CALL.times(2)));
     let result = scenario([("ada", says(10, "one and one")), ("bob", dear), ("fuser", says(10, "All."))])
         .plan(|plan| plan.budget = WORST_CALL.times(2));
@@ -125,7 +125,7 @@ async fn a_synthesizer_the_budget_does_not_hold_leaves_the_best_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_seat_is_told_besides_is_held_too() {
+async fn a_persona_prompt_counts_towards_the_budget() {
     // Three thousand letters are a thousand tokens more than the one purse of a call holds.
     let result = scenario([("ada", says(10, "one")), ("bob", says(10, "two"))])
         .plan(|plan| plan.seats[1].persona_prompt = Some(persona_prompt("critic", &"x".repeat(3_000))))
@@ -140,7 +140,7 @@ async fn what_a_seat_is_told_besides_is_held_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_days_limit_is_held_against_each_request_that_leaves_later() {
+async fn every_request_is_checked_against_the_daily_limit() {
     let limited = |usd: PicoUsd| {
         let limit = DayLimit { provider: None, asked_by: None, usd, setting: "budget_day_usd".to_owned() };
         scenario([("ada", says(10, "one")), ("bob", says(20, "two")), ("fuser", says(10, "All."))])

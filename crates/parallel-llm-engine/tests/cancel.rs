@@ -21,7 +21,7 @@ async fn check(scenario: Scenario) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn before_any_answer() {
+async fn cancelled_before_any_answer() {
     insta::assert_snapshot!(check(three().cancel_at(70)).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     50 accepted 2 as gen-2 | 70 decided none
@@ -52,7 +52,7 @@ async fn before_any_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_an_answer_in() {
+async fn cancelled_after_the_first_answer() {
     insta::assert_snapshot!(check(three().cancel_at(200)).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     50 accepted 2 as gen-2 | 100 answered 1 `The moon.`
@@ -82,7 +82,7 @@ async fn with_an_answer_in() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn during_synthesis() {
+async fn cancelled_during_synthesis() {
     let result = three().wait(Wait::Seats { count: 2 }).cancel_at(500);
     insta::assert_snapshot!(check(result).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
@@ -115,7 +115,7 @@ async fn during_synthesis() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_it_was_decided() {
+async fn cancelled_after_the_decision() {
     let result = three().wait(Wait::Seats { count: 1 }).cancel_at(200);
     insta::assert_snapshot!(check(result).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
@@ -144,7 +144,7 @@ async fn after_it_was_decided() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_once_and_while_waiting() {
+async fn cancelled_at_the_start_or_while_a_call_waits() {
     insta::assert_snapshot!(check(three().cancel_at(0)).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     0 decided none
@@ -221,7 +221,7 @@ fn billed() -> Scenario {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_paid_for_anyway_is_read_to_its_end() {
+async fn a_reply_billed_anyway_is_read_to_its_end() {
     insta::assert_snapshot!(check(billed().cancel_at(100)).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     100 decided none
@@ -250,7 +250,7 @@ async fn what_is_paid_for_anyway_is_read_to_its_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_abort_closes_everything() {
+async fn an_abort_closes_every_connection() {
     insta::assert_snapshot!(check(billed().cancel_at(100).abort_at(150)).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     100 decided none
@@ -281,7 +281,7 @@ async fn an_abort_closes_everything() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_synthesis_that_is_paid_for_anyway_is_the_answer() {
+async fn a_synthesis_billed_anyway_becomes_the_answer() {
     let result = scenario([
         ("ada", says(10, "The moon.")),
         ("bob", says(20, "The sun.")),
@@ -298,7 +298,7 @@ async fn a_synthesis_that_is_paid_for_anyway_is_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_leaves_that_was_only_noted() {
+async fn a_cancel_during_the_commit_stops_requests_not_yet_sent() {
     let result = scenario([("ada", says(10, "The moon.").billed_anyway()), ("bob", says(10, "The sun."))]);
     // Given up while the notes become durable.
     let result = result.commit_ms(20).at_once(1).cancel_at(0).run().await;

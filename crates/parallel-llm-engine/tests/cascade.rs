@@ -14,7 +14,7 @@ fn five(answers: [Reply; 5]) -> Scenario {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_dear_ones_are_not_asked_where_the_cheap_ones_agree() {
+async fn expensive_models_are_skipped_if_the_cheap_ones_agree() {
     let result =
         five([says(10, "8"), says(20, "8 legs"), says(30, "It has 8."), says(10, "6"), says(10, "6")]);
     insta::assert_snapshot!(result.run().await.story(), @"
@@ -35,7 +35,7 @@ async fn the_dear_ones_are_not_asked_where_the_cheap_ones_agree() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_dear_ones_are_asked_where_the_cheap_ones_differ() {
+async fn expensive_models_are_asked_if_the_cheap_ones_differ() {
     let result = five([says(10, "8"), says(20, "8 legs"), says(30, "6"), says(10, "8"), says(20, "8")]);
     insta::assert_snapshot!(result.run().await.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
@@ -60,7 +60,7 @@ async fn the_dear_ones_are_asked_where_the_cheap_ones_differ() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_of_three_that_are_left_and_agree_are_enough() {
+async fn two_agreeing_answers_are_enough_if_the_third_model_fails() {
     let down = fails(5, failure(Code::Auth));
     let result = five([says(10, "8"), down, says(30, "8"), says(10, "6"), says(20, "6")]);
     insta::assert_snapshot!(result.run().await.end(), @"
@@ -76,7 +76,7 @@ async fn two_of_three_that_are_left_and_agree_are_enough() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_open_question_asks_everybody() {
+async fn an_open_question_goes_to_every_model() {
     let result =
         five([says(10, "8"), says(20, "Eight"), says(30, "VIII"), says(10, "Acht"), says(20, "Huit")])
             .asks("Tell me about spiders.", "cascade@first=2");
@@ -103,7 +103,7 @@ async fn an_open_question_asks_everybody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_answer_that_leads_the_synthesizer_does_not_win() {
+async fn an_answer_that_manipulates_the_synthesizer_does_not_win() {
     let led = |strategy: &str| {
         let result = scenario([
             ("ada", says(10, "A spider has 8 legs.")),
@@ -142,7 +142,7 @@ async fn one_answer_that_leads_the_synthesizer_does_not_win() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_answers_are_compared_and_fused_as_in_a_synthesis() {
+async fn analysis_and_fusion_work_as_in_synthesize() {
     let result = scenario([
         ("ada", says(10, "8")),
         ("bob", says(20, "6")),

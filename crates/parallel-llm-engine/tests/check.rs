@@ -112,7 +112,7 @@ async fn end(seats: usize, marks: &[(&'static str, u64, Mark)]) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_highest_score_of_those_that_pass_stands() {
+async fn the_passing_answer_with_the_highest_score_wins() {
     let marks = [
         ("loops", 30, Mark::Scores(0.5)),
         ("calls sort on", 10, Mark::Fails),
@@ -147,7 +147,7 @@ async fn the_highest_score_of_those_that_pass_stands() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_equal_ones_the_one_closest_to_the_others_stands() {
+async fn a_tie_goes_to_the_answer_closest_to_the_others() {
     let all = |mark| TEXTS.iter().map(|text| (*text, 10, mark)).collect::<Vec<_>>();
     insta::assert_snapshot!(end(4, &all(Mark::Passes)).await, @"
     complete decided at 50, closed at 50
@@ -180,7 +180,7 @@ async fn of_equal_ones_the_one_closest_to_the_others_stands() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_passes_alone_stands_whatever_the_others_say() {
+async fn the_only_passing_answer_wins() {
     let marks = [("loops", 10, Mark::Fails), ("calls", 10, Mark::Fails), ("shrugs", 10, Mark::Scores(0.0))];
     insta::assert_snapshot!(end(4, &marks).await, @"
     complete decided at 50, closed at 50
@@ -198,7 +198,7 @@ async fn one_that_passes_alone_stands_whatever_the_others_say() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_none_passes_the_best_answer_is_told_as_one_that_does_not() {
+async fn if_no_answer_passes_the_closest_is_returned_with_a_warning() {
     let none = [("l", 10, Mark::Fails), ("shrugs", 10, Mark::Fails)];
     insta::assert_snapshot!(end(4, &none).await, @"
     complete decided at 50, closed at 50
@@ -236,7 +236,7 @@ async fn a_single_answer_is_checked_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_could_not_be_checked_is_told() {
+async fn answers_that_could_not_be_checked_are_reported() {
     let some = [
         ("loops", 10, Mark::Breaks(Code::Timeout)),
         ("calls", 10, Mark::Passes),
@@ -292,7 +292,7 @@ async fn what_could_not_be_checked_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_score_that_is_none_counts_for_nothing() {
+async fn an_invalid_score_is_ignored() {
     let odd = [
         ("loops", 10, Mark::Scores(f64::NAN)),
         ("calls sort on", 10, Mark::Scores(7.0)),
@@ -315,7 +315,7 @@ async fn a_score_that_is_none_counts_for_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_check_nothing_is_chosen_by_one() {
+async fn without_a_check_command_the_closest_answer_is_returned() {
     let panel = [("ada", says(10, TEXTS[0])), ("bob", says(20, TEXTS[1]))];
     insta::assert_snapshot!(scenario(panel).asks(TASK, RECIPE).run().await.end(), @"
     complete decided at 20, closed at 20
@@ -328,7 +328,7 @@ async fn without_a_check_nothing_is_chosen_by_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_say_the_same_are_checked_all_the_same() {
+async fn equal_answers_are_still_checked() {
     let panel = [("ada", says(10, "8")), ("bob", says(20, "8"))];
     let exam = exam(&[("8", 10, Mark::Fails)]);
     let result = scenario(panel).asks("How many legs has a spider?", RECIPE);
@@ -346,7 +346,7 @@ async fn answers_that_say_the_same_are_checked_all_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn four_are_checked_at_once_and_none_after_the_time_of_the_run() {
+async fn at_most_four_checks_run_at_once_and_none_past_the_deadline() {
     let names = ["ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal", "ida", "jon"];
     let panel = names.map(|name| (name, says(10, TEXTS[0])));
     let run = |ms| {
@@ -371,7 +371,7 @@ async fn four_are_checked_at_once_and_none_after_the_time_of_the_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_is_cancelled_ends_its_checks() {
+async fn cancelling_a_run_stops_its_checks() {
     let exam = exam(&[("", 10, Mark::Hangs)]);
     let result = staged(&cast(), &exam).cancel_at(100).run().await;
     insta::assert_snapshot!(result.end(), @"
@@ -388,7 +388,7 @@ async fn a_run_that_is_cancelled_ends_its_checks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_defect_in_the_check_costs_no_answer() {
+async fn a_panicking_check_costs_no_answer() {
     let result = staged(&cast(), &exam(&[("", 10, Mark::Panics)])).run().await;
     assert_eq!(result.text(), TEXTS[1]);
     assert_eq!(
@@ -398,7 +398,7 @@ async fn a_defect_in_the_check_costs_no_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_is_resumed_checks_its_answers_anew_and_asks_nobody() {
+async fn a_resumed_run_checks_again_and_asks_no_model() {
     let marks = [("loops", 10, Mark::Passes), ("calls", 10, Mark::Fails), ("shrugs", 10, Mark::Fails)];
     let whole = staged(&cast(), &exam(&marks)).run().await;
     let decided = whole
@@ -414,7 +414,7 @@ async fn a_run_that_is_resumed_checks_its_answers_anew_and_asks_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn paid_answers_are_checked_by_another_part_of_their_run() {
+async fn a_continued_run_checks_answers_already_paid_for() {
     let exam = exam(&[("loops", 10, Mark::Passes), ("calls", 10, Mark::Fails), ("shrugs", 10, Mark::Fails)]);
     let replies = || cast().into_iter().map(|(name, ms, text)| (name, says(ms, text)));
     let first = scenario(replies()).asks(TASK, "vote").run().await;
@@ -435,7 +435,7 @@ async fn paid_answers_are_checked_by_another_part_of_their_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_but_the_panel_is_planned_and_paid() {
+async fn checking_adds_nothing_to_the_planned_cost() {
     let plan = |strategy| staged(&cast(), &exam(&[])).asks(TASK, strategy).planned();
     let (checked, listed) = (plan(RECIPE), plan("panel"));
     assert_eq!((checked.steps.len(), checked.worst_case), (0, listed.worst_case));
@@ -443,7 +443,7 @@ async fn nothing_but_the_panel_is_planned_and_paid() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_stored_has_no_words_of_the_check() {
+async fn stored_checks_hold_no_output_of_the_command() {
     let marks = [("loops", 10, Mark::Scores(0.5)), ("calls", 10, Mark::Fails), ("shrugs", 10, Mark::Fails)];
     let result = staged(&cast(), &exam(&marks)).plan(|plan| plan.store = StoreMode::Metadata).run().await;
     let outcome = result.run.outcome.expect("it is decided");
@@ -455,7 +455,7 @@ async fn what_is_stored_has_no_words_of_the_check() {
 }
 
 #[test]
-fn the_same_question_under_another_check_is_another_question() {
+fn another_check_command_changes_the_plan_hash() {
     let hash = |strategy: &str, checker: Option<&str>| {
         let defaults = Defaults {
             panel: vec!["ada".to_owned(), "bob".to_owned()],
@@ -477,7 +477,7 @@ fn the_same_question_under_another_check_is_another_question() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn neither_names_nor_arrival_nor_how_long_a_check_takes_decide(
+    fn names_arrival_order_and_check_time_do_not_affect_the_choice(
         cast in any_cast(TEXTS),
         took in proptest::array::uniform4(1..100_u64),
         tied in any::<bool>(),

@@ -24,7 +24,7 @@ fn three_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_others_support_stands() {
+async fn the_answer_the_others_support_most_wins() {
     let result = three_and([("fuser", judges(10, MERIT))]).run().await;
     insta::assert_snapshot!(result.story(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
@@ -52,7 +52,7 @@ async fn what_the_others_support_stands() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_judge_that_always_names_the_first_decides_nothing_in_two_orders() {
+async fn a_judge_that_always_prefers_the_first_label_decides_nothing_in_two_orders() {
     let first = || says(10, r#"{"ranking": ["A", "B", "C"]}"#);
     let result =
         three_and([("fuser", first()), ("fuser", first())]).asks(WHY, "consistency@orders=2").run().await;
@@ -74,7 +74,7 @@ async fn a_judge_that_always_names_the_first_decides_nothing_in_two_orders() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_judge_is_asked_where_one_fails() {
+async fn the_next_judge_is_asked_if_one_fails() {
     let result = three_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", judges(10, MERIT))]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 45, closed at 45
@@ -90,7 +90,7 @@ async fn the_next_judge_is_asked_where_one_fails() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_every_judge_fails_the_best_answer_stands_and_is_called_so() {
+async fn if_every_judge_fails_the_closest_answer_is_returned_verbatim() {
     let result =
         three_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", says(10, "All of them."))]);
     insta::assert_snapshot!(result.run().await.end(), @"
@@ -108,7 +108,7 @@ async fn where_every_judge_fails_the_best_answer_stands_and_is_called_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_fails_is_missed_by_nobody() {
+async fn a_failed_seat_is_left_out() {
     let panel =
         [("ada", says(10, TEXTS[1])), ("bob", fails(20, failure(Code::Auth))), ("cyd", says(30, TEXTS[2]))];
     let result = scenario(panel.into_iter().chain([("fuser", judges(10, MERIT))])).asks(WHY, "consistency");
@@ -124,7 +124,7 @@ async fn an_answer_that_fails_is_missed_by_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
+async fn nothing_is_paid_twice_after_a_crash_between_calls() {
     let scenario = || {
         three_and([
             ("fuser-1", judges(10, MERIT)),
@@ -139,7 +139,7 @@ async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_judge_that_had_failed_is_not_asked_again_where_the_next_has_begun() {
+async fn a_failed_judge_is_not_asked_again_after_a_crash_once_the_next_has_begun() {
     let scenario = |first: Reply| {
         let next = [("fuser-2", judges(10, MERIT)), ("fuser-2", judges(500, MERIT))];
         three_and([("fuser-1", first)].into_iter().chain(next)).asks(WHY, "consistency@orders=2")
@@ -166,7 +166,7 @@ async fn a_judge_that_had_failed_is_not_asked_again_where_the_next_has_begun() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_say_the_same_are_not_compared() {
+async fn equal_answers_are_not_compared() {
     let same = [("ada", says(10, "8")), ("bob", says(10, "8 legs")), ("fuser", judges(10, &["8"]))];
     let result = scenario(same).asks("How many legs has a spider?", "consistency").run().await;
     insta::assert_snapshot!(result.end(), @"
@@ -180,7 +180,7 @@ async fn answers_that_say_the_same_are_not_compared() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_costs_a_call_more_than_the_panel() {
+async fn consistency_costs_one_call_per_order_beyond_the_panel() {
     for (seats, strategy, calls) in
         [(3, "consistency", 4), (4, "consistency", 5), (4, "consistency@orders=2", 6)]
     {
@@ -194,7 +194,7 @@ async fn it_costs_a_call_more_than_the_panel() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn neither_names_nor_arrival_decide(cast in any_cast(TEXTS), two in any::<bool>()) {
+    fn names_and_arrival_order_do_not_affect_the_choice(cast in any_cast(TEXTS), two in any::<bool>()) {
         let strategy = if two { "consistency@orders=2" } else { "consistency" };
         let result = in_paused_time(staged(&cast, judges(10, MERIT), strategy).run());
         prop_assert_eq!(result.text(), TEXTS[2]);

@@ -71,7 +71,7 @@ async fn the_members_rank_and_the_chair_writes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_is_shown_its_own_answer_or_a_name() {
+async fn no_member_sees_its_own_answer_or_a_model_name() {
     let result = three_and([chair()]).run().await;
     for (model, own) in ["ada", "bob", "cyd"].into_iter().zip(TEXTS) {
         let asked = asked(&result, model);
@@ -90,7 +90,7 @@ async fn nobody_is_shown_its_own_answer_or_a_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn members_that_always_name_the_first_rank_nobody_above_another() {
+async fn a_position_bias_shared_by_all_members_cancels_out() {
     let habit = |index: usize| {
         let compose = move |call: &_| {
             let is_review = prompt(call).contains("<<candidate ");
@@ -126,7 +126,7 @@ async fn members_that_always_name_the_first_rank_nobody_above_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_member_that_fails_is_left_out() {
+async fn a_member_whose_review_fails_is_left_out() {
     let panel = [
         ("ada", member(0)),
         ("bob", says(10, TEXTS[1])),
@@ -156,7 +156,7 @@ async fn a_member_that_fails_is_left_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_any_ranking_the_chair_works_all_the_same() {
+async fn the_chair_still_writes_without_any_ranking() {
     let panel = [("ada", says(10, TEXTS[0])), ("bob", says(10, TEXTS[1])), ("cyd", says(10, TEXTS[2]))];
     let result = scenario(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
     insta::assert_snapshot!(result.end(), @"
@@ -198,7 +198,7 @@ async fn two_answers_are_not_ranked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_every_chair_fails_the_answer_ranked_best_stands() {
+async fn if_every_chair_fails_the_best_ranked_answer_is_returned() {
     let result =
         three_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", says(10, " "))]).run().await;
     insta::assert_snapshot!(result.end(), @"
@@ -232,7 +232,7 @@ async fn where_every_chair_fails_the_answer_ranked_best_stands() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_is_suspected_is_named_once() {
+async fn a_suspected_answer_is_reported_once() {
     let wary = |index: usize| {
         let compose = move |call: &_| match label_of(call, "reflects").as_str() {
             "?" if !prompt(call).contains("<<candidate ") => TEXTS[index].to_owned(),
@@ -259,7 +259,7 @@ async fn whoever_is_suspected_is_named_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_say_the_same_cost_no_review() {
+async fn equal_answers_are_not_reviewed() {
     let same = ["ada", "bob", "cyd"].map(|name| (name, says(10, "8")));
     let result = scenario(same.into_iter().chain([chair()])).asks("How many legs has a spider?", "council");
     let result = result.run().await;
@@ -275,7 +275,7 @@ async fn answers_that_say_the_same_cost_no_review() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
+async fn nothing_is_paid_twice_after_a_crash_between_calls() {
     let scenario = || {
         let panel = [
             ("ada", member(0)),
@@ -292,7 +292,7 @@ async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_chair_was_told_is_not_asked_for_again() {
+async fn reviews_are_not_repeated_after_a_crash_once_a_chair_was_asked() {
     let story = |review: Reply| {
         let panel = [("ada", member(0)), ("bob", member(1)), ("cyd", says(10, TEXTS[2])), ("cyd", review)];
         scenario(panel.into_iter().chain([chair()])).asks(WHY, "council")
@@ -322,7 +322,7 @@ async fn what_a_chair_was_told_is_not_asked_for_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_given_up_during_the_reviews_asks_no_chair() {
+async fn a_run_cancelled_during_the_reviews_asks_no_chair() {
     insta::assert_snapshot!(three_and([chair()]).cancel_at(15).run().await.end(), @"
     cancelled decided at 15, closed at 15
       none
@@ -337,7 +337,7 @@ async fn a_run_given_up_during_the_reviews_asks_no_chair() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_costs_two_calls_a_seat_and_one_more() {
+async fn a_council_costs_two_calls_per_seat_and_one_for_the_chair() {
     for (seats, calls) in [(2, 3), (3, 7), (4, 9)] {
         let names = ["ada", "bob", "cyd", "dan"];
         let panel = (0..seats).map(|index| (names[index], member(index)));
@@ -350,7 +350,7 @@ async fn it_costs_two_calls_a_seat_and_one_more() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
     #[test]
-    fn neither_names_nor_arrival_decide(cast in any_cast(TEXTS)) {
+    fn names_and_arrival_order_do_not_affect_the_choice(cast in any_cast(TEXTS)) {
         let panel = || cast.iter().map(|(name, ms, text)| (*name, reviews(*ms, text, MERIT)));
         // A chair that cannot write leaves the choice to the ranking.
         let result = in_paused_time(scenario(panel().chain([("fuser", says(10, ""))])).asks(WHY, "council").run());

@@ -9,7 +9,7 @@ use crate::scenario::scenario;
 use crate::script::{after, fails, failure, fuses, says};
 
 #[tokio::test(start_paused = true)]
-async fn a_panicking_seat_is_alone() {
+async fn a_panicking_seat_fails_alone() {
     let result = scenario([
         ("ada", says(30, "The moon pulls.")),
         ("bob", after(10).text("So far").panic()),
@@ -104,7 +104,7 @@ async fn a_panicking_look_up_leaves_the_cost_unknown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn admission_is_guarded_too() {
+async fn a_panic_during_admission_fails_only_its_call() {
     let result = scenario([("ada", says(1, "x")), ("bob", says(1, "y")), ("cyd", says(1, "z"))]);
     insta::assert_snapshot!(result.with_caller(Broken).story().await, @"
     0 started

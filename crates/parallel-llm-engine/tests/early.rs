@@ -32,7 +32,7 @@ fn writes(ms: u64, text: &'static str) -> Reply {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_text_whose_first_word_is_seen_is_not_begun_anew() {
+async fn a_draft_is_kept_once_its_first_word_was_shown() {
     let result = three_and(150, [("fuser", writes(100, "Both."))]);
     insta::assert_snapshot!(result.run().await.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
@@ -53,7 +53,7 @@ async fn a_text_whose_first_word_is_seen_is_not_begun_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_says_something_else_before_it_has_it_begun_anew() {
+async fn a_differing_answer_before_the_first_word_discards_the_draft() {
     let result = three_and(110, [("fuser", writes(100, "Two.")), ("fuser", writes(50, "Three."))]);
     insta::assert_snapshot!(result.run().await.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
@@ -75,7 +75,7 @@ async fn who_says_something_else_before_it_has_it_begun_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_answer_that_comes_in_time_is_in_the_text() {
+async fn an_answer_that_arrives_in_time_is_included_in_a_new_draft() {
     let panel = [
         ("ada", says(10, "The moon pulls.")),
         ("bob", says(20, "Moon, sun.")),
@@ -98,7 +98,7 @@ async fn each_answer_that_comes_in_time_is_in_the_text() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_agrees_with_most_leaves_it_as_it_is() {
+async fn an_answer_that_agrees_with_the_majority_keeps_the_draft() {
     let panel = |last: &'static str| {
         let first = [("ada", says(10, "8")), ("bob", says(10, "It has 8 legs.")), ("cyd", says(20, "6"))];
         let chain = [("dan", says(50, last)), ("fuser", fuses(100, "6", "Eight."))];
@@ -129,7 +129,7 @@ async fn who_agrees_with_most_leaves_it_as_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_begun_where_all_agree_so_far() {
+async fn no_draft_begins_while_all_answers_agree() {
     let panel = |last: &'static str| {
         let panel = [("ada", says(10, "8")), ("bob", says(20, "8 legs")), ("cyd", says(50, last))];
         let chain = [("fuser", fuses(100, "8", "Eight."))];
@@ -167,7 +167,7 @@ async fn nothing_is_begun_where_all_agree_so_far() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_paid_for_anyway_is_kept_and_shown_to_nobody() {
+async fn a_discarded_draft_billed_anyway_is_stored_but_not_shown() {
     let chain = [("fuser", writes(100, "Two.").billed_anyway()), ("fuser", writes(50, "Three."))];
     let seen = async |hub: Arc<Hub>| {
         let (mut run, mut watch) = hub.watch();
@@ -205,7 +205,7 @@ async fn what_is_paid_for_anyway_is_kept_and_shown_to_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_fails_is_told_and_the_panel_waited_for() {
+async fn a_failed_draft_is_reported_and_the_panel_awaited() {
     let chain = [("fuser", fails(30, failure(Code::Auth))), ("fuser", fuses(50, "Gravity", "All."))];
     insta::assert_snapshot!(three_and(110, chain).run().await.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
@@ -243,7 +243,7 @@ async fn one_that_fails_is_told_and_the_panel_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_stands_though_the_panel_is_done_before_it() {
+async fn a_draft_is_used_even_if_the_panel_finishes_first() {
     let result = three_and(60, [("fuser", writes(30, "Two."))]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 80, closed at 80
@@ -267,7 +267,7 @@ async fn it_stands_though_the_panel_is_done_before_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_strongest_is_waited_for_before_it_is_begun() {
+async fn no_draft_begins_before_the_strongest_seat_answers() {
     let strongest = |plan: &mut RunPlan| plan.seats[2].strongest = true;
     let result = three_and(50, [("dan", hangs()), ("fuser", writes(10, "Three."))]).plan(strongest);
     insta::assert_snapshot!(result.run().await.end(), @"
@@ -283,7 +283,7 @@ async fn the_strongest_is_waited_for_before_it_is_begun() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_queues_for_a_text_that_is_early() {
+async fn a_draft_that_is_not_admitted_at_once_is_dropped() {
     let result = three_and(110, [("fuser", writes(10, "All.").held_back(5))]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 135, closed at 135
@@ -297,7 +297,7 @@ async fn nobody_queues_for_a_text_that_is_early() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_run_gives_it_up() {
+async fn cancelling_a_run_cancels_its_draft() {
     let result = three_and(500, [("fuser", hangs())]).cancel_at(100);
     insta::assert_snapshot!(result.run().await.end(), @"
     cancelled decided at 100, closed at 100
@@ -311,7 +311,7 @@ async fn a_cancelled_run_gives_it_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_goes_with_seats_that_are_held_back() {
+async fn drafts_work_with_escalation() {
     let panel = [
         ("ada", says(10, "8")),
         ("bob", says(20, "6")),
@@ -343,7 +343,7 @@ async fn it_goes_with_seats_that_are_held_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_takes_the_run_up_pays_for_no_text_twice() {
+async fn a_resumed_run_pays_for_no_draft_twice() {
     let story = || three_and(110, [("fuser", writes(100, "Two.")), ("fuser", writes(50, "Three."))]);
     always::never_pays_twice(story).await;
     // The text is there, and its process is gone before it is told.
@@ -372,7 +372,7 @@ async fn whoever_takes_the_run_up_pays_for_no_text_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_that_may_be_paid_for_is_planned() {
+async fn every_possible_draft_is_planned() {
     let planned = |strategy: &str| three_and(1, [("fuser", hangs())]).asks(QUESTION, strategy).planned();
     let worst = |strategy: &str| planned(strategy).worst_case;
     let late = planned("synthesize@early=2");
@@ -387,7 +387,7 @@ async fn each_that_may_be_paid_for_is_planned() {
 }
 
 #[test]
-fn what_cannot_be_early_is_said() {
+fn options_that_conflict_with_early_are_refused() {
     let result = |text: &str| {
         let result = StrategyChoice::parse(text).map(|strategy| strategy.to_string());
         result.unwrap_or_else(|failure| format!("{}; {}", failure.message, failure.next_step()))
@@ -403,7 +403,7 @@ fn what_cannot_be_early_is_said() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_without_a_text_is_a_failure_and_the_panel_is_waited_for() {
+async fn an_empty_draft_is_reported_and_the_panel_awaited() {
     let empty = after(30).compose(|call| form(call, "{}", "")).end();
     let chain = [("fuser", empty), ("fuser", fuses(50, "Gravity", "All."))];
     insta::assert_snapshot!(three_and(110, chain).run().await.end(), @"
@@ -421,7 +421,7 @@ async fn one_without_a_text_is_a_failure_and_the_panel_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_read_on_after_a_cancel_is_no_text_of_a_later_part() {
+async fn a_draft_drained_after_a_cancel_is_not_used_by_a_continuation() {
     let chain = || [("fuser", writes(100, "Two.").billed_anyway()), ("fuser", fuses(50, "Gravity", "All."))];
     let cancelled = three_and(500, chain()).cancel_at(100).run().await;
     insta::assert_snapshot!(cancelled.end(), @"
@@ -453,7 +453,7 @@ async fn what_is_read_on_after_a_cancel_is_no_text_of_a_later_part() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_takes_up_a_run_with_a_text_waits_for_nobody() {
+async fn a_resumed_run_with_a_finished_draft_waits_for_no_seat() {
     let whole = three_and(5_000, [("fuser", writes(100, "Both."))]).run().await;
     let is_text = |recorded: &Recorded| {
         let slot = recorded.event.attempt().map(|attempt| attempt.slot);

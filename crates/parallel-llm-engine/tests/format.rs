@@ -414,7 +414,7 @@ fn a_plan_with_files_effort_and_routing_is_read() {
 }
 
 #[test]
-fn a_plan_with_its_asker_and_limits_is_read() {
+fn a_plan_with_a_principal_and_limits_is_read() {
     assert_eq!(serde_json::from_str::<RunPlan>(PLAN_WITH_LIMITS).expect("it is read"), plan_with_limits());
     let text = serde_json::to_value(plan_with_limits()).expect("a plan is JSON");
     assert_eq!(text, serde_json::from_str::<serde_json::Value>(PLAN_WITH_LIMITS).expect("it is JSON"));
@@ -472,7 +472,7 @@ fn events_of_version_1_are_read() {
 }
 
 #[test]
-fn events_of_a_run_that_goes_on_are_read() {
+fn events_of_a_continued_run_are_read() {
     let result = serde_json::from_str::<Vec<Recorded>>(EVENTS_REOPENED).expect("they are read");
     assert_eq!(result, events_of_a_run_that_goes_on());
     let text = serde_json::to_value(events_of_a_run_that_goes_on()).expect("events are JSON");
@@ -480,7 +480,7 @@ fn events_of_a_run_that_goes_on_are_read() {
 }
 
 #[test]
-fn events_of_a_run_nobody_could_fuse_are_read() {
+fn events_of_an_unfused_run_are_read() {
     let result = serde_json::from_str::<Vec<Recorded>>(EVENTS_UNFUSED).expect("they are read");
     assert_eq!(result, events_of_a_run_nobody_could_fuse());
     let text = serde_json::to_value(events_of_a_run_nobody_could_fuse()).expect("events are JSON");
@@ -527,7 +527,7 @@ fn a_code_is_read_back_as_written() {
 }
 
 #[test]
-fn texts_are_not_in_the_events() {
+fn events_hold_hashes_instead_of_texts() {
     let answer = Answer::new("a secret");
     let attempt = Attempt { slot: CallerSlot::Seat(SeatNumber(1)), number: 1 };
     let outcome = Outcome::new(OutcomeKind::Fused, "fused").with_text("a secret".into(), model("vendor/one"));
@@ -538,7 +538,7 @@ fn texts_are_not_in_the_events() {
 }
 
 #[test]
-fn a_limit_of_one_asker_is_a_limit_with_a_name() {
+fn a_limit_of_one_principal_is_stored_with_its_name() {
     let limit = DayLimit {
         provider: None,
         asked_by: Some("ci".to_owned()),
@@ -551,7 +551,7 @@ fn a_limit_of_one_asker_is_a_limit_with_a_name() {
 }
 
 #[test]
-fn what_a_reader_was_not_shown_is_read() {
+fn unshown_seats_are_stored() {
     let (two, unshown) = (SeatNumber(2), r#""unshown":[2]"#);
     let outcome = Outcome { unshown: vec![two], ..Outcome::new(OutcomeKind::Fused, "") };
     let round = Round { unshown: vec![two], ..Round::default() };

@@ -190,23 +190,23 @@ const DIFFERENT: &str = include_str!("fixtures/different_answers.jsonl");
 const CONTRADICTING: &str = include_str!("fixtures/contradicting_prose.jsonl");
 
 #[test]
-fn answers_that_differ_are_never_called_the_same() {
+fn different_answers_are_never_called_equal() {
     differ(DIFFERENT);
 }
 
 #[test]
-fn answers_that_differ_differ_in_every_form() {
+fn different_answers_stay_different_in_every_phrasing() {
     differ_in_every_form(DIFFERENT);
 }
 
 #[test]
-fn prose_that_contradicts_itself_is_fused() {
+fn contradicting_prose_is_fused() {
     differ(CONTRADICTING);
     differ_in_every_form(CONTRADICTING);
 }
 
 #[test]
-fn most_answers_that_are_the_same_are_seen_to_be() {
+fn most_equal_answers_are_recognised() {
     let mut split = BTreeMap::<String, Vec<String>>::new();
     let mut of = 0;
     let gate = Gate::new();
@@ -244,7 +244,7 @@ impl Count {
 }
 
 #[test]
-fn what_answers_come_to_is_read() {
+fn short_answers_are_read_correctly() {
     let mut counts = BTreeMap::<String, Count>::new();
     let (mut unread, mut wrong) = (String::new(), String::new());
     for row in rows(include_str!("fixtures/extraction.jsonl")) {
@@ -318,7 +318,7 @@ const HOSTILE: [&str; 26] = [
 /// Long texts of each piece, before a value, behind one, and in one. Twice as much of it changes nothing, because only the
 /// end is looked at; were any rule quadratic in what is, it would take hours.
 #[test]
-fn a_long_hostile_answer_is_read_in_one_go() {
+fn a_long_hostile_answer_is_read_in_linear_time() {
     let questions = [
         "How many are there?",
         "Which one?\nA) one\nB) two",
@@ -345,7 +345,7 @@ fn a_long_hostile_answer_is_read_in_one_go() {
 
 /// The same where it is the question. One that is too long to be looked through asks for nothing in particular.
 #[test]
-fn a_long_hostile_question_is_read_in_one_go() {
+fn a_long_hostile_question_is_read_in_linear_time() {
     for (nth, piece) in HOSTILE.iter().enumerate() {
         let long = piece.repeat((16 << 10) / piece.len());
         let question = [format!("{long} How many are there?"), format!("How many {long}")][nth % 2].clone();
@@ -359,7 +359,7 @@ fn a_long_hostile_question_is_read_in_one_go() {
 
 /// Two that are as long as an answer may be and differ in their last letter are two, also where the value is out of sight.
 #[test]
-fn what_is_too_long_to_be_read_is_compared_letter_by_letter() {
+fn answers_too_long_to_read_are_compared_character_by_character() {
     let gate = Gate::new();
     let long = format!("{}{}", "{\"answer\": 8} ".repeat(5_000), "so it goes on ".repeat(600));
     for question in ["How many are there?", "Where?"] {

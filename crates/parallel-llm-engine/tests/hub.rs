@@ -35,7 +35,7 @@ fn pieces(count: usize) -> Reply {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_text_is_shown_while_it_comes() {
+async fn text_is_shown_while_it_streams() {
     let result = scenario([
         ("ada", after(10).reasoning().wait(10).text("The ").wait(10).text("moon.").end()),
         ("bob", says(20, "The sun.")),
@@ -84,7 +84,7 @@ async fn a_text_is_shown_while_it_comes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_the_answer_of_a_synthesizer_is_shown() {
+async fn only_the_answer_in_a_synthesizers_reply_is_shown() {
     let result = scenario([
         ("ada", says(10, "The moon.")),
         ("bob", says(20, "The sun.")),
@@ -108,7 +108,7 @@ async fn only_the_answer_of_a_synthesizer_is_shown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_lags_gets_a_snapshot_and_goes_on() {
+async fn a_lagging_watcher_gets_a_snapshot_and_continues() {
     let result =
         scenario([("ada", pieces(1_000).end()), ("bob", pieces(1_200).end()), ("fuser", says(10, "Both."))]);
     let (result, (lagged, seen)) = result
@@ -134,7 +134,7 @@ async fn who_lags_gets_a_snapshot_and_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_sleeps_through_it_all_is_told_the_end() {
+async fn a_watcher_that_sleeps_through_the_run_sees_its_end() {
     let failing = |name: &'static str| (name, fails(1, failure(Code::Auth)));
     let names: Vec<&'static str> = (1..=64).map(|number| &*format!("model-{number}").leak()).collect();
     let again = names.iter().flat_map(|name| {
@@ -156,7 +156,7 @@ async fn who_sleeps_through_it_all_is_told_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_only_waits_is_woken_at_each_stage() {
+async fn a_waiter_is_woken_at_each_phase() {
     let result = scenario([("ada", says(100, "The moon.")), ("bob", says(700, "Late."))]);
     let (_, woken) = result
         .wait(Wait::Seats { count: 1 })

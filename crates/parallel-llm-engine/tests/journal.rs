@@ -21,7 +21,7 @@ fn usual() -> Scenario {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_request_leaves_after_the_disk_broke() {
+async fn no_request_is_sent_after_the_disk_breaks() {
     let commits = usual().run().await.commits.len();
     for breaks_at in 2..=commits {
         let result = usual().breaks_at(breaks_at).run().await;
@@ -50,14 +50,14 @@ fn received_is_told(result: &RunResult) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_cannot_be_stored_at_all_does_not_begin() {
+async fn a_run_that_cannot_be_stored_does_not_begin() {
     let (refusal, ledger) = usual().breaks_at(1).refusal().await;
     assert_eq!((refusal.code, refusal.message.as_str()), (Code::Storage, "the disk is full"));
     assert_eq!(ledger, ["0 lost: started, sent 1, sent 2, sent 3, sent 4"], "nothing has left");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_reader_is_told() {
+async fn a_broken_disk_is_reported_to_the_user() {
     insta::assert_snapshot!(usual().breaks_at(2).run().await.end(), @"
     partial decided at 45000, closed at 60000
       verbatim by ada from 1: `The moon pulls.`
@@ -85,7 +85,7 @@ async fn what_the_reader_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_whose_process_is_gone_is_told_truthfully() {
+async fn a_run_whose_process_died_is_shown_as_interrupted() {
     let result = usual().run().await;
     for commits in 0..result.commits.len() {
         let events = result.commits[..commits].concat();

@@ -44,7 +44,7 @@ fn links_are_found_however_they_are_written() {
 }
 
 #[test]
-fn what_leads_nowhere_is_no_link() {
+fn prose_and_code_without_links_are_left_alone() {
     for text in [
         "The data: we saw and/or read. Note: this. 12:30 // a.remark",
         "let x: Vec<u8> = a::b(c); // see docs.rs",
@@ -56,7 +56,7 @@ fn what_leads_nowhere_is_no_link() {
 }
 
 #[test]
-fn a_name_is_known_from_text_and_from_links() {
+fn a_host_is_found_in_text_and_in_links() {
     let names = ["docs.rs", "a.b.example", "mail.example", "b.example", "nowhere.example"];
     let wanted: BTreeSet<String> = names.map(str::to_owned).into();
     let text = "Go to docs.rs, or to https://a.b.example:80/x (mail me@mail.example).";
@@ -65,7 +65,7 @@ fn a_name_is_known_from_text_and_from_links() {
 }
 
 #[test]
-fn a_long_text_is_read_like_a_short_one() {
+fn links_at_page_boundaries_are_found() {
     let link = "https://evil.example/a/b?c=d";
     let wanted = BTreeSet::from(["evil.example".to_owned()]);
     // Around the end of the first page and of what the next begins with.
@@ -84,7 +84,7 @@ fn a_long_text_is_read_like_a_short_one() {
 }
 
 #[test]
-fn what_is_taken_out_is_named_and_nothing_else_changes() {
+fn a_removed_link_is_named_and_nothing_else_changes() {
     let text = "See [docs](https://good.example/a) and ![p](https://evil.example/p?q=secret).";
     let evil = BTreeSet::from(["evil.example".to_owned()]);
     insta::assert_snapshot!(defused(text, &evil), @"See [docs](https://good.example/a) and ![p]([link to evil[.]example left out]).");
@@ -140,7 +140,7 @@ fn pieces() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_text_is_read_and_what_is_taken_out_stays_out(text in prop_oneof![any::<String>(), pieces()]) {
+    fn any_text_is_read_and_removed_links_stay_removed(text in prop_oneof![any::<String>(), pieces()]) {
         let found = links(&text);
         for link in &found {
             prop_assert!(text.get(link.span.clone()).is_some(), "a link stands on whole characters");
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_stands_around_it_a_host_is_found(before in "[a-z .,(\\[<]{0,12}", after in "[a-z .,)\\]>]{0,12}") {
+    fn a_host_is_found_whatever_surrounds_it(before in "[a-z .,(\\[<]{0,12}", after in "[a-z .,)\\]>]{0,12}") {
         let text = format!("{before} https://evil.example/{after}");
         prop_assert!(links(&text).iter().any(|link| link.host == "evil.example"), "{}", text);
     }

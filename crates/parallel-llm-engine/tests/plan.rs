@@ -77,7 +77,7 @@ fn refused(request: RunRequest) -> String {
 }
 
 #[test]
-fn a_prompt_has_words_and_an_end() {
+fn an_empty_or_overlong_prompt_is_refused() {
     insta::assert_snapshot!(refused(RunRequest::prompt("")), @"prompt_empty: the prompt is empty | give a prompt | retryable false");
     insta::assert_snapshot!(refused(RunRequest::prompt(" \n\t\u{3000}")), @"prompt_empty: the prompt is empty | give a prompt | retryable false");
     insta::assert_snapshot!(refused(RunRequest::default()), @"prompt_empty: the prompt is empty | give a prompt | retryable false");
@@ -88,7 +88,7 @@ fn a_prompt_has_words_and_an_end() {
 }
 
 #[test]
-fn a_wish_that_cannot_be_met_is_refused() {
+fn an_invalid_option_is_refused() {
     insta::assert_snapshot!(refused(RunRequest { temperature: Some(2.1), ..ask() }), @"usage: the temperature must be between 0 and 2 | see the documentation | retryable false");
     insta::assert_snapshot!(refused(RunRequest { temperature: Some(f64::NAN), ..ask() }), @"usage: the temperature must be between 0 and 2 | see the documentation | retryable false");
     insta::assert_snapshot!(refused(RunRequest { max_tokens: Some(0), ..ask() }), @"usage: `max_tokens` is a whole number above 0 | see the documentation | retryable false");
@@ -108,7 +108,7 @@ fn a_panel_has_one_to_sixty_four_seats() {
 }
 
 #[test]
-fn a_model_is_written_as_it_is_read() {
+fn a_malformed_model_reference_is_refused() {
     for text in ["", "two words", "a,b", "m*0", "m*many", "m@speed=1", "m@temperature=3", "m@max_tokens=0"] {
         assert!(refused(models(&[text])).starts_with("model_invalid: "), "{text}");
     }
@@ -129,7 +129,7 @@ fn weights_need_the_accuracy_of_every_seat() {
 }
 
 #[test]
-fn an_unknown_model_is_refused_where_it_was_typed() {
+fn an_unknown_model_is_refused_if_the_caller_named_it() {
     insta::assert_snapshot!(refused(models(&["anthropic/claude-opus5"])), @"model_unknown: the model `anthropic/claude-opus5` is unknown (did you mean `anthropic/claude-opus-5`?) | did you mean `anthropic/claude-opus-5`? | retryable false");
     insta::assert_snapshot!(refused(models(&["zzz"])), @"model_unknown: the model `zzz` is unknown | see which models there are | retryable false");
     let by_hand = RunRequest { synthesizer: Some("openai/gpt-sol-last".to_owned()), ..ask() };
@@ -143,7 +143,7 @@ fn an_unknown_model_is_refused_where_it_was_typed() {
 }
 
 #[test]
-fn what_is_left_open_is_filled_in() {
+fn settings_fill_in_what_the_request_leaves_out() {
     let shown = |request| shown(&resolve(request).expect("it is sound"));
     insta::assert_snapshot!(shown(ask()), @"1 openrouter:~openai/gpt-sol-latest 1000, 2 openrouter:anthropic/claude-opus-5 1000 → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
     insta::assert_snapshot!(shown(models(&["openai/gpt-sol-latest*2@temperature=0.5", "vendor/small@strongest=true"])), @"1 openrouter:~openai/gpt-sol-latest 1000 at 0.5, 2 openrouter:~openai/gpt-sol-latest 1000 at 0.5, 3 openrouter:vendor/small 500 strongest → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
@@ -153,13 +153,13 @@ fn what_is_left_open_is_filled_in() {
 }
 
 #[test]
-fn the_catalogue_speaks_for_the_default_provider_only() {
+fn the_catalogue_applies_to_the_default_provider_only() {
     let plan = resolve(models(&["ollama:llama4:8b", "ollama:vendor/small"])).expect("it is sound");
     insta::assert_snapshot!(shown(&plan), @"1 ollama:llama4:8b 1000 unpriced, 2 ollama:vendor/small 1000 unpriced → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
 }
 
 #[test]
-fn a_deadline_stands_above_the_setting() {
+fn a_deadline_overrides_the_setting() {
     let run_ms = |deadline_ms| resolve(RunRequest { deadline_ms, ..ask() }).map(|plan| plan.timers.run_ms);
     assert_eq!(run_ms(None), Ok(1_200_000));
     assert_eq!(run_ms(Some(5_000)), Ok(5_000));
@@ -245,7 +245,7 @@ fn resolve_sighted(request: RunRequest, panel: &[&str]) -> Result<RunPlan, Strin
 }
 
 #[test]
-fn a_model_that_takes_no_pictures_is_refused_where_it_was_typed() {
+fn a_model_without_image_input_is_refused_if_the_caller_named_it() {
     let typed = |name| resolve_sighted(with_picture(&[name]), &[]).map(|plan| shown(&plan));
     insta::assert_snapshot!(typed("vendor/blind").expect_err("it is refused"), @"attachment_unsupported: the model `vendor/blind` takes no images such as `photo.png`");
     assert!(typed("vendor/sighted").is_ok() && typed("vendor/unsaid").is_ok());
@@ -257,7 +257,7 @@ fn a_model_that_takes_no_pictures_is_refused_where_it_was_typed() {
 }
 
 #[test]
-fn a_picture_alone_is_no_question_and_weighs_what_it_costs() {
+fn an_image_alone_is_no_question_but_counts_as_input() {
     let mut request = with_picture(&["vendor/sighted"]);
     let plan = resolve_sighted(request.clone(), &[]).expect("it is sound");
     assert_eq!(plan.input_bytes(), "What is it?".len() as u64 + 6_000);
@@ -266,7 +266,7 @@ fn a_picture_alone_is_no_question_and_weighs_what_it_costs() {
 }
 
 #[test]
-fn an_effort_is_the_seats_the_requests_or_the_settings_in_this_order() {
+fn effort_comes_from_the_seat_then_the_request_then_the_settings() {
     let efforts = |request: RunRequest| {
         let settings = Defaults { effort: Some(Effort::Low), ..settings() };
         let plan = resolve_with(request, &settings, true).expect("it is sound");
@@ -280,7 +280,7 @@ fn an_effort_is_the_seats_the_requests_or_the_settings_in_this_order() {
 }
 
 #[test]
-fn the_price_is_that_of_the_prompts_length_and_of_the_dearest_hour() {
+fn the_price_follows_the_prompt_length_and_the_most_expensive_hour() {
     let over = |above_input_tokens, input, output| PriceOverride {
         above_input_tokens,
         input: Some(PicoUsd(input)),
@@ -322,7 +322,7 @@ fn the_output_cap_leaves_room_for_the_prompt() {
 }
 
 #[test]
-fn a_model_is_shown_with_its_provider_unless_that_goes_without_saying() {
+fn a_model_is_shown_with_its_provider_unless_it_is_the_default() {
     let plan = resolve(models(&["ollama:llama4:8b", "vendor/small"])).expect("it is sound");
     let names: Vec<String> = plan.seats.iter().map(|seat| seat.model.to_string()).collect();
     assert_eq!(names, ["ollama:llama4:8b", "vendor/small"]);
@@ -342,7 +342,7 @@ fn resolve_dated(names: &[&str]) -> Result<String, String> {
 }
 
 #[test]
-fn a_dated_name_and_a_suffix_are_known_and_asked_for_as_typed() {
+fn dated_names_and_suffixes_are_known_and_sent_as_typed() {
     let known = |names: &[&str]| resolve_dated(names).expect("it is sound");
     insta::assert_snapshot!(known(&["lab/sol-0801", "lab/sol:nitro", "lab/sol-0801:floor"]), @"1 openrouter:lab/sol-0801 1000, 2 openrouter:lab/sol:nitro 1000, 3 openrouter:lab/sol-0801:floor 1000 → 1 openrouter:lab/sol-0801 1000");
     insta::assert_snapshot!(known(&["lab/sol:free", "lab/sol-0801:free", "lab/sol:free:online"]), @"1 openrouter:lab/sol:free 1000 unpriced, 2 openrouter:lab/sol-0801:free 1000 unpriced, 3 openrouter:lab/sol:free:online 1000 unpriced → 1 openrouter:lab/sol-0801 1000");
@@ -397,7 +397,7 @@ fn spoken(message: &Message) -> String {
 }
 
 #[test]
-fn a_seat_is_asked_to_be_somebody() {
+fn a_persona_sets_the_system_message_and_options_of_its_seat() {
     insta::assert_snapshot!(cast("vendor/small"), @"1 openrouter:vendor/small 500 < User: How do tides work?");
     insta::assert_snapshot!(cast("vendor/small@persona=critic"), @"1 openrouter:vendor/small 300 at 0.9 high as critic, against < System: Find the flaw.//Argue from this stance: you are against what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
     // What stands at the seat wins.
@@ -411,7 +411,7 @@ fn a_seat_is_asked_to_be_somebody() {
 }
 
 #[test]
-fn a_persona_nobody_knows_is_refused() {
+fn an_unknown_persona_is_refused() {
     insta::assert_snapshot!(cast("vendor/small@persona=critc"), @"model_invalid: there is no persona `critc` (did you mean `critic`?) | did you mean `critic`? | retryable false");
     insta::assert_snapshot!(cast("vendor/small@persona=zzz"), @"model_invalid: there is no persona `zzz` (choose one of: cool, critic, sailor) | choose one of: cool, critic, sailor | retryable false");
     insta::assert_snapshot!(cast("vendor/small@persona=Critic"), @"model_invalid: cannot read the model `vendor/small@persona=Critic`: the name of a persona has 1 to 40 lower-case letters, digits or `-` | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
@@ -427,7 +427,7 @@ fn a_persona_nobody_knows_is_refused() {
 }
 
 #[test]
-fn a_seats_own_words_stand_before_the_callers() {
+fn a_persona_prompt_precedes_the_callers_system_message() {
     let sent = |messages: Vec<Message>| {
         let request = RunRequest { messages, ..models(&["vendor/small@persona=critic,stance=for"]) };
         let plan = resolve_with(request, &with_personas(), true).expect("it is sound");
@@ -444,7 +444,7 @@ fn a_seats_own_words_stand_before_the_callers() {
 }
 
 #[test]
-fn what_a_seat_is_told_is_paid_for() {
+fn a_persona_prompt_is_part_of_the_worst_case() {
     let wordy = Persona { system: Some("x".repeat(3_000).into()), options: SeatOptions::default() };
     let mut settings = with_personas();
     settings.personas.insert("wordy".to_owned(), wordy);
@@ -488,7 +488,7 @@ fn what_a_seat_is_told_is_paid_for() {
 }
 
 #[test]
-fn other_words_of_a_persona_are_another_question() {
+fn rewording_a_persona_changes_the_plan_hash() {
     let hash = |settings: &Defaults, names: &[&str]| {
         resolve_with(models(names), settings, true).expect("it is sound").plan_hash
     };

@@ -9,7 +9,7 @@ fn panel(strategy: &str, replies: impl IntoIterator<Item = (&'static str, Reply)
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_answer_stands_and_the_others_are_given_up() {
+async fn the_first_answer_wins_and_the_others_are_cancelled() {
     let result =
         panel("race", [("ada", says(300, "The sun.")), ("bob", says(100, "The moon.")), ("cyd", hangs())])
             .plan(|plan| plan.seats[2].strongest = true);
@@ -29,7 +29,7 @@ async fn the_first_answer_stands_and_the_others_are_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_is_asked_only_where_the_one_before_takes_too_long() {
+async fn the_next_model_is_asked_only_if_the_previous_is_slow() {
     let result = panel(
         "race@hedge_after_ms=100",
         [
@@ -58,7 +58,7 @@ async fn the_next_is_asked_only_where_the_one_before_takes_too_long() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_is_asked_at_once_where_the_one_before_fails() {
+async fn the_next_model_is_asked_at_once_if_the_previous_fails() {
     let result = panel(
         "race@hedge_after_ms=10000",
         [
@@ -82,7 +82,7 @@ async fn the_next_is_asked_at_once_where_the_one_before_fails() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_nobody_comes_in_the_run_says_why() {
+async fn if_every_model_fails_the_run_says_why() {
     let down = || fails(5, failure(Code::Auth));
     let result = panel("race@hedge_after_ms=50", [("ada", down()), ("bob", down())]);
     insta::assert_snapshot!(result.run().await.end(), @"
@@ -95,7 +95,7 @@ async fn where_nobody_comes_in_the_run_says_why() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_whole_answer_beats_a_cut_one_of_the_same_moment() {
+async fn a_complete_answer_beats_a_cut_one_at_the_same_moment() {
     let cut = after(100).text(&"tides ".repeat(200)).fail(failure(Code::Connection));
     let result = panel("race", [("ada", cut), ("bob", says(100, "The moon."))]);
     insta::assert_snapshot!(result.run().await.end(), @"

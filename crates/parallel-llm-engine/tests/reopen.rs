@@ -71,7 +71,7 @@ fn until(result: &RunResult, is_last: impl Fn(&Event) -> bool) -> Vec<Vec<Record
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_seat_that_is_added_is_asked_alone() {
+async fn only_an_added_seat_is_asked() {
     let first = usual().run().await.commits;
     let result = usual().after(&first).reopened(adds).run().await;
     insta::assert_snapshot!(further(&result, &first), @r#"
@@ -103,7 +103,7 @@ async fn a_seat_that_is_added_is_asked_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_synthesizer_reads_what_is_there() {
+async fn another_synthesizer_reads_the_existing_answers() {
     let first = usual().run().await.commits;
     let result = usual().after(&first).reopened(another).run().await;
     insta::assert_snapshot!(further(&result, &first), @r#"
@@ -157,7 +157,7 @@ async fn a_third_part_builds_on_the_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_what_failed_is_asked_again() {
+async fn only_failed_seats_are_asked_again() {
     let first = partial(never()).run().await.commits;
     let result = partial(says(30, "Sun and moon.")).after(&first).run().await;
     insta::assert_snapshot!(further(&result, &first), @r#"
@@ -180,7 +180,7 @@ async fn only_what_failed_is_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_whole_answer_is_not_asked_for_again_even_where_it_is_named() {
+async fn an_answered_seat_is_not_asked_again_even_if_named() {
     let first = partial(never()).run().await.commits;
     let result = partial(says(30, "Sun and moon.")).after(&first).reopened(asks(&[1, 2])).run().await;
     assert_eq!(result.asked.iter().filter(|asked| asked.call.model.model == "ada").count(), 0);
@@ -188,7 +188,7 @@ async fn a_whole_answer_is_not_asked_for_again_even_where_it_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_seat_nobody_heard_of_is_asked_only_where_it_is_named() {
+async fn an_unknown_seat_is_asked_again_only_if_named() {
     let first = partial(says(5_000, "Late.")).run().await;
     let before = until(&first, |event| matches!(event, Event::Answered { .. }));
     let unnamed = partial(says(30, "Sun and moon.")).after(&before).reopened(asks(&[3])).run().await;
@@ -227,7 +227,7 @@ async fn a_seat_nobody_heard_of_is_asked_only_where_it_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_asked_and_never_sent_is_not_unknown() {
+async fn a_seat_whose_new_request_was_never_sent_is_not_unknown() {
     // It failed, was asked again, and the process was gone before that request left.
     let first = partial(never()).run().await.commits;
     let second = partial(hangs()).at_once(1).after(&first).reopened(asks(&[2])).run().await.commits;
@@ -254,7 +254,7 @@ async fn what_was_asked_and_never_sent_is_not_unknown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_lost_request_cost_is_found_out() {
+async fn the_cost_of_a_lost_request_is_looked_up() {
     let scenario = |id| partial(after(5).accepted(id).wait(5_000).text("Late.").end());
     for (id, ask, found) in
         [("gen-2", &[][..], COST), ("gen-2", &[2][..], COST), ("x-2", &[][..], PicoUsd::ZERO)]
@@ -294,7 +294,7 @@ async fn what_a_lost_request_cost_is_found_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cost_that_is_not_known_yet_is_asked_for_again_for_a_while() {
+async fn a_cost_not_yet_known_is_looked_up_again_for_a_while() {
     for (id, looks, cost) in
         [("gen-late-900", 2, COST), ("gen-late-3900", 3, COST), ("gen-late-9000", 3, PicoUsd::ZERO)]
     {
@@ -307,7 +307,7 @@ async fn a_cost_that_is_not_known_yet_is_asked_for_again_for_a_while() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_name_of_one_request_is_not_that_of_the_next() {
+async fn a_retry_does_not_inherit_the_generation_id() {
     // The first was accepted and told its cost; of the second nobody heard.
     let first = after(5).accepted("gen-1").end();
     let bob = [("bob", first), ("bob", hangs())];
@@ -328,7 +328,7 @@ async fn the_name_of_one_request_is_not_that_of_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_gives_no_other_text_keeps_the_one_there_is() {
+async fn a_continuation_without_a_new_text_keeps_the_old_one() {
     let first = usual().run().await.commits;
     let hanging =
         scenario([("ada", never()), ("bob", never()), ("fuser", hangs())]).beside([("cyd", hangs())]);
@@ -372,7 +372,7 @@ async fn what_gives_no_other_text_keeps_the_one_there_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn until_a_further_part_is_decided_the_answer_before_it_stands() {
+async fn the_earlier_answer_is_shown_until_the_continuation_is_decided() {
     let first = usual().run().await.commits;
     let second = usual().after(&first).reopened(adds).run().await.commits;
     // The process is gone before the new seat is sent, and before it has answered.
@@ -405,7 +405,7 @@ async fn until_a_further_part_is_decided_the_answer_before_it_stands() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_resumed_further_part_may_cost_is_reckoned_by_its_own_synthesizers() {
+async fn a_resumed_continuation_reserves_for_its_own_synthesizers() {
     let dear = |run: &Run| {
         let mut reopening = another(run);
         reopening.synthesizers[0].price = info("other").price.map(|price| Price { request: COST, ..price });
@@ -427,7 +427,7 @@ async fn what_a_resumed_further_part_may_cost_is_reckoned_by_its_own_synthesizer
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_without_an_answer_may_get_one() {
+async fn a_run_without_an_answer_may_get_one_by_resuming() {
     let all = || scenario([("ada", never()), ("bob", never())]);
     let first = all().run().await.commits;
     let result = all().after(&first).run().await;
@@ -482,7 +482,7 @@ async fn a_run_without_an_answer_may_get_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_there_already_do_not_end_the_waiting() {
+async fn earlier_answers_do_not_end_the_wait_for_new_ones() {
     let rules = [
         Wait::Seats { count: 1 },
         Wait::Until { ms: 100 },
@@ -510,7 +510,7 @@ async fn answers_there_already_do_not_end_the_waiting() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_further_part_has_a_budget_of_its_own() {
+async fn a_continuation_has_a_budget_of_its_own() {
     let first = usual().run().await.commits;
     let within =
         |more: PicoUsd| move |run: &Run| Reopening { budget: run.cost_max().plus(more), ..adds(run) };
@@ -534,7 +534,7 @@ async fn a_further_part_has_a_budget_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_have_been_spent_before_is_not_spent_again() {
+async fn unknown_earlier_costs_count_against_the_new_budget() {
     // Cut, given up, never heard of: nobody knows what these cost.
     let torn = after(10).text("The moon").fail(failure(Code::Connection));
     let three = || scenario([("ada", torn.clone()), ("bob", hangs()), ("cyd", says(15, "Sun."))]);
@@ -550,7 +550,7 @@ async fn what_may_have_been_spent_before_is_not_spent_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn decided_but_not_closed() {
+async fn a_decided_run_that_never_closed_can_be_continued() {
     let late = || {
         let seats = [("ada", says(10, "The moon pulls.")), ("bob", says(20, "The sun pulls."))];
         let rest = [("cyd", says(5_000, "Late.")), ("fuser", fuses(20, "moon", "Both pull."))];
@@ -580,7 +580,7 @@ async fn decided_but_not_closed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn half_an_answer_is_never_taken_for_a_whole_one() {
+async fn a_partial_answer_is_considered_only_if_long_enough() {
     let words = "moon and sun ".repeat(20);
     let long = || after(5).text(&words).hang();
     let result =
@@ -603,7 +603,7 @@ async fn half_an_answer_is_never_taken_for_a_whole_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_was_mended_meanwhile_is_not_taken_for_refused() {
+async fn a_key_refused_in_an_earlier_part_is_used_again() {
     let refused = || fails(10, failure(Code::Auth).with_status(401));
     let first = scenario([("ada", refused()), ("bob", never()), ("cyd", says(5, "The moon."))]).run().await;
     let shaky = [("bob", fails(10, failure(Code::Upstream).with_status(502))), ("bob", says(10, "The sun."))];
@@ -621,7 +621,7 @@ async fn a_key_that_was_mended_meanwhile_is_not_taken_for_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_field_that_was_rejected_before_is_left_out_from_the_start() {
+async fn a_field_rejected_before_is_left_out_from_the_start() {
     let mut rejected = failure(Code::BadRequest).with_status(400);
     rejected.rejected_field = Some("temperature".to_owned());
     let first = scenario([("ada", fails(10, rejected)), ("ada", hangs())]).run().await;
@@ -652,7 +652,7 @@ fn resolve(request: &RunRequest, plan: &RunPlan) -> Result<String, String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wish_is_resolved_against_the_run() {
+async fn a_continuation_is_resolved_against_the_run() {
     let plan = usual().planned();
     let asked = RunRequest::prompt("");
     let models = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());

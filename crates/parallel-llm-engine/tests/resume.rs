@@ -20,7 +20,7 @@ fn usual() -> Scenario {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_any_commit_nothing_is_asked_for_twice() {
+async fn nothing_is_asked_twice_after_a_crash_at_any_commit() {
     let first = usual().run().await;
     for commits in 1..first.commits.len() - 1 {
         let before = &first.commits[..commits];
@@ -46,7 +46,7 @@ async fn after_any_commit_nothing_is_asked_for_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_paid_is_used() {
+async fn paid_answers_are_used() {
     let first = usual().run().await;
     let is_fusing = |commit: &&Vec<_>| {
         let slot = |recorded: &parallel_llm_engine::Recorded| recorded.event.attempt().map(|one| one.slot);
@@ -91,7 +91,7 @@ async fn what_was_paid_is_used() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_synthesizer_nobody_heard_of_is_not_paid_again() {
+async fn a_synthesizer_with_an_unknown_result_is_not_paid_again() {
     let interrupted = || {
         scenario([
             ("ada", says(10, "The moon pulls.")),
@@ -178,7 +178,7 @@ async fn a_synthesizer_that_wrote_no_answer_is_not_paid_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_synthesizer_wrote_is_used() {
+async fn a_synthesis_stored_before_the_crash_is_used() {
     let whole = || {
         scenario([
             ("ada", says(10, "The moon pulls.")),
@@ -205,7 +205,7 @@ async fn what_a_synthesizer_wrote_is_used() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_seat_asked_again_is_told_the_same() {
+async fn a_retried_seat_is_sent_the_same_prompt() {
     let cast = || {
         usual().plan(|plan| plan.seats[1].persona_prompt = Some(persona_prompt("critic", "Find the flaw.")))
     };

@@ -23,7 +23,7 @@ fn waits(result: &RunResult) -> Vec<u64> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_kind_of_failure_has_its_number_of_requests() {
+async fn every_error_code_has_its_number_of_requests() {
     let mut requests = Vec::new();
     for code in Code::ALL {
         let result = one(fails(10, failure(*code))).await;
@@ -36,7 +36,7 @@ async fn each_kind_of_failure_has_its_number_of_requests() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_seat_is_sent_again_until_it_answers() {
+async fn a_seat_is_retried_until_it_answers() {
     let upstream = || fails(10, failure(Code::Upstream).with_status(503));
     let result = scenario([("ada", upstream()), ("ada", upstream()), ("ada", says(10, "The moon."))]);
     insta::assert_snapshot!(result.story().await, @"
@@ -94,7 +94,7 @@ async fn waits_are_spread_and_bounded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_is_given_the_time_it_asks_for() {
+async fn the_providers_retry_after_is_respected() {
     let limited =
         |s| failure(Code::RateLimited).with_status(429).with_retry_after(Some(Duration::from_secs(s)));
     for seed in 0..50 {
@@ -129,7 +129,7 @@ async fn a_provider_is_given_the_time_it_asks_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_asked_for_once_more() {
+async fn an_empty_answer_is_retried_once() {
     insta::assert_snapshot!(one(after(10).end()).await.story(), @"
     0 started | 0 sent 1
     10 failed 1 empty, again in 818
@@ -157,7 +157,7 @@ async fn nothing_is_asked_for_once_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_will_not_change_is_not_asked_again() {
+async fn failures_that_would_repeat_are_not_retried() {
     let thought = after(10).reasoning().end_as(Finish::Length);
     insta::assert_snapshot!(one(thought).await.story(), @"
     0 started | 0 sent 1
@@ -205,7 +205,7 @@ async fn what_will_not_change_is_not_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rejected_field_is_left_out_and_sent_once_more() {
+async fn a_request_is_resent_without_the_rejected_field() {
     let rejected = |field: &str| {
         let mut failure = failure(Code::BadRequest).with_status(400);
         failure.rejected_field = Some(field.to_owned());
@@ -253,7 +253,7 @@ async fn a_rejected_field_is_left_out_and_sent_once_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_tries_again_with_a_key_that_was_refused() {
+async fn no_seat_retries_with_a_refused_key() {
     let result = scenario([
         ("ada", fails(10, failure(Code::Auth).with_status(401))),
         ("bob", fails(20, failure(Code::Upstream).with_status(502))),
@@ -273,7 +273,7 @@ async fn nobody_tries_again_with_a_key_that_was_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_is_called_off_where_the_key_is_refused_meanwhile() {
+async fn an_announced_retry_is_called_off_if_the_key_is_refused() {
     let result = scenario([
         ("ada", fails(10, failure(Code::Upstream).with_status(502))),
         ("bob", fails(100, failure(Code::Auth).with_status(401))),
@@ -293,7 +293,7 @@ async fn a_retry_is_called_off_where_the_key_is_refused_meanwhile() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_begun_text_is_kept_and_not_asked_for_again() {
+async fn partial_text_is_kept_and_not_retried() {
     async fn check(length: usize) -> String {
         let text: &'static str = "m".repeat(length).leak();
         let cut = after(10).text(text).wait(5).fail(failure(Code::Connection));
@@ -349,7 +349,7 @@ async fn status_comes_from_the_protocol_never_from_the_text() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_has_a_purse_of_retries() {
+async fn a_key_has_a_retry_budget() {
     // Thirty seats earn three retries beside the twenty a key has: 23 of 60 wishes are granted.
     let names: Vec<&'static str> = (1..=30).map(|number| &*format!("model-{number}").leak()).collect();
     let result =
@@ -362,7 +362,7 @@ async fn a_key_has_a_purse_of_retries() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn money_of_a_broken_call_is_free_only_where_nothing_had_begun() {
+async fn a_failed_call_is_free_only_if_nothing_had_begun() {
     let costs = async |reply: Reply| {
         let result = scenario([("ada", reply)]).plan(|plan| plan.retries_max = 0).run().await;
         let seat = &result.run.seats[0];
@@ -380,7 +380,7 @@ async fn money_of_a_broken_call_is_free_only_where_nothing_had_begun() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_strangers_words_stay_one_line() {
+async fn a_foreign_error_message_stays_on_one_line() {
     let result = one(fails(10, Failure::new(Code::Forbidden, "no\u{1b}[2J\nway\u{202e}!"))).await;
     let failure = result.run.seats[0].failure.clone().expect("it failed");
     insta::assert_snapshot!(story::reason(&failure), @"forbidden: no [2J way !");

@@ -74,7 +74,7 @@ impl Guest {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_came_first_is_read_on_and_the_others_wait_without_loss() {
+async fn the_first_run_is_read_on_and_the_others_wait_without_loss() {
     let replies = [
         ("ada", after(0).text("12345678").wait(90).text("90").wait(90).end()),
         ("bob", after(10).text("abcdefgh").wait(10).text("ijkl").end()),
@@ -107,7 +107,7 @@ async fn who_came_first_is_read_on_and_the_others_wait_without_loss() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_for_room_is_nobodys_silence_and_ends_with_the_run_or_its_stop() {
+async fn waiting_for_text_space_fires_no_call_timer_and_ends_with_the_run() {
     let replies = [
         ("ada", after(0).text("12345678").wait(3_000).text("90").end()),
         ("bob", after(10).text("abcdefgh").wait(10).text("ijkl").end()),
@@ -144,7 +144,7 @@ async fn a_wait_for_room_is_nobodys_silence_and_ends_with_the_run_or_its_stop() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn room_comes_back_when_nobody_reads_a_run_any_more() {
+async fn text_space_is_freed_when_a_run_has_no_more_readers() {
     let replies = [("ada", says(10, "12345678")), ("bob", says(200, "a")), ("cyd", says(50, "b"))];
     let house = House::new(8, &replies, 9);
     let first = house.begin(1, &["ada"], LONG).await;
@@ -164,7 +164,7 @@ async fn room_comes_back_when_nobody_reads_a_run_any_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_a_place_is_not_held_up_by_those_who_wait_for_room() {
+async fn waiting_for_text_space_does_not_block_admission() {
     let replies = [
         ("ada", says(100, "first").held_back(10)),
         ("bob", says(100, "second").held_back(10)),
@@ -192,7 +192,7 @@ async fn who_waits_for_a_place_is_not_held_up_by_those_who_wait_for_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_runs_together_hold_the_bound_and_one_run_more() {
+async fn all_runs_together_stay_within_the_limit_plus_one_run() {
     const BOUND: usize = 400;
     const PIECE_BYTES: usize = 10;
     const RUNS: u128 = 20;

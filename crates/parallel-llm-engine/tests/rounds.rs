@@ -99,7 +99,7 @@ pub(crate) fn money(result: &RunResult) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_round_does_not_use_up_the_time_of_what_comes_after_it() {
+async fn a_round_leaves_time_for_the_ones_after_it() {
     let result = scenario([
         ("ada", says(100, "The air scatters.")),
         ("ada", hangs()),

@@ -39,7 +39,7 @@ fn planned(strategy: &str, panel: &[&str]) -> String {
 }
 
 #[test]
-fn the_panel_is_one_model_so_many_times() {
+fn the_panel_is_one_model_sampled_several_times() {
     insta::assert_snapshot!(planned("self-moa", &["ada"]), @"ada, ada, ada, ada");
     insta::assert_snapshot!(planned("self-moa@samples=2", &["ada"]), @"ada, ada");
     insta::assert_snapshot!(planned("self-moa", &["ada", "bob", "cyd", "bob"]), @"ada, ada, ada, ada | unneeded: one model is sampled, `ada`, 4 times; not asked: `bob`, `cyd` (to sample another, mark it with `@strongest=true` or name it alone)");
@@ -47,7 +47,7 @@ fn the_panel_is_one_model_so_many_times() {
 }
 
 #[test]
-fn a_panel_of_one_model_stands_unless_samples_are_given() {
+fn a_panel_of_one_model_is_kept_unless_samples_are_given() {
     insta::assert_snapshot!(planned("self-moa", &["ada*3"]), @"ada, ada, ada");
     insta::assert_snapshot!(planned("self-moa", &["ada@temperature=0.2", "ada@temperature=1,strongest=true"]), @"ada at 0.2, ada! at 1");
     insta::assert_snapshot!(planned("self-moa@samples=5", &["ada@temperature=0.2", "ada@temperature=1"]), @"ada at 0.2, ada at 1, ada at 0.2, ada at 1, ada at 0.2");
@@ -99,7 +99,7 @@ async fn samples_are_asked_at_once_and_fused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sample_that_fails_and_a_synthesizer_that_fails_cost_no_answer() {
+async fn a_failed_sample_and_a_failed_synthesizer_cost_no_answer() {
     let result = scenario([
         ("ada", says(10, "The air scatters.")),
         ("ada", fails(20, failure(Code::Refused))),
@@ -146,7 +146,7 @@ async fn nothing_is_paid_twice_after_a_crash() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_sample_that_leads_the_synthesizer_does_not_win() {
+async fn a_sample_that_manipulates_the_synthesizer_does_not_win() {
     let led = |strategy: &str| {
         let result = scenario([
             ("ada", says(10, "A spider has 8 legs.")),
@@ -176,7 +176,7 @@ async fn one_sample_that_leads_the_synthesizer_does_not_win() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn samples_are_compared_before_and_fused_without_a_base() {
+async fn samples_can_be_analysed_first_and_fused_without_a_base() {
     let result = scenario([
         ("ada", says(10, "The air scatters.")),
         ("ada", says(20, "It is the sea.")),

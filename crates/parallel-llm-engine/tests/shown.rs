@@ -43,7 +43,7 @@ fn seats(seats: &[u8]) -> Vec<SeatNumber> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_synthesizer_is_shown_those_that_most_say() {
+async fn top_k_shows_the_synthesizer_the_majority() {
     let result = spiders("synthesize@top_k=3").run().await;
     assert_eq!(read_of(&result), ["bob", "cyd", "eve"]);
     let outcome = outcome(&result);
@@ -65,14 +65,14 @@ async fn the_synthesizer_is_shown_those_that_most_say() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_strongest_is_always_shown() {
+async fn the_strongest_seats_answer_is_always_shown() {
     let result = spiders("synthesize@top_k=2").plan(|plan| plan.seats[0].strongest = true).run().await;
     assert_eq!(read_of(&result)[0], "ada");
     assert_eq!((read_of(&result).len(), outcome(&result).unshown.len()), (2, 3));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_open_question_goes_by_words_and_few_answers_are_all_shown() {
+async fn top_k_compares_words_for_open_questions_and_shows_all_of_few_answers() {
     let sky = |strategy: &str| {
         let result = scenario([
             ("ada", says(10, "The air scatters blue light.")),
@@ -89,7 +89,7 @@ async fn an_open_question_goes_by_words_and_few_answers_are_all_shown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_order_of_arrival_leaves_no_trace() {
+async fn arrival_order_does_not_affect_the_result() {
     let mut first = None;
     for turn in 0..SPIDERS.len() as u64 {
         let panel = SPIDERS.into_iter().zip(0..);
@@ -103,7 +103,7 @@ async fn the_order_of_arrival_leaves_no_trace() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_judge_is_shown_them_and_only_they_can_be_chosen() {
+async fn a_judge_sees_and_chooses_only_the_top_k() {
     let result = |strategy: &str| {
         let panel = SPIDERS.into_iter().zip(1..).map(|((name, text), nth)| (name, says(10 * nth, text)));
         scenario(panel.chain([("fuser", judges(10, &["It has 6.", "A spider"]))]))
@@ -118,7 +118,7 @@ async fn a_judge_is_shown_them_and_only_they_can_be_chosen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn leaving_one_out_works_on_those_that_are_shown() {
+async fn paranoid_mode_leaves_out_only_shown_answers() {
     let result = scenario([
         ("ada", says(10, "A spider has 8 legs.")),
         ("bob", says(20, "It has 8 legs.")),
@@ -152,7 +152,7 @@ fn reads(plan: &RunPlan) -> Vec<u64> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_worst_case_is_that_of_the_longest_that_may_be_shown() {
+async fn the_worst_case_counts_the_longest_answers_that_may_be_shown() {
     // Caps of 1,000 tokens, but for two.
     let plan = |strategy: &str| {
         let panel = ["ada", "bob@max_tokens=5000", "cyd", "dan@max_tokens=3000", "eve"];
@@ -179,7 +179,7 @@ async fn the_worst_case_is_that_of_the_longest_that_may_be_shown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_of_an_answer_is_shown_than_is_wanted_and_that_is_told() {
+async fn shown_tokens_max_shortens_answers_and_reports_it() {
     let long = "The moon pulls the sea. ".repeat(100);
     for strategy in ["synthesize", "best-of-n", "tournament", "council", "cascade", "self-moa"] {
         let capped = format!("{strategy}@shown_tokens_max=200");
@@ -209,7 +209,7 @@ fn votes(prompt: &str) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_synthesizer_is_told_how_many_come_to_the_same_only_where_that_is_wanted() {
+async fn only_show_votes_tells_the_synthesizer_how_many_answers_agree() {
     let sent = async |strategy: &str| {
         let result = spiders(strategy).run().await;
         let asked = result.asked.iter().filter(|asked| asked.call.model.model == "fuser");
@@ -267,7 +267,7 @@ fn nonce(material: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_count_tells_of_an_answer_that_is_left_out_or_cannot_be_compared() {
+async fn vote_counts_ignore_unshown_and_incomparable_answers() {
     let fuser =
         || after(10).compose(|call| form(call, &format!(r#"{{"base": "{}"}}"#, label_of(call, "8")), "8"));
     let panel = [("ada", says(10, "8")), ("bob", says(20, "8 legs")), ("cyd", says(30, "It depends."))];
@@ -309,7 +309,7 @@ async fn held_to_json(strategy: &str, able: bool) -> Vec<(String, usize)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_to_reply_with_json_is_held_to_it_where_its_model_can_be() {
+async fn json_mode_is_used_for_json_replies_if_the_model_supports_it() {
     for (strategy, by, count) in [
         ("best-of-n", "fuser", 2),
         ("consistency", "fuser", 1),

@@ -15,7 +15,7 @@ fn two_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
 }
 
 #[tokio::test(start_paused = true)]
-async fn five_seats_and_a_synthesizer() {
+async fn five_answers_are_fused_into_one_text() {
     let result = scenario([
         ("ada", says(300, "The moon pulls the sea.")),
         ("bob", says(100, "The moon does it.")),
@@ -63,7 +63,7 @@ async fn five_seats_and_a_synthesizer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_leaves_before_it_is_durable() {
+async fn no_request_is_sent_before_it_is_durable() {
     let result = two_and([("fuser", fuses(100, "Moon and sun", "Both."))]).commit_ms(10).run().await;
     insta::assert_snapshot!(result.ledger(), @"
     10 durable: started, sent 1, sent 2
@@ -111,7 +111,7 @@ async fn the_only_answer_is_not_fused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_answers() {
+async fn a_run_without_any_answer_fails() {
     let differently = scenario([
         ("ada", fails(5, failure(Code::Credits))),
         ("bob", after(10).text(" \n\t ").end()),
@@ -142,7 +142,7 @@ async fn nobody_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_in_the_chain_takes_over() {
+async fn the_next_synthesizer_takes_over_if_one_fails() {
     let result = two_and([
         ("fuser-1", fails(10, failure(Code::Forbidden))),
         ("fuser-2", after(10).end_with(|end| end.refusal = Some("No.".to_owned()))),
@@ -211,7 +211,7 @@ async fn a_synthesizer_is_retried_like_a_seat() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reply_without_the_form_still_counts() {
+async fn a_reply_without_the_markers_still_counts() {
     async fn check(reply: Reply) -> String {
         let result = two_and([("fuser", reply)]).run().await;
         let outcome = result.run.outcome.expect("it is decided");
@@ -236,7 +236,7 @@ async fn a_reply_without_the_form_still_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whether_fusing_was_worth_it() {
+async fn the_outcome_measures_what_fusing_changed() {
     async fn check(text: &'static str) -> String {
         let result = two_and([("fuser", fuses(10, "Moon and sun", text))]).run().await;
         format!("{:?}", result.run.outcome.and_then(|outcome| outcome.worth))
@@ -247,7 +247,7 @@ async fn whether_fusing_was_worth_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_reader_should_know_of_the_fusion() {
+async fn suspicion_and_truncation_are_reported() {
     let suspicious = after(10).compose(|call| {
         let suspect = label_of(call, "The moon pulls");
         form(call, &format!("{{\"suspected_injection\": [\"{suspect}\", \"Q\"]}}"), "Both pull.")
@@ -287,7 +287,7 @@ async fn candidates_are_shortened_to_fit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_synthesizer_sees_no_names_and_no_order() {
+async fn the_synthesizer_sees_shuffled_answers_without_names() {
     let asked = async |seed: u64, run: u128| {
         let result = scenario([
             ("vendor/ada", says(50, "answer one")),
@@ -329,7 +329,7 @@ async fn the_synthesizer_sees_no_names_and_no_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_text_was_drawn_from_is_told() {
+async fn the_seats_a_text_draws_on_are_reported() {
     let result = scenario([
         ("ada", says(10, "The moon pulls the sea.")),
         ("bob", says(10, "Spring tides come when sun and moon align.")),
@@ -352,7 +352,7 @@ async fn what_the_text_was_drawn_from_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_text_is_durable_with_the_reply_it_was_taken_from() {
+async fn a_text_and_its_reply_are_one_commit() {
     // A late seat waits for the pen that another holds, while the synthesizer answers: the commit that takes the reply
     // takes the outcome too, so that whoever takes over does not have it made again.
     let result = scenario([
@@ -411,7 +411,7 @@ async fn the_synthesizer_is_told_which_answers_stop_early() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_say_the_same_are_not_fused() {
+async fn equal_answers_are_not_fused() {
     let agreed = || {
         scenario([
             ("ada", says(10, "A spider has 8 legs.")),
@@ -458,7 +458,7 @@ fn analyses(ms: u64, base: &'static str) -> Reply {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_analysis_of_its_own_is_checked_and_shown_to_the_writer() {
+async fn a_separate_analysis_is_checked_and_shown_to_the_writer() {
     let result = two_calls(analyses(10, "Moon and sun"), says(20, "Moon and sun pull.")).run().await;
     insta::assert_snapshot!(result.story(), @r#"
     0 started | 0 sent 1 | 0 sent 2
@@ -513,7 +513,7 @@ async fn an_analysis_of_its_own_is_checked_and_shown_to_the_writer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_an_analysis_the_text_is_written_in_one_call() {
+async fn if_the_analysis_fails_the_text_is_written_in_one_call() {
     let unreadable = two_calls(says(10, "I like both."), fuses(20, "Moon and sun", "Both."));
     insta::assert_snapshot!(unreadable.run().await.end(), @"
     complete decided at 70, closed at 70
@@ -564,7 +564,7 @@ async fn an_analysis_made_before_a_crash_is_not_paid_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_worst_case_of_a_writer_holds_the_analysis() {
+async fn the_worst_case_of_a_writer_includes_the_analysis() {
     let plan =
         |strategy: &str| two_and([("fuser", says(1, "x"))]).asks("How do tides work?", strategy).planned();
     let (inline, separate) = (plan("synthesize"), plan("synthesize@analysis=separate"));
@@ -575,7 +575,7 @@ async fn the_worst_case_of_a_writer_holds_the_analysis() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_free_text_has_no_base() {
+async fn free_mode_names_no_base_answer() {
     let free = two_and([("fuser", fuses(10, "Moon and sun", "Both pull."))]);
     let result = free.asks("How do tides work?", "synthesize@mode=free").run().await;
     insta::assert_snapshot!(result.end(), @"
@@ -640,7 +640,7 @@ async fn a_synthesizer_that_declines_is_passed_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_link_of_one_answer_and_what_nobody_sees_are_told() {
+async fn links_from_one_answer_and_invisible_characters_are_reported() {
     let link = "See https://one.site/a and https://both.site/b.";
     let panel = [
         ("ada", says(10, link)),

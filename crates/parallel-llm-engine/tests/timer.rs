@@ -20,7 +20,7 @@ async fn check(reply: Reply) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn first_text() {
+async fn the_first_text_timer_ends_a_silent_call() {
     insta::assert_snapshot!(check(hangs()).await, @"
     0 started | 0 sent 1
     300 failed 1 timeout, never again | 300 decided none
@@ -53,7 +53,7 @@ async fn first_text() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn idle() {
+async fn the_idle_timer_ends_a_call_without_bytes() {
     insta::assert_snapshot!(check(after(10).alive(1, 10).hang()).await, @"
     0 started | 0 sent 1
     120 failed 1 timeout, never again | 120 decided none
@@ -75,7 +75,7 @@ async fn idle() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_thinker_has_its_time() {
+async fn a_silently_reasoning_model_gets_the_first_text_timeout() {
     // A provider that named the call and sends no keep-alives may think as long as its first text may take.
     insta::assert_snapshot!(check(after(10).accepted("gen-1").wait(200).text("The moon.").end()).await, @"
     0 started | 0 sent 1
@@ -89,7 +89,7 @@ async fn a_silent_thinker_has_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn content() {
+async fn the_content_timer_ends_a_call_without_text() {
     insta::assert_snapshot!(check(after(10).reasoning().alive(50, 50).hang()).await, @"
     0 started | 0 sent 1
     210 failed 1 timeout, never again | 210 decided none
@@ -111,7 +111,7 @@ async fn content() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn call() {
+async fn the_call_timer_ends_a_call_that_takes_too_long() {
     let slow = (0..50).fold(after(0), |reply, _| reply.wait(80).text("moon "));
     insta::assert_snapshot!(check(slow.end()).await, @"
     0 started | 0 sent 1
@@ -135,7 +135,7 @@ async fn call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn run() {
+async fn the_run_timer_ends_every_call() {
     let patient = Timers { run_ms: 1_500, ..Timers::default() };
     let result = scenario([("ada", hangs()), ("bob", after(10).text("The moon").alive(100, 50).hang())])
         .plan(|plan| plan.timers = patient);
@@ -152,7 +152,7 @@ async fn run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_hears_that_its_reply_was_too_slow_but_not_that_it_is_not_wanted() {
+async fn a_provider_is_told_of_timeouts_but_not_of_cancellations() {
     let thinking = (0..50).fold(after(0), |reply, _| reply.wait(80).reasoning());
     for (reply, expected) in [
         (hangs(), "300 ada heard: no text or reasoning came within 0.3 s"),
@@ -184,7 +184,7 @@ async fn a_provider_hears_that_its_reply_was_too_slow_but_not_that_it_is_not_wan
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silence_may_pass_but_a_whole_call_is_not_repeated() {
+async fn a_silent_call_is_retried_but_not_one_that_used_its_whole_time() {
     let requests = async |replies: [(&'static str, Reply); 2]| {
         let result = scenario(replies).plan(|plan| plan.timers = TIMERS).run().await;
         result.asked.len()
@@ -195,7 +195,7 @@ async fn a_silence_may_pass_but_a_whole_call_is_not_repeated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_request_leaves_after_the_end_of_the_run() {
+async fn no_request_is_sent_after_the_run_ends() {
     let result = scenario([
         ("ada", says(10, "The moon pulls.")),
         ("bob", says(20, "The sun pulls.")),
@@ -224,7 +224,7 @@ async fn no_request_leaves_after_the_end_of_the_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_text_on_its_way_is_kept_each_second_or_sixteen_kilobytes() {
+async fn streamed_text_is_checkpointed_every_second_or_sixteen_kilobytes() {
     let slow = (0..5).fold(after(0), |reply, _| reply.wait(600).text("moon "));
     let result = scenario([("ada", slow.end())]).run().await;
     insta::assert_snapshot!(result.ledger(), @"

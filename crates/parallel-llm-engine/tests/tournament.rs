@@ -115,7 +115,7 @@ async fn a_knockout_goes_in_rounds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_a_league_each_meets_each_at_once() {
+async fn a_league_judges_all_pairs_at_once() {
     let result = panel_and(3, "tournament@format=league", [("fuser", judges(10, MERIT))]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
@@ -143,7 +143,7 @@ async fn in_a_league_each_meets_each_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_judge_that_always_names_the_first_decides_nothing() {
+async fn a_judge_that_always_prefers_the_first_label_decides_nothing() {
     let result = panel_and(3, "tournament", [("fuser", first())]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
@@ -265,7 +265,7 @@ async fn a_judge_that_fails_in_a_whole_round_is_not_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_order_alone_decides_and_is_said() {
+async fn a_verdict_from_only_one_order_decides_and_is_reported() {
     let chain = [("fuser", says(10, "Both.")), ("fuser", judges(10, MERIT))];
     insta::assert_snapshot!(panel_and(2, "tournament", chain).run().await.end(), @"
     complete decided at 20, closed at 20
@@ -280,7 +280,7 @@ async fn one_order_alone_decides_and_is_said() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_no_match_has_a_verdict_the_best_answer_stands_and_is_called_so() {
+async fn if_no_match_has_a_verdict_the_closest_answer_is_returned_verbatim() {
     let result = panel_and(3, "tournament", [("fuser", says(10, "Both."))]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
@@ -304,7 +304,7 @@ async fn where_no_match_has_a_verdict_the_best_answer_stands_and_is_called_so() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_say_the_same_do_not_meet() {
+async fn equal_answers_do_not_meet() {
     let same = [
         ("ada", says(10, "Paris.")),
         ("bob", says(10, "Paris.\n")),
@@ -333,7 +333,7 @@ async fn answers_that_say_the_same_do_not_meet() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_all_say_the_same_are_not_judged() {
+async fn nothing_is_judged_if_all_answers_are_equal() {
     let same = [("ada", says(10, "8")), ("bob", says(10, "8 legs")), ("fuser", first())];
     let result = scenario(same).asks("How many legs has a spider?", "tournament").run().await;
     insta::assert_snapshot!(result.end(), @"
@@ -347,7 +347,7 @@ async fn answers_that_all_say_the_same_are_not_judged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
+async fn nothing_is_paid_twice_after_a_crash_between_calls() {
     for (seats, strategy) in [(4, "tournament"), (3, "tournament@format=league")] {
         // The second order takes longer, so that there are commits between them.
         let scenario = || {
@@ -365,7 +365,7 @@ async fn nothing_is_paid_twice_after_a_crash_between_its_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_match_that_others_rest_on_is_not_judged_again() {
+async fn a_match_that_later_rounds_depend_on_is_not_judged_again() {
     // In the first life one call of the first round fails, and its match goes by the other order alone. The next life finds
     // calls of the second round, which were about whoever won then: the failed one is not made again.
     let story = |second: Reply| {
@@ -399,7 +399,7 @@ async fn a_match_that_others_rest_on_is_not_judged_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_text_is_judged_anew() {
+async fn another_text_is_judged_from_the_start() {
     let scenario = || panel_and(4, "tournament", [("fuser", judges(10, MERIT))]);
     let whole = scenario().run().await;
     let is_second = |recorded: &Recorded| story::short(&recorded.event) == "sent step 5";
@@ -433,7 +433,7 @@ async fn another_text_is_judged_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_given_up_between_rounds_asks_nobody_more() {
+async fn a_run_cancelled_between_rounds_makes_no_more_calls() {
     let result = panel_and(5, "tournament", [("fuser", judges(10, MERIT))]).cancel_at(25).run().await;
     insta::assert_snapshot!(result.end(), @"
     cancelled decided at 25, closed at 25
@@ -454,7 +454,7 @@ async fn a_run_given_up_between_rounds_asks_nobody_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_too_long_for_the_judge_is_shown_in_part_and_that_is_said() {
+async fn an_answer_too_long_for_the_judge_is_shortened_and_reported() {
     let long = "scatters blue ".repeat(600);
     let panel = [("ada", says(10, &long)), ("bob", says(10, TEXTS[2])), ("fuser", judges(10, MERIT))];
     let result = scenario(panel).asks(WHY, "tournament");
@@ -466,7 +466,7 @@ async fn an_answer_too_long_for_the_judge_is_shown_in_part_and_that_is_said() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_costs_as_many_calls_as_matches_and_orders() {
+async fn a_tournament_costs_one_call_per_match_and_order() {
     for (seats, strategy, calls) in [
         (3, "tournament", 3 + 4),
         (5, "tournament", 5 + 8),
@@ -482,7 +482,7 @@ async fn it_costs_as_many_calls_as_matches_and_orders() {
 }
 
 #[test]
-fn a_judge_reads_the_two_longest_answers_at_most() {
+fn a_match_reads_at_most_the_two_longest_answers() {
     let plan = panel_and(5, "tournament", [("fuser", first())]).planned();
     let read: Vec<u64> = plan.steps.iter().map(|step| step.input_tokens_max).collect();
     assert_eq!(read, [2_014; 8]);
@@ -507,7 +507,7 @@ fn more_matches_than_can_be_numbered_are_refused() {
 }
 
 #[test]
-fn who_comes_first_in_one_order_is_spread() {
+fn with_one_order_every_seat_is_shown_first_equally_often() {
     // A judge that puts first whatever it is shown first gives every seat of a league the same points, nearly.
     let result =
         in_paused_time(panel_and(5, "tournament@format=league,orders=1", [("fuser", first())]).run());
@@ -519,7 +519,7 @@ fn who_comes_first_in_one_order_is_spread() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn neither_names_nor_arrival_nor_the_draw_decide(cast in any_cast(TEXTS), strategy in 0..STRATEGIES.len()) {
+    fn names_arrival_order_and_pairing_do_not_affect_the_choice(cast in any_cast(TEXTS), strategy in 0..STRATEGIES.len()) {
         let result = in_paused_time(staged(&cast, STRATEGIES[strategy], [("fuser", judges(10, MERIT))]).run());
         prop_assert_eq!(result.text(), TEXTS[2], "{}", STRATEGIES[strategy]);
         let result = in_paused_time(staged(&cast, STRATEGIES[strategy % 2], [("fuser", first())]).run());

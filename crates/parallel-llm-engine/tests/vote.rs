@@ -29,19 +29,19 @@ async fn result(scenario: Scenario) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_most_frequent_answer_stands_as_it_is() {
+async fn the_most_frequent_answer_wins_unchanged() {
     insta::assert_snapshot!(result(panel(&["It has 6.", "A spider has 8 legs.", "8", "The answer is **8**, as with all of them."])).await, @"selected by bob from 2: `A spider has 8 legs.`; because 2 of 4 answers say `8`");
 }
 
 #[tokio::test(start_paused = true)]
-async fn between_as_many_the_strongest_decides_else_the_first() {
+async fn a_tie_goes_to_the_strongest_seat_or_else_the_first() {
     let tie = || panel(&["6", "8", "8 legs", "6.0"]);
     insta::assert_snapshot!(result(tie()).await, @"selected by ada from 1: `6`; because 2 of 4 answers say `6`, and as many say something else: the first of the panel decides");
     insta::assert_snapshot!(result(tie().plan(|plan| plan.seats[2].strongest = true)).await, @"selected by cyd from 3: `8 legs`; because 2 of 4 answers say `8`, and as many say something else: the strongest seat decides");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_counted_is_compared_by_its_words() {
+async fn answers_that_cannot_be_counted_are_compared_by_words() {
     let open =
         panel(&["bananas grow upwards", "the moon pulls the sea", "the moon and the sun pull the sea"]);
     insta::assert_snapshot!(result(open.asks("How do tides work?", "vote")).await, @"selected by bob from 2: `the moon pulls the sea`; because answers to an open question cannot be counted; this is the one closest to the others");
@@ -49,7 +49,7 @@ async fn what_cannot_be_counted_is_compared_by_its_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_told_of_a_run_without_texts_holds_none_of_their_words() {
+async fn a_metadata_only_run_reports_no_words_of_the_answers() {
     let kept = panel(&["8 legs", "8", "6"]).plan(|plan| plan.store = StoreMode::Metadata).run().await;
     let outcome = kept.run.outcome.as_ref().expect("the run is decided");
     assert_eq!(outcome.reason, "2 of 3 answers say the same");
@@ -65,7 +65,7 @@ async fn the_only_answer_is_not_voted_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_comes_first_the_same_answer_stands() {
+async fn arrival_order_does_not_affect_the_winner() {
     let times = [[10, 20, 30, 40], [40, 30, 20, 10], [20, 40, 10, 30]];
     for [one, two, three, four] in times {
         let seats = [
@@ -134,7 +134,7 @@ fn weighed(question: &str, seats: &[(&'static str, &str)]) -> Scenario {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_weighs_what_the_accuracy_of_its_seat_says() {
+async fn answers_are_weighted_by_the_accuracy_of_their_seats() {
     // Of four options: ln(0.95 × 3 / 0.05) against ln(0.6 × 3 / 0.4) + ln(0.55 × 3 / 0.45).
     let strong = weighed(ODD, &[("accuracy=0.6", "A"), ("accuracy=0.55", "A"), ("accuracy=0.95", "B")]);
     insta::assert_snapshot!(result(strong).await, @"selected by cyd from 3: `B`; because 1 of 3 answers say `B`, the most by weight: 4.04 against 2.80");
@@ -149,7 +149,7 @@ async fn an_answer_weighs_what_the_accuracy_of_its_seat_says() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_wrong_more_often_than_chance_speaks_against_its_answer() {
+async fn a_seat_worse_than_chance_counts_against_its_answer() {
     let two = weighed(ODD, &[("accuracy=0.1", "A"), ("accuracy=0.15", "A"), ("accuracy=0.3", "B")]);
     insta::assert_snapshot!(result(two).await, @"selected by cyd from 3: `B`; because 1 of 3 answers say `B`, the most by weight: 0.25 against -1.73");
     let both = weighed(ODD, &[("accuracy=0.1", "A"), ("accuracy=0.2", "B")]);
@@ -161,7 +161,7 @@ async fn who_is_wrong_more_often_than_chance_speaks_against_its_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_weighs_the_same_is_decided_as_where_it_is_counted() {
+async fn a_tie_by_weight_is_broken_like_a_tie_by_count() {
     let tie = [("accuracy=0.7", "A"), ("accuracy=0.8", "B"), ("accuracy=0.8", "A"), ("accuracy=0.7", "B")];
     insta::assert_snapshot!(result(weighed(ODD, &tie)).await, @"selected by ada from 1: `A`; because 2 of 4 answers say `A`, the most by weight: 4.43 against 4.43, and as much speaks for something else: the first of the panel decides");
     let mut strongest = tie;
@@ -172,7 +172,7 @@ async fn what_weighs_the_same_is_decided_as_where_it_is_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_the_share_that_is_asked_for_nothing_wins() {
+async fn below_min_share_nothing_wins() {
     let five = |least: u8| {
         let answers = ["8", "8 legs", "6", "7", "I cannot say."];
         result(panel(&answers).asks(HOW_MANY, &format!("vote@min_share={least}")))
@@ -196,7 +196,7 @@ async fn without_the_share_that_is_asked_for_nothing_wins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_share_is_of_answers_also_where_they_are_weighed() {
+async fn min_share_counts_answers_even_if_they_are_weighted() {
     let seats = [("accuracy=0.6", "A"), ("accuracy=0.55", "A"), ("accuracy=0.95", "B")];
     let least = |least: u8| {
         let request = RunRequest {
@@ -247,7 +247,7 @@ async fn answers_are_counted_by_a_value_in_their_json() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn values_without_company_weigh_what_their_seats_do() {
+async fn values_given_once_are_weighted_by_their_seats() {
     let seats = ["ada@accuracy=0.6", "bob@accuracy=0.9"];
     let weighed = |at: &str| {
         let request = RunRequest {
@@ -266,7 +266,7 @@ async fn values_without_company_weigh_what_their_seats_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_else_is_asked_where_the_first_have_the_same_value() {
+async fn the_other_seats_are_skipped_if_the_first_have_the_same_value() {
     let asked = |second: &'static str| async move {
         let answers = [r#"{"it": 1.0, "why": "so"}"#, second, r#"{"it": 2}"#];
         let result = panel(&answers).asks("What is it?", "vote@extractor=json:/it,first=2").run().await;
@@ -302,7 +302,7 @@ fn essays_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenari
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_says_what_answers_to_an_open_question_come_to() {
+async fn an_extractor_reads_the_value_of_answers_to_an_open_question() {
     let result = essays_and([("fuser", extracts(20, FOUND))]).run().await;
     insta::assert_snapshot!(result.story(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
@@ -322,7 +322,7 @@ async fn a_model_says_what_answers_to_an_open_question_come_to() {
 }
 
 #[test]
-fn what_is_set_is_stored_as_it_is_written() {
+fn options_are_stored_as_written() {
     let plan =
         panel(&["1", "2"]).asks("Where?", "vote@extractor=json:/a%2Cb%25,first=2,min_share=60").planned();
     let mut stored = serde_json::to_value(&plan).expect("a plan is JSON");
@@ -335,7 +335,7 @@ fn what_is_set_is_stored_as_it_is_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_reading_may_cost_is_in_the_plan() {
+async fn the_plan_includes_the_cost_of_extraction() {
     let plan = |strategy: &str| {
         essays_and([("fuser-1", says(1, "")), ("fuser-2", says(1, ""))]).asks(WHO, strategy).planned()
     };
@@ -350,7 +350,7 @@ async fn what_reading_may_cost_is_in_the_plan() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_closed_question_asks_for_is_read_as_such() {
+async fn extracted_values_of_a_closed_question_are_read_as_short_answers() {
     let answers = ["Four pairs, one might say.", "8", "Six of them, or so I heard."];
     let reader = extracts(10, &[("Four pairs", "8 legs"), ("| 8", "8.0"), ("Six of", "six")]);
     let panel = ["ada", "bob", "cyd"].into_iter().zip(answers).map(|(name, answer)| (name, says(10, answer)));
@@ -361,7 +361,7 @@ async fn what_a_closed_question_asks_for_is_read_as_such() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_reads_what_says_the_same_or_stands_alone() {
+async fn equal_answers_and_a_single_answer_need_no_extractor() {
     let same =
         scenario([("ada", says(10, "Ann.")), ("bob", says(10, "Ann.\n")), ("fuser", extracts(10, FOUND))]);
     insta::assert_snapshot!(result(same.asks(WHO, "vote@extractor=llm")).await, @"selected by ada from 1: `Ann.`; because 2 of 2 answers say the same");
@@ -374,7 +374,7 @@ async fn nobody_reads_what_says_the_same_or_stands_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_reads_where_one_cannot_and_else_the_words_decide() {
+async fn the_next_extractor_takes_over_and_finally_words_decide() {
     let chain = |second| essays_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", second)]);
     insta::assert_snapshot!(chain(extracts(10, FOUND)).run().await.end(), @"
     complete decided at 25, closed at 25
@@ -426,7 +426,7 @@ async fn the_next_reads_where_one_cannot_and_else_the_words_decide() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_misleads_can_only_choose_among_the_answers() {
+async fn a_misleading_extractor_can_only_choose_among_the_answers() {
     let replied = |compose: fn(&Call) -> String| async move {
         let result = essays_and([("fuser", after(10).compose(compose).end())]).run().await;
         let outcome = result.run.outcome.clone().expect("it is decided");
@@ -455,7 +455,7 @@ fn agreed_if(outcome: &Outcome) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_tells_whose_answer_tried_to_instruct_it_and_which_it_saw_in_part() {
+async fn an_extractor_reports_suspicion_and_shortened_answers() {
     let wary = |call: &Call| {
         let form = extraction(call, FOUND);
         form.replacen(
@@ -482,7 +482,7 @@ async fn a_reader_tells_whose_answer_tried_to_instruct_it_and_which_it_saw_in_pa
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_word_of_what_was_read_is_kept_where_no_text_is() {
+async fn a_metadata_only_run_stores_no_extracted_values() {
     let result = essays_and([("fuser", extracts(10, FOUND))])
         .plan(|plan| plan.store = StoreMode::Metadata)
         .run()
@@ -504,7 +504,7 @@ fn until(commits: &[Vec<Recorded>], event: &str) -> Vec<Vec<Recorded>> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_read_before_a_crash_is_not_paid_again() {
+async fn an_extraction_from_before_a_crash_is_not_paid_again() {
     let scenario =
         || essays_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", extracts(10, FOUND))]);
     for result in always::never_pays_twice(scenario).await {
@@ -555,7 +555,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn in_whatever_order_and_under_whatever_label_the_same_essay_stands(cast in any_cast(METALS), seed in any::<u64>()) {
+    fn order_and_labels_do_not_affect_the_winner(cast in any_cast(METALS), seed in any::<u64>()) {
         let outcome = chosen(cast, seed);
         prop_assert!(outcome.reason.ends_with("3 of 6 answers say `Ann`"), "{}", outcome.reason);
         prop_assert_eq!(outcome.text.as_deref(), Some(METALS[2]));

@@ -40,7 +40,7 @@ async fn stragglers_are_left_behind_and_their_answers_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_comes_while_the_others_are_fused_is_kept_at_once() {
+async fn an_answer_that_arrives_during_fusion_is_stored_at_once() {
     let result = scenario([
         ("ada", says(5_000, "one")),
         ("bob", says(6_000, "two")),
@@ -79,7 +79,7 @@ async fn slow_panels_give_stragglers_three_times_the_median() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_few_that_answered_are_not_enough() {
+async fn too_few_answers_do_not_end_the_wait() {
     // One of two is less than sixty per cent.
     let result =
         scenario([("ada", says(10, "one")), ("bob", says(200_000, "two")), ("fuser", says(10, "All."))]);
@@ -97,7 +97,7 @@ async fn the_few_that_answered_are_not_enough() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_means_all() {
+async fn waiting_for_all_waits_for_every_seat() {
     let result = scenario([
         ("ada", says(10, "one")),
         ("bob", says(20, "two")),
@@ -108,7 +108,7 @@ async fn all_means_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_answers_are_enough() {
+async fn waiting_for_a_count_stops_at_that_many_answers() {
     let result = scenario([
         ("ada", fails(5, failure(Code::Auth))),
         ("bob", says(20, "two")),
@@ -137,7 +137,7 @@ async fn so_many_answers_are_enough() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_moment_is_enough_once_there_is_an_answer() {
+async fn waiting_until_a_time_needs_at_least_one_answer() {
     let result = scenario([("ada", says(10, "one")), ("bob", says(5_000, "two")), ("fuser", hangs())]);
     insta::assert_snapshot!(result.wait(Wait::Until { ms: 1_000 }).story().await, @"
     0 started | 0 sent 1 | 0 sent 2
@@ -156,7 +156,7 @@ async fn a_moment_is_enough_once_there_is_an_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_strongest_is_waited_for() {
+async fn the_strongest_seat_is_waited_for() {
     let result = scenario([
         ("ada", says(10, "one")),
         ("bob", says(20, "two")),
@@ -196,7 +196,7 @@ async fn a_third_of_the_run_is_kept_for_fusing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cut_answer_counts_where_it_is_long_enough() {
+async fn a_cut_answer_counts_if_it_is_long_enough() {
     let long: &'static str = "moon ".repeat(50).leak();
     let result = scenario([
         ("ada", after(10).text(long).fail(failure(Code::Connection))),
@@ -217,7 +217,7 @@ async fn a_cut_answer_counts_where_it_is_long_enough() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_seat_that_waits_to_be_tried_again_is_not() {
+async fn a_late_seat_is_not_retried() {
     let later = || failure(Code::RateLimited).with_retry_after(Some(std::time::Duration::from_secs(5)));
     let result = scenario([
         ("ada", says(5_000, "one")),
@@ -247,7 +247,7 @@ async fn a_late_seat_that_waits_to_be_tried_again_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_seat_that_waits_for_its_turn_is_not_waited_for() {
+async fn a_late_seat_still_waiting_for_admission_is_cancelled() {
     let result = scenario([("ada", says(10, "one")), ("bob", says(10, "two").held_back(100_000))]);
     insta::assert_snapshot!(result.wait(Wait::Seats { count: 1 }).story().await, @"
     0 started | 0 sent 1
@@ -263,7 +263,7 @@ async fn a_late_seat_that_waits_for_its_turn_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_leaves_while_the_answer_becomes_durable() {
+async fn no_request_is_sent_while_the_answer_is_committed() {
     let again = || failure(Code::RateLimited).with_retry_after(Some(std::time::Duration::from_secs(1)));
     let result = scenario([
         ("ada", says(1_200, "one")),
@@ -287,7 +287,7 @@ async fn nothing_leaves_while_the_answer_becomes_durable() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn half_an_answer_that_comes_too_late_is_late_where_it_could_be_used() {
+async fn a_cut_answer_is_late_only_if_it_was_usable() {
     let cut = |bytes: usize| after(500).text(&"m".repeat(bytes)).fail(failure(Code::Connection));
     let result = scenario([
         ("ada", says(10, "one")),
@@ -369,7 +369,7 @@ async fn a_skipped_seat_is_cancelled_and_no_longer_awaited() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_seat_that_is_not_skipped_there_is_no_answer() {
+async fn skipping_every_seat_leaves_no_answer() {
     let skipped = hurried().skip_at(10, 1).skip_at(20, 2).skip_at(30, 3).skip_at(40, 9);
     insta::assert_snapshot!(skipped.story().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
@@ -388,7 +388,7 @@ async fn without_a_seat_that_is_not_skipped_there_is_no_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_seat_that_is_skipped_once_it_has_answered_keeps_its_answer() {
+async fn skipping_an_answered_seat_keeps_its_answer() {
     let result = hurried().wait(Wait::All).skip_at(6_000, 1).skip_at(7_000, 3).run().await;
     let considered = &result.run.outcome.as_ref().expect("the run is decided").considered;
     assert_eq!(considered.iter().map(ToString::to_string).collect::<Vec<_>>(), ["1", "2"]);

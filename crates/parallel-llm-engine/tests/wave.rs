@@ -13,7 +13,7 @@ fn panel(replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_that_agree_spare_the_others() {
+async fn two_agreeing_answers_skip_the_other_seats() {
     let result = panel([
         ("ada", says(10, "8")),
         ("bob", says(20, "8 legs")),
@@ -36,7 +36,7 @@ async fn two_that_agree_spare_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_that_differ_have_the_others_asked() {
+async fn the_other_seats_are_asked_if_two_answers_differ() {
     let result = panel([
         ("ada", says(10, "8")),
         ("bob", says(20, "6")),
@@ -61,7 +61,7 @@ async fn two_that_differ_have_the_others_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_answer_agrees_with_nobody() {
+async fn a_single_answer_is_not_agreement() {
     let result =
         panel([("ada", says(10, "8")), ("bob", fails(20, failure(Code::Auth))), ("cyd", says(10, "8 legs"))]);
     insta::assert_snapshot!(result.run().await.end(), @"
@@ -75,7 +75,7 @@ async fn one_answer_agrees_with_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_all_of_the_first_fail_the_others_are_asked() {
+async fn the_other_seats_are_asked_if_all_first_seats_fail() {
     let down = || fails(20, failure(Code::Refused));
     let result = panel([("ada", down()), ("bob", down()), ("cyd", says(10, "8 legs"))]);
     insta::assert_snapshot!(result.run().await.end(), @"
@@ -89,7 +89,7 @@ async fn where_all_of_the_first_fail_the_others_are_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_run_leaves_nobody_held_back() {
+async fn cancelling_a_run_cancels_the_seats_held_back() {
     let result = panel([("ada", says(10, "8")), ("bob", hangs()), ("cyd", says(10, "8"))]).cancel_at(100);
     insta::assert_snapshot!(result.run().await.end(), @"
     cancelled decided at 100, closed at 100
@@ -102,7 +102,7 @@ async fn a_cancelled_run_leaves_nobody_held_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_takes_the_run_up_holds_back_the_same_seats() {
+async fn a_resumed_run_holds_back_the_same_seats() {
     let scenario = || panel([("ada", says(10, "8")), ("bob", says(20, "8")), ("cyd", says(10, "6"))]);
     let whole = scenario().run().await;
     let result = scenario().after(&whole.commits[..2]).run().await;
@@ -117,7 +117,7 @@ async fn whoever_takes_the_run_up_holds_back_the_same_seats() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn there_is_no_time_left_to_ask_more() {
+async fn seats_held_back_are_skipped_if_no_time_is_left() {
     let result = panel([("ada", says(10, "8")), ("bob", hangs()), ("cyd", says(10, "8"))])
         .plan(|plan| plan.timers.run_ms = 1_000);
     insta::assert_snapshot!(result.run().await.end(), @"

@@ -29,7 +29,7 @@ fn counted(run: &Run, seats: &[SeatNumber]) -> (f64, f64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn copies_of_a_model_add_no_vote_to_what_it_says() {
+async fn copies_of_a_model_add_no_votes() {
     let draw = &mut Draw::new(110);
     let (mut copied, mut alone) = (0, 0);
     for round in 0..items() {

@@ -76,7 +76,7 @@ fn owed(result: &RunResult, scripts: &BTreeMap<&str, Vec<PicoUsd>>) -> PicoUsd {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_run_costs_is_what_its_calls_used() {
+async fn the_cost_of_a_run_is_what_its_calls_used() {
     let draw = &mut Draw::new(70);
     for strategy in Strategy::ALL {
         let (mut paid, mut given_up, mut failed) = (0, 0, 0);

@@ -26,7 +26,7 @@ fn are_same(said: &[Said]) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_waves_spare_the_calls_that_are_calculated() {
+async fn escalation_saves_the_calculated_number_of_calls() {
     for (seed, (kind, accuracy, dials)) in (20..).zip(KINDS) {
         let panel = Panel::alike(5, accuracy, dials);
         let draw = &mut Draw::new(seed);
@@ -60,7 +60,7 @@ fn writes(text: String) -> Reply {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_gate_spares_the_calls_that_are_calculated() {
+async fn the_gate_saves_the_calculated_number_of_calls() {
     for (seed, (kind, accuracy, dials)) in (30..).zip(KINDS) {
         let panel = Panel::alike(3, accuracy, dials);
         let draw = &mut Draw::new(seed);
@@ -99,7 +99,7 @@ async fn the_gate_spares_the_calls_that_are_calculated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_all_say_the_same_nobody_reads_them() {
+async fn equal_answers_are_read_by_no_model() {
     let draw = &mut Draw::new(40);
     for round in 0..items() / 2 {
         let said = [RIGHT, 1, 2][round % 3];

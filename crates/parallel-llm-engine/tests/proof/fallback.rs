@@ -51,7 +51,7 @@ fn useless(draw: &mut Draw) -> Reply {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_nobody_can_fuse_the_closest_answer_stands_and_is_called_so() {
+async fn if_every_synthesizer_fails_the_closest_answer_is_returned_as_such() {
     let draw = &mut Draw::new(80);
     let mut compared = 0;
     for round in 0..items() {

@@ -22,7 +22,7 @@ fn strongest(panel: &Panel) -> f64 {
 }
 
 #[test]
-fn panels_of_equals_come_to_what_was_published() {
+fn panels_of_equals_match_published_figures() {
     for (count, alone, together, any) in [
         (3, 0.9550, 0.8743, 0.934),
         (5, 0.9881, 0.8815, 0.954),
@@ -42,7 +42,7 @@ fn panels_of_equals_come_to_what_was_published() {
 }
 
 #[test]
-fn panels_of_unequals_come_to_what_was_published() {
+fn panels_of_unequals_match_published_figures() {
     check("five that err alone", strongest(&Panel::of(&FIVE, Dials::independent(4))), 0.989);
     check("five that err together", strongest(&Panel::of(&FIVE, Dials::CALIBRATED)), 0.883);
     for (weak, golden) in [(0.75, 0.8255), (0.6, 0.733)] {
@@ -58,7 +58,7 @@ fn panels_of_unequals_come_to_what_was_published() {
 /// Nobody told how often two that are wrong say the same there. What gives both figures, and that of the measured panel too,
 /// is to assume that of this, too, the part beyond chance is as large as the correlation of errors.
 #[test]
-fn panels_of_unequals_that_err_together_more_or_less_come_to_what_was_published() {
+fn panels_with_other_error_correlations_match_published_figures() {
     for (errors, golden) in [(0.3, 0.923), (0.534, 0.883), (0.7, 0.866)] {
         let dials = Dials { errors, same_wrong: (1.0 + 2.0 * errors) / 3.0, options: 4 };
         check(&format!("five that err together by {errors}"), strongest(&Panel::of(&FIVE, dials)), golden);
@@ -67,7 +67,7 @@ fn panels_of_unequals_that_err_together_more_or_less_come_to_what_was_published(
 
 /// Votes whose odds are drawn anew for each question, from the distribution that is right so often and correlates so much.
 #[test]
-fn votes_that_share_their_odds_come_to_what_was_published() {
+fn beta_binomial_votes_match_published_figures() {
     let (accuracy, correlation) = (0.855, 0.534);
     let scale = (1.0 - correlation) / correlation;
     let (right, wrong) = (accuracy * scale, (1.0 - accuracy) * scale);

@@ -11,7 +11,7 @@ use crate::scenario::scenario;
 use crate::script::{Reply, after, says};
 
 #[tokio::test(start_paused = true)]
-async fn a_vote_goes_by_what_is_said_alone() {
+async fn a_vote_depends_only_on_the_answers() {
     let draw = &mut Draw::new(50);
     let panel = Panel::alike(5, 0.5, Dials { errors: 0.3, same_wrong: 0.5, options: 4 });
     for _ in 0..items() / 2 {
@@ -69,7 +69,7 @@ async fn judged(essays: &[String], judge: Reply, strategy: &str, draw: &mut Draw
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_judge_goes_by_what_it_reads_alone() {
+async fn a_judgement_depends_only_on_the_answers() {
     let draw = &mut Draw::new(51);
     for round in 0..items() / 3 {
         let mut essays = essays(2 + round % 4, draw);
@@ -117,7 +117,7 @@ async fn by_place(strategy: &str) -> [(usize, usize); 2] {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_place_in_the_list_decides_nothing_where_a_judge_sees_both_orders() {
+async fn position_bias_cancels_out_if_a_judge_sees_both_orders() {
     let share = |(times, of): (usize, usize)| times as f64 / of as f64;
     let [first, last] = by_place("best-of-n@orders=1").await;
     println!("one order: {:.3} where shown first, {:.3} where shown last", share(first), share(last));

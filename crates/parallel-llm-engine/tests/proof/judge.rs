@@ -57,7 +57,7 @@ fn judges(item: &Item, pairs: f64, draw: &mut Draw) -> Reply {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_judge_beats_the_best_of_the_panel_from_seven_pairs_of_ten_on() {
+async fn a_judge_beats_the_best_model_from_seven_right_pairs_in_ten() {
     let panel = Panel::of(&TEAM, Dials::CALIBRATED);
     let selected = |pairs: f64| panel.mean(|said| selects(said, pairs));
     let crossing = normal::solve((0.5, 0.95), |pairs| selected(pairs) - TEAM[0]);

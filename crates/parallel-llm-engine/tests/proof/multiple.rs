@@ -96,7 +96,7 @@ async fn check(strategy: &str, reading: u64, published: Option<[f64; 2]>) -> Str
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_strategy_costs_the_multiple_that_was_published_of_its_method() {
+async fn strategies_cost_the_published_multiples() {
     let mut lines = Vec::new();
     for (strategy, reading, published) in [
         ("vote", 0, [3.0, 5.0]),
@@ -120,7 +120,7 @@ async fn a_strategy_costs_the_multiple_that_was_published_of_its_method() {
 
 /// Published to a whole: 14 and 26.
 #[tokio::test(start_paused = true)]
-async fn layers_cost_what_was_published() {
+async fn layers_cost_the_published_multiples() {
     let mut lines = Vec::new();
     for strategy in ["moa", "moa@layers=3"] {
         lines.push(check(strategy, ANSWER, None).await);
@@ -136,7 +136,7 @@ async fn layers_cost_what_was_published() {
 /// - In a `council` nobody reads its own answer; with it the reviews come to 8.2 and 14.7 times.
 /// - `paranoid` has none published.
 #[tokio::test(start_paused = true)]
-async fn where_the_design_is_another_so_is_the_multiple() {
+async fn a_different_design_costs_a_different_multiple() {
     let mut lines = Vec::new();
     for (strategy, reading) in
         [("best-of-n", RANKING), ("tournament", PAIR), ("council", REVIEW), ("synthesize@paranoid=on", 0)]

@@ -59,7 +59,7 @@ async fn check(name: &str, panel: &Panel, seed: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn votes_of_equals_come_to_what_is_calculated() {
+async fn votes_of_equals_match_the_calculation() {
     check("three that err alone", &Panel::alike(3, 0.855, Dials::independent(4)), 1).await;
     check("three that err together", &Panel::alike(3, 0.855, Dials::CALIBRATED), 2).await;
     check("five that err together", &Panel::alike(5, 0.855, Dials::CALIBRATED), 3).await;
@@ -67,7 +67,7 @@ async fn votes_of_equals_come_to_what_is_calculated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn votes_of_unequals_come_to_what_is_calculated() {
+async fn votes_of_unequals_match_the_calculation() {
     let five = [0.876, 0.864, 0.850, 0.849, 0.833];
     check("five", &Panel::of(&five, Dials::CALIBRATED), 5).await;
     check("a strong one and two weak ones", &Panel::of(&[0.876, 0.6, 0.6], Dials::CALIBRATED), 6).await;
@@ -77,7 +77,7 @@ async fn votes_of_unequals_come_to_what_is_calculated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_says_nothing_plainly_has_no_vote() {
+async fn an_unreadable_answer_has_no_vote() {
     let panel = Panel::alike(4, 0.7, Dials::CALIBRATED).unreadable(0.15);
     let score = score(&panel, 9).await;
     let agreed = |said: &[Said]| if most(said) > 1 { plurality(said, Tie::First) } else { 0.0 };
@@ -85,7 +85,7 @@ async fn who_says_nothing_plainly_has_no_vote() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn models_that_are_mostly_right_and_err_alone_are_better_the_more_there_are() {
+async fn more_models_are_better_if_mostly_right_and_independent() {
     let panel = |count| Panel::alike(count, 0.6, Dials::independent(4));
     let votes: Vec<f64> = [1, 3, 5, 7, 9].map(|count| vote(&panel(count))).to_vec();
     println!("{votes:.4?}");
@@ -96,7 +96,7 @@ async fn models_that_are_mostly_right_and_err_alone_are_better_the_more_there_ar
 }
 
 #[tokio::test(start_paused = true)]
-async fn models_that_are_mostly_wrong_in_the_same_way_are_worse_the_more_there_are() {
+async fn more_models_are_worse_if_mostly_wrong_in_the_same_way() {
     let panel = |count| Panel::alike(count, 0.4, SHARED);
     let votes: Vec<f64> = [1, 3, 5, 7, 9].map(|count| vote(&panel(count))).to_vec();
     println!("{votes:.4?}");
@@ -107,7 +107,7 @@ async fn models_that_are_mostly_wrong_in_the_same_way_are_worse_the_more_there_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn models_that_err_as_one_are_worth_one() {
+async fn models_with_identical_errors_are_worth_one() {
     let gain = |errors: f64| vote(&Panel::alike(5, 0.8, Dials { errors, ..SHARED })) - 0.8;
     let gains: Vec<f64> = [0.0, 0.2, 0.4, 0.6, 0.8].map(gain).to_vec();
     println!("{gains:.4?}");
@@ -117,7 +117,7 @@ async fn models_that_err_as_one_are_worth_one() {
 }
 
 #[test]
-fn a_vote_is_right_no_more_often_than_any_of_the_panel() {
+fn a_vote_is_never_right_if_no_model_is() {
     for accuracy in [0.3, 0.6, 0.9] {
         for errors in [0.0, 0.3, 0.6] {
             for same_wrong in [0.34, 0.7, 1.0] {

@@ -36,7 +36,7 @@ fn moment(share: f64, panel: (u32, u32)) -> f64 {
 }
 
 #[test]
-fn the_moments_are_those_that_were_published() {
+fn decision_times_match_published_figures() {
     for (panel, [median, late]) in [((5, 5), [22.0, 50.5]), ((3, 5), [10.0, 18.6]), ((3, 3), [17.7, 44.2])] {
         let (computed, computed_late) = (moment(0.5, panel) / 1e3, moment(0.95, panel) / 1e3);
         println!(
@@ -74,7 +74,7 @@ fn by(moments: &[f64], ms: f64) -> (usize, usize) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_waited_for_decides_when() {
+async fn decision_times_match_the_calculation() {
     let draw = &mut Draw::new(90);
     for (panel, rule) in [((5, 5), Wait::All), ((3, 5), Wait::Seats { count: 3 }), ((3, 3), Wait::All)] {
         let moments = decided(panel.1 as usize, rule, draw).await;
@@ -88,7 +88,7 @@ async fn what_is_waited_for_decides_when() {
 
 /// Three of five are enough once so much time is over, unless three times their median is not.
 #[tokio::test(start_paused = true)]
-async fn stragglers_are_left_behind_when_it_is_calculated() {
+async fn stragglers_are_left_behind_at_the_calculated_times() {
     for (after_ms, seed) in [(45_000, 91), (15_000, 93)] {
         let rule = Wait::Stragglers { share_percent: 60, after_ms };
         assert!(after_ms != 45_000 || rule == Wait::default(), "one of them is the default");

@@ -42,7 +42,7 @@ fn likeliest(posterior: &[f64], said: &[Said]) -> f64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn weights_are_the_rule_of_bayes() {
+async fn weighted_votes_follow_the_rule_of_bayes() {
     let draw = &mut Draw::new(60);
     let mut minorities = 0;
     for round in 0..items() * 2 {
@@ -77,7 +77,7 @@ async fn weights_are_the_rule_of_bayes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_models_err_alone_weights_are_right_as_often_as_is_calculated() {
+async fn weighted_votes_of_independent_models_are_right_as_often_as_calculated() {
     let accuracies = [0.9, 0.6, 0.55, 0.2, 0.5];
     let panel = Panel::of(&accuracies, Dials::independent(4));
     let weighing = |said: &[Said]| {

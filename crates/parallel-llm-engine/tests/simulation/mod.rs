@@ -200,7 +200,7 @@ fn wanted(name: &str) -> Option<u64> {
 }
 
 fn replay(seed: u64) -> String {
-    let test = "simulation::what_always_holds_holds_whatever_happens";
+    let test = "simulation::invariants_hold_in_random_runs";
     format!(
         "{SEED_WANTED}={seed} cargo test -p parallel-llm-engine --test engine {test} -- --exact --nocapture"
     )
@@ -241,7 +241,7 @@ fn tell(seeds: u64) -> Result<BTreeMap<String, usize>, u64> {
 }
 
 #[test]
-fn what_always_holds_holds_whatever_happens() {
+fn invariants_hold_in_random_runs() {
     if let Some(seed) = wanted(SEED_WANTED) {
         println!("{}", Story::of(seed).result());
         return;
@@ -261,7 +261,7 @@ fn what_always_holds_holds_whatever_happens() {
 }
 
 #[test]
-fn the_same_seed_tells_the_same_story() {
+fn the_same_seed_gives_the_same_run() {
     for seed in 0..40 {
         assert_eq!(Story::of(seed).result(), Story::of(seed).result(), "seed {seed}");
     }
