@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::budget;
 use crate::plan::caller_slot::CallerSlot;
 use crate::plan::step::{self, Step};
-use crate::plan::{self, DayLimit, RunPlan, Terms};
+use crate::plan::{DayLimit, RunPlan, Terms, seats};
 use crate::request::RunRequest;
 use crate::request::panel::{SEATS_MAX, Seat, SeatNumber};
 use crate::request::strategy::{ResolvedStrategy, Strategy, StrategyChoice, StrategyOptions};
@@ -106,8 +106,8 @@ impl Reopening {
         ask: Vec<SeatNumber>,
     ) -> Result<Self, Failure> {
         let plan = so_far.plan;
-        let plan::Addition { mut seats, mut synthesizers, warnings } =
-            plan::addition(request, terms, &plan.messages)?;
+        let seats::Addition { mut seats, mut synthesizers, warnings } =
+            seats::addition(request, terms, &plan.messages)?;
         number(&mut seats, plan.seats.len(), SEATS_MAX)?;
         number(&mut synthesizers, plan.synthesizers.len(), SYNTHESIZERS_MAX)?;
         let has_checker = terms.defaults.checker.is_some();

@@ -5,7 +5,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Object, known, last_object, parts};
+use super::labels::known;
+use super::parts::parts;
+use super::{Object, last_object};
 use crate::request::panel::SeatNumber;
 
 /// The most claims that are read. The prompt asks for a few.

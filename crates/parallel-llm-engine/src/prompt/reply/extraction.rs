@@ -4,7 +4,8 @@
 
 use serde_json::Value;
 
-use super::{known, label_of, last_object};
+use super::labels::{known, label_of};
+use super::last_object;
 
 /// The longest accepted value in characters; the prompt asks for a dozen words. Longer ones are left out, not shortened,
 /// because two values with the same beginning may differ.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::body::{Body, EMPHASIS_BYTES_MAX};
-use super::{fence_is_open, opening};
+use super::parts::{fence_is_open, opening};
 
 /// After this many bytes it is decided whether a reply follows the form.
 const FORM_BYTES: usize = 80;

@@ -1,0 +1,60 @@
+//! The plan hash, by which equal questions are recognized.
+
+use std::collections::BTreeMap;
+
+use crate::plan::Terms;
+use crate::plan::seats::parse;
+use crate::request::RunRequest;
+use crate::request::persona::Persona;
+use crate::request::strategy::StrategyChoice;
+
+/// The plan hash. It leaves out the principal, the idempotency key and the client timeout, and what a request cannot set:
+/// timers, retries and the limits of a day.
+pub(super) fn plan_hash(request: &RunRequest, terms: &Terms<'_>, choice: StrategyChoice) -> String {
+    let defaults = terms.defaults;
+    // Without `..`, so that every new field forces a decision whether it belongs in the hash.
+    let RunRequest {
+        messages,
+        models,
+        synthesizer,
+        strategy,
+        temperature,
+        max_tokens,
+        effort,
+        deadline_ms,
+        client_timeout_ms: _,
+        budget,
+        store,
+        files,
+        asked_by: _,
+        idempotency_key: _,
+        fresh: _,
+    } = request;
+    let who = (models.as_ref().unwrap_or(&defaults.panel), synthesizer, &defaults.synthesizers);
+    let how = (
+        strategy.as_ref().unwrap_or(&defaults.strategy),
+        temperature,
+        max_tokens.unwrap_or(defaults.max_tokens),
+        effort.or(defaults.effort),
+        &defaults.routing,
+    );
+    let within = (deadline_ms, defaults.wait, budget.unwrap_or(defaults.budget));
+    let kept = (store.unwrap_or(defaults.store), files.unwrap_or(defaults.files));
+    let asked = (messages, who, how, within, kept);
+    // A reference holds only the name of a persona, and its prompt may change while the name stays.
+    let personas = personas_of(who.0, terms);
+    let checker = defaults.checker.as_ref().filter(|_| choice.options.is_checked());
+    // A plan without personas and checker hashes as it did before there were any.
+    let json = match (checker, personas.is_empty()) {
+        (None, true) => serde_json::to_vec(&asked),
+        (None, false) => serde_json::to_vec(&(asked, personas)),
+        (Some(checker), _) => serde_json::to_vec(&(asked, personas, checker)),
+    };
+    blake3::hash(&json.expect("a request is plain data with string keys")).to_hex().to_string()
+}
+
+/// The personas that these references name; unknown names are left out.
+fn personas_of<'a>(references: &[String], terms: &Terms<'a>) -> BTreeMap<&'a String, &'a Persona> {
+    let named = references.iter().filter_map(|reference| parse(reference, terms).ok()?.options.persona);
+    named.filter_map(|name| terms.defaults.personas.get_key_value(&name)).collect()
+}

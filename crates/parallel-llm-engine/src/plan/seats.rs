@@ -1,0 +1,231 @@
+//! Resolves model references to the seats of the panel and the chain of synthesizers.
+
+use std::sync::Arc;
+
+use crate::plan::{Defaults, Terms, unknown};
+use crate::request::catalogue::ModelInfo;
+use crate::request::panel::{ModelRef, PanelEntry, ProviderId, SEATS_MAX, Seat, SeatNumber};
+use crate::request::persona_prompt::PersonaPrompt;
+use crate::request::{Effort, Message, RunRequest, persona};
+use crate::value::answer::Failure;
+use crate::value::code::Code;
+use crate::value::next::Advice;
+use crate::value::usage::tokens_in;
+use crate::value::warning::Warning;
+
+/// The lowest output cap that makes room for the prompt. With a lower one there would be no useful answer, and the prompt is
+/// counted on the high side.
+const OUTPUT_TOKENS_MIN: u32 = 1_000;
+/// The longest idempotency key in bytes: longer than any name or digest used as a key, and short enough for an index.
+const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
+
+/// The sampling options of a request, checked.
+#[derive(Clone, Copy)]
+pub(super) struct Sampling {
+    temperature: Option<f64>,
+    max_tokens: u32,
+    effort: Option<Effort>,
+    /// The input of each call in tokens.
+    input_tokens: u64,
+}
+
+impl Sampling {
+    pub(super) fn of(request: &RunRequest, defaults: &Defaults) -> Result<Self, Failure> {
+        let usage = |message: &str| Err(Failure::new(Code::Usage, message));
+        if request.temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
+            return usage("the temperature must be between 0 and 2");
+        }
+        if request.max_tokens == Some(0) {
+            return usage("`max_tokens` is a whole number above 0");
+        }
+        if request.deadline_ms == Some(0) {
+            return usage("the deadline is longer than nothing");
+        }
+        let key_bytes = request.idempotency_key.as_ref().map(String::len);
+        if key_bytes.is_some_and(|bytes| !(1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&bytes)) {
+            let message = format!("an idempotency key has 1 to {IDEMPOTENCY_KEY_BYTES_MAX} bytes");
+            let next = Advice::GiveOwnIdempotencyKey;
+            return Err(Failure::new(Code::Usage, message).with_next(next));
+        }
+        Ok(Self {
+            temperature: request.temperature,
+            max_tokens: request.max_tokens.unwrap_or(defaults.max_tokens),
+            effort: request.effort.or(defaults.effort),
+            input_tokens: tokens_in(request.messages.iter().map(Message::weight_bytes).sum()),
+        })
+    }
+
+    /// The same for a seat with this persona prompt.
+    fn with(self, persona_prompt: Option<&Arc<PersonaPrompt>>) -> Self {
+        let system = persona_prompt.and_then(|prompt| prompt.system.as_ref());
+        let besides = system.map_or(0, |system| tokens_in(system.len() as u64));
+        Self { input_tokens: self.input_tokens.saturating_add(besides), ..self }
+    }
+}
+
+/// The seats and synthesizers a request adds to an existing run, each list numbered from 1.
+pub(crate) struct Addition {
+    pub(crate) seats: Vec<Seat>,
+    pub(crate) synthesizers: Vec<Seat>,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// Resolves the seats and synthesizers a request adds to a run with these messages. The panel of the settings is not added.
+pub(crate) fn addition(
+    request: &RunRequest,
+    terms: &Terms<'_>,
+    messages: &Arc<[Message]>,
+) -> Result<Addition, Failure> {
+    let request = RunRequest { messages: messages.to_vec(), ..request.clone() };
+    let sampling = Sampling::of(&request, terms.defaults)?;
+    let mut warnings = Vec::new();
+    let seats = match &request.models {
+        Some(_) => resolve_panel(&request, terms, &sampling, &mut warnings)?,
+        None => Vec::new(),
+    };
+    Ok(Addition { seats, synthesizers: resolve_chain(&request, terms, &sampling)?, warnings })
+}
+
+pub(super) fn resolve_panel(
+    request: &RunRequest,
+    terms: &Terms<'_>,
+    sampling: &Sampling,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<Seat>, Failure> {
+    let typed = request.models.is_some();
+    let references = request.models.as_ref().unwrap_or(&terms.defaults.panel);
+    let mut seats = Vec::new();
+    for reference in references {
+        let mut entry = parse(reference, terms)?;
+        let persona_prompt = persona::assume(&mut entry, &terms.defaults.personas)?;
+        let sampling = sampling.with(persona_prompt.as_ref());
+        if let Err(unknown) = known(&entry.model, terms) {
+            // An unknown model of the settings fails its seat only; one that was typed is refused.
+            if typed {
+                return Err(unknown);
+            }
+            warnings.push(Warning::of("settings", &unknown));
+        }
+        check_fit(&entry, terms, &sampling, warnings);
+        for _ in 0..entry.count {
+            let seat = Seat {
+                persona_prompt: persona_prompt.clone(),
+                ..seat(&entry, seats.len(), terms, &sampling)
+            };
+            match seat.check_inputs(&request.messages) {
+                Err(unsupported) if typed => return Err(unsupported),
+                _ => seats.push(seat),
+            }
+            if seats.len() > SEATS_MAX {
+                break;
+            }
+        }
+    }
+    if seats.is_empty() || seats.len() > SEATS_MAX {
+        let count =
+            if seats.is_empty() { "no seats".to_owned() } else { format!("more than {SEATS_MAX} seats") };
+        return Err(Failure::new(Code::PanelSize, format!("the panel has {count}")));
+    }
+    Ok(seats)
+}
+
+/// The chain of synthesizers: the one of the request, then those of the settings.
+pub(super) fn resolve_chain(
+    request: &RunRequest,
+    terms: &Terms<'_>,
+    sampling: &Sampling,
+) -> Result<Vec<Seat>, Failure> {
+    let mut chain: Vec<Seat> = Vec::new();
+    let by_hand = request.synthesizer.as_ref();
+    for reference in by_hand.into_iter().chain(&terms.defaults.synthesizers) {
+        let entry = parse(reference, terms)?;
+        persona::refuse(&entry)?;
+        if by_hand == Some(reference) {
+            known(&entry.model, terms)?;
+        }
+        // The temperature of the request is meant for variety in the panel; a synthesizer keeps its provider's default. It
+        // also reads the answers, whose length is unknown yet: `u64::MAX` stands for "as much as it can read".
+        let sampling = Sampling { temperature: None, input_tokens: u64::MAX, ..*sampling };
+        if chain.iter().all(|seat| seat.model != entry.model) && chain.len() < SEATS_MAX {
+            chain.push(seat(&entry, chain.len(), terms, &sampling));
+        }
+    }
+    Ok(chain)
+}
+
+pub(super) fn parse(reference: &str, terms: &Terms<'_>) -> Result<PanelEntry, Failure> {
+    let is_provider = |id: &str| terms.providers.iter().any(|known| known.0 == id);
+    let mut entry = PanelEntry::parse(reference, default_provider(terms), is_provider)?;
+    // A suffix or a dated id is sent as typed; only a `~` that the shell expanded is put back.
+    let lost = info(&entry.model, terms).and_then(|info| info.id.strip_prefix('~'));
+    let rest = lost.and_then(|id| entry.model.model.strip_prefix(id));
+    if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':')) {
+        entry.model.model.insert(0, '~');
+    }
+    Ok(entry)
+}
+
+/// Fails if a live catalogue lacks the model.
+fn known(model: &ModelRef, terms: &Terms<'_>) -> Result<(), Failure> {
+    let listed = terms.catalogues.get(&model.provider).filter(|catalogue| catalogue.is_live());
+    let Some(catalogue) = listed.filter(|_| info(model, terms).is_none()) else { return Ok(()) };
+    Err(unknown::failure(model, terms.providers, catalogue))
+}
+
+fn default_provider<'a>(terms: &Terms<'a>) -> &'a ProviderId {
+    terms.providers.first().expect("there is always a default provider")
+}
+
+/// The catalogue's entry for a model. Only the catalogue of its own provider counts: another provider may have the same
+/// name at another price.
+fn info<'a>(model: &ModelRef, terms: &Terms<'a>) -> Option<&'a ModelInfo> {
+    terms.catalogues.get(&model.provider)?.find(&model.model)
+}
+
+/// Warns if the prompt may be longer than the model can read. The count is an estimate on the high side, so the provider
+/// decides; its refusal costs nothing.
+fn check_fit(entry: &PanelEntry, terms: &Terms<'_>, sampling: &Sampling, warnings: &mut Vec<Warning>) {
+    let context_tokens = info(&entry.model, terms).and_then(|info| info.context_tokens);
+    let Some(context_tokens) = context_tokens.filter(|most| sampling.input_tokens > *most) else { return };
+    warnings.push(Warning {
+        code: Code::ContextLength,
+        message: format!(
+            "the prompt has about {} tokens; `{}` reads {context_tokens}",
+            sampling.input_tokens, entry.model
+        ),
+        next: Code::ContextLength.next().to_owned(),
+    });
+}
+
+/// The output cap that leaves room for the prompt. Routers and local servers refuse a call if prompt and cap together exceed
+/// the context.
+fn fitted(wanted: u32, context_tokens: Option<u64>, input_tokens: u64) -> u32 {
+    let Some(context_tokens) = context_tokens.filter(|_| input_tokens != u64::MAX) else { return wanted };
+    let room = u32::try_from(context_tokens.saturating_sub(input_tokens)).unwrap_or(u32::MAX);
+    wanted.min(room.max(OUTPUT_TOKENS_MIN))
+}
+
+fn seat(entry: &PanelEntry, index: usize, terms: &Terms<'_>, sampling: &Sampling) -> Seat {
+    let info = info(&entry.model, terms);
+    let wanted = entry.options.max_tokens.unwrap_or(sampling.max_tokens);
+    let context_tokens = info.and_then(|info| info.context_tokens);
+    let most = info.and_then(|info| info.output_tokens_max).and_then(|most| u32::try_from(most).ok());
+    Seat {
+        number: SeatNumber::at(index),
+        model: entry.model.clone(),
+        temperature: entry.options.temperature.or(sampling.temperature),
+        max_tokens: fitted(
+            most.map_or(wanted, |most| wanted.min(most.max(1))),
+            context_tokens,
+            sampling.input_tokens,
+        ),
+        effort: entry.options.effort.or(sampling.effort),
+        strongest: entry.options.strongest,
+        accuracy: entry.options.accuracy,
+        price: info.and_then(|info| info.price_at(sampling.input_tokens)),
+        context_tokens,
+        inputs: info.and_then(|info| info.inputs),
+        json_mode: info.is_some_and(|info| info.json_mode),
+        persona_prompt: None,
+    }
+}

@@ -1,0 +1,136 @@
+//! Queries of a run: its warnings and failure, its missing and awaited calls, and how it can be continued.
+
+use crate::plan::caller_slot::CallerSlot;
+use crate::plan::step::StepRole;
+use crate::request::StoreMode;
+use crate::request::panel::SeatNumber;
+use crate::run::outcome::OutcomeKind;
+use crate::run::{Run, RunStatus, SeatStatus, SeatView};
+use crate::value::answer::Failure;
+use crate::value::code::Code;
+use crate::value::next::Operation;
+use crate::value::warning::Warning;
+
+impl Run {
+    /// The warnings of the plan and the outcome.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let of_outcome = self.outcome.iter().flat_map(|outcome| &outcome.warnings);
+        let mut warnings: Vec<Warning> = self.plan.warnings.iter().chain(of_outcome).cloned().collect();
+        if self.outcome.is_some() && !self.is_decided() {
+            let (is_how, next) = match self.status {
+                RunStatus::Running => ("under way", Operation::WaitForRun),
+                _ => ("interrupted", Operation::Resume),
+            };
+            warnings.push(Warning {
+                code: Code::Interrupted,
+                message: format!(
+                    "a further part of the run is {is_how}; the answer is the one from before it"
+                ),
+                next: next.into(),
+            });
+        }
+        warnings
+    }
+
+    /// Why there is no answer and none will come.
+    pub fn failure(&self) -> Option<Failure> {
+        let lost = || {
+            let message = "the process that did the run ended before it had an answer";
+            Failure::new(Code::Interrupted, message)
+        };
+        let failure = match &self.outcome {
+            None => (self.status == RunStatus::Interrupted).then(lost)?,
+            Some(outcome) => outcome.failure.clone()?,
+        };
+        Some(match failure.code {
+            Code::Interrupted if self.plan.store != StoreMode::Full => {
+                failure.with_next(Operation::KeepTexts)
+            }
+            Code::Interrupted if self.needs_resend() => failure.with_next(Operation::Resend),
+            _ => failure,
+        })
+    }
+
+    /// Whether resuming is useless unless requests with unknown end are sent again: no seat has a usable answer, and no other
+    /// seat is left to ask.
+    pub fn needs_resend(&self) -> bool {
+        let is_lost = |seat: &SeatView| seat.status == SeatStatus::Unknown;
+        let helps = |seat: &SeatView| !seat.is_settled() || seat.has_usable_answer();
+        self.seats.iter().any(is_lost) && !self.seats.iter().any(helps)
+    }
+
+    /// The command that resumes the run; `None` if its texts are not stored, because such a run cannot be resumed.
+    pub fn resuming(&self) -> Option<String> {
+        let id = self.plan.run_id;
+        let command = if self.needs_resend() {
+            format!("`runs resume {id} --resend` (which may pay a second time)")
+        } else {
+            format!("`runs resume {id}`")
+        };
+        (self.plan.store == StoreMode::Full).then_some(command)
+    }
+
+    /// What a synthesizer or step does, in one word: `fusing`, `judging`.
+    pub fn task(&self, slot: CallerSlot) -> Option<&'static str> {
+        match slot {
+            CallerSlot::Seat(_) => None,
+            CallerSlot::Synthesizer(_) => Some("fusing"),
+            CallerSlot::Step(number) => self.plan.steps.get(number.index()).map(|step| step.key.role.task()),
+        }
+    }
+
+    /// Whether the outcome is a single answer because fusing failed.
+    pub fn is_unfused(&self) -> bool {
+        self.outcome.as_ref().is_some_and(|outcome| outcome.unfused.is_some())
+    }
+
+    /// How many seats have a whole answer.
+    pub fn answered(&self) -> usize {
+        self.seats.iter().filter(|seat| seat.status == SeatStatus::Answered).count()
+    }
+
+    /// Seats without a whole answer that should have one. The losers of a race are not missing.
+    pub fn missing(&self) -> impl Iterator<Item = &SeatView> {
+        let is_enough = self.plan.strategy.needs_one()
+            && self.outcome.as_ref().is_some_and(|outcome| outcome.kind != OutcomeKind::None);
+        let is_missing = move |seat: &&SeatView| seat.status != SeatStatus::Answered && !seat.is_unneeded();
+        self.seats.iter().filter(move |seat| !is_enough && is_missing(seat))
+    }
+
+    /// The calls that have not ended: of seats, and of the synthesizers and steps that were asked.
+    pub fn awaited(&self) -> impl Iterator<Item = &SeatView> {
+        self.seats.iter().chain(self.called()).filter(|view| !view.status.is_final())
+    }
+
+    /// The synthesizers and steps that were called, or failed without being sent.
+    pub fn called(&self) -> impl Iterator<Item = &SeatView> {
+        let is_asked = |view: &&SeatView| view.attempts > 0 || view.status.is_final();
+        self.synthesizers.iter().chain(&self.steps).filter(is_asked)
+    }
+
+    /// The planned early drafts of the newest part, last first.
+    pub(crate) fn drafts(&self) -> impl Iterator<Item = &SeatView> {
+        let is_own =
+            |by: CallerSlot| self.chain().iter().any(|one| by == CallerSlot::Synthesizer(one.number));
+        let drafts = self.plan.steps.iter().rev().filter(|step| step.key.role == StepRole::Draft);
+        let own = drafts.filter(move |step| is_own(step.key.by));
+        own.filter_map(|step| self.view(CallerSlot::Step(step.number)))
+    }
+
+    /// When a seat ended, in milliseconds from the start of the run.
+    pub(crate) fn ended_ms(&self, number: SeatNumber) -> Option<u64> {
+        let seat = self.seat(number)?;
+        Some(seat.sent_ms? + seat.elapsed_ms?)
+    }
+
+    /// Whether the current outcome was made of exactly these answers, and no other text of them is wanted.
+    pub(crate) fn has_text_of(&self, mut seats: impl ExactSizeIterator<Item = SeatNumber>) -> bool {
+        let is_of_several =
+            |kind| matches!(kind, OutcomeKind::Fused | OutcomeKind::Selected | OutcomeKind::Listed);
+        let Some(text) = self.outcome.as_ref().filter(|text| is_of_several(text.kind)) else { return false };
+        let is_reported = |seat: &SeatNumber| self.seat(*seat).is_some_and(|view| view.is_reported);
+        !self.rewrites
+            && seats.len() == text.considered.len()
+            && seats.all(|seat| text.considered.contains(&seat) && is_reported(&seat))
+    }
+}
