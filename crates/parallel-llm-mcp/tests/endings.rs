@@ -3,6 +3,7 @@
 
 use parallel_llm_testkit::simulator::{Fault, Script};
 use parallel_llm_testkit::{Output, Sandbox};
+use serde_json::Value;
 
 const ONE: &str = "openai/gpt-6.1-sol";
 const TWO: &str = "x-ai/grok-4.7";
@@ -54,6 +55,56 @@ fn a_fused_answer_says_who_objects() {
     Cost $0.0024 (fusing $0.0023), <time>.
     Kept as run <run>: `runs show @`.
     ");
+}
+
+/// The first line below an answer whose synthesizer gives this analysis of three open answers, and the report.
+fn objections(analysis: &str) -> (String, Value) {
+    let reply = format!("<<analysis>>\n{analysis}\n<<answer>>\nShard the counter.");
+    let sandbox = sandbox(["Use shards.", "Use locks.", "Use a queue."]);
+    let sandbox = sandbox.scripted(FUSER, Script::answering(&reply));
+    let words = ["ask", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER];
+    let output = sandbox.call(words).arg("How do I count?").run();
+    let report = sandbox.call(["runs", "show", "@", "--json"]).run().json();
+    (output.summary().lines().next().unwrap_or_default().to_owned(), report["agreement"].clone())
+}
+
+/// A seat with its model, as the terminal names it.
+fn named(seat: &Value) -> String {
+    let number = seat.as_u64().expect("a seat");
+    format!("{number} {}", [ONE, TWO, THREE][usize::try_from(number).expect("small") - 1])
+}
+
+#[test]
+fn those_who_make_a_claim_that_the_text_dropped_object() {
+    let (line, agreement) = objections(
+        r#"{"claims": [{"text": "Locks are faster.", "supported_by": ["B"], "contradicted_by": ["A", "C"],
+            "verdict": "dropped"}]}"#,
+    );
+    let who = named(&agreement["claims"][0]["supported_by"][0]);
+    assert!(line.starts_with(&format!("{who} objects: Locks are faster. Fused by ")), "{line}");
+}
+
+#[test]
+fn a_contradiction_is_told_beside_dissent() {
+    let (line, agreement) = objections(
+        r#"{"claims": [{"text": "Shards are simple.", "supported_by": ["A"], "contradicted_by": ["C"], "verdict": "kept"}],
+            "dissent": [{"label": "B", "text": "A queue loses counts."}]}"#,
+    );
+    let dissenter = named(&agreement["dissent"][0]["seat"]);
+    let other = named(&agreement["claims"][0]["contradicted_by"][0]);
+    let expected =
+        format!("{dissenter} objects: A queue loses counts; {other} disputes: Shards are simple. Fused by ");
+    assert!(line.starts_with(&expected), "{line}");
+}
+
+#[test]
+fn who_objects_to_the_same_answer_of_others_is_named() {
+    let safe = "The migration is safe to run online with a short lock timeout.";
+    let not_safe = "The migration is not safe to run online with a short lock timeout.";
+    let sandbox = sandbox([safe, not_safe, not_safe]);
+    let words = ["ask", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER, "Is it?"];
+    let said = sandbox.call(words).run().summary();
+    insta::assert_snapshot!(said.lines().next().unwrap_or_default(), @"2 of 3 models give the same answer, word for word; 1 openai/gpt-6.1-sol objects: The migration is safe to run online with a short lock timeout. Fused by google/gemini-4-argon from 3 answers, starting from 2 x-ai/grok-4.7 (0 % changed).");
 }
 
 #[test]

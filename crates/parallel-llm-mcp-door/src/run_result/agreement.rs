@@ -1,4 +1,4 @@
-//! Agreement in the limited space of a tool result: who agrees and who objects, by name, and a shorter form of the report's
+//! Agreement in the limited space of a tool result: who agrees and who objects, by model, and a shorter form of the report's
 //! part.
 
 use schemars::JsonSchema;
@@ -6,16 +6,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use parallel_llm_engine::text::safe::excerpt;
-use parallel_llm_service::report::{AgreementReport, AnalysisReport, ClaimReport, Report};
+use parallel_llm_service::report::{Agreed, Objection, Report, Sides, TextRoom};
 
 use super::name;
 
 /// The longest excerpt of an analysis, in characters.
 const TEXT_CHARS: usize = 160;
-/// The longest excerpt of an objection, in characters. Objections are in every reply.
-const OBJECTION_CHARS: usize = 120;
-/// The longest excerpt of a value, in characters.
-const VALUE_CHARS: usize = 60;
+/// The longest excerpts of values and objections. They are in every reply.
+const ROOM: TextRoom = TextRoom { value_chars_max: 60, text_chars_max: 120 };
 /// The longest excerpt on confidence, in characters: room for the longest name of a calibration set.
 const CONFIDENCE_CHARS: usize = 240;
 /// The most objections named.
@@ -37,7 +35,7 @@ pub(super) struct AgreementReply {
     /// Models that say the same, or, of an open question, make the same claims and object to none.
     agree: Vec<String>,
     /// Models that say otherwise.
-    object: Vec<Objection>,
+    object: Vec<ObjectionReply>,
     /// In a line.
     #[serde(skip_serializing_if = "String::is_empty")]
     summary: String,
@@ -45,7 +43,7 @@ pub(super) struct AgreementReply {
 
 /// What one model says otherwise.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(super) struct Objection {
+pub(super) struct ObjectionReply {
     /// Who.
     model: String,
     /// What.
@@ -55,21 +53,20 @@ pub(super) struct Objection {
 impl AgreementReply {
     /// The agreement of a run; `None` if there is nothing to say.
     pub(super) fn of(report: &Report) -> Option<Self> {
-        let agreement = report.agreement.as_ref()?;
-        let objecting = objecting(report, agreement);
-        let mut agree: Vec<String> =
-            agreeing(report, agreement, &objecting).into_iter().map(|seat| name(report, seat)).collect();
+        let sides = Sides::of(report)?;
+        let objections = sides.objections();
+        let mut agree: Vec<String> = sides.agreeing().into_iter().map(|seat| name(report, seat)).collect();
         if agree.len() > AGREEING_MAX {
             let more = agree.split_off(AGREEING_MAX).len();
             agree.push(format!("{more} more"));
         }
-        let more = objecting.len().saturating_sub(OBJECTIONS_MAX);
-        let objection = |(seat, says): &(u8, String)| Objection {
+        let more = objections.len().saturating_sub(OBJECTIONS_MAX);
+        let reply = |Objection { seat, point }: &Objection<'_>| ObjectionReply {
             model: name(report, *seat),
-            says: excerpt(says, OBJECTION_CHARS),
+            says: point.described(ROOM),
         };
-        let object: Vec<Objection> = objecting.iter().take(OBJECTIONS_MAX).map(objection).collect();
-        let summary = summary(report, agreement, more).join("; ");
+        let object: Vec<ObjectionReply> = objections.iter().take(OBJECTIONS_MAX).map(reply).collect();
+        let summary = summary(report, &sides, more).join("; ");
         let is_empty = agree.is_empty() && object.is_empty() && summary.is_empty();
         (!is_empty).then_some(Self { agree, object, summary })
     }
@@ -83,66 +80,10 @@ impl AgreementReply {
     }
 }
 
-/// The seats that say the same: the largest group of equal answers. Of an open question, the seats that make a claim which
-/// another makes too, and that neither object nor were discarded.
-fn agreeing(report: &Report, agreement: &AgreementReport, objecting: &[(u8, String)]) -> Vec<u8> {
-    if let Some(largest) = agreement.clusters.first() {
-        return if agreement.equal > 1 { largest.seats.clone() } else { Vec::new() };
-    }
-    let Some(analysis) = &agreement.analysis else { return Vec::new() };
-    let shares = |seat: &u8| {
-        let mut shared = analysis.claims.iter().filter(|claim| claim.supported_by.len() > 1);
-        shared.any(|claim| claim.supported_by.contains(seat))
-    };
-    let objects = |seat: &u8| objecting.iter().any(|(other, _)| other == seat);
-    let is_discarded = |seat: &u8| analysis.discarded.iter().any(|remark| remark.seat == *seat);
-    let considered = report.synthesis.iter().flat_map(|synthesis| &synthesis.considered).copied();
-    considered.filter(|seat| shares(seat) && !objects(seat) && !is_discarded(seat)).collect()
-}
-
-/// The seats that say otherwise, each with its first objection: dissent, then contradicted claims, then other values.
-fn objecting(report: &Report, agreement: &AgreementReport) -> Vec<(u8, String)> {
-    let mut objections: Vec<(u8, String)> = Vec::new();
-    let analysis = agreement.analysis.as_ref();
-    let dissent = analysis.into_iter().flat_map(|analysis| &analysis.dissent);
-    objections.extend(dissent.map(|remark| (remark.seat, remark.text.clone())));
-    objections.extend(analysis.into_iter().flat_map(contradicting));
-    if agreement.equal > 1 {
-        let others = agreement.clusters.iter().skip(1);
-        let says = |value: &Option<String>| match value {
-            Some(value) => format!("`{}`", excerpt(value, VALUE_CHARS)),
-            None => "something else".to_owned(),
-        };
-        objections
-            .extend(others.flat_map(|other| other.seats.iter().map(move |seat| (*seat, says(&other.value)))));
-    }
-    let mut named = Vec::new();
-    objections.retain(|(seat, _)| {
-        let is_first = !named.contains(seat) && report.answers.iter().any(|one| one.seat == *seat);
-        named.push(*seat);
-        is_first
-    });
-    objections
-}
-
-/// The seats on the other side of each contradicted claim than the final text.
-fn contradicting(analysis: &AnalysisReport) -> Vec<(u8, String)> {
-    let of_claim = |claim: &ClaimReport| {
-        let is_dropped = claim.verdict.as_deref() == Some("dropped");
-        let (seats, says) = if is_dropped {
-            (&claim.supported_by, claim.text.clone())
-        } else {
-            (&claim.contradicted_by, format!("not so: {}", claim.text))
-        };
-        seats.iter().map(|seat| (*seat, says.clone())).collect::<Vec<_>>()
-    };
-    analysis.claims_of(&analysis.contradictions).flat_map(of_claim).collect()
-}
-
 /// The parts of the line that name nobody.
-fn summary(report: &Report, agreement: &AgreementReport, objections_left_out: usize) -> Vec<String> {
-    let mut parts: Vec<String> = counted(agreement).into_iter().collect();
-    if let Some(analysis) = &agreement.analysis {
+fn summary(report: &Report, sides: &Sides<'_>, objections_left_out: usize) -> Vec<String> {
+    let mut parts: Vec<String> = counted(sides).into_iter().collect();
+    if let Some(analysis) = &sides.agreement.analysis {
         match analysis.contradictions.len() {
             0 => {}
             1 => parts.push("1 contradiction".to_owned()),
@@ -154,24 +95,19 @@ fn summary(report: &Report, agreement: &AgreementReport, objections_left_out: us
     }
     let confidence = report.confidence.iter().filter(|confidence| confidence.is_calibrated());
     parts.extend(confidence.map(|confidence| excerpt(&confidence.described(), CONFIDENCE_CHARS)));
-    let value = agreement.novel.as_ref().and_then(|novel| novel.value.as_ref());
-    let described = |value: &String| format!("no answer comes to `{}`", excerpt(value, VALUE_CHARS));
-    parts.extend(value.map(described));
+    parts.extend(sides.new_value().map(|value| format!("no answer comes to {}", ROOM.quoted(value))));
     parts
 }
 
 /// The number of equal answers, if they were counted.
-fn counted(agreement: &AgreementReport) -> Option<String> {
-    let AgreementReport { equal, of, .. } = agreement;
-    let largest = agreement.clusters.first()?;
-    if *equal < 2 {
-        return Some(format!("no two of {of} agree"));
-    }
-    let said = match &largest.value {
-        Some(value) => format!("`{}`", excerpt(value, VALUE_CHARS)),
-        None => "the same".to_owned(),
-    };
-    Some(format!("{equal} of {of} say {said}"))
+fn counted(sides: &Sides<'_>) -> Option<String> {
+    let (equal, of) = (sides.agreement.equal, sides.agreement.of);
+    Some(match sides.agreed() {
+        Agreed::Open | Agreed::Unread => return None,
+        Agreed::AllDiffer => format!("no two of {of} agree"),
+        Agreed::Value(value) => format!("{equal} of {of} say {}", ROOM.quoted(value)),
+        Agreed::Words => format!("{equal} of {of} say the same"),
+    })
 }
 
 /// Shortens the analysis and the new passages of a report.
@@ -180,7 +116,7 @@ pub(super) fn shorten(report: &mut Report) {
     let Some(agreement) = &mut report.agreement else { return };
     let values = agreement.clusters.iter_mut().filter_map(|cluster| cluster.value.as_mut());
     let new = agreement.novel.iter_mut().filter_map(|novel| novel.value.as_mut());
-    values.chain(new).for_each(|value| *value = excerpt(value, VALUE_CHARS));
+    values.chain(new).for_each(|value| *value = excerpt(value, ROOM.value_chars_max));
     if let Some(novel) = &mut agreement.novel {
         novel.passages.truncate(REMARKS_MAX);
         novel.passages.iter_mut().for_each(clip);

@@ -3,8 +3,10 @@
 use parallel_llm_engine::request::strategy::Strategy;
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::text::safe::{self, excerpt};
-use parallel_llm_engine::{Code, Outcome, OutcomeKind, SeatNumber};
-use parallel_llm_service::report::{AgreementReport, AnalysisReport, ClusterReport, Report};
+use parallel_llm_engine::{Code, Outcome, OutcomeKind};
+use parallel_llm_service::report::{
+    Agreed, AgreementReport, ClusterReport, Objection, Point, Report, Sides, TextRoom,
+};
 
 use super::agreement::name;
 use super::missing::and;
@@ -15,10 +17,8 @@ const NAMES_MAX: usize = 4;
 const GROUPS_MAX: usize = 3;
 /// The most objections that are quoted.
 const OBJECTIONS_MAX: usize = 2;
-/// The longest value shown, in characters.
-const VALUE_CHARS_MAX: usize = 40;
-/// The longest objection shown, in characters.
-const OBJECTION_CHARS_MAX: usize = 140;
+/// The longest values and objections shown.
+const ROOM: TextRoom = TextRoom { value_chars_max: 40, text_chars_max: 140 };
 
 /// The verdict on the outcome of a run, in one or two sentences.
 pub fn verdict(run: &Run, report: &Report) -> String {
@@ -75,10 +75,12 @@ fn origin(run: &Run, report: &Report, outcome: &Outcome) -> String {
     match outcome.kind {
         OutcomeKind::Fused => fused(report, outcome),
         OutcomeKind::Selected if is_counted(run, outcome) => {
-            let own = outcome.base_seat.map_or(&[][..], |seat| cluster_of(report, seat));
+            let groups = report.agreement.as_ref();
+            let own = groups.zip(outcome.base_seat).map(|(groups, seat)| groups.group_of(seat.0));
+            let own = own.unwrap_or_default();
             let is_vote = matches!(run.plan.strategy, Strategy::Vote | Strategy::Debate) && own.len() > 1;
             let how = if is_vote { ", chosen by vote" } else { "" };
-            let others = report.agreement.as_ref().map(|agreement| others(report, agreement, own));
+            let others = groups.map(|groups| others(report, groups, own));
             let others = others.filter(|others| !others.is_empty()).map(|others| format!("; {others}"));
             format!("{}{how}: {reason}{}", author(), others.unwrap_or_default())
         }
@@ -118,67 +120,46 @@ fn fused(report: &Report, outcome: &Outcome) -> String {
 
 /// How many agree, and who objects to what; `None` if nobody compared the answers.
 fn agreement(report: &Report) -> Option<String> {
-    let agreement = report.agreement.as_ref().filter(|agreement| agreement.of > 1)?;
-    let who = noun(report);
+    let sides = Sides::of(report)?;
+    let (who, agreement) = (sides.noun(), sides.agreement);
     let (equal, of) = (agreement.equal, agreement.of);
-    let Some(largest) = agreement.clusters.first() else {
-        if !agreement.unread.is_empty() {
-            return Some(format!("whether the {of} {who} agree is unknown: none states its result plainly"));
+    let largest = agreement.clusters.first().map_or(&[][..], |largest| &largest.seats);
+    Some(match sides.agreed() {
+        Agreed::Unread => format!("whether the {of} {who} agree is unknown: none states its result plainly"),
+        Agreed::Open => {
+            agreement.analysis.as_ref()?;
+            objections(report, &sides).unwrap_or_else(|| "no model contradicts another".to_owned())
         }
-        return agreement.analysis.as_ref().map(|analysis| objections(report, analysis));
-    };
-    let Some(value) = &largest.value else {
-        let all = if equal == of { format!("all {of}") } else { format!("{equal} of {of}") };
-        return Some(format!("{all} {who} give the same answer, word for word"));
-    };
-    let value = excerpt(value, VALUE_CHARS_MAX);
-    if equal == of {
-        return Some(format!("all {of} {who} agree on `{value}`"));
-    }
-    if let ([_, ClusterReport { value: Some(other), seats }], [], true) =
-        (agreement.clusters.as_slice(), agreement.unread.as_slice(), equal > 1)
-        && let [seat] = seats.as_slice()
-    {
-        let (objector, other) = (name(report, *seat), excerpt(other, VALUE_CHARS_MAX));
-        return Some(format!(
-            "{equal} of {of} {who} agree; {objector} objects: it says `{other}`, the others `{value}`"
-        ));
-    }
-    if equal > 1 {
-        let others = others(report, agreement, &largest.seats);
-        return Some(format!("{equal} of {of} {who} agree on `{value}`; {others}"));
-    }
-    Some(format!("no two of {of} {who} agree: {}", others(report, agreement, &[])))
-}
-
-/// `models`, or `answers` if a model gave several of them.
-fn noun(report: &Report) -> &'static str {
-    let considered = report.synthesis.as_ref().map(|synthesis| synthesis.considered.as_slice());
-    let is_considered = |seat: u8| considered.is_some_and(|considered| considered.contains(&seat));
-    let mut models: Vec<&str> = report
-        .answers
-        .iter()
-        .filter(|seat| is_considered(seat.seat))
-        .map(|seat| seat.model.as_str())
-        .collect();
-    models.sort_unstable();
-    if models.windows(2).any(|two| two[0] == two[1]) { "answers" } else { "models" }
-}
-
-/// The seats that say the same as this one, itself included.
-fn cluster_of(report: &Report, seat: SeatNumber) -> &[u8] {
-    let clusters = report.agreement.as_ref().map_or(&[][..], |agreement| &agreement.clusters);
-    clusters.iter().map(|one| one.seats.as_slice()).find(|seats| seats.contains(&seat.0)).unwrap_or_default()
+        Agreed::Words => {
+            let all = if equal == of { format!("all {of}") } else { format!("{equal} of {of}") };
+            let objections = objections(report, &sides).map(|text| format!("; {text}")).unwrap_or_default();
+            format!("{all} {who} give the same answer, word for word{objections}")
+        }
+        Agreed::Value(value) if equal == of => format!("all {of} {who} agree on {}", ROOM.quoted(value)),
+        Agreed::Value(value) => match (agreement.clusters.as_slice(), agreement.unread.as_slice()) {
+            ([_, ClusterReport { value: Some(other), seats }], []) if seats.len() == 1 => {
+                let (objector, other) = (names(report, seats), ROOM.quoted(other));
+                let value = ROOM.quoted(value);
+                format!(
+                    "{equal} of {of} {who} agree; {objector} objects: it says {other}, the others {value}"
+                )
+            }
+            _ => {
+                let others = others(report, agreement, largest);
+                format!("{equal} of {of} {who} agree on {}; {others}", ROOM.quoted(value))
+            }
+        },
+        Agreed::AllDiffer => format!("no two of {of} {who} agree: {}", others(report, agreement, &[])),
+    })
 }
 
 /// What the seats beside these say.
 fn others(report: &Report, agreement: &AgreementReport, own: &[u8]) -> String {
-    let is_other = |one: &&ClusterReport| one.value.is_some() && one.seats.as_slice() != own;
-    let others: Vec<&ClusterReport> = agreement.clusters.iter().filter(is_other).collect();
+    let others: Vec<&ClusterReport> = agreement.beside(own).filter(|one| one.value.is_some()).collect();
     let say = |one: &&ClusterReport| {
-        let value = excerpt(one.value.as_deref().unwrap_or_default(), VALUE_CHARS_MAX);
+        let value = ROOM.quoted(one.value.as_deref().unwrap_or_default());
         let say = if one.seats.len() == 1 { "says" } else { "say" };
-        format!("{} {say} `{value}`", names(report, &one.seats))
+        format!("{} {say} {value}", names(report, &one.seats))
     };
     let mut said: Vec<String> = others.iter().take(GROUPS_MAX).map(say).collect();
     let rest: usize = others.iter().skip(GROUPS_MAX).map(|one| one.seats.len()).sum();
@@ -190,28 +171,26 @@ fn others(report: &Report, agreement: &AgreementReport, own: &[u8]) -> String {
     said.join(", ")
 }
 
-/// The objections that a model found which read all answers.
-fn objections(report: &Report, analysis: &AnalysisReport) -> String {
-    let quoted = |text: &str| excerpt(text, OBJECTION_CHARS_MAX).trim_end_matches('.').to_owned();
-    let dissent = analysis.dissent.iter().map(|one| (vec![one.seat], "objects", quoted(&one.text)));
-    let disputed = analysis.claims_of(&analysis.contradictions).map(|claim| {
-        let verb = if claim.contradicted_by.len() == 1 { "disputes" } else { "dispute" };
-        (claim.contradicted_by.clone(), verb, quoted(&claim.text))
-    });
-    let mut found: Vec<(Vec<u8>, &str, String)> = dissent.collect();
-    found.dedup_by(|next, before| next.0 == before.0);
-    if found.is_empty() {
-        found = disputed.collect();
-    }
-    if found.is_empty() {
-        return "no model contradicts another".to_owned();
-    }
-    let more = found.len().saturating_sub(OBJECTIONS_MAX);
-    let found = found.iter().take(OBJECTIONS_MAX);
-    let mut said: Vec<String> =
-        found.map(|(seats, verb, text)| format!("{} {verb}: {text}", names(report, seats))).collect();
+/// The objections that a model found which read all answers; seats with the same objection are named together.
+fn objections(report: &Report, sides: &Sides<'_>) -> Option<String> {
+    let worded = |Objection { seat, point }| match point {
+        Point::Claims(text) => Some((seat, "object", text)),
+        Point::Denies(claim) => Some((seat, "dispute", claim)),
+        Point::Value(_) | Point::Other => None,
+    };
+    let found: Vec<(u8, &str, &str)> = sides.objections().into_iter().filter_map(worded).collect();
+    let groups: Vec<_> = found.chunk_by(|one, next| (one.1, one.2) == (next.1, next.2)).collect();
+    let say = |group: &&[(u8, &str, &str)]| {
+        let seats: Vec<u8> = group.iter().map(|(seat, ..)| *seat).collect();
+        let (_, verb, text) = group[0];
+        let s = if seats.len() == 1 { "s" } else { "" };
+        let text = excerpt(text, ROOM.text_chars_max);
+        format!("{} {verb}{s}: {}", names(report, &seats), text.trim_end_matches('.'))
+    };
+    let mut said: Vec<String> = groups.iter().take(OBJECTIONS_MAX).map(say).collect();
+    let more = groups.len().saturating_sub(OBJECTIONS_MAX);
     said.extend((more > 0).then(|| format!("{more} more in `runs show --agreement`")));
-    said.join("; ")
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// Seats with their models; the rest is counted.

@@ -10,6 +10,7 @@ pub mod event_line;
 pub mod next_steps;
 mod resuming;
 mod seat;
+mod sides;
 
 use std::io;
 use std::path::PathBuf;
@@ -34,6 +35,7 @@ pub use calls::{CallReport, JudgingReport, VerdictReport};
 pub use checks::CheckReport;
 pub use resuming::Resuming;
 pub use seat::{SeatReport, UsageReport};
+pub use sides::{Agreed, Objection, Point, Sides, TextRoom};
 
 /// The version of the report's format.
 const SCHEMA: u32 = 1;
