@@ -30,7 +30,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("read -rs", "it waits for a key to be typed"),
     ("parallel-llm-mcp serve", "it serves until it is stopped; `tests/http` starts it with these flags"),
     ("PARALLEL_LLM_HTTP_HOSTS=", "it serves until it is stopped; `tests/http` starts it with these flags"),
-    ("parallel-llm-mcp runs purge 01KB3V", "the id is an example"),
+    ("parallel-llm-mcp simulate", "it serves until it is stopped; `tests/manual.rs` starts it"),
 ];
 
 /// A line of a page that a shell is to run.

@@ -1,9 +1,8 @@
 //! The fault matrix: every fault of a provider (U), of fusing (S), of the disk (D) and of the process (P) that one
 //! machine can play, each by the name of its row.
 //!
-//! A row is proved in one of three places, and [`rows`] holds that it is exactly one: by a test here that is named for
-//! it, by tests elsewhere that the table there names, or not at all, and then docs/operations.md says why. After every
-//! row [`holds`] checks what always holds.
+//! [`rows`] checks that each row is accounted for exactly once: by a test here that is named for it, by tests elsewhere
+//! that a table there names, or by a reason why no test can play it. After every row [`holds`] checks what always holds.
 #![cfg(target_os = "linux")]
 
 mod d;
