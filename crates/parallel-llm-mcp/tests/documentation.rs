@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use parallel_llm_testkit::simulator::{Fault, Script};
-use parallel_llm_testkit::{Sandbox, each};
+use parallel_llm_testkit::{Call, Sandbox, each};
 
 const ONE: &str = "openai/gpt-6.1-sol";
 /// A model that never answers, so that `runs resume` has something to do.
@@ -97,19 +97,24 @@ fn ask_with_one_missing(sandbox: &Sandbox) {
     assert_eq!(sandbox.call(models).run().code, Some(0));
 }
 
-/// Runs a line in a shell; what went wrong, where something did.
-fn run(sandbox: &Sandbox, shown: &Shown) -> Option<String> {
+/// A line in a shell that finds the program and the simulated providers.
+fn in_shell<'a>(sandbox: &'a Sandbox, line: &str) -> Call<'a> {
     let home = sandbox.home().display();
     let base = sandbox.simulator().base_url();
     let root = base.trim_end_matches("/api/v1");
-    let mut call = sandbox
+    sandbox
         .call([] as [&str; 0])
-        .under(&format!("{}\nexit", shown.line))
+        .under(&format!("{line}\nexit"))
         .env("PATH", &format!("{home}/bin:/usr/local/bin:/usr/bin:/bin"))
         .env("MISTRAL_BASE_URL", &format!("{root}/mistral/v1"))
         .env("MISTRAL_API_KEY", sandbox.simulator().api_key())
         .env("OLLAMA_BASE_URL", &format!("{root}/ollama/v1"))
-        .env("LMSTUDIO_BASE_URL", &format!("{root}/lmstudio/v1"));
+        .env("LMSTUDIO_BASE_URL", &format!("{root}/lmstudio/v1"))
+}
+
+/// Runs a line in a shell; what went wrong, where something did.
+fn run(sandbox: &Sandbox, shown: &Shown) -> Option<String> {
+    let mut call = in_shell(sandbox, &shown.line);
     if shown.line.contains("runs resume @") {
         ask_with_one_missing(sandbox);
     }
@@ -148,6 +153,37 @@ fn each_reason_for_not_running_a_command_is_still_needed() {
             "`{beginning}` is shown nowhere"
         );
     }
+}
+
+/// Lines that are refused or warned about, and what troubleshooting quotes of the message.
+const QUOTED: [(&str, &str); 8] = [
+    ("parallel-llm-mcp ask -m groq:llama Why?", "no API key is set for"),
+    ("parallel-llm-mcp ask -m openai/gpt-9 Why?", "is unknown"),
+    ("parallel-llm-mcp ask Why? @.env", "is not sent: by its name it holds"),
+    ("sleep 6 | parallel-llm-mcp ask -q Why?", "nothing came on stdin within 5 s"),
+    ("parallel-llm-mcp ask --check 'grep x | wc' Why?", "is run without a shell"),
+    ("parallel-llm-mcp ask --budget 0.001 Why?", "the run may cost up to"),
+    ("parallel-llm-mcp ask --output-dir design.md/below Why?", "cannot be written"),
+    ("PARALLEL_LLM_DATA_DIR=broken parallel-llm-mcp ask Why?", "the run database"),
+];
+
+#[test]
+fn troubleshooting_quotes_what_the_program_says() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/troubleshooting.md");
+    let page = std::fs::read_to_string(page).expect("a page is text");
+    let table = page.split("\n## A question is refused\n").nth(1).and_then(|rest| rest.split("\n## ").next());
+    let rows = table.expect("the page has the table").lines();
+    let quotes: Vec<&str> = rows.filter_map(|row| row.strip_prefix("| `")?.split('`').next()).collect();
+    assert_eq!(quotes, QUOTED.map(|(_, quote)| quote));
+    let sandbox = sandbox();
+    sandbox.write(".env", "PASSWORD=hunter2\n");
+    sandbox.write("broken/runs.db", "no database\n");
+    let wrong = each(&QUOTED, |(line, quote)| {
+        let output = in_shell(&sandbox, line).run();
+        (!output.stderr.contains(quote)).then(|| format!("{line}\n{}", output.transcript()))
+    });
+    let wrong: Vec<String> = wrong.into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
