@@ -12,5 +12,6 @@ pub mod command;
 mod doors;
 pub mod exit;
 pub mod program;
+mod server;
 pub mod terminal;
 mod watchdog;

@@ -1,33 +1,24 @@
 //! `ask`: one question to the panel, the answer on stdout, everything else on stderr.
 
+mod answer;
+
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use parallel_llm_engine::request::strategy::AUTO;
-use parallel_llm_engine::run::Run;
 use parallel_llm_engine::value::next::Next;
-use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest, RunStatus};
+use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest};
 
 use super::answer_file::AnswerFile;
 use super::template::Template;
-use super::view::{self, Followed, Leaving, ProgressStyle, View};
+use super::view::{Leaving, ProgressStyle, View};
 use super::{CommandContext, dry_run, prompt};
-use crate::exit;
-use crate::terminal::agreement;
-use crate::terminal::console::Tone;
-use crate::terminal::summary;
-use crate::terminal::vocabulary;
+use parallel_llm_service::Question;
 use parallel_llm_service::attachment::Attachments;
-use parallel_llm_service::report::Report;
-use parallel_llm_service::{Question, RunHandle};
-use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::{Settings, duration_ms};
-use parallel_llm_settings::signals::Signals;
 
-/// The age in milliseconds beyond which interrupted runs are not mentioned after an answer: the user has had time to
-/// continue them.
-const REMINDED_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+pub(super) use answer::{exit_code, finish};
 
 /// The groups of flags on the help page.
 const QUESTION: &str = "Question";
@@ -298,105 +289,4 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     };
     let handle = context.service.ask.ask(question).await?;
     finish(context, &handle, &ask, file).await
-}
-
-/// Follows a run to its answer and prints it.
-pub(super) async fn finish(
-    context: &CommandContext<'_>,
-    handle: &RunHandle,
-    ask: &Ask,
-    file: Option<AnswerFile>,
-) -> Result<u8, Failure> {
-    let mut signals = Signals::new();
-    if let Some(note) = handle.note() {
-        context.console.say(&format!("{}; {}", note.message, vocabulary::describe(note.next_steps())));
-    }
-    let mut report = match view::follow(context, handle, ask.view(), ask.leaving(), &mut signals).await {
-        Followed::Decided(report) => *report,
-        Followed::Stopped(signal) => {
-            // A user who gives a run up does not expect its answer any more, although it is paid for.
-            if handle.is_here() && handle.report().answer.is_some() && !handle.is_unstored() {
-                context.console.say(&format!("its answer is kept: see it with `runs show {}`", handle.id()));
-            }
-            return Ok(exit::of_signal(signal));
-        }
-    };
-    let written = match (file, &report.answer) {
-        (Some(file), Some(answer)) => file.write(answer, &mut signals).await,
-        _ => Ok(()),
-    };
-    // A person sees the answer at once; a program gets it once, complete.
-    if ask.linger && (ask.json || ask.jsonl) {
-        view::close(context, handle, true, &mut signals).await;
-        report = handle.wait(None).await.in_vocabulary(&vocabulary::COMMAND_LINE);
-    }
-    render(context, ask, handle, &report);
-    let run = view::close(context, handle, ask.linger, &mut signals).await;
-    remind(context, ask).await;
-    written.map(|()| exit_code(&run, ask.strict))
-}
-
-/// Prints the answer, then the summary.
-fn render(context: &CommandContext<'_>, ask: &Ask, handle: &RunHandle, report: &Report) {
-    if ask.json {
-        context.console.data(&report.pretty());
-    } else if ask.jsonl {
-        context.console.data(&report.line());
-    } else if let (Some(answer), None) = (&report.answer, &ask.output) {
-        context.console.say("");
-        context.console.answer(answer);
-        context.console.say("");
-    }
-    if ask.diff && !ask.json && !ask.jsonl {
-        for line in agreement::differences(report) {
-            context.console.say(&line);
-        }
-    }
-    let run = handle.snapshot();
-    // `@` is the newest run, which a run that was given again or goes on need not be.
-    let is_new = !ask.prompt.is_empty() && handle.note().is_none();
-    summary::render(&context.console, &run, report, is_new.then_some("runs show @"));
-    if let Some(failure) = run.failure().filter(|_| ask.quiet && !ask.json && !ask.jsonl) {
-        context.console.fail(&failure, false);
-    }
-}
-
-/// Names interrupted runs, which may have been paid for, if a person reads stderr. Called after the answer.
-async fn remind(context: &CommandContext<'_>, ask: &Ask) {
-    if !context.console.is_live() || ask.json || ask.jsonl {
-        return;
-    }
-    let week_ago_ms = clock::unix_ms().saturating_sub(REMINDED_MS);
-    let since_ms = i64::try_from(week_ago_ms).unwrap_or(i64::MAX);
-    // An unreadable history is reported by the commands that need it.
-    let runs = context.service.runs.interrupted_since(since_ms).await.unwrap_or_default();
-    let line = match runs.as_slice() {
-        [] => return,
-        [run] => {
-            let past = context.service.runs.load(run.run_id).await.ok();
-            let Some(command) = past.and_then(|past| past.run.resuming()) else { return };
-            format!("run {} was interrupted: {command} finishes it", run.run_id)
-        }
-        runs => format!(
-            "{} runs of the last week were interrupted: `runs list` names them, `runs show RUN` says how to finish one",
-            runs.len()
-        ),
-    };
-    context.console.say(&context.console.tone(Tone::Warning, &line));
-}
-
-/// The exit code of a run.
-pub(super) fn exit_code(run: &Run, strict: bool) -> u8 {
-    if !run.is_decided() {
-        return exit::of(Code::Interrupted);
-    }
-    let Some(outcome) = &run.outcome else { return exit::FAILED };
-    if let Some(failure) = &outcome.failure {
-        return exit::of_run(failure.code);
-    }
-    if strict && (run.status == RunStatus::Partial || run.is_unfused()) {
-        exit::PARTIAL
-    } else {
-        exit::ANSWER
-    }
 }

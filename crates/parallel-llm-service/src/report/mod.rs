@@ -6,22 +6,22 @@ mod agreement;
 mod calls;
 mod checks;
 pub mod cost;
+mod error;
 pub mod event_line;
+mod files;
 pub mod next_steps;
 mod resuming;
 mod seat;
 mod sides;
+mod synthesis;
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use parallel_llm_engine::PicoUsd;
 use parallel_llm_engine::run::calibration::Calibration;
-use parallel_llm_engine::run::outcome::{Round, Suspicion};
 use parallel_llm_engine::run::{Run, SkippedCalls};
-use parallel_llm_engine::value::next::{self, Next, Vocabulary};
-use parallel_llm_engine::value::warning::Warning;
-use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, SeatNumber};
+use parallel_llm_engine::value::next::{self, Vocabulary};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -33,9 +33,12 @@ pub use agreement::{
 };
 pub use calls::{CallReport, JudgingReport, VerdictReport};
 pub use checks::CheckReport;
+pub use error::ErrorReport;
+pub use files::{FilesReport, FilesState};
 pub use resuming::Resuming;
 pub use seat::{SeatReport, UsageReport};
 pub use sides::{Agreed, Objection, Point, Sides, TextRoom};
+pub use synthesis::{EarlierReport, RoundReport, ShortenedReport, SuspicionReport, Synthesis, WorthReport};
 
 /// The version of the report's format.
 const SCHEMA: u32 = 1;
@@ -150,67 +153,6 @@ impl ProgramReport {
     }
 }
 
-/// How the final text was made.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Synthesis {
-    /// `fused`: written by a synthesizer. `selected`: chosen among several. `verbatim`: one answer, word for word.
-    /// `listed`: all answers one after the other. `none`: there is no text.
-    pub kind: String,
-    /// The model that wrote the text.
-    pub by: Option<String>,
-    /// The seats whose answers were considered.
-    pub considered: Vec<u8>,
-    /// Considered seats whose answers the synthesizer or judge was not shown because of `top_k`; left out if there are
-    /// none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unshown: Vec<u8>,
-    /// The number of the call that wrote the text or its base, if that is a later answer of a seat and not the one in
-    /// `answers`; else left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub base_step: Option<u16>,
-    /// Why the text was made this way.
-    pub reason: String,
-    /// Answers of which the reader saw only a part.
-    pub shortened: Vec<ShortenedReport>,
-    /// The seat whose answer was excluded because the text would have depended on it alone; else left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stands_without: Option<u8>,
-    /// Seats whose models share a vendor with a model that read the answers; left out if there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[serde(rename = "kin")]
-    pub same_vendor: Vec<u8>,
-}
-
-/// A text that a better or newer one replaced.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct EarlierReport {
-    /// The text; null if there was none or it is not kept.
-    pub answer: Option<Arc<str>>,
-    /// How it was made.
-    pub synthesis: Synthesis,
-}
-
-/// An answer that may have tried to instruct the model that read it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SuspicionReport {
-    /// The seat.
-    pub seat: u8,
-    /// The signs: `override`, `praise`, `turn`, `fence`, `form`, `hidden`, `reordered` or `encoded`, found in its text;
-    /// `reader`, reported by a model that read it; `decides`, the result depended on it alone.
-    pub signs: Vec<String>,
-}
-
-/// An answer that was shortened, to fit its reader's context or because the reader wanted no more.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ShortenedReport {
-    /// The seat.
-    pub seat: u8,
-    /// Its full length in characters.
-    pub from_chars: u64,
-    /// The length shown, in characters.
-    pub to_chars: u64,
-}
-
 /// Planned calls that were skipped because the answers agreed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SkippedReport {
@@ -218,96 +160,6 @@ pub struct SkippedReport {
     pub calls: usize,
     /// The most that they could have cost together, in USD, as far as prices are known.
     pub cost_max_usd: f64,
-}
-
-/// A round in which each seat was asked again and saw the answers of the others.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RoundReport {
-    /// The number: for `moa` the layer, where the panel is the first; for `debate` the round, from 1.
-    pub round: u16,
-    /// Seats that answered again; a seat that did not keeps its earlier answer.
-    pub answered: Vec<u8>,
-    /// Seats among them that changed their answer.
-    pub changed: Vec<u8>,
-    /// Changed seats that took over the earlier majority's answer: the known way to lose a right answer.
-    pub followed: Vec<u8>,
-    /// Seats among `answered` for which a change cannot be determined.
-    #[serde(rename = "untold")]
-    pub undetermined: Vec<u8>,
-    /// The size of the largest group of equal answers afterwards; 0 if it cannot be determined.
-    pub equal: usize,
-    /// The number of answers compared.
-    pub of: usize,
-    /// Seats whose earlier answer nobody was shown because of `top_k`; left out if there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unshown: Vec<u8>,
-}
-
-/// What fusing added and cost.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct WorthReport {
-    /// The seat whose answer was the synthesizer's base.
-    pub base_seat: u8,
-    /// The share of the final text that differs from the base: 0 the same, 1 nothing in common.
-    pub edit_ratio: Option<f64>,
-    /// The other seats whose answers share wording with the final text that the base lacks.
-    pub drawn_from: Vec<u8>,
-    /// The cost of fusing beyond the panel, in USD.
-    pub extra_cost_usd: Option<f64>,
-    /// The time that fusing took beyond the panel, in milliseconds.
-    pub extra_ms: u64,
-}
-
-/// An error or a warning.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ErrorReport {
-    /// The stable code; see `explain`.
-    pub code: String,
-    /// What happened.
-    pub message: String,
-    /// What to do next.
-    pub next: String,
-    /// The next steps, typed, for a door's vocabulary.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub steps: Vec<Next>,
-    /// Whether the same request may succeed later.
-    pub retryable: bool,
-    /// The causes, from the outside in; left out if none is known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub causes: Vec<String>,
-    /// The wait that the provider asked for, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retry_after_ms: Option<u64>,
-    /// The run it happened in, if the context does not show it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<String>,
-}
-
-/// The files of the run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FilesReport {
-    /// The run's folder.
-    pub dir: Option<PathBuf>,
-    /// `off`, `writing`, `written` or `failed`.
-    pub state: FilesState,
-    /// Why a file could not be written.
-    pub error: Option<String>,
-}
-
-/// The state of a run's files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum FilesState {
-    /// No files are written for this run.
-    #[default]
-    Off,
-    /// Each is written when its answer arrives.
-    Writing,
-    /// All files are written.
-    Written,
-    /// A file could not be written; the stored run is complete anyway.
-    Failed,
 }
 
 impl Report {
@@ -410,131 +262,9 @@ impl Report {
     }
 }
 
-impl EarlierReport {
-    fn of(outcome: &Outcome) -> Self {
-        Self { answer: outcome.text.clone(), synthesis: Synthesis::of(outcome) }
-    }
-}
-
-impl Synthesis {
-    fn of(outcome: &Outcome) -> Self {
-        let kind = match outcome.kind {
-            OutcomeKind::Fused => "fused",
-            OutcomeKind::Selected => "selected",
-            OutcomeKind::Verbatim => "verbatim",
-            OutcomeKind::Listed => "listed",
-            OutcomeKind::None => "none",
-        };
-        let shortened = outcome.shortened.iter().map(|cut| ShortenedReport {
-            seat: cut.seat.0,
-            from_chars: cut.from_chars,
-            to_chars: cut.to_chars,
-        });
-        Self {
-            kind: kind.to_owned(),
-            by: outcome.by.as_ref().map(ToString::to_string),
-            considered: outcome.considered.iter().map(|seat| seat.0).collect(),
-            unshown: outcome.unshown.iter().map(|seat| seat.0).collect(),
-            base_step: outcome.base_step.map(|step| step.0),
-            reason: outcome.reason.clone(),
-            shortened: shortened.collect(),
-            stands_without: outcome
-                .leave_one_out
-                .as_ref()
-                .and_then(|described| described.stands_without)
-                .map(|seat| seat.0),
-            same_vendor: outcome.same_vendor.iter().map(|seat| seat.0).collect(),
-        }
-    }
-}
-
-impl SuspicionReport {
-    fn of(suspicion: &Suspicion) -> Self {
-        Self {
-            seat: suspicion.seat.0,
-            signs: suspicion.signs.iter().map(|sign| sign.as_str().to_owned()).collect(),
-        }
-    }
-}
-
 impl SkippedReport {
     fn of(run: &Run) -> Option<Self> {
         let SkippedCalls { calls, cost_max } = run.skipped()?;
         Some(Self { calls, cost_max_usd: cost_max.as_usd() })
-    }
-}
-
-impl RoundReport {
-    fn of(round: &Round) -> Self {
-        let seats = |seats: &[SeatNumber]| seats.iter().map(|seat| seat.0).collect();
-        Self {
-            round: round.round,
-            answered: seats(&round.answered),
-            changed: seats(&round.changed),
-            followed: seats(&round.followed),
-            undetermined: seats(&round.untold),
-            equal: round.equal,
-            of: round.of,
-            unshown: seats(&round.unshown),
-        }
-    }
-}
-
-impl WorthReport {
-    fn of(outcome: &Outcome) -> Option<Self> {
-        outcome.worth.as_ref().map(|worth| Self {
-            base_seat: worth.base_seat.0,
-            edit_ratio: worth.edit_ratio,
-            drawn_from: worth.drawn_from.iter().map(|seat| seat.0).collect(),
-            extra_cost_usd: worth.extra_cost.map(PicoUsd::as_usd),
-            extra_ms: worth.extra_ms,
-        })
-    }
-}
-
-impl ErrorReport {
-    /// The report of a failure.
-    pub fn of(failure: &Failure) -> Self {
-        Self {
-            code: failure.code.to_string(),
-            message: failure.message.clone(),
-            next: failure.next_step(),
-            steps: failure.next_steps().to_vec(),
-            retryable: failure.retryable,
-            causes: failure.causes().to_vec(),
-            retry_after_ms: failure.retry_after_ms,
-            run_id: failure.run_id.as_ref().map(ToString::to_string),
-        }
-    }
-
-    /// The report of a warning.
-    pub fn of_warning(warning: &Warning) -> Self {
-        Self {
-            code: warning.code.to_string(),
-            message: warning.message.clone(),
-            next: warning.next_step(),
-            steps: warning.next_steps().to_vec(),
-            retryable: warning.code.retryable(),
-            causes: Vec::new(),
-            retry_after_ms: None,
-            run_id: None,
-        }
-    }
-
-    /// The JSON object in place of a report, for a call that failed before there was a run.
-    pub fn envelope(&self) -> serde_json::Value {
-        serde_json::json!({ "schema": SCHEMA, "error": self })
-    }
-
-    /// A failure as that JSON object on one line, so that it also ends a stream of events.
-    pub fn line(failure: &Failure, vocabulary: &Vocabulary) -> String {
-        Self::of(failure).in_vocabulary(vocabulary).envelope().to_string()
-    }
-
-    /// The same error with its next step in a door's vocabulary.
-    #[must_use]
-    pub fn in_vocabulary(mut self, vocabulary: &Vocabulary) -> Self {
-        self.next = next::render(&self.steps, vocabulary);
-        self
     }
 }

@@ -3,6 +3,8 @@
 //! A strategy lists its calls and reads their results. Only this module knows that an interrupted run may have some results
 //! already. Invariants: a call that was paid for is not made again; nor is a call that the run continued without.
 
+mod recorded;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,12 +17,11 @@ use crate::plan::caller_slot::CallerSlot;
 use crate::plan::step::StepKey;
 use crate::prompt::reply::Reveal;
 use crate::request::Message;
+use crate::run::SeatView;
 use crate::run::event::{CallEnd, Event};
-use crate::run::{Run, SeatStatus, SeatView};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
-use crate::value::next::Operation;
 
 /// A call that a strategy wants.
 pub(crate) struct PlannedCall {
@@ -93,7 +94,7 @@ pub(crate) async fn within(
     calls: Vec<PlannedCall>,
 ) -> Vec<Result<Answer, Failure>> {
     let open = AtomicUsize::new(calls.len());
-    let recorded = recorded(context, &calls);
+    let recorded = recorded::results(context, &calls);
     // All ask for admission before the first is awaited, so that the calls admitted at once share one commit.
     let begun = recorded.into_iter().zip(calls).map(|(recorded, call)| match recorded {
         Some(gave) => PendingCall::Recorded(gave),
@@ -137,80 +138,12 @@ async fn finish(context: &RunContext, begun: PendingCall, open: &AtomicUsize) ->
     gave
 }
 
-/// The recorded result of each call; `None` if the call must be made.
-fn recorded(context: &RunContext, calls: &[PlannedCall]) -> Vec<Option<Result<Answer, Failure>>> {
-    let sent = context.hub.with_run(Sent::of);
-    let passed = |call: &PlannedCall| sent.has_passed(context, call).then(|| Err(passed()));
-    context.hub.with_run(|run| {
-        calls.iter().map(|call| earlier_result(run, call.slot).or_else(|| passed(call))).collect()
-    })
-}
-
-/// The result of a call that must not be made again: its text is paid for, or its end is unknown, so that it may be.
-fn earlier_result(run: &Run, slot: CallerSlot) -> Option<Result<Answer, Failure>> {
-    let view = run.view(slot)?;
-    match (view.status, &view.answer, &view.failure) {
-        (SeatStatus::Unknown, ..) => Some(Err(end_unknown())),
-        // A result that an outcome has reported belongs to an earlier part.
-        _ if view.is_reported => None,
-        (SeatStatus::Answered, Some(answer), _) => Some(Ok(answer.clone())),
-        (SeatStatus::Cut, _, Some(failure)) => Some(Err(failure.clone())),
-        _ => None,
-    }
-}
-
-/// The calls of the current synthesizers that were sent for the current text.
-struct Sent {
-    steps: Vec<StepKey>,
-    /// Whether one of them was the call for the text itself.
-    has_text: bool,
-}
-
-impl Sent {
-    fn of(run: &Run) -> Self {
-        let is_sent =
-            |slot: CallerSlot| run.view(slot).is_some_and(|view| view.attempts > 0 && !view.is_reported);
-        // Calls of the synthesizers of earlier parts do not concern this text.
-        let chain: Vec<CallerSlot> =
-            run.chain().iter().map(|one| CallerSlot::Synthesizer(one.number)).collect();
-        let steps = run.plan.steps.iter().filter(|step| chain.contains(&step.key.by));
-        let steps =
-            steps.filter(|step| is_sent(CallerSlot::Step(step.number))).map(|step| step.key).collect();
-        Self { steps, has_text: chain.into_iter().any(is_sent) }
-    }
-
-    /// Whether the run continued without this call.
-    fn has_passed(&self, context: &RunContext, call: &PlannedCall) -> bool {
-        match (call.dependents, context.plan.step_at(call.slot)) {
-            (Dependents::Questions(question), Some(step)) => {
-                let mut later = self.steps.iter().filter(|sent| sent.role == step.key.role);
-                later.any(|sent| question.is_before(step.key, *sent))
-            }
-            (Dependents::Text, _) => self.has_text,
-            (Dependents::Nothing | Dependents::Questions(_), _) => false,
-        }
-    }
-}
-
 /// The cost of these calls for the current text; `None` if that of one is unknown.
 pub(crate) fn cost(context: &RunContext, slots: impl IntoIterator<Item = CallerSlot>) -> Option<PicoUsd> {
     context.hub.with_run(|run| {
         let views = slots.into_iter().filter_map(|slot| run.view(slot));
         views.map(SeatView::unreported_cost).sum()
     })
-}
-
-fn passed() -> Failure {
-    Failure::new(Code::Interrupted, "it gave none before the run went on without it")
-        .with_next(Operation::Resend)
-}
-
-fn end_unknown() -> Failure {
-    Failure::new(
-        Code::Interrupted,
-        "it was asked before and never heard of; it may have been paid, so it was not asked again",
-    )
-    .with_next(Operation::Synthesize)
 }
 
 /// The result of a call from the event that ended it.

@@ -5,38 +5,28 @@
 
 mod draft;
 mod leave_one_out;
+mod paranoid;
+mod worth;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
-
-use similar::TextDiff;
 
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::CallerSlot;
 use crate::plan::seed;
 use crate::prompt::reply;
-use crate::request::panel::{ModelRef, Seat, SeatNumber};
-use crate::run::outcome::{LeaveOneOut, Outcome, OutcomeKind, Without, Worth};
+use crate::request::panel::{ModelRef, Seat};
+use crate::run::outcome::{Outcome, OutcomeKind, Worth};
 use crate::strategy::parts::answers::Answers;
 use crate::strategy::parts::call::PlannedCall;
 use crate::strategy::parts::shown::{Limited, Shown, limited};
 use crate::strategy::parts::{call, chain};
-use crate::text::injection::Sign;
-use crate::text::shingles::phrases;
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::next::{Limit, Next};
 use crate::value::warning::Warning;
 use draft::FusedText;
 pub(crate) use draft::{FusionCall, no_answer};
-use leave_one_out::{Compared, Control, Finding, Text};
-
-/// The most bytes of two texts whose edit ratio is computed; beyond that it takes too long.
-const EDIT_BYTES_MAX: usize = 200_000;
-/// An answer was drawn from if it has at least one in this many of the new phrases. A bound is needed, because a few phrases of
-/// a long text are in every answer.
-const PHRASES_SHARE: usize = 50;
 
 /// What the writing model is called in messages.
 pub(crate) const SYNTHESIZER: &str = "synthesizer";
@@ -89,7 +79,7 @@ async fn fuse(context: &Arc<RunContext>, by: Seat, usable: &[Usable]) -> Result<
     }
     let texts =
         controls.iter().zip(gave).map(|(control, gave)| (control, control.read(context, gave))).collect();
-    compare_controls(context, &by.model, whole, texts, usable)
+    paranoid::compare_controls(context, &by.model, whole, texts, usable)
 }
 
 /// Fuses with one model that is shown `shown`. `who` is what it is called in messages.
@@ -103,64 +93,6 @@ pub(crate) async fn fuse_shown(
     let writing = FusionCall::over(CallerSlot::Synthesizer(by.number), shown);
     let answer = call::make(context, writing.call(context)).await?;
     Ok(fused(context, who, &by.model, writing.read(context, &answer)?, usable))
-}
-
-/// A text made without one of the answers, and its result.
-type Controlled<'a> = (&'a Control, Result<FusedText, Failure>);
-
-/// Compares the text of all answers with those without one of them, and returns the outcome of the chosen one.
-fn compare_controls(
-    context: &RunContext,
-    by: &ModelRef,
-    whole: Result<FusedText, Failure>,
-    texts: Vec<Controlled<'_>>,
-    usable: &[Usable],
-) -> Result<Outcome, Failure> {
-    let (mut warnings, mut drafts) = (Vec::new(), Vec::new());
-    let whole = whole.map(|draft| drafts.push((None, draft)));
-    for (control, draft) in texts {
-        match draft {
-            Ok(draft) => drafts.push((Some(control), draft)),
-            Err(failure) => {
-                let what = format!("the text without seat {} failed", control.without);
-                warnings.push(Warning::of(what, &failure));
-            }
-        }
-    }
-    match whole {
-        Err(failure) if drafts.is_empty() => return Err(failure),
-        Err(failure) => warnings.push(Warning::of("the text of all answers failed", &failure)),
-        Ok(()) => {}
-    }
-    let without = |control: Option<&Control>| control.map(|control| control.without);
-    let texts: Vec<Text<'_>> = drafts
-        .iter()
-        .map(|(control, draft)| Text { without: without(*control), text: &draft.text })
-        .collect();
-    let answers: Vec<&str> = usable.iter().map(|one| &*one.answer.text).collect();
-    let Compared { chosen, apart, finding } =
-        leave_one_out::compare(&context.plan.question(), &texts, &answers);
-    let texts = drafts.iter().zip(&apart).filter_map(|((control, _), apart)| {
-        let Control { without, step, .. } = (*control)?;
-        Some(Without { seat: *without, step: *step, apart: *apart })
-    });
-    let leave_one_out = LeaveOneOut { texts: texts.collect(), stands_without: without(drafts[chosen].0) };
-    let cost = draft::sum(drafts.iter().map(|(_, draft)| draft.cost));
-    // The model of the chosen text may not have read all answers, so the suspicions of all texts count.
-    let suspected: BTreeSet<SeatNumber> =
-        drafts.iter().flat_map(|(_, draft)| draft.suspected.iter().copied()).collect();
-    let suspected = suspected.into_iter().collect();
-    let chosen = FusedText { suspected, cost, ..drafts.swap_remove(chosen).1 };
-    let mut outcome = fused(context, SYNTHESIZER, by, chosen, usable);
-    if let Some(seat) = leave_one_out.stands_without {
-        outcome.reason = format!("{}, but for that of seat {seat}", outcome.reason);
-    }
-    if let Finding::HangsOn(seat) = finding {
-        outcome.suspect(seat, Sign::Decides);
-    }
-    outcome.leave_one_out = Some(leave_one_out);
-    outcome.warnings.extend(finding.warning().into_iter().chain(warnings));
-    Ok(outcome)
 }
 
 /// The outcome of a fused text. `who` is what its model is called in messages.
@@ -188,8 +120,8 @@ pub(crate) fn fused(
     outcome.reading = draft.reading;
     outcome.worth = draft.base.and_then(|base_seat| {
         let base = usable.iter().find(|one| one.seat == base_seat)?;
-        let edit_ratio = edit_ratio(&base.answer.text, &draft.text);
-        let drawn_from = drawn_from(base, &draft.text, usable);
+        let edit_ratio = worth::edit_ratio(&base.answer.text, &draft.text);
+        let drawn_from = worth::drawn_from(base, &draft.text, usable);
         Some(Worth { base_seat, edit_ratio, drawn_from, extra_cost: draft.cost, extra_ms: 0 })
     });
     outcome.warnings = draft.warnings;
@@ -202,31 +134,4 @@ pub(crate) fn fused(
         });
     }
     outcome
-}
-
-/// The seats, except that of the base, whose answers share wording with the final text that the base lacks.
-fn drawn_from(base: &Usable, text: &str, usable: &[Usable]) -> Vec<SeatNumber> {
-    if text.len() > EDIT_BYTES_MAX {
-        return Vec::new();
-    }
-    let old = phrases(&base.answer.text);
-    let new: BTreeSet<u64> = phrases(text).difference(&old).copied().collect();
-    if new.is_empty() {
-        return Vec::new();
-    }
-    let enough = (new.len() / PHRASES_SHARE).max(1);
-    let others = usable.iter().filter(|one| one.seat != base.seat);
-    let drawn =
-        others.filter(|one| phrases(&one.answer.text).intersection(&new).take(enough).count() == enough);
-    drawn.map(|one| one.seat).collect()
-}
-
-/// How much the final text differs from its base, by words: 0 is equal, 1 has nothing in common.
-fn edit_ratio(base: &str, text: &str) -> Option<f64> {
-    if base.len() + text.len() > EDIT_BYTES_MAX {
-        return None;
-    }
-    let same = f64::from(TextDiff::from_words(base.trim(), text.trim()).ratio());
-    // Three decimals: more would be noise, and tests can compare whole outputs.
-    Some(((1.0 - same) * 1e3).round() / 1e3)
 }

@@ -1,0 +1,150 @@
+//! The servers: MCP on pipes, and every door that speaks HTTP.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parallel_llm_engine::value::next::{self, Advice};
+use parallel_llm_engine::{Code, Failure};
+use parallel_llm_http::{Access, Check, Config, Door, Resource, TlsFiles};
+use tokio::time::Instant;
+
+use crate::doors;
+use crate::exit;
+use crate::terminal::vocabulary;
+use parallel_llm_service::{Services, Shutdown, TokenState};
+use parallel_llm_settings::private_files;
+use parallel_llm_settings::settings::Settings;
+use parallel_llm_settings::signals::Signals;
+
+/// The longest wait at a server's start to learn whether there are tokens, which takes milliseconds.
+const TOKENS_CHECK_MAX: Duration = Duration::from_secs(2);
+
+/// Serves MCP on stdin and stdout until stdin ends or a signal comes, and returns the exit code.
+pub(crate) async fn serve_pipes(wire: &dyn Fn(&Settings) -> Services, settings: &Settings) -> u8 {
+    log_unwritable(settings);
+    let service = wire(settings);
+    log_missing_key(&service);
+    parallel_llm_mcp_door::stdio::run(service).await.map_or(exit::ANSWER, exit::of_signal)
+}
+
+/// Serves every door over HTTP at this address. Without `no_auth` every request needs a token.
+pub(crate) async fn serve_http(
+    wire: &dyn Fn(&Settings) -> Services,
+    settings: &Settings,
+    address: SocketAddr,
+    no_auth: bool,
+) -> Result<u8, Failure> {
+    let service = wire(settings).without_checks();
+    let check = check_of(&service);
+    let access = if no_auth { Access::Open(check) } else { Access::Tokens(check) };
+    let drain = Duration::from_millis(settings.drain_ms);
+    serve_until_signal(&service, listening(settings, address, access)?, drain).await
+}
+
+/// Serves over HTTP until a signal, and up to `drain` longer for requests in flight; a second signal ends it at once,
+/// which the exit code shows.
+async fn serve_until_signal(service: &Services, config: Config, drain: Duration) -> Result<u8, Failure> {
+    let mut signals = Signals::new();
+    let wants_tokens = matches!(config.access, Access::Tokens(_));
+    let listener = parallel_llm_http::bind(config).await?;
+    log_unwritable(&service.settings);
+    if wants_tokens {
+        log_tokenless(service).await;
+    }
+    log_missing_key(service);
+    let shutdown = Shutdown::new(drain);
+    let doors = doors::over_http(service, &shutdown);
+    for Door { name, path, .. } in &doors {
+        let addresses = listener.urls().into_iter().map(|url| url + path.unwrap_or_default());
+        tracing::info!("{name} is served at {}", addresses.collect::<Vec<_>>().join(" and "));
+    }
+    let Shutdown { stop, end, .. } = &shutdown;
+    let second_signal = async {
+        let signal = signals.next().await;
+        tracing::info!("{signal:?}: stopping; a second signal stops at once");
+        stop.cancel();
+        signals.next().await
+    };
+    let close_by = async {
+        stop.cancelled().await;
+        Instant::now() + drain
+    };
+    let served = async {
+        let (close_by, ()) = tokio::join!(close_by, listener.serve(doors, stop.clone(), drain));
+        service.close(close_by.saturating_duration_since(Instant::now())).await;
+    };
+    let code = tokio::select! {
+        () = served => exit::ANSWER,
+        signal = second_signal => exit::of_signal(signal),
+    };
+    end.cancel();
+    Ok(code)
+}
+
+/// The server's configuration from the settings.
+fn listening(settings: &Settings, address: SocketAddr, access: Access) -> Result<Config, Failure> {
+    let tls = match (&settings.tls_cert, &settings.tls_key) {
+        (Some(certificate), Some(key)) => {
+            Some(TlsFiles { certificate: certificate.clone(), key: key.clone() })
+        }
+        (None, None) => None,
+        _ => {
+            let failure = Failure::new(Code::SettingsInvalid, "of `tls_cert` and `tls_key` only one is set");
+            return Err(failure.with_next(Advice::SetBoth));
+        }
+    };
+    let (hosts, origins) = (settings.http_hosts.clone(), settings.http_origins.clone());
+    let resource = settings.issuer.as_ref().map(|issuer| Resource::new(&issuer.audience, &issuer.address));
+    let resource = resource.transpose()?;
+    let behind_proxy = settings.behind_proxy;
+    Ok(Config { hosts, origins, tls, behind_proxy, resource, ..Config::new(address, access) })
+}
+
+/// Finds the principal of a token.
+fn check_of(service: &Services) -> Check {
+    let service = service.clone();
+    Arc::new(move |secret| {
+        let service = service.clone();
+        Box::pin(async move { service.access.check_token(&secret).await })
+    })
+}
+
+/// Warns in the log if the data folder is not writable; the server starts anyway, and refuses calls that need it.
+fn log_unwritable(settings: &Settings) {
+    let folder = &settings.data_dir;
+    if let Err(error) = private_files::check_writable(folder) {
+        tracing::warn!(
+            "the data folder `{}` cannot be written ({error}): nothing is remembered, so every question is refused whose `store` is not `none`; correct its permissions, or choose another with `PARALLEL_LLM_DATA_DIR`",
+            folder.display()
+        );
+    }
+}
+
+/// Warns in the log if no provider has a key; the server starts anyway.
+fn log_missing_key(service: &Services) {
+    if let Some(advice) = service.settings.panel_key_advice() {
+        tracing::warn!(
+            "no provider of the panel has a key: tools are listed, and calls that cost money answer with what to set ({})",
+            next::render(&advice, &next::PLAIN)
+        );
+    }
+}
+
+/// Warns in the log if there are no tokens; one made later is accepted from the next request on.
+async fn log_tokenless(service: &Services) {
+    let advice = "make a token with `parallel-llm-mcp keys create NAME`";
+    // A busy database must not delay the start.
+    let Ok(tokens) = tokio::time::timeout(TOKENS_CHECK_MAX, service.access.list_tokens()).await else {
+        return;
+    };
+    match tokens {
+        Ok(tokens) if tokens.iter().any(|token| token.state == TokenState::Active) => {}
+        Ok(_) if service.settings.issuer.is_some() => {}
+        Ok(_) => tracing::warn!("no token is in force, so every request is answered 401: {advice}"),
+        Err(failure) => tracing::warn!(
+            "tokens cannot be looked up, so those who bring one are answered 503: {failure}; {}",
+            vocabulary::describe(failure.next_steps())
+        ),
+    }
+}
