@@ -4,7 +4,7 @@ use parallel_llm_engine::Code;
 use parallel_llm_engine::value::next::MachineStep;
 
 use crate::scenario::scenario;
-use crate::script::{failure, hangs, says, unadmitted};
+use crate::script::{failure, hangs, not_admitted, says};
 
 #[tokio::test(start_paused = true)]
 async fn a_limit_of_one_sends_one_call_at_a_time() {
@@ -14,10 +14,10 @@ async fn a_limit_of_one_sends_one_call_at_a_time() {
         ("cyd", says(100, "three")),
         ("fuser", says(100, "All.")),
     ])
-    .at_once(1)
+    .in_flight_max(1)
     .run()
     .await;
-    insta::assert_snapshot!(result.story(), @"
+    insta::assert_snapshot!(result.transcript(), @"
     0 started | 0 sent 1
     100 sent 2
     100 answered 1 `one`
@@ -40,16 +40,17 @@ async fn a_limit_of_one_sends_one_call_at_a_time() {
 #[tokio::test(start_paused = true)]
 async fn no_more_calls_than_allowed_are_in_flight() {
     let names: Vec<&'static str> = (1..=64).map(|number| &*format!("model-{number}").leak()).collect();
-    let result = scenario(names.into_iter().map(|name| (name, says(100, "one")))).at_once(5).run().await;
+    let result =
+        scenario(names.into_iter().map(|name| (name, says(100, "one")))).in_flight_max(5).run().await;
     assert_eq!((result.high_water, result.run.answered(), result.run.decided_ms), (5, 64, Some(1_300)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_still_waiting_for_admission_ends_with_the_run() {
-    let result = scenario([("ada", hangs()), ("bob", says(100, "two"))]).at_once(1).plan(|plan| {
+    let result = scenario([("ada", hangs()), ("bob", says(100, "two"))]).in_flight_max(1).plan(|plan| {
         plan.timers.run_ms = 10_000;
     });
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1
     10000 failed 1 timeout, never again | 10000 failed 2#0 timeout, never again | 10000 decided none
     10000 closed $0.00
@@ -64,8 +65,8 @@ async fn a_call_still_waiting_for_admission_ends_with_the_run() {
 #[tokio::test(start_paused = true)]
 async fn a_seat_refused_admission_is_skipped() {
     let missing = failure(Code::KeyMissing).with_next(MachineStep::SetVariable("OLLAMA_API_KEY".into()));
-    let result = scenario([("ada", unadmitted(missing)), ("bob", says(10, "two"))]);
-    insta::assert_snapshot!(result.story().await, @"
+    let result = scenario([("ada", not_admitted(missing)), ("bob", says(10, "two"))]);
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 2
     0 failed 1#0 key_missing, never again
     10 answered 2 `two` | 10 decided verbatim

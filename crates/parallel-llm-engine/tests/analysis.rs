@@ -6,7 +6,7 @@ use parallel_llm_engine::run::analysis::{self, ClaimStatus};
 use parallel_llm_engine::{Answer, Outcome, Run, SeatNumber, run::novelty};
 
 use crate::scenario::scenario;
-use crate::script::{after, form, label_of, says};
+use crate::script::{after, label_of, says, synthesis_reply};
 
 const PANEL: [(&str, &str); 3] = [
     ("ada", "The moon pulls the sea. Wind does little."),
@@ -22,7 +22,7 @@ async fn run(analysis: &str, text: &'static str) -> Run {
         let named = PANEL.iter().fold(analysis.clone(), |analysis, (name, answer)| {
             analysis.replace(&format!("${name}"), &label_of(call, answer))
         });
-        form(call, &named, text)
+        synthesis_reply(call, &named, text)
     });
     let panel = PANEL.into_iter().map(|(name, answer)| (name, says(10, answer)));
     scenario(panel.chain([("fuser", fuser.end())])).run().await.run

@@ -6,7 +6,7 @@ use parallel_llm_engine::value::next::Advice;
 use crate::scenario::{Scenario, scenario};
 use crate::script::{Reply, after, fails, failure, says};
 
-fn four_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
+fn panel_with_synthesizers(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel = [
         ("ada", says(10, "bananas grow upwards")),
         ("bob", says(20, "the moon pulls the sea")),
@@ -18,7 +18,7 @@ fn four_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario 
 
 #[tokio::test(start_paused = true)]
 async fn every_synthesizer_fails() {
-    let result = four_and([
+    let result = panel_with_synthesizers([
         ("fuser-1", fails(10, failure(Code::Auth))),
         ("fuser-2", fails(10, failure(Code::ContextLength).with_next(Advice::AskLargerContext))),
     ]);
@@ -39,7 +39,7 @@ async fn every_synthesizer_fails() {
 
 #[tokio::test(start_paused = true)]
 async fn no_synthesizer_is_configured() {
-    insta::assert_snapshot!(four_and([]).run().await.end(), @"
+    insta::assert_snapshot!(panel_with_synthesizers([]).run().await.end(), @"
     partial decided at 40, closed at 40
       verbatim by bob from 2: `the moon pulls the sea`
       because no synthesizer is configured; this is the answer closest to the others, word for word

@@ -8,7 +8,7 @@ use crate::script::{Reply, after, fails, failure, judges, label_of, says};
 const WHY: &str = "Why is the sky blue?";
 
 /// Three answers and these judges, in the order of their chain.
-fn three_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
+fn panel_with_judges(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel = [
         ("ada", says(10, "Because the air scatters blue light.")),
         ("bob", says(20, "Because of the sea.")),
@@ -19,13 +19,13 @@ fn three_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario
 
 #[tokio::test(start_paused = true)]
 async fn the_answer_a_judge_ranks_first_in_both_orders_wins() {
-    let result = three_and([
+    let result = panel_with_judges([
         ("fuser", judges(10, &["short waves", "blue light", "sea"])),
         ("fuser", judges(20, &["short waves", "sea"])),
     ])
     .run()
     .await;
-    insta::assert_snapshot!(result.story(), @r#"
+    insta::assert_snapshot!(result.transcript(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `Because the air scatters blue light.`
     20 answered 2 `Because of the sea.`
@@ -50,7 +50,8 @@ async fn the_answer_a_judge_ranks_first_in_both_orders_wins() {
 
 #[tokio::test(start_paused = true)]
 async fn a_judge_that_contradicts_itself_leaves_a_tie() {
-    let result = three_and([("fuser", judges(10, &["sea"])), ("fuser", judges(20, &["short waves"]))]);
+    let result =
+        panel_with_judges([("fuser", judges(10, &["sea"])), ("fuser", judges(20, &["short waves"]))]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 50, closed at 50
       selected by cyd from 3: `Because the air scatters short waves.`
@@ -66,7 +67,7 @@ async fn a_judge_that_contradicts_itself_leaves_a_tie() {
 #[tokio::test(start_paused = true)]
 async fn a_judge_that_always_prefers_the_first_label_decides_nothing() {
     let first = || says(10, r#"Let me think. {"ranking": ["A", "B", "C"]}"#);
-    let result = three_and([("fuser", first()), ("fuser", first())]);
+    let result = panel_with_judges([("fuser", first()), ("fuser", first())]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 40, closed at 40
       selected by cyd from 3: `Because the air scatters short waves.`
@@ -81,8 +82,10 @@ async fn a_judge_that_always_prefers_the_first_label_decides_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_verdict_from_only_one_order_is_reported() {
-    let result =
-        three_and([("fuser", says(10, "I like them all.")), ("fuser", judges(20, &["sea", "blue light"]))]);
+    let result = panel_with_judges([
+        ("fuser", says(10, "I like them all.")),
+        ("fuser", judges(20, &["sea", "blue light"])),
+    ]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 50, closed at 50
       selected by bob from 2: `Because of the sea.`
@@ -99,7 +102,7 @@ async fn a_verdict_from_only_one_order_is_reported() {
 #[tokio::test(start_paused = true)]
 async fn the_next_judge_is_asked_if_one_fails() {
     let down = || fails(5, failure(Code::Auth));
-    let result = three_and([
+    let result = panel_with_judges([
         ("fuser-1", down()),
         ("fuser-1", down()),
         ("fuser-2", judges(10, &["sea"])),
@@ -122,7 +125,7 @@ async fn the_next_judge_is_asked_if_one_fails() {
 
 #[tokio::test(start_paused = true)]
 async fn if_every_judge_fails_the_closest_answer_is_returned_verbatim() {
-    let result = three_and([("fuser", says(10, "No.")), ("fuser", says(10, "[\"A\"]"))]);
+    let result = panel_with_judges([("fuser", says(10, "No.")), ("fuser", says(10, "[\"A\"]"))]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 40, closed at 40
       verbatim by ada from 1: `Because the air scatters blue light.`
@@ -145,7 +148,7 @@ async fn a_judge_reports_the_answer_that_tried_to_instruct_it() {
         };
         after(10).compose(compose).end()
     };
-    let result = three_and([("fuser", wary()), ("fuser", wary())]);
+    let result = panel_with_judges([("fuser", wary()), ("fuser", wary())]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 40, closed at 40
       selected by bob from 2: `Because of the sea.`
@@ -161,10 +164,10 @@ async fn a_judge_reports_the_answer_that_tried_to_instruct_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_verdict_from_before_a_crash_is_not_paid_again() {
-    let scenario = || three_and([("fuser", judges(10, &["sea"])), ("fuser", judges(500, &["sea"]))]);
+    let scenario = || panel_with_judges([("fuser", judges(10, &["sea"])), ("fuser", judges(500, &["sea"]))]);
     let whole = scenario().run().await;
     let kept = whole.commits.iter().position(|commit| {
-        commit.iter().any(|recorded| crate::story::short(&recorded.event) == "answered step 1")
+        commit.iter().any(|recorded| crate::transcript::short(&recorded.event) == "answered step 1")
     });
     let result = scenario().after(&whole.commits[..=kept.expect("it was committed")]).run().await;
     insta::assert_snapshot!(result.end(), @"
@@ -195,7 +198,7 @@ async fn equal_answers_are_not_judged() {
 
 #[tokio::test(start_paused = true)]
 async fn judging_in_one_order_costs_one_call() {
-    let result = three_and([("fuser", judges(10, &["sea"]))]).asks(WHY, "best-of-n@orders=1");
+    let result = panel_with_judges([("fuser", judges(10, &["sea"]))]).asks(WHY, "best-of-n@orders=1");
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 40, closed at 40
       selected by bob from 2: `Because of the sea.`

@@ -18,7 +18,7 @@ async fn a_seat_over_budget_is_skipped() {
         ("fuser", says(10, "All.")),
     ])
     .plan(|plan| plan.budget = WORST_CALL.times(2));
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2
     0 failed 3#0 budget, never again
     10 answered 1 `one` | 10 answered 2 `two` | 10 sent s1
@@ -56,7 +56,7 @@ async fn an_unknown_cost_counts_as_the_worst_case() {
     let broken = || after(10).reasoning().fail(failure(Code::Upstream).with_status(502));
     let result = scenario([("ada", broken()), ("ada", says(10, "The moon."))])
         .plan(|plan| plan.budget = WORST_CALL.times(1));
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1
     10 failed 1 upstream, again in 818
     828 failed 1 budget, never again | 828 decided none
@@ -70,7 +70,7 @@ async fn an_unknown_cost_counts_as_the_worst_case() {
     let refused = fails(10, failure(Code::Upstream).with_status(502));
     let result = scenario([("ada", refused), ("ada", says(10, "The moon."))])
         .plan(|plan| plan.budget = WORST_CALL.times(1));
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1
     10 failed 1 upstream, again in 818
     828 sent 1#2
@@ -110,7 +110,7 @@ async fn a_synthesizer_over_budget_leaves_the_closest_answer() {
     let dear = after(10).text("two and two").end_with(|end| end.cost = Some(WORST_CALL.times(2)));
     let result = scenario([("ada", says(10, "one and one")), ("bob", dear), ("fuser", says(10, "All."))])
         .plan(|plan| plan.budget = WORST_CALL.times(2));
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `one and one` | 10 answered 2 `two and two` | 10 failed s1#0 budget, never again | 10 decided verbatim
     10 closed $0.021

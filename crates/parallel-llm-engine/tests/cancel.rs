@@ -6,7 +6,7 @@ use parallel_llm_engine::{Code, Failure};
 use crate::scenario::{Scenario, scenario};
 use crate::script::{after, fails, failure, hangs, says};
 
-fn three() -> Scenario {
+fn three_seats() -> Scenario {
     scenario([
         ("ada", says(100, "The moon.")),
         ("bob", after(50).accepted("gen-2").text("So f").wait(400).text("ar").end()),
@@ -17,12 +17,12 @@ fn three() -> Scenario {
 
 async fn check(scenario: Scenario) -> String {
     let result = scenario.run().await;
-    format!("{}\n{}", result.story(), result.ledger())
+    format!("{}\n{}", result.transcript(), result.ledger())
 }
 
 #[tokio::test(start_paused = true)]
 async fn cancelled_before_any_answer() {
-    insta::assert_snapshot!(check(three().cancel_at(70)).await, @"
+    insta::assert_snapshot!(check(three_seats().cancel_at(70)).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     50 accepted 2 as gen-2 | 70 decided none
     70 cancelled 3
@@ -53,7 +53,7 @@ async fn cancelled_before_any_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn cancelled_after_the_first_answer() {
-    insta::assert_snapshot!(check(three().cancel_at(200)).await, @"
+    insta::assert_snapshot!(check(three_seats().cancel_at(200)).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     50 accepted 2 as gen-2 | 100 answered 1 `The moon.`
     200 decided none
@@ -83,7 +83,7 @@ async fn cancelled_after_the_first_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn cancelled_during_synthesis() {
-    let result = three().wait(Wait::Seats { count: 2 }).cancel_at(500);
+    let result = three_seats().wait(Wait::Seats { count: 2 }).cancel_at(500);
     insta::assert_snapshot!(check(result).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     50 accepted 2 as gen-2 | 100 answered 1 `The moon.`
@@ -116,7 +116,7 @@ async fn cancelled_during_synthesis() {
 
 #[tokio::test(start_paused = true)]
 async fn cancelled_after_the_decision() {
-    let result = three().wait(Wait::Seats { count: 1 }).cancel_at(200);
+    let result = three_seats().wait(Wait::Seats { count: 1 }).cancel_at(200);
     insta::assert_snapshot!(check(result).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     50 accepted 2 as gen-2 | 100 answered 1 `The moon.` | 100 decided verbatim
@@ -145,7 +145,7 @@ async fn cancelled_after_the_decision() {
 
 #[tokio::test(start_paused = true)]
 async fn cancelled_at_the_start_or_while_a_call_waits() {
-    insta::assert_snapshot!(check(three().cancel_at(0)).await, @"
+    insta::assert_snapshot!(check(three_seats().cancel_at(0)).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     0 decided none
     0 cancelled 1
@@ -168,7 +168,7 @@ async fn cancelled_at_the_start_or_while_a_call_waits() {
     ");
     // Held back by the number of calls at once, and between two tries.
     let result = scenario([("ada", hangs()), ("bob", says(10, "Never sent."))]);
-    insta::assert_snapshot!(check(result.at_once(1).cancel_at(20)).await, @"
+    insta::assert_snapshot!(check(result.in_flight_max(1).cancel_at(20)).await, @"
     0 started | 0 sent 1
     20 decided none
     20 cancelled 1
@@ -210,7 +210,7 @@ async fn cancelled_at_the_start_or_while_a_call_waits() {
 }
 
 /// One whose connection stops its cost when it is closed, and two that are paid for either way.
-fn billed() -> Scenario {
+fn partly_billed() -> Scenario {
     let failing = failure(Code::Upstream).with_status(502);
     scenario([
         ("ada", after(50).text("The ").wait(300).text("moon.").end()),
@@ -222,7 +222,7 @@ fn billed() -> Scenario {
 
 #[tokio::test(start_paused = true)]
 async fn a_reply_billed_anyway_is_read_to_its_end() {
-    insta::assert_snapshot!(check(billed().cancel_at(100)).await, @"
+    insta::assert_snapshot!(check(partly_billed().cancel_at(100)).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     100 decided none
     100 cancelled 1 `The `
@@ -251,7 +251,7 @@ async fn a_reply_billed_anyway_is_read_to_its_end() {
 
 #[tokio::test(start_paused = true)]
 async fn an_abort_closes_every_connection() {
-    insta::assert_snapshot!(check(billed().cancel_at(100).abort_at(150)).await, @"
+    insta::assert_snapshot!(check(partly_billed().cancel_at(100).abort_at(150)).await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     100 decided none
     100 cancelled 1 `The `
@@ -301,6 +301,6 @@ async fn a_synthesis_billed_anyway_becomes_the_answer() {
 async fn a_cancel_during_the_commit_stops_requests_not_yet_sent() {
     let result = scenario([("ada", says(10, "The moon.").billed_anyway()), ("bob", says(10, "The sun."))]);
     // Given up while the notes become durable.
-    let result = result.commit_ms(20).at_once(1).cancel_at(0).run().await;
+    let result = result.commit_ms(20).in_flight_max(1).cancel_at(0).run().await;
     assert!(result.asked.is_empty(), "{}", result.ledger());
 }

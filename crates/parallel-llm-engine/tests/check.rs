@@ -16,17 +16,18 @@ use proptest::prelude::*;
 use tokio::time::sleep;
 
 use crate::scenario::{
-    Cast, Scenario, any_cast, catalogues, defaults, identity, in_paused_time, info, providers, scenario,
+    Scenario, ScriptedAnswer, catalogues, defaults, identity, in_paused_time, info, providers, scenario,
+    shuffled_answers,
 };
 use crate::script::{fuses, says};
 
 const TASK: &str = "Write a function that sorts a list.";
-const RECIPE: &str = "best-of-n@by=check";
+const STRATEGY: &str = "best-of-n@by=check";
 const TEXTS: &[&str] = &["loops over the list", "calls sort on the list", "calls sorted on a list", "shrugs"];
 
 /// What the check makes of an answer.
 #[derive(Clone, Copy)]
-enum Mark {
+enum ScriptedGrade {
     Passes,
     Scores(f64),
     Fails,
@@ -37,56 +38,58 @@ enum Mark {
 
 /// A check that knows what it thinks of answers with these words, and how long it takes to say so.
 #[derive(Default)]
-struct Exam {
-    marks: Vec<(&'static str, u64, Mark)>,
-    under_way: AtomicUsize,
+struct CheckScript {
+    grades: Vec<(&'static str, u64, ScriptedGrade)>,
+    in_flight: AtomicUsize,
     high_water: AtomicUsize,
     begun: AtomicUsize,
     texts: Mutex<Vec<String>>,
 }
 
-fn exam(marks: &[(&'static str, u64, Mark)]) -> Arc<Exam> {
-    Arc::new(Exam { marks: marks.to_vec(), ..Exam::default() })
+fn check_script(grades: &[(&'static str, u64, ScriptedGrade)]) -> Arc<CheckScript> {
+    Arc::new(CheckScript { grades: grades.to_vec(), ..CheckScript::default() })
 }
 
 /// One check under way; it counts as such until it is dropped.
-struct Sitting(Arc<Exam>);
+struct CheckInFlight(Arc<CheckScript>);
 
-impl Sitting {
-    fn begin(exam: &Arc<Exam>) -> Self {
-        let count = exam.under_way.fetch_add(1, Ordering::SeqCst) + 1;
-        exam.high_water.fetch_max(count, Ordering::SeqCst);
-        exam.begun.fetch_add(1, Ordering::SeqCst);
-        Self(Arc::clone(exam))
+impl CheckInFlight {
+    fn begin(check_script: &Arc<CheckScript>) -> Self {
+        let count = check_script.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
+        check_script.high_water.fetch_max(count, Ordering::SeqCst);
+        check_script.begun.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(check_script))
     }
 }
 
-impl Drop for Sitting {
+impl Drop for CheckInFlight {
     fn drop(&mut self) {
-        self.0.under_way.fetch_sub(1, Ordering::SeqCst);
+        self.0.in_flight.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-/// The exam as the engine holds it.
-struct Door(Arc<Exam>);
+/// The check_script as the engine holds it.
+struct ScriptedChecker(Arc<CheckScript>);
 
-impl Checker for Door {
+impl Checker for ScriptedChecker {
     fn check(&self, candidate: AnswerToCheck) -> BoxFuture<'static, Result<Grade, Failure>> {
-        let exam = Arc::clone(&self.0);
-        exam.texts.lock().expect("nobody panics here").push(candidate.text.to_string());
-        let known = exam.marks.iter().find(|(words, ..)| candidate.text.contains(words));
-        let (_, ms, mark) = *known.expect("every answer is known");
+        let check_script = Arc::clone(&self.0);
+        check_script.texts.lock().expect("nobody panics here").push(candidate.text.to_string());
+        let known = check_script.grades.iter().find(|(words, ..)| candidate.text.contains(words));
+        let (_, ms, grade_given) = *known.expect("every answer is known");
         async move {
-            let _sitting = Sitting::begin(&exam);
+            let _in_flight = CheckInFlight::begin(&check_script);
             sleep(Duration::from_millis(ms)).await;
             let grade = |passed, score| Ok(Grade { passed, score, said: None });
-            match mark {
-                Mark::Passes => grade(true, None),
-                Mark::Scores(score) => grade(true, Some(score)),
-                Mark::Fails => grade(false, Some(1.0)),
-                Mark::Breaks(code) => Err(Failure::new(code, "it broke").with_next(Advice::TryCheckCommand)),
-                Mark::Hangs => std::future::pending().await,
-                Mark::Panics => panic!("the check has a defect"),
+            match grade_given {
+                ScriptedGrade::Passes => grade(true, None),
+                ScriptedGrade::Scores(score) => grade(true, Some(score)),
+                ScriptedGrade::Fails => grade(false, Some(1.0)),
+                ScriptedGrade::Breaks(code) => {
+                    Err(Failure::new(code, "it broke").with_next(Advice::TryCheckCommand))
+                }
+                ScriptedGrade::Hangs => std::future::pending().await,
+                ScriptedGrade::Panics => panic!("the check has a defect"),
             }
         }
         .boxed()
@@ -94,34 +97,34 @@ impl Checker for Door {
 }
 
 /// Four answers in this order, the first after ten milliseconds.
-fn cast() -> Cast {
+fn four_answers() -> Vec<ScriptedAnswer> {
     let names = ["ada", "bob", "cyd", "dan"];
     let seats = names.into_iter().zip([10, 20, 30, 40]).zip(TEXTS);
-    seats.map(|((name, ms), text)| (name, ms, *text)).collect()
+    seats.map(|((model, after_ms), text)| ScriptedAnswer { model, after_ms, text }).collect()
 }
 
-fn staged(cast: &Cast, exam: &Arc<Exam>) -> Scenario {
-    let replies = cast.iter().map(|(name, ms, text)| (*name, says(*ms, text)));
+fn checked_panel(answers: &[ScriptedAnswer], check_script: &Arc<CheckScript>) -> Scenario {
+    let replies = answers.iter().map(ScriptedAnswer::script);
     let replies = replies.chain([("fuser", fuses(10, "sort", "fused"))]);
-    scenario(replies).asks(TASK, RECIPE).with_checker(Arc::new(Door(Arc::clone(exam))))
+    scenario(replies).asks(TASK, STRATEGY).with_checker(Arc::new(ScriptedChecker(Arc::clone(check_script))))
 }
 
 /// The end of a run of the first seats, checked so.
-async fn end(seats: usize, marks: &[(&'static str, u64, Mark)]) -> String {
-    staged(&cast()[..seats].to_vec(), &exam(marks)).run().await.end()
+async fn end(seats: usize, grades: &[(&'static str, u64, ScriptedGrade)]) -> String {
+    checked_panel(&four_answers()[..seats], &check_script(grades)).run().await.end()
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_passing_answer_with_the_highest_score_wins() {
-    let marks = [
-        ("loops", 30, Mark::Scores(0.5)),
-        ("calls sort on", 10, Mark::Fails),
-        ("sorted", 20, Mark::Scores(0.75)),
-        ("shrugs", 10, Mark::Passes),
+    let grades = [
+        ("loops", 30, ScriptedGrade::Scores(0.5)),
+        ("calls sort on", 10, ScriptedGrade::Fails),
+        ("sorted", 20, ScriptedGrade::Scores(0.75)),
+        ("shrugs", 10, ScriptedGrade::Passes),
     ];
-    let exam = exam(&marks);
-    let result = staged(&cast(), &exam).run().await;
-    insta::assert_snapshot!(result.story(), @"
+    let check_script = check_script(&grades);
+    let result = checked_panel(&four_answers(), &check_script).run().await;
+    insta::assert_snapshot!(result.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
     10 answered 1 `loops over the list`
     20 answered 2 `calls sort on the list`
@@ -141,15 +144,15 @@ async fn the_passing_answer_with_the_highest_score_wins() {
       3 cyd answered, 1 request 30 ms, $0.0010
       4 dan answered, 1 request 40 ms, $0.0010
     ");
-    let mut texts = exam.texts.lock().expect("nobody panics here").clone();
+    let mut texts = check_script.texts.lock().expect("nobody panics here").clone();
     texts.sort_unstable();
     assert_eq!(texts, ["calls sort on the list", "calls sorted on a list", "loops over the list", "shrugs"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_tie_goes_to_the_answer_closest_to_the_others() {
-    let all = |mark| TEXTS.iter().map(|text| (*text, 10, mark)).collect::<Vec<_>>();
-    insta::assert_snapshot!(end(4, &all(Mark::Passes)).await, @"
+    let all = |grade_given| TEXTS.iter().map(|text| (*text, 10, grade_given)).collect::<Vec<_>>();
+    insta::assert_snapshot!(end(4, &all(ScriptedGrade::Passes)).await, @"
     complete decided at 50, closed at 50
       selected by bob from 2: `calls sort on the list`
       because 4 of 4 answers pass the check; this one is closest to the others
@@ -162,8 +165,8 @@ async fn a_tie_goes_to_the_answer_closest_to_the_others() {
       3 cyd answered, 1 request 30 ms, $0.0010
       4 dan answered, 1 request 40 ms, $0.0010
     ");
-    let mut tied = all(Mark::Scores(0.5));
-    tied[3].2 = Mark::Scores(0.25);
+    let mut tied = all(ScriptedGrade::Scores(0.5));
+    tied[3].2 = ScriptedGrade::Scores(0.25);
     insta::assert_snapshot!(end(4, &tied).await, @"
     complete decided at 50, closed at 50
       selected by bob from 2: `calls sort on the list`
@@ -181,8 +184,12 @@ async fn a_tie_goes_to_the_answer_closest_to_the_others() {
 
 #[tokio::test(start_paused = true)]
 async fn the_only_passing_answer_wins() {
-    let marks = [("loops", 10, Mark::Fails), ("calls", 10, Mark::Fails), ("shrugs", 10, Mark::Scores(0.0))];
-    insta::assert_snapshot!(end(4, &marks).await, @"
+    let grades = [
+        ("loops", 10, ScriptedGrade::Fails),
+        ("calls", 10, ScriptedGrade::Fails),
+        ("shrugs", 10, ScriptedGrade::Scores(0.0)),
+    ];
+    insta::assert_snapshot!(end(4, &grades).await, @"
     complete decided at 50, closed at 50
       selected by dan from 4: `shrugs`
       because it is the only one of 4 answers that passes the check
@@ -199,7 +206,7 @@ async fn the_only_passing_answer_wins() {
 
 #[tokio::test(start_paused = true)]
 async fn if_no_answer_passes_the_closest_is_returned_with_a_warning() {
-    let none = [("l", 10, Mark::Fails), ("shrugs", 10, Mark::Fails)];
+    let none = [("l", 10, ScriptedGrade::Fails), ("shrugs", 10, ScriptedGrade::Fails)];
     insta::assert_snapshot!(end(4, &none).await, @"
     complete decided at 50, closed at 50
       verbatim by bob from 2: `calls sort on the list`
@@ -226,7 +233,7 @@ async fn if_no_answer_passes_the_closest_is_returned_with_a_warning() {
 
 #[tokio::test(start_paused = true)]
 async fn a_single_answer_is_checked_too() {
-    insta::assert_snapshot!(end(1, &[("loops", 10, Mark::Scores(1.0))]).await, @"
+    insta::assert_snapshot!(end(1, &[("loops", 10, ScriptedGrade::Scores(1.0))]).await, @"
     complete decided at 20, closed at 20
       verbatim by ada from 1: `loops over the list`
       because only one answer came, and it passes the check
@@ -238,9 +245,9 @@ async fn a_single_answer_is_checked_too() {
 #[tokio::test(start_paused = true)]
 async fn answers_that_could_not_be_checked_are_reported() {
     let some = [
-        ("loops", 10, Mark::Breaks(Code::Timeout)),
-        ("calls", 10, Mark::Passes),
-        ("shrugs", 10, Mark::Breaks(Code::CheckUnavailable)),
+        ("loops", 10, ScriptedGrade::Breaks(Code::Timeout)),
+        ("calls", 10, ScriptedGrade::Passes),
+        ("shrugs", 10, ScriptedGrade::Breaks(Code::CheckUnavailable)),
     ];
     insta::assert_snapshot!(end(4, &some).await, @"
     complete decided at 50, closed at 50
@@ -258,7 +265,7 @@ async fn answers_that_could_not_be_checked_are_reported() {
       4 dan answered, 1 request 40 ms, $0.0010
     ");
     let mut failed = some;
-    failed[1].2 = Mark::Fails;
+    failed[1].2 = ScriptedGrade::Fails;
     insta::assert_snapshot!(end(4, &failed).await, @"
     complete decided at 50, closed at 50
       verbatim by bob from 2: `calls sort on the list`
@@ -275,7 +282,7 @@ async fn answers_that_could_not_be_checked_are_reported() {
       3 cyd answered, 1 request 30 ms, $0.0010
       4 dan answered, 1 request 40 ms, $0.0010
     ");
-    insta::assert_snapshot!(end(4, &[("", 10, Mark::Breaks(Code::CheckUnavailable))]).await, @"
+    insta::assert_snapshot!(end(4, &[("", 10, ScriptedGrade::Breaks(Code::CheckUnavailable))]).await, @"
     complete decided at 50, closed at 50
       verbatim by bob from 2: `calls sort on the list`
       because no answer could be checked: it broke; this is the answer closest to the others, word for word
@@ -294,10 +301,10 @@ async fn answers_that_could_not_be_checked_are_reported() {
 #[tokio::test(start_paused = true)]
 async fn an_invalid_score_is_ignored() {
     let odd = [
-        ("loops", 10, Mark::Scores(f64::NAN)),
-        ("calls sort on", 10, Mark::Scores(7.0)),
-        ("sorted", 10, Mark::Scores(-0.0)),
-        ("shrugs", 10, Mark::Scores(0.0)),
+        ("loops", 10, ScriptedGrade::Scores(f64::NAN)),
+        ("calls sort on", 10, ScriptedGrade::Scores(7.0)),
+        ("sorted", 10, ScriptedGrade::Scores(-0.0)),
+        ("shrugs", 10, ScriptedGrade::Scores(0.0)),
     ];
     insta::assert_snapshot!(end(4, &odd).await, @"
     complete decided at 50, closed at 50
@@ -317,7 +324,7 @@ async fn an_invalid_score_is_ignored() {
 #[tokio::test(start_paused = true)]
 async fn without_a_check_command_the_closest_answer_is_returned() {
     let panel = [("ada", says(10, TEXTS[0])), ("bob", says(20, TEXTS[1]))];
-    insta::assert_snapshot!(scenario(panel).asks(TASK, RECIPE).run().await.end(), @"
+    insta::assert_snapshot!(scenario(panel).asks(TASK, STRATEGY).run().await.end(), @"
     complete decided at 20, closed at 20
       verbatim by ada from 1: `loops over the list`
       because there is no check command to run the answers through; this is the answer closest to the others, word for word
@@ -330,9 +337,9 @@ async fn without_a_check_command_the_closest_answer_is_returned() {
 #[tokio::test(start_paused = true)]
 async fn equal_answers_are_still_checked() {
     let panel = [("ada", says(10, "8")), ("bob", says(20, "8"))];
-    let exam = exam(&[("8", 10, Mark::Fails)]);
-    let result = scenario(panel).asks("How many legs has a spider?", RECIPE);
-    let result = result.with_checker(Arc::new(Door(exam))).run().await;
+    let check_script = check_script(&[("8", 10, ScriptedGrade::Fails)]);
+    let result = scenario(panel).asks("How many legs has a spider?", STRATEGY);
+    let result = result.with_checker(Arc::new(ScriptedChecker(check_script))).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       verbatim by ada from 1: `8`
@@ -350,30 +357,30 @@ async fn at_most_four_checks_run_at_once_and_none_past_the_deadline() {
     let names = ["ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal", "ida", "jon"];
     let panel = names.map(|name| (name, says(10, TEXTS[0])));
     let run = |ms| {
-        let exam = exam(&[("loops", ms, Mark::Passes)]);
-        let scenario = scenario(panel.clone()).asks(TASK, RECIPE).plan(|plan| plan.timers.run_ms = 1_000);
-        (scenario.with_checker(Arc::new(Door(Arc::clone(&exam)))), exam)
+        let check_script = check_script(&[("loops", ms, ScriptedGrade::Passes)]);
+        let scenario = scenario(panel.clone()).asks(TASK, STRATEGY).plan(|plan| plan.timers.run_ms = 1_000);
+        (scenario.with_checker(Arc::new(ScriptedChecker(Arc::clone(&check_script)))), check_script)
     };
-    let (scenario, exam) = run(100);
+    let (scenario, check_script) = run(100);
     let result = scenario.run().await;
     let outcome = result.run.outcome.expect("it is decided");
     assert_eq!(outcome.reason, "10 of 10 answers pass the check; this one is closest to the others");
-    assert_eq!((result.run.decided_ms, exam.high_water.load(Ordering::SeqCst)), (Some(310), 4));
+    assert_eq!((result.run.decided_ms, check_script.high_water.load(Ordering::SeqCst)), (Some(310), 4));
 
-    let (scenario, exam) = run(600);
+    let (scenario, check_script) = run(600);
     let result = scenario.run().await;
     let outcome = result.run.outcome.expect("it is decided");
     assert_eq!(outcome.reason, "4 of 10 answers pass the check; this one is closest to the others");
     let late = outcome.checks.iter().filter(|check| check.failure == Some(Code::Timeout)).count();
     assert_eq!((late, outcome.warnings.len(), result.run.decided_ms), (6, 6, Some(1_000)));
-    assert_eq!(exam.begun.load(Ordering::SeqCst), 8, "the last two have no time left to begin in");
-    assert_eq!(exam.under_way.load(Ordering::SeqCst), 0, "no check outlives its run");
+    assert_eq!(check_script.begun.load(Ordering::SeqCst), 8, "the last two have no time left to begin in");
+    assert_eq!(check_script.in_flight.load(Ordering::SeqCst), 0, "no check outlives its run");
 }
 
 #[tokio::test(start_paused = true)]
 async fn cancelling_a_run_stops_its_checks() {
-    let exam = exam(&[("", 10, Mark::Hangs)]);
-    let result = staged(&cast(), &exam).cancel_at(100).run().await;
+    let check_script = check_script(&[("", 10, ScriptedGrade::Hangs)]);
+    let result = checked_panel(&four_answers(), &check_script).cancel_at(100).run().await;
     insta::assert_snapshot!(result.end(), @"
     cancelled decided at 100, closed at 100
       none
@@ -383,13 +390,14 @@ async fn cancelling_a_run_stops_its_checks() {
       3 cyd answered, 1 request 30 ms, $0.0010
       4 dan answered, 1 request 40 ms, $0.0010
     ");
-    assert_eq!(exam.begun.load(Ordering::SeqCst), 4);
-    assert_eq!(exam.under_way.load(Ordering::SeqCst), 0);
+    assert_eq!(check_script.begun.load(Ordering::SeqCst), 4);
+    assert_eq!(check_script.in_flight.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_panicking_check_costs_no_answer() {
-    let result = staged(&cast(), &exam(&[("", 10, Mark::Panics)])).run().await;
+    let result =
+        checked_panel(&four_answers(), &check_script(&[("", 10, ScriptedGrade::Panics)])).run().await;
     assert_eq!(result.text(), TEXTS[1]);
     assert_eq!(
         result.run.outcome.and_then(|outcome| outcome.unfused).map(|why| why.code),
@@ -399,28 +407,35 @@ async fn a_panicking_check_costs_no_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn a_resumed_run_checks_again_and_asks_no_model() {
-    let marks = [("loops", 10, Mark::Passes), ("calls", 10, Mark::Fails), ("shrugs", 10, Mark::Fails)];
-    let whole = staged(&cast(), &exam(&marks)).run().await;
-    let decided = whole
-        .commits
-        .iter()
-        .position(|commit| commit.iter().any(|recorded| crate::story::short(&recorded.event) == "decided"));
+    let grades = [
+        ("loops", 10, ScriptedGrade::Passes),
+        ("calls", 10, ScriptedGrade::Fails),
+        ("shrugs", 10, ScriptedGrade::Fails),
+    ];
+    let whole = checked_panel(&four_answers(), &check_script(&grades)).run().await;
+    let decided = whole.commits.iter().position(|commit| {
+        commit.iter().any(|recorded| crate::transcript::short(&recorded.event) == "decided")
+    });
     let before = &whole.commits[..decided.expect("it was decided")];
-    let exam = exam(&marks);
-    let result = staged(&cast(), &exam).after(before).run().await;
+    let check_script = check_script(&grades);
+    let result = checked_panel(&four_answers(), &check_script).after(before).run().await;
     assert_eq!(result.text(), TEXTS[0]);
     assert_eq!(result.asked.len(), 0, "what was paid for was durable before it was checked");
-    assert_eq!(exam.begun.load(Ordering::SeqCst), 4);
+    assert_eq!(check_script.begun.load(Ordering::SeqCst), 4);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_continued_run_checks_answers_already_paid_for() {
-    let exam = exam(&[("loops", 10, Mark::Passes), ("calls", 10, Mark::Fails), ("shrugs", 10, Mark::Fails)]);
-    let replies = || cast().into_iter().map(|(name, ms, text)| (name, says(ms, text)));
+    let check_script = check_script(&[
+        ("loops", 10, ScriptedGrade::Passes),
+        ("calls", 10, ScriptedGrade::Fails),
+        ("shrugs", 10, ScriptedGrade::Fails),
+    ]);
+    let replies = || four_answers().into_iter().map(|answer| answer.script());
     let first = scenario(replies()).asks(TASK, "vote").run().await;
     assert_eq!(first.text(), TEXTS[1]);
     let again = scenario(replies()).asks(TASK, "vote").after(&first.commits).reopened(|run| {
-        let request = RunRequest { strategy: Some(RECIPE.to_owned()), ..RunRequest::default() };
+        let request = RunRequest { strategy: Some(STRATEGY.to_owned()), ..RunRequest::default() };
         let defaults = Defaults { synthesizers: vec!["fuser".to_owned()], ..defaults() };
         let terms = Terms {
             defaults: &defaults,
@@ -430,22 +445,29 @@ async fn a_continued_run_checks_answers_already_paid_for() {
         let so_far = SoFar { spent: PicoUsd::ZERO, ..run.so_far() };
         Reopening::resolve(&request, &terms, so_far, Vec::new()).expect("it is sound")
     });
-    let result = again.with_checker(Arc::new(Door(exam))).run().await;
+    let result = again.with_checker(Arc::new(ScriptedChecker(check_script))).run().await;
     assert_eq!((result.text().as_str(), result.asked.len()), (TEXTS[0], 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn checking_adds_nothing_to_the_planned_cost() {
-    let plan = |strategy| staged(&cast(), &exam(&[])).asks(TASK, strategy).planned();
-    let (checked, listed) = (plan(RECIPE), plan("panel"));
+    let plan = |strategy| checked_panel(&four_answers(), &check_script(&[])).asks(TASK, strategy).planned();
+    let (checked, listed) = (plan(STRATEGY), plan("panel"));
     assert_eq!((checked.steps.len(), checked.worst_case), (0, listed.worst_case));
     assert!(plan("best-of-n").worst_case > checked.worst_case);
 }
 
 #[tokio::test(start_paused = true)]
 async fn stored_checks_hold_no_output_of_the_command() {
-    let marks = [("loops", 10, Mark::Scores(0.5)), ("calls", 10, Mark::Fails), ("shrugs", 10, Mark::Fails)];
-    let result = staged(&cast(), &exam(&marks)).plan(|plan| plan.store = StoreMode::Metadata).run().await;
+    let grades = [
+        ("loops", 10, ScriptedGrade::Scores(0.5)),
+        ("calls", 10, ScriptedGrade::Fails),
+        ("shrugs", 10, ScriptedGrade::Fails),
+    ];
+    let result = checked_panel(&four_answers(), &check_script(&grades))
+        .plan(|plan| plan.store = StoreMode::Metadata)
+        .run()
+        .await;
     let outcome = result.run.outcome.expect("it is decided");
     let json = serde_json::to_value(&outcome.checks).expect("it is plain data");
     insta::assert_snapshot!(json, @r#"[{"elapsed_ms":10,"passed":true,"score":0.5,"seat":1},{"elapsed_ms":10,"passed":false,"seat":2},{"elapsed_ms":10,"passed":false,"seat":3},{"elapsed_ms":10,"passed":false,"seat":4}]"#);
@@ -468,8 +490,8 @@ fn another_check_command_changes_the_plan_hash() {
         let request = RunRequest { strategy: Some(strategy.to_owned()), ..RunRequest::prompt(TASK) };
         RunPlan::resolve(request, &terms, identity(1)).expect("it is sound").plan_hash
     };
-    assert_ne!(hash(RECIPE, Some("one")), hash(RECIPE, Some("other")));
-    assert_ne!(hash(RECIPE, Some("one")), hash(RECIPE, None));
+    assert_ne!(hash(STRATEGY, Some("one")), hash(STRATEGY, Some("other")));
+    assert_ne!(hash(STRATEGY, Some("one")), hash(STRATEGY, None));
     assert_eq!(hash("vote", Some("one")), hash("vote", Some("other")));
     assert_ne!(hash("auto", Some("one")), hash("auto", None));
 }
@@ -478,15 +500,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn names_arrival_order_and_check_time_do_not_affect_the_choice(
-        cast in any_cast(TEXTS),
+        answers in shuffled_answers(TEXTS),
         took in proptest::array::uniform4(1..100_u64),
         tied in any::<bool>(),
     ) {
         let lower = if tied { 0.5 } else { 0.25 };
         let scores = [0.5, lower, lower, 0.125];
-        let marks: Vec<_> =
-            TEXTS.iter().zip(took).zip(scores).map(|((text, ms), score)| (*text, ms, Mark::Scores(score))).collect();
-        let result = in_paused_time(staged(&cast, &exam(&marks)).run());
+        let grades: Vec<_> =
+            TEXTS.iter().zip(took).zip(scores).map(|((text, ms), score)| (*text, ms, ScriptedGrade::Scores(score))).collect();
+        let result = in_paused_time(checked_panel(&answers, &check_script(&grades)).run());
         prop_assert_eq!(result.text(), if tied { TEXTS[1] } else { TEXTS[0] });
     }
 }

@@ -3,9 +3,9 @@
 use parallel_llm_engine::{Code, Recorded};
 use proptest::prelude::*;
 
-use crate::scenario::{Cast, Scenario, any_cast, in_paused_time, scenario};
+use crate::scenario::{Scenario, ScriptedAnswer, in_paused_time, scenario, shuffled_answers};
 use crate::script::{Reply, fails, failure, judges, prompt, says};
-use crate::{always, story};
+use crate::{invariants, transcript};
 
 const WHY: &str = "Why is the sky blue?";
 /// The most supported first.
@@ -18,15 +18,15 @@ const TEXTS: &[&str] = &[
 ];
 
 /// Three answers and these judges, in the order of their chain.
-fn three_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
+fn panel_with_judges(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel = [("ada", says(10, TEXTS[1])), ("bob", says(20, TEXTS[3])), ("cyd", says(30, TEXTS[2]))];
     scenario(panel.into_iter().chain(chain)).asks(WHY, "consistency")
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_answer_the_others_support_most_wins() {
-    let result = three_and([("fuser", judges(10, MERIT))]).run().await;
-    insta::assert_snapshot!(result.story(), @r#"
+    let result = panel_with_judges([("fuser", judges(10, MERIT))]).run().await;
+    insta::assert_snapshot!(result.transcript(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `Because air scatters blue light.`
     20 answered 2 `Because it reflects oceans.`
@@ -41,11 +41,11 @@ async fn the_answer_the_others_support_most_wins() {
       3 cyd answered, 1 request 30 ms, $0.0010
       step 1 fuser answered, 1 request 10 ms, $0.0010 judging
     "#);
-    insta::assert_snapshot!(story::judging(&result.run), @"
+    insta::assert_snapshot!(transcript::judging(&result.run), @"
     step 1 fuser: 3 1 2
     flips 0
     ");
-    always::costs_what_was_asked(&result);
+    invariants::cost_matches_requests(&result);
     let asked = prompt(&result.asked[3].call);
     assert!(asked.contains("You say which answer the others support most, in substance."), "{asked}");
     assert!(["ada", "bob", "cyd"].iter().all(|name| !asked.contains(name)), "{asked}");
@@ -54,8 +54,10 @@ async fn the_answer_the_others_support_most_wins() {
 #[tokio::test(start_paused = true)]
 async fn a_judge_that_always_prefers_the_first_label_decides_nothing_in_two_orders() {
     let first = || says(10, r#"{"ranking": ["A", "B", "C"]}"#);
-    let result =
-        three_and([("fuser", first()), ("fuser", first())]).asks(WHY, "consistency@orders=2").run().await;
+    let result = panel_with_judges([("fuser", first()), ("fuser", first())])
+        .asks(WHY, "consistency@orders=2")
+        .run()
+        .await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 40, closed at 40
       selected by cyd from 3: `Because air scatters short waves of light.`
@@ -66,7 +68,7 @@ async fn a_judge_that_always_prefers_the_first_label_decides_nothing_in_two_orde
       step 1 fuser answered, 1 request 10 ms, $0.0010 judging
       step 2 fuser answered, 1 request 10 ms, $0.0010 judging
     ");
-    insta::assert_snapshot!(story::judging(&result.run), @"
+    insta::assert_snapshot!(transcript::judging(&result.run), @"
     step 1 fuser: 2 1 3
     step 2 fuser: 3 1 2
     flips 1
@@ -75,7 +77,8 @@ async fn a_judge_that_always_prefers_the_first_label_decides_nothing_in_two_orde
 
 #[tokio::test(start_paused = true)]
 async fn the_next_judge_is_asked_if_one_fails() {
-    let result = three_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", judges(10, MERIT))]);
+    let result =
+        panel_with_judges([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", judges(10, MERIT))]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 45, closed at 45
       selected by cyd from 3: `Because air scatters short waves of light.`
@@ -91,8 +94,10 @@ async fn the_next_judge_is_asked_if_one_fails() {
 
 #[tokio::test(start_paused = true)]
 async fn if_every_judge_fails_the_closest_answer_is_returned_verbatim() {
-    let result =
-        three_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", says(10, "All of them."))]);
+    let result = panel_with_judges([
+        ("fuser-1", fails(5, failure(Code::Auth))),
+        ("fuser-2", says(10, "All of them.")),
+    ]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 45, closed at 45
       verbatim by ada from 1: `Because air scatters blue light.`
@@ -126,14 +131,14 @@ async fn a_failed_seat_is_left_out() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_paid_twice_after_a_crash_between_calls() {
     let scenario = || {
-        three_and([
+        panel_with_judges([
             ("fuser-1", judges(10, MERIT)),
             ("fuser-1", judges(30, MERIT)),
             ("fuser-2", judges(10, MERIT)),
         ])
         .asks(WHY, "consistency@orders=2")
     };
-    for result in always::never_pays_twice(scenario).await {
+    for result in invariants::never_pays_twice(scenario).await {
         assert_eq!(result.text(), TEXTS[2], "{}", result.end());
     }
 }
@@ -142,10 +147,10 @@ async fn nothing_is_paid_twice_after_a_crash_between_calls() {
 async fn a_failed_judge_is_not_asked_again_after_a_crash_once_the_next_has_begun() {
     let scenario = |first: Reply| {
         let next = [("fuser-2", judges(10, MERIT)), ("fuser-2", judges(500, MERIT))];
-        three_and([("fuser-1", first)].into_iter().chain(next)).asks(WHY, "consistency@orders=2")
+        panel_with_judges([("fuser-1", first)].into_iter().chain(next)).asks(WHY, "consistency@orders=2")
     };
     let whole = scenario(fails(5, failure(Code::Auth))).run().await;
-    let is_first = |recorded: &Recorded| story::short(&recorded.event) == "answered step 3";
+    let is_first = |recorded: &Recorded| transcript::short(&recorded.event) == "answered step 3";
     let kept = whole.commits.iter().position(|commit| commit.iter().any(is_first));
     let before = &whole.commits[..=kept.expect("it was committed")];
     let result = scenario(judges(10, MERIT)).after(before).run().await;
@@ -176,7 +181,7 @@ async fn equal_answers_are_not_compared() {
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
     ");
-    assert_eq!((result.asked.len(), story::judging(&result.run).as_str()), (2, "nothing was judged"));
+    assert_eq!((result.asked.len(), transcript::judging(&result.run).as_str()), (2, "nothing was judged"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -184,28 +189,32 @@ async fn consistency_costs_one_call_per_order_beyond_the_panel() {
     for (seats, strategy, calls) in
         [(3, "consistency", 4), (4, "consistency", 5), (4, "consistency@orders=2", 6)]
     {
-        let result = staged(&cast()[..seats], judges(10, MERIT), strategy).run().await;
+        let result = judged_panel(&four_answers()[..seats], judges(10, MERIT), strategy).run().await;
         assert_eq!(result.asked.len(), calls, "{strategy}");
         assert_eq!(result.planned_calls(), calls, "{strategy}");
-        always::costs_what_was_asked(&result);
+        invariants::cost_matches_requests(&result);
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn names_and_arrival_order_do_not_affect_the_choice(cast in any_cast(TEXTS), two in any::<bool>()) {
+    fn names_and_arrival_order_do_not_affect_the_choice(answers in shuffled_answers(TEXTS), two in any::<bool>()) {
         let strategy = if two { "consistency@orders=2" } else { "consistency" };
-        let result = in_paused_time(staged(&cast, judges(10, MERIT), strategy).run());
+        let result = in_paused_time(judged_panel(&answers, judges(10, MERIT), strategy).run());
         prop_assert_eq!(result.text(), TEXTS[2]);
     }
 }
 
-fn cast() -> Cast {
-    ["ada", "bob", "cyd", "dan"].into_iter().zip(TEXTS).map(|(name, text)| (name, 10, *text)).collect()
+fn four_answers() -> Vec<ScriptedAnswer> {
+    ["ada", "bob", "cyd", "dan"]
+        .into_iter()
+        .zip(TEXTS)
+        .map(|(model, text)| ScriptedAnswer { model, after_ms: 10, text })
+        .collect()
 }
 
-fn staged(cast: &[(&'static str, u64, &'static str)], judge: Reply, strategy: &str) -> Scenario {
-    let panel = cast.iter().map(|(name, ms, text)| (*name, says(*ms, text)));
+fn judged_panel(answers: &[ScriptedAnswer], judge: Reply, strategy: &str) -> Scenario {
+    let panel = answers.iter().map(ScriptedAnswer::script);
     scenario(panel.chain([("fuser", judge)])).asks(WHY, strategy)
 }

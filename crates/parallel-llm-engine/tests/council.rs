@@ -4,9 +4,9 @@ use parallel_llm_engine::Code;
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use proptest::prelude::*;
 
-use crate::scenario::{RunResult, Scenario, any_cast, in_paused_time, scenario};
-use crate::script::{Reply, after, fails, failure, form, fuses, label_of, prompt, reviews, says};
-use crate::{always, story};
+use crate::scenario::{RunResult, Scenario, in_paused_time, scenario, shuffled_answers};
+use crate::script::{Reply, after, fails, failure, fuses, label_of, prompt, reviews, says, synthesis_reply};
+use crate::{invariants, transcript};
 
 const WHY: &str = "Why is the sky blue?";
 /// The best first.
@@ -23,7 +23,7 @@ fn member(index: usize) -> Reply {
 }
 
 /// Three members of one mind, and these chairs in the order of their chain.
-fn three_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
+fn council_with_chairs(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel = [("ada", member(0)), ("bob", member(1)), ("cyd", member(2))];
     scenario(panel.into_iter().chain(chain)).asks(WHY, "council")
 }
@@ -40,8 +40,8 @@ fn asked(result: &RunResult, model: &str) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn the_members_rank_and_the_chair_writes() {
-    let result = three_and([chair()]).run().await;
-    insta::assert_snapshot!(result.story(), @r#"
+    let result = council_with_chairs([chair()]).run().await;
+    insta::assert_snapshot!(result.transcript(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `Because it reflects oceans.` | 10 answered 2 `Because air scatters blue light.` | 10 answered 3 `Because air scatters short waves of light.` | 10 sent step 1 | 10 sent step 2 | 10 sent step 3
     20 answered step 1 `{"reasons": [], "ranking": ["A", "B", "?", "?"]}`
@@ -61,18 +61,18 @@ async fn the_members_rank_and_the_chair_writes() {
       step 2 bob answered, 1 request 10 ms, $0.0010 ranking
       step 3 cyd answered, 1 request 10 ms, $0.0010 ranking
     "#);
-    insta::assert_snapshot!(story::judging(&result.run), @"
+    insta::assert_snapshot!(transcript::judging(&result.run), @"
     step 1 ada: 3 2
     step 2 bob: 3 1
     step 3 cyd: 2 1
     flips 0
     ");
-    always::costs_what_was_asked(&result);
+    invariants::cost_matches_requests(&result);
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_member_sees_its_own_answer_or_a_model_name() {
-    let result = three_and([chair()]).run().await;
+    let result = council_with_chairs([chair()]).run().await;
     for (model, own) in ["ada", "bob", "cyd"].into_iter().zip(TEXTS) {
         let asked = asked(&result, model);
         let shown = TEXTS[..3].iter().filter(|text| asked.contains(**text)).count();
@@ -116,7 +116,7 @@ async fn a_position_bias_shared_by_all_members_cancels_out() {
       step 3 cyd answered, 1 request 10 ms, $0.0010 ranking
       step 4 dan answered, 1 request 10 ms, $0.0010 ranking
     ");
-    insta::assert_snapshot!(story::judging(&result.run), @"
+    insta::assert_snapshot!(transcript::judging(&result.run), @"
     step 1 ada: 4 3 2
     step 2 bob: 1 4 3
     step 3 cyd: 2 1 4
@@ -149,7 +149,7 @@ async fn a_member_whose_review_fails_is_left_out() {
       step 2 bob failed, 1 request 5 ms, ~?: auth: scripted auth ranking
       step 3 cyd answered, 1 request 10 ms, $0.0010 ranking
     ");
-    insta::assert_snapshot!(story::judging(&result.run), @"
+    insta::assert_snapshot!(transcript::judging(&result.run), @"
     step 1 ada: 3 2
     flips 0
     ");
@@ -200,7 +200,9 @@ async fn two_answers_are_not_ranked() {
 #[tokio::test(start_paused = true)]
 async fn if_every_chair_fails_the_best_ranked_answer_is_returned() {
     let result =
-        three_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", says(10, " "))]).run().await;
+        council_with_chairs([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", says(10, " "))])
+            .run()
+            .await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 35, closed at 35
       verbatim by cyd from 3: `Because air scatters short waves of light.`
@@ -218,7 +220,7 @@ async fn if_every_chair_fails_the_best_ranked_answer_is_returned() {
     ");
     let outcome = result.run.outcome.expect("it was decided");
     assert_eq!(outcome.unfused.map(|why| why.message).as_deref(), Some("every chair failed"));
-    insta::assert_snapshot!(three_and([]).run().await.end(), @"
+    insta::assert_snapshot!(council_with_chairs([]).run().await.end(), @"
     complete decided at 20, closed at 20
       verbatim by cyd from 3: `Because air scatters short waves of light.`
       because no chair is configured; this is the answer its fellows ranked best, word for word
@@ -285,7 +287,7 @@ async fn nothing_is_paid_twice_after_a_crash_between_calls() {
         let chairs = ["fuser-1", "fuser-2"].map(|name| (name, chair().1));
         scenario(panel.into_iter().chain(chairs)).asks(WHY, "council")
     };
-    for result in always::never_pays_twice(scenario).await {
+    for result in invariants::never_pays_twice(scenario).await {
         let kinds = result.run.outcome.as_ref().map(|outcome| outcome.unfused.is_none());
         assert_eq!(kinds, Some(true), "{}", result.end());
     }
@@ -293,16 +295,16 @@ async fn nothing_is_paid_twice_after_a_crash_between_calls() {
 
 #[tokio::test(start_paused = true)]
 async fn reviews_are_not_repeated_after_a_crash_once_a_chair_was_asked() {
-    let story = |review: Reply| {
+    let council = |review: Reply| {
         let panel = [("ada", member(0)), ("bob", member(1)), ("cyd", says(10, TEXTS[2])), ("cyd", review)];
         scenario(panel.into_iter().chain([chair()])).asks(WHY, "council")
     };
-    let whole = story(fails(5, failure(Code::Auth))).run().await;
-    let is_chair = |event: &_| story::short(event) == "sent s1";
+    let whole = council(fails(5, failure(Code::Auth))).run().await;
+    let is_chair = |event: &_| transcript::short(event) == "sent s1";
     let kept =
         whole.commits.iter().position(|commit| commit.iter().any(|recorded| is_chair(&recorded.event)));
     let before = &whole.commits[..=kept.expect("a chair was asked")];
-    let result = story(member(2)).after(before).run().await;
+    let result = council(member(2)).after(before).run().await;
     let is_review = |slot: CallerSlot| matches!(slot, CallerSlot::Step(_));
     assert!(result.asked.iter().all(|asked| !is_review(asked.call.attempt.slot)), "{}", result.end());
     insta::assert_snapshot!(result.end(), @"
@@ -323,7 +325,7 @@ async fn reviews_are_not_repeated_after_a_crash_once_a_chair_was_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_cancelled_during_the_reviews_asks_no_chair() {
-    insta::assert_snapshot!(three_and([chair()]).cancel_at(15).run().await.end(), @"
+    insta::assert_snapshot!(council_with_chairs([chair()]).cancel_at(15).run().await.end(), @"
     cancelled decided at 15, closed at 15
       none
       because cancelled: the run was cancelled while its answer was written
@@ -343,15 +345,15 @@ async fn a_council_costs_two_calls_per_seat_and_one_for_the_chair() {
         let panel = (0..seats).map(|index| (names[index], member(index)));
         let result = scenario(panel.chain([chair()])).asks(WHY, "council").run().await;
         assert_eq!((result.asked.len(), result.planned_calls()), (calls, calls), "{seats}");
-        always::costs_what_was_asked(&result);
+        invariants::cost_matches_requests(&result);
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
     #[test]
-    fn names_and_arrival_order_do_not_affect_the_choice(cast in any_cast(TEXTS)) {
-        let panel = || cast.iter().map(|(name, ms, text)| (*name, reviews(*ms, text, MERIT)));
+    fn names_and_arrival_order_do_not_affect_the_choice(answers in shuffled_answers(TEXTS)) {
+        let panel = || answers.iter().map(|one| (one.model, reviews(one.after_ms, one.text, MERIT)));
         // A chair that cannot write leaves the choice to the ranking.
         let result = in_paused_time(scenario(panel().chain([("fuser", says(10, ""))])).asks(WHY, "council").run());
         prop_assert_eq!(result.text(), TEXTS[2]);
@@ -359,7 +361,7 @@ proptest! {
             let prompt = prompt(call);
             let (_, after) = prompt.split_once("was ranked 1 of").unwrap_or_default();
             let best = after.lines().nth(2).unwrap_or_default().trim_start_matches("| ").to_owned();
-            form(call, "{}", &best)
+            synthesis_reply(call, "{}", &best)
         });
         let result = in_paused_time(scenario(panel().chain([("fuser", trusting.end())])).asks(WHY, "council").run());
         prop_assert_eq!(result.text(), TEXTS[2]);

@@ -5,8 +5,9 @@ use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, SeatNumber, StepNumber};
 
+use crate::invariants::cost_matches_requests;
 use crate::rounds::{
-    costs_what_was_asked, markers, money, nonce_of, pays_nothing_twice, prompt_of, sent, speaks,
+    answers_by_round, markers, nonce_of, pays_nothing_twice, prompt_of, relative_cost, sent,
 };
 use crate::scenario::{RunResult, Scenario, scenario};
 use crate::script::{Reply, after, fails, failure, hangs, prompt, says};
@@ -14,9 +15,9 @@ use crate::script::{Reply, after, fails, failure, hangs, prompt, says};
 const HOW_MANY: &str = "How many legs has a spider?";
 
 /// Three seats that say so, round after round.
-fn three(strategy: &str, texts: [&'static [&'static str]; 3]) -> Scenario {
+fn three_seats(strategy: &str, texts: [&'static [&'static str]; 3]) -> Scenario {
     let panel = ["ada", "bob", "cyd"].into_iter().zip([10, 20, 30]).zip(texts);
-    scenario(panel.map(|((name, ms), texts)| (name, speaks(ms, texts)))).asks(HOW_MANY, strategy)
+    scenario(panel.map(|((name, ms), texts)| (name, answers_by_round(ms, texts)))).asks(HOW_MANY, strategy)
 }
 
 /// What is told of each round.
@@ -46,8 +47,8 @@ fn rounds(result: &RunResult) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn seats_keep_or_change_their_answers_and_the_most_frequent_wins() {
-    let result = three("debate", [&["8", "8"], &["6", "It has 8 legs."], &["10", "10"]]).run().await;
-    insta::assert_snapshot!(result.story(), @"
+    let result = three_seats("debate", [&["8", "8"], &["6", "It has 8 legs."], &["10", "10"]]).run().await;
+    insta::assert_snapshot!(result.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `8`
     20 answered 2 `6`
@@ -67,13 +68,13 @@ async fn seats_keep_or_change_their_answers_and_the_most_frequent_wins() {
       step 3 cyd answered, 1 request 30 ms, $0.0010 revising
     ");
     insta::assert_snapshot!(rounds(&result), @"1: answered 1 2 3, changed 2, followed nobody, untold nobody; 2 of 3 say the same");
-    costs_what_was_asked(&result);
+    cost_matches_requests(&result);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_seat_that_yields_to_the_majority_is_reported() {
     // The known failure: the one that was right gives way.
-    let result = three("debate", [&["6", "6"], &["6", "6"], &["8", "The answer is 6."]]).run().await;
+    let result = three_seats("debate", [&["6", "6"], &["6", "6"], &["8", "The answer is 6."]]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 60, closed at 60
       selected by ada from 1: `6`
@@ -91,7 +92,7 @@ async fn a_seat_that_yields_to_the_majority_is_reported() {
 #[tokio::test(start_paused = true)]
 async fn no_round_follows_one_that_agrees() {
     let texts: [&[&str]; 3] = [&["8", "8", "8"], &["6", "8 legs", "8"], &["10", "8", "8"]];
-    let result = three("debate@rounds=3", texts).run().await;
+    let result = three_seats("debate@rounds=3", texts).run().await;
     assert_eq!(result.asked.len(), 6);
     insta::assert_snapshot!(result.end(), @"
     complete decided at 60, closed at 60
@@ -104,7 +105,7 @@ async fn no_round_follows_one_that_agrees() {
       step 2 bob answered, 1 request 20 ms, $0.0010 revising
       step 3 cyd answered, 1 request 30 ms, $0.0010 revising
     ");
-    let result = three("debate@rounds=2,gate=off", texts).run().await;
+    let result = three_seats("debate@rounds=2,gate=off", texts).run().await;
     assert_eq!(result.asked.len(), 9);
     insta::assert_snapshot!(rounds(&result), @"
     1: answered 1 2 3, changed 2 3, followed nobody, untold nobody; 3 of 3 say the same
@@ -114,7 +115,7 @@ async fn no_round_follows_one_that_agrees() {
 
 #[tokio::test(start_paused = true)]
 async fn a_panel_that_agrees_is_not_asked_again() {
-    let result = three("debate@rounds=3", [&["8"], &["8 legs"], &["8"]]).run().await;
+    let result = three_seats("debate@rounds=3", [&["8"], &["8 legs"], &["8"]]).run().await;
     assert_eq!((result.asked.len(), rounds(&result)), (3, String::new()));
     insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
@@ -128,7 +129,7 @@ async fn a_panel_that_agrees_is_not_asked_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_seat_sees_its_own_answer_apart_from_the_others() {
-    let result = three("debate", [&["8", "8"], &["6", "6"], &["10", "10"]]).run().await;
+    let result = three_seats("debate", [&["8", "8"], &["6", "6"], &["10", "10"]]).run().await;
     insta::assert_snapshot!(prompt_of(&result, CallerSlot::Step(StepNumber(2))), @r#"
     You have answered a request, and so have others, independently of you. You now see their answers beside your own, and you keep your answer or change it.
 
@@ -181,8 +182,8 @@ async fn calls_cost_and_rounds_match_the_published_table() {
         let result = scenario(panel).asks("Who are you?", strategy).run().await;
         let ms = result.run.decided_ms.expect("it is decided");
         assert_eq!((result.asked.len(), ms), (calls, moments * 10), "{strategy} of {seats}");
-        assert_eq!(money(&result), cost, "{strategy} of {seats}");
-        costs_what_was_asked(&result);
+        assert_eq!(relative_cost(&result), cost, "{strategy} of {seats}");
+        cost_matches_requests(&result);
         let plan = &result.plan;
         assert_eq!(plan.called(&plan.seats, &plan.synthesizers, &plan.steps).len(), calls, "{strategy}");
     }
@@ -203,7 +204,7 @@ async fn a_seat_that_fails_in_a_round_keeps_its_latest_answer() {
         ("dan", fails(20, failure(Code::Moderated))),
     ]);
     let result = result.asks(HOW_MANY, "debate@rounds=2").run().await;
-    insta::assert_snapshot!(result.story(), @"
+    insta::assert_snapshot!(result.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
     10 answered 1 `8` | 10 answered 2 `6` | 10 answered 3 `10`
     20 failed 4 moderated, never again | 20 sent step 1 | 20 sent step 2 | 20 sent step 3
@@ -273,8 +274,10 @@ async fn the_only_answer_is_not_debated() {
 
 #[tokio::test(start_paused = true)]
 async fn an_open_question_gets_the_closest_answer_and_no_count() {
-    let result =
-        three("debate", [&["Salt.", "Salt."], &["Waves.", "Waves and salt."], &["Wind.", "Wind and waves."]]);
+    let result = three_seats(
+        "debate",
+        [&["Salt.", "Salt."], &["Waves.", "Waves and salt."], &["Wind.", "Wind and waves."]],
+    );
     let result = result.asks("Why is the sea loud?", "debate").run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 60, closed at 60
@@ -292,7 +295,7 @@ async fn an_open_question_gets_the_closest_answer_and_no_count() {
 
 #[tokio::test(start_paused = true)]
 async fn a_metadata_only_run_reports_who_changed_but_no_words() {
-    let result = three("debate", [&["8", "8"], &["6", "8"], &["10", "10"]]);
+    let result = three_seats("debate", [&["8", "8"], &["6", "8"], &["10", "10"]]);
     let result = result.plan(|plan| plan.store = StoreMode::Metadata).run().await;
     let outcome = result.run.outcome.as_ref().expect("it is decided");
     assert_eq!(outcome.reason, "2 of 3 answers say the same, after 1 round (1 change)");
@@ -316,7 +319,7 @@ async fn a_cancelled_round_ends_the_run() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_paid_twice_after_a_crash_between_rounds() {
     let texts: [&[&str]; 3] = [&["8", "8", "8"], &["6", "6", "6"], &["10", "10", "8"]];
-    pays_nothing_twice(|| three("debate@rounds=2", texts)).await;
+    pays_nothing_twice(|| three_seats("debate@rounds=2", texts)).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -324,7 +327,7 @@ async fn arrival_order_does_not_affect_the_result() {
     let result = async |times: [u64; 3]| {
         let texts: [&[&str]; 3] = [&["8", "8"], &["6", "7"], &["10", "8"]];
         let panel = ["ada", "bob", "cyd"].into_iter().zip(times).zip(texts);
-        let panel = panel.map(|((name, ms), texts)| (name, speaks(ms, texts)));
+        let panel = panel.map(|((name, ms), texts)| (name, answers_by_round(ms, texts)));
         scenario(panel).asks(HOW_MANY, "debate@rounds=1").run().await
     };
     let first = result([10, 20, 30]).await;

@@ -19,7 +19,7 @@ async fn a_panicking_seat_fails_alone() {
         ("eve", says(40, "The sun pulls.")),
         ("fuser", fuses(10, "The sun", "Both.")),
     ]);
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
     0 failed 3 internal, never again
     5 failed 4 upstream, again in 638
@@ -50,7 +50,7 @@ async fn a_panicking_synthesizer_leaves_the_answers() {
         ("bob", says(40, "The sun pulls.")),
         ("fuser", after(10).text("Bo").panic()),
     ]);
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2
     30 answered 1 `The moon pulls.`
     40 answered 2 `The sun pulls.` | 40 sent s1
@@ -67,9 +67,9 @@ async fn a_panicking_synthesizer_leaves_the_answers() {
 }
 
 /// Panics where it is asked for admission: for the second seat where the answer is polled, for all others at once.
-struct Broken;
+struct PanickingCaller;
 
-impl Caller for Broken {
+impl Caller for PanickingCaller {
     fn admit(&self, call: Call) -> futures_util::future::BoxFuture<'static, Result<Permit, Failure>> {
         let Attempt { slot, .. } = call.attempt;
         if slot == CallerSlot::Seat(SeatNumber(2)) {
@@ -92,7 +92,7 @@ async fn a_panicking_look_up_leaves_the_cost_unknown() {
     let run = || scenario([("ada", after(10).accepted("gen-1").hang())]);
     let first = run().cancel_at(2_000).run().await;
     let result = run()
-        .with_caller(Broken)
+        .with_caller(PanickingCaller)
         .after(&first.commits)
         .reopened(|run| Reopening::resume(&run.plan, Vec::new()));
     insta::assert_snapshot!(result.run().await.end(), @"
@@ -106,7 +106,7 @@ async fn a_panicking_look_up_leaves_the_cost_unknown() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_during_admission_fails_only_its_call() {
     let result = scenario([("ada", says(1, "x")), ("bob", says(1, "y")), ("cyd", says(1, "z"))]);
-    insta::assert_snapshot!(result.with_caller(Broken).story().await, @"
+    insta::assert_snapshot!(result.with_caller(PanickingCaller).transcript().await, @"
     0 started
     0 failed 1#0 internal, never again | 0 failed 2#0 internal, never again | 0 failed 3#0 internal, never again | 0 decided none
     0 closed $0.00

@@ -10,14 +10,14 @@ use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::Recorded;
 use parallel_llm_engine::{CallerSlot, Code, PicoUsd, Reopening, Run, SeatNumber, StepNumber};
 
-use crate::always;
+use crate::invariants;
 use crate::scenario::{QUESTION, Scenario, scenario};
-use crate::script::{Reply, after, fails, failure, form, fuses, hangs, says};
+use crate::script::{Reply, after, fails, failure, fuses, hangs, says, synthesis_reply};
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
 /// Three who answer one after the other, the last so late, and who makes a text of what they say.
-fn three_and(last_ms: u64, chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
+fn panel_with_synthesizers(last_ms: u64, chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel = [
         ("ada", says(10, "The moon pulls.")),
         ("bob", says(20, "Moon, sun.")),
@@ -28,13 +28,13 @@ fn three_and(last_ms: u64, chain: impl IntoIterator<Item = (&'static str, Reply)
 
 /// A text whose first word comes after so many milliseconds, and its end as many later.
 fn writes(ms: u64, text: &'static str) -> Reply {
-    after(ms).compose(move |call| form(call, "{}", text)).wait(ms).text(" Done.").end()
+    after(ms).compose(move |call| synthesis_reply(call, "{}", text)).wait(ms).text(" Done.").end()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_draft_is_kept_once_its_first_word_was_shown() {
-    let result = three_and(150, [("fuser", writes(100, "Both."))]);
-    insta::assert_snapshot!(result.run().await.story(), @"
+    let result = panel_with_synthesizers(150, [("fuser", writes(100, "Both."))]);
+    insta::assert_snapshot!(result.run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `The moon pulls.`
     20 answered 2 `Moon, sun.` | 20 sent step 1
@@ -54,8 +54,9 @@ async fn a_draft_is_kept_once_its_first_word_was_shown() {
 
 #[tokio::test(start_paused = true)]
 async fn a_differing_answer_before_the_first_word_discards_the_draft() {
-    let result = three_and(110, [("fuser", writes(100, "Two.")), ("fuser", writes(50, "Three."))]);
-    insta::assert_snapshot!(result.run().await.story(), @"
+    let result =
+        panel_with_synthesizers(110, [("fuser", writes(100, "Two.")), ("fuser", writes(50, "Three."))]);
+    insta::assert_snapshot!(result.run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `The moon pulls.`
     20 answered 2 `Moon, sun.` | 20 sent step 1
@@ -135,7 +136,7 @@ async fn no_draft_begins_while_all_answers_agree() {
         let chain = [("fuser", fuses(100, "8", "Eight."))];
         scenario(panel.into_iter().chain(chain)).asks(HOW_MANY, "synthesize@early=2")
     };
-    insta::assert_snapshot!(panel("8").run().await.story(), @"
+    insta::assert_snapshot!(panel("8").run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `8`
     20 answered 2 `8 legs`
@@ -148,7 +149,7 @@ async fn no_draft_begins_while_all_answers_agree() {
       2 bob answered, 1 request 20 ms, $0.0010
       3 cyd answered, 1 request 50 ms, $0.0010
     ");
-    insta::assert_snapshot!(panel("6").run().await.story(), @"
+    insta::assert_snapshot!(panel("6").run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `8`
     20 answered 2 `8 legs`
@@ -183,8 +184,8 @@ async fn a_discarded_draft_billed_anyway_is_stored_but_not_shown() {
         }
         seen
     };
-    let (result, seen) = three_and(110, chain).run_beside(seen).await;
-    insta::assert_snapshot!(result.story(), @"
+    let (result, seen) = panel_with_synthesizers(110, chain).run_with_watcher(seen).await;
+    insta::assert_snapshot!(result.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `The moon pulls.`
     20 answered 2 `Moon, sun.` | 20 sent step 1
@@ -207,7 +208,7 @@ async fn a_discarded_draft_billed_anyway_is_stored_but_not_shown() {
 #[tokio::test(start_paused = true)]
 async fn a_failed_draft_is_reported_and_the_panel_awaited() {
     let chain = [("fuser", fails(30, failure(Code::Auth))), ("fuser", fuses(50, "Gravity", "All."))];
-    insta::assert_snapshot!(three_and(110, chain).run().await.story(), @"
+    insta::assert_snapshot!(panel_with_synthesizers(110, chain).run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `The moon pulls.`
     20 answered 2 `Moon, sun.` | 20 sent step 1
@@ -226,9 +227,9 @@ async fn a_failed_draft_is_reported_and_the_panel_awaited() {
       s1 fuser answered, 1 request 50 ms, $0.0010
       step 1 fuser failed, 1 request 30 ms, ~?: auth: scripted auth drafting
     ");
-    let cut = after(30).compose(|call| form(call, "{}", "Half")).fail(failure(Code::Connection));
+    let cut = after(30).compose(|call| synthesis_reply(call, "{}", "Half")).fail(failure(Code::Connection));
     let chain = [("fuser", cut), ("fuser", fuses(50, "Gravity", "All."))];
-    insta::assert_snapshot!(three_and(110, chain).run().await.end(), @"
+    insta::assert_snapshot!(panel_with_synthesizers(110, chain).run().await.end(), @"
     complete decided at 160, closed at 160
       fused by fuser from 3: `All.`
       because the synthesizer started from one answer and patched it from the others
@@ -244,7 +245,7 @@ async fn a_failed_draft_is_reported_and_the_panel_awaited() {
 
 #[tokio::test(start_paused = true)]
 async fn a_draft_is_used_even_if_the_panel_finishes_first() {
-    let result = three_and(60, [("fuser", writes(30, "Two."))]);
+    let result = panel_with_synthesizers(60, [("fuser", writes(30, "Two."))]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 80, closed at 80
       fused by fuser: `Two. Done.`
@@ -254,7 +255,8 @@ async fn a_draft_is_used_even_if_the_panel_finishes_first() {
       3 cyd answered late, 1 request 60 ms, $0.0010
       step 1 fuser answered, 1 request 60 ms, $0.0010 drafting
     ");
-    let result = three_and(5_000, [("fuser", writes(300, "Two."))]).wait(Wait::Seats { count: 2 });
+    let result =
+        panel_with_synthesizers(5_000, [("fuser", writes(300, "Two."))]).wait(Wait::Seats { count: 2 });
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 620, closed at 5000
       fused by fuser: `Two. Done.`
@@ -269,7 +271,8 @@ async fn a_draft_is_used_even_if_the_panel_finishes_first() {
 #[tokio::test(start_paused = true)]
 async fn no_draft_begins_before_the_strongest_seat_answers() {
     let strongest = |plan: &mut RunPlan| plan.seats[2].strongest = true;
-    let result = three_and(50, [("dan", hangs()), ("fuser", writes(10, "Three."))]).plan(strongest);
+    let result =
+        panel_with_synthesizers(50, [("dan", hangs()), ("fuser", writes(10, "Three."))]).plan(strongest);
     insta::assert_snapshot!(result.run().await.end(), @"
     partial decided at 70, closed at 300000
       fused by fuser: `Three. Done.`
@@ -284,7 +287,7 @@ async fn no_draft_begins_before_the_strongest_seat_answers() {
 
 #[tokio::test(start_paused = true)]
 async fn a_draft_that_is_not_admitted_at_once_is_dropped() {
-    let result = three_and(110, [("fuser", writes(10, "All.").held_back(5))]);
+    let result = panel_with_synthesizers(110, [("fuser", writes(10, "All.").admitted_after(5))]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 135, closed at 135
       fused by fuser: `All. Done.`
@@ -298,7 +301,7 @@ async fn a_draft_that_is_not_admitted_at_once_is_dropped() {
 
 #[tokio::test(start_paused = true)]
 async fn cancelling_a_run_cancels_its_draft() {
-    let result = three_and(500, [("fuser", hangs())]).cancel_at(100);
+    let result = panel_with_synthesizers(500, [("fuser", hangs())]).cancel_at(100);
     insta::assert_snapshot!(result.run().await.end(), @"
     cancelled decided at 100, closed at 100
       none
@@ -320,7 +323,7 @@ async fn drafts_work_with_escalation() {
     ];
     let chain = [("fuser", writes(100, "Two.")), ("fuser", writes(100, "Three."))];
     let result = scenario(panel.into_iter().chain(chain)).asks(HOW_MANY, "synthesize@first=2,early=2");
-    insta::assert_snapshot!(result.run().await.story(), @"
+    insta::assert_snapshot!(result.run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `8`
     20 answered 2 `6` | 20 sent 3 | 20 sent 4 | 20 sent step 1
@@ -344,10 +347,11 @@ async fn drafts_work_with_escalation() {
 
 #[tokio::test(start_paused = true)]
 async fn a_resumed_run_pays_for_no_draft_twice() {
-    let story = || three_and(110, [("fuser", writes(100, "Two.")), ("fuser", writes(50, "Three."))]);
-    always::never_pays_twice(story).await;
+    let scenario =
+        || panel_with_synthesizers(110, [("fuser", writes(100, "Two.")), ("fuser", writes(50, "Three."))]);
+    invariants::never_pays_twice(scenario).await;
     // The text is there, and its process is gone before it is told.
-    let whole = three_and(150, [("fuser", writes(100, "Both."))]).run().await;
+    let whole = panel_with_synthesizers(150, [("fuser", writes(100, "Both."))]).run().await;
     let has_text = |commit: &[Recorded]| {
         commit.iter().any(|recorded| {
             recorded.event.answer().is_some()
@@ -358,8 +362,10 @@ async fn a_resumed_run_pays_for_no_draft_twice() {
         })
     };
     let last = whole.commits.iter().position(|commit| has_text(commit)).expect("it comes to its end");
-    let result =
-        three_and(150, [("fuser", writes(100, "Another."))]).after(&whole.commits[..=last]).run().await;
+    let result = panel_with_synthesizers(150, [("fuser", writes(100, "Another."))])
+        .after(&whole.commits[..=last])
+        .run()
+        .await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 220, closed at 220
       fused by fuser: `Both. Done.`
@@ -373,7 +379,8 @@ async fn a_resumed_run_pays_for_no_draft_twice() {
 
 #[tokio::test(start_paused = true)]
 async fn every_possible_draft_is_planned() {
-    let planned = |strategy: &str| three_and(1, [("fuser", hangs())]).asks(QUESTION, strategy).planned();
+    let planned =
+        |strategy: &str| panel_with_synthesizers(1, [("fuser", hangs())]).asks(QUESTION, strategy).planned();
     let worst = |strategy: &str| planned(strategy).worst_case;
     let late = planned("synthesize@early=2");
     assert_eq!(late.steps.len(), 1);
@@ -404,9 +411,9 @@ fn options_that_conflict_with_early_are_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn an_empty_draft_is_reported_and_the_panel_awaited() {
-    let empty = after(30).compose(|call| form(call, "{}", "")).end();
+    let empty = after(30).compose(|call| synthesis_reply(call, "{}", "")).end();
     let chain = [("fuser", empty), ("fuser", fuses(50, "Gravity", "All."))];
-    insta::assert_snapshot!(three_and(110, chain).run().await.end(), @"
+    insta::assert_snapshot!(panel_with_synthesizers(110, chain).run().await.end(), @"
     complete decided at 160, closed at 160
       fused by fuser from 3: `All.`
       because the synthesizer started from one answer and patched it from the others
@@ -423,7 +430,7 @@ async fn an_empty_draft_is_reported_and_the_panel_awaited() {
 #[tokio::test(start_paused = true)]
 async fn a_draft_drained_after_a_cancel_is_not_used_by_a_continuation() {
     let chain = || [("fuser", writes(100, "Two.").billed_anyway()), ("fuser", fuses(50, "Gravity", "All."))];
-    let cancelled = three_and(500, chain()).cancel_at(100).run().await;
+    let cancelled = panel_with_synthesizers(500, chain()).cancel_at(100).run().await;
     insta::assert_snapshot!(cancelled.end(), @"
     cancelled decided at 100, closed at 220
       none
@@ -437,7 +444,7 @@ async fn a_draft_drained_after_a_cancel_is_not_used_by_a_continuation() {
         let chain = run.chain().to_vec();
         Reopening::again(&run.plan, vec![SeatNumber(3)], &chain).expect("there is room")
     };
-    let result = three_and(500, [("fuser", fuses(50, "Gravity", "All."))]);
+    let result = panel_with_synthesizers(500, [("fuser", fuses(50, "Gravity", "All."))]);
     let result = result.after(&cancelled.commits).reopened(again).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 770, closed at 770
@@ -454,13 +461,14 @@ async fn a_draft_drained_after_a_cancel_is_not_used_by_a_continuation() {
 
 #[tokio::test(start_paused = true)]
 async fn a_resumed_run_with_a_finished_draft_waits_for_no_seat() {
-    let whole = three_and(5_000, [("fuser", writes(100, "Both."))]).run().await;
+    let whole = panel_with_synthesizers(5_000, [("fuser", writes(100, "Both."))]).run().await;
     let is_text = |recorded: &Recorded| {
         let slot = recorded.event.attempt().map(|attempt| attempt.slot);
         recorded.event.answer().is_some() && slot == Some(CallerSlot::Step(StepNumber(1)))
     };
     let last = whole.commits.iter().position(|commit| commit.iter().any(is_text)).expect("it is there");
-    let result = three_and(5_000, [("fuser", hangs())]).after(&whole.commits[..=last]).run().await;
+    let result =
+        panel_with_synthesizers(5_000, [("fuser", hangs())]).after(&whole.commits[..=last]).run().await;
     insta::assert_snapshot!(result.end(), @"
     partial decided at 220, closed at 220
       fused by fuser: `Both. Done.`

@@ -14,14 +14,14 @@ use parallel_llm_engine::agreement::Agreement;
 use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::port::memory::MemoryJournal;
 use parallel_llm_engine::text::json_pointer::Pointer;
-use parallel_llm_engine::text::short_answer::{Form, Value as Said};
+use parallel_llm_engine::text::short_answer::{Form, Value as ShortAnswer};
 use parallel_llm_engine::{Engine, Outcome, OutcomeKind, RunPlan, RunRequest, Stop};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::ledger::Ledger;
 use crate::scenario::scenario;
-use crate::script::{Line, Models, Reply, hangs, says};
+use crate::script::{Models, Reply, ScriptedCaller, hangs, says};
 
 /// Of 100 pairs that say the same so many are seen to. To split them costs a call.
 const EQUAL_PERCENT_MIN: usize = 85;
@@ -42,21 +42,21 @@ const NAMES: [&str; 12] =
 
 /// Many runs in one paused time, without the looks at everything that a scenario takes: there are thousands of them.
 struct Gate {
-    world: Runtime,
+    runtime: Runtime,
     /// A plan for each number of seats; only its question is changed.
     plans: Vec<RunPlan>,
 }
 
 impl Gate {
     fn new() -> Self {
-        let world =
+        let runtime =
             Builder::new_current_thread().enable_time().start_paused(true).build().expect("it is built");
         let plan = |seats: usize| {
             let names = NAMES.into_iter().take(seats).chain(["fuser"]);
             scenario(names.map(|name| (name, hangs()))).planned()
         };
-        let plans = world.block_on(async { (0..=NAMES.len()).map(|seats| plan(seats.max(1))).collect() });
-        Self { world, plans }
+        let plans = runtime.block_on(async { (0..=NAMES.len()).map(|seats| plan(seats.max(1))).collect() });
+        Self { runtime, plans }
     }
 
     /// What comes of a run in which these answers are given to a question.
@@ -65,9 +65,9 @@ impl Gate {
         plan.messages = RunRequest::prompt(question).messages.into();
         let seats = NAMES.into_iter().zip(answers).map(|(name, answer)| (name, says(10, answer)));
         let replies: Vec<(&'static str, Reply)> = seats.chain([("fuser", says(10, "Fused."))]).collect();
-        self.world.block_on(async {
+        self.runtime.block_on(async {
             let models = Models::new(&Ledger::new(), &replies, NAMES.len());
-            let engine = Engine::new(Arc::new(Line(models)), Arc::new(MemoryJournal::default()));
+            let engine = Engine::new(Arc::new(ScriptedCaller(models)), Arc::new(MemoryJournal::default()));
             let hub = Arc::new(Hub::new(Arc::new(plan)));
             let underway = engine.open(Arc::clone(&hub), Stop::default()).await.expect("the run is new");
             Box::pin(underway.finish()).await;
@@ -76,7 +76,7 @@ impl Gate {
     }
 
     /// Whether the gate takes two answers for the same, so that nobody is asked to fuse them.
-    fn merges(&self, question: &str, answers: &[&str]) -> bool {
+    fn calls_equal(&self, question: &str, answers: &[&str]) -> bool {
         let outcome = self.outcome(question, answers);
         let is_unanimous = outcome.agreement.as_ref().is_some_and(Agreement::is_unanimous);
         let is_selected = outcome.kind == OutcomeKind::Selected;
@@ -99,7 +99,7 @@ fn texts<'a>(row: &'a Value, key: &str) -> Vec<&'a str> {
 }
 
 /// Other ways in which models give an answer, at the end of a reasoning too. Two that differ differ in each of them.
-fn forms(answer: &str) -> [String; 10] {
+fn phrasings(answer: &str) -> [String; 10] {
     [
         format!("The answer is {answer}."),
         format!("Let me think about it.\n\n**Answer:** {answer}"),
@@ -115,7 +115,7 @@ fn forms(answer: &str) -> [String; 10] {
 }
 
 /// What is read of two answers.
-fn read(form: Option<&Form>, pair: [&str; 2]) -> [Option<Said>; 2] {
+fn read(form: Option<&Form>, pair: [&str; 2]) -> [Option<ShortAnswer>; 2] {
     pair.map(|answer| form.and_then(|form| form.read(answer)))
 }
 
@@ -135,13 +135,13 @@ fn table(wrong: &BTreeMap<String, Vec<String>>, of: usize) -> String {
 
 /// What is taken for the same, by class.
 #[derive(Default)]
-struct Wrong {
+struct WronglyMerged {
     of: usize,
     classes: BTreeMap<String, Vec<String>>,
 }
 
-impl Wrong {
-    fn look(&mut self, row: &Value, pair: [&str; 2], is_merged: bool) {
+impl WronglyMerged {
+    fn count(&mut self, row: &Value, pair: [&str; 2], is_merged: bool) {
         self.of += 1;
         if is_merged {
             let class = self.classes.entry(text(row, "class").to_owned()).or_default();
@@ -149,37 +149,37 @@ impl Wrong {
         }
     }
 
-    fn check(self) {
+    fn assert_none(self) {
         assert!(self.classes.is_empty(), "called the same: {}", table(&self.classes, self.of));
     }
 }
 
 /// Nothing of a list of pairs that differ is called the same by the gate.
-fn differ(file: &str) {
-    let (gate, mut wrong) = (Gate::new(), Wrong::default());
+fn assert_never_called_equal(file: &str) {
+    let (gate, mut wrong) = (Gate::new(), WronglyMerged::default());
     for (nth, row) in rows(file).enumerate() {
         let (question, pair) = (text(&row, "question"), pair(&row));
         let [one, other] = read(Form::of(question).as_ref(), pair);
         // Where nothing is read they are compared letter by letter.
         let is_told = one != other || one.is_none() && pair[0].trim() != pair[1].trim();
         let is_run = !is_told || nth % RUNS_STEP == 0;
-        wrong.look(&row, pair, is_run && gate.merges(question, &pair));
+        wrong.count(&row, pair, is_run && gate.calls_equal(question, &pair));
     }
-    wrong.check();
+    wrong.assert_none();
 }
 
 /// Nothing of it is read as the same in another form, but for pairs that mean something else in one: `$PATH$` in a formula.
-fn differ_in_every_form(file: &str) {
-    let mut wrong = Wrong::default();
+fn assert_different_in_every_phrasing(file: &str) {
+    let mut wrong = WronglyMerged::default();
     for (nth, row) in rows(file).filter(|row| row["bare"] != true).enumerate() {
         let form = Form::of(text(&row, "question"));
-        let [one, other] = pair(&row).map(forms);
+        let [one, other] = pair(&row).map(phrasings);
         for (one, other) in one.iter().zip(&other).skip(nth % FORMS_STEP).step_by(FORMS_STEP) {
             let [said, again] = read(form.as_ref(), [one, other]);
-            wrong.look(&row, [one, other], said.is_some() && said == again);
+            wrong.count(&row, [one, other], said.is_some() && said == again);
         }
     }
-    wrong.check();
+    wrong.assert_none();
 }
 
 fn pair(row: &Value) -> [&str; 2] {
@@ -191,18 +191,18 @@ const CONTRADICTING: &str = include_str!("fixtures/contradicting_prose.jsonl");
 
 #[test]
 fn different_answers_are_never_called_equal() {
-    differ(DIFFERENT);
+    assert_never_called_equal(DIFFERENT);
 }
 
 #[test]
 fn different_answers_stay_different_in_every_phrasing() {
-    differ_in_every_form(DIFFERENT);
+    assert_different_in_every_phrasing(DIFFERENT);
 }
 
 #[test]
 fn contradicting_prose_is_fused() {
-    differ(CONTRADICTING);
-    differ_in_every_form(CONTRADICTING);
+    assert_never_called_equal(CONTRADICTING);
+    assert_different_in_every_phrasing(CONTRADICTING);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn most_equal_answers_are_recognised() {
     for row in rows(include_str!("fixtures/equal_answers.jsonl")) {
         let (question, answers) = (text(&row, "question"), texts(&row, "answers"));
         of += 1;
-        if !gate.merges(question, &answers) {
+        if !gate.calls_equal(question, &answers) {
             split
                 .entry(text(&row, "class").to_owned())
                 .or_default()
@@ -337,7 +337,8 @@ fn a_long_hostile_answer_is_read_in_linear_time() {
                 format!("{long}{long} 1"),
             ];
             let form = &forms[nth % forms.len()];
-            let said = answers.each_ref().map(|answer| (form.read(answer), Said::at(&pointer, answer)));
+            let said =
+                answers.each_ref().map(|answer| (form.read(answer), ShortAnswer::at(&pointer, answer)));
             assert!(bytes < 1 << 20 || said[0] == said[3], "{piece}: {said:?}");
         }
     }
@@ -363,7 +364,7 @@ fn answers_too_long_to_read_are_compared_character_by_character() {
     let gate = Gate::new();
     let long = format!("{}{}", "{\"answer\": 8} ".repeat(5_000), "so it goes on ".repeat(600));
     for question in ["How many are there?", "Where?"] {
-        assert!(!gate.merges(question, &[&format!("{long}a"), &format!("{long}b")]));
-        assert!(gate.merges(question, &[&long, &long]));
+        assert!(!gate.calls_equal(question, &[&format!("{long}a"), &format!("{long}b")]));
+        assert!(gate.calls_equal(question, &[&long, &long]));
     }
 }

@@ -11,10 +11,10 @@ use tokio::time::{Instant, sleep};
 
 use crate::scenario::scenario;
 use crate::script::{Reply, after, fails, failure, fuses, says};
-use crate::story;
+use crate::transcript;
 
 /// Takes an update in, as a page or a terminal does.
-fn show(run: &mut Run, update: Update) {
+fn apply_update(run: &mut Run, update: Update) {
     match update {
         Update::Event(recorded) => run.apply(&recorded),
         Update::Begun(_) => {}
@@ -49,7 +49,7 @@ async fn text_is_shown_while_it_streams() {
         ),
     ]);
     let (_, shown) = result
-        .run_beside(async |hub| {
+        .run_with_watcher(async |hub| {
             let (mut run, mut watch) = hub.watch();
             let (began, mut shown) = (Instant::now(), Vec::new());
             while !run.closed {
@@ -60,10 +60,12 @@ async fn text_is_shown_while_it_streams() {
                     Update::Text { slot, offset, text } => {
                         shown.push(format!("{ms} {slot} {offset} {text:?}"));
                     }
-                    Update::Event(recorded) => shown.push(format!("{ms} {}", story::short(&recorded.event))),
+                    Update::Event(recorded) => {
+                        shown.push(format!("{ms} {}", transcript::short(&recorded.event)))
+                    }
                     Update::Snapshot(_) => shown.push(format!("{ms} snapshot")),
                 }
-                show(&mut run, update);
+                apply_update(&mut run, update);
             }
             shown.join("\n")
         })
@@ -91,7 +93,7 @@ async fn only_the_answer_in_a_synthesizers_reply_is_shown() {
         ("fuser", fuses(10, "The sun", "Both of them.")),
     ]);
     let (_, shown) = result
-        .run_beside(async |hub| {
+        .run_with_watcher(async |hub| {
             let (mut run, mut watch) = hub.watch();
             let mut shown = String::new();
             while !run.closed {
@@ -99,7 +101,7 @@ async fn only_the_answer_in_a_synthesizers_reply_is_shown() {
                 if let Update::Text { slot: CallerSlot::Synthesizer(_), text, .. } = &update {
                     shown.push_str(text);
                 }
-                show(&mut run, update);
+                apply_update(&mut run, update);
             }
             shown
         })
@@ -112,7 +114,7 @@ async fn a_lagging_watcher_gets_a_snapshot_and_continues() {
     let result =
         scenario([("ada", pieces(1_000).end()), ("bob", pieces(1_200).end()), ("fuser", says(10, "Both."))]);
     let (result, (lagged, seen)) = result
-        .run_beside(async |hub| {
+        .run_with_watcher(async |hub| {
             let (mut run, mut watch) = hub.watch();
             let mut lagged = Vec::new();
             while !run.closed {
@@ -121,7 +123,7 @@ async fn a_lagging_watcher_gets_a_snapshot_and_continues() {
                 }
                 let update = watch.next().await;
                 let is_snapshot = matches!(update, Update::Snapshot(_));
-                show(&mut run, update);
+                apply_update(&mut run, update);
                 if is_snapshot {
                     lagged.push((run.seats[0].partial.len(), run.seats[1].partial.len()));
                 }
@@ -130,7 +132,7 @@ async fn a_lagging_watcher_gets_a_snapshot_and_continues() {
         })
         .await;
     insta::assert_snapshot!(format!("{lagged:?}"), @"[(2245, 2245), (4495, 4495)]");
-    assert_eq!(story::settled(&seen), story::settled(&result.run));
+    assert_eq!(transcript::settled(&seen), transcript::settled(&result.run));
 }
 
 #[tokio::test(start_paused = true)]
@@ -143,16 +145,16 @@ async fn a_watcher_that_sleeps_through_the_run_sees_its_end() {
     });
     let result = scenario(again).plan(|plan| plan.budget = parallel_llm_engine::PicoUsd::MAX);
     let (result, seen) = result
-        .run_beside(async |hub| {
+        .run_with_watcher(async |hub| {
             let (mut run, mut watch) = hub.watch_events();
             sleep(Duration::from_secs(100)).await;
             while !run.closed {
-                show(&mut run, watch.next().await);
+                apply_update(&mut run, watch.next().await);
             }
             run
         })
         .await;
-    assert_eq!(story::settled(&seen), story::settled(&result.run));
+    assert_eq!(transcript::settled(&seen), transcript::settled(&result.run));
 }
 
 #[tokio::test(start_paused = true)]
@@ -160,7 +162,7 @@ async fn a_waiter_is_woken_at_each_phase() {
     let result = scenario([("ada", says(100, "The moon.")), ("bob", says(700, "Late."))]);
     let (_, woken) = result
         .wait(Wait::Seats { count: 1 })
-        .run_beside(async |hub| {
+        .run_with_watcher(async |hub| {
             let began = Instant::now();
             hub.reached(Phase::Running).await;
             hub.reached(Phase::Decided).await;

@@ -6,8 +6,8 @@ use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::{Code, OutcomeKind, Run, RunStatus};
 
 use crate::scenario::{RunResult, Scenario, scenario};
-use crate::script::{Asked, after, fails, failure, fuses, says};
-use crate::story;
+use crate::script::{SentCall, after, fails, failure, fuses, says};
+use crate::transcript;
 
 fn usual() -> Scenario {
     scenario([
@@ -28,7 +28,7 @@ async fn no_request_is_sent_after_the_disk_breaks() {
         let lost = result.ledger.iter().position(|line| line.contains("lost: ")).expect("it broke");
         let later = result.ledger[lost..].iter().filter(|line| line.contains(" request ")).count();
         assert_eq!(later, 0, "{breaks_at} of {commits}: {}", result.ledger());
-        received_is_told(&result);
+        received_answers_are_reported(&result);
         let outcome = result.run.outcome.as_ref().expect("it is decided");
         let warned = outcome.warnings.iter().filter(|warning| warning.code == Code::Storage);
         let warned =
@@ -38,8 +38,8 @@ async fn no_request_is_sent_after_the_disk_breaks() {
 }
 
 /// Every answer that came is in the end, and where there was one, so is a text.
-fn received_is_told(result: &RunResult) {
-    let failing = |asked: &&Asked| asked.call.model.model == "bob" && asked.call.attempt.number == 1;
+fn received_answers_are_reported(result: &RunResult) {
+    let failing = |asked: &&SentCall| asked.call.model.model == "bob" && asked.call.attempt.number == 1;
     let answered: Vec<_> = result.asked.iter().filter(|asked| !failing(asked)).collect();
     for asked in &answered {
         let seat = result.run.view(asked.call.attempt.slot).expect("the place is in the plan");
@@ -100,7 +100,7 @@ async fn a_run_whose_process_died_is_shown_as_interrupted() {
     }
     let mut run = Run::fold(Arc::clone(&result.plan), &result.commits[..2].concat());
     run.interrupt();
-    insta::assert_snapshot!(story::view(&run), @"
+    insta::assert_snapshot!(transcript::view(&run), @"
     interrupted undecided
       1 ada unknown, 1 request, ~?: interrupted: the process that did the run ended before this was known
       2 bob waiting, 1 request, $0.00: upstream: scripted upstream

@@ -5,8 +5,9 @@ use parallel_llm_engine::plan::RunPlan;
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::{Attachment, Code, Message, Part, Reopening, Role, Run, SeatNumber, StepNumber};
 
+use crate::invariants::cost_matches_requests;
 use crate::rounds::{
-    costs_what_was_asked, markers, money, nonce_of, pays_nothing_twice, prompt_of, sent, speaks,
+    answers_by_round, markers, nonce_of, pays_nothing_twice, prompt_of, relative_cost, sent,
 };
 use crate::scenario::{RunResult, Scenario, persona_prompt, scenario};
 use crate::script::{COST, Reply, after, fails, failure, fuses, hangs, prompt, says};
@@ -21,8 +22,15 @@ const CYD: &[&str] =
     &["Short waves scatter.", "Short waves scatter in air.", "Short waves scatter most in air."];
 
 /// Three seats that speak so, and this chain.
-fn three_and(strategy: &str, chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
-    let panel = [("ada", speaks(10, ADA)), ("bob", speaks(20, BOB)), ("cyd", speaks(30, CYD))];
+fn panel_with_synthesizers(
+    strategy: &str,
+    chain: impl IntoIterator<Item = (&'static str, Reply)>,
+) -> Scenario {
+    let panel = [
+        ("ada", answers_by_round(10, ADA)),
+        ("bob", answers_by_round(20, BOB)),
+        ("cyd", answers_by_round(30, CYD)),
+    ];
     scenario(panel.into_iter().chain(chain)).asks(WHY, strategy)
 }
 
@@ -43,8 +51,8 @@ fn rounds(result: &RunResult) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn every_seat_answers_again_and_the_last_layer_is_fused() {
-    let result = three_and("moa", fuser()).run().await;
-    insta::assert_snapshot!(result.story(), @"
+    let result = panel_with_synthesizers("moa", fuser()).run().await;
+    insta::assert_snapshot!(result.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `The air scatters.`
     20 answered 2 `It is the sea.`
@@ -68,12 +76,12 @@ async fn every_seat_answers_again_and_the_last_layer_is_fused() {
     ");
     assert_eq!(base(&result), (Some(SeatNumber(3)), Some(StepNumber(3))));
     insta::assert_snapshot!(rounds(&result).join("\n"), @"Round { round: 2, answered: [(1), (2), (3)], changed: [], followed: [], untold: [(1), (2), (3)], equal: 0, of: 3, unshown: [] }");
-    costs_what_was_asked(&result);
+    cost_matches_requests(&result);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_layer_reads_the_previous_answers_without_names() {
-    let result = three_and("moa@layers=3", fuser()).run().await;
+    let result = panel_with_synthesizers("moa@layers=3", fuser()).run().await;
     insta::assert_snapshot!(prompt_of(&result, CallerSlot::Step(StepNumber(1))), @r#"
     You answer a request for the second time. Several authors have answered it independently, and their answers are your references. Write the answer that the person should receive: a better one than any of them.
 
@@ -137,8 +145,8 @@ async fn calls_cost_and_rounds_match_the_published_table() {
             scenario(panel.chain([("fuser", fuses(10, "ada", "All."))])).asks(WHY, strategy).run().await;
         let ms = result.run.decided_ms.expect("it is decided");
         assert_eq!((result.asked.len(), ms), (calls, rounds * 10), "{strategy} of {seats}");
-        assert_eq!(money(&result), cost, "{strategy} of {seats}");
-        costs_what_was_asked(&result);
+        assert_eq!(relative_cost(&result), cost, "{strategy} of {seats}");
+        cost_matches_requests(&result);
         let plan = &result.plan;
         assert_eq!(plan.called(&plan.seats, &plan.synthesizers, &plan.steps).len(), calls, "{strategy}");
     }
@@ -183,7 +191,7 @@ async fn a_seat_that_fails_in_a_later_layer_keeps_its_latest_answer() {
         ("fuser", fuses(10, "not the sea", "The air, not the sea.")),
     ]);
     let result = result.asks(WHY, "moa@layers=3").run().await;
-    insta::assert_snapshot!(result.story(), @"
+    insta::assert_snapshot!(result.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `The air scatters.`
     20 answered 2 `It is the sea.`
@@ -249,7 +257,7 @@ async fn if_a_whole_layer_fails_the_previous_one_is_fused() {
 #[tokio::test(start_paused = true)]
 async fn if_every_synthesizer_fails_the_closest_latest_answer_is_returned() {
     let down = || fails(5, failure(Code::Auth));
-    let result = three_and("moa", [("fuser-1", down()), ("fuser-2", down())]).run().await;
+    let result = panel_with_synthesizers("moa", [("fuser-1", down()), ("fuser-2", down())]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 70, closed at 70
       verbatim by ada from 1: `Air scatters blue light.`
@@ -299,9 +307,9 @@ async fn a_panel_that_agrees_is_not_asked_again() {
 async fn no_layer_follows_one_that_agrees() {
     let panel = || {
         [
-            ("ada", speaks(10, &["8", "8 legs", "8 legs"])),
-            ("bob", speaks(20, &["6", "It has 8.", "It has 8."])),
-            ("cyd", speaks(30, &["8", "8", "8"])),
+            ("ada", answers_by_round(10, &["8", "8 legs", "8 legs"])),
+            ("bob", answers_by_round(20, &["6", "It has 8.", "It has 8."])),
+            ("cyd", answers_by_round(30, &["8", "8", "8"])),
             ("fuser", fuses(10, "8 legs", "8 legs.")),
         ]
     };
@@ -349,7 +357,7 @@ async fn a_seat_keeps_its_persona_in_later_layers_but_not_when_ranking() {
     for (strategy, asked_again) in [("moa", "step 1"), ("debate", "step 1"), ("council", "nobody")] {
         let sailing =
             |plan: &mut RunPlan| plan.seats[0].persona_prompt = Some(persona_prompt("sailor", "You sail."));
-        let result = three_and(strategy, fuser()).plan(sailing).run().await;
+        let result = panel_with_synthesizers(strategy, fuser()).plan(sailing).run().await;
         let result: Vec<(String, Vec<Message>)> =
             sent(&result).into_iter().map(|(slot, messages)| (slot.to_string(), messages)).collect();
         assert!(result.len() > 5, "{strategy}");
@@ -367,7 +375,7 @@ async fn a_seat_keeps_its_persona_in_later_layers_but_not_when_ranking() {
 async fn the_last_layer_can_be_analysed_first_and_fused_without_a_base() {
     let chain =
         [("fuser", says(10, r#"{"base": "A", "claims": []}"#)), ("fuser", says(10, "It is the air."))];
-    let result = three_and("moa@mode=free,analysis=separate", chain).run().await;
+    let result = panel_with_synthesizers("moa@mode=free,analysis=separate", chain).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 80, closed at 80
       fused by fuser: `It is the air.`
@@ -386,9 +394,9 @@ async fn the_last_layer_can_be_analysed_first_and_fused_without_a_base() {
 #[tokio::test(start_paused = true)]
 async fn top_k_limits_what_layers_and_the_synthesizer_see() {
     let panel = [
-        ("ada", speaks(10, ADA)),
-        ("bob", speaks(20, &["Bananas.", "Why bananas?", "Bananas!"])),
-        ("cyd", speaks(30, &["The air scatters light.", "Air scatters blue light, yes.", "Air."])),
+        ("ada", answers_by_round(10, ADA)),
+        ("bob", answers_by_round(20, &["Bananas.", "Why bananas?", "Bananas!"])),
+        ("cyd", answers_by_round(30, &["The air scatters light.", "Air scatters blue light, yes.", "Air."])),
     ];
     let result = scenario(panel.into_iter().chain(fuser())).asks(WHY, "moa@top_k=2").run().await;
     let reads = |slot, text: &str| prompt_of(&result, slot).lines().any(|line| line == format!("| {text}"));
@@ -406,7 +414,7 @@ async fn top_k_limits_what_layers_and_the_synthesizer_see() {
 #[tokio::test(start_paused = true)]
 async fn text_from_any_layer_is_not_reported_as_new() {
     let text = "Air scatters blue light. It is the sea. Bananas grow in the sun.";
-    let result = three_and("moa", [("fuser", fuses(10, "Short waves", text))]).run().await;
+    let result = panel_with_synthesizers("moa", [("fuser", fuses(10, "Short waves", text))]).run().await;
     let novelty = parallel_llm_engine::run::novelty::of(&result.run).expect("it is fused");
     assert_eq!(novelty.passages, ["Bananas grow in the sun."]);
 }
@@ -441,14 +449,14 @@ async fn a_cancelled_layer_ends_the_run() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_paid_twice_after_a_crash_between_layers() {
-    pays_nothing_twice(|| three_and("moa@layers=3", fuser())).await;
-    let scenario = || three_and("moa@layers=3", fuser());
+    pays_nothing_twice(|| panel_with_synthesizers("moa@layers=3", fuser())).await;
+    let scenario = || panel_with_synthesizers("moa@layers=3", fuser());
     let whole = scenario().run().await;
     let ends_layer_2 = |commit: &Vec<parallel_llm_engine::Recorded>| {
-        commit.iter().any(|recorded| crate::story::short(&recorded.event) == "answered step 2")
+        commit.iter().any(|recorded| crate::transcript::short(&recorded.event) == "answered step 2")
     };
     let kept = whole.commits.iter().position(ends_layer_2).expect("it was committed");
-    insta::assert_snapshot!(scenario().after(&whole.commits[..=kept]).run().await.story(), @"
+    insta::assert_snapshot!(scenario().after(&whole.commits[..=kept]).run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `The air scatters.`
     20 answered 2 `It is the sea.`
@@ -483,11 +491,11 @@ async fn nothing_is_paid_twice_after_a_crash_between_layers() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_added_by_resuming_repeats_the_layers() {
     let with = |bob: Reply| {
-        let panel = [("ada", speaks(10, ADA)), ("bob", bob), ("cyd", speaks(30, CYD))];
+        let panel = [("ada", answers_by_round(10, ADA)), ("bob", bob), ("cyd", answers_by_round(30, CYD))];
         scenario(panel.into_iter().chain(fuser())).asks(WHY, "moa")
     };
     let first = with(fails(10, failure(Code::Auth))).run().await;
-    let result = with(speaks(20, BOB)).after(&first.commits).run().await;
+    let result = with(answers_by_round(20, BOB)).after(&first.commits).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 130, closed at 130
       fused by fuser from 3: `Short waves scatter in air, so it is blue.`
@@ -505,9 +513,9 @@ async fn an_answer_added_by_resuming_repeats_the_layers() {
 
 #[tokio::test(start_paused = true)]
 async fn another_text_of_the_same_answers_gets_steps_of_its_own() {
-    let first = three_and("moa", fuser()).run().await;
+    let first = panel_with_synthesizers("moa", fuser()).run().await;
     let rewrite = |run: &Run| Reopening::again(&run.plan, Vec::new(), run.chain()).expect("there is room");
-    let result = three_and("moa", fuser()).after(&first.commits).reopened(rewrite).run().await;
+    let result = panel_with_synthesizers("moa", fuser()).after(&first.commits).reopened(rewrite).run().await;
     let asked: Vec<String> = result.asked.iter().map(|asked| asked.call.attempt.slot.to_string()).collect();
     assert_eq!(asked, ["step 4", "step 5", "step 6", "synthesizer 2"]);
     insta::assert_snapshot!(result.end(), @"
@@ -533,7 +541,7 @@ async fn another_text_of_the_same_answers_gets_steps_of_its_own() {
 async fn arrival_order_does_not_affect_the_result() {
     let result = async |times: [u64; 3]| {
         let panel = [("ada", ADA), ("bob", BOB), ("cyd", CYD)].into_iter().zip(times);
-        let panel = panel.map(|((name, texts), ms)| (name, speaks(ms, texts)));
+        let panel = panel.map(|((name, texts), ms)| (name, answers_by_round(ms, texts)));
         scenario(panel.chain(fuser())).asks(WHY, "moa@layers=3").run().await
     };
     let first = result([10, 20, 30]).await;
@@ -602,8 +610,8 @@ async fn later_layers_are_sent_the_files_too() {
     let file =
         Attachment { name: "sky.png".to_owned(), media_type: "image/png".to_owned(), base64: "AAEC".into() };
     let parts = vec![Part::Text { text: WHY.to_owned() }, Part::File(file.clone())];
-    let result =
-        three_and("moa", fuser()).plan(|plan| plan.messages = [Message { role: Role::User, parts }].into());
+    let result = panel_with_synthesizers("moa", fuser())
+        .plan(|plan| plan.messages = [Message { role: Role::User, parts }].into());
     let result = result.run().await;
     for (slot, messages) in sent(&result) {
         let files: Vec<&Attachment> = messages.iter().flat_map(Message::files).collect();

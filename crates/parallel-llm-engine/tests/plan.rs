@@ -15,7 +15,7 @@ use parallel_llm_engine::{
 };
 
 use crate::scenario::{catalogues, defaults, identity, info, providers};
-use crate::story;
+use crate::transcript;
 
 fn catalogue(live: bool) -> Catalogue {
     let capped = ModelInfo { output_tokens_max: Some(500), ..info("vendor/small") };
@@ -37,8 +37,8 @@ fn resolve_with(request: RunRequest, settings: &Defaults, live: bool) -> Result<
     let terms =
         Terms { defaults: settings, providers: &providers(), catalogues: &catalogues(catalogue(live)) };
     RunPlan::resolve(request, &terms, identity(1)).map_err(|failure| {
-        let (reason, next) = (story::reason(&failure), failure.next_step());
-        story::without_names(&format!("{reason} | {next} | retryable {}", failure.retryable))
+        let (reason, next) = (transcript::reason(&failure), failure.next_step());
+        transcript::without_names(&format!("{reason} | {next} | retryable {}", failure.retryable))
     })
 }
 
@@ -46,16 +46,16 @@ fn resolve(request: RunRequest) -> Result<RunPlan, String> {
     resolve_with(request, &settings(), true)
 }
 
-fn ask() -> RunRequest {
+fn question() -> RunRequest {
     RunRequest::prompt("How do tides work?")
 }
 
 fn models(models: &[&str]) -> RunRequest {
-    RunRequest { models: Some(models.iter().map(|model| (*model).to_owned()).collect()), ..ask() }
+    RunRequest { models: Some(models.iter().map(|model| (*model).to_owned()).collect()), ..question() }
 }
 
 /// Who is asked and who fuses, in one line.
-fn shown(plan: &RunPlan) -> String {
+fn summary(plan: &RunPlan) -> String {
     let seat = |seat: &Seat| {
         let temperature = seat.temperature.map(|degrees| format!(" at {degrees}")).unwrap_or_default();
         let strongest = if seat.strongest { " strongest" } else { "" };
@@ -84,17 +84,17 @@ fn an_empty_or_overlong_prompt_is_refused() {
     insta::assert_snapshot!(refused(RunRequest::prompt("潮".repeat(51))), @"prompt_too_long: the prompt has 51 characters; the limit is 50 | shorten the prompt, or raise the setting `prompt_chars_max` | retryable false");
     assert!(resolve(RunRequest::prompt("潮".repeat(50))).is_ok());
     let earlier = vec![Message::text(Role::System, "s".repeat(49)), Message::text(Role::User, "hi")];
-    insta::assert_snapshot!(refused(RunRequest { messages: earlier, ..ask() }), @"prompt_too_long: the prompt has 51 characters; the limit is 50 | shorten the prompt, or raise the setting `prompt_chars_max` | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { messages: earlier, ..question() }), @"prompt_too_long: the prompt has 51 characters; the limit is 50 | shorten the prompt, or raise the setting `prompt_chars_max` | retryable false");
 }
 
 #[test]
 fn an_invalid_option_is_refused() {
-    insta::assert_snapshot!(refused(RunRequest { temperature: Some(2.1), ..ask() }), @"usage: the temperature must be between 0 and 2 | see the documentation | retryable false");
-    insta::assert_snapshot!(refused(RunRequest { temperature: Some(f64::NAN), ..ask() }), @"usage: the temperature must be between 0 and 2 | see the documentation | retryable false");
-    insta::assert_snapshot!(refused(RunRequest { max_tokens: Some(0), ..ask() }), @"usage: `max_tokens` is a whole number above 0 | see the documentation | retryable false");
-    insta::assert_snapshot!(refused(RunRequest { deadline_ms: Some(0), ..ask() }), @"usage: the deadline is longer than nothing | see the documentation | retryable false");
-    insta::assert_snapshot!(refused(RunRequest { strategy: Some("seance".to_owned()), ..ask() }), @"usage: there is no strategy `seance` (choose one of: <strategies>) | choose one of: <strategies> | retryable false");
-    insta::assert_snapshot!(refused(RunRequest { budget: Some(PicoUsd(1)), ..ask() }), @"budget: the run may cost up to $0.032; the budget is $0.0000000000010 | raise the budget, lower the number of tokens of an answer, or ask fewer or cheaper models | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { temperature: Some(2.1), ..question() }), @"usage: the temperature must be between 0 and 2 | see the documentation | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { temperature: Some(f64::NAN), ..question() }), @"usage: the temperature must be between 0 and 2 | see the documentation | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { max_tokens: Some(0), ..question() }), @"usage: `max_tokens` is a whole number above 0 | see the documentation | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { deadline_ms: Some(0), ..question() }), @"usage: the deadline is longer than nothing | see the documentation | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { strategy: Some("seance".to_owned()), ..question() }), @"usage: there is no strategy `seance` (choose one of: <strategies>) | choose one of: <strategies> | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { budget: Some(PicoUsd(1)), ..question() }), @"budget: the run may cost up to $0.032; the budget is $0.0000000000010 | raise the budget, lower the number of tokens of an answer, or ask fewer or cheaper models | retryable false");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_malformed_model_reference_is_refused() {
         assert!(refused(models(&[text])).starts_with("model_invalid: "), "{text}");
     }
     insta::assert_snapshot!(refused(models(&["m@speed=1"])), @"model_invalid: cannot read the model `m@speed=1`: there is no option `speed`: temperature, max_tokens, effort, strongest, accuracy, persona, stance | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
-    insta::assert_snapshot!(refused(RunRequest { synthesizer: Some("a b".to_owned()), ..ask() }), @"model_invalid: cannot read the model `a b`: a model name has 1 to 200 visible ASCII characters and no quotes or commas | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    insta::assert_snapshot!(refused(RunRequest { synthesizer: Some("a b".to_owned()), ..question() }), @"model_invalid: cannot read the model `a b`: a model name has 1 to 200 visible ASCII characters and no quotes or commas | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
 }
 
 #[test]
@@ -132,35 +132,36 @@ fn weights_need_the_accuracy_of_every_seat() {
 fn an_unknown_model_is_refused_if_the_caller_named_it() {
     insta::assert_snapshot!(refused(models(&["anthropic/claude-opus5"])), @"model_unknown: the model `anthropic/claude-opus5` is unknown (did you mean `anthropic/claude-opus-5`?) | did you mean `anthropic/claude-opus-5`? | retryable false");
     insta::assert_snapshot!(refused(models(&["zzz"])), @"model_unknown: the model `zzz` is unknown | see which models there are | retryable false");
-    let by_hand = RunRequest { synthesizer: Some("openai/gpt-sol-last".to_owned()), ..ask() };
+    let by_hand = RunRequest { synthesizer: Some("openai/gpt-sol-last".to_owned()), ..question() };
     insta::assert_snapshot!(refused(by_hand), @"model_unknown: the model `openai/gpt-sol-last` is unknown (did you mean `~openai/gpt-sol-latest`?) | did you mean `~openai/gpt-sol-latest`? | retryable false");
     // From the settings it fails its own seat.
     let settings = Defaults { panel: vec!["anthropic/claude-opus5".to_owned()], ..settings() };
-    insta::assert_snapshot!(shown(&resolve_with(ask(), &settings, true).expect("it is sound")), @"1 openrouter:anthropic/claude-opus5 1000 unpriced → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000 ! model_unknown: settings: the model `anthropic/claude-opus5` is unknown (did you mean `anthropic/claude-opus-5`?)");
+    insta::assert_snapshot!(summary(&resolve_with(question(), &settings, true).expect("it is sound")), @"1 openrouter:anthropic/claude-opus5 1000 unpriced → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000 ! model_unknown: settings: the model `anthropic/claude-opus5` is unknown (did you mean `anthropic/claude-opus-5`?)");
     // Without a live catalogue nobody can say that it is unknown.
     let plan = resolve_with(models(&["anthropic/claude-opus5"]), &settings, false);
-    insta::assert_snapshot!(shown(&plan.expect("it is sound")), @"1 openrouter:anthropic/claude-opus5 1000 unpriced → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
+    insta::assert_snapshot!(summary(&plan.expect("it is sound")), @"1 openrouter:anthropic/claude-opus5 1000 unpriced → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
 }
 
 #[test]
 fn settings_fill_in_what_the_request_leaves_out() {
-    let shown = |request| shown(&resolve(request).expect("it is sound"));
-    insta::assert_snapshot!(shown(ask()), @"1 openrouter:~openai/gpt-sol-latest 1000, 2 openrouter:anthropic/claude-opus-5 1000 → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
-    insta::assert_snapshot!(shown(models(&["openai/gpt-sol-latest*2@temperature=0.5", "vendor/small@strongest=true"])), @"1 openrouter:~openai/gpt-sol-latest 1000 at 0.5, 2 openrouter:~openai/gpt-sol-latest 1000 at 0.5, 3 openrouter:vendor/small 500 strongest → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
-    insta::assert_snapshot!(shown(RunRequest { temperature: Some(0.2), max_tokens: Some(700), ..models(&["vendor/small", "google/gemma-4:free@max_tokens=9"]) }), @"1 openrouter:vendor/small 500 at 0.2, 2 openrouter:google/gemma-4:free 9 at 0.2 → 1 openrouter:google/gemma-4:free 700, 2 openrouter:anthropic/claude-opus-5 700");
-    insta::assert_snapshot!(shown(RunRequest { synthesizer: Some("vendor/small".to_owned()), ..ask() }), @"1 openrouter:~openai/gpt-sol-latest 1000, 2 openrouter:anthropic/claude-opus-5 1000 → 1 openrouter:vendor/small 500, 2 openrouter:google/gemma-4:free 1000, 3 openrouter:anthropic/claude-opus-5 1000");
-    insta::assert_snapshot!(shown(RunRequest { synthesizer: Some("anthropic/claude-opus-5".to_owned()), ..ask() }), @"1 openrouter:~openai/gpt-sol-latest 1000, 2 openrouter:anthropic/claude-opus-5 1000 → 1 openrouter:anthropic/claude-opus-5 1000, 2 openrouter:google/gemma-4:free 1000");
+    let summary = |request| summary(&resolve(request).expect("it is sound"));
+    insta::assert_snapshot!(summary(question()), @"1 openrouter:~openai/gpt-sol-latest 1000, 2 openrouter:anthropic/claude-opus-5 1000 → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
+    insta::assert_snapshot!(summary(models(&["openai/gpt-sol-latest*2@temperature=0.5", "vendor/small@strongest=true"])), @"1 openrouter:~openai/gpt-sol-latest 1000 at 0.5, 2 openrouter:~openai/gpt-sol-latest 1000 at 0.5, 3 openrouter:vendor/small 500 strongest → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
+    insta::assert_snapshot!(summary(RunRequest { temperature: Some(0.2), max_tokens: Some(700), ..models(&["vendor/small", "google/gemma-4:free@max_tokens=9"]) }), @"1 openrouter:vendor/small 500 at 0.2, 2 openrouter:google/gemma-4:free 9 at 0.2 → 1 openrouter:google/gemma-4:free 700, 2 openrouter:anthropic/claude-opus-5 700");
+    insta::assert_snapshot!(summary(RunRequest { synthesizer: Some("vendor/small".to_owned()), ..question() }), @"1 openrouter:~openai/gpt-sol-latest 1000, 2 openrouter:anthropic/claude-opus-5 1000 → 1 openrouter:vendor/small 500, 2 openrouter:google/gemma-4:free 1000, 3 openrouter:anthropic/claude-opus-5 1000");
+    insta::assert_snapshot!(summary(RunRequest { synthesizer: Some("anthropic/claude-opus-5".to_owned()), ..question() }), @"1 openrouter:~openai/gpt-sol-latest 1000, 2 openrouter:anthropic/claude-opus-5 1000 → 1 openrouter:anthropic/claude-opus-5 1000, 2 openrouter:google/gemma-4:free 1000");
 }
 
 #[test]
 fn the_catalogue_applies_to_the_default_provider_only() {
     let plan = resolve(models(&["ollama:llama4:8b", "ollama:vendor/small"])).expect("it is sound");
-    insta::assert_snapshot!(shown(&plan), @"1 ollama:llama4:8b 1000 unpriced, 2 ollama:vendor/small 1000 unpriced → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
+    insta::assert_snapshot!(summary(&plan), @"1 ollama:llama4:8b 1000 unpriced, 2 ollama:vendor/small 1000 unpriced → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
 }
 
 #[test]
 fn a_deadline_overrides_the_setting() {
-    let run_ms = |deadline_ms| resolve(RunRequest { deadline_ms, ..ask() }).map(|plan| plan.timers.run_ms);
+    let run_ms =
+        |deadline_ms| resolve(RunRequest { deadline_ms, ..question() }).map(|plan| plan.timers.run_ms);
     assert_eq!(run_ms(None), Ok(1_200_000));
     assert_eq!(run_ms(Some(5_000)), Ok(5_000));
     assert_eq!(run_ms(Some(9_000_000)), Ok(9_000_000));
@@ -169,7 +170,7 @@ fn a_deadline_overrides_the_setting() {
 #[test]
 fn the_same_question_has_the_same_hash() {
     let hash = |request| resolve(request).expect("it is sound").plan_hash;
-    let once = hash(ask());
+    let once = hash(question());
     assert_eq!(once.len(), 64);
     // Of the day: a shorter list of models, which fits caps anew, and a name that has lost its `~`. Of the asker: how
     // long its client waits, and who it is. Of the machine: timers and retries.
@@ -185,14 +186,14 @@ fn the_same_question_has_the_same_hash() {
         client_timeout_ms: Some(60_000),
         asked_by,
         idempotency_key: Some("key".to_owned()),
-        ..ask()
+        ..question()
     };
     let plan = RunPlan::resolve(again, &terms, identity(2)).expect("it is sound");
-    insta::assert_snapshot!(shown(&plan), @"1 openrouter:openai/gpt-sol-latest 7, 2 openrouter:anthropic/claude-opus-5 1000 unpriced → 1 openrouter:google/gemma-4:free 1000 unpriced, 2 openrouter:anthropic/claude-opus-5 1000 unpriced");
+    insta::assert_snapshot!(summary(&plan), @"1 openrouter:openai/gpt-sol-latest 7, 2 openrouter:anthropic/claude-opus-5 1000 unpriced → 1 openrouter:google/gemma-4:free 1000 unpriced, 2 openrouter:anthropic/claude-opus-5 1000 unpriced");
     assert_eq!(plan.plan_hash, once);
     // What the settings say may as well be said by hand.
     assert_eq!(
-        hash(RunRequest { models: Some(settings.panel.clone()), store: Some(settings.store), ..ask() }),
+        hash(RunRequest { models: Some(settings.panel.clone()), store: Some(settings.store), ..question() }),
         once
     );
     let text = serde_json::to_string(&plan).expect("a plan is JSON");
@@ -202,25 +203,25 @@ fn the_same_question_has_the_same_hash() {
 #[test]
 fn another_question_has_another_hash() {
     let others = [
-        ask(),
+        question(),
         RunRequest::prompt("How do tides work!"),
         models(&["anthropic/claude-opus-5", "openai/gpt-sol-latest"]),
         models(&["vendor/small"]),
-        RunRequest { synthesizer: Some("vendor/small".to_owned()), ..ask() },
-        RunRequest { temperature: Some(0.5), ..ask() },
-        RunRequest { max_tokens: Some(999), ..ask() },
-        RunRequest { effort: Some(Effort::Low), ..ask() },
-        RunRequest { deadline_ms: Some(5_000), ..ask() },
-        RunRequest { budget: Some(PicoUsd::from_usd(2)), ..ask() },
-        RunRequest { store: Some(StoreMode::Metadata), ..ask() },
-        RunRequest { files: Some(!settings().files), ..ask() },
+        RunRequest { synthesizer: Some("vendor/small".to_owned()), ..question() },
+        RunRequest { temperature: Some(0.5), ..question() },
+        RunRequest { max_tokens: Some(999), ..question() },
+        RunRequest { effort: Some(Effort::Low), ..question() },
+        RunRequest { deadline_ms: Some(5_000), ..question() },
+        RunRequest { budget: Some(PicoUsd::from_usd(2)), ..question() },
+        RunRequest { store: Some(StoreMode::Metadata), ..question() },
+        RunRequest { files: Some(!settings().files), ..question() },
         with_picture(&["vendor/small"]),
     ];
     let count = others.len();
     let hashes = others.map(|request| resolve(request).expect("it is sound").plan_hash);
     assert_eq!(hashes.iter().collect::<BTreeSet<_>>().len(), count);
     let settings = Defaults { wait: Wait::All, ..settings() };
-    assert_ne!(resolve_with(ask(), &settings, true).expect("it is sound").plan_hash, hashes[0]);
+    assert_ne!(resolve_with(question(), &settings, true).expect("it is sound").plan_hash, hashes[0]);
 }
 
 /// A question with a picture.
@@ -241,12 +242,12 @@ fn resolve_sighted(request: RunRequest, panel: &[&str]) -> Result<RunPlan, Strin
     let panel = panel.iter().map(|name| (*name).to_owned()).collect();
     let defaults = Defaults { panel, synthesizers: Vec::new(), ..defaults() };
     let terms = Terms { defaults: &defaults, providers: &providers(), catalogues: &catalogues(catalogue) };
-    RunPlan::resolve(request, &terms, identity(1)).map_err(|failure| story::reason(&failure))
+    RunPlan::resolve(request, &terms, identity(1)).map_err(|failure| transcript::reason(&failure))
 }
 
 #[test]
 fn a_model_without_image_input_is_refused_if_the_caller_named_it() {
-    let typed = |name| resolve_sighted(with_picture(&[name]), &[]).map(|plan| shown(&plan));
+    let typed = |name| resolve_sighted(with_picture(&[name]), &[]).map(|plan| summary(&plan));
     insta::assert_snapshot!(typed("vendor/blind").expect_err("it is refused"), @"attachment_unsupported: the model `vendor/blind` takes no images such as `photo.png`");
     assert!(typed("vendor/sighted").is_ok() && typed("vendor/unsaid").is_ok());
     // From the settings it fails its own seat, which is not sent.
@@ -338,7 +339,7 @@ fn resolve_dated(names: &[&str]) -> Result<String, String> {
         Defaults { panel: Vec::new(), synthesizers: vec!["lab/sol-0801".to_owned()], ..defaults() };
     let terms = Terms { defaults: &defaults, providers: &providers(), catalogues: &catalogues(catalogue) };
     let plan = RunPlan::resolve(models(names), &terms, identity(1));
-    plan.map(|plan| shown(&plan)).map_err(|failure| story::reason(&failure))
+    plan.map(|plan| summary(&plan)).map_err(|failure| transcript::reason(&failure))
 }
 
 #[test]
@@ -375,7 +376,7 @@ fn with_personas() -> Defaults {
 }
 
 /// What the first seat is, and what it is sent of a question.
-fn cast(reference: &str) -> String {
+fn first_seat(reference: &str) -> String {
     let plan = match resolve_with(models(&[reference]), &with_personas(), true) {
         Ok(plan) => plan,
         Err(refusal) => return refusal,
@@ -384,44 +385,44 @@ fn cast(reference: &str) -> String {
     let persona_prompt =
         seat.persona_prompt.as_ref().map(|prompt| format!(" as {prompt}")).unwrap_or_default();
     let effort = seat.effort.map(|effort| format!(" {}", effort.word())).unwrap_or_default();
-    let said: Vec<String> = seat.sent(&plan.messages).iter().map(spoken).collect();
+    let said: Vec<String> = seat.sent(&plan.messages).iter().map(rendered).collect();
     format!(
         "{}{effort}{persona_prompt} < {}",
-        shown(&plan).split(" → ").next().unwrap_or_default(),
+        summary(&plan).split(" → ").next().unwrap_or_default(),
         said.join(" | ")
     )
 }
 
-fn spoken(message: &Message) -> String {
+fn rendered(message: &Message) -> String {
     format!("{:?}: {}", message.role, message.texts().collect::<Vec<_>>().join("+")).replace('\n', "/")
 }
 
 #[test]
 fn a_persona_sets_the_system_message_and_options_of_its_seat() {
-    insta::assert_snapshot!(cast("vendor/small"), @"1 openrouter:vendor/small 500 < User: How do tides work?");
-    insta::assert_snapshot!(cast("vendor/small@persona=critic"), @"1 openrouter:vendor/small 300 at 0.9 high as critic, against < System: Find the flaw.//Argue from this stance: you are against what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
+    insta::assert_snapshot!(first_seat("vendor/small"), @"1 openrouter:vendor/small 500 < User: How do tides work?");
+    insta::assert_snapshot!(first_seat("vendor/small@persona=critic"), @"1 openrouter:vendor/small 300 at 0.9 high as critic, against < System: Find the flaw.//Argue from this stance: you are against what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
     // What stands at the seat wins.
-    insta::assert_snapshot!(cast("vendor/small@persona=critic,temperature=0.2,effort=low,max_tokens=9,stance=for"), @"1 openrouter:vendor/small 9 at 0.2 low as critic, for < System: Find the flaw.//Argue from this stance: you are for what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
-    insta::assert_snapshot!(cast("vendor/small@persona=sailor"), @"1 openrouter:vendor/small 500 as sailor < System: Argue from this stance: ships beat {{stance}} trains/Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
-    insta::assert_snapshot!(cast("vendor/small@persona=cool"), @"1 openrouter:vendor/small 500 at 0 as cool < User: How do tides work?");
-    insta::assert_snapshot!(cast("vendor/small@stance=against"), @"1 openrouter:vendor/small 500 as against < System: Argue from this stance: you are against what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
+    insta::assert_snapshot!(first_seat("vendor/small@persona=critic,temperature=0.2,effort=low,max_tokens=9,stance=for"), @"1 openrouter:vendor/small 9 at 0.2 low as critic, for < System: Find the flaw.//Argue from this stance: you are for what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
+    insta::assert_snapshot!(first_seat("vendor/small@persona=sailor"), @"1 openrouter:vendor/small 500 as sailor < System: Argue from this stance: ships beat {{stance}} trains/Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
+    insta::assert_snapshot!(first_seat("vendor/small@persona=cool"), @"1 openrouter:vendor/small 500 at 0 as cool < User: How do tides work?");
+    insta::assert_snapshot!(first_seat("vendor/small@stance=against"), @"1 openrouter:vendor/small 500 as against < System: Argue from this stance: you are against what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
     let plan =
         resolve_with(models(&["vendor/small*2@persona=critic", "vendor/small"]), &with_personas(), true);
-    insta::assert_snapshot!(shown(&plan.expect("it is sound")), @"1 openrouter:vendor/small 300 at 0.9, 2 openrouter:vendor/small 300 at 0.9, 3 openrouter:vendor/small 500 → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
+    insta::assert_snapshot!(summary(&plan.expect("it is sound")), @"1 openrouter:vendor/small 300 at 0.9, 2 openrouter:vendor/small 300 at 0.9, 3 openrouter:vendor/small 500 → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
 }
 
 #[test]
 fn an_unknown_persona_is_refused() {
-    insta::assert_snapshot!(cast("vendor/small@persona=critc"), @"model_invalid: there is no persona `critc` (did you mean `critic`?) | did you mean `critic`? | retryable false");
-    insta::assert_snapshot!(cast("vendor/small@persona=zzz"), @"model_invalid: there is no persona `zzz` (choose one of: cool, critic, sailor) | choose one of: cool, critic, sailor | retryable false");
-    insta::assert_snapshot!(cast("vendor/small@persona=Critic"), @"model_invalid: cannot read the model `vendor/small@persona=Critic`: the name of a persona has 1 to 40 lower-case letters, digits or `-` | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
-    insta::assert_snapshot!(cast("vendor/small@stance=maybe"), @"model_invalid: cannot read the model `vendor/small@stance=maybe`: `stance` is `for` or `against`; a persona may have one in words of its own | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    insta::assert_snapshot!(first_seat("vendor/small@persona=critc"), @"model_invalid: there is no persona `critc` (did you mean `critic`?) | did you mean `critic`? | retryable false");
+    insta::assert_snapshot!(first_seat("vendor/small@persona=zzz"), @"model_invalid: there is no persona `zzz` (choose one of: cool, critic, sailor) | choose one of: cool, critic, sailor | retryable false");
+    insta::assert_snapshot!(first_seat("vendor/small@persona=Critic"), @"model_invalid: cannot read the model `vendor/small@persona=Critic`: the name of a persona has 1 to 40 lower-case letters, digits or `-` | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    insta::assert_snapshot!(first_seat("vendor/small@stance=maybe"), @"model_invalid: cannot read the model `vendor/small@stance=maybe`: `stance` is `for` or `against`; a persona may have one in words of its own | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
     insta::assert_snapshot!(refused(models(&["vendor/small@persona=critic"])), @"model_invalid: there is no persona `critic` (write it as `[personas.NAME]` into the settings) | write it as `[personas.NAME]` into the settings | retryable false");
     // From the settings just the same: it is no model that may be back tomorrow.
     let panel = vec!["vendor/small@persona=critc".to_owned()];
-    let refusal = resolve_with(ask(), &Defaults { panel, ..with_personas() }, true);
+    let refusal = resolve_with(question(), &Defaults { panel, ..with_personas() }, true);
     insta::assert_snapshot!(refusal.expect_err("it is refused"), @"model_invalid: there is no persona `critc` (did you mean `critic`?) | did you mean `critic`? | retryable false");
-    let fuser = RunRequest { synthesizer: Some("vendor/small@persona=critic".to_owned()), ..ask() };
+    let fuser = RunRequest { synthesizer: Some("vendor/small@persona=critic".to_owned()), ..question() };
     let refusal = resolve_with(fuser, &with_personas(), true);
     insta::assert_snapshot!(refusal.expect_err("it is refused"), @"model_invalid: `vendor/small` is a synthesizer, which has neither a persona nor a stance: it fuses (name the persona at a seat of the panel) | name the persona at a seat of the panel | retryable false");
 }
@@ -431,7 +432,7 @@ fn a_persona_prompt_precedes_the_callers_system_message() {
     let sent = |messages: Vec<Message>| {
         let request = RunRequest { messages, ..models(&["vendor/small@persona=critic,stance=for"]) };
         let plan = resolve_with(request, &with_personas(), true).expect("it is sound");
-        plan.seats[0].sent(&plan.messages).iter().map(spoken).collect::<Vec<_>>().join(" | ")
+        plan.seats[0].sent(&plan.messages).iter().map(rendered).collect::<Vec<_>>().join(" | ")
     };
     let system = |text: &str| Message::text(Role::System, text);
     let user = || Message::text(Role::User, "Why?");

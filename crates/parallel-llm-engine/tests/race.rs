@@ -13,7 +13,7 @@ async fn the_first_answer_wins_and_the_others_are_cancelled() {
     let result =
         panel("race", [("ada", says(300, "The sun.")), ("bob", says(100, "The moon.")), ("cyd", hangs())])
             .plan(|plan| plan.seats[2].strongest = true);
-    insta::assert_snapshot!(result.run().await.story(), @"
+    insta::assert_snapshot!(result.run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     100 answered 2 `The moon.` | 100 decided selected
     100 cancelled 3
@@ -39,7 +39,7 @@ async fn the_next_model_is_asked_only_if_the_previous_is_slow() {
             ("dan", says(1, "No.")),
         ],
     );
-    insta::assert_snapshot!(result.run().await.story(), @"
+    insta::assert_snapshot!(result.run().await.transcript(), @"
     0 started | 0 sent 1
     100 sent 2
     200 sent 3
@@ -67,7 +67,7 @@ async fn the_next_model_is_asked_at_once_if_the_previous_fails() {
             ("cyd", says(50, "The sun.")),
         ],
     );
-    insta::assert_snapshot!(result.run().await.story(), @"
+    insta::assert_snapshot!(result.run().await.transcript(), @"
     0 started | 0 sent 1
     5 failed 1 auth, never again | 5 sent 2
     55 answered 2 `The moon.` | 55 skipped 3 | 55 decided selected

@@ -11,7 +11,7 @@ use parallel_llm_engine::{
 
 use crate::scenario::{RunResult, Scenario, catalogues, defaults, info, providers, scenario, seat};
 use crate::script::{COST, Reply, after, fails, failure, fuses, hangs, says};
-use crate::story;
+use crate::transcript;
 
 /// The worst case of one call of the panel.
 const WORST_CALL: PicoUsd = PicoUsd(10_006_000_000);
@@ -22,11 +22,14 @@ fn usual() -> Scenario {
         ("bob", says(20, "The sun pulls.")),
         ("fuser", fuses(20, "moon", "Both pull.")),
     ])
-    .beside([("cyd", says(30, "Both pull at once.")), ("other", fuses(40, "sun", "The sun and the moon."))])
+    .with_models([
+        ("cyd", says(30, "Both pull at once.")),
+        ("other", fuses(40, "sun", "The sun and the moon.")),
+    ])
 }
 
 /// One seat fails for good, or is never heard of because its process is gone before.
-fn partial(bob: Reply) -> Scenario {
+fn with_bob(bob: Reply) -> Scenario {
     scenario([
         ("ada", says(10, "The moon pulls.")),
         ("bob", bob),
@@ -35,30 +38,30 @@ fn partial(bob: Reply) -> Scenario {
     ])
 }
 
-fn never() -> Reply {
+fn fails_for_good() -> Reply {
     fails(15, failure(Code::Upstream).with_status(400))
 }
 
 /// Only these are asked now.
-fn asks(seats: &[u8]) -> impl FnOnce(&Run) -> Reopening {
+fn ask_only(seats: &[u8]) -> impl FnOnce(&Run) -> Reopening {
     let ask = seats.iter().copied().map(SeatNumber).collect();
     move |run| Reopening::resume(&run.plan, ask)
 }
 
-fn adds(run: &Run) -> Reopening {
+fn add_a_seat(run: &Run) -> Reopening {
     Reopening { seats: vec![seat(3, "cyd")], ..Reopening::resume(&run.plan, Vec::new()) }
 }
 
-fn another(run: &Run) -> Reopening {
+fn add_a_synthesizer(run: &Run) -> Reopening {
     Reopening { synthesizers: vec![seat(2, "other")], ..Reopening::resume(&run.plan, Vec::new()) }
 }
 
 /// The commits of the part after these, the end, and the texts that came before it.
-fn further(result: &RunResult, before: &[Vec<Recorded>]) -> String {
+fn continuation(result: &RunResult, before: &[Vec<Recorded>]) -> String {
     let earlier = result.run.earlier.iter().map(|outcome| format!("\n  before: {:?}", outcome.text));
     format!(
         "{}\n{}{}",
-        story::commits(&result.commits[before.len()..]),
+        transcript::commits(&result.commits[before.len()..]),
         result.end(),
         earlier.collect::<String>()
     )
@@ -73,8 +76,8 @@ fn until(result: &RunResult, is_last: impl Fn(&Event) -> bool) -> Vec<Vec<Record
 #[tokio::test(start_paused = true)]
 async fn only_an_added_seat_is_asked() {
     let first = usual().run().await.commits;
-    let result = usual().after(&first).reopened(adds).run().await;
-    insta::assert_snapshot!(further(&result, &first), @r#"
+    let result = usual().after(&first).reopened(add_a_seat).run().await;
+    insta::assert_snapshot!(continuation(&result, &first), @r#"
     40 reopened +3 cyd
     40 sent 3
     70 answered 3 `Both pull at once.` | 70 sent s1#2
@@ -105,8 +108,8 @@ async fn only_an_added_seat_is_asked() {
 #[tokio::test(start_paused = true)]
 async fn another_synthesizer_reads_the_existing_answers() {
     let first = usual().run().await.commits;
-    let result = usual().after(&first).reopened(another).run().await;
-    insta::assert_snapshot!(further(&result, &first), @r#"
+    let result = usual().after(&first).reopened(add_a_synthesizer).run().await;
+    insta::assert_snapshot!(continuation(&result, &first), @r#"
     40 reopened +s2 other
     40 sent s2
     80 answered s2 `<<analysis f…` (77) | 80 decided fused
@@ -134,9 +137,9 @@ async fn another_synthesizer_reads_the_existing_answers() {
 #[tokio::test(start_paused = true)]
 async fn a_third_part_builds_on_the_second() {
     let first = usual().run().await.commits;
-    let second = usual().after(&first).reopened(adds).run().await.commits;
-    let result = usual().after(&second).reopened(another).run().await;
-    insta::assert_snapshot!(further(&result, &second), @r#"
+    let second = usual().after(&first).reopened(add_a_seat).run().await.commits;
+    let result = usual().after(&second).reopened(add_a_synthesizer).run().await;
+    insta::assert_snapshot!(continuation(&result, &second), @r#"
     90 reopened +s2 other
     90 sent s2
     130 answered s2 `<<analysis f…` (77) | 130 decided fused
@@ -158,9 +161,9 @@ async fn a_third_part_builds_on_the_second() {
 
 #[tokio::test(start_paused = true)]
 async fn only_failed_seats_are_asked_again() {
-    let first = partial(never()).run().await.commits;
-    let result = partial(says(30, "Sun and moon.")).after(&first).run().await;
-    insta::assert_snapshot!(further(&result, &first), @r#"
+    let first = with_bob(fails_for_good()).run().await.commits;
+    let result = with_bob(says(30, "Sun and moon.")).after(&first).run().await;
+    insta::assert_snapshot!(continuation(&result, &first), @r#"
     2565 reopened 2
     2565 sent 2#4
     2595 answered 2#4 `Sun and moon.` | 2595 sent s1#2
@@ -181,18 +184,18 @@ async fn only_failed_seats_are_asked_again() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answered_seat_is_not_asked_again_even_if_named() {
-    let first = partial(never()).run().await.commits;
-    let result = partial(says(30, "Sun and moon.")).after(&first).reopened(asks(&[1, 2])).run().await;
+    let first = with_bob(fails_for_good()).run().await.commits;
+    let result = with_bob(says(30, "Sun and moon.")).after(&first).reopened(ask_only(&[1, 2])).run().await;
     assert_eq!(result.asked.iter().filter(|asked| asked.call.model.model == "ada").count(), 0);
     assert_eq!(result.run.answered(), 3);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_unknown_seat_is_asked_again_only_if_named() {
-    let first = partial(says(5_000, "Late.")).run().await;
+    let first = with_bob(says(5_000, "Late.")).run().await;
     let before = until(&first, |event| matches!(event, Event::Answered { .. }));
-    let unnamed = partial(says(30, "Sun and moon.")).after(&before).reopened(asks(&[3])).run().await;
-    insta::assert_snapshot!(further(&unnamed, &before), @"
+    let unnamed = with_bob(says(30, "Sun and moon.")).after(&before).reopened(ask_only(&[3])).run().await;
+    insta::assert_snapshot!(continuation(&unnamed, &before), @"
     10 reopened 3
     10 sent 3#2
     30 answered 3#2 `The sun pulls.` | 30 sent s1
@@ -207,8 +210,8 @@ async fn an_unknown_seat_is_asked_again_only_if_named() {
       3 cyd answered, 2 requests 30 ms, ~$0.0010
       s1 fuser answered, 1 request 20 ms, $0.0010
     ");
-    let named = partial(says(30, "Sun and moon.")).after(&before).reopened(asks(&[2, 3])).run().await;
-    insta::assert_snapshot!(further(&named, &before), @"
+    let named = with_bob(says(30, "Sun and moon.")).after(&before).reopened(ask_only(&[2, 3])).run().await;
+    insta::assert_snapshot!(continuation(&named, &before), @"
     10 reopened 2 3
     10 sent 2#2 | 10 sent 3#2
     30 answered 3#2 `The sun pulls.`
@@ -229,15 +232,16 @@ async fn an_unknown_seat_is_asked_again_only_if_named() {
 #[tokio::test(start_paused = true)]
 async fn a_seat_whose_new_request_was_never_sent_is_not_unknown() {
     // It failed, was asked again, and the process was gone before that request left.
-    let first = partial(never()).run().await.commits;
-    let second = partial(hangs()).at_once(1).after(&first).reopened(asks(&[2])).run().await.commits;
+    let first = with_bob(fails_for_good()).run().await.commits;
+    let second =
+        with_bob(hangs()).in_flight_max(1).after(&first).reopened(ask_only(&[2])).run().await.commits;
     let reopened = &second[..=first.len()];
     assert!(matches!(
         reopened.last().expect("it goes on")[..],
         [Recorded { event: Event::Reopened { .. }, .. }]
     ));
-    let result = partial(says(30, "Sun and moon.")).after(reopened).reopened(asks(&[])).run().await;
-    insta::assert_snapshot!(further(&result, reopened), @"
+    let result = with_bob(says(30, "Sun and moon.")).after(reopened).reopened(ask_only(&[])).run().await;
+    insta::assert_snapshot!(continuation(&result, reopened), @"
     2565 reopened
     2565 decided none
     2565 closed $0.0030
@@ -255,27 +259,27 @@ async fn a_seat_whose_new_request_was_never_sent_is_not_unknown() {
 
 #[tokio::test(start_paused = true)]
 async fn the_cost_of_a_lost_request_is_looked_up() {
-    let scenario = |id| partial(after(5).accepted(id).wait(5_000).text("Late.").end());
+    let scenario = |id| with_bob(after(5).accepted(id).wait(5_000).text("Late.").end());
     for (id, ask, found) in
         [("gen-2", &[][..], COST), ("gen-2", &[2][..], COST), ("x-2", &[][..], PicoUsd::ZERO)]
     {
         let first = scenario(id).run().await;
         let before = until(&first, |event| matches!(event, Event::Answered { .. }));
         let result =
-            partial(says(30, "Sun.")).after(&before).reopened(asks(&[&[3], ask].concat())).run().await;
+            with_bob(says(30, "Sun.")).after(&before).reopened(ask_only(&[&[3], ask].concat())).run().await;
         let bob = &result.run.seats[1];
         let again = COST.times(ask.len() as u64);
-        assert_eq!(bob.cost.unwrap_or_default(), found.plus(again), "{id} {}", result.story());
+        assert_eq!(bob.cost.unwrap_or_default(), found.plus(again), "{id} {}", result.transcript());
         assert!(result.ledger.contains(&format!("0 looked up bob as {id}")), "{}", result.ledger());
         // Once it is known, nobody asks for it again.
-        let third = partial(says(30, "Sun.")).after(&result.commits).reopened(asks(&[])).run().await;
+        let third = with_bob(says(30, "Sun.")).after(&result.commits).reopened(ask_only(&[])).run().await;
         let asked_twice = third.ledger().contains("looked up");
         assert_eq!(asked_twice, found == PicoUsd::ZERO, "{id}: {}", third.ledger());
     }
     let first = scenario("gen-2").run().await;
     let before = until(&first, |event| matches!(event, Event::Answered { .. }));
-    let result = partial(never()).after(&before).reopened(asks(&[3])).run().await;
-    insta::assert_snapshot!(further(&result, &before), @"
+    let result = with_bob(fails_for_good()).after(&before).reopened(ask_only(&[3])).run().await;
+    insta::assert_snapshot!(continuation(&result, &before), @"
     10 reopened 3
     10 sent 3#2
     10 reconciled 2 $0.0010
@@ -298,9 +302,9 @@ async fn a_cost_not_yet_known_is_looked_up_again_for_a_while() {
     for (id, looks, cost) in
         [("gen-late-900", 2, COST), ("gen-late-3900", 3, COST), ("gen-late-9000", 3, PicoUsd::ZERO)]
     {
-        let first = partial(after(5).accepted(id).wait(5_000).text("Late.").end()).run().await;
+        let first = with_bob(after(5).accepted(id).wait(5_000).text("Late.").end()).run().await;
         let before = until(&first, |event| matches!(event, Event::Answered { .. }));
-        let result = partial(never()).after(&before).reopened(asks(&[3])).run().await;
+        let result = with_bob(fails_for_good()).after(&before).reopened(ask_only(&[3])).run().await;
         assert_eq!(result.ledger().matches("looked up bob").count(), looks, "{}", result.ledger());
         assert_eq!(result.run.seats[1].cost.unwrap_or_default(), cost, "{id}");
     }
@@ -315,8 +319,11 @@ async fn a_retry_does_not_inherit_the_generation_id() {
     let result = scenario(panel.clone().into_iter().chain(bob)).run().await;
     let again = |event: &Event| matches!(event, Event::Sent { attempt } if attempt.number == 2);
     let before = until(&result, again);
-    let result =
-        scenario(panel.into_iter().chain([("bob", never())])).after(&before).reopened(asks(&[])).run().await;
+    let result = scenario(panel.into_iter().chain([("bob", fails_for_good())]))
+        .after(&before)
+        .reopened(ask_only(&[]))
+        .run()
+        .await;
     assert!(!result.ledger().contains("looked up"), "{}", result.ledger());
     insta::assert_snapshot!(result.end(), @"
     partial decided at 669, closed at 669
@@ -330,10 +337,10 @@ async fn a_retry_does_not_inherit_the_generation_id() {
 #[tokio::test(start_paused = true)]
 async fn a_continuation_without_a_new_text_keeps_the_old_one() {
     let first = usual().run().await.commits;
-    let hanging =
-        scenario([("ada", never()), ("bob", never()), ("fuser", hangs())]).beside([("cyd", hangs())]);
-    let result = hanging.after(&first).reopened(adds).cancel_at(50).run().await;
-    insta::assert_snapshot!(further(&result, &first), @"
+    let hanging = scenario([("ada", fails_for_good()), ("bob", fails_for_good()), ("fuser", hangs())])
+        .with_models([("cyd", hangs())]);
+    let result = hanging.after(&first).reopened(add_a_seat).cancel_at(50).run().await;
+    insta::assert_snapshot!(continuation(&result, &first), @"
     40 reopened +3 cyd
     40 sent 3
     90 decided none
@@ -350,9 +357,9 @@ async fn a_continuation_without_a_new_text_keeps_the_old_one() {
       s1 fuser answered, 1 request 20 ms, $0.0010
     ");
     // Nobody can fuse: the best answer, word for word, is another text, and the one before is still there.
-    let poor = |run: &Run| Reopening { budget: PicoUsd(1), ..another(run) };
+    let poor = |run: &Run| Reopening { budget: PicoUsd(1), ..add_a_synthesizer(run) };
     let result = usual().after(&first).reopened(poor).run().await;
-    insta::assert_snapshot!(further(&result, &first), @r#"
+    insta::assert_snapshot!(continuation(&result, &first), @r#"
     40 reopened +s2 other
     40 failed s2#0 budget, never again | 40 decided verbatim
     40 closed $0.0030
@@ -374,7 +381,7 @@ async fn a_continuation_without_a_new_text_keeps_the_old_one() {
 #[tokio::test(start_paused = true)]
 async fn the_earlier_answer_is_shown_until_the_continuation_is_decided() {
     let first = usual().run().await.commits;
-    let second = usual().after(&first).reopened(adds).run().await.commits;
+    let second = usual().after(&first).reopened(add_a_seat).run().await.commits;
     // The process is gone before the new seat is sent, and before it has answered.
     for gone in 1..=2 {
         let before = &second[..first.len() + gone];
@@ -400,21 +407,21 @@ async fn the_earlier_answer_is_shown_until_the_continuation_is_decided() {
         // What was sent and not heard of is not sent again, so nothing new comes; then nothing is fused again.
         let nothing = "continuing the run gave no better text: no further answer came".to_owned();
         let expected = if gone == 1 { (1, Vec::new()) } else { (0, vec![nothing]) };
-        assert_eq!((result.run.earlier.len(), warned(&result.run)), expected, "{}", result.story());
+        assert_eq!((result.run.earlier.len(), warned(&result.run)), expected, "{}", result.transcript());
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_resumed_continuation_reserves_for_its_own_synthesizers() {
     let dear = |run: &Run| {
-        let mut reopening = another(run);
+        let mut reopening = add_a_synthesizer(run);
         reopening.synthesizers[0].price = info("other").price.map(|price| Price { request: COST, ..price });
         reopening
     };
     let first = usual().run().await.commits;
     let second = usual().after(&first).reopened(dear).run().await.commits;
     let before = &second[..=first.len()];
-    let result = usual().after(before).reopened(asks(&[])).run().await;
+    let result = usual().after(before).reopened(ask_only(&[])).run().await;
     let events = result.events();
     let reserved: Vec<PicoUsd> = events
         .iter()
@@ -428,15 +435,12 @@ async fn a_resumed_continuation_reserves_for_its_own_synthesizers() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_without_an_answer_may_get_one_by_resuming() {
-    let all = || scenario([("ada", never()), ("bob", never())]);
+    let all = || scenario([("ada", fails_for_good()), ("bob", fails_for_good())]);
     let first = all().run().await.commits;
     let result = all().after(&first).run().await;
-    let under_way = Run::fold(all().planned().into(), &result.commits[..=first.len()].concat());
-    assert!(
-        under_way.outcome.is_none() && under_way.warnings().is_empty(),
-        "where nothing was, nothing stands"
-    );
-    insta::assert_snapshot!(further(&result, &first), @"
+    let running = Run::fold(all().planned().into(), &result.commits[..=first.len()].concat());
+    assert!(running.outcome.is_none() && running.warnings().is_empty(), "where nothing was, nothing stands");
+    insta::assert_snapshot!(continuation(&result, &first), @"
     2545 reopened 1 2
     2545 sent 1#4 | 2545 sent 2#4
     2560 failed 1#4 upstream, again in 818
@@ -458,9 +462,11 @@ async fn a_run_without_an_answer_may_get_one_by_resuming() {
 
       before: None
     ");
-    let third =
-        scenario([("ada", says(10, "The moon.")), ("bob", never())]).after(&result.commits).run().await;
-    insta::assert_snapshot!(further(&third, &result.commits), @"
+    let third = scenario([("ada", says(10, "The moon.")), ("bob", fails_for_good())])
+        .after(&result.commits)
+        .run()
+        .await;
+    insta::assert_snapshot!(continuation(&third, &result.commits), @"
     5090 reopened 1 2
     5090 sent 1#7 | 5090 sent 2#7
     5100 answered 1#7 `The moon.`
@@ -491,7 +497,7 @@ async fn earlier_answers_do_not_end_the_wait_for_new_ones() {
     for wait in rules {
         let scenario = || {
             let beside = [("cyd", says(80_000, "After a long while."))];
-            usual().wait(wait).plan(|plan| plan.timers.idle_ms = 100_000).beside(beside)
+            usual().wait(wait).plan(|plan| plan.timers.idle_ms = 100_000).with_models(beside)
         };
         let first = scenario().run().await.commits;
         let slow = |run: &Run| Reopening {
@@ -499,13 +505,13 @@ async fn earlier_answers_do_not_end_the_wait_for_new_ones() {
             ..Reopening::resume(&run.plan, Vec::new())
         };
         let result = scenario()
-            .beside([("slow", says(80_000, "After a long while."))])
+            .with_models([("slow", says(80_000, "After a long while."))])
             .after(&first)
             .reopened(slow)
             .run()
             .await;
         let outcome = result.run.outcome.as_ref().expect("it is decided");
-        assert!(outcome.considered.contains(&SeatNumber(3)), "{wait:?}: {}", result.story());
+        assert!(outcome.considered.contains(&SeatNumber(3)), "{wait:?}: {}", result.transcript());
     }
 }
 
@@ -513,9 +519,9 @@ async fn earlier_answers_do_not_end_the_wait_for_new_ones() {
 async fn a_continuation_has_a_budget_of_its_own() {
     let first = usual().run().await.commits;
     let within =
-        |more: PicoUsd| move |run: &Run| Reopening { budget: run.cost_max().plus(more), ..adds(run) };
+        |more: PicoUsd| move |run: &Run| Reopening { budget: run.cost_max().plus(more), ..add_a_seat(run) };
     let result = usual().after(&first).reopened(within(PicoUsd(WORST_CALL.0 - 1))).run().await;
-    insta::assert_snapshot!(further(&result, &first), @"
+    insta::assert_snapshot!(continuation(&result, &first), @"
     40 reopened +3 cyd
     40 failed 3#0 budget, never again | 40 decided none
     40 closed $0.0030
@@ -530,7 +536,7 @@ async fn a_continuation_has_a_budget_of_its_own() {
       s1 fuser answered, 1 request 20 ms, $0.0010
     ");
     let result = usual().after(&first).reopened(within(WORST_CALL.times(2))).run().await;
-    assert_eq!(result.run.answered(), 3, "{}", result.story());
+    assert_eq!(result.run.answered(), 3, "{}", result.transcript());
 }
 
 #[tokio::test(start_paused = true)]
@@ -540,12 +546,12 @@ async fn unknown_earlier_costs_count_against_the_new_budget() {
     let three = || scenario([("ada", torn.clone()), ("bob", hangs()), ("cyd", says(15, "Sun."))]);
     let first = three().wait(Wait::Seats { count: 2 }).cancel_at(30).run().await;
     let run = &first.run;
-    assert_eq!(run.cost_max(), COST.plus(WORST_CALL.times(2)), "{}", first.story());
+    assert_eq!(run.cost_max(), COST.plus(WORST_CALL.times(2)), "{}", first.transcript());
     let enough = run.cost_max().plus(WORST_CALL);
     for (budget, is_sent) in [(enough, true), (PicoUsd(enough.0 - 1), false)] {
-        let reopening = |run: &Run| Reopening { budget, ..asks(&[2])(run) };
+        let reopening = |run: &Run| Reopening { budget, ..ask_only(&[2])(run) };
         let result = three().after(&first.commits).reopened(reopening).cancel_at(30).run().await;
-        assert_eq!(!result.asked.is_empty(), is_sent, "{}", result.story());
+        assert_eq!(!result.asked.is_empty(), is_sent, "{}", result.transcript());
     }
 }
 
@@ -556,12 +562,12 @@ async fn a_decided_run_that_never_closed_can_be_continued() {
         let rest = [("cyd", says(5_000, "Late.")), ("fuser", fuses(20, "moon", "Both pull."))];
         scenario(seats.into_iter().chain(rest))
             .wait(Wait::Seats { count: 2 })
-            .beside([("other", says(5, "All."))])
+            .with_models([("other", says(5, "All."))])
     };
     let first = late().run().await;
     let before = until(&first, |event| matches!(event, Event::Decided { .. }));
-    let result = late().after(&before).reopened(another).run().await;
-    insta::assert_snapshot!(further(&result, &before), @r#"
+    let result = late().after(&before).reopened(add_a_synthesizer).run().await;
+    insta::assert_snapshot!(continuation(&result, &before), @r#"
     40 reopened +s2 other
     40 sent s2
     45 answered s2 `All.` | 45 decided fused
@@ -590,22 +596,25 @@ async fn a_partial_answer_is_considered_only_if_long_enough() {
             .await;
     let further = scenario([("ada", hangs()), ("bob", hangs()), ("cyd", hangs())])
         .after(&result.commits)
-        .reopened(asks(&[]))
+        .reopened(ask_only(&[]))
         .run()
         .await;
     let outcome = further.run.outcome.as_ref().expect("it is decided");
-    assert_eq!(outcome.considered, [SeatNumber(1), SeatNumber(3)], "{}", further.story());
-    // Asked again in vain, it still has what it had.
-    let vain =
-        scenario([("ada", hangs()), ("bob", never()), ("cyd", never())]).after(&result.commits).run().await;
+    assert_eq!(outcome.considered, [SeatNumber(1), SeatNumber(3)], "{}", further.transcript());
+    // SentCall again in vain, it still has what it had.
+    let vain = scenario([("ada", hangs()), ("bob", fails_for_good()), ("cyd", fails_for_good())])
+        .after(&result.commits)
+        .run()
+        .await;
     let outcome = vain.run.outcome.as_ref().expect("it is decided");
-    assert_eq!(outcome.considered, [SeatNumber(1), SeatNumber(3)], "{}", vain.story());
+    assert_eq!(outcome.considered, [SeatNumber(1), SeatNumber(3)], "{}", vain.transcript());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_key_refused_in_an_earlier_part_is_used_again() {
     let refused = || fails(10, failure(Code::Auth).with_status(401));
-    let first = scenario([("ada", refused()), ("bob", never()), ("cyd", says(5, "The moon."))]).run().await;
+    let first =
+        scenario([("ada", refused()), ("bob", fails_for_good()), ("cyd", says(5, "The moon."))]).run().await;
     let shaky = [("bob", fails(10, failure(Code::Upstream).with_status(502))), ("bob", says(10, "The sun."))];
     // What it said before is told still while it is asked again, and where it is not.
     for ask in [&[1, 2][..], &[2]] {
@@ -613,10 +622,10 @@ async fn a_key_refused_in_an_earlier_part_is_used_again() {
         let result = scenario(seats.into_iter().chain(shaky.clone()))
             .plan(|plan| plan.clone_from(&first.plan))
             .after(&first.commits)
-            .reopened(asks(ask))
+            .reopened(ask_only(ask))
             .run()
             .await;
-        assert_eq!(result.run.seats[1].status, SeatStatus::Answered, "{}", result.story());
+        assert_eq!(result.run.seats[1].status, SeatStatus::Answered, "{}", result.transcript());
     }
 }
 
@@ -648,7 +657,7 @@ fn resolve(request: &RunRequest, plan: &RunPlan) -> Result<String, String> {
     let so_far = SoFar { plan, chain: &plan.synthesizers, spent: PicoUsd::from_usd(1) };
     Reopening::resolve(request, &terms, so_far, vec![SeatNumber(2)])
         .map(|one| format!("+{:?} s{:?} within {}", names(&one.seats), names(&one.synthesizers), one.budget))
-        .map_err(|failure| story::without_names(&story::reason(&failure)))
+        .map_err(|failure| transcript::without_names(&transcript::reason(&failure)))
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use parallel_llm_engine::run::event::Event;
 use parallel_llm_engine::{Code, Recorded, SeatNumber, SeatStatus};
 
 use crate::scenario::{RunResult, Scenario, persona_prompt, scenario};
-use crate::script::{Reply, after, fails, failure, form, fuses, hangs, prompt, says};
+use crate::script::{Reply, after, fails, failure, fuses, hangs, prompt, says, synthesis_reply};
 
 fn usual() -> Scenario {
     scenario([
@@ -53,7 +53,7 @@ async fn paid_answers_are_used() {
         !commit.iter().any(|recorded| matches!(slot(recorded), Some(CallerSlot::Synthesizer(_))))
     };
     let before: Vec<_> = first.commits.iter().take_while(is_fusing).cloned().collect();
-    insta::assert_snapshot!(usual().after(&before).story().await, @"
+    insta::assert_snapshot!(usual().after(&before).transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
     10 failed 2 upstream, again in 664
     30 answered 1 `The moon pulls.`
@@ -75,7 +75,7 @@ async fn paid_answers_are_used() {
       s1 fuser answered, 1 request 20 ms, $0.0010
     ");
     let started = &first.commits[..1];
-    insta::assert_snapshot!(usual().after(started).story().await, @"
+    insta::assert_snapshot!(usual().after(started).transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
     0 reopened
     0 decided none
@@ -138,7 +138,7 @@ async fn killed_at_the_second_synthesizer(first: Reply) -> RunResult {
     let sent = result.commits.iter().position(|commit| commit.iter().any(is_sent));
     let before = &result.commits[..=sent.expect("it was sent")];
     let names = ["ada", "bob", "fuser-1", "fuser-2"];
-    scenario(names.map(|name| (name, says(10, "Asked again.")))).after(before).run().await
+    scenario(names.map(|name| (name, says(10, "SentCall again.")))).after(before).run().await
 }
 
 #[tokio::test(start_paused = true)]
@@ -161,7 +161,7 @@ async fn a_synthesizer_that_was_cut_is_not_paid_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_synthesizer_that_wrote_no_answer_is_not_paid_again() {
-    let empty = after(10).compose(|call| form(call, "{}", "")).end();
+    let empty = after(10).compose(|call| synthesis_reply(call, "{}", "")).end();
     let result = Box::pin(killed_at_the_second_synthesizer(empty)).await;
     assert_eq!(result.asked.len(), 0);
     insta::assert_snapshot!(result.end(), @"
@@ -206,20 +206,20 @@ async fn a_synthesis_stored_before_the_crash_is_used() {
 
 #[tokio::test(start_paused = true)]
 async fn a_retried_seat_is_sent_the_same_prompt() {
-    let cast = || {
+    let with_persona = || {
         usual().plan(|plan| plan.seats[1].persona_prompt = Some(persona_prompt("critic", "Find the flaw.")))
     };
-    let first = cast().run().await;
+    let first = with_persona().run().await;
     // Its first try failed; the process ends before the second.
     let failed = |event: &Event| matches!(event, Event::Failed { .. });
     let until = first.commits.iter().position(|commit| commit.iter().any(|one| failed(&one.event)));
-    let result = cast().after(&first.commits[..=until.expect("it failed")]).run().await;
-    let said = |result: &RunResult| -> Vec<String> {
+    let result = with_persona().after(&first.commits[..=until.expect("it failed")]).run().await;
+    let prompts_of_bob = |result: &RunResult| -> Vec<String> {
         let of_bob = result.asked.iter().filter(|asked| asked.call.model.model == "bob");
         of_bob.map(|asked| prompt(&asked.call)).collect()
     };
-    assert_eq!(said(&first), ["Find the flaw.\nHow do tides work?"; 2]);
-    assert_eq!(said(&result), ["Find the flaw.\nHow do tides work?"; 2]);
+    assert_eq!(prompts_of_bob(&first), ["Find the flaw.\nHow do tides work?"; 2]);
+    assert_eq!(prompts_of_bob(&result), ["Find the flaw.\nHow do tides work?"; 2]);
     // Nobody else is told, neither the other seats nor the synthesizer, which knows no names either.
     let others = [&first, &result].into_iter().flat_map(|result| &result.asked);
     for asked in others.filter(|asked| asked.call.model.model != "bob") {

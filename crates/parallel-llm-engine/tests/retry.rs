@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::scenario::{RunResult, scenario};
 use crate::script::{Reply, after, fails, failure, says};
-use crate::story;
+use crate::transcript;
 
 async fn one(reply: Reply) -> RunResult {
     scenario([("ada", reply)]).run().await
@@ -39,7 +39,7 @@ async fn every_error_code_has_its_number_of_requests() {
 async fn a_seat_is_retried_until_it_answers() {
     let upstream = || fails(10, failure(Code::Upstream).with_status(503));
     let result = scenario([("ada", upstream()), ("ada", upstream()), ("ada", says(10, "The moon."))]);
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1
     10 failed 1 upstream, again in 818
     828 sent 1#2
@@ -53,7 +53,7 @@ async fn a_seat_is_retried_until_it_answers() {
       1 ada answered, 3 requests 1542 ms, $0.0010
     ");
     let result = scenario([("ada", upstream()), ("ada", fails(10, failure(Code::Auth)))]);
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1
     10 failed 1 upstream, again in 818
     828 sent 1#2
@@ -65,7 +65,7 @@ async fn a_seat_is_retried_until_it_answers() {
       1 ada failed, 2 requests 838 ms, ~$0.00: auth: scripted auth
     ");
     let result = scenario([("ada", upstream())]).plan(|plan| plan.retries_max = 0);
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1
     10 failed 1 upstream, never again | 10 decided none
     10 closed $0.00
@@ -106,7 +106,7 @@ async fn the_providers_retry_after_is_respected() {
         assert!((7_000..=7_700).contains(&wait), "{wait}");
         assert_eq!(result.asked[1].at_ms, 10 + wait);
     }
-    insta::assert_snapshot!(one(fails(10, limited(3_600))).await.story(), @"
+    insta::assert_snapshot!(one(fails(10, limited(3_600))).await.transcript(), @"
     0 started | 0 sent 1
     10 failed 1 rate_limited, never again | 10 decided none
     10 closed $0.00
@@ -117,7 +117,7 @@ async fn the_providers_retry_after_is_respected() {
     ");
     // More than the run has left.
     let result = scenario([("ada", fails(10, limited(50)))]).plan(|plan| plan.timers.run_ms = 30_000);
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1
     10 failed 1 rate_limited, never again | 10 decided none
     10 closed $0.00
@@ -130,7 +130,7 @@ async fn the_providers_retry_after_is_respected() {
 
 #[tokio::test(start_paused = true)]
 async fn an_empty_answer_is_retried_once() {
-    insta::assert_snapshot!(one(after(10).end()).await.story(), @"
+    insta::assert_snapshot!(one(after(10).end()).await.transcript(), @"
     0 started | 0 sent 1
     10 failed 1 empty, again in 818
     828 sent 1#2
@@ -159,7 +159,7 @@ async fn an_empty_answer_is_retried_once() {
 #[tokio::test(start_paused = true)]
 async fn failures_that_would_repeat_are_not_retried() {
     let thought = after(10).reasoning().end_as(Finish::Length);
-    insta::assert_snapshot!(one(thought).await.story(), @"
+    insta::assert_snapshot!(one(thought).await.transcript(), @"
     0 started | 0 sent 1
     10 failed 1 reasoning_only, never again | 10 decided none
     10 closed $0.0010
@@ -179,7 +179,7 @@ async fn failures_that_would_repeat_are_not_retried() {
       1 ada failed, 1 request 10 ms, $0.0010: reasoning_only: the whole output was reasoning; no text was written
     ");
     let refused = after(10).end_with(|end| end.refusal = Some("I cannot help with that.".to_owned()));
-    insta::assert_snapshot!(one(refused).await.story(), @"
+    insta::assert_snapshot!(one(refused).await.transcript(), @"
     0 started | 0 sent 1
     10 failed 1 refused, never again | 10 decided none
     10 closed $0.0010
@@ -220,7 +220,7 @@ async fn a_request_is_resent_without_the_rejected_field() {
     ])
     .run()
     .await;
-    insta::assert_snapshot!(result.story(), @"
+    insta::assert_snapshot!(result.transcript(), @"
     0 started | 0 sent 1
     10 failed 1 bad_request, again without temperature
     10 sent 1#2
@@ -239,7 +239,7 @@ async fn a_request_is_resent_without_the_rejected_field() {
     ");
     let without: Vec<_> = result.asked.iter().map(|asked| asked.call.without.join("+")).collect();
     assert_eq!(without, ["", "temperature", "temperature", "temperature+reasoning", "temperature+reasoning"]);
-    insta::assert_snapshot!(one(rejected("temperature")).await.story(), @"
+    insta::assert_snapshot!(one(rejected("temperature")).await.transcript(), @"
     0 started | 0 sent 1
     10 failed 1 bad_request, again without temperature
     10 sent 1#2
@@ -278,7 +278,7 @@ async fn an_announced_retry_is_called_off_if_the_key_is_refused() {
         ("ada", fails(10, failure(Code::Upstream).with_status(502))),
         ("bob", fails(100, failure(Code::Auth).with_status(401))),
     ]);
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2
     10 failed 1 upstream, again in 818
     100 failed 2 auth, never again
@@ -297,7 +297,7 @@ async fn partial_text_is_kept_and_not_retried() {
     async fn check(length: usize) -> String {
         let text: &'static str = "m".repeat(length).leak();
         let cut = after(10).text(text).wait(5).fail(failure(Code::Connection));
-        scenario([("ada", cut)]).story().await
+        scenario([("ada", cut)]).transcript().await
     }
     insta::assert_snapshot!(check(199).await, @"
     0 started | 0 sent 1
@@ -383,5 +383,5 @@ async fn a_failed_call_is_free_only_if_nothing_had_begun() {
 async fn a_foreign_error_message_stays_on_one_line() {
     let result = one(fails(10, Failure::new(Code::Forbidden, "no\u{1b}[2J\nway\u{202e}!"))).await;
     let failure = result.run.seats[0].failure.clone().expect("it failed");
-    insta::assert_snapshot!(story::reason(&failure), @"forbidden: no [2J way !");
+    insta::assert_snapshot!(transcript::reason(&failure), @"forbidden: no [2J way !");
 }

@@ -3,19 +3,19 @@
 
 use std::collections::BTreeSet;
 
+use parallel_llm_engine::Message;
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::event::Event;
-use parallel_llm_engine::{Message, PicoUsd};
 
 use crate::scenario::{RunResult, Scenario, scenario};
-use crate::script::{COST, Reply, after, fuses, hangs, says};
+use crate::script::{Reply, after, fuses, hangs, says};
 
 /// The seats of every scenario of these strategies.
 pub(crate) const SEATS: usize = 3;
 
 /// A seat that says this in the panel, that in the round after it, and so on, each after so many milliseconds. By its
 /// place, so that whoever takes the run up hears the same.
-pub(crate) fn speaks(ms: u64, texts: &'static [&'static str]) -> Reply {
+pub(crate) fn answers_by_round(ms: u64, texts: &'static [&'static str]) -> Reply {
     after(ms).compose(move |call| texts[round(call.attempt.slot).min(texts.len() - 1)].to_owned()).end()
 }
 
@@ -45,17 +45,9 @@ pub(crate) async fn pays_nothing_twice(scenario: impl Fn() -> Scenario) {
     }
 }
 
-/// What the run says it cost is what its models were asked for.
-pub(crate) fn costs_what_was_asked(result: &RunResult) {
-    let asked = result.asked.len() as u64;
-    assert_eq!(result.run.cost(), COST.times(asked), "{}", result.end());
-    let events: PicoUsd = result.events().iter().filter_map(|recorded| recorded.event.cost()).sum();
-    assert_eq!(result.run.cost(), events);
-}
-
 /// What every place was sent, in the order of the places.
 pub(crate) fn sent(result: &RunResult) -> Vec<(CallerSlot, Vec<Message>)> {
-    let sent = |asked: &crate::script::Asked| (asked.call.attempt.slot, asked.call.messages.to_vec());
+    let sent = |asked: &crate::script::SentCall| (asked.call.attempt.slot, asked.call.messages.to_vec());
     let mut sent: Vec<_> = result.asked.iter().map(sent).collect();
     sent.sort_by_key(|(slot, _)| *slot);
     sent
@@ -84,7 +76,7 @@ pub(crate) fn nonce_of(prompt: &str) -> String {
 /// Calls and money of a run in the token model of the published table: a prompt of 600 tokens, answers of 900, output at
 /// five times the price of input; instructions of ours are 200 tokens, and a synthesizer writes 100 beside its answer.
 /// Told in calls of one seat, to one place.
-pub(crate) fn money(result: &RunResult) -> String {
+pub(crate) fn relative_cost(result: &RunResult) -> String {
     let (prompt, answer, ours, analysis) = (600.0, 900.0, 200.0, 100.0);
     let call = |input: f64, output: f64| input + 5.0 * output;
     let seats = result.run.seats.len() as f64;

@@ -26,10 +26,10 @@ use proptest::prelude::{Just, Strategy as _};
 use tokio::runtime::Builder;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::always;
+use crate::invariants;
 use crate::ledger::Ledger;
-use crate::script::{Asked, Line, Models, Reply};
-use crate::story;
+use crate::script::{Models, Reply, ScriptedCaller, SentCall, says};
+use crate::transcript;
 
 /// The question of every scenario.
 pub(crate) const QUESTION: &str = "How do tides work?";
@@ -99,24 +99,41 @@ pub(crate) fn seat(number: u8, model: &str) -> Seat {
 
 /// Runs a future with paused time in a test that is no `#[tokio::test]`.
 pub(crate) fn in_paused_time<T>(runs: impl Future<Output = T>) -> T {
-    let world = Builder::new_current_thread().enable_time().start_paused(true).build().expect("it is built");
-    world.block_on(runs)
+    let runtime =
+        Builder::new_current_thread().enable_time().start_paused(true).build().expect("it is built");
+    runtime.block_on(runs)
 }
 
-/// Seats as model name, moment of the answer in milliseconds, and text.
-pub(crate) type Cast = Vec<(&'static str, u64, &'static str)>;
+/// What one seat of a panel answers, and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScriptedAnswer {
+    pub(crate) model: &'static str,
+    /// Milliseconds after the request.
+    pub(crate) after_ms: u64,
+    pub(crate) text: &'static str,
+}
 
-/// The same texts from other models, on other seats and in another order of arrival.
-pub(crate) fn any_cast(texts: &'static [&'static str]) -> impl proptest::strategy::Strategy<Value = Cast> {
+impl ScriptedAnswer {
+    /// The model, and its reply as a script.
+    pub(crate) fn script(&self) -> (&'static str, Reply) {
+        (self.model, says(self.after_ms, self.text))
+    }
+}
+
+/// The given texts from random models, on random seats and in a random order of arrival.
+pub(crate) fn shuffled_answers(
+    texts: &'static [&'static str],
+) -> impl proptest::strategy::Strategy<Value = Vec<ScriptedAnswer>> {
     const NAMES: [&str; 6] = ["ada", "bob", "cyd", "dan", "eve", "zoe"];
     let moments: Vec<u64> = (1..=texts.len() as u64).map(|nth| nth * 10).collect();
-    let cast = (
+    let parts = (
         Just(NAMES.to_vec()).prop_shuffle(),
         Just(moments).prop_shuffle(),
         Just(texts.to_vec()).prop_shuffle(),
     );
-    cast.prop_map(|(names, moments, texts)| {
-        names.into_iter().zip(moments).zip(texts).map(|((name, ms), text)| (name, ms, text)).collect()
+    parts.prop_map(|(names, moments, texts)| {
+        let seats = names.into_iter().zip(moments).zip(texts);
+        seats.map(|((model, after_ms), text)| ScriptedAnswer { model, after_ms, text }).collect()
     })
 }
 
@@ -131,7 +148,7 @@ type Steer = Box<dyn FnOnce(&Stop)>;
 pub(crate) struct Scenario {
     replies: Vec<(&'static str, Reply)>,
     plan: RunPlan,
-    at_once_max: usize,
+    in_flight_max: usize,
     commit_ms: u64,
     breaks_at: Option<usize>,
     /// What the user does to the run, and when in milliseconds.
@@ -150,7 +167,7 @@ pub(crate) fn scenario(replies: impl IntoIterator<Item = (&'static str, Reply)>)
     Scenario {
         replies,
         plan,
-        at_once_max: 64,
+        in_flight_max: 64,
         commit_ms: 0,
         breaks_at: None,
         steering: Vec::new(),
@@ -183,10 +200,10 @@ pub(crate) struct RunResult {
     pub(crate) plan: Arc<RunPlan>,
     pub(crate) commits: Vec<Vec<Recorded>>,
     pub(crate) run: Run,
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) asked: Vec<SentCall>,
     pub(crate) high_water: usize,
     pub(crate) ledger: Vec<String>,
-    pub(crate) is_whole: bool,
+    pub(crate) is_fully_stored: bool,
     pub(crate) is_resumed: bool,
 }
 
@@ -217,8 +234,8 @@ impl Scenario {
         self.plan(|plan| plan.wait = wait)
     }
 
-    pub(crate) fn at_once(mut self, most: usize) -> Self {
-        self.at_once_max = most;
+    pub(crate) fn in_flight_max(mut self, most: usize) -> Self {
+        self.in_flight_max = most;
         self
     }
 
@@ -271,7 +288,7 @@ impl Scenario {
     }
 
     /// Adds models that are not in the plan (yet).
-    pub(crate) fn beside(mut self, replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Self {
+    pub(crate) fn with_models(mut self, replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Self {
         self.replies.extend(replies);
         self
     }
@@ -290,11 +307,11 @@ impl Scenario {
 
     /// Executes the run and checks the invariants.
     pub(crate) async fn run(self) -> RunResult {
-        self.run_beside(async |_| ()).await.0
+        self.run_with_watcher(async |_| ()).await.0
     }
 
     /// As [`Scenario::run`], with a watcher beside it.
-    pub(crate) async fn run_beside<T>(self, beside: impl AsyncFnOnce(Arc<Hub>) -> T) -> (RunResult, T) {
+    pub(crate) async fn run_with_watcher<T>(self, beside: impl AsyncFnOnce(Arc<Hub>) -> T) -> (RunResult, T) {
         let plan = Arc::new(self.plan);
         let is_resumed = !self.before.is_empty();
         let mut run = Run::fold(Arc::clone(&plan), &self.before.concat());
@@ -303,17 +320,17 @@ impl Scenario {
         }
         let run_before = run.clone();
         let hub = Arc::new(Hub::of(run));
-        let models = Models::new(&self.ledger, &self.replies, self.at_once_max);
+        let models = Models::new(&self.ledger, &self.replies, self.in_flight_max);
         let disk = Arc::new(Disk {
             memory: MemoryJournal::keeping_closed(),
             ledger: self.ledger.clone(),
             commit_ms: self.commit_ms,
             breaks_at: self.breaks_at,
-            tried: Mutex::new(self.before.clone()),
+            attempted: Mutex::new(self.before.clone()),
             plan: Arc::clone(&plan),
             hub: OnceLock::from(Arc::clone(&hub)),
         });
-        let caller = self.caller.unwrap_or_else(|| Arc::new(Line(Arc::clone(&models))));
+        let caller = self.caller.unwrap_or_else(|| Arc::new(ScriptedCaller(Arc::clone(&models))));
         let engine = Engine::new(caller, Arc::clone(&disk) as Arc<dyn Journal>).with_checker(self.checker);
         let stop = Stop::default();
         let unsettled = resuming(&run_before);
@@ -341,54 +358,54 @@ impl Scenario {
         let (seen, beside, (), done) = tokio::join!(watching, besides, steering, doing);
         done.expect("a run ends within its time");
         let result = RunResult {
-            commits: disk.tried(),
+            commits: disk.attempted(),
             run: hub.snapshot(),
             asked: models.asked(),
             high_water: models.high_water(),
             ledger: self.ledger.lines(),
-            is_whole: self.breaks_at.is_none(),
+            is_fully_stored: self.breaks_at.is_none(),
             is_resumed,
             plan,
         };
-        assert_eq!(models.under_way(), 0, "no reply outlives its run");
-        assert_eq!(story::view(&seen), story::view(&result.run), "a watcher has seen the same run");
-        always::check(&result);
+        assert_eq!(models.in_flight(), 0, "no reply outlives its run");
+        assert_eq!(transcript::view(&seen), transcript::view(&result.run), "a watcher has seen the same run");
+        invariants::check(&result);
         (result, beside)
     }
 
     /// The failure of a run that cannot begin, and what happened until then.
     pub(crate) async fn refusal(self) -> (Failure, Vec<String>) {
         let hub = Arc::new(Hub::new(Arc::new(self.plan)));
-        let models = Models::new(&self.ledger, &self.replies, self.at_once_max);
+        let models = Models::new(&self.ledger, &self.replies, self.in_flight_max);
         let disk = Disk {
             memory: MemoryJournal::keeping_closed(),
             ledger: self.ledger.clone(),
             commit_ms: self.commit_ms,
             breaks_at: self.breaks_at,
-            tried: Mutex::default(),
+            attempted: Mutex::default(),
             plan: hub.with_run(|run| Arc::clone(&run.plan)),
             hub: OnceLock::from(Arc::clone(&hub)),
         };
-        let engine = Engine::new(Arc::new(Line(Arc::clone(&models))), Arc::new(disk));
+        let engine = Engine::new(Arc::new(ScriptedCaller(Arc::clone(&models))), Arc::new(disk));
         let refusal = engine.open(hub, Stop::default()).await.expect_err("the run does not begin");
         (refusal, self.ledger.lines())
     }
 
     /// Executes the run and renders it as text.
-    pub(crate) async fn story(self) -> String {
-        self.run().await.story()
+    pub(crate) async fn transcript(self) -> String {
+        self.run().await.transcript()
     }
 }
 
 impl RunResult {
     /// A line for each commit, then the final state.
-    pub(crate) fn story(&self) -> String {
-        format!("{}\n{}", story::commits(&self.commits), story::view(&self.run))
+    pub(crate) fn transcript(&self) -> String {
+        format!("{}\n{}", transcript::commits(&self.commits), transcript::view(&self.run))
     }
 
     /// The final state.
     pub(crate) fn end(&self) -> String {
-        story::view(&self.run)
+        transcript::view(&self.run)
     }
 
     /// The final text.
@@ -443,25 +460,25 @@ struct Disk {
     commit_ms: u64,
     breaks_at: Option<usize>,
     /// Every commit, failed ones included.
-    tried: Mutex<Vec<Vec<Recorded>>>,
+    attempted: Mutex<Vec<Vec<Recorded>>>,
     /// The plan as it was before anything was added to it.
     plan: Arc<RunPlan>,
     hub: OnceLock<Arc<Hub>>,
 }
 
 impl Disk {
-    fn tried(&self) -> Vec<Vec<Recorded>> {
-        self.tried.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn attempted(&self) -> Vec<Vec<Recorded>> {
+        self.attempted.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn compare(&self) {
+    fn check_live_run(&self) {
         let hub = self.hub.get().expect("the hub is known");
         let mut live = hub.snapshot();
-        let mut result = Run::fold(Arc::clone(&self.plan), &self.tried().concat());
+        let mut result = Run::fold(Arc::clone(&self.plan), &self.attempted().concat());
         // In a resumed run the live one knows already what is unknown.
         live.interrupt();
         result.interrupt();
-        story::same(&live, &result, "the live run is the fold of its events");
+        transcript::same(&live, &result, "the live run is the fold of its events");
     }
 }
 
@@ -475,13 +492,13 @@ impl Journal for Disk {
     }
 
     fn append(&self, lease: Lease, events: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
-        self.compare();
+        self.check_live_run();
         let commit = {
-            let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
-            tried.push(events.clone());
-            tried.len()
+            let mut attempted = self.attempted.lock().unwrap_or_else(PoisonError::into_inner);
+            attempted.push(events.clone());
+            attempted.len()
         };
-        let names: Vec<String> = events.iter().map(|recorded| story::short(&recorded.event)).collect();
+        let names: Vec<String> = events.iter().map(|recorded| transcript::short(&recorded.event)).collect();
         let (ledger, names) = (self.ledger.clone(), names.join(", "));
         let breaks = self.breaks_at.is_some_and(|from| commit >= from);
         let append = self.memory.append(lease, events);
@@ -502,7 +519,8 @@ impl Journal for Disk {
 
     fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
         // What requests have cost, and this one can cost, as the store reckons it.
-        let spent: PicoUsd = self.tried().concat().iter().filter_map(|recorded| recorded.event.cost()).sum();
+        let spent: PicoUsd =
+            self.attempted().concat().iter().filter_map(|recorded| recorded.event.cost()).sum();
         let wanted = spent.plus(plan.worst_request(slot).unwrap_or_default());
         let limit = plan.limits.iter().map(|limit| limit.usd).min();
         let refusal = || Err(Failure::new(Code::Budget, "the day's limit does not hold the call"));
@@ -522,7 +540,7 @@ impl Journal for Disk {
 }
 
 /// Whether an event ends a call.
-pub(crate) fn ends(event: &Event) -> bool {
+pub(crate) fn ends_call(event: &Event) -> bool {
     match event {
         Event::Answered { .. } | Event::Cut { .. } | Event::Cancelled { .. } => true,
         Event::Failed { retry, .. } => *retry == Retry::Never,

@@ -3,8 +3,9 @@
 use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
 use parallel_llm_engine::{Catalogue, Code, PicoUsd, RunRequest};
 
+use crate::invariants::cost_matches_requests;
 use crate::paranoid::gullible;
-use crate::rounds::{costs_what_was_asked, money, pays_nothing_twice};
+use crate::rounds::{pays_nothing_twice, relative_cost};
 use crate::scenario::{Scenario, catalogues, defaults, identity, info, providers, scenario};
 use crate::script::{after, fails, failure, fuses, says};
 
@@ -24,7 +25,7 @@ fn plan(strategy: &str, panel: &[&str]) -> RunPlan {
 }
 
 /// Who sits on the panel, and what is said of it.
-fn planned(strategy: &str, panel: &[&str]) -> String {
+fn panel_of(strategy: &str, panel: &[&str]) -> String {
     let plan = plan(strategy, panel);
     let numbered = plan.seats.iter().zip(1..).all(|(seat, number)| seat.number.0 == number);
     assert!(numbered && plan.steps.is_empty());
@@ -40,18 +41,18 @@ fn planned(strategy: &str, panel: &[&str]) -> String {
 
 #[test]
 fn the_panel_is_one_model_sampled_several_times() {
-    insta::assert_snapshot!(planned("self-moa", &["ada"]), @"ada, ada, ada, ada");
-    insta::assert_snapshot!(planned("self-moa@samples=2", &["ada"]), @"ada, ada");
-    insta::assert_snapshot!(planned("self-moa", &["ada", "bob", "cyd", "bob"]), @"ada, ada, ada, ada | unneeded: one model is sampled, `ada`, 4 times; not asked: `bob`, `cyd` (to sample another, mark it with `@strongest=true` or name it alone)");
-    insta::assert_snapshot!(planned("self-moa@samples=3", &["ada", "bob@strongest=true"]), @"bob, bob, bob | unneeded: one model is sampled, `bob`, 3 times; not asked: `ada` (to sample another, mark it with `@strongest=true` or name it alone)");
+    insta::assert_snapshot!(panel_of("self-moa", &["ada"]), @"ada, ada, ada, ada");
+    insta::assert_snapshot!(panel_of("self-moa@samples=2", &["ada"]), @"ada, ada");
+    insta::assert_snapshot!(panel_of("self-moa", &["ada", "bob", "cyd", "bob"]), @"ada, ada, ada, ada | unneeded: one model is sampled, `ada`, 4 times; not asked: `bob`, `cyd` (to sample another, mark it with `@strongest=true` or name it alone)");
+    insta::assert_snapshot!(panel_of("self-moa@samples=3", &["ada", "bob@strongest=true"]), @"bob, bob, bob | unneeded: one model is sampled, `bob`, 3 times; not asked: `ada` (to sample another, mark it with `@strongest=true` or name it alone)");
 }
 
 #[test]
 fn a_panel_of_one_model_is_kept_unless_samples_are_given() {
-    insta::assert_snapshot!(planned("self-moa", &["ada*3"]), @"ada, ada, ada");
-    insta::assert_snapshot!(planned("self-moa", &["ada@temperature=0.2", "ada@temperature=1,strongest=true"]), @"ada at 0.2, ada! at 1");
-    insta::assert_snapshot!(planned("self-moa@samples=5", &["ada@temperature=0.2", "ada@temperature=1"]), @"ada at 0.2, ada at 1, ada at 0.2, ada at 1, ada at 0.2");
-    insta::assert_snapshot!(planned("self-moa@samples=2", &["ada*6"]), @"ada, ada");
+    insta::assert_snapshot!(panel_of("self-moa", &["ada*3"]), @"ada, ada, ada");
+    insta::assert_snapshot!(panel_of("self-moa", &["ada@temperature=0.2", "ada@temperature=1,strongest=true"]), @"ada at 0.2, ada! at 1");
+    insta::assert_snapshot!(panel_of("self-moa@samples=5", &["ada@temperature=0.2", "ada@temperature=1"]), @"ada at 0.2, ada at 1, ada at 0.2, ada at 1, ada at 0.2");
+    insta::assert_snapshot!(panel_of("self-moa@samples=2", &["ada*6"]), @"ada, ada");
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn sampled(strategy: &str) -> Scenario {
 #[tokio::test(start_paused = true)]
 async fn samples_are_asked_at_once_and_fused() {
     let result = sampled("self-moa@samples=3").run().await;
-    insta::assert_snapshot!(result.story(), @"
+    insta::assert_snapshot!(result.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `The air scatters.`
     20 answered 2 `It is the sea.`
@@ -94,8 +95,8 @@ async fn samples_are_asked_at_once_and_fused() {
       3 ada answered, 1 request 30 ms, $0.0010
       s1 fuser answered, 1 request 10 ms, $0.0010
     ");
-    costs_what_was_asked(&result);
-    assert_eq!(money(&result), "4.7", "as for any panel of three");
+    cost_matches_requests(&result);
+    assert_eq!(relative_cost(&result), "4.7", "as for any panel of three");
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ use parallel_llm_engine::{Message, Outcome, PicoUsd, RunRequest, SeatNumber};
 
 use crate::paranoid::gullible;
 use crate::scenario::{RunResult, Scenario, scenario};
-use crate::script::{after, form, fuses, judges, label_of, prompt, says};
+use crate::script::{after, fuses, judges, label_of, prompt, says, synthesis_reply};
 
 const HOW_MANY: &str = "How many legs has a spider?";
 const WHY: &str = "Why is the sky blue?";
@@ -27,7 +27,7 @@ fn spiders(strategy: &str) -> Scenario {
 }
 
 /// Whose answers the first synthesizer or judge was shown, by their texts.
-fn read_of(result: &RunResult) -> Vec<&'static str> {
+fn shown_to_fuser(result: &RunResult) -> Vec<&'static str> {
     let call = result.asked.iter().find(|asked| asked.call.model.model == "fuser").expect("it was asked");
     let lines = prompt(&call.call);
     let is_shown = |text: &str| lines.lines().any(|line| line == format!("| {text}"));
@@ -45,7 +45,7 @@ fn seats(seats: &[u8]) -> Vec<SeatNumber> {
 #[tokio::test(start_paused = true)]
 async fn top_k_shows_the_synthesizer_the_majority() {
     let result = spiders("synthesize@top_k=3").run().await;
-    assert_eq!(read_of(&result), ["bob", "cyd", "eve"]);
+    assert_eq!(shown_to_fuser(&result), ["bob", "cyd", "eve"]);
     let outcome = outcome(&result);
     assert_eq!((&outcome.unshown, outcome.considered.len()), (&seats(&[1, 4]), 5));
     assert_eq!(outcome.agreement.as_ref().map(|agreement| agreement.of), Some(5), "all are counted");
@@ -67,8 +67,8 @@ async fn top_k_shows_the_synthesizer_the_majority() {
 #[tokio::test(start_paused = true)]
 async fn the_strongest_seats_answer_is_always_shown() {
     let result = spiders("synthesize@top_k=2").plan(|plan| plan.seats[0].strongest = true).run().await;
-    assert_eq!(read_of(&result)[0], "ada");
-    assert_eq!((read_of(&result).len(), outcome(&result).unshown.len()), (2, 3));
+    assert_eq!(shown_to_fuser(&result)[0], "ada");
+    assert_eq!((shown_to_fuser(&result).len(), outcome(&result).unshown.len()), (2, 3));
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,7 +112,7 @@ async fn a_judge_sees_and_chooses_only_the_top_k() {
     };
     assert_eq!(outcome(&result("consistency").await).base_seat, Some(SeatNumber(1)));
     let result = result("consistency@top_k=3").await;
-    assert_eq!(read_of(&result), ["bob", "cyd", "eve"]);
+    assert_eq!(shown_to_fuser(&result), ["bob", "cyd", "eve"]);
     let outcome = outcome(&result);
     assert_eq!((outcome.base_seat, &outcome.unshown), (Some(SeatNumber(3)), &seats(&[1, 4])));
 }
@@ -147,7 +147,7 @@ async fn paranoid_mode_leaves_out_only_shown_answers() {
 }
 
 /// Sums of what reads answers: how much, and how many calls are in the worst case.
-fn reads(plan: &RunPlan) -> Vec<u64> {
+fn reading_tokens(plan: &RunPlan) -> Vec<u64> {
     plan.steps.iter().filter(|step| !step.is_spare).map(|step| step.input_tokens_max).collect()
 }
 
@@ -168,14 +168,14 @@ async fn the_worst_case_counts_the_longest_answers_that_may_be_shown() {
     assert_eq!(plan("synthesize").worst_request(fuser), reading(11_000));
     assert_eq!(plan("synthesize@top_k=2").worst_request(fuser), reading(8_000));
     assert_eq!(plan("cascade@top_k=63").worst_request(fuser), reading(11_000));
-    assert_eq!(reads(&plan("consistency@top_k=3")), [asked + 9_000]);
-    assert_eq!(reads(&plan("consistency@top_k=3,shown_tokens_max=2000")), [asked + 5_000]);
+    assert_eq!(reading_tokens(&plan("consistency@top_k=3")), [asked + 9_000]);
+    assert_eq!(reading_tokens(&plan("consistency@top_k=3,shown_tokens_max=2000")), [asked + 5_000]);
     assert_eq!(plan("synthesize@shown_tokens_max=900").worst_request(fuser), reading(4_500));
-    assert_eq!(reads(&plan("moa@top_k=2")), [asked + 8_000; 5]);
-    assert_eq!(reads(&plan("self-moa@samples=5,top_k=2,analysis=separate")), [asked + 2_000]);
+    assert_eq!(reading_tokens(&plan("moa@top_k=2")), [asked + 8_000; 5]);
+    assert_eq!(reading_tokens(&plan("self-moa@samples=5,top_k=2,analysis=separate")), [asked + 2_000]);
     // One of those shown is left out of each text, and three of the five are made.
     let paranoid = plan("synthesize@top_k=3,paranoid=on");
-    assert_eq!((paranoid.steps.len(), reads(&paranoid)), (5, vec![asked + 8_000; 3]));
+    assert_eq!((paranoid.steps.len(), reading_tokens(&paranoid)), (5, vec![asked + 8_000; 3]));
 }
 
 #[tokio::test(start_paused = true)]
@@ -204,7 +204,7 @@ async fn shown_tokens_max_shortens_answers_and_reports_it() {
 }
 
 /// What stands above each candidate of a prompt, by the first word of the text.
-fn votes(prompt: &str) -> Vec<String> {
+fn vote_lines(prompt: &str) -> Vec<String> {
     prompt.lines().filter(|line| line.contains("comes to the same as")).map(str::to_owned).collect()
 }
 
@@ -215,7 +215,7 @@ async fn only_show_votes_tells_the_synthesizer_how_many_answers_agree() {
         let asked = result.asked.iter().filter(|asked| asked.call.model.model == "fuser");
         asked.map(|asked| prompt(&asked.call)).collect::<Vec<_>>()
     };
-    assert!(sent("synthesize").await.iter().all(|prompt| votes(prompt).is_empty()));
+    assert!(sent("synthesize").await.iter().all(|prompt| vote_lines(prompt).is_empty()));
     let prompts = sent("synthesize@show_votes=on").await;
     let (_, material) =
         prompts[0].split_once("The candidates, in random order:\n\n").expect("there are some");
@@ -249,14 +249,14 @@ async fn only_show_votes_tells_the_synthesizer_how_many_answers_agree() {
     <<end candidate E CODE>>
     ");
     // Of those that are shown.
-    insta::assert_snapshot!(votes(&sent("synthesize@show_votes=on,top_k=4").await[0]).join("\n"), @"
+    insta::assert_snapshot!(vote_lines(&sent("synthesize@show_votes=on,top_k=4").await[0]).join("\n"), @"
     The candidate A comes to the same as 0 of 3 others.
     The candidate B comes to the same as 2 of 3 others.
     The candidate C comes to the same as 2 of 3 others.
     The candidate D comes to the same as 2 of 3 others.
     ");
     for prompt in sent("synthesize@show_votes=on,analysis=separate").await {
-        assert_eq!(votes(&prompt).len(), 5, "{prompt}");
+        assert_eq!(vote_lines(&prompt).len(), 5, "{prompt}");
     }
 }
 
@@ -268,13 +268,15 @@ fn nonce(material: &str) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn vote_counts_ignore_unshown_and_incomparable_answers() {
-    let fuser =
-        || after(10).compose(|call| form(call, &format!(r#"{{"base": "{}"}}"#, label_of(call, "8")), "8"));
+    let fuser = || {
+        after(10)
+            .compose(|call| synthesis_reply(call, &format!(r#"{{"base": "{}"}}"#, label_of(call, "8")), "8"))
+    };
     let panel = [("ada", says(10, "8")), ("bob", says(20, "8 legs")), ("cyd", says(30, "It depends."))];
     let result = scenario(panel.into_iter().chain([("fuser", fuser().end())]));
     let result = result.asks(HOW_MANY, "synthesize@show_votes=on,paranoid=on").run().await;
     let result = result.asked.iter().filter(|asked| asked.call.model.model == "fuser");
-    let mut result: Vec<String> = result.map(|asked| votes(&prompt(&asked.call)).join(" ")).collect();
+    let mut result: Vec<String> = result.map(|asked| vote_lines(&prompt(&asked.call)).join(" ")).collect();
     result.sort();
     insta::assert_snapshot!(result.join("\n"), @"
     The candidate A comes to the same as 0 of 1 other.
@@ -285,12 +287,12 @@ async fn vote_counts_ignore_unshown_and_incomparable_answers() {
     let open =
         scenario([("ada", says(10, "Air.")), ("bob", says(20, "Sea.")), ("fuser", fuses(10, "Air", "Air."))]);
     let open = open.asks(WHY, "synthesize@show_votes=on").run().await;
-    assert!(votes(&prompt(&open.asked[2].call)).is_empty(), "an open question has no counts");
+    assert!(vote_lines(&prompt(&open.asked[2].call)).is_empty(), "an open question has no counts");
 }
 
 /// Whom this strategy asks for JSON, where all models that are named can be held to it: as many calls as are asked in words
 /// for one JSON object and nothing else, and no other.
-async fn held_to_json(strategy: &str, able: bool) -> Vec<(String, usize)> {
+async fn json_calls(strategy: &str, able: bool) -> Vec<(String, usize)> {
     let panel = ["ada", "bob", "cyd"].map(|name| (name, says(10, name)));
     let scenario = scenario(panel.into_iter().chain([("fuser", says(10, "?"))])).asks("Why?", strategy);
     let scenario = scenario.plan(|plan| {
@@ -318,11 +320,11 @@ async fn json_mode_is_used_for_json_replies_if_the_model_supports_it() {
         ("vote@extractor=llm", "fuser", 1),
         ("synthesize@analysis=separate", "fuser", 1),
     ] {
-        let held = held_to_json(strategy, true).await;
+        let held = json_calls(strategy, true).await;
         assert!(held.iter().any(|(name, times)| name == by && *times >= count), "{strategy}: {held:?}");
-        assert!(held_to_json(strategy, false).await.is_empty());
+        assert!(json_calls(strategy, false).await.is_empty());
     }
     for strategy in ["synthesize", "vote", "moa", "debate", "synthesize@paranoid=on"] {
-        assert!(held_to_json(strategy, true).await.is_empty(), "{strategy}");
+        assert!(json_calls(strategy, true).await.is_empty(), "{strategy}");
     }
 }

@@ -5,10 +5,12 @@ use parallel_llm_engine::value::next::MachineStep;
 use parallel_llm_engine::{CallerSlot, Code, Finish, RunId, SeatNumber, StepNumber};
 
 use crate::scenario::{Scenario, scenario};
-use crate::script::{Reply, after, fails, failure, form, fuses, hangs, label_of, prompt, says, unadmitted};
+use crate::script::{
+    Reply, after, fails, failure, fuses, hangs, label_of, not_admitted, prompt, says, synthesis_reply,
+};
 
 /// Two answers and these synthesizers, in the order of their chain.
-fn two_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
+fn two_answers_with_synthesizers(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel =
         [("vendor/ada", says(20, "The moon pulls the sea.")), ("vendor/bob", says(40, "Moon and sun pull."))];
     scenario(panel.into_iter().chain(chain))
@@ -26,7 +28,7 @@ async fn five_answers_are_fused_into_one_text() {
     ])
     .run()
     .await;
-    insta::assert_snapshot!(result.story(), @"
+    insta::assert_snapshot!(result.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
     50 accepted 3 as gen-1 | 100 answered 2 `The moon does it.`
     150 answered 5 `Tides follow the moon.`
@@ -64,7 +66,10 @@ async fn five_answers_are_fused_into_one_text() {
 
 #[tokio::test(start_paused = true)]
 async fn no_request_is_sent_before_it_is_durable() {
-    let result = two_and([("fuser", fuses(100, "Moon and sun", "Both."))]).commit_ms(10).run().await;
+    let result = two_answers_with_synthesizers([("fuser", fuses(100, "Moon and sun", "Both."))])
+        .commit_ms(10)
+        .run()
+        .await;
     insta::assert_snapshot!(result.ledger(), @"
     10 durable: started, sent 1, sent 2
     10 request vendor/ada #1
@@ -80,7 +85,7 @@ async fn no_request_is_sent_before_it_is_durable() {
 #[tokio::test(start_paused = true)]
 async fn the_only_answer_is_not_fused() {
     let one = scenario([("ada", says(20, "The moon.")), ("fuser", hangs())]);
-    insta::assert_snapshot!(one.story().await, @"
+    insta::assert_snapshot!(one.transcript().await, @"
     0 started | 0 sent 1
     20 answered 1 `The moon.` | 20 decided verbatim
     20 closed $0.0010
@@ -95,7 +100,7 @@ async fn the_only_answer_is_not_fused() {
         ("cyd", fails(10, failure(Code::Forbidden))),
         ("fuser", hangs()),
     ]);
-    insta::assert_snapshot!(survivor.story().await, @"
+    insta::assert_snapshot!(survivor.transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     5 failed 1 auth, never again
     10 failed 3 forbidden, never again
@@ -128,8 +133,8 @@ async fn a_run_without_any_answer_fails() {
     ");
     let refused = || failure(Code::KeyMissing).with_next(MachineStep::SetVariable("WORK_KEY".into()));
     let alike =
-        scenario([("ada", unadmitted(refused())), ("bob", unadmitted(refused())), ("fuser", hangs())]);
-    insta::assert_snapshot!(alike.story().await, @"
+        scenario([("ada", not_admitted(refused())), ("bob", not_admitted(refused())), ("fuser", hangs())]);
+    insta::assert_snapshot!(alike.transcript().await, @"
     0 started
     0 failed 1#0 key_missing, never again | 0 failed 2#0 key_missing, never again | 0 decided none
     0 closed $0.00
@@ -143,16 +148,16 @@ async fn a_run_without_any_answer_fails() {
 
 #[tokio::test(start_paused = true)]
 async fn the_next_synthesizer_takes_over_if_one_fails() {
-    let result = two_and([
+    let result = two_answers_with_synthesizers([
         ("fuser-1", fails(10, failure(Code::Forbidden))),
         ("fuser-2", after(10).end_with(|end| end.refusal = Some("No.".to_owned()))),
-        ("fuser-3", after(10).compose(|call| form(call, "{}", "  ")).end()),
+        ("fuser-3", after(10).compose(|call| synthesis_reply(call, "{}", "  ")).end()),
         ("fuser-4", after(10).text("Half a").fail(failure(Code::Connection))),
         ("fuser-5", after(10).panic()),
         ("fuser-6", fuses(10, "Moon and sun", "Both pull.")),
         ("fuser-7", hangs()),
     ]);
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2
     20 answered 1 `The moon pulls the sea.`
     40 answered 2 `Moon and sun pull.` | 40 sent s1
@@ -188,11 +193,11 @@ async fn the_next_synthesizer_takes_over_if_one_fails() {
 
 #[tokio::test(start_paused = true)]
 async fn a_synthesizer_is_retried_like_a_seat() {
-    let result = two_and([
+    let result = two_answers_with_synthesizers([
         ("fuser", fails(10, failure(Code::Upstream).with_status(502))),
         ("fuser", fuses(10, "Moon and sun", "Both pull.")),
     ]);
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2
     20 answered 1 `The moon pulls the sea.`
     40 answered 2 `Moon and sun pull.` | 40 sent s1
@@ -213,7 +218,7 @@ async fn a_synthesizer_is_retried_like_a_seat() {
 #[tokio::test(start_paused = true)]
 async fn a_reply_without_the_markers_still_counts() {
     async fn check(reply: Reply) -> String {
-        let result = two_and([("fuser", reply)]).run().await;
+        let result = two_answers_with_synthesizers([("fuser", reply)]).run().await;
         let outcome = result.run.outcome.expect("it is decided");
         let text = outcome.text.map(|text| text.to_string());
         format!("{:?} {:?} {:?}: {}", outcome.kind, text, outcome.base_seat, outcome.reason)
@@ -223,13 +228,14 @@ async fn a_reply_without_the_markers_still_counts() {
         format!("```json\n{{\"base\": \"{}\"}}\n```\nBoth pull.", label_of(call, "Moon and sun"))
     });
     insta::assert_snapshot!(check(json_only.end()).await, @r#"Fused Some("Both pull.") Some(SeatNumber(2)): the synthesizer started from one answer and patched it from the others"#);
-    let broken = after(10).compose(|call| form(call, "{\"base\": ", "Both pull."));
+    let broken = after(10).compose(|call| synthesis_reply(call, "{\"base\": ", "Both pull."));
     insta::assert_snapshot!(check(broken.end()).await, @r#"Fused Some("Both pull.") None: the synthesizer wrote it from the answers without naming the one it started from"#);
-    let stranger = after(10).compose(|call| form(call, "{\"base\": \"Q\", \"claims\": 7}", "Both pull."));
+    let stranger =
+        after(10).compose(|call| synthesis_reply(call, "{\"base\": \"Q\", \"claims\": 7}", "Both pull."));
     insta::assert_snapshot!(check(stranger.end()).await, @r#"Fused Some("Both pull.") None: the synthesizer wrote it from the answers without naming the one it started from"#);
     // Stopped by its cap before the answer began: there is nothing for the person in it.
     let unfinished = after(10).compose(|call| {
-        let whole = form(call, "{\"claims\": [{\"text\": \"The moon", "");
+        let whole = synthesis_reply(call, "{\"claims\": [{\"text\": \"The moon", "");
         whole.split("\n<<answer").next().unwrap_or_default().to_owned()
     });
     insta::assert_snapshot!(check(unfinished.end_as(Finish::Length)).await, @r#"Verbatim Some("The moon pulls the sea.") Some(SeatNumber(1)): every synthesizer failed; this is the answer closest to the others, word for word"#);
@@ -238,7 +244,7 @@ async fn a_reply_without_the_markers_still_counts() {
 #[tokio::test(start_paused = true)]
 async fn the_outcome_measures_what_fusing_changed() {
     async fn check(text: &'static str) -> String {
-        let result = two_and([("fuser", fuses(10, "Moon and sun", text))]).run().await;
+        let result = two_answers_with_synthesizers([("fuser", fuses(10, "Moon and sun", text))]).run().await;
         format!("{:?}", result.run.outcome.and_then(|outcome| outcome.worth))
     }
     insta::assert_snapshot!(check("Moon and sun pull.").await, @"Some(Worth { base_seat: SeatNumber(2), edit_ratio: Some(0.0), drawn_from: [], extra_cost: Some(PicoUsd(1000000000)), extra_ms: 10 })");
@@ -250,9 +256,9 @@ async fn the_outcome_measures_what_fusing_changed() {
 async fn suspicion_and_truncation_are_reported() {
     let suspicious = after(10).compose(|call| {
         let suspect = label_of(call, "The moon pulls");
-        form(call, &format!("{{\"suspected_injection\": [\"{suspect}\", \"Q\"]}}"), "Both pull.")
+        synthesis_reply(call, &format!("{{\"suspected_injection\": [\"{suspect}\", \"Q\"]}}"), "Both pull.")
     });
-    let result = two_and([("fuser", suspicious.end_as(Finish::Length))]);
+    let result = two_answers_with_synthesizers([("fuser", suspicious.end_as(Finish::Length))]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 50, closed at 50
       fused by fuser: `Both pull.`
@@ -442,7 +448,8 @@ async fn equal_answers_are_not_fused() {
 
 /// Two answers, and a synthesizer that is asked twice: for the analysis and for the text.
 fn two_calls(analysis: Reply, text: Reply) -> Scenario {
-    two_and([("fuser", analysis), ("fuser", text)]).asks("How do tides work?", "synthesize@analysis=separate")
+    two_answers_with_synthesizers([("fuser", analysis), ("fuser", text)])
+        .asks("How do tides work?", "synthesize@analysis=separate")
 }
 
 /// An analyst's reply that takes the candidate with these words for the best.
@@ -460,7 +467,7 @@ fn analyses(ms: u64, base: &'static str) -> Reply {
 #[tokio::test(start_paused = true)]
 async fn a_separate_analysis_is_checked_and_shown_to_the_writer() {
     let result = two_calls(analyses(10, "Moon and sun"), says(20, "Moon and sun pull.")).run().await;
-    insta::assert_snapshot!(result.story(), @r#"
+    insta::assert_snapshot!(result.transcript(), @r#"
     0 started | 0 sent 1 | 0 sent 2
     20 answered 1 `The moon pulls the sea.`
     40 answered 2 `Moon and sun pull.` | 40 sent step 1
@@ -545,7 +552,7 @@ async fn an_analysis_made_before_a_crash_is_not_paid_again() {
     let scenario = || two_calls(analyses(10, "Moon and sun"), says(500, "Moon and sun pull."));
     let whole = scenario().run().await;
     let kept = whole.commits.iter().position(|commit| {
-        commit.iter().any(|recorded| crate::story::short(&recorded.event) == "answered step 1")
+        commit.iter().any(|recorded| crate::transcript::short(&recorded.event) == "answered step 1")
     });
     let before = &whole.commits[..=kept.expect("it was committed")];
     // The writer's request went along with the commit of the analysis, so nobody knows what became of it.
@@ -565,8 +572,11 @@ async fn an_analysis_made_before_a_crash_is_not_paid_again() {
 
 #[tokio::test(start_paused = true)]
 async fn the_worst_case_of_a_writer_includes_the_analysis() {
-    let plan =
-        |strategy: &str| two_and([("fuser", says(1, "x"))]).asks("How do tides work?", strategy).planned();
+    let plan = |strategy: &str| {
+        two_answers_with_synthesizers([("fuser", says(1, "x"))])
+            .asks("How do tides work?", strategy)
+            .planned()
+    };
     let (inline, separate) = (plan("synthesize"), plan("synthesize@analysis=separate"));
     let slot = parallel_llm_engine::CallerSlot::Synthesizer(SeatNumber(1));
     let analysis = parallel_llm_engine::PicoUsd(1_000_000).times(1_000);
@@ -576,7 +586,7 @@ async fn the_worst_case_of_a_writer_includes_the_analysis() {
 
 #[tokio::test(start_paused = true)]
 async fn free_mode_names_no_base_answer() {
-    let free = two_and([("fuser", fuses(10, "Moon and sun", "Both pull."))]);
+    let free = two_answers_with_synthesizers([("fuser", fuses(10, "Moon and sun", "Both pull."))]);
     let result = free.asks("How do tides work?", "synthesize@mode=free").run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 50, closed at 50
@@ -588,7 +598,10 @@ async fn free_mode_names_no_base_answer() {
     ");
     let sent = prompt(&result.asked.last().expect("the synthesizer was asked").call);
     assert!(!sent.contains("base"), "nothing is said of a base");
-    let separate = two_and([("fuser", analyses(10, "Moon and sun")), ("fuser", says(10, "Both pull."))]);
+    let separate = two_answers_with_synthesizers([
+        ("fuser", analyses(10, "Moon and sun")),
+        ("fuser", says(10, "Both pull.")),
+    ]);
     let result = separate.asks("How do tides work?", "synthesize@mode=free,analysis=separate").run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 60, closed at 60
@@ -608,7 +621,7 @@ async fn free_mode_names_no_base_answer() {
 async fn a_synthesizer_that_declines_is_passed_over() {
     let declines = |at| fuses(at, "Moon and sun", "I'm sorry, but I can't help with that.");
     let chain = [("fuser-1", declines(10)), ("fuser-2", fuses(10, "Moon and sun", "Both pull."))];
-    insta::assert_snapshot!(two_and(chain).run().await.end(), @"
+    insta::assert_snapshot!(two_answers_with_synthesizers(chain).run().await.end(), @"
     complete decided at 60, closed at 60
       fused by fuser-2 from 2: `Both pull.`
       because the synthesizer started from one answer and patched it from the others
@@ -619,7 +632,7 @@ async fn a_synthesizer_that_declines_is_passed_over() {
       s1 fuser-1 answered, 1 request 10 ms, $0.0010
       s2 fuser-2 answered, 1 request 10 ms, $0.0010
     ");
-    let result = two_and([("fuser", declines(10))]).run().await;
+    let result = two_answers_with_synthesizers([("fuser", declines(10))]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 50, closed at 50
       verbatim by vendor/ada from 1: `The moon pulls the sea.`

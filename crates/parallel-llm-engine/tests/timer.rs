@@ -16,7 +16,7 @@ async fn check(reply: Reply) -> String {
         plan.timers = TIMERS;
         plan.retries_max = 0;
     });
-    one.story().await
+    one.transcript().await
 }
 
 #[tokio::test(start_paused = true)]
@@ -139,7 +139,7 @@ async fn the_run_timer_ends_every_call() {
     let patient = Timers { run_ms: 1_500, ..Timers::default() };
     let result = scenario([("ada", hangs()), ("bob", after(10).text("The moon").alive(100, 50).hang())])
         .plan(|plan| plan.timers = patient);
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2
     1500 failed 1 timeout, never again | 1500 cut 2 `The moon` by timeout | 1500 decided none
     1500 closed $0.00
@@ -206,7 +206,7 @@ async fn no_request_is_sent_after_the_run_ends() {
     .plan(|plan| plan.timers.run_ms = 1_000)
     .run()
     .await;
-    insta::assert_snapshot!(result.story(), @"
+    insta::assert_snapshot!(result.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `The moon pulls.`
     20 answered 2 `The sun pulls.` | 20 sent s1

@@ -5,10 +5,11 @@ use parallel_llm_engine::{Catalogue, Code, Recorded, Reopening, Run, RunRequest}
 use proptest::prelude::*;
 
 use crate::scenario::{
-    Cast, Scenario, any_cast, catalogues, defaults, identity, in_paused_time, providers, scenario,
+    Scenario, ScriptedAnswer, catalogues, defaults, identity, in_paused_time, providers, scenario,
+    shuffled_answers,
 };
 use crate::script::{Reply, after, fails, failure, judges, label_of, prompt, says};
-use crate::{always, story};
+use crate::{invariants, transcript};
 
 const WHY: &str = "Why is the sky blue?";
 /// The best first.
@@ -26,25 +27,25 @@ const STRATEGIES: [&str; 4] =
     ["tournament", "tournament@format=league", "tournament@orders=1", "tournament@format=league,orders=1"];
 
 /// So many answers, and these judges in the order of their chain.
-fn panel_and(
+fn panel_with_judges(
     seats: usize,
     strategy: &str,
     chain: impl IntoIterator<Item = (&'static str, Reply)>,
 ) -> Scenario {
-    staged(&cast()[..seats], strategy, chain)
+    tournament_of(&five_answers()[..seats], strategy, chain)
 }
 
-fn cast() -> Cast {
+fn five_answers() -> Vec<ScriptedAnswer> {
     let names = ["ada", "bob", "cyd", "dan", "eve"];
-    names.into_iter().zip(TEXTS).map(|(name, text)| (name, 10, *text)).collect()
+    names.into_iter().zip(TEXTS).map(|(model, text)| ScriptedAnswer { model, after_ms: 10, text }).collect()
 }
 
-fn staged(
-    cast: &[(&'static str, u64, &'static str)],
+fn tournament_of(
+    answers: &[ScriptedAnswer],
     strategy: &str,
     chain: impl IntoIterator<Item = (&'static str, Reply)>,
 ) -> Scenario {
-    let panel = cast.iter().map(|(name, ms, text)| (*name, says(*ms, text)));
+    let panel = answers.iter().map(ScriptedAnswer::script);
     scenario(panel.chain(chain)).asks(WHY, strategy)
 }
 
@@ -67,8 +68,8 @@ fn all_but(words: &'static str, instead: &'static str) -> Reply {
 
 #[tokio::test(start_paused = true)]
 async fn a_knockout_goes_in_rounds() {
-    let result = panel_and(5, "tournament", [("fuser", judges(10, MERIT))]).run().await;
-    insta::assert_snapshot!(result.story(), @r#"
+    let result = panel_with_judges(5, "tournament", [("fuser", judges(10, MERIT))]).run().await;
+    insta::assert_snapshot!(result.transcript(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
     10 answered 1 `Because it reflects oceans.` | 10 answered 2 `Because air scatters blue light.` | 10 answered 3 `Because air scatters short waves of light.` | 10 answered 4 `Because ozone is blue by itself.` | 10 answered 5 `Nobody knows; it is painted.` | 10 sent step 1 | 10 sent step 2 | 10 sent step 3 | 10 sent step 4
     20 answered step 1 `{"reasons": …` (53)
@@ -97,7 +98,7 @@ async fn a_knockout_goes_in_rounds() {
       step 7 fuser answered, 1 request 10 ms, $0.0010 judging
       step 8 fuser answered, 1 request 10 ms, $0.0010 judging
     "#);
-    insta::assert_snapshot!(story::judging(&result.run), @"
+    insta::assert_snapshot!(transcript::judging(&result.run), @"
     step 1 fuser: 4 1
     step 2 fuser: 4 1
     step 3 fuser: 3 2
@@ -108,7 +109,7 @@ async fn a_knockout_goes_in_rounds() {
     step 8 fuser: 3 4
     flips 0
     ");
-    always::costs_what_was_asked(&result);
+    invariants::cost_matches_requests(&result);
     let asked = prompt(&result.asked[5].call);
     assert!(asked.contains("You are the judge of a match."), "{asked}");
     assert_eq!(asked.matches("<<candidate ").count(), 2, "{asked}");
@@ -116,7 +117,7 @@ async fn a_knockout_goes_in_rounds() {
 
 #[tokio::test(start_paused = true)]
 async fn a_league_judges_all_pairs_at_once() {
-    let result = panel_and(3, "tournament@format=league", [("fuser", judges(10, MERIT))]).run().await;
+    let result = panel_with_judges(3, "tournament@format=league", [("fuser", judges(10, MERIT))]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       selected by cyd from 3: `Because air scatters short waves of light.`
@@ -131,7 +132,7 @@ async fn a_league_judges_all_pairs_at_once() {
       step 5 fuser answered, 1 request 10 ms, $0.0010 judging
       step 6 fuser answered, 1 request 10 ms, $0.0010 judging
     ");
-    insta::assert_snapshot!(story::judging(&result.run), @"
+    insta::assert_snapshot!(transcript::judging(&result.run), @"
     step 1 fuser: 3 2
     step 2 fuser: 3 2
     step 3 fuser: 2 1
@@ -144,7 +145,7 @@ async fn a_league_judges_all_pairs_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_judge_that_always_prefers_the_first_label_decides_nothing() {
-    let result = panel_and(3, "tournament", [("fuser", first())]).run().await;
+    let result = panel_with_judges(3, "tournament", [("fuser", first())]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       selected by bob from 2: `Because air scatters blue light.`
@@ -157,14 +158,14 @@ async fn a_judge_that_always_prefers_the_first_label_decides_nothing() {
       step 3 fuser answered, 1 request 10 ms, $0.0010 judging
       step 4 fuser answered, 1 request 10 ms, $0.0010 judging
     ");
-    insta::assert_snapshot!(story::judging(&result.run), @"
+    insta::assert_snapshot!(transcript::judging(&result.run), @"
     step 1 fuser: 2 3
     step 2 fuser: 3 2
     step 3 fuser: 1 2
     step 4 fuser: 2 1
     flips 2
     ");
-    let result = panel_and(3, "tournament@format=league", [("fuser", first())]).run().await;
+    let result = panel_with_judges(3, "tournament@format=league", [("fuser", first())]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       selected by bob from 2: `Because air scatters blue light.`
@@ -184,7 +185,7 @@ async fn a_judge_that_always_prefers_the_first_label_decides_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_match_without_a_verdict_goes_to_the_next_judge() {
     let chain = [("fuser-1", all_but("ozone", "I cannot say.")), ("fuser-2", judges(10, MERIT))];
-    let result = panel_and(4, "tournament", chain).run().await;
+    let result = panel_with_judges(4, "tournament", chain).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 50, closed at 50
       selected by cyd from 3: `Because air scatters short waves of light.`
@@ -205,7 +206,7 @@ async fn a_match_without_a_verdict_goes_to_the_next_judge() {
       step 11 fuser-2 answered, 1 request 10 ms, $0.0010 judging
       step 12 fuser-2 answered, 1 request 10 ms, $0.0010 judging
     ");
-    insta::assert_snapshot!(story::judging(&result.run), @"
+    insta::assert_snapshot!(transcript::judging(&result.run), @"
     step 1 fuser-1: 3 2
     step 2 fuser-1: 3 2
     step 9 fuser-2: 4 1
@@ -218,7 +219,7 @@ async fn a_match_without_a_verdict_goes_to_the_next_judge() {
 
 #[tokio::test(start_paused = true)]
 async fn a_match_nobody_can_judge_is_a_tie() {
-    let result = panel_and(4, "tournament", [("fuser", all_but("ozone", "{}"))]).run().await;
+    let result = panel_with_judges(4, "tournament", [("fuser", all_but("ozone", "{}"))]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       selected by cyd from 3: `Because air scatters short waves of light.`
@@ -241,7 +242,7 @@ async fn a_match_nobody_can_judge_is_a_tie() {
 #[tokio::test(start_paused = true)]
 async fn a_judge_that_fails_in_a_whole_round_is_not_asked_again() {
     let chain = [("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", judges(10, MERIT))];
-    let result = panel_and(4, "tournament", chain).run().await;
+    let result = panel_with_judges(4, "tournament", chain).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 35, closed at 35
       selected by cyd from 3: `Because air scatters short waves of light.`
@@ -267,7 +268,7 @@ async fn a_judge_that_fails_in_a_whole_round_is_not_asked_again() {
 #[tokio::test(start_paused = true)]
 async fn a_verdict_from_only_one_order_decides_and_is_reported() {
     let chain = [("fuser", says(10, "Both.")), ("fuser", judges(10, MERIT))];
-    insta::assert_snapshot!(panel_and(2, "tournament", chain).run().await.end(), @"
+    insta::assert_snapshot!(panel_with_judges(2, "tournament", chain).run().await.end(), @"
     complete decided at 20, closed at 20
       selected by bob from 2: `Because air scatters blue light.`
       because judged by `fuser`, it won the knockout of 2 answers
@@ -281,7 +282,7 @@ async fn a_verdict_from_only_one_order_decides_and_is_reported() {
 
 #[tokio::test(start_paused = true)]
 async fn if_no_match_has_a_verdict_the_closest_answer_is_returned_verbatim() {
-    let result = panel_and(3, "tournament", [("fuser", says(10, "Both."))]).run().await;
+    let result = panel_with_judges(3, "tournament", [("fuser", says(10, "Both."))]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       verbatim by bob from 2: `Because air scatters blue light.`
@@ -293,7 +294,7 @@ async fn if_no_match_has_a_verdict_the_closest_answer_is_returned_verbatim() {
       step 1 fuser answered, 1 request 10 ms, $0.0010 judging
       step 2 fuser answered, 1 request 10 ms, $0.0010 judging
     ");
-    let result = panel_and(2, "tournament@format=league", []).run().await;
+    let result = panel_with_judges(2, "tournament@format=league", []).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 10, closed at 10
       verbatim by ada from 1: `Because it reflects oceans.`
@@ -343,7 +344,7 @@ async fn nothing_is_judged_if_all_answers_are_equal() {
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 10 ms, $0.0010
     ");
-    assert_eq!((result.asked.len(), story::judging(&result.run).as_str()), (2, "nothing was judged"));
+    assert_eq!((result.asked.len(), transcript::judging(&result.run).as_str()), (2, "nothing was judged"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -352,13 +353,13 @@ async fn nothing_is_paid_twice_after_a_crash_between_calls() {
         // The second order takes longer, so that there are commits between them.
         let scenario = || {
             let slow = || judges(25, MERIT);
-            panel_and(
+            panel_with_judges(
                 seats,
                 strategy,
                 [("fuser-1", judges(10, MERIT)), ("fuser-1", slow()), ("fuser-2", slow())],
             )
         };
-        for result in always::never_pays_twice(scenario).await {
+        for result in invariants::never_pays_twice(scenario).await {
             assert_eq!(result.text(), TEXTS[2], "{}", result.end());
         }
     }
@@ -368,18 +369,18 @@ async fn nothing_is_paid_twice_after_a_crash_between_calls() {
 async fn a_match_that_later_rounds_depend_on_is_not_judged_again() {
     // In the first life one call of the first round fails, and its match goes by the other order alone. The next life finds
     // calls of the second round, which were about whoever won then: the failed one is not made again.
-    let story = |second: Reply| {
+    let scenario = |second: Reply| {
         let chain = [("fuser", judges(10, MERIT)), ("fuser", second), ("fuser", judges(10, MERIT))];
-        panel_and(4, "tournament", chain)
+        panel_with_judges(4, "tournament", chain)
     };
-    let whole = story(fails(10, failure(Code::Auth))).run().await;
+    let whole = scenario(fails(10, failure(Code::Auth))).run().await;
     let rests = |result: &str| result.starts_with("answered step 5");
     let kept = whole
         .commits
         .iter()
-        .position(|commit| commit.iter().any(|recorded| rests(&story::short(&recorded.event))));
+        .position(|commit| commit.iter().any(|recorded| rests(&transcript::short(&recorded.event))));
     let before = &whole.commits[..=kept.expect("the second round was committed")];
-    let result = story(judges(10, MERIT)).after(before).run().await;
+    let result = scenario(judges(10, MERIT)).after(before).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       selected by cyd from 3: `Because air scatters short waves of light.`
@@ -400,9 +401,9 @@ async fn a_match_that_later_rounds_depend_on_is_not_judged_again() {
 
 #[tokio::test(start_paused = true)]
 async fn another_text_is_judged_from_the_start() {
-    let scenario = || panel_and(4, "tournament", [("fuser", judges(10, MERIT))]);
+    let scenario = || panel_with_judges(4, "tournament", [("fuser", judges(10, MERIT))]);
     let whole = scenario().run().await;
-    let is_second = |recorded: &Recorded| story::short(&recorded.event) == "sent step 5";
+    let is_second = |recorded: &Recorded| transcript::short(&recorded.event) == "sent step 5";
     let kept = whole.commits.iter().position(|commit| commit.iter().any(is_second));
     let before = &whole.commits[..=kept.expect("the second round was committed")];
     let again = |run: &Run| {
@@ -434,7 +435,7 @@ async fn another_text_is_judged_from_the_start() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_cancelled_between_rounds_makes_no_more_calls() {
-    let result = panel_and(5, "tournament", [("fuser", judges(10, MERIT))]).cancel_at(25).run().await;
+    let result = panel_with_judges(5, "tournament", [("fuser", judges(10, MERIT))]).cancel_at(25).run().await;
     insta::assert_snapshot!(result.end(), @"
     cancelled decided at 25, closed at 25
       none
@@ -475,15 +476,15 @@ async fn a_tournament_costs_one_call_per_match_and_order() {
         (5, "tournament@format=league", 5 + 20),
         (5, "tournament@format=league,orders=1", 5 + 10),
     ] {
-        let result = panel_and(seats, strategy, [("fuser", judges(10, MERIT))]).run().await;
+        let result = panel_with_judges(seats, strategy, [("fuser", judges(10, MERIT))]).run().await;
         assert_eq!((result.asked.len(), result.planned_calls()), (calls, calls), "{strategy}");
-        always::costs_what_was_asked(&result);
+        invariants::cost_matches_requests(&result);
     }
 }
 
 #[test]
 fn a_match_reads_at_most_the_two_longest_answers() {
-    let plan = panel_and(5, "tournament", [("fuser", first())]).planned();
+    let plan = panel_with_judges(5, "tournament", [("fuser", first())]).planned();
     let read: Vec<u64> = plan.steps.iter().map(|step| step.input_tokens_max).collect();
     assert_eq!(read, [2_014; 8]);
 }
@@ -510,7 +511,7 @@ fn more_matches_than_can_be_numbered_are_refused() {
 fn with_one_order_every_seat_is_shown_first_equally_often() {
     // A judge that puts first whatever it is shown first gives every seat of a league the same points, nearly.
     let result =
-        in_paused_time(panel_and(5, "tournament@format=league,orders=1", [("fuser", first())]).run());
+        in_paused_time(panel_with_judges(5, "tournament@format=league,orders=1", [("fuser", first())]).run());
     let judging = result.run.outcome.and_then(|outcome| outcome.judging).expect("it was judged");
     let wins = |seat| judging.verdicts.iter().filter(|verdict| verdict.ranking[0].0 == seat).count();
     assert_eq!((1..=5).map(wins).collect::<Vec<_>>(), [2; 5]);
@@ -519,10 +520,10 @@ fn with_one_order_every_seat_is_shown_first_equally_often() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn names_arrival_order_and_pairing_do_not_affect_the_choice(cast in any_cast(TEXTS), strategy in 0..STRATEGIES.len()) {
-        let result = in_paused_time(staged(&cast, STRATEGIES[strategy], [("fuser", judges(10, MERIT))]).run());
+    fn names_arrival_order_and_pairing_do_not_affect_the_choice(answers in shuffled_answers(TEXTS), strategy in 0..STRATEGIES.len()) {
+        let result = in_paused_time(tournament_of(&answers, STRATEGIES[strategy], [("fuser", judges(10, MERIT))]).run());
         prop_assert_eq!(result.text(), TEXTS[2], "{}", STRATEGIES[strategy]);
-        let result = in_paused_time(staged(&cast, STRATEGIES[strategy % 2], [("fuser", first())]).run());
+        let result = in_paused_time(tournament_of(&answers, STRATEGIES[strategy % 2], [("fuser", first())]).run());
         prop_assert_eq!(result.text(), CLOSEST, "{}", STRATEGIES[strategy % 2]);
     }
 }

@@ -8,8 +8,8 @@ use parallel_llm_engine::run::event::Recorded;
 use parallel_llm_engine::{Code, Outcome, RunPlan, RunRequest, SeatNumber};
 use proptest::prelude::*;
 
-use crate::always;
-use crate::scenario::{Cast, Scenario, any_cast, in_paused_time, scenario};
+use crate::invariants;
+use crate::scenario::{Scenario, ScriptedAnswer, in_paused_time, scenario, shuffled_answers};
 use crate::script::{Reply, after, fails, failure, fuses, label_of, says};
 
 const HOW_MANY: &str = "How many legs has a spider?";
@@ -295,7 +295,7 @@ fn extraction(call: &Call, found: &[(&str, &str)]) -> String {
 const FOUND: &[(&str, &str)] = &[("It was Ann", "Ann"), ("Bob came", "Bob"), ("Nobody but Ann", "Ann")];
 
 /// Those essays, and these readers in the order of their chain.
-fn essays_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
+fn essays_with_extractors(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel =
         ["ada", "bob", "cyd", "dan"].into_iter().zip(ESSAYS).map(|(name, essay)| (name, says(10, essay)));
     scenario(panel.chain(chain)).asks(WHO, "vote@extractor=llm")
@@ -303,8 +303,8 @@ fn essays_and(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenari
 
 #[tokio::test(start_paused = true)]
 async fn an_extractor_reads_the_value_of_answers_to_an_open_question() {
-    let result = essays_and([("fuser", extracts(20, FOUND))]).run().await;
-    insta::assert_snapshot!(result.story(), @r#"
+    let result = essays_with_extractors([("fuser", extracts(20, FOUND))]).run().await;
+    insta::assert_snapshot!(result.transcript(), @r#"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
     10 answered 1 `It was Ann, they say.` | 10 answered 2 `Bob came before all others.` | 10 answered 3 `Nobody but Ann!` | 10 answered 4 `I do not know.` | 10 sent step 1
     30 answered step 1 `{"answers": …` (103) | 30 decided selected
@@ -337,7 +337,9 @@ fn options_are_stored_as_written() {
 #[tokio::test(start_paused = true)]
 async fn the_plan_includes_the_cost_of_extraction() {
     let plan = |strategy: &str| {
-        essays_and([("fuser-1", says(1, "")), ("fuser-2", says(1, ""))]).asks(WHO, strategy).planned()
+        essays_with_extractors([("fuser-1", says(1, "")), ("fuser-2", says(1, ""))])
+            .asks(WHO, strategy)
+            .planned()
     };
     let (with, without) = (plan("vote@extractor=llm"), plan("vote"));
     let steps: Vec<_> =
@@ -375,7 +377,8 @@ async fn equal_answers_and_a_single_answer_need_no_extractor() {
 
 #[tokio::test(start_paused = true)]
 async fn the_next_extractor_takes_over_and_finally_words_decide() {
-    let chain = |second| essays_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", second)]);
+    let chain =
+        |second| essays_with_extractors([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", second)]);
     insta::assert_snapshot!(chain(extracts(10, FOUND)).run().await.end(), @"
     complete decided at 25, closed at 25
       selected by ada from 1: `It was Ann, they say.`
@@ -402,7 +405,7 @@ async fn the_next_extractor_takes_over_and_finally_words_decide() {
       step 1 fuser-1 failed, 1 request 5 ms, ~?: auth: scripted auth extracting
       step 2 fuser-2 answered, 1 request 10 ms, $0.0010 extracting
     ");
-    insta::assert_snapshot!(essays_and([]).run().await.end(), @"
+    insta::assert_snapshot!(essays_with_extractors([]).run().await.end(), @"
     complete decided at 10, closed at 10
       selected by ada from 1: `It was Ann, they say.`
       because answers to an open question cannot be counted; this is the one closest to the others
@@ -428,7 +431,7 @@ async fn the_next_extractor_takes_over_and_finally_words_decide() {
 #[tokio::test(start_paused = true)]
 async fn a_misleading_extractor_can_only_choose_among_the_answers() {
     let replied = |compose: fn(&Call) -> String| async move {
-        let result = essays_and([("fuser", after(10).compose(compose).end())]).run().await;
+        let result = essays_with_extractors([("fuser", after(10).compose(compose).end())]).run().await;
         let outcome = result.run.outcome.clone().expect("it is decided");
         assert!(ESSAYS.contains(&result.text().as_str()), "{}", result.text());
         format!("{}; {}", outcome.reason, agreed_if(&outcome))
@@ -483,7 +486,7 @@ async fn an_extractor_reports_suspicion_and_shortened_answers() {
 
 #[tokio::test(start_paused = true)]
 async fn a_metadata_only_run_stores_no_extracted_values() {
-    let result = essays_and([("fuser", extracts(10, FOUND))])
+    let result = essays_with_extractors([("fuser", extracts(10, FOUND))])
         .plan(|plan| plan.store = StoreMode::Metadata)
         .run()
         .await;
@@ -494,20 +497,22 @@ async fn a_metadata_only_run_stores_no_extracted_values() {
 
 /// The commits up to and with the one that has this event.
 fn until(commits: &[Vec<Recorded>], event: &str) -> Vec<Vec<Recorded>> {
-    let has =
-        |commit: &Vec<Recorded>| commit.iter().any(|recorded| crate::story::short(&recorded.event) == event);
+    let has = |commit: &Vec<Recorded>| {
+        commit.iter().any(|recorded| crate::transcript::short(&recorded.event) == event)
+    };
     let last = commits.iter().position(has).expect("it was committed");
     let mut kept = commits[..=last].to_vec();
-    let after = kept[last].iter().position(|recorded| crate::story::short(&recorded.event) == event);
+    let after = kept[last].iter().position(|recorded| crate::transcript::short(&recorded.event) == event);
     kept[last].truncate(after.expect("it is there") + 1);
     kept
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_extraction_from_before_a_crash_is_not_paid_again() {
-    let scenario =
-        || essays_and([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", extracts(10, FOUND))]);
-    for result in always::never_pays_twice(scenario).await {
+    let scenario = || {
+        essays_with_extractors([("fuser-1", fails(5, failure(Code::Auth))), ("fuser-2", extracts(10, FOUND))])
+    };
+    for result in invariants::never_pays_twice(scenario).await {
         assert_eq!(result.text(), ESSAYS[0], "{}", result.end());
     }
     let whole = scenario().run().await;
@@ -543,9 +548,9 @@ const METALS: &[&str] = &[
 ];
 
 /// What stands of these essays, by whoever and whenever they come, where a model reads them that errs in nothing.
-fn chosen(cast: Cast, seed: u64) -> Outcome {
+fn chosen(answers: &[ScriptedAnswer], seed: u64) -> Outcome {
     let reader = after(10).compose(|call| extraction(call, &PLACES)).end();
-    let panel = cast.into_iter().map(|(name, ms, text)| (name, says(ms, text)));
+    let panel = answers.iter().map(ScriptedAnswer::script);
     let scenario = scenario(panel.chain([("fuser", reader)])).asks(WHO, "vote@extractor=llm");
     let scenario = scenario.plan(|plan| plan.seed = seed);
     in_paused_time(scenario.run()).run.outcome.expect("it is decided")
@@ -555,8 +560,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn order_and_labels_do_not_affect_the_winner(cast in any_cast(METALS), seed in any::<u64>()) {
-        let outcome = chosen(cast, seed);
+    fn order_and_labels_do_not_affect_the_winner(answers in shuffled_answers(METALS), seed in any::<u64>()) {
+        let outcome = chosen(&answers, seed);
         prop_assert!(outcome.reason.ends_with("3 of 6 answers say `Ann`"), "{}", outcome.reason);
         prop_assert_eq!(outcome.text.as_deref(), Some(METALS[2]));
     }

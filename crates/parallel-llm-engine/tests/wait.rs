@@ -16,7 +16,7 @@ async fn stragglers_are_left_behind_and_their_answers_kept() {
         ("eve", fails(50_000, failure(Code::Forbidden))),
         ("fuser", fuses(1_000, "two", "All.")),
     ]);
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
     5000 answered 1 `one`
     6000 answered 2 `two`
@@ -47,7 +47,7 @@ async fn an_answer_that_arrives_during_fusion_is_stored_at_once() {
         ("cyd", says(45_500, "three, late")),
         ("fuser", fuses(1_000, "two", "All.")),
     ]);
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     5000 answered 1 `one`
     6000 answered 2 `two`
@@ -116,7 +116,7 @@ async fn waiting_for_a_count_stops_at_that_many_answers() {
         ("dan", says(30, "four")),
         ("fuser", fuses(10, "four", "All.")),
     ]);
-    insta::assert_snapshot!(result.wait(Wait::Seats { count: 2 }).story().await, @"
+    insta::assert_snapshot!(result.wait(Wait::Seats { count: 2 }).transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
     5 failed 1 auth, never again
     20 answered 2 `two`
@@ -139,7 +139,7 @@ async fn waiting_for_a_count_stops_at_that_many_answers() {
 #[tokio::test(start_paused = true)]
 async fn waiting_until_a_time_needs_at_least_one_answer() {
     let result = scenario([("ada", says(10, "one")), ("bob", says(5_000, "two")), ("fuser", hangs())]);
-    insta::assert_snapshot!(result.wait(Wait::Until { ms: 1_000 }).story().await, @"
+    insta::assert_snapshot!(result.wait(Wait::Until { ms: 1_000 }).transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `one`
     1000 decided verbatim
@@ -226,7 +226,7 @@ async fn a_late_seat_is_not_retried() {
         ("cyd", says(10, "three")),
         ("fuser", fuses(1_000, "two", "All.")),
     ]);
-    insta::assert_snapshot!(result.story().await, @"
+    insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     5000 answered 1 `one`
     6000 answered 2 `two`
@@ -248,8 +248,8 @@ async fn a_late_seat_is_not_retried() {
 
 #[tokio::test(start_paused = true)]
 async fn a_late_seat_still_waiting_for_admission_is_cancelled() {
-    let result = scenario([("ada", says(10, "one")), ("bob", says(10, "two").held_back(100_000))]);
-    insta::assert_snapshot!(result.wait(Wait::Seats { count: 1 }).story().await, @"
+    let result = scenario([("ada", says(10, "one")), ("bob", says(10, "two").admitted_after(100_000))]);
+    insta::assert_snapshot!(result.wait(Wait::Seats { count: 1 }).transcript().await, @"
     0 started | 0 sent 1
     10 answered 1 `one` | 10 decided verbatim
     10 cancelled 2#0
@@ -269,7 +269,7 @@ async fn no_request_is_sent_while_the_answer_is_committed() {
         ("ada", says(1_200, "one")),
         ("bob", fails(10, again())),
         ("bob", says(10, "two")),
-        ("cyd", says(10, "three").held_back(1_800)),
+        ("cyd", says(10, "three").admitted_after(1_800)),
     ]);
     let result = result.wait(Wait::Seats { count: 1 }).commit_ms(500).run().await;
     insta::assert_snapshot!(result.ledger(), @"
@@ -314,7 +314,7 @@ fn hurried() -> Scenario {
 
 #[tokio::test(start_paused = true)]
 async fn a_hurried_run_decides_with_the_answers_so_far() {
-    insta::assert_snapshot!(hurried().hurry_at(21_000).story().await, @"
+    insta::assert_snapshot!(hurried().hurry_at(21_000).transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     5000 answered 1 `one`
     20000 answered 2 `two`
@@ -334,7 +334,7 @@ async fn a_hurried_run_decides_with_the_answers_so_far() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_hurried_before_any_answer_decides_with_the_first() {
-    insta::assert_snapshot!(hurried().hurry_at(10).story().await, @"
+    insta::assert_snapshot!(hurried().hurry_at(10).transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     5000 answered 1 `one` | 5000 decided verbatim
     20000 answered 2 `two`
@@ -351,7 +351,7 @@ async fn a_run_hurried_before_any_answer_decides_with_the_first() {
 
 #[tokio::test(start_paused = true)]
 async fn a_skipped_seat_is_cancelled_and_no_longer_awaited() {
-    insta::assert_snapshot!(hurried().wait(Wait::All).skip_at(2_000, 3).story().await, @"
+    insta::assert_snapshot!(hurried().wait(Wait::All).skip_at(2_000, 3).transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     2000 cancelled 3 `th`
     5000 answered 1 `one`
@@ -371,7 +371,7 @@ async fn a_skipped_seat_is_cancelled_and_no_longer_awaited() {
 #[tokio::test(start_paused = true)]
 async fn skipping_every_seat_leaves_no_answer() {
     let skipped = hurried().skip_at(10, 1).skip_at(20, 2).skip_at(30, 3).skip_at(40, 9);
-    insta::assert_snapshot!(skipped.story().await, @"
+    insta::assert_snapshot!(skipped.transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 cancelled 1
     20 cancelled 2

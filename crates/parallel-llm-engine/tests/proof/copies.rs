@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use parallel_llm_engine::{Run, RunRequest, SeatNumber, agreement::votes};
 
-use crate::proof::draw::Draw;
-use crate::proof::items;
-use crate::proof::panel::{Dials, Panel};
-use crate::proof::stage::Item;
+use crate::proof::item::Item;
+use crate::proof::panel::{Panel, Parameters};
+use crate::proof::question_count;
+use crate::proof::rng::Rng;
 use crate::scenario::scenario;
 
 /// Models of six vendors, and another one of the first.
@@ -30,15 +30,15 @@ fn counted(run: &Run, seats: &[SeatNumber]) -> (f64, f64) {
 
 #[tokio::test(start_paused = true)]
 async fn copies_of_a_model_add_no_votes() {
-    let draw = &mut Draw::new(110);
+    let rng = &mut Rng::new(110);
     let (mut copied, mut alone) = (0, 0);
-    for round in 0..items() {
+    for round in 0..question_count() {
         let count = 2 + round % 5;
-        let item = Item::draw(&Panel::alike(count, 0.7, Dials::CALIBRATED), draw);
+        let item = Item::sample(&Panel::of_equals(count, 0.7, Parameters::CALIBRATED), rng);
         // Each seat is one of few models, so that most are held twice.
-        let few = &MODELS[draw.below(3)..][..2 + draw.below(3)];
-        let names: Vec<&'static str> = (0..count).map(|_| *draw.pick(few)).collect();
-        let replies = item.replies(draw).into_iter().zip(&names).map(|((_, reply), name)| (*name, reply));
+        let few = &MODELS[rng.below(3)..][..2 + rng.below(3)];
+        let names: Vec<&'static str> = (0..count).map(|_| *rng.pick(few)).collect();
+        let replies = item.replies(rng).into_iter().zip(&names).map(|((_, reply), name)| (*name, reply));
         let request = RunRequest {
             models: Some(names.iter().map(|name| (*name).to_owned()).collect()),
             strategy: Some("vote".to_owned()),
@@ -59,5 +59,8 @@ async fn copies_of_a_model_add_no_votes() {
             copied += usize::from(models.len() < seats.len());
         }
     }
-    assert!(copied > items() / 3 && alone > items() / 20, "copies are met: {copied}, {alone}");
+    assert!(
+        copied > question_count() / 3 && alone > question_count() / 20,
+        "copies are met: {copied}, {alone}"
+    );
 }

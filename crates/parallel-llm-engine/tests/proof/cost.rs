@@ -7,11 +7,11 @@ use parallel_llm_engine::port::Call;
 use parallel_llm_engine::request::strategy::Strategy;
 use parallel_llm_engine::{Code, PicoUsd};
 
-use crate::proof::draw::Draw;
-use crate::proof::items;
-use crate::proof::stage::{NAMES, candidates, verdict};
+use crate::proof::item::{NAMES, candidates, verdict};
+use crate::proof::question_count;
+use crate::proof::rng::Rng;
 use crate::scenario::{RunResult, info, scenario};
-use crate::script::{Reply, after, fails, failure, form, prompt};
+use crate::script::{Reply, after, fails, failure, prompt, synthesis_reply};
 
 /// A whole reply that used so many tokens, and their price.
 fn used(reply: Reply, (input, output): (u64, u64), is_declined: bool) -> (Reply, PicoUsd) {
@@ -24,34 +24,34 @@ fn used(reply: Reply, (input, output): (u64, u64), is_declined: bool) -> (Reply,
     (reply, info("any").price.expect("it has a price").cost(input, output))
 }
 
-fn tokens(draw: &mut Draw) -> (u64, u64) {
-    (draw.below(900) as u64, draw.below(900) as u64)
+fn tokens(rng: &mut Rng) -> (u64, u64) {
+    (rng.below(900) as u64, rng.below(900) as u64)
 }
 
 /// The replies of one seat, and what each costs that is read to its end.
-fn seat(draw: &mut Draw) -> Vec<(Reply, PicoUsd)> {
-    let ms = 1 + draw.below(200) as u64;
-    let whole = |draw: &mut Draw| {
-        let text = (*draw.pick(&["The moon.", "The moon pulls the sea.", "Both."])).to_owned();
-        let reply = after(ms).text(&text).wait(draw.below(100) as u64);
-        let reply = if draw.is(0.5) { reply.billed_anyway() } else { reply };
-        used(reply, tokens(draw), false)
+fn seat(rng: &mut Rng) -> Vec<(Reply, PicoUsd)> {
+    let ms = 1 + rng.below(200) as u64;
+    let whole = |rng: &mut Rng| {
+        let text = (*rng.pick(&["The moon.", "The moon pulls the sea.", "Both."])).to_owned();
+        let reply = after(ms).text(&text).wait(rng.below(100) as u64);
+        let reply = if rng.chance(0.5) { reply.billed_anyway() } else { reply };
+        used(reply, tokens(rng), false)
     };
-    match draw.below(8) {
-        0 => vec![used(after(ms), tokens(draw), true)],
+    match rng.below(8) {
+        0 => vec![used(after(ms), tokens(rng), true)],
         // Nothing was written, and it is asked again.
-        1 => vec![used(after(ms).reasoning(), tokens(draw), false), whole(draw)],
-        2 => vec![(fails(ms, failure(Code::Upstream).with_status(503)), PicoUsd::ZERO), whole(draw)],
+        1 => vec![used(after(ms).reasoning(), tokens(rng), false), whole(rng)],
+        2 => vec![(fails(ms, failure(Code::Upstream).with_status(503)), PicoUsd::ZERO), whole(rng)],
         3 => vec![(after(ms).text("The moo").fail(failure(Code::Connection)), PicoUsd::ZERO)],
         4 => vec![(fails(ms, failure(Code::Auth)), PicoUsd::ZERO)],
-        _ => vec![whole(draw)],
+        _ => vec![whole(rng)],
     }
 }
 
 /// Whoever reads the others says something of them, whatever it is asked for.
 fn reads(call: &Call) -> String {
     if prompt(call).contains("<<analysis ") {
-        return form(call, r#"{"base": "A"}"#, "All of them.");
+        return synthesis_reply(call, r#"{"base": "A"}"#, "All of them.");
     }
     verdict(candidates(call).into_iter().map(|(label, _)| label))
 }
@@ -77,23 +77,23 @@ fn owed(result: &RunResult, scripts: &BTreeMap<&str, Vec<PicoUsd>>) -> PicoUsd {
 
 #[tokio::test(start_paused = true)]
 async fn the_cost_of_a_run_is_what_its_calls_used() {
-    let draw = &mut Draw::new(70);
+    let rng = &mut Rng::new(70);
     for strategy in Strategy::ALL {
         let (mut paid, mut given_up, mut failed) = (0, 0, 0);
-        for _ in 0..items() / 2 {
+        for _ in 0..question_count() / 2 {
             let mut scripts: BTreeMap<&str, Vec<PicoUsd>> = BTreeMap::new();
             let mut replies = Vec::new();
-            for name in &NAMES[..2 + draw.below(4)] {
-                for (reply, cost) in seat(draw) {
+            for name in &NAMES[..2 + rng.below(4)] {
+                for (reply, cost) in seat(rng) {
                     scripts.entry(name).or_default().push(cost);
                     replies.push((*name, reply));
                 }
             }
             for name in ["fuser-1", "fuser-2"] {
-                let (reply, cost) = match draw.below(4) {
+                let (reply, cost) = match rng.below(4) {
                     0 => (fails(20, failure(Code::Upstream)), PicoUsd::ZERO),
-                    1 => used(after(20).reasoning(), tokens(draw), true),
-                    _ => used(after(20).compose(reads).wait(50), tokens(draw), false),
+                    1 => used(after(20).reasoning(), tokens(rng), true),
+                    _ => used(after(20).compose(reads).wait(50), tokens(rng), false),
                 };
                 scripts.insert(name, vec![cost]);
                 replies.push((name, reply));
@@ -101,12 +101,12 @@ async fn the_cost_of_a_run_is_what_its_calls_used() {
             let mut scenario = scenario(replies).asks("How do tides work?", strategy.name());
             // Seats of one model cannot be told apart here, so nobody can say whose call was given up.
             let has_one_model = *strategy == Strategy::SelfMoa;
-            if draw.is(0.4) && !has_one_model {
-                scenario = scenario.cancel_at(draw.below(350) as u64);
+            if rng.chance(0.4) && !has_one_model {
+                scenario = scenario.cancel_at(rng.below(350) as u64);
             }
             let result = scenario.run().await;
             let owed = owed(&result, &scripts);
-            assert_eq!(result.run.cost(), owed, "{}\n{}", result.story(), result.ledger());
+            assert_eq!(result.run.cost(), owed, "{}\n{}", result.transcript(), result.ledger());
             paid += usize::from(owed > PicoUsd::ZERO);
             given_up += usize::from(result.ledger().contains("dropped"));
             failed += usize::from(result.run.views().any(|view| view.failure.is_some()));

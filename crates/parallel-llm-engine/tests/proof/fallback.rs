@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use parallel_llm_engine::{Code, OutcomeKind};
 
-use crate::proof::draw::Draw;
-use crate::proof::items;
-use crate::proof::stage::{NAMES, outcome};
+use crate::proof::item::{NAMES, outcome};
+use crate::proof::question_count;
+use crate::proof::rng::Rng;
 use crate::scenario::scenario;
-use crate::script::{Reply, after, fails, failure, hangs, says, unadmitted};
+use crate::script::{Reply, after, fails, failure, hangs, not_admitted, says};
 
 const WORDS: [&str; 14] = [
     "moon", "tide", "water", "pulls", "earth", "twice", "daily", "spins", "bulge", "coast", "gravity",
@@ -38,11 +38,11 @@ fn closest(texts: &[String]) -> Option<&String> {
 }
 
 /// A way to give nothing.
-fn useless(draw: &mut Draw) -> Reply {
-    match draw.below(7) {
+fn useless(rng: &mut Rng) -> Reply {
+    match rng.below(7) {
         0 => fails(5, failure(Code::Auth)),
         1 => fails(5, failure(Code::ContextLength)),
-        2 => unadmitted(failure(Code::Upstream)),
+        2 => not_admitted(failure(Code::Upstream)),
         3 => hangs(),
         4 => after(5).end_with(|end| end.refusal = Some("No.".to_owned())),
         5 => after(5).panic(),
@@ -52,30 +52,30 @@ fn useless(draw: &mut Draw) -> Reply {
 
 #[tokio::test(start_paused = true)]
 async fn if_every_synthesizer_fails_the_closest_answer_is_returned_as_such() {
-    let draw = &mut Draw::new(80);
+    let rng = &mut Rng::new(80);
     let mut compared = 0;
-    for round in 0..items() {
-        let essay = |draw: &mut Draw| {
+    for round in 0..question_count() {
+        let essay = |rng: &mut Rng| {
             let mut words = WORDS;
-            draw.shuffle(&mut words);
-            words[..5 + draw.below(6)].join(" ")
+            rng.shuffle(&mut words);
+            words[..5 + rng.below(6)].join(" ")
         };
-        let mut essays: Vec<String> = (0..3 + round % 4).map(|_| essay(draw)).collect();
+        let mut essays: Vec<String> = (0..3 + round % 4).map(|_| essay(rng)).collect();
         let Some(best) = closest(&essays).cloned() else { continue };
         compared += 1;
         let strategy = ["synthesize", "best-of-n"][round % 2];
         for _ in 0..2 {
-            draw.shuffle(&mut essays);
+            rng.shuffle(&mut essays);
             let mut names = NAMES;
-            draw.shuffle(&mut names);
+            rng.shuffle(&mut names);
             let seats: Vec<Reply> =
-                essays.iter().map(|essay| says(1 + draw.below(100) as u64, essay)).collect();
+                essays.iter().map(|essay| says(1 + rng.below(100) as u64, essay)).collect();
             let chain: Vec<(&str, Reply)> = ["fuser-1", "fuser-2"]
                 .into_iter()
-                .take(draw.below(3))
-                .map(|name| (name, useless(draw)))
+                .take(rng.below(3))
+                .map(|name| (name, useless(rng)))
                 .collect();
-            let seed = draw.below(1 << 30) as u64;
+            let seed = rng.below(1 << 30) as u64;
             let result = scenario(names.into_iter().zip(seats).chain(chain))
                 .asks("How do tides work?", strategy)
                 .plan(|plan| plan.seed = seed)
@@ -87,5 +87,5 @@ async fn if_every_synthesizer_fails_the_closest_answer_is_returned_as_such() {
             assert!(outcome.unfused.is_some() && outcome.base_seat.is_some(), "it says that it is not fused");
         }
     }
-    assert!(compared > items() / 2, "most panels have an answer that is closest: {compared}");
+    assert!(compared > question_count() / 2, "most panels have an answer that is closest: {compared}");
 }

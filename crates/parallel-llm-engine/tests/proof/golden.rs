@@ -1,8 +1,8 @@
 //! The calculation against figures that were computed apart from it, by another program and by simulation.
 
-use crate::proof::panel::{Dials, Panel, Tie, oracle, plurality};
+use crate::proof::panel::{Panel, Parameters, Tie, oracle, plurality};
 
-/// How far a figure may be off: they are given in three or four places, and their dials in three.
+/// How far a figure may be off: they are given in three or four places, and their parameters in three.
 const TOLERANCE: f64 = 0.002;
 
 fn fair(panel: &Panel) -> f64 {
@@ -29,28 +29,28 @@ fn panels_of_equals_match_published_figures() {
         (7, 0.9973, 0.8841, 0.963),
         (9, 0.9993, 0.8854, 0.968),
     ] {
-        let independent = Panel::alike(count, 0.855, Dials::independent(4));
+        let independent = Panel::of_equals(count, 0.855, Parameters::independent(4));
         check(&format!("plurality of {count} that err alone"), fair(&independent), alone);
-        let correlated = Panel::alike(count, 0.855, Dials::CALIBRATED);
+        let correlated = Panel::of_equals(count, 0.855, Parameters::CALIBRATED);
         check(&format!("plurality of {count} that err together"), fair(&correlated), together);
         check(&format!("any of {count} that err together"), correlated.mean(oracle), any);
     }
     for (count, golden) in [(3, 0.9430), (5, 0.9758), (9, 0.9952)] {
-        let jury = Panel::alike(count, 0.855, Dials::independent(2));
+        let jury = Panel::of_equals(count, 0.855, Parameters::independent(2));
         check(&format!("a jury of {count}"), fair(&jury), golden);
     }
 }
 
 #[test]
 fn panels_of_unequals_match_published_figures() {
-    check("five that err alone", strongest(&Panel::of(&FIVE, Dials::independent(4))), 0.989);
-    check("five that err together", strongest(&Panel::of(&FIVE, Dials::CALIBRATED)), 0.883);
+    check("five that err alone", strongest(&Panel::of(&FIVE, Parameters::independent(4))), 0.989);
+    check("five that err together", strongest(&Panel::of(&FIVE, Parameters::CALIBRATED)), 0.883);
     for (weak, golden) in [(0.75, 0.8255), (0.6, 0.733)] {
-        let panel = Panel::of(&[0.876, weak, weak], Dials::CALIBRATED);
+        let panel = Panel::of(&[0.876, weak, weak], Parameters::CALIBRATED);
         check(&format!("the strongest and two of {weak}"), strongest(&panel), golden);
     }
     for (honest, golden) in [(2, 0.824), (4, 0.855)] {
-        let panel = Panel::of(&FIVE[..honest], Dials::CALIBRATED).with_adversary();
+        let panel = Panel::of(&FIVE[..honest], Parameters::CALIBRATED).with_adversary();
         check(&format!("{honest} and an adversary"), strongest(&panel), golden);
     }
 }
@@ -60,8 +60,12 @@ fn panels_of_unequals_match_published_figures() {
 #[test]
 fn panels_with_other_error_correlations_match_published_figures() {
     for (errors, golden) in [(0.3, 0.923), (0.534, 0.883), (0.7, 0.866)] {
-        let dials = Dials { errors, same_wrong: (1.0 + 2.0 * errors) / 3.0, options: 4 };
-        check(&format!("five that err together by {errors}"), strongest(&Panel::of(&FIVE, dials)), golden);
+        let parameters = Parameters { errors, same_wrong: (1.0 + 2.0 * errors) / 3.0, options: 4 };
+        check(
+            &format!("five that err together by {errors}"),
+            strongest(&Panel::of(&FIVE, parameters)),
+            golden,
+        );
     }
 }
 

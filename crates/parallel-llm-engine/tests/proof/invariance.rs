@@ -3,44 +3,44 @@
 
 use parallel_llm_engine::port::Call;
 
-use crate::proof::draw::Draw;
-use crate::proof::panel::{Dials, Panel, Said, most};
-use crate::proof::stage::{Item, NAMES, candidates, outcome, verdict};
-use crate::proof::{items, measured};
+use crate::proof::item::{Item, NAMES, candidates, outcome, verdict};
+use crate::proof::panel::{Choice, Panel, Parameters, most};
+use crate::proof::rng::Rng;
+use crate::proof::{check_share, question_count};
 use crate::scenario::scenario;
 use crate::script::{Reply, after, says};
 
 #[tokio::test(start_paused = true)]
 async fn a_vote_depends_only_on_the_answers() {
-    let draw = &mut Draw::new(50);
-    let panel = Panel::alike(5, 0.5, Dials { errors: 0.3, same_wrong: 0.5, options: 4 });
-    for _ in 0..items() / 2 {
-        let item = Item::draw(&panel, draw);
-        let first = item.scenario("vote", Vec::new(), draw).run().await;
+    let rng = &mut Rng::new(50);
+    let panel = Panel::of_equals(5, 0.5, Parameters { errors: 0.3, same_wrong: 0.5, options: 4 });
+    for _ in 0..question_count() / 2 {
+        let item = Item::sample(&panel, rng);
+        let first = item.scenario("vote", Vec::new(), rng).run().await;
         // Other names, other times, another seed.
-        let seed = draw.below(1 << 30) as u64;
-        let second = item.scenario("vote", Vec::new(), draw).plan(|plan| plan.seed = seed).run().await;
+        let seed = rng.below(1 << 30) as u64;
+        let second = item.scenario("vote", Vec::new(), rng).plan(|plan| plan.seed = seed).run().await;
         assert_eq!(outcome(&first).base_seat, outcome(&second).base_seat, "{:?}", item.written);
         let mut order: Vec<usize> = (0..item.said.len()).collect();
-        draw.shuffle(&mut order);
+        rng.shuffle(&mut order);
         let other = item.in_order(&order);
-        let third = other.scenario("vote", Vec::new(), draw).run().await;
+        let third = other.scenario("vote", Vec::new(), rng).run().await;
         if is_one_on_top(&item.said) {
             assert_eq!(item.chosen(outcome(&first)), other.chosen(outcome(&third)), "{:?}", item.written);
         }
     }
 }
 
-fn is_one_on_top(said: &[Said]) -> bool {
-    let votes = |what: &Said| said.iter().filter(|one| *one == what).count();
-    let top: Vec<&Said> = said.iter().filter(|one| votes(one) == most(said)).collect();
+fn is_one_on_top(said: &[Choice]) -> bool {
+    let votes = |what: &Choice| said.iter().filter(|one| *one == what).count();
+    let top: Vec<&Choice> = said.iter().filter(|one| votes(one) == most(said)).collect();
     top.iter().all(|one| one == &top[0])
 }
 
 /// Answers of words drawn from few.
-fn essays(count: usize, draw: &mut Draw) -> Vec<String> {
+fn essays(count: usize, rng: &mut Rng) -> Vec<String> {
     let words = ["moon", "tide", "water", "pulls", "earth", "twice", "daily", "spins", "bulge", "far"];
-    (0..count).map(|_| (0..6).map(|_| *draw.pick(&words)).collect::<Vec<_>>().join(" ")).collect()
+    (0..count).map(|_| (0..6).map(|_| *rng.pick(&words)).collect::<Vec<_>>().join(" ")).collect()
 }
 
 /// A taste of its own that no answer says and no place in a list has.
@@ -58,26 +58,26 @@ fn judges(rank: impl Fn(&mut Vec<(String, String)>) + Send + Sync + 'static) -> 
 }
 
 /// The answer that a judge's panel comes to.
-async fn judged(essays: &[String], judge: Reply, strategy: &str, draw: &mut Draw) -> String {
+async fn judged(essays: &[String], judge: Reply, strategy: &str, rng: &mut Rng) -> String {
     let mut names = NAMES;
-    draw.shuffle(&mut names);
-    let replies = essays.iter().map(|essay| says(1 + draw.below(100) as u64, essay));
+    rng.shuffle(&mut names);
+    let replies = essays.iter().map(|essay| says(1 + rng.below(100) as u64, essay));
     let replies: Vec<_> = names.into_iter().zip(replies).chain([("fuser", judge)]).collect();
-    let seed = draw.below(1 << 30) as u64;
+    let seed = rng.below(1 << 30) as u64;
     let scenario = scenario(replies).asks("How do tides work?", strategy).plan(|plan| plan.seed = seed);
     outcome(&scenario.run().await).text.as_deref().expect("a judge decides").to_owned()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_judgement_depends_only_on_the_answers() {
-    let draw = &mut Draw::new(51);
-    for round in 0..items() / 3 {
-        let mut essays = essays(2 + round % 4, draw);
+    let rng = &mut Rng::new(51);
+    for round in 0..question_count() / 3 {
+        let mut essays = essays(2 + round % 4, rng);
         let best = essays.iter().max_by_key(|essay| taste(essay)).expect("there is one").clone();
         for _ in 0..3 {
-            draw.shuffle(&mut essays);
+            rng.shuffle(&mut essays);
             let judge = judges(|shown| shown.sort_by_key(|(_, text)| std::cmp::Reverse(taste(text))));
-            assert_eq!(judged(&essays, judge, "best-of-n", draw).await, best);
+            assert_eq!(judged(&essays, judge, "best-of-n", rng).await, best);
         }
     }
 }
@@ -94,17 +94,17 @@ fn hasty() -> Reply {
 
 /// How often an answer stands where it is shown first and where it is shown last, of two.
 async fn by_place(strategy: &str) -> [(usize, usize); 2] {
-    let draw = &mut Draw::new(52);
+    let rng = &mut Rng::new(52);
     let mut places = [(0, 0); 2];
-    for _ in 0..items() {
-        let essays = essays(2, draw);
+    for _ in 0..question_count() {
+        let essays = essays(2, rng);
         if taste(&essays[0]) == taste(&essays[1]) {
             continue;
         }
         let mut names = NAMES;
-        draw.shuffle(&mut names);
+        rng.shuffle(&mut names);
         let replies = names.into_iter().zip(essays.iter().map(|essay| says(10, essay)));
-        let seed = draw.below(1 << 30) as u64;
+        let seed = rng.below(1 << 30) as u64;
         let scenario = scenario(replies.chain([("fuser", hasty())]).collect::<Vec<_>>());
         let result = scenario.asks("How do tides work?", strategy).plan(|plan| plan.seed = seed).run().await;
         let sitting = result.asked.iter().find(|asked| asked.call.model.model == "fuser");
@@ -122,11 +122,11 @@ async fn position_bias_cancels_out_if_a_judge_sees_both_orders() {
     let [first, last] = by_place("best-of-n@orders=1").await;
     println!("one order: {:.3} where shown first, {:.3} where shown last", share(first), share(last));
     // Half the verdicts are hasty: what is shown first stands in three of four, and what is shown last in one.
-    measured("shown first in the only order", first, 0.75);
-    measured("shown last in the only order", last, 0.25);
+    check_share("shown first in the only order", first, 0.75);
+    check_share("shown last in the only order", last, 0.25);
     let [first, last] = by_place("best-of-n").await;
     println!("both orders: {:.3} where shown first, {:.3} where shown last", share(first), share(last));
     // Of two, a tie is the first seat's, wherever it is shown: as often as not by haste, else by taste.
-    measured("shown first in one of both orders", first, 0.75);
-    measured("shown last in one of both orders", last, 0.75);
+    check_share("shown first in one of both orders", first, 0.75);
+    check_share("shown last in one of both orders", last, 0.75);
 }

@@ -9,19 +9,19 @@
 
 use parallel_llm_engine::port::Call;
 
-use crate::proof::draw::Draw;
+use crate::proof::item::{Item, candidates, outcome, verdict};
 use crate::proof::normal;
-use crate::proof::panel::{Dials, NOTHING, Panel, RIGHT, Said};
-use crate::proof::stage::{Item, candidates, outcome, verdict};
-use crate::proof::{items, measured};
+use crate::proof::panel::{Choice, NOTHING, Panel, Parameters, RIGHT};
+use crate::proof::rng::Rng;
+use crate::proof::{check_share, question_count};
 use crate::script::{Reply, after};
 
 /// A team whose best member is some points ahead.
 const TEAM: [f64; 3] = [0.876, 0.85, 0.82];
 
 /// Each distinct answer once, and its weight for a judge that is right in so many pairs.
-fn weights(said: &[Said], pairs: f64) -> Vec<(Said, f64)> {
-    let mut distinct: Vec<Said> = said.iter().copied().filter(|one| *one != NOTHING).collect();
+fn weights(said: &[Choice], pairs: f64) -> Vec<(Choice, f64)> {
+    let mut distinct: Vec<Choice> = said.iter().copied().filter(|one| *one != NOTHING).collect();
     distinct.sort_unstable();
     distinct.dedup();
     let odds = pairs / (1.0 - pairs);
@@ -29,16 +29,16 @@ fn weights(said: &[Said], pairs: f64) -> Vec<(Said, f64)> {
 }
 
 /// How often such a judge takes the right answer.
-fn selects(said: &[Said], pairs: f64) -> f64 {
+fn selects(said: &[Choice], pairs: f64) -> f64 {
     let weights = weights(said, pairs);
     let right: f64 = weights.iter().filter(|(one, _)| *one == RIGHT).map(|(_, weight)| weight).sum();
     right / weights.iter().map(|(_, weight)| weight).sum::<f64>()
 }
 
 /// Makes up its mind once for each question, whichever order it is shown.
-fn judges(item: &Item, pairs: f64, draw: &mut Draw) -> Reply {
+fn judges(item: &Item, pairs: f64, rng: &mut Rng) -> Reply {
     let weights = weights(&item.said, pairs);
-    let mut left = draw.unit() * weights.iter().map(|(_, weight)| weight).sum::<f64>();
+    let mut left = rng.unit() * weights.iter().map(|(_, weight)| weight).sum::<f64>();
     let taken = weights.iter().find(|(_, weight)| {
         left -= weight;
         left < 0.0
@@ -58,24 +58,24 @@ fn judges(item: &Item, pairs: f64, draw: &mut Draw) -> Reply {
 
 #[tokio::test(start_paused = true)]
 async fn a_judge_beats_the_best_model_from_seven_right_pairs_in_ten() {
-    let panel = Panel::of(&TEAM, Dials::CALIBRATED);
+    let panel = Panel::of(&TEAM, Parameters::CALIBRATED);
     let selected = |pairs: f64| panel.mean(|said| selects(said, pairs));
     let crossing = normal::solve((0.5, 0.95), |pairs| selected(pairs) - TEAM[0]);
     println!("a judge crosses {} at {crossing:.3} of the pairs", TEAM[0]);
     assert!((crossing - 0.70).abs() < 0.01, "{crossing}");
-    let alone = Panel::of(&TEAM, Dials::independent(4));
+    let alone = Panel::of(&TEAM, Parameters::independent(4));
     let crossing = normal::solve((0.5, 0.95), |pairs| alone.mean(|said| selects(said, pairs)) - TEAM[0]);
     assert!((crossing - 0.70).abs() < 0.01, "{crossing}");
-    let draw = &mut Draw::new(100);
+    let rng = &mut Rng::new(100);
     for pairs in [0.5, 0.7, 0.9] {
         let mut right = 0;
-        for _ in 0..items() {
-            let item = Item::draw(&panel, draw);
-            let judge = judges(&item, pairs, draw);
-            let result = item.scenario("best-of-n", vec![("fuser", judge)], draw).run().await;
+        for _ in 0..question_count() {
+            let item = Item::sample(&panel, rng);
+            let judge = judges(&item, pairs, rng);
+            let result = item.scenario("best-of-n", vec![("fuser", judge)], rng).run().await;
             right += usize::from(item.is_right(outcome(&result)));
         }
-        measured(&format!("selected by a judge of {pairs}"), (right, items()), selected(pairs));
+        check_share(&format!("selected by a judge of {pairs}"), (right, question_count()), selected(pairs));
     }
     assert!(selected(0.5) < TEAM[0] - 0.03 && selected(0.9) > TEAM[0] + 0.03);
 }

@@ -9,9 +9,9 @@
 use parallel_llm_engine::port::Call;
 use parallel_llm_engine::{PicoUsd, Price};
 
-use crate::proof::stage::{NAMES, candidates, verdict};
+use crate::proof::item::{NAMES, candidates, verdict};
 use crate::scenario::scenario;
-use crate::script::{Reply, after, form, prompt};
+use crate::script::{Reply, after, prompt, synthesis_reply};
 
 /// Tokens of the question, and of an answer to it.
 const QUESTION: u64 = 600;
@@ -52,7 +52,7 @@ fn used(call: &Call, reading: u64) -> (u64, u64) {
 fn reply(reading: u64) -> Reply {
     let compose = move |call: &Call| {
         if prompt(call).contains("<<analysis ") {
-            return form(call, r#"{"base": "A"}"#, "All of it.");
+            return synthesis_reply(call, r#"{"base": "A"}"#, "All of it.");
         }
         if shown(call) == 0 || reading == ANSWER {
             return format!("{MARK} {} {}", call.model.model, shown(call));

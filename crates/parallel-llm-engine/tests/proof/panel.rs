@@ -1,24 +1,24 @@
-//! A panel whose models err together, in two dials. Of each question there is a hidden difficulty that all of them share;
+//! A panel whose models err together, in two parameters. Of each question there is a hidden difficulty that all of them share;
 //! a model is right where its share of that and its own luck stay below what its accuracy allows. Who is wrong says what
 //! is popular among the wrong answers of that question, or any of them.
 //!
 //! What a panel comes to on average is computed exactly: all ways to answer, times how often each comes, summed over
 //! the difficulty by quadrature.
 
-use crate::proof::draw::Draw;
 use crate::proof::normal;
+use crate::proof::rng::Rng;
 
 /// What a model says of a question, in its own terms.
-pub(super) type Said = usize;
+pub(super) type Choice = usize;
 /// The right answer. The others are wrong: first the popular one, then the rest.
-pub(super) const RIGHT: Said = 0;
-pub(super) const POPULAR: Said = 1;
+pub(super) const RIGHT: Choice = 0;
+pub(super) const POPULAR: Choice = 1;
 /// Nothing that can be read.
-pub(super) const NOTHING: Said = usize::MAX;
+pub(super) const NOTHING: Choice = usize::MAX;
 
 /// How the answers of a panel hang together.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Dials {
+pub(super) struct Parameters {
     /// How much being right correlates between two models that are as often right as the first of the panel.
     pub(super) errors: f64,
     /// How often two models that are both wrong say the same.
@@ -27,7 +27,7 @@ pub(super) struct Dials {
     pub(super) options: usize,
 }
 
-impl Dials {
+impl Parameters {
     /// Models that know nothing of each other.
     pub(super) const fn independent(options: usize) -> Self {
         Self { errors: 0.0, same_wrong: 1.0 / (options - 1) as f64, options }
@@ -65,20 +65,20 @@ pub(super) struct Panel {
 
 impl Panel {
     /// Models with these accuracies.
-    pub(super) fn of(accuracies: &[f64], dials: Dials) -> Self {
-        let follows = dials.follows();
+    pub(super) fn of(accuracies: &[f64], parameters: Parameters) -> Self {
+        let follows = parameters.follows();
         let members = accuracies.iter().map(|accuracy| Member { accuracy: *accuracy, follows }).collect();
-        let shared = match dials.errors {
+        let shared = match parameters.errors {
             errors if errors <= 0.0 => 0.0,
             errors if errors >= 1.0 => 1.0,
             errors => normal::solve((0.0, 0.999), |shared| correlation(accuracies[0], shared) - errors),
         };
-        Self { members, options: dials.options, shared, unreadable: 0.0 }
+        Self { members, options: parameters.options, shared, unreadable: 0.0 }
     }
 
     /// So many models of one accuracy.
-    pub(super) fn alike(count: usize, accuracy: f64, dials: Dials) -> Self {
-        Self::of(&vec![accuracy; count], dials)
+    pub(super) fn of_equals(count: usize, accuracy: f64, parameters: Parameters) -> Self {
+        Self::of(&vec![accuracy; count], parameters)
     }
 
     /// Of whose answers so many cannot be read.
@@ -97,27 +97,27 @@ impl Panel {
     }
 
     /// What each says of one question.
-    pub(super) fn answer(&self, draw: &mut Draw) -> Vec<Said> {
-        let difficulty = draw.normal();
+    pub(super) fn answer(&self, rng: &mut Rng) -> Vec<Choice> {
+        let difficulty = rng.normal();
         let answer = |member: &Member| {
-            let luck = draw.normal();
-            if draw.is(self.unreadable) {
+            let luck = rng.normal();
+            if rng.chance(self.unreadable) {
                 return NOTHING;
             }
             let felt = self.shared.sqrt() * difficulty + (1.0 - self.shared).sqrt() * luck;
             if normal::below(felt) < member.accuracy {
                 RIGHT
-            } else if draw.is(member.follows) {
+            } else if rng.chance(member.follows) {
                 POPULAR
             } else {
-                1 + draw.below(self.options - 1)
+                1 + rng.below(self.options - 1)
             }
         };
         self.members.iter().map(answer).collect()
     }
 
     /// The mean of what is made of the answers, over all questions there are.
-    pub(super) fn mean(&self, of: impl Fn(&[Said]) -> f64) -> f64 {
+    pub(super) fn mean(&self, of: impl Fn(&[Choice]) -> f64) -> f64 {
         let points = if self.shared > 0.0 { normal::QUADRATURE.clone() } else { vec![(0.0, 1.0)] };
         let right = |member: &Member| {
             let limit = normal::quantile(member.accuracy);
@@ -145,15 +145,15 @@ fn correlation(accuracy: f64, shared: f64) -> f64 {
 
 /// All ways to answer, one model after the other. Of the wrong answers that are not popular only the order in which they
 /// are first said tells one from another, so ways that differ in their names alone are counted together.
-struct Walk<'a, F: Fn(&[Said]) -> f64> {
+struct Walk<'a, F: Fn(&[Choice]) -> f64> {
     panel: &'a Panel,
     right: Vec<Vec<f64>>,
-    said: Vec<Said>,
+    said: Vec<Choice>,
     sum: f64,
     of: &'a F,
 }
 
-impl<F: Fn(&[Said]) -> f64> Walk<'_, F> {
+impl<F: Fn(&[Choice]) -> f64> Walk<'_, F> {
     /// `others` of the wrong answers that are not popular have been said, and `mass` is how often that comes at each
     /// difficulty.
     fn on(&mut self, others: usize, mass: &[f64]) {
@@ -176,7 +176,7 @@ impl<F: Fn(&[Said]) -> f64> Walk<'_, F> {
         self.say(NOTHING, others, &times(mass, |_| self.panel.unreadable));
     }
 
-    fn say(&mut self, said: Said, others: usize, mass: &[f64]) {
+    fn say(&mut self, said: Choice, others: usize, mass: &[f64]) {
         if mass.iter().all(|mass| *mass == 0.0) {
             return;
         }
@@ -202,19 +202,19 @@ pub(super) enum Tie {
 }
 
 /// The most that say the same.
-pub(super) fn most(said: &[Said]) -> usize {
+pub(super) fn most(said: &[Choice]) -> usize {
     said.iter().map(|one| votes(said, *one)).max().unwrap_or(0)
 }
 
-fn votes(said: &[Said], what: Said) -> usize {
+fn votes(said: &[Choice], what: Choice) -> usize {
     if what == NOTHING { 0 } else { said.iter().filter(|one| **one == what).count() }
 }
 
 /// How often what most say is right. In a vote it is any of them where no two say the same: which, depends on their
 /// wording alone.
-pub(super) fn plurality(said: &[Said], tie: Tie) -> f64 {
+pub(super) fn plurality(said: &[Choice], tie: Tie) -> f64 {
     let most = most(said);
-    let mut level: Vec<Said> = said.iter().copied().filter(|one| votes(said, *one) == most).collect();
+    let mut level: Vec<Choice> = said.iter().copied().filter(|one| votes(said, *one) == most).collect();
     if tie == Tie::Strongest || (tie == Tie::First && most > 1) {
         level.truncate(1);
     }
@@ -222,6 +222,6 @@ pub(super) fn plurality(said: &[Said], tie: Tie) -> f64 {
 }
 
 /// Whether any is right.
-pub(super) fn oracle(said: &[Said]) -> f64 {
+pub(super) fn oracle(said: &[Choice]) -> f64 {
     f64::from(said.contains(&RIGHT))
 }

@@ -1,13 +1,13 @@
-//! Votes of panels with known dials, measured through the engine and held against what they come to by calculation; and
+//! Votes of panels with known parameters, measured through the engine and held against what they come to by calculation; and
 //! what more models are worth, which turns on how they err.
 
-use crate::proof::draw::Draw;
-use crate::proof::panel::{Dials, Panel, RIGHT, Said, Tie, most, oracle, plurality};
-use crate::proof::stage::{Item, outcome};
-use crate::proof::{items, measured};
+use crate::proof::item::{Item, outcome};
+use crate::proof::panel::{Choice, Panel, Parameters, RIGHT, Tie, most, oracle, plurality};
+use crate::proof::rng::Rng;
+use crate::proof::{check_share, question_count};
 
 /// Everybody who is wrong says the same.
-const SHARED: Dials = Dials { errors: 0.0, same_wrong: 1.0, options: 4 };
+const SHARED: Parameters = Parameters { errors: 0.0, same_wrong: 1.0, options: 4 };
 
 /// How often the engine's vote was right.
 #[derive(Debug, Default)]
@@ -25,11 +25,11 @@ struct Score {
 }
 
 async fn score(panel: &Panel, seed: u64) -> Score {
-    let draw = &mut Draw::new(seed);
-    let mut score = Score { of: items(), ..Score::default() };
+    let rng = &mut Rng::new(seed);
+    let mut score = Score { of: question_count(), ..Score::default() };
     for _ in 0..score.of {
-        let item = Item::draw(panel, draw);
-        let result = item.scenario("vote", Vec::new(), draw).run().await;
+        let item = Item::sample(panel, rng);
+        let result = item.scenario("vote", Vec::new(), rng).run().await;
         let outcome = outcome(&result);
         if outcome.text.is_some() {
             item.check_clusters(outcome);
@@ -52,41 +52,41 @@ fn vote(panel: &Panel) -> f64 {
 
 async fn check(name: &str, panel: &Panel, seed: u64) {
     let score = score(panel, seed).await;
-    measured(&format!("{name}, plurality"), (score.right, score.of), vote(panel));
-    measured(&format!("{name}, any"), (score.any, score.of), panel.mean(oracle));
-    let first = |said: &[Said]| f64::from(said[0] == RIGHT);
-    measured(&format!("{name}, the first alone"), (score.first, score.of), panel.mean(first));
+    check_share(&format!("{name}, plurality"), (score.right, score.of), vote(panel));
+    check_share(&format!("{name}, any"), (score.any, score.of), panel.mean(oracle));
+    let first = |said: &[Choice]| f64::from(said[0] == RIGHT);
+    check_share(&format!("{name}, the first alone"), (score.first, score.of), panel.mean(first));
 }
 
 #[tokio::test(start_paused = true)]
 async fn votes_of_equals_match_the_calculation() {
-    check("three that err alone", &Panel::alike(3, 0.855, Dials::independent(4)), 1).await;
-    check("three that err together", &Panel::alike(3, 0.855, Dials::CALIBRATED), 2).await;
-    check("five that err together", &Panel::alike(5, 0.855, Dials::CALIBRATED), 3).await;
-    check("seven that err together", &Panel::alike(7, 0.855, Dials::CALIBRATED), 4).await;
+    check("three that err alone", &Panel::of_equals(3, 0.855, Parameters::independent(4)), 1).await;
+    check("three that err together", &Panel::of_equals(3, 0.855, Parameters::CALIBRATED), 2).await;
+    check("five that err together", &Panel::of_equals(5, 0.855, Parameters::CALIBRATED), 3).await;
+    check("seven that err together", &Panel::of_equals(7, 0.855, Parameters::CALIBRATED), 4).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn votes_of_unequals_match_the_calculation() {
     let five = [0.876, 0.864, 0.850, 0.849, 0.833];
-    check("five", &Panel::of(&five, Dials::CALIBRATED), 5).await;
-    check("a strong one and two weak ones", &Panel::of(&[0.876, 0.6, 0.6], Dials::CALIBRATED), 6).await;
-    check("four and an adversary", &Panel::of(&five[..4], Dials::CALIBRATED).with_adversary(), 7).await;
-    let numbers = Dials { errors: 0.45, same_wrong: 0.16, options: 30 };
-    check("five that find a number", &Panel::alike(5, 0.6, numbers), 8).await;
+    check("five", &Panel::of(&five, Parameters::CALIBRATED), 5).await;
+    check("a strong one and two weak ones", &Panel::of(&[0.876, 0.6, 0.6], Parameters::CALIBRATED), 6).await;
+    check("four and an adversary", &Panel::of(&five[..4], Parameters::CALIBRATED).with_adversary(), 7).await;
+    let numbers = Parameters { errors: 0.45, same_wrong: 0.16, options: 30 };
+    check("five that find a number", &Panel::of_equals(5, 0.6, numbers), 8).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_unreadable_answer_has_no_vote() {
-    let panel = Panel::alike(4, 0.7, Dials::CALIBRATED).unreadable(0.15);
+    let panel = Panel::of_equals(4, 0.7, Parameters::CALIBRATED).unreadable(0.15);
     let score = score(&panel, 9).await;
-    let agreed = |said: &[Said]| if most(said) > 1 { plurality(said, Tie::First) } else { 0.0 };
-    measured("right by two at least of four", (score.agreed, score.of), panel.mean(agreed));
+    let agreed = |said: &[Choice]| if most(said) > 1 { plurality(said, Tie::First) } else { 0.0 };
+    check_share("right by two at least of four", (score.agreed, score.of), panel.mean(agreed));
 }
 
 #[tokio::test(start_paused = true)]
 async fn more_models_are_better_if_mostly_right_and_independent() {
-    let panel = |count| Panel::alike(count, 0.6, Dials::independent(4));
+    let panel = |count| Panel::of_equals(count, 0.6, Parameters::independent(4));
     let votes: Vec<f64> = [1, 3, 5, 7, 9].map(|count| vote(&panel(count))).to_vec();
     println!("{votes:.4?}");
     assert!(votes.is_sorted_by(|one, next| one < next), "{votes:?}");
@@ -97,7 +97,7 @@ async fn more_models_are_better_if_mostly_right_and_independent() {
 
 #[tokio::test(start_paused = true)]
 async fn more_models_are_worse_if_mostly_wrong_in_the_same_way() {
-    let panel = |count| Panel::alike(count, 0.4, SHARED);
+    let panel = |count| Panel::of_equals(count, 0.4, SHARED);
     let votes: Vec<f64> = [1, 3, 5, 7, 9].map(|count| vote(&panel(count))).to_vec();
     println!("{votes:.4?}");
     assert!(votes.is_sorted_by(|one, next| one > next), "{votes:?}");
@@ -108,11 +108,11 @@ async fn more_models_are_worse_if_mostly_wrong_in_the_same_way() {
 
 #[tokio::test(start_paused = true)]
 async fn models_with_identical_errors_are_worth_one() {
-    let gain = |errors: f64| vote(&Panel::alike(5, 0.8, Dials { errors, ..SHARED })) - 0.8;
+    let gain = |errors: f64| vote(&Panel::of_equals(5, 0.8, Parameters { errors, ..SHARED })) - 0.8;
     let gains: Vec<f64> = [0.0, 0.2, 0.4, 0.6, 0.8].map(gain).to_vec();
     println!("{gains:.4?}");
     assert!(gains.is_sorted_by(|one, next| one > next && *next > 0.0), "{gains:?}");
-    let score = score(&Panel::alike(5, 0.8, Dials { errors: 1.0, ..SHARED }), 16).await;
+    let score = score(&Panel::of_equals(5, 0.8, Parameters { errors: 1.0, ..SHARED }), 16).await;
     assert_eq!(score.as_first, score.of, "five are right where each of them is");
 }
 
@@ -122,7 +122,8 @@ fn a_vote_is_never_right_if_no_model_is() {
         for errors in [0.0, 0.3, 0.6] {
             for same_wrong in [0.34, 0.7, 1.0] {
                 for count in [2, 3, 5] {
-                    let panel = Panel::alike(count, accuracy, Dials { errors, same_wrong, options: 4 });
+                    let panel =
+                        Panel::of_equals(count, accuracy, Parameters { errors, same_wrong, options: 4 });
                     let (vote, any) = (vote(&panel), panel.mean(oracle));
                     assert!(vote <= any + 1e-9, "{vote} and {any} of {panel:?}");
                 }

@@ -3,10 +3,10 @@
 
 use parallel_llm_engine::request::wait::Wait;
 
-use crate::proof::draw::Draw;
+use crate::proof::item::NAMES;
 use crate::proof::normal;
-use crate::proof::stage::NAMES;
-use crate::proof::{items, measured};
+use crate::proof::rng::Rng;
+use crate::proof::{check_share, question_count};
 use crate::scenario::scenario;
 use crate::script::{Reply, hangs, says};
 
@@ -48,8 +48,8 @@ fn decision_times_match_published_figures() {
     }
 }
 
-fn reply(draw: &mut Draw) -> Reply {
-    let ms = (MEDIAN_MS * (SCATTER * draw.normal()).exp()).ceil();
+fn reply(rng: &mut Rng) -> Reply {
+    let ms = (MEDIAN_MS * (SCATTER * rng.normal()).exp()).ceil();
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -59,10 +59,10 @@ fn reply(draw: &mut Draw) -> Reply {
 }
 
 /// When runs are decided that wait so for so many seats, in milliseconds.
-async fn decided(count: usize, rule: Wait, draw: &mut Draw) -> Vec<f64> {
+async fn decided(count: usize, rule: Wait, rng: &mut Rng) -> Vec<f64> {
     let mut moments = Vec::new();
-    for _ in 0..items() {
-        let replies: Vec<_> = NAMES[..count].iter().map(|name| (*name, reply(draw))).collect();
+    for _ in 0..question_count() {
+        let replies: Vec<_> = NAMES[..count].iter().map(|name| (*name, reply(rng))).collect();
         let result = scenario(replies).asks("How do tides work?", "vote").wait(rule).run().await;
         moments.push(result.run.decided_ms.expect("the run is decided") as f64);
     }
@@ -75,13 +75,13 @@ fn by(moments: &[f64], ms: f64) -> (usize, usize) {
 
 #[tokio::test(start_paused = true)]
 async fn decision_times_match_the_calculation() {
-    let draw = &mut Draw::new(90);
+    let rng = &mut Rng::new(90);
     for (panel, rule) in [((5, 5), Wait::All), ((3, 5), Wait::Seats { count: 3 }), ((3, 3), Wait::All)] {
-        let moments = decided(panel.1 as usize, rule, draw).await;
+        let moments = decided(panel.1 as usize, rule, rng).await;
         for share in [0.5, 0.95] {
             // A reply takes whole milliseconds, rounded up.
             let ms = moment(share, panel).ceil();
-            measured(&format!("{} of {} by {ms} ms", panel.0, panel.1), by(&moments, ms), share);
+            check_share(&format!("{} of {} by {ms} ms", panel.0, panel.1), by(&moments, ms), share);
         }
     }
 }
@@ -92,7 +92,7 @@ async fn stragglers_are_left_behind_at_the_calculated_times() {
     for (after_ms, seed) in [(45_000, 91), (15_000, 93)] {
         let rule = Wait::Stragglers { share_percent: 60, after_ms };
         assert!(after_ms != 45_000 || rule == Wait::default(), "one of them is the default");
-        let moments = decided(5, rule, &mut Draw::new(seed)).await;
+        let moments = decided(5, rule, &mut Rng::new(seed)).await;
         let after = after_ms as f64;
         let all = exactly(5, 5, within(after));
         // Of three or four that have come, how often the upper median is so early that three times as long is over.
@@ -102,31 +102,31 @@ async fn stragglers_are_left_behind_at_the_calculated_times() {
         };
         let left_behind: f64 =
             [3, 4].map(|count| exactly(count, 5, within(after)) * are_quick(count)).iter().sum();
-        measured(&format!("decided by {after_ms} ms"), by(&moments, after), all + left_behind);
+        check_share(&format!("decided by {after_ms} ms"), by(&moments, after), all + left_behind);
         println!("waiting for all five: {all:.4} by then");
         let early = after * 0.8;
-        measured("all five, before any is left behind", by(&moments, early), exactly(5, 5, within(early)));
+        check_share("all five, before any is left behind", by(&moments, early), exactly(5, 5, within(early)));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_rule_waits_past_the_deadline() {
-    let draw = &mut Draw::new(92);
+    let rng = &mut Rng::new(92);
     let mut at_the_end = 0;
-    for _ in 0..items() {
-        let rule = *draw.pick(&[
+    for _ in 0..question_count() {
+        let rule = *rng.pick(&[
             Wait::All,
             Wait::Seats { count: 3 },
             Wait::Until { ms: 12_000 },
             Wait::Until { ms: 40_000 },
             Wait::default(),
         ]);
-        let replies: Vec<_> = NAMES[..2 + draw.below(6)]
+        let replies: Vec<_> = NAMES[..2 + rng.below(6)]
             .iter()
-            .map(|name| (*name, if draw.is(0.3) { hangs() } else { reply(draw) }))
+            .map(|name| (*name, if rng.chance(0.3) { hangs() } else { reply(rng) }))
             .collect();
-        let strongest = draw.is(0.3);
-        let run_ms = 6_000 + draw.below(40_000) as u64;
+        let strongest = rng.chance(0.3);
+        let run_ms = 6_000 + rng.below(40_000) as u64;
         let result = scenario(replies)
             .asks("How do tides work?", "vote")
             .wait(rule)
@@ -155,5 +155,5 @@ async fn no_rule_waits_past_the_deadline() {
         }
         at_the_end += usize::from(decided_ms + 1 >= panel_ms);
     }
-    assert!(at_the_end > items() / 10, "deadlines are met: {at_the_end}");
+    assert!(at_the_end > question_count() / 10, "deadlines are met: {at_the_end}");
 }

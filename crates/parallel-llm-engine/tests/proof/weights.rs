@@ -3,15 +3,15 @@
 
 use parallel_llm_engine::{OutcomeKind, RunRequest};
 
-use crate::proof::draw::Draw;
-use crate::proof::panel::{Dials, NOTHING, Panel, RIGHT, Said};
-use crate::proof::stage::{Item, outcome};
-use crate::proof::{items, measured};
+use crate::proof::item::{Item, outcome};
+use crate::proof::panel::{Choice, NOTHING, Panel, Parameters, RIGHT};
+use crate::proof::rng::Rng;
+use crate::proof::{check_share, question_count};
 use crate::scenario::{RunResult, scenario};
 
 /// The chance of each answer after these were given, before it was each as likely as the next.
-fn posterior(said: &[Said], accuracies: &[f64], options: usize) -> Vec<f64> {
-    let likely = |answer: Said| {
+fn posterior(said: &[Choice], accuracies: &[f64], options: usize) -> Vec<f64> {
+    let likely = |answer: Choice| {
         let given = said.iter().zip(accuracies).map(|(said, accuracy)| match *said {
             NOTHING => 1.0,
             said if said == answer => *accuracy,
@@ -25,8 +25,8 @@ fn posterior(said: &[Said], accuracies: &[f64], options: usize) -> Vec<f64> {
 }
 
 /// The vote of models that are said to be right so often.
-async fn weighed(item: &Item, accuracies: &[f64], draw: &mut Draw) -> RunResult {
-    let replies = item.replies(draw);
+async fn weighed(item: &Item, accuracies: &[f64], rng: &mut Rng) -> RunResult {
+    let replies = item.replies(rng);
     let names = replies.iter().map(|(name, _)| *name).zip(accuracies);
     let request = RunRequest {
         models: Some(names.map(|(name, accuracy)| format!("{name}@accuracy={accuracy}")).collect()),
@@ -37,23 +37,23 @@ async fn weighed(item: &Item, accuracies: &[f64], draw: &mut Draw) -> RunResult 
 }
 
 /// The most likely of what somebody has said.
-fn likeliest(posterior: &[f64], said: &[Said]) -> f64 {
+fn likeliest(posterior: &[f64], said: &[Choice]) -> f64 {
     said.iter().filter(|said| **said != NOTHING).map(|said| posterior[*said]).fold(0.0, f64::max)
 }
 
 #[tokio::test(start_paused = true)]
 async fn weighted_votes_follow_the_rule_of_bayes() {
-    let draw = &mut Draw::new(60);
+    let rng = &mut Rng::new(60);
     let mut minorities = 0;
-    for round in 0..items() * 2 {
+    for round in 0..question_count() * 2 {
         let options = 2 + round % 3;
-        let accuracies: Vec<f64> = (0..2 + round % 5).map(|_| 0.02 + 0.96 * draw.unit()).collect();
-        let panel = Panel::of(&accuracies, Dials::independent(options)).unreadable(0.1);
-        let item = Item::draw(&panel, draw);
+        let accuracies: Vec<f64> = (0..2 + round % 5).map(|_| 0.02 + 0.96 * rng.unit()).collect();
+        let panel = Panel::of(&accuracies, Parameters::independent(options)).unreadable(0.1);
+        let item = Item::sample(&panel, rng);
         if item.said.iter().all(|said| *said == NOTHING) {
             continue;
         }
-        let result = weighed(&item, &accuracies, draw).await;
+        let result = weighed(&item, &accuracies, rng).await;
         let outcome = outcome(&result);
         if outcome.kind == OutcomeKind::Verbatim {
             continue;
@@ -69,32 +69,33 @@ async fn weighted_votes_follow_the_rule_of_bayes() {
             "{}",
             outcome.reason
         );
-        let votes = |what: Said| item.said.iter().filter(|said| **said == what).count();
+        let votes = |what: Choice| item.said.iter().filter(|said| **said == what).count();
         minorities +=
             usize::from(item.said.iter().any(|said| *said != NOTHING && votes(*said) > votes(chosen)));
     }
-    assert!(minorities > items() / 20, "weights matter: {minorities}");
+    assert!(minorities > question_count() / 20, "weights matter: {minorities}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn weighted_votes_of_independent_models_are_right_as_often_as_calculated() {
     let accuracies = [0.9, 0.6, 0.55, 0.2, 0.5];
-    let panel = Panel::of(&accuracies, Dials::independent(4));
-    let weighing = |said: &[Said]| {
+    let panel = Panel::of(&accuracies, Parameters::independent(4));
+    let weighing = |said: &[Choice]| {
         // Of the wrong answers the calculation tells apart only those that were said.
         let posterior = posterior(said, &accuracies, 4);
         let most = likeliest(&posterior, said);
-        let level: Vec<&Said> = said.iter().filter(|said| posterior[**said] >= most * (1.0 - 1e-7)).collect();
+        let level: Vec<&Choice> =
+            said.iter().filter(|said| posterior[**said] >= most * (1.0 - 1e-7)).collect();
         f64::from(*level[0] == RIGHT)
     };
     let expected = panel.mean(weighing);
-    let draw = &mut Draw::new(61);
+    let rng = &mut Rng::new(61);
     let mut right = 0;
-    for _ in 0..items() {
-        let item = Item::draw(&panel, draw);
-        right += usize::from(item.is_right(outcome(&weighed(&item, &accuracies, draw).await)));
+    for _ in 0..question_count() {
+        let item = Item::sample(&panel, rng);
+        right += usize::from(item.is_right(outcome(&weighed(&item, &accuracies, rng).await)));
     }
-    measured("five unequal, weighed", (right, items()), expected);
+    check_share("five unequal, weighed", (right, question_count()), expected);
     let counted = panel.mean(|said| crate::proof::panel::plurality(said, crate::proof::panel::Tie::First));
     println!("counted they would be right {counted:.4}");
     assert!(

@@ -1,8 +1,8 @@
 //! Questions with one right answer, and answers to them as models write: bare, in a sentence, in a box, behind a mark, in
 //! other languages; and some that say nothing or are refused.
 
-use crate::proof::draw::Draw;
-use crate::proof::panel::{NOTHING, Said};
+use crate::proof::panel::{Choice, NOTHING};
+use crate::proof::rng::Rng;
 
 /// Options that no form of words prefers.
 const OPTIONS: [&str; 8] = [
@@ -82,33 +82,33 @@ pub(super) struct Question {
 
 impl Question {
     /// One of so many options.
-    pub(super) fn choice(options: usize, draw: &mut Draw) -> Self {
+    pub(super) fn choice(options: usize, rng: &mut Rng) -> Self {
         let labels = (0..options).map(|index| char::from(b'A' + u8::try_from(index).expect("it is small")));
         let lines: Vec<String> =
             labels.clone().zip(OPTIONS).map(|(label, option)| format!("{label}) {option}")).collect();
         let mut names: Vec<String> = labels.map(|label| label.to_string()).collect();
-        draw.shuffle(&mut names);
+        rng.shuffle(&mut names);
         let text = format!("Which gate did the last traveller take?\n{}", lines.join("\n"));
         Self { text, names, forms: &CHOICES }
     }
 
     /// A number, which may be any.
-    pub(super) fn number(options: usize, draw: &mut Draw) -> Self {
-        let right = 20 + draw.below(1_000);
+    pub(super) fn number(options: usize, rng: &mut Rng) -> Self {
+        let right = 20 + rng.below(1_000);
         let mut names: Vec<String> = (0..options).map(|said| (right + 3 * said).to_string()).collect();
-        draw.shuffle(&mut names);
+        rng.shuffle(&mut names);
         Self { text: "How many coins are in the chest?".to_owned(), names, forms: &NUMBERS }
     }
 
     /// What a model says, written out.
-    pub(super) fn write(&self, said: Said, draw: &mut Draw) -> Written {
+    pub(super) fn write(&self, said: Choice, rng: &mut Rng) -> Written {
         if said == NOTHING {
-            let text = (*draw.pick(&NOTHINGS)).to_owned();
-            return if draw.is(0.3) { Written::Refused(text) } else { Written::Text(text) };
+            let text = (*rng.pick(&NOTHINGS)).to_owned();
+            return if rng.chance(0.3) { Written::Refused(text) } else { Written::Text(text) };
         }
         let name = &self.names[said];
         let option = usize::from(name.as_bytes()[0].wrapping_sub(b'A'));
-        let form = draw.pick(self.forms).replace('@', name);
+        let form = rng.pick(self.forms).replace('@', name);
         // The mark of four is not the place of an option.
         let text = OPTIONS.get(option).map_or(form.clone(), |option| {
             if form.contains("####") { form.clone() } else { form.replace('#', option) }

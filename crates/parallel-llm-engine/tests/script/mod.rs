@@ -22,7 +22,7 @@ type Compose = Arc<dyn Fn(&Call) -> ReplyPart + Send + Sync>;
 #[derive(Clone)]
 enum Step {
     Wait(u64),
-    Give(Result<ReplyPart, Failure>),
+    Emit(Result<ReplyPart, Failure>),
     Compose(Compose),
     Hang,
     Panic,
@@ -33,13 +33,13 @@ enum Step {
 pub(crate) struct Reply {
     steps: VecDeque<Step>,
     admission: Option<Failure>,
-    held_back_ms: u64,
+    admitted_after_ms: u64,
     stops_billing: bool,
 }
 
 /// A reply whose first step comes so many milliseconds after the request.
 pub(crate) fn after(ms: u64) -> Reply {
-    Reply { steps: VecDeque::new(), admission: None, held_back_ms: 0, stops_billing: true }.wait(ms)
+    Reply { steps: VecDeque::new(), admission: None, admitted_after_ms: 0, stops_billing: true }.wait(ms)
 }
 
 /// A whole answer after so many milliseconds.
@@ -58,19 +58,21 @@ pub(crate) fn hangs() -> Reply {
 }
 
 /// Refused before it is sent.
-pub(crate) fn unadmitted(failure: Failure) -> Reply {
+pub(crate) fn not_admitted(failure: Failure) -> Reply {
     Reply { admission: Some(failure), ..hangs() }
 }
 
 /// A synthesizer's reply in the form it is asked for, that starts from the candidate with these words.
 pub(crate) fn fuses(ms: u64, base: &'static str, text: &'static str) -> Reply {
     after(ms)
-        .compose(move |call| form(call, &format!("{{\"base\": \"{}\"}}", label_of(call, base)), text))
+        .compose(move |call| {
+            synthesis_reply(call, &format!("{{\"base\": \"{}\"}}", label_of(call, base)), text)
+        })
         .end()
 }
 
 /// The form a synthesizer is asked for, with the code of this call.
-pub(crate) fn form(call: &Call, analysis: &str, text: &str) -> String {
+pub(crate) fn synthesis_reply(call: &Call, analysis: &str, text: &str) -> String {
     let nonce = nonce(call);
     format!("<<analysis {nonce}>>\n{analysis}\n<<answer {nonce}>>\n{text}")
 }
@@ -122,13 +124,13 @@ impl Reply {
         self
     }
 
-    fn give(self, part: ReplyPart) -> Self {
-        self.then(Step::Give(Ok(part)))
+    fn emit(self, part: ReplyPart) -> Self {
+        self.then(Step::Emit(Ok(part)))
     }
 
     /// Admitted only after so many milliseconds.
-    pub(crate) fn held_back(self, ms: u64) -> Self {
-        Self { held_back_ms: ms, ..self }
+    pub(crate) fn admitted_after(self, ms: u64) -> Self {
+        Self { admitted_after_ms: ms, ..self }
     }
 
     /// Closing its connection would not stop what it costs.
@@ -141,20 +143,20 @@ impl Reply {
     }
 
     pub(crate) fn accepted(self, generation_id: &str) -> Self {
-        self.give(ReplyPart::Accepted { generation_id: generation_id.to_owned() })
+        self.emit(ReplyPart::Accepted { generation_id: generation_id.to_owned() })
     }
 
     /// So many bytes without text, one each `every_ms`.
     pub(crate) fn alive(self, times: usize, every_ms: u64) -> Self {
-        (0..times).fold(self, |reply, _| reply.wait(every_ms).give(ReplyPart::Alive))
+        (0..times).fold(self, |reply, _| reply.wait(every_ms).emit(ReplyPart::Alive))
     }
 
     pub(crate) fn reasoning(self) -> Self {
-        self.give(ReplyPart::Reasoning)
+        self.emit(ReplyPart::Reasoning)
     }
 
     pub(crate) fn text(self, text: &str) -> Self {
-        self.give(ReplyPart::Text(text.to_owned()))
+        self.emit(ReplyPart::Text(text.to_owned()))
     }
 
     pub(crate) fn compose(self, compose: impl Fn(&Call) -> String + Send + Sync + 'static) -> Self {
@@ -172,7 +174,7 @@ impl Reply {
     pub(crate) fn end_with(self, change: impl FnOnce(&mut ReplyEnd)) -> Self {
         let mut end = ReplyEnd { finish: Some(Finish::Stop), cost: Some(COST), ..ReplyEnd::default() };
         change(&mut end);
-        self.give(ReplyPart::End(end))
+        self.emit(ReplyPart::End(end))
     }
 
     /// Ends with so many tokens sent and received, and no cost of its own.
@@ -185,7 +187,7 @@ impl Reply {
     }
 
     pub(crate) fn fail(self, failure: Failure) -> Self {
-        self.then(Step::Give(Err(failure)))
+        self.then(Step::Emit(Err(failure)))
     }
 
     pub(crate) fn hang(self) -> Self {
@@ -199,67 +201,67 @@ impl Reply {
 
 /// A call that left, and when.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct SentCall {
     pub(crate) at_ms: u64,
     pub(crate) call: Call,
 }
 
 #[derive(Default)]
-struct Seen {
+struct State {
     scripts: BTreeMap<String, VecDeque<Reply>>,
-    asked: Vec<Asked>,
-    at_once: usize,
+    asked: Vec<SentCall>,
+    in_flight: usize,
     high_water: usize,
 }
 
 /// All models of a test.
 pub(crate) struct Models {
     ledger: Ledger,
-    seen: Mutex<Seen>,
+    state: Mutex<State>,
     permits: Arc<Semaphore>,
 }
 
 impl Models {
     /// Models with these replies, of which so many may be under way at once.
-    pub(crate) fn new(ledger: &Ledger, replies: &[(&str, Reply)], at_once_max: usize) -> Arc<Self> {
-        let mut seen = Seen::default();
+    pub(crate) fn new(ledger: &Ledger, replies: &[(&str, Reply)], in_flight_max: usize) -> Arc<Self> {
+        let mut state = State::default();
         for (model, reply) in replies {
-            seen.scripts.entry((*model).to_owned()).or_default().push_back(reply.clone());
+            state.scripts.entry((*model).to_owned()).or_default().push_back(reply.clone());
         }
-        let permits = Arc::new(Semaphore::new(at_once_max));
-        Arc::new(Self { ledger: ledger.clone(), seen: Mutex::new(seen), permits })
+        let permits = Arc::new(Semaphore::new(in_flight_max));
+        Arc::new(Self { ledger: ledger.clone(), state: Mutex::new(state), permits })
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.seen().asked.clone()
+    pub(crate) fn asked(&self) -> Vec<SentCall> {
+        self.state().asked.clone()
     }
 
     pub(crate) fn high_water(&self) -> usize {
-        self.seen().high_water
+        self.state().high_water
     }
 
     /// Replies neither ended nor dropped.
-    pub(crate) fn under_way(&self) -> usize {
-        self.seen().at_once
+    pub(crate) fn in_flight(&self) -> usize {
+        self.state().in_flight
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The reply for this call: the next of its model, the last one again and again.
     fn reply(&self, model: &str) -> Reply {
-        let mut seen = self.seen();
-        let Some(script) = seen.scripts.get_mut(model) else { return fails(0, failure(Code::ModelUnknown)) };
+        let mut state = self.state();
+        let Some(script) = state.scripts.get_mut(model) else { return fails(0, failure(Code::ModelUnknown)) };
         if script.len() > 1 { script.pop_front() } else { script.front().cloned() }
             .expect("a script has a reply")
     }
 }
 
 /// A [`Caller`] is a handle to the models.
-pub(crate) struct Line(pub(crate) Arc<Models>);
+pub(crate) struct ScriptedCaller(pub(crate) Arc<Models>);
 
-impl Caller for Line {
+impl Caller for ScriptedCaller {
     fn admit(&self, call: Call) -> BoxFuture<'static, Result<Permit, Failure>> {
         let models = Arc::clone(&self.0);
         let reply = models.reply(&call.model.model);
@@ -267,15 +269,15 @@ impl Caller for Line {
             if let Some(failure) = reply.admission {
                 return Err(failure);
             }
-            if reply.held_back_ms > 0 {
-                tokio::time::sleep(Duration::from_millis(reply.held_back_ms)).await;
+            if reply.admitted_after_ms > 0 {
+                tokio::time::sleep(Duration::from_millis(reply.admitted_after_ms)).await;
             }
             let room = Arc::clone(&models.permits).acquire_owned().await.expect("the permits stay open");
             let stops_billing = reply.stops_billing;
             let permit = Permit::new(move || {
                 let (ledger, model) = (models.ledger.clone(), call.model.model.clone());
-                let under_way = UnderWay { models, model: model.clone(), begun: false, ended: false };
-                let playing = play(call, reply.steps, under_way);
+                let in_flight = InFlight { models, model: model.clone(), begun: false, ended: false };
+                let playing = play(call, reply.steps, in_flight);
                 // The room is held until the reply is dropped.
                 ReplyStream::new(playing.inspect(move |_| _ = &room))
                     .with_on_timeout(move |failure| ledger.note(format_args!("{model} heard: {failure}")))
@@ -306,51 +308,51 @@ impl Caller for Line {
 fn play(
     call: Call,
     steps: VecDeque<Step>,
-    under_way: UnderWay,
+    in_flight: InFlight,
 ) -> impl Stream<Item = Result<ReplyPart, Failure>> + Send {
-    let play = |(call, mut steps, mut under_way): (Call, VecDeque<Step>, UnderWay)| async move {
-        under_way.begin(&call);
+    let play = |(call, mut steps, mut in_flight): (Call, VecDeque<Step>, InFlight)| async move {
+        in_flight.begin(&call);
         let part = loop {
             match steps.pop_front()? {
                 Step::Wait(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
-                Step::Give(part) => break part,
+                Step::Emit(part) => break part,
                 Step::Compose(compose) => break Ok(compose(&call)),
                 Step::Hang => std::future::pending().await,
                 // As `panic!`, without a word on stderr.
                 Step::Panic => std::panic::resume_unwind(Box::new("scripted")),
             }
         };
-        under_way.ended = matches!(part, Err(_) | Ok(ReplyPart::End(_)));
-        Some((part, (call, steps, under_way)))
+        in_flight.ended = matches!(part, Err(_) | Ok(ReplyPart::End(_)));
+        Some((part, (call, steps, in_flight)))
     };
-    stream::unfold((call, steps, under_way), play)
+    stream::unfold((call, steps, in_flight), play)
 }
 
 /// Counts a reply while it is under way, and notes where it was dropped before its end.
-struct UnderWay {
+struct InFlight {
     models: Arc<Models>,
     model: String,
     begun: bool,
     ended: bool,
 }
 
-impl UnderWay {
+impl InFlight {
     fn begin(&mut self, call: &Call) {
         if std::mem::replace(&mut self.begun, true) {
             return;
         }
         self.models.ledger.note(format_args!("request {} #{}", self.model, call.attempt.number));
-        let mut seen = self.models.seen();
-        seen.asked.push(Asked { at_ms: self.models.ledger.now_ms(), call: call.clone() });
-        seen.at_once += 1;
-        seen.high_water = seen.high_water.max(seen.at_once);
+        let mut state = self.models.state();
+        state.asked.push(SentCall { at_ms: self.models.ledger.now_ms(), call: call.clone() });
+        state.in_flight += 1;
+        state.high_water = state.high_water.max(state.in_flight);
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for InFlight {
     fn drop(&mut self) {
         if self.begun {
-            self.models.seen().at_once -= 1;
+            self.models.state().in_flight -= 1;
         }
         if !self.ended {
             self.models.ledger.note(format_args!("dropped {}", self.model));

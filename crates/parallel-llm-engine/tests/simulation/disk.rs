@@ -14,8 +14,8 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use crate::ledger::Ledger;
-use crate::simulation::life::{Crash, Kind};
-use crate::story;
+use crate::simulation::process::{Crash, CrashMoment};
+use crate::transcript;
 
 #[derive(Default)]
 struct Kept {
@@ -75,12 +75,12 @@ pub(super) struct Disk {
     pub(super) crash: Option<Crash>,
     /// Told when the process is to be gone.
     pub(super) gone: Arc<Notify>,
-    pub(super) seen: Mutex<Seen>,
+    pub(super) state: Mutex<DiskState>,
 }
 
-/// What a disk has seen.
+/// What a disk has state.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct DiskState {
     appends: usize,
     pub(super) broke: bool,
     /// What was done to it that may never be. A panic here could be taken for a call's own.
@@ -88,12 +88,12 @@ pub(super) struct Seen {
 }
 
 impl Disk {
-    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn state(&self) -> MutexGuard<'_, DiskState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What happens to the process at this append: how, and how long after.
-    fn fate(&self, append: usize) -> Option<(Kind, Duration)> {
+    fn fate(&self, append: usize) -> Option<(CrashMoment, Duration)> {
         match self.crash {
             Some(Crash::Commit { commit, kind, ms }) if commit == append => {
                 Some((kind, Duration::from_millis(ms)))
@@ -103,29 +103,29 @@ impl Disk {
     }
 
     fn keep(&self, lease: Lease, events: Vec<Recorded>) {
-        let names: Vec<String> = events.iter().map(|recorded| story::short(&recorded.event)).collect();
+        let names: Vec<String> = events.iter().map(|recorded| transcript::short(&recorded.event)).collect();
         if let Err(complaint) = self.durable.keep(lease, events) {
-            self.seen().complaints.push(complaint);
+            self.state().complaints.push(complaint);
         }
         self.ledger.note(format_args!("durable: {}", names.join(", ")));
     }
 
     async fn append(self: Arc<Self>, lease: Lease, events: Vec<Recorded>) -> Result<(), Failure> {
         let append = {
-            let mut seen = self.seen();
-            seen.appends += 1;
-            seen.appends
+            let mut state = self.state();
+            state.appends += 1;
+            state.appends
         };
         if self.breaks_at.is_some_and(|from| append >= from) {
-            self.seen().broke = true;
+            self.state().broke = true;
             return Err(Failure::new(Code::Storage, "the disk is full"));
         }
         let fate = self.fate(append);
         match fate {
-            Some((Kind::Before, _)) => return self.die().await,
-            Some((kind @ (Kind::MiddleLost | Kind::MiddleKept), wait)) => {
+            Some((CrashMoment::Before, _)) => return self.die().await,
+            Some((kind @ (CrashMoment::MiddleLost | CrashMoment::MiddleKept), wait)) => {
                 sleep(wait).await;
-                if kind == Kind::MiddleKept {
+                if kind == CrashMoment::MiddleKept {
                     self.keep(lease, events);
                 }
                 return self.die().await;
@@ -150,9 +150,9 @@ impl Disk {
 }
 
 /// The disk as a process holds it.
-pub(super) struct Held(pub(super) Arc<Disk>);
+pub(super) struct ProcessJournal(pub(super) Arc<Disk>);
 
-impl Journal for Held {
+impl Journal for ProcessJournal {
     fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>> {
         let lease = self.0.durable.lease(plan.run_id);
         async move { Ok(lease) }.boxed()

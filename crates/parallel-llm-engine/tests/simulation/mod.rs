@@ -1,13 +1,13 @@
 //! Deterministic simulation: thousands of random runs whose processes die, whose disks break and whose callers give
-//! up, each taken on by a new process in a random way until it closes. What must hold after all that is in `law.rs`.
+//! up, each taken on by a new process in a random way until it closes. What must hold after all that is in `invariants.rs`.
 //!
-//! Everything derives from the seed of a story, time is paused, and each process is a world of its own that is dropped
+//! Everything derives from the seed of a simulated, time is paused, and each process is a world of its own that is dropped
 //! whole: what the journal holds is all that is left of it. A seed that fails is told with the command that replays it.
 
-mod dice;
 mod disk;
-mod law;
-mod life;
+mod invariants;
+mod process;
+mod random;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,20 +17,20 @@ use std::thread;
 
 use parallel_llm_engine::{Event, SeatStatus};
 
-use crate::story;
-use dice::Dice;
+use crate::transcript;
 use disk::Durable;
-use law::History;
-use life::{End, Lived, Part, live};
+use invariants::History;
+use process::{ProcessEnd, ProcessPlan, ProcessResult, run_process};
+use random::Random;
 
 /// Stories told by default: about twelve seconds on two cores, unoptimized.
 const SEEDS: u64 = 3_000;
 /// Asks for another number of stories.
-const SEEDS_WANTED: &str = "SIMULATION_SEEDS";
-/// Asks for one story only, told aloud.
-const SEED_WANTED: &str = "SIMULATION_SEED";
-/// How often each kind of thing is met at least in a thousand stories: half of what was measured.
-const LEAST: &[(&str, usize)] = &[
+const SEEDS_VARIABLE: &str = "SIMULATION_SEEDS";
+/// Asks for one simulated only, told aloud.
+const SEED_VARIABLE: &str = "SIMULATION_SEED";
+/// How often each kind of thing is occurrences at least in a thousand stories: half of what was measured.
+const OCCURRENCES_MIN: &[(&str, usize)] = &[
     ("a crash before a commit", 110),
     ("a crash in a commit that is lost", 110),
     ("a crash in a commit that is kept", 110),
@@ -41,7 +41,7 @@ const LEAST: &[(&str, usize)] = &[
     ("a broken disk", 50),
     ("refused: storage", 10),
     ("reopened: interrupted", 370),
-    ("reopened: a further part was interrupted", 30),
+    ("reopened: a further process_plan was interrupted", 30),
     ("reopened: decided, not closed", 90),
     ("reopened: closed", 500),
     ("reopened: an unknown seat is named", 300),
@@ -75,58 +75,59 @@ const LEAST: &[(&str, usize)] = &[
     ("a step: unknown", 11),
     ("a judge that changed its mind", 7),
 ];
-/// Processes a story has at most: three troubled ones, two that go on after the run has closed, and the last.
-const PARTS_MAX: usize = 6;
+/// Processes a simulated has at most: three troubled ones, two that go on after the run has closed, and the last.
+const PROCESSES_MAX: usize = 6;
 
 /// A run from its first process to its last.
-struct Story {
+struct SimulatedRun {
     history: History,
-    lives: Vec<Lived>,
+    processes: Vec<ProcessResult>,
     /// How often each kind of thing happened.
-    met: BTreeMap<String, usize>,
+    occurrences: BTreeMap<String, usize>,
 }
 
-impl Story {
+impl SimulatedRun {
     /// Lives through the run of a seed; what always holds is looked at after every process.
-    fn of(seed: u64) -> Self {
-        let dice = &mut Dice::new(seed);
-        let history = History::new(Arc::new(dice.plan(seed)), Durable::default());
-        let mut story = Self { history, lives: Vec::new(), met: BTreeMap::new() };
-        let (mut troubles, mut further) = (dice.below(4), dice.below(3));
+    fn execute(seed: u64) -> Self {
+        let random = &mut Random::new(seed);
+        let history = History::new(Arc::new(random.plan(seed)), Durable::default());
+        let mut simulated = Self { history, processes: Vec::new(), occurrences: BTreeMap::new() };
+        let (mut troubles, mut further) = (random.below(4), random.below(3));
         loop {
-            let before = story.history.run();
-            let part = dice.part(before.as_ref(), troubles > 0);
-            troubles -= u64::from(part.is_troubled());
-            let lived = live(&story.history.plan, before, &part, &story.history.durable);
-            story.history.take(&part, &lived);
-            story.count(&part, &lived);
-            story.lives.push(lived);
-            assert!(story.lives.len() <= PARTS_MAX, "the story comes to an end");
-            match story.history.run() {
+            let before = simulated.history.run();
+            let process_plan = random.process_plan(before.as_ref(), troubles > 0);
+            troubles -= u64::from(process_plan.fails());
+            let process =
+                run_process(&simulated.history.plan, before, &process_plan, &simulated.history.durable);
+            simulated.history.record(&process_plan, &process);
+            simulated.count(&process_plan, &process);
+            simulated.processes.push(process);
+            assert!(simulated.processes.len() <= PROCESSES_MAX, "a simulated run comes to an end");
+            match simulated.history.run() {
                 Some(run) if run.closed && further == 0 => break,
                 Some(run) if run.closed => further -= 1,
                 _ => {}
             }
         }
-        story.history.close();
-        story.count_end();
-        story
+        simulated.history.close();
+        simulated.count_end();
+        simulated
     }
 
-    fn meet(&mut self, what: impl Into<String>) {
-        *self.met.entry(what.into()).or_default() += 1;
+    fn note(&mut self, what: impl Into<String>) {
+        *self.occurrences.entry(what.into()).or_default() += 1;
     }
 
-    fn count(&mut self, part: &Part, lived: &Lived) {
-        self.meet("a process");
-        match &lived.end {
-            End::Crashed(kind) => self.meet(format!("a crash {kind}")),
-            End::Refused(failure) => self.meet(format!("refused: {}", failure.code)),
-            End::Closed if lived.broke => self.meet("a broken disk"),
-            End::Closed => {}
+    fn count(&mut self, process_plan: &ProcessPlan, process: &ProcessResult) {
+        self.note("a process");
+        match &process.end {
+            ProcessEnd::Crashed(kind) => self.note(format!("a crash {kind}")),
+            ProcessEnd::Refused(failure) => self.note(format!("refused: {}", failure.code)),
+            ProcessEnd::Closed if process.broke => self.note("a broken disk"),
+            ProcessEnd::Closed => {}
         }
-        let Some(reopening) = &part.reopening else { return };
-        let before = lived.before.as_ref().expect("what is reopened has a history");
+        let Some(reopening) = &process_plan.reopening else { return };
+        let before = process.before.as_ref().expect("what is reopened has a history");
         let is_named = |status: SeatStatus| {
             before
                 .seats
@@ -136,7 +137,10 @@ impl Story {
         };
         let kinds = [
             ("reopened: interrupted", !before.is_decided()),
-            ("reopened: a further part was interrupted", !before.is_decided() && before.outcome.is_some()),
+            (
+                "reopened: a further process_plan was interrupted",
+                !before.is_decided() && before.outcome.is_some(),
+            ),
             ("reopened: decided, not closed", before.is_decided() && !before.closed),
             ("reopened: closed", before.closed),
             ("reopened: an unknown seat is named", is_named(SeatStatus::Unknown)),
@@ -146,24 +150,24 @@ impl Story {
             ("reopened: another synthesizer", !reopening.synthesizers.is_empty()),
         ];
         for (kind, _) in kinds.into_iter().filter(|(_, is_so)| *is_so) {
-            self.meet(kind);
+            self.note(kind);
         }
     }
 
     fn count_end(&mut self) {
         let run = self.history.run().expect("the run has a history");
         let outcome = run.outcome.as_ref().expect("every run is decided");
-        self.meet(format!("an outcome: {:?}", outcome.kind));
-        self.meet(format!("an end: {}", run.status.as_str()));
+        self.note(format!("an outcome: {:?}", outcome.kind));
+        self.note(format!("an end: {}", run.status.as_str()));
         for view in &run.seats {
             let status = if view.is_unneeded() { "unneeded" } else { view.status.as_str() };
-            self.meet(format!("a seat: {status}"));
+            self.note(format!("a seat: {status}"));
         }
         for view in run.steps.iter().filter(|view| view.attempts > 0) {
-            self.meet(format!("a step: {}", view.status.as_str()));
+            self.note(format!("a step: {}", view.status.as_str()));
         }
         if outcome.judging.as_ref().is_some_and(|judging| judging.flips > 0) {
-            self.meet("a judge that changed its mind");
+            self.note("a judge that changed its mind");
         }
         let late = run.seats.iter().filter(|view| view.late).count();
         let events = self.history.durable.events();
@@ -171,8 +175,9 @@ impl Story {
         let reconciled = is(|event| matches!(event, Event::Reconciled { .. }));
         let no_better = "continuing the run gave no better text";
         let kept = outcome.warnings.iter().filter(|warning| warning.message.starts_with(no_better)).count();
-        let crashes = self.lives.iter().filter(|lived| matches!(lived.end, End::Crashed(_))).count();
-        let drained = self.lives.iter().filter(|lived| lived.drained()).count();
+        let crashes =
+            self.processes.iter().filter(|process| matches!(process.end, ProcessEnd::Crashed(_))).count();
+        let drained = self.processes.iter().filter(|process| process.drained()).count();
         for (what, times) in [
             ("a late answer", late),
             ("a cost found out later", reconciled),
@@ -181,14 +186,18 @@ impl Story {
             ("two crashes and more", usize::from(crashes > 1)),
             ("three crashes", usize::from(crashes > 2)),
         ] {
-            *self.met.entry(what.to_owned()).or_default() += times;
+            *self.occurrences.entry(what.to_owned()).or_default() += times;
         }
     }
 
     fn result(&self) -> String {
-        let ledgers: Vec<String> = self.lives.iter().map(|lived| lived.ledger.join("\n")).collect();
-        let end = self.history.run().map(|run| story::view(&run)).unwrap_or_default();
-        format!("{}\n\n{}\n\n{end}", story::commits(&self.history.durable.commits()), ledgers.join("\n---\n"))
+        let ledgers: Vec<String> = self.processes.iter().map(|process| process.ledger.join("\n")).collect();
+        let end = self.history.run().map(|run| transcript::view(&run)).unwrap_or_default();
+        format!(
+            "{}\n\n{}\n\n{end}",
+            transcript::commits(&self.history.durable.commits()),
+            ledgers.join("\n---\n")
+        )
     }
 }
 
@@ -202,14 +211,14 @@ fn wanted(name: &str) -> Option<u64> {
 fn replay(seed: u64) -> String {
     let test = "simulation::invariants_hold_in_random_runs";
     format!(
-        "{SEED_WANTED}={seed} cargo test -p parallel-llm-engine --test engine {test} -- --exact --nocapture"
+        "{SEED_VARIABLE}={seed} cargo test -p parallel-llm-engine --test engine {test} -- --exact --nocapture"
     )
 }
 
-/// Tells the stories of these seeds on every core; the kinds of things met, or the first seed that failed.
-fn tell(seeds: u64) -> Result<BTreeMap<String, usize>, u64> {
+/// Tells the stories of these seeds on every core; the kinds of things occurrences, or the first seed that failed.
+fn simulate(seeds: u64) -> Result<BTreeMap<String, usize>, u64> {
     let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
-    let met = Mutex::new(BTreeMap::<String, usize>::new());
+    let occurrences = Mutex::new(BTreeMap::<String, usize>::new());
     let first_failed = AtomicU64::new(u64::MAX);
     let work = || {
         while !failed.load(Ordering::Relaxed) {
@@ -217,14 +226,14 @@ fn tell(seeds: u64) -> Result<BTreeMap<String, usize>, u64> {
             if seed >= seeds {
                 break;
             }
-            let Ok(story) = catch_unwind(AssertUnwindSafe(|| Story::of(seed))) else {
+            let Ok(simulated) = catch_unwind(AssertUnwindSafe(|| SimulatedRun::execute(seed))) else {
                 failed.store(true, Ordering::Relaxed);
                 first_failed.fetch_min(seed, Ordering::Relaxed);
                 break;
             };
-            let mut met = met.lock().unwrap_or_else(PoisonError::into_inner);
-            for (what, times) in story.met {
-                *met.entry(what).or_default() += times;
+            let mut occurrences = occurrences.lock().unwrap_or_else(PoisonError::into_inner);
+            for (what, times) in simulated.occurrences {
+                *occurrences.entry(what).or_default() += times;
             }
         }
     };
@@ -235,34 +244,37 @@ fn tell(seeds: u64) -> Result<BTreeMap<String, usize>, u64> {
         }
     });
     match first_failed.into_inner() {
-        u64::MAX => Ok(met.into_inner().unwrap_or_else(PoisonError::into_inner)),
+        u64::MAX => Ok(occurrences.into_inner().unwrap_or_else(PoisonError::into_inner)),
         seed => Err(seed),
     }
 }
 
 #[test]
 fn invariants_hold_in_random_runs() {
-    if let Some(seed) = wanted(SEED_WANTED) {
-        println!("{}", Story::of(seed).result());
+    if let Some(seed) = wanted(SEED_VARIABLE) {
+        println!("{}", SimulatedRun::execute(seed).result());
         return;
     }
-    let seeds = wanted(SEEDS_WANTED).unwrap_or(SEEDS);
-    let met =
-        tell(seeds).unwrap_or_else(|seed| panic!("seed {seed} failed; replay it with\n  {}", replay(seed)));
-    for (what, times) in &met {
+    let seeds = wanted(SEEDS_VARIABLE).unwrap_or(SEEDS);
+    let occurrences = simulate(seeds)
+        .unwrap_or_else(|seed| panic!("seed {seed} failed; replay it with\n  {}", replay(seed)));
+    for (what, times) in &occurrences {
         println!("{times:>7} {what}");
     }
-    // The simulation is worth something only while everything is met: so many times in a thousand stories.
-    for (what, least) in LEAST {
-        let times = met.get(*what).copied().unwrap_or(0);
+    // The simulation is worth something only while everything is occurrences: so many times in a thousand stories.
+    for (what, least) in OCCURRENCES_MIN {
+        let times = occurrences.get(*what).copied().unwrap_or(0);
         let needed = usize::try_from(seeds).expect("it is small") * least / 1_000;
-        assert!(times >= needed, "{what} was met {times} times in {seeds} stories, and not {needed}");
+        assert!(
+            times >= needed,
+            "{what} occurred {times} times in {seeds} runs; at least {needed} are expected"
+        );
     }
 }
 
 #[test]
 fn the_same_seed_gives_the_same_run() {
     for seed in 0..40 {
-        assert_eq!(Story::of(seed).result(), Story::of(seed).result(), "seed {seed}");
+        assert_eq!(SimulatedRun::execute(seed).result(), SimulatedRun::execute(seed).result(), "seed {seed}");
     }
 }

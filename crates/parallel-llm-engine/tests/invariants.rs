@@ -7,25 +7,25 @@ use parallel_llm_engine::run::event::{Event, Recorded};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{PicoUsd, Run, RunStatus, SeatStatus};
 
-use crate::scenario::{RunResult, Scenario, ends};
+use crate::scenario::{RunResult, Scenario, ends_call};
 use crate::script::COST;
-use crate::story;
+use crate::transcript;
 
 pub(crate) fn check(result: &RunResult) {
     let events = result.events();
-    if result.is_whole {
+    if result.is_fully_stored {
         numbered(&events);
         let folded = Run::fold(Arc::clone(&result.plan), &events);
-        story::same(&folded, &result.run, "the end is the fold of the events");
+        transcript::same(&folded, &result.run, "the end is the fold of the events");
     }
-    closes_once(&result.run, &events, result.is_whole);
+    closes_once(&result.run, &events, result.is_fully_stored);
     let plan = &result.run.plan;
     let chain = plan.synthesizers.iter().map(|seat| CallerSlot::Synthesizer(seat.number));
     let steps = plan.steps.iter().map(|step| CallerSlot::Step(step.number));
     for slot in plan.seats.iter().map(|seat| CallerSlot::Seat(seat.number)).chain(chain).chain(steps) {
         ends_once(result, &events, slot);
     }
-    if result.is_whole {
+    if result.is_fully_stored {
         adds_up(&result.run, &events);
     }
 }
@@ -39,11 +39,11 @@ fn numbered(events: &[Recorded]) {
 
 /// `Started` is the first event; `Decided` comes once in each part, `Closed` once in each that came to its end, and
 /// last; the run is in one of its ends.
-fn closes_once(run: &Run, events: &[Recorded], is_whole: bool) {
+fn closes_once(run: &Run, events: &[Recorded], is_fully_stored: bool) {
     assert!(run.closed && run.status != RunStatus::Running, "the run is over");
     let count = |is: fn(&Event) -> bool| events.iter().filter(|recorded| is(&recorded.event)).count();
     assert!(matches!(events.first().map(|first| &first.event), Some(Event::Started { .. })));
-    if is_whole {
+    if is_fully_stored {
         assert_eq!(count(|event| matches!(event, Event::Started { .. })), 1);
         let reopened = count(|event| matches!(event, Event::Reopened { .. }));
         let decided = count(|event| matches!(event, Event::Decided { .. }));
@@ -64,16 +64,16 @@ fn ends_once(result: &RunResult, events: &[Recorded], slot: CallerSlot) {
     if matches!(slot, CallerSlot::Seat(_)) {
         assert!(view.status.is_final(), "{slot} is in one of its ends");
     }
-    if !result.is_whole || result.is_resumed {
+    if !result.is_fully_stored || result.is_resumed {
         return;
     }
     let (ended, sent) =
-        (own().filter(|event| ends(event)), own().filter(|event| matches!(event, Event::Sent { .. })));
+        (own().filter(|event| ends_call(event)), own().filter(|event| matches!(event, Event::Sent { .. })));
     let (ended, sent) = (ended.count(), sent.count());
     let tried = own().count() > 0;
     assert_eq!(ended, usize::from(tried), "{slot} ends once");
     assert!(tried || view.is_unneeded() || !matches!(slot, CallerSlot::Seat(_)), "{slot} is never forgotten");
-    assert!(own().next_back().is_none_or(ends), "{slot} is silent after its end");
+    assert!(own().next_back().is_none_or(ends_call), "{slot} is silent after its end");
     let again = |event: &&Event| matches!(event, Event::Failed { retry, .. } if *retry != Retry::Never);
     let retries = own().filter(again).count();
     // A call may be given up before its first request, or before a retry that was announced.
@@ -101,7 +101,7 @@ pub(crate) async fn never_pays_twice(scenario: impl Fn() -> Scenario) -> Vec<Run
     let is_open = |commit: &&Vec<Recorded>| {
         !commit.iter().any(|recorded| matches!(recorded.event, Event::Decided { .. }))
     };
-    let mut tolds = Vec::new();
+    let mut resumed = Vec::new();
     for commits in 1..=whole.commits.iter().take_while(is_open).count() {
         let before = &whole.commits[..commits];
         let result = scenario().after(before).run().await;
@@ -113,15 +113,15 @@ pub(crate) async fn never_pays_twice(scenario: impl Fn() -> Scenario) -> Vec<Run
             assert!(is_free, "after {commits} commits {} is paid twice\n{}", attempt.slot, result.end());
         }
         if result.run.seats.iter().all(|seat| seat.status == SeatStatus::Answered) {
-            tolds.push(result);
+            resumed.push(result);
         }
     }
-    assert!(tolds.len() > 1, "there are commits between its calls");
-    tolds
+    assert!(resumed.len() > 1, "there are commits between its calls");
+    resumed
 }
 
 /// What a run cost is the sum of what was asked, where no request was in vain.
-pub(crate) fn costs_what_was_asked(result: &RunResult) {
+pub(crate) fn cost_matches_requests(result: &RunResult) {
     assert_eq!(result.run.cost(), COST.times(result.asked.len() as u64), "{}", result.end());
     assert!(result.run.cost() <= result.plan.worst_case, "{} is more than was planned", result.run.cost());
 }

@@ -11,11 +11,11 @@ use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{OutcomeKind, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus, plan::budget};
 
-use crate::scenario::ends;
+use crate::scenario::ends_call;
 use crate::script::COST;
 use crate::simulation::disk::Durable;
-use crate::simulation::life::{End, Lived, Part};
-use crate::story;
+use crate::simulation::process::{ProcessEnd, ProcessPlan, ProcessResult};
+use crate::transcript;
 
 /// A run so far.
 pub(super) struct History {
@@ -43,21 +43,21 @@ impl History {
     }
 
     /// Takes in what a process did, and judges it.
-    pub(super) fn take(&mut self, part: &Part, lived: &Lived) {
-        assert!(lived.complaints.is_empty(), "{:?}", lived.complaints);
-        if matches!(lived.end, End::Refused(_)) {
-            let breaks_at_once = part.breaks_at.is_some_and(|commit| commit <= 2);
-            assert!(breaks_at_once, "only a disk that breaks at once refuses a run: {:?}", lived.end);
-            assert!(lived.asked.is_empty(), "a run that is refused has cost nothing");
+    pub(super) fn record(&mut self, process_plan: &ProcessPlan, process: &ProcessResult) {
+        assert!(process.complaints.is_empty(), "{:?}", process.complaints);
+        if matches!(process.end, ProcessEnd::Refused(_)) {
+            let breaks_at_once = process_plan.breaks_at.is_some_and(|commit| commit <= 2);
+            assert!(breaks_at_once, "only a disk that breaks at once refuses a run: {:?}", process.end);
+            assert!(process.asked.is_empty(), "a run that is refused has cost nothing");
         }
-        assert!(!lived.left_unwanted(), "nothing leaves of a run that is given up or decided");
+        assert!(!process.sent_after_end(), "nothing leaves of a run that is given up or decided");
         let events = self.durable.events();
-        for asked in &lived.asked {
+        for asked in &process.asked {
             let Attempt { slot, number } = asked.call.attempt;
             assert!(self.left.insert((slot, number)), "{slot} #{number} left once");
         }
         self.requests_are_noted(&events);
-        self.remember(lived, &events);
+        self.remember(process, &events);
         self.nothing_is_lost(&events);
     }
 
@@ -74,16 +74,16 @@ impl History {
     }
 
     /// The process has shown what is durable and nothing else; once its disk broke it says that this is not so.
-    fn remember(&mut self, lived: &Lived, events: &[Recorded]) {
-        if lived.broke {
+    fn remember(&mut self, process: &ProcessResult, events: &[Recorded]) {
+        if process.broke {
             return;
         }
-        let mut live = lived.live.clone();
+        let mut live = process.live.clone();
         let until = events.partition_point(|recorded| recorded.seq <= live.seq);
         let mut result = Run::fold(Arc::clone(&self.plan), &events[..until]);
         live.interrupt();
         result.interrupt();
-        story::same(&live, &result, "the live run is the fold of its durable events");
+        transcript::same(&live, &result, "the live run is the fold of its durable events");
         let views = live.seats.iter().chain(&live.synthesizers);
         let answered = views.filter(|view| view.status == SeatStatus::Answered);
         let answers = answered.filter_map(|view| Some((view.slot, Arc::clone(&view.answer.as_ref()?.text))));
@@ -119,13 +119,13 @@ impl History {
         let commits = self.durable.commits();
         let events = commits.concat();
         assert!(events.is_sorted_by_key(|recorded| recorded.elapsed_ms), "time does not go back");
-        let mut book = Book::new(&self.plan);
+        let mut accounts = Accounts::new(&self.plan);
         for recorded in &events {
-            book.read(&recorded.event);
+            accounts.read(&recorded.event);
         }
         let run = self.run().expect("the run has a history");
         assert!(run.closed && matches!(events.last().map(|last| &last.event), Some(Event::Closed { .. })));
-        book.compare(&run);
+        accounts.compare(&run);
         let mut left = BTreeMap::<CallerSlot, u64>::new();
         for (slot, _) in &self.left {
             *left.entry(*slot).or_default() += 1;
@@ -135,13 +135,13 @@ impl History {
             let cost = view.cost.unwrap_or_default();
             assert!(cost <= paid, "{} tells {cost}, and cost at most {paid}", view.slot);
         }
-        told_together(&commits);
+        fused_texts_are_stored_with_their_replies(&commits);
     }
 }
 
 /// A fused text is durable with the reply it was taken from, or that reply is a draft or one that an earlier process left
 /// behind: a process that takes over in between must not have to pay again.
-fn told_together(commits: &[Vec<Recorded>]) {
+fn fused_texts_are_stored_with_their_replies(commits: &[Vec<Recorded>]) {
     let mut left_behind = false;
     for commit in commits {
         for recorded in commit {
@@ -174,7 +174,7 @@ struct Account {
     untold: bool,
     is_skipped: bool,
     sent: u32,
-    /// In this part.
+    /// In this process_plan.
     sent_now: u32,
     retries_now: u32,
     ended_now: u32,
@@ -186,7 +186,7 @@ struct Account {
 }
 
 /// Reads the events of a run one after the other and keeps its own accounts, as simple as can be.
-struct Book {
+struct Accounts {
     plan: RunPlan,
     accounts: BTreeMap<CallerSlot, Account>,
     named: Vec<SeatNumber>,
@@ -194,7 +194,7 @@ struct Book {
     closed: bool,
 }
 
-impl Book {
+impl Accounts {
     fn new(plan: &RunPlan) -> Self {
         Self {
             plan: plan.clone(),
@@ -215,7 +215,7 @@ impl Book {
             Event::Reopened { reopening, .. } => self.reopen(reopening),
             Event::Skipped { seats } => self.spare(seats),
             Event::Decided { .. } => {
-                assert!(!self.decided && !self.closed, "each part is decided at most once");
+                assert!(!self.decided && !self.closed, "each process_plan is decided at most once");
                 self.decided = true;
                 self.accounts.values_mut().for_each(|account| account.untold = false);
             }
@@ -281,7 +281,7 @@ impl Book {
             return;
         }
         let cost = event.cost();
-        let is_over = ends(event) || matches!(event, Event::Failed { .. });
+        let is_over = ends_call(event) || matches!(event, Event::Failed { .. });
         if is_over && account.open.take().is_some() {
             match cost {
                 Some(cost) => account.pay(number, cost),
@@ -290,7 +290,7 @@ impl Book {
         }
         let is_again = matches!(event, Event::Failed { retry, .. } if *retry != Retry::Never);
         account.retries_now += u32::from(is_again);
-        if ends(event) {
+        if ends_call(event) {
             // One that was to be asked again and never left is as lost as it was.
             if account.sent_now > 0 || event.answer().is_some() {
                 account.lost = None;
@@ -355,7 +355,7 @@ impl Book {
     }
 
     fn close(&mut self, cost: PicoUsd) {
-        assert!(self.decided && !self.closed, "a part is closed once, and after it is decided");
+        assert!(self.decided && !self.closed, "a process_plan is closed once, and after it is decided");
         self.closed = true;
         let known: PicoUsd = self.accounts.values().map(|account| account.known).sum();
         assert_eq!(known, cost, "costs add up");

@@ -8,8 +8,8 @@ use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Failure, Finish, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus};
 
 use crate::scenario::{QUESTION, scenario, seat};
-use crate::script::{Reply, after, failure, form, unadmitted};
-use crate::simulation::life::{Crash, Kind, Part, Stopping};
+use crate::script::{Reply, after, failure, not_admitted, synthesis_reply};
+use crate::simulation::process::{Cancellation, Crash, CrashMoment, ProcessPlan};
 
 const SEATS: [&str; 8] = ["ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal"];
 const CHAIN: [&str; 3] = ["fuser-1", "fuser-2", "fuser-3"];
@@ -53,9 +53,9 @@ fn strategies() -> Vec<&'static str> {
 }
 
 /// Chance that can be repeated.
-pub(super) struct Dice(blake3::OutputReader);
+pub(super) struct Random(blake3::OutputReader);
 
-impl Dice {
+impl Random {
     pub(super) fn new(seed: u64) -> Self {
         Self(blake3::Hasher::new_keyed(&[7; 32]).update(&seed.to_le_bytes()).finalize_xof())
     }
@@ -107,7 +107,7 @@ impl Dice {
     }
 
     /// What happens to the next process: `before` is what the last one left.
-    pub(super) fn part(&mut self, before: Option<&Run>, may_fail: bool) -> Part {
+    pub(super) fn process_plan(&mut self, before: Option<&Run>, may_fail: bool) -> ProcessPlan {
         let mut replies = Vec::new();
         for name in SEATS.iter().chain(&CHAIN).chain(&MORE).chain(&OTHERS) {
             for _ in 0..=self.below(4) {
@@ -120,16 +120,16 @@ impl Dice {
             1 => (Some(Crash::At { ms: self.below(600) }), None),
             _ => (Some(self.crash()), None),
         };
-        let stopping = self.once_in(5).then(|| self.stopping());
+        let cancellation = self.once_in(5).then(|| self.cancellation());
         let hurry_ms = self.once_in(6).then(|| self.below(400));
         let skips = if self.once_in(6) { self.skips() } else { Vec::new() };
-        Part {
+        ProcessPlan {
             replies,
-            at_once: self.pick(&[1, 2, 64, 64, 64]),
+            in_flight_max: self.pick(&[1, 2, 64, 64, 64]),
             commit_ms: self.pick(&[0, 0, 3, 40]),
             crash,
             breaks_at,
-            stopping,
+            cancellation,
             hurry_ms,
             skips,
             reopening: before.map(|run| self.reopening(run)),
@@ -138,7 +138,12 @@ impl Dice {
 
     fn crash(&mut self) -> Crash {
         let commit = self.pick(&[1, 2, 3, 4, 5, 6, 8]);
-        let kind = self.pick(&[Kind::Before, Kind::MiddleLost, Kind::MiddleKept, Kind::After]);
+        let kind = self.pick(&[
+            CrashMoment::Before,
+            CrashMoment::MiddleLost,
+            CrashMoment::MiddleKept,
+            CrashMoment::After,
+        ]);
         Crash::Commit { commit, kind, ms: self.pick(&[0, 0, 1, 5, 40]) }
     }
 
@@ -150,13 +155,13 @@ impl Dice {
             .collect()
     }
 
-    fn stopping(&mut self) -> Stopping {
+    fn cancellation(&mut self) -> Cancellation {
         let latest_ms = self.pick(&[20, 100, 600]);
         let cancel_ms = self.below(latest_ms);
         match self.below(4) {
-            0 => Stopping { cancel_ms: None, abort_ms: Some(cancel_ms) },
-            1 => Stopping { cancel_ms: Some(cancel_ms), abort_ms: Some(cancel_ms + self.below(100)) },
-            _ => Stopping { cancel_ms: Some(cancel_ms), abort_ms: None },
+            0 => Cancellation { cancel_ms: None, abort_ms: Some(cancel_ms) },
+            1 => Cancellation { cancel_ms: Some(cancel_ms), abort_ms: Some(cancel_ms + self.below(100)) },
+            _ => Cancellation { cancel_ms: Some(cancel_ms), abort_ms: None },
         }
     }
 
@@ -182,11 +187,11 @@ impl Dice {
             _ => run.plan.budget,
         };
         let seats = numbered(&MORE[..more], run.plan.seats.len());
-        let wish = match numbered(&OTHERS[..others], run.plan.synthesizers.len()).as_slice() {
+        let reopening = match numbered(&OTHERS[..others], run.plan.synthesizers.len()).as_slice() {
             [] => Reopening::resume(&run.plan, ask),
             chain => Reopening::again(&run.plan, ask, chain).expect("there is room for them"),
         };
-        Reopening { seats, budget, ..wish }
+        Reopening { seats, budget, ..reopening }
     }
 
     fn fault(&mut self) -> Failure {
@@ -220,7 +225,7 @@ impl Dice {
             return self.good(reply, is_fuser);
         }
         if self.once_in(10) {
-            return unadmitted(self.fault());
+            return not_admitted(self.fault());
         }
         if self.once_in(2) {
             // A name that a provider can look up later, and one that it cannot.
@@ -254,7 +259,7 @@ impl Dice {
     }
 }
 
-impl Dice {
+impl Random {
     /// A whole answer, quick or slow.
     fn good(&mut self, reply: Reply, is_fuser: bool) -> Reply {
         let reply = if self.once_in(2) { reply.billed_anyway() } else { reply };
@@ -269,7 +274,7 @@ impl Dice {
         let answers = format!("{{\"A\": \"x\", \"C\": \"x\", \"{base}\": \"y\"}}");
         let analysis =
             format!("{{\"base\": \"{base}\", \"ranking\": [\"{base}\", \"C\"], \"answers\": {answers}}}");
-        reply.compose(move |call| form(call, &analysis, "Both."))
+        reply.compose(move |call| synthesis_reply(call, &analysis, "Both."))
     }
 }
 

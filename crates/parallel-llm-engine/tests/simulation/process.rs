@@ -12,8 +12,8 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::ledger::Ledger;
-use crate::script::{Asked, Line, Models, Reply};
-use crate::simulation::disk::{Disk, Durable, Held, Seen};
+use crate::script::{Models, Reply, ScriptedCaller, SentCall};
+use crate::simulation::disk::{Disk, DiskState, Durable, ProcessJournal};
 
 /// Longer than this after its deadline no run takes: looking up costs is bounded by ten seconds.
 const GRACE: Duration = Duration::from_secs(60);
@@ -22,13 +22,13 @@ const GRACE: Duration = Duration::from_secs(60);
 const GONE: &str = "gone";
 
 /// What happens in the life of a process.
-pub(super) struct Part {
+pub(super) struct ProcessPlan {
     pub(super) replies: Vec<(&'static str, Reply)>,
-    pub(super) at_once: usize,
+    pub(super) in_flight_max: usize,
     pub(super) commit_ms: u64,
     pub(super) crash: Option<Crash>,
     pub(super) breaks_at: Option<usize>,
-    pub(super) stopping: Option<Stopping>,
+    pub(super) cancellation: Option<Cancellation>,
     /// When the caller wants the answers so far.
     pub(super) hurry_ms: Option<u64>,
     /// The seats the caller skips, and when.
@@ -37,15 +37,15 @@ pub(super) struct Part {
     pub(super) reopening: Option<Reopening>,
 }
 
-impl Part {
-    pub(super) fn is_troubled(&self) -> bool {
+impl ProcessPlan {
+    pub(super) fn fails(&self) -> bool {
         self.crash.is_some() || self.breaks_at.is_some()
     }
 }
 
 /// When the caller gives the run up.
 #[derive(Clone, Copy)]
-pub(super) struct Stopping {
+pub(super) struct Cancellation {
     pub(super) cancel_ms: Option<u64>,
     pub(super) abort_ms: Option<u64>,
 }
@@ -54,12 +54,12 @@ pub(super) struct Stopping {
 #[derive(Clone, Copy)]
 pub(super) enum Crash {
     At { ms: u64 },
-    Commit { commit: usize, kind: Kind, ms: u64 },
+    Commit { commit: usize, kind: CrashMoment, ms: u64 },
 }
 
 /// How far the commit is at which a process is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CrashMoment {
     /// Nothing of it is durable.
     Before,
     /// It was under way for a while, and is lost.
@@ -71,28 +71,28 @@ pub(super) enum Kind {
 }
 
 /// How a process ended.
-pub(super) enum End {
+pub(super) enum ProcessEnd {
     Closed,
     Refused(Failure),
     Crashed(&'static str),
 }
 
 /// What was seen of the life of a process.
-pub(super) struct Lived {
-    pub(super) end: End,
+pub(super) struct ProcessResult {
+    pub(super) end: ProcessEnd,
     /// What it found.
     pub(super) before: Option<Run>,
     /// What it showed last.
     pub(super) live: Run,
-    pub(super) asked: Vec<Asked>,
+    pub(super) asked: Vec<SentCall>,
     pub(super) ledger: Vec<String>,
     pub(super) broke: bool,
     pub(super) complaints: Vec<String>,
 }
 
-impl Lived {
+impl ProcessResult {
     /// Whether a request left after the run had been given up, or its answer was durable.
-    pub(super) fn left_unwanted(&self) -> bool {
+    pub(super) fn sent_after_end(&self) -> bool {
         let is_over = |line: &String| line.ends_with("given up") || line.ends_with(" decided");
         let stopped = self.ledger.iter().position(is_over);
         stopped.is_some_and(|at| self.ledger[at..].iter().any(|line| line.contains(" request ")))
@@ -106,63 +106,80 @@ impl Lived {
     }
 }
 
-/// Lives through a part in a paused world of its own, that is dropped whole when it is over.
-pub(super) fn live(plan: &Arc<RunPlan>, before: Option<Run>, part: &Part, durable: &Durable) -> Lived {
-    let world = Builder::new_current_thread().enable_time().start_paused(true).build().expect("it is built");
+/// Lives through a process_plan in a paused runtime of its own, that is dropped whole when it is over.
+pub(super) fn run_process(
+    plan: &Arc<RunPlan>,
+    before: Option<Run>,
+    process_plan: &ProcessPlan,
+    durable: &Durable,
+) -> ProcessResult {
+    let runtime =
+        Builder::new_current_thread().enable_time().start_paused(true).build().expect("it is built");
     let run = before.clone().unwrap_or_else(|| Run::new(Arc::clone(plan)));
     let hub = Arc::new(Hub::of(run));
-    let (end, disk, models, ledger) = world.block_on(async {
+    let (end, disk, models, ledger) = runtime.block_on(async {
         let ledger = Ledger::new();
-        let models = Models::new(&ledger, &part.replies, part.at_once);
+        let models = Models::new(&ledger, &process_plan.replies, process_plan.in_flight_max);
         let disk = Arc::new(Disk {
             durable: durable.clone(),
             ledger: ledger.clone(),
-            commit_ms: part.commit_ms,
-            breaks_at: part.breaks_at,
-            crash: part.crash,
+            commit_ms: process_plan.commit_ms,
+            breaks_at: process_plan.breaks_at,
+            crash: process_plan.crash,
             gone: Arc::new(Notify::new()),
-            seen: Mutex::new(Seen::default()),
+            state: Mutex::new(DiskState::default()),
         });
-        let end = until_it_is_gone(part, &hub, &disk, &models).await;
+        let end = run_until_crash(process_plan, &hub, &disk, &models).await;
         (end, disk, models, ledger)
     });
-    drop(world);
-    assert_eq!(models.under_way(), 0, "no reply outlives its process");
-    let complaints = disk.seen().complaints.clone();
-    let broke = disk.seen().broke;
+    drop(runtime);
+    assert_eq!(models.in_flight(), 0, "no reply outlives its process");
+    let complaints = disk.state().complaints.clone();
+    let broke = disk.state().broke;
     let ledger = ledger.lines().into_iter().take_while(|line| !line.ends_with(GONE)).collect();
-    Lived { end, before, live: hub.snapshot(), asked: models.asked(), ledger, broke, complaints }
+    ProcessResult { end, before, live: hub.snapshot(), asked: models.asked(), ledger, broke, complaints }
 }
 
-async fn until_it_is_gone(part: &Part, hub: &Arc<Hub>, disk: &Arc<Disk>, models: &Arc<Models>) -> End {
+async fn run_until_crash(
+    process_plan: &ProcessPlan,
+    hub: &Arc<Hub>,
+    disk: &Arc<Disk>,
+    models: &Arc<Models>,
+) -> ProcessEnd {
     let lifetime = async {
-        match part.crash {
+        match process_plan.crash {
             Some(Crash::At { ms }) => sleep(Duration::from_millis(ms)).await,
             _ => std::future::pending().await,
         }
     };
-    let mut life = Box::pin(whole(part, hub, disk, models));
+    let mut life = Box::pin(run_to_end(process_plan, hub, disk, models));
     let kind = tokio::select! {
         biased;
-        () = disk.gone.notified() => match part.crash {
-            Some(Crash::Commit { kind: Kind::Before, .. }) => "before a commit",
-            Some(Crash::Commit { kind: Kind::MiddleLost, .. }) => "in a commit that is lost",
-            Some(Crash::Commit { kind: Kind::MiddleKept, .. }) => "in a commit that is kept",
+        () = disk.gone.notified() => match process_plan.crash {
+            Some(Crash::Commit { kind: CrashMoment::Before, .. }) => "before a commit",
+            Some(Crash::Commit { kind: CrashMoment::MiddleLost, .. }) => "in a commit that is lost",
+            Some(Crash::Commit { kind: CrashMoment::MiddleKept, .. }) => "in a commit that is kept",
             _ => "after a commit",
         },
         () = lifetime => "at any moment",
         end = &mut life => return end,
     };
     disk.ledger.note(GONE);
-    End::Crashed(kind)
+    ProcessEnd::Crashed(kind)
 }
 
 /// A life nothing cuts short.
-async fn whole(part: &Part, hub: &Arc<Hub>, disk: &Arc<Disk>, models: &Arc<Models>) -> End {
-    let engine = Engine::new(Arc::new(Line(Arc::clone(models))), Arc::new(Held(Arc::clone(disk))));
+async fn run_to_end(
+    process_plan: &ProcessPlan,
+    hub: &Arc<Hub>,
+    disk: &Arc<Disk>,
+    models: &Arc<Models>,
+) -> ProcessEnd {
+    let engine =
+        Engine::new(Arc::new(ScriptedCaller(Arc::clone(models))), Arc::new(ProcessJournal(Arc::clone(disk))));
     let stop = Stop::default();
     let stopping = async {
-        let Some(Stopping { cancel_ms, abort_ms }) = part.stopping else { return };
+        let Some(Cancellation { cancel_ms, abort_ms }) = process_plan.cancellation else { return };
         let begun = cancel_ms.unwrap_or(0);
         if let Some(ms) = cancel_ms {
             sleep(Duration::from_millis(ms)).await;
@@ -177,8 +194,8 @@ async fn whole(part: &Part, hub: &Arc<Hub>, disk: &Arc<Disk>, models: &Arc<Model
     };
     let steering = async {
         let mut steps: Vec<(u64, Option<SeatNumber>)> =
-            part.skips.iter().map(|(ms, seat)| (*ms, Some(*seat))).collect();
-        steps.extend(part.hurry_ms.map(|ms| (ms, None)));
+            process_plan.skips.iter().map(|(ms, seat)| (*ms, Some(*seat))).collect();
+        steps.extend(process_plan.hurry_ms.map(|ms| (ms, None)));
         steps.sort_unstable();
         let begun = Instant::now();
         for (ms, skipped) in steps {
@@ -190,26 +207,26 @@ async fn whole(part: &Part, hub: &Arc<Hub>, disk: &Arc<Disk>, models: &Arc<Model
         }
     };
     let working = async {
-        let opened = match part.reopening.clone() {
+        let opened = match process_plan.reopening.clone() {
             Some(reopening) => engine.reopen(Arc::clone(hub), stop.clone(), reopening).await,
             None => engine.open(Arc::clone(hub), stop.clone()).await,
         };
         match opened {
             Ok(underway) => underway.finish().await,
-            Err(failure) => return End::Refused(failure),
+            Err(failure) => return ProcessEnd::Refused(failure),
         }
-        End::Closed
+        ProcessEnd::Closed
     };
     let longest = hub.with_run(|run| Duration::from_millis(run.plan.timers.run_ms)) + GRACE;
     let (end, (), ()) = tokio::join!(timeout(longest, working), stopping, steering);
     let end = end.expect("a run ends within its time");
-    if matches!(end, End::Closed) {
+    if matches!(end, ProcessEnd::Closed) {
         assert!(hub.with_run(|run| run.closed && run.is_decided()), "a run that ends is decided and closed");
     }
     end
 }
 
-impl fmt::Debug for End {
+impl fmt::Debug for ProcessEnd {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed => out.write_str("closed"),

@@ -1,39 +1,39 @@
-//! What asking in two waves spares and what the gate spares, on panels with the dials that were measured for kinds of
+//! What asking in two waves spares and what the gate spares, on panels with the parameters that were measured for kinds of
 //! questions: calls a question and how often the answer is right, held against the same panel's calculation.
 //!
 //! That a synthesizer is right so often says the script; what is measured is that it is asked where it should be.
 
-use crate::proof::draw::Draw;
-use crate::proof::panel::{Dials, Panel, RIGHT, Said, Tie, most, plurality};
-use crate::proof::stage::{Item, outcome};
+use crate::proof::item::{Item, outcome};
+use crate::proof::panel::{Choice, Panel, Parameters, RIGHT, Tie, most, plurality};
+use crate::proof::rng::Rng;
 use crate::proof::writing::Written;
-use crate::proof::{items, measured};
-use crate::script::{Reply, after, form};
+use crate::proof::{check_share, question_count};
+use crate::script::{Reply, after, synthesis_reply};
 use parallel_llm_engine::OutcomeKind;
 
 /// Kinds of questions, and how often a model is right there.
-const KINDS: [(&str, f64, Dials); 4] = [
-    ("math-open", 0.6, Dials { errors: 0.45, same_wrong: 0.16, options: 30 }),
-    ("code-exec", 0.86, Dials { errors: 0.52, same_wrong: 0.31, options: 30 }),
-    ("mcq-frontier", 0.855, Dials { errors: 0.53, same_wrong: 0.77, options: 4 }),
-    ("saturated", 0.96, Dials { errors: 0.5, same_wrong: 0.75, options: 30 }),
+const KINDS: [(&str, f64, Parameters); 4] = [
+    ("math-open", 0.6, Parameters { errors: 0.45, same_wrong: 0.16, options: 30 }),
+    ("code-exec", 0.86, Parameters { errors: 0.52, same_wrong: 0.31, options: 30 }),
+    ("mcq-frontier", 0.855, Parameters { errors: 0.53, same_wrong: 0.77, options: 4 }),
+    ("saturated", 0.96, Parameters { errors: 0.5, same_wrong: 0.75, options: 30 }),
 ];
 /// How often a synthesizer is right where none, one, two or three of three answers are.
 const RESCUES: [f64; 4] = [0.137, 0.611, 0.879, 0.987];
 
-fn are_same(said: &[Said]) -> bool {
+fn are_same(said: &[Choice]) -> bool {
     most(said) == said.len()
 }
 
 #[tokio::test(start_paused = true)]
 async fn escalation_saves_the_calculated_number_of_calls() {
-    for (seed, (kind, accuracy, dials)) in (20..).zip(KINDS) {
-        let panel = Panel::alike(5, accuracy, dials);
-        let draw = &mut Draw::new(seed);
+    for (seed, (kind, accuracy, parameters)) in (20..).zip(KINDS) {
+        let panel = Panel::of_equals(5, accuracy, parameters);
+        let rng = &mut Rng::new(seed);
         let (mut calls, mut settled, mut right) = (0, 0, 0);
-        for _ in 0..items() {
-            let item = Item::draw(&panel, draw);
-            let result = item.scenario("vote@first=2", Vec::new(), draw).run().await;
+        for _ in 0..question_count() {
+            let item = Item::sample(&panel, rng);
+            let result = item.scenario("vote@first=2", Vec::new(), rng).run().await;
             let expected = if are_same(&item.said[..2]) { 2 } else { 5 };
             assert_eq!(result.asked.len(), expected, "{:?}", item.written);
             calls += result.asked.len();
@@ -42,10 +42,10 @@ async fn escalation_saves_the_calculated_number_of_calls() {
         }
         let is_settled = panel.mean(|said| f64::from(are_same(&said[..2])));
         let early =
-            |said: &[Said]| plurality(if are_same(&said[..2]) { &said[..2] } else { said }, Tie::First);
-        let of = items();
-        measured(&format!("{kind}, settled by two"), (settled, of), is_settled);
-        measured(&format!("{kind}, right"), (right, of), panel.mean(early));
+            |said: &[Choice]| plurality(if are_same(&said[..2]) { &said[..2] } else { said }, Tie::First);
+        let of = question_count();
+        check_share(&format!("{kind}, settled by two"), (settled, of), is_settled);
+        check_share(&format!("{kind}, right"), (right, of), panel.mean(early));
         let all = panel.mean(|said| plurality(said, Tie::First));
         let (calls, expected) = (calls as f64 / of as f64, 5.0 - 3.0 * is_settled);
         println!(
@@ -56,21 +56,21 @@ async fn escalation_saves_the_calculated_number_of_calls() {
 
 /// A synthesizer that writes this, whatever it is shown.
 fn writes(text: String) -> Reply {
-    after(10).compose(move |call| form(call, "{}", &text)).end()
+    after(10).compose(move |call| synthesis_reply(call, "{}", &text)).end()
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_gate_saves_the_calculated_number_of_calls() {
-    for (seed, (kind, accuracy, dials)) in (30..).zip(KINDS) {
-        let panel = Panel::alike(3, accuracy, dials);
-        let draw = &mut Draw::new(seed);
+    for (seed, (kind, accuracy, parameters)) in (30..).zip(KINDS) {
+        let panel = Panel::of_equals(3, accuracy, parameters);
+        let rng = &mut Rng::new(seed);
         let (mut fused, mut right) = (0, 0);
-        for _ in 0..items() {
-            let item = Item::draw(&panel, draw);
+        for _ in 0..question_count() {
+            let item = Item::sample(&panel, rng);
             let rights = item.said.iter().filter(|said| **said == RIGHT).count();
-            let is_rescued = draw.is(RESCUES[rights]);
-            let text = item.question.write(if is_rescued { RIGHT } else { 1 }, draw).text().to_owned();
-            let result = item.scenario("synthesize", vec![("fuser", writes(text.clone()))], draw).run().await;
+            let is_rescued = rng.chance(RESCUES[rights]);
+            let text = item.question.write(if is_rescued { RIGHT } else { 1 }, rng).text().to_owned();
+            let result = item.scenario("synthesize", vec![("fuser", writes(text.clone()))], rng).run().await;
             let outcome = outcome(&result);
             let is_gated = are_same(&item.said);
             assert_eq!(result.asked.len(), if is_gated { 3 } else { 4 }, "{:?}", item.written);
@@ -82,15 +82,15 @@ async fn the_gate_saves_the_calculated_number_of_calls() {
                 right += usize::from(item.is_right(outcome));
             }
         }
-        let gated = |said: &[Said]| {
+        let gated = |said: &[Choice]| {
             let rights = said.iter().filter(|one| **one == RIGHT).count();
             if are_same(said) { f64::from(said[0] == RIGHT) } else { RESCUES[rights] }
         };
         let differ = panel.mean(|said| f64::from(!are_same(said)));
-        measured(&format!("{kind}, fused"), (fused, items()), differ);
-        measured(&format!("{kind}, right"), (right, items()), panel.mean(gated));
+        check_share(&format!("{kind}, fused"), (fused, question_count()), differ);
+        check_share(&format!("{kind}, right"), (right, question_count()), panel.mean(gated));
         let always = panel.mean(|said| RESCUES[said.iter().filter(|one| **one == RIGHT).count()]);
-        let calls = 3.0 + fused as f64 / items() as f64;
+        let calls = 3.0 + fused as f64 / question_count() as f64;
         println!(
             "{kind}: {calls:.3} calls a question, expected {:.3}; fusing always would be right {always:.4}",
             3.0 + differ
@@ -100,15 +100,16 @@ async fn the_gate_saves_the_calculated_number_of_calls() {
 
 #[tokio::test(start_paused = true)]
 async fn equal_answers_are_read_by_no_model() {
-    let draw = &mut Draw::new(40);
-    for round in 0..items() / 2 {
+    let rng = &mut Rng::new(40);
+    for round in 0..question_count() / 2 {
         let said = [RIGHT, 1, 2][round % 3];
         let options = if round % 2 == 0 { 4 } else { 30 };
-        let question = Item::draw(&Panel::alike(2 + round % 5, 0.5, Dials::independent(options)), draw);
-        let item = Item::written(question.question, vec![said; question.said.len()], draw);
+        let question =
+            Item::sample(&Panel::of_equals(2 + round % 5, 0.5, Parameters::independent(options)), rng);
+        let item = Item::written(question.question, vec![said; question.said.len()], rng);
         assert!(item.written.iter().all(|written| matches!(written, Written::Text(_))));
         for strategy in ["synthesize", "best-of-n"] {
-            let result = item.scenario(strategy, vec![("fuser", writes("no".to_owned()))], draw).run().await;
+            let result = item.scenario(strategy, vec![("fuser", writes("no".to_owned()))], rng).run().await;
             assert_eq!(result.asked.len(), item.said.len(), "{strategy}: {:?}", item.written);
             assert_eq!(outcome(&result).kind, OutcomeKind::Selected);
             assert_eq!(item.chosen(outcome(&result)), Some(said));

@@ -14,8 +14,8 @@ use tokio::time::sleep;
 
 use crate::ledger::Ledger;
 use crate::scenario::scenario;
-use crate::script::{Line, Models, Reply, after, says};
-use crate::story;
+use crate::script::{Models, Reply, ScriptedCaller, after, says};
+use crate::transcript;
 
 /// Timers that a pause of a second runs out, but for the run's own.
 const TIMERS: Timers =
@@ -25,7 +25,7 @@ const LONG: Timers =
     Timers { first_text_ms: 9_000, idle_ms: 9_000, content_ms: 9_000, call_ms: 9_000, run_ms: 9_000 };
 
 /// Runs that share an engine.
-struct House {
+struct SharedEngine {
     replies: Vec<(&'static str, Reply)>,
     models: Arc<Models>,
     engine: Engine,
@@ -33,30 +33,31 @@ struct House {
 }
 
 /// One of the runs.
-struct Guest {
+struct StartedRun {
     hub: Arc<Hub>,
     stop: Stop,
     underway: Underway,
 }
 
-impl House {
-    fn new(text_bytes_max: usize, replies: &[(&'static str, Reply)], at_once_max: usize) -> Self {
+impl SharedEngine {
+    fn new(text_bytes_max: usize, replies: &[(&'static str, Reply)], in_flight_max: usize) -> Self {
         let ledger = Ledger::new();
-        let models = Models::new(&ledger, replies, at_once_max);
-        let engine = Engine::new(Arc::new(Line(Arc::clone(&models))), Arc::new(MemoryJournal::default()))
-            .with_text_bytes_max(text_bytes_max);
+        let models = Models::new(&ledger, replies, in_flight_max);
+        let engine =
+            Engine::new(Arc::new(ScriptedCaller(Arc::clone(&models))), Arc::new(MemoryJournal::default()))
+                .with_text_bytes_max(text_bytes_max);
         Self { replies: replies.to_vec(), models, engine, ledger }
     }
 
     /// Begins the run of this number, with these models.
-    async fn begin(&self, number: u128, names: &[&str], timers: Timers) -> Guest {
+    async fn begin(&self, number: u128, names: &[&str], timers: Timers) -> StartedRun {
         let replies = self.replies.iter().filter(|(name, _)| names.contains(name)).cloned();
         let mut plan = scenario(replies).planned();
         plan.run_id = RunId::from_parts(1_700_000_000_000, number);
         plan.timers = timers;
         let (hub, stop) = (Arc::new(Hub::new(Arc::new(plan))), Stop::default());
         let underway = self.engine.open(Arc::clone(&hub), stop.clone()).await.expect("the run is new");
-        Guest { hub, stop, underway }
+        StartedRun { hub, stop, underway }
     }
 
     fn asked_at_ms(&self, name: &str) -> Vec<u64> {
@@ -65,11 +66,11 @@ impl House {
     }
 }
 
-impl Guest {
+impl StartedRun {
     /// Does the run and tells its end.
     async fn end(self) -> String {
         self.underway.finish().await;
-        story::view(&self.hub.snapshot())
+        transcript::view(&self.hub.snapshot())
     }
 }
 
@@ -81,12 +82,12 @@ async fn the_first_run_is_read_on_and_the_others_wait_without_loss() {
         ("cyd", says(100, "late")),
         ("dan", says(10, "short")),
     ];
-    let house = House::new(16, &replies, 9);
-    let first = house.begin(1, &["ada"], TIMERS).await;
-    let second = house.begin(2, &["bob", "cyd"], TIMERS).await;
+    let shared = SharedEngine::new(16, &replies, 9);
+    let first = shared.begin(1, &["ada"], TIMERS).await;
+    let second = shared.begin(2, &["bob", "cyd"], TIMERS).await;
     let third = async {
         sleep(Duration::from_millis(50)).await;
-        Box::pin(house.begin(3, &["dan"], TIMERS).await.end()).await
+        Box::pin(shared.begin(3, &["dan"], TIMERS).await.end()).await
     };
     let (first, second, _) = join!(first.end(), second.end(), third);
     insta::assert_snapshot!(first, @"
@@ -103,7 +104,7 @@ async fn the_first_run_is_read_on_and_the_others_wait_without_loss() {
       1 bob answered, 1 request 190 ms, $0.0010
       2 cyd answered, 1 request 180 ms, $0.0010
     ");
-    assert_eq!(house.asked_at_ms("dan"), [180], "what is not sent is not paid for");
+    assert_eq!(shared.asked_at_ms("dan"), [180], "what is not sent is not paid for");
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,11 +113,11 @@ async fn waiting_for_text_space_fires_no_call_timer_and_ends_with_the_run() {
         ("ada", after(0).text("12345678").wait(3_000).text("90").end()),
         ("bob", after(10).text("abcdefgh").wait(10).text("ijkl").end()),
     ];
-    let house = House::new(16, &replies, 9);
-    let first = house.begin(1, &["ada"], LONG).await;
-    let whole = house.begin(2, &["bob"], TIMERS).await;
-    let late = house.begin(3, &["bob"], Timers { run_ms: 2_000, ..TIMERS }).await;
-    let stopped = house.begin(4, &["bob"], TIMERS).await;
+    let shared = SharedEngine::new(16, &replies, 9);
+    let first = shared.begin(1, &["ada"], LONG).await;
+    let whole = shared.begin(2, &["bob"], TIMERS).await;
+    let late = shared.begin(3, &["bob"], Timers { run_ms: 2_000, ..TIMERS }).await;
+    let stopped = shared.begin(4, &["bob"], TIMERS).await;
     let stop = stopped.stop.clone();
     let stopping = async {
         sleep(Duration::from_millis(1_000)).await;
@@ -146,14 +147,14 @@ async fn waiting_for_text_space_fires_no_call_timer_and_ends_with_the_run() {
 #[tokio::test(start_paused = true)]
 async fn text_space_is_freed_when_a_run_has_no_more_readers() {
     let replies = [("ada", says(10, "12345678")), ("bob", says(200, "a")), ("cyd", says(50, "b"))];
-    let house = House::new(8, &replies, 9);
-    let first = house.begin(1, &["ada"], LONG).await;
+    let shared = SharedEngine::new(8, &replies, 9);
+    let first = shared.begin(1, &["ada"], LONG).await;
     let reader = Arc::clone(&first.hub);
     let reading = async {
         sleep(Duration::from_millis(100)).await;
         drop(reader);
     };
-    let (second, third) = (house.begin(2, &["bob"], LONG).await, house.begin(3, &["cyd"], LONG).await);
+    let (second, third) = (shared.begin(2, &["bob"], LONG).await, shared.begin(3, &["cyd"], LONG).await);
     let (_, _, third, ()) = join!(first.end(), second.end(), third.end(), reading);
     insta::assert_snapshot!(third, @"
     complete decided at 100, closed at 100
@@ -166,14 +167,14 @@ async fn text_space_is_freed_when_a_run_has_no_more_readers() {
 #[tokio::test(start_paused = true)]
 async fn waiting_for_text_space_does_not_block_admission() {
     let replies = [
-        ("ada", says(100, "first").held_back(10)),
-        ("bob", says(100, "second").held_back(10)),
+        ("ada", says(100, "first").admitted_after(10)),
+        ("bob", says(100, "second").admitted_after(10)),
         ("cyd", after(0).text("abcdefgh").wait(100).text("ijkl").end()),
         ("dan", after(0).text("abcdefgh").wait(100).text("mnop").end()),
     ];
-    let house = House::new(8, &replies, 2);
-    let first = house.begin(1, &["ada", "bob"], LONG).await;
-    let second = house.begin(2, &["cyd", "dan"], LONG).await;
+    let shared = SharedEngine::new(8, &replies, 2);
+    let first = shared.begin(1, &["ada", "bob"], LONG).await;
+    let second = shared.begin(2, &["cyd", "dan"], LONG).await;
     let (first, second) = join!(first.end(), second.end());
     insta::assert_snapshot!(first, @"
     complete decided at 200, closed at 200
@@ -204,12 +205,12 @@ async fn all_runs_together_stay_within_the_limit_plus_one_run() {
         ("cyd", pieces("the moon. ", 7)),
         ("fuser", pieces("They come ", 2)),
     ];
-    let house = House::new(BOUND, &replies, 64);
-    let mut guests = Vec::new();
+    let shared = SharedEngine::new(BOUND, &replies, 64);
+    let mut runs = Vec::new();
     for number in 1..=RUNS {
-        guests.push(house.begin(number, &["ada", "bob", "cyd", "fuser"], Timers::default()).await);
+        runs.push(shared.begin(number, &["ada", "bob", "cyd", "fuser"], Timers::default()).await);
     }
-    let hubs: Vec<_> = guests.iter().map(|guest| Arc::downgrade(&guest.hub)).collect();
+    let hubs: Vec<_> = runs.iter().map(|run| Arc::downgrade(&run.hub)).collect();
     let text = |run: &Run| run.views().map(|view| view.partial.len()).sum::<usize>() + run.text_bytes();
     let measuring = async {
         let mut most = 0;
@@ -220,7 +221,7 @@ async fn all_runs_together_stay_within_the_limit_plus_one_run() {
         }
         most
     };
-    let (ends, most) = join!(join_all(guests.into_iter().map(Guest::end)), measuring);
+    let (ends, most) = join!(join_all(runs.into_iter().map(StartedRun::end)), measuring);
     for end in &ends {
         assert!(end.starts_with("complete") && end.contains("fused by fuser"), "{end}");
     }
@@ -229,7 +230,7 @@ async fn all_runs_together_stay_within_the_limit_plus_one_run() {
     assert!(most <= BOUND + one_run + 64 * PIECE_BYTES, "{most} bytes were held");
     assert!(most >= BOUND, "{most} bytes were held, which tells nothing");
     assert!(
-        house.ledger.lines().iter().all(|line| !line.contains("dropped")),
+        shared.ledger.lines().iter().all(|line| !line.contains("dropped")),
         "a reply was not read to its end"
     );
 }

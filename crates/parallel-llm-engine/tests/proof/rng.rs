@@ -3,9 +3,9 @@
 use std::f64::consts::TAU;
 
 /// A stream of chance.
-pub(super) struct Draw(u64);
+pub(super) struct Rng(u64);
 
-impl Draw {
+impl Rng {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -30,7 +30,7 @@ impl Draw {
     }
 
     /// True so often.
-    pub(super) fn is(&mut self, chance: f64) -> bool {
+    pub(super) fn chance(&mut self, chance: f64) -> bool {
         self.unit() < chance
     }
 

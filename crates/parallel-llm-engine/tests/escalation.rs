@@ -20,7 +20,7 @@ async fn two_agreeing_answers_skip_the_other_seats() {
         ("cyd", says(10, "6")),
         ("dan", hangs()),
     ]);
-    insta::assert_snapshot!(result.run().await.story(), @"
+    insta::assert_snapshot!(result.run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `8`
     20 answered 2 `8 legs` | 20 skipped 3 4 | 20 decided selected
@@ -43,7 +43,7 @@ async fn the_other_seats_are_asked_if_two_answers_differ() {
         ("cyd", says(10, "8 legs")),
         ("dan", says(30, "8")),
     ]);
-    insta::assert_snapshot!(result.run().await.story(), @"
+    insta::assert_snapshot!(result.run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `8`
     20 answered 2 `6` | 20 sent 3 | 20 sent 4

@@ -4,8 +4,8 @@
 use parallel_llm_engine::port::Call;
 use parallel_llm_engine::{Outcome, RunRequest, SeatNumber};
 
-use crate::proof::draw::Draw;
-use crate::proof::panel::{NOTHING, Panel, RIGHT, Said};
+use crate::proof::panel::{Choice, NOTHING, Panel, RIGHT};
+use crate::proof::rng::Rng;
 use crate::proof::writing::{Question, Written};
 use crate::scenario::{RunResult, Scenario, scenario};
 use crate::script::{Reply, after, says};
@@ -16,22 +16,22 @@ pub(super) const NAMES: [&str; 9] = ["ada", "bob", "cyd", "dan", "eve", "fay", "
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) question: Question,
-    pub(super) said: Vec<Said>,
+    pub(super) said: Vec<Choice>,
     pub(super) written: Vec<Written>,
 }
 
 impl Item {
     /// What a panel says of a question with options, or of one that asks for a number.
-    pub(super) fn draw(panel: &Panel, draw: &mut Draw) -> Self {
-        let said = panel.answer(draw);
+    pub(super) fn sample(panel: &Panel, rng: &mut Rng) -> Self {
+        let said = panel.answer(rng);
         let options = panel.options();
         let question =
-            if options <= 4 { Question::choice(options, draw) } else { Question::number(options, draw) };
-        Self::written(question, said, draw)
+            if options <= 4 { Question::choice(options, rng) } else { Question::number(options, rng) };
+        Self::written(question, said, rng)
     }
 
-    pub(super) fn written(question: Question, said: Vec<Said>, draw: &mut Draw) -> Self {
-        let written = said.iter().map(|said| question.write(*said, draw)).collect();
+    pub(super) fn written(question: Question, said: Vec<Choice>, rng: &mut Rng) -> Self {
+        let written = said.iter().map(|said| question.write(*said, rng)).collect();
         Self { question, said, written }
     }
 
@@ -43,11 +43,11 @@ impl Item {
     }
 
     /// The replies of the panel: which model says what, and when, is all the same.
-    pub(super) fn replies(&self, draw: &mut Draw) -> Vec<(&'static str, Reply)> {
+    pub(super) fn replies(&self, rng: &mut Rng) -> Vec<(&'static str, Reply)> {
         let mut names = NAMES;
-        draw.shuffle(&mut names);
+        rng.shuffle(&mut names);
         let replies = self.written.iter().map(|written| {
-            let ms = 1 + u64::try_from(draw.below(100)).expect("it is small");
+            let ms = 1 + u64::try_from(rng.below(100)).expect("it is small");
             match written {
                 Written::Text(text) => says(ms, text),
                 Written::Refused(words) => after(ms).end_with(|end| end.refusal = Some(words.clone())),
@@ -61,9 +61,9 @@ impl Item {
         &self,
         strategy: &str,
         others: Vec<(&'static str, Reply)>,
-        draw: &mut Draw,
+        rng: &mut Rng,
     ) -> Scenario {
-        let replies = self.replies(draw).into_iter().chain(others);
+        let replies = self.replies(rng).into_iter().chain(others);
         let request = RunRequest {
             strategy: Some(strategy.to_owned()),
             ..RunRequest::prompt(self.question.text.as_str())
@@ -72,7 +72,7 @@ impl Item {
     }
 
     /// What the seat whose answer stands has said; `None` where that is nobody's.
-    pub(super) fn chosen(&self, outcome: &Outcome) -> Option<Said> {
+    pub(super) fn chosen(&self, outcome: &Outcome) -> Option<Choice> {
         let seat = outcome.base_seat?;
         let written = &self.written[seat.index()];
         assert_eq!(outcome.text.as_deref(), Some(written.text()), "an answer that is chosen stands as it is");
