@@ -1,4 +1,4 @@
-//! Calls that wait for their turn: never more at once than allowed, and `Sent` only when the turn has come.
+//! Admission: no more calls are in flight than allowed, and `Sent` is recorded only once a call is admitted.
 
 use parallel_llm_engine::Code;
 use parallel_llm_engine::value::next::MachineStep;

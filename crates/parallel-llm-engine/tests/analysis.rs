@@ -1,5 +1,5 @@
-//! What a synthesizer says the answers agree and differ in: read out of its reply as a view of the run, by seat, bounded,
-//! and only where the words are kept.
+//! The synthesizer's analysis of the answers: read from its reply by seat, within limits, and only while the texts
+//! are stored.
 
 use parallel_llm_engine::prompt::reply::{Analysis, Remark};
 use parallel_llm_engine::run::analysis::{self, ClaimStatus};
@@ -14,8 +14,8 @@ const PANEL: [(&str, &str); 3] = [
     ("cyd", "The moon pulls the sea. There is one tide a day."),
 ];
 
-/// The run of a synthesizer that writes this analysis, where `$ada` stands for the label it knows the answer of `ada`
-/// by, and this text.
+/// A run whose synthesizer replies with this analysis and this text. `$ada` stands for the label of the answer of
+/// `ada`.
 async fn run(analysis: &str, text: &'static str) -> Run {
     let analysis = analysis.to_owned();
     let fuser = after(10).compose(move |call| {
@@ -32,13 +32,13 @@ fn seats(seats: &[SeatNumber]) -> String {
     seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// An analysis, a line for each thing.
+/// An analysis, one line for each entry.
 fn shown(analysis: &Analysis) -> String {
     let claims = analysis.claims.iter().map(|claim| {
-        let standing = format!("{:?}", ClaimStatus::of(claim, PANEL.len())).to_lowercase();
+        let status = format!("{:?}", ClaimStatus::of(claim, PANEL.len())).to_lowercase();
         let verdict = claim.verdict.map_or("-", |verdict| verdict.as_str());
         let (by, against) = (seats(&claim.supported_by), seats(&claim.contradicted_by));
-        format!("{standing} `{}` by {by} against {against}: {verdict} `{}`", claim.text, claim.reason)
+        format!("{status} `{}` by {by} against {against}: {verdict} `{}`", claim.text, claim.reason)
     });
     let remarks = |word: &'static str, remarks: &[Remark]| {
         let result = |remark: &Remark| format!("{word} {}: `{}`", remark.seat, remark.text);
@@ -49,7 +49,7 @@ fn shown(analysis: &Analysis) -> String {
     lines.chain(remarks("discarded", &analysis.discarded)).chain(blind).collect::<Vec<_>>().join("\n")
 }
 
-/// The analysis a run comes to.
+/// The analysis read from a run, rendered.
 async fn result(analysis: &str) -> String {
     let run = run(analysis, "The moon pulls the sea.").await;
     analysis::of(&run).map_or("none".to_owned(), |analysis| shown(&analysis))
@@ -100,7 +100,7 @@ async fn malformed_parts_of_an_analysis_are_ignored() {
     ] {
         check(nothing, "none").await;
     }
-    // Labels nobody has, seats by their numbers or names, one twice, one alone, one on both sides.
+    // Unknown labels, seats by number or name, a duplicate, an invalid verdict, and a seat on both sides.
     check(
         r#"{"claims": [{"text": " x ", "supported_by": ["Z", "$bob", " $bob ", 1, "1", "ada", null, "$ada"],
             "contradicted_by": ["$bob", "$cyd"], "verdict": "obeyed", "reason": {}}]}"#,
@@ -128,7 +128,7 @@ async fn an_oversized_analysis_is_read_up_to_its_limits() {
     assert_eq!((read.claims.len(), read.dissent.len(), read.blind_spots.len()), (40, 16, 16));
     let longest = read.claims.iter().flat_map(|claim| [&claim.text, &claim.reason]);
     assert_eq!(longest.chain(&read.blind_spots).map(|text| text.chars().count()).max(), Some(500));
-    // Nested too deep to be read.
+    // Nested too deeply to be read.
     assert_eq!(result(&format!(r#"{{"claims": {}"#, "[".repeat(100_000))).await, "none");
 }
 
@@ -145,10 +145,10 @@ async fn no_analysis_is_shown_once_texts_are_purged() {
     assert_eq!(purged(&|run| forget(&mut run.synthesizers[0].answer)), (false, true));
     assert_eq!(purged(&|run| forget(&mut run.seats[1].answer)), (true, false));
     assert_eq!(purged(&|run| run.outcome.as_mut().expect("it is decided").text = None), (true, false));
-    // Another reply of the same place is about other answers.
+    // Another reply in the same slot is about other answers.
     let again = |run: &mut Run| run.synthesizers[0].answer = Some(Answer::new("<<analysis>>"));
     assert_eq!(purged(&again), (false, true));
-    // What is stored of it has no words, and is enough to read it again.
+    // The stored outcome has no words of the answers, and is enough to read the analysis again.
     let stored = serde_json::to_value(run.outcome.as_ref().unwrap()).unwrap();
     insta::assert_snapshot!(stored["reading"]["shown"], @"[2,1,3]");
     assert_eq!(

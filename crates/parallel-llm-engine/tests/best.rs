@@ -1,4 +1,4 @@
-//! The best answer word for word, where nobody can fuse.
+//! The fallback to the closest answer, word for word, if no synthesizer succeeds.
 
 use parallel_llm_engine::Code;
 use parallel_llm_engine::value::next::Advice;

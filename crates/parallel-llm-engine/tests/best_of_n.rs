@@ -1,4 +1,4 @@
-//! Best of N: a judge reads the answers in two orders, and what becomes of it where one, both or all of its calls fail.
+//! Best of N: a judge reads the answers in two orders; what happens if one, both or all of its calls fail.
 
 use parallel_llm_engine::{Code, SeatNumber};
 
@@ -7,7 +7,7 @@ use crate::script::{Reply, after, fails, failure, judges, label_of, says};
 
 const WHY: &str = "Why is the sky blue?";
 
-/// Three answers and these judges, in the order of their chain.
+/// Three answers, and these judges in the order of their chain.
 fn panel_with_judges(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel = [
         ("ada", says(10, "Because the air scatters blue light.")),

@@ -1,4 +1,4 @@
-//! Money: refused before anything is sent, held while calls are under way, settled when they end.
+//! The budget: checked before a request is sent, reserved while calls are in flight, settled when they end.
 
 use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::{Code, PicoUsd};
@@ -6,7 +6,7 @@ use parallel_llm_engine::{Code, PicoUsd};
 use crate::scenario::{persona_prompt, scenario};
 use crate::script::{after, fails, failure, fuses, says};
 
-/// The worst case of one call in every scenario: a thousand tokens written and seven read.
+/// The worst case of one call in every scenario: a thousand output tokens and six input tokens.
 const WORST_CALL: PicoUsd = PicoUsd(10_006_000_000);
 
 #[tokio::test(start_paused = true)]
@@ -36,7 +36,7 @@ async fn a_seat_over_budget_is_skipped() {
 
 #[tokio::test(start_paused = true)]
 async fn budget_a_call_did_not_use_can_be_spent_again() {
-    // At first nothing is left for the synthesizer; the panel costs a tenth of its worst case.
+    // At first nothing is left for the synthesizer, but the panel costs only a tenth of its worst case.
     let result =
         scenario([("ada", says(10, "one")), ("bob", says(20, "two")), ("fuser", fuses(10, "two", "All."))])
             .plan(|plan| plan.budget = WORST_CALL.times(2));
@@ -66,7 +66,7 @@ async fn an_unknown_cost_counts_as_the_worst_case() {
       because budget: no model answered (ada: the call may cost $0.010, which the budget of $0.010 does not hold)
       1 ada failed, 1 request 828 ms, ~$0.00: budget: the call may cost $0.010, which the budget of $0.010 does not hold
     ");
-    // Refused before anything had begun: that costs nothing, so there is enough for the retry.
+    // A request refused before anything had begun costs nothing, so the budget suffices for the retry.
     let refused = fails(10, failure(Code::Upstream).with_status(502));
     let result = scenario([("ada", refused), ("ada", says(10, "The moon."))])
         .plan(|plan| plan.budget = WORST_CALL.times(1));
@@ -126,7 +126,7 @@ async fn a_synthesizer_over_budget_leaves_the_closest_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn a_persona_prompt_counts_towards_the_budget() {
-    // Three thousand letters are a thousand tokens more than the one purse of a call holds.
+    // Three thousand characters are a thousand tokens more than the budget of one call allows.
     let result = scenario([("ada", says(10, "one")), ("bob", says(10, "two"))])
         .plan(|plan| plan.seats[1].persona_prompt = Some(persona_prompt("critic", &"x".repeat(3_000))))
         .plan(|plan| plan.budget = WORST_CALL.times(2));
@@ -148,7 +148,7 @@ async fn every_request_is_checked_against_the_daily_limit() {
     };
     let held = limited(PicoUsd::from_usd(1)).run().await.end();
     assert!(held.contains("fused by fuser"), "{held}");
-    // The panel has cost $0.0020, and the synthesizer may cost ten times that.
+    // The panel has cost $0.0020, and the synthesizer may cost ten times as much.
     let refused = limited(PicoUsd(11_000_000_000)).run().await.end();
     assert!(refused.contains("the day's limit does not hold the call"), "{refused}");
     assert!(!refused.contains("fused by"), "{refused}");

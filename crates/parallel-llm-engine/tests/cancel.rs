@@ -1,4 +1,4 @@
-//! A run that is given up: how it stands, what is kept, and that every reply is dropped in the same instant.
+//! Cancelled runs: their status, what is kept, and that every reply is dropped at once.
 
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Failure};
@@ -166,7 +166,7 @@ async fn cancelled_at_the_start_or_while_a_call_waits() {
     0 durable: cancelled 3
     0 durable: closed
     ");
-    // Held back by the number of calls at once, and between two tries.
+    // The calls wait for admission or for their next attempt.
     let result = scenario([("ada", hangs()), ("bob", says(10, "Never sent."))]);
     insta::assert_snapshot!(check(result.in_flight_max(1).cancel_at(20)).await, @"
     0 started | 0 sent 1
@@ -209,7 +209,7 @@ async fn cancelled_at_the_start_or_while_a_call_waits() {
     ");
 }
 
-/// One whose connection stops its cost when it is closed, and two that are paid for either way.
+/// Closing the connection stops the cost of the first reply; the other two are billed anyway.
 fn partly_billed() -> Scenario {
     let failing = failure(Code::Upstream).with_status(502);
     scenario([
@@ -300,7 +300,7 @@ async fn a_synthesis_billed_anyway_becomes_the_answer() {
 #[tokio::test(start_paused = true)]
 async fn a_cancel_during_the_commit_stops_requests_not_yet_sent() {
     let result = scenario([("ada", says(10, "The moon.").billed_anyway()), ("bob", says(10, "The sun."))]);
-    // Given up while the notes become durable.
+    // The run is cancelled while its first commit is still being written.
     let result = result.commit_ms(20).in_flight_max(1).cancel_at(0).run().await;
     assert!(result.asked.is_empty(), "{}", result.ledger());
 }

@@ -1,4 +1,5 @@
-//! A cascade: where the first agree nobody else is asked, and where they do not, everybody is and one text is made of all.
+//! Cascades: if the first models agree, no other is asked; otherwise all are asked and one text is made of all
+//! answers.
 
 use crate::paranoid::gullible;
 use crate::scenario::{Scenario, scenario};
@@ -7,8 +8,8 @@ use parallel_llm_engine::Code;
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
-/// Three cheap models, two dear ones and a synthesizer.
-fn five(answers: [Reply; 5]) -> Scenario {
+/// Three cheap models, two expensive ones and a synthesizer.
+fn five_models(answers: [Reply; 5]) -> Scenario {
     let seats = ["ada", "bob", "cyd", "dan", "eve"].into_iter().zip(answers);
     scenario(seats.chain([("fuser", fuses(10, "8", "Eight."))])).asks(HOW_MANY, "cascade")
 }
@@ -16,7 +17,7 @@ fn five(answers: [Reply; 5]) -> Scenario {
 #[tokio::test(start_paused = true)]
 async fn expensive_models_are_skipped_if_the_cheap_ones_agree() {
     let result =
-        five([says(10, "8"), says(20, "8 legs"), says(30, "It has 8."), says(10, "6"), says(10, "6")]);
+        five_models([says(10, "8"), says(20, "8 legs"), says(30, "It has 8."), says(10, "6"), says(10, "6")]);
     insta::assert_snapshot!(result.run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `8`
@@ -36,7 +37,8 @@ async fn expensive_models_are_skipped_if_the_cheap_ones_agree() {
 
 #[tokio::test(start_paused = true)]
 async fn expensive_models_are_asked_if_the_cheap_ones_differ() {
-    let result = five([says(10, "8"), says(20, "8 legs"), says(30, "6"), says(10, "8"), says(20, "8")]);
+    let result =
+        five_models([says(10, "8"), says(20, "8 legs"), says(30, "6"), says(10, "8"), says(20, "8")]);
     insta::assert_snapshot!(result.run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
     10 answered 1 `8`
@@ -62,7 +64,7 @@ async fn expensive_models_are_asked_if_the_cheap_ones_differ() {
 #[tokio::test(start_paused = true)]
 async fn two_agreeing_answers_are_enough_if_the_third_model_fails() {
     let down = fails(5, failure(Code::Auth));
-    let result = five([says(10, "8"), down, says(30, "8"), says(10, "6"), says(20, "6")]);
+    let result = five_models([says(10, "8"), down, says(30, "8"), says(10, "6"), says(20, "6")]);
     insta::assert_snapshot!(result.run().await.end(), @"
     partial decided at 30, closed at 30
       selected by ada from 1: `8`
@@ -78,7 +80,7 @@ async fn two_agreeing_answers_are_enough_if_the_third_model_fails() {
 #[tokio::test(start_paused = true)]
 async fn an_open_question_goes_to_every_model() {
     let result =
-        five([says(10, "8"), says(20, "Eight"), says(30, "VIII"), says(10, "Acht"), says(20, "Huit")])
+        five_models([says(10, "8"), says(20, "Eight"), says(30, "VIII"), says(10, "Acht"), says(20, "Huit")])
             .asks("Tell me about spiders.", "cascade@first=2");
     insta::assert_snapshot!(result.run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2
@@ -115,7 +117,7 @@ async fn an_answer_that_manipulates_the_synthesizer_does_not_win() {
     };
     let text =
         |result: &crate::scenario::RunResult| result.run.outcome.as_ref().and_then(|one| one.text.clone());
-    assert_eq!(text(&led("cascade@first=2").await).as_deref(), Some("6"), "it leads where nobody looks");
+    assert_eq!(text(&led("cascade@first=2").await).as_deref(), Some("6"), "it wins without paranoid mode");
     insta::assert_snapshot!(led("cascade@first=2,paranoid=on").await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2
     10 answered 1 `A spider has 8 legs.`

@@ -1,4 +1,4 @@
-//! Best of N by the user's own check: what passes, what scores highest, and what becomes of it where the check says nothing.
+//! Best of N with the user's own check: which answer wins, and what happens if the check gives no result.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -25,7 +25,7 @@ const TASK: &str = "Write a function that sorts a list.";
 const STRATEGY: &str = "best-of-n@by=check";
 const TEXTS: &[&str] = &["loops over the list", "calls sort on the list", "calls sorted on a list", "shrugs"];
 
-/// What the check makes of an answer.
+/// The result of the check for an answer.
 #[derive(Clone, Copy)]
 enum ScriptedGrade {
     Passes,
@@ -36,7 +36,7 @@ enum ScriptedGrade {
     Panics,
 }
 
-/// A check that knows what it thinks of answers with these words, and how long it takes to say so.
+/// A checker that knows its result for answers with certain words, and after how many milliseconds to return it.
 #[derive(Default)]
 struct CheckScript {
     grades: Vec<(&'static str, u64, ScriptedGrade)>,
@@ -50,7 +50,7 @@ fn check_script(grades: &[(&'static str, u64, ScriptedGrade)]) -> Arc<CheckScrip
     Arc::new(CheckScript { grades: grades.to_vec(), ..CheckScript::default() })
 }
 
-/// One check under way; it counts as such until it is dropped.
+/// A check in flight; it counts as such until it is dropped.
 struct CheckInFlight(Arc<CheckScript>);
 
 impl CheckInFlight {
@@ -68,7 +68,7 @@ impl Drop for CheckInFlight {
     }
 }
 
-/// The check_script as the engine holds it.
+/// The [`Checker`] that plays a script.
 struct ScriptedChecker(Arc<CheckScript>);
 
 impl Checker for ScriptedChecker {
@@ -96,7 +96,7 @@ impl Checker for ScriptedChecker {
     }
 }
 
-/// Four answers in this order, the first after ten milliseconds.
+/// Four answers in this order; the first arrives after ten milliseconds.
 fn four_answers() -> Vec<ScriptedAnswer> {
     let names = ["ada", "bob", "cyd", "dan"];
     let seats = names.into_iter().zip([10, 20, 30, 40]).zip(TEXTS);
@@ -109,7 +109,7 @@ fn checked_panel(answers: &[ScriptedAnswer], check_script: &Arc<CheckScript>) ->
     scenario(replies).asks(TASK, STRATEGY).with_checker(Arc::new(ScriptedChecker(Arc::clone(check_script))))
 }
 
-/// The end of a run of the first seats, checked so.
+/// The final state of a run of the first `seats` seats, with these check results.
 async fn end(seats: usize, grades: &[(&'static str, u64, ScriptedGrade)]) -> String {
     checked_panel(&four_answers()[..seats], &check_script(grades)).run().await.end()
 }
@@ -443,7 +443,7 @@ async fn a_continued_run_checks_answers_already_paid_for() {
             catalogues: &catalogues(Catalogue::default()),
         };
         let so_far = SoFar { spent: PicoUsd::ZERO, ..run.so_far() };
-        Reopening::resolve(&request, &terms, so_far, Vec::new()).expect("it is sound")
+        Reopening::resolve(&request, &terms, so_far, Vec::new()).expect("the plan is valid")
     });
     let result = again.with_checker(Arc::new(ScriptedChecker(check_script))).run().await;
     assert_eq!((result.text().as_str(), result.asked.len()), (TEXTS[0], 0));
@@ -488,7 +488,7 @@ fn another_check_command_changes_the_plan_hash() {
         let terms =
             Terms { defaults: &defaults, providers: &providers(), catalogues: &catalogues(catalogue) };
         let request = RunRequest { strategy: Some(strategy.to_owned()), ..RunRequest::prompt(TASK) };
-        RunPlan::resolve(request, &terms, identity(1)).expect("it is sound").plan_hash
+        RunPlan::resolve(request, &terms, identity(1)).expect("the plan is valid").plan_hash
     };
     assert_ne!(hash(STRATEGY, Some("one")), hash(STRATEGY, Some("other")));
     assert_ne!(hash(STRATEGY, Some("one")), hash(STRATEGY, None));

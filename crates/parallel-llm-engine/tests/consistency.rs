@@ -1,4 +1,5 @@
-//! Universal self-consistency: a judge says which answer the others most support, and that one stands, word for word.
+//! Universal self-consistency: a judge picks the answer that the others support most, and it is returned word for
+//! word.
 
 use parallel_llm_engine::{Code, Recorded};
 use proptest::prelude::*;
@@ -8,7 +9,7 @@ use crate::script::{Reply, fails, failure, judges, prompt, says};
 use crate::{invariants, transcript};
 
 const WHY: &str = "Why is the sky blue?";
-/// The most supported first.
+/// Distinctive words of the answers, the most supported first.
 const MERIT: &[&str] = &["scatters short", "scatters blue", "ozone", "reflects oceans"];
 const TEXTS: &[&str] = &[
     "Because ozone is blue by itself.",
@@ -17,7 +18,7 @@ const TEXTS: &[&str] = &[
     "Because it reflects oceans.",
 ];
 
-/// Three answers and these judges, in the order of their chain.
+/// Three answers, and these judges in the order of their chain.
 fn panel_with_judges(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel = [("ada", says(10, TEXTS[1])), ("bob", says(20, TEXTS[3])), ("cyd", says(30, TEXTS[2]))];
     scenario(panel.into_iter().chain(chain)).asks(WHY, "consistency")

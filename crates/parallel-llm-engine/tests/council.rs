@@ -1,4 +1,4 @@
-//! A council: its members rank each other's answers, and a chair that is told the ranking writes the text.
+//! Councils: the members rank each other's answers, and a chair that is shown the ranking writes the text.
 
 use parallel_llm_engine::Code;
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
@@ -9,7 +9,7 @@ use crate::script::{Reply, after, fails, failure, fuses, label_of, prompt, revie
 use crate::{invariants, transcript};
 
 const WHY: &str = "Why is the sky blue?";
-/// The best first.
+/// Distinctive words of the answers, the best first.
 const MERIT: &[&str] = &["short waves", "scatters blue", "ozone", "reflects oceans"];
 const TEXTS: &[&str] = &[
     "Because it reflects oceans.",
@@ -22,7 +22,7 @@ fn member(index: usize) -> Reply {
     reviews(10, TEXTS[index], MERIT)
 }
 
-/// Three members of one mind, and these chairs in the order of their chain.
+/// Three members that agree in their ranking, and these chairs in the order of their chain.
 fn council_with_chairs(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel = [("ada", member(0)), ("bob", member(1)), ("cyd", member(2))];
     scenario(panel.into_iter().chain(chain)).asks(WHY, "council")
@@ -32,7 +32,7 @@ fn chair() -> (&'static str, Reply) {
     ("fuser", fuses(20, "short waves", "Because air scatters short waves of light most."))
 }
 
-/// What the newest call of a model was asked.
+/// The prompt of a model's latest call.
 fn asked(result: &RunResult, model: &str) -> String {
     let newest = result.asked.iter().rfind(|asked| asked.call.model.model == model);
     prompt(&newest.expect("it was asked").call)
@@ -191,7 +191,7 @@ async fn two_answers_are_not_ranked() {
       2 cyd answered, 1 request 10 ms, $0.0010
       s1 fuser answered, 1 request 20 ms, $0.0010
     ");
-    // The same where a third failed, although its review was planned.
+    // The same if a third seat failed, although its review was planned.
     let panel = [("ada", member(0)), ("bob", fails(5, failure(Code::Auth))), ("cyd", member(2))];
     let result = scenario(panel.into_iter().chain([chair()])).asks(WHY, "council").run().await;
     assert_eq!((result.asked.len(), result.planned_calls()), (4, 7), "{}", result.end());
@@ -354,7 +354,7 @@ proptest! {
     #[test]
     fn names_and_arrival_order_do_not_affect_the_choice(answers in shuffled_answers(TEXTS)) {
         let panel = || answers.iter().map(|one| (one.model, reviews(one.after_ms, one.text, MERIT)));
-        // A chair that cannot write leaves the choice to the ranking.
+        // If the chair writes nothing, the ranking decides.
         let result = in_paused_time(scenario(panel().chain([("fuser", says(10, ""))])).asks(WHY, "council").run());
         prop_assert_eq!(result.text(), TEXTS[2]);
         let trusting = after(10).compose(|call| {

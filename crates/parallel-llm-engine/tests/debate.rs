@@ -1,5 +1,5 @@
-//! Debate: seats hold their answers against the others, some times over, and then it is voted. What is told of who changed,
-//! and that a failure in any round costs no answer.
+//! Debates: seats compare their answers with the others for some rounds, and then a vote decides. Reports say who
+//! changed, and a failure in any round costs no answer.
 
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::request::StoreMode;
@@ -14,13 +14,13 @@ use crate::script::{Reply, after, fails, failure, hangs, prompt, says};
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
-/// Three seats that say so, round after round.
+/// Three seats with these answers, round after round.
 fn three_seats(strategy: &str, texts: [&'static [&'static str]; 3]) -> Scenario {
     let panel = ["ada", "bob", "cyd"].into_iter().zip([10, 20, 30]).zip(texts);
     scenario(panel.map(|((name, ms), texts)| (name, answers_by_round(ms, texts)))).asks(HOW_MANY, strategy)
 }
 
-/// What is told of each round.
+/// The report of each round, one line each.
 fn rounds(result: &RunResult) -> String {
     let rounds = &result.run.outcome.as_ref().expect("it is decided").rounds;
     let seats = |seats: &[SeatNumber]| {
@@ -73,7 +73,7 @@ async fn seats_keep_or_change_their_answers_and_the_most_frequent_wins() {
 
 #[tokio::test(start_paused = true)]
 async fn a_seat_that_yields_to_the_majority_is_reported() {
-    // The known failure: the one that was right gives way.
+    // The known failure: the seat that was right yields.
     let result = three_seats("debate", [&["6", "6"], &["6", "6"], &["8", "The answer is 6."]]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 60, closed at 60
@@ -171,7 +171,7 @@ async fn a_seat_sees_its_own_answer_apart_from_the_others() {
 #[tokio::test(start_paused = true)]
 async fn calls_cost_and_rounds_match_the_published_table() {
     let names = ["ada", "bob", "cyd", "dan", "eve"];
-    // Published: 7.7 and 14.6 for the panel and one round of revision.
+    // The published costs are 7.7 and 14.6 for the panel and one round of revision.
     for (strategy, seats, calls, cost, moments) in [
         ("debate", 3, 6, "7.7", 2),
         ("debate", 5, 10, "14.6", 2),

@@ -1,4 +1,4 @@
-//! A panic, in a provider or in us, costs one call only.
+//! Panics, in a provider or in the engine: each costs one call only.
 
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::port::{Call, Caller, Charge, Permit};
@@ -66,7 +66,7 @@ async fn a_panicking_synthesizer_leaves_the_answers() {
     ");
 }
 
-/// Panics where it is asked for admission: for the second seat where the answer is polled, for all others at once.
+/// Panics during admission: for the second seat when the future is polled, for all others in the call itself.
 struct PanickingCaller;
 
 impl Caller for PanickingCaller {

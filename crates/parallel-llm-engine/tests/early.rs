@@ -1,5 +1,5 @@
-//! A text that is begun while answers are still waited for: when it stands, when it is begun anew, and that nobody sees a
-//! word of one that is given up.
+//! Early drafts: texts begun while answers are still awaited. When one is kept, when it is discarded, and that no
+//! word of a discarded draft is shown.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::script::{Reply, after, fails, failure, fuses, hangs, says, synthesis_
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
-/// Three who answer one after the other, the last so late, and who makes a text of what they say.
+/// Three seats that answer one after the other, the last at `last_ms`, and these synthesizers.
 fn panel_with_synthesizers(last_ms: u64, chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel = [
         ("ada", says(10, "The moon pulls.")),
@@ -26,7 +26,7 @@ fn panel_with_synthesizers(last_ms: u64, chain: impl IntoIterator<Item = (&'stat
     scenario(panel.into_iter().chain(chain)).asks(QUESTION, "synthesize@early=2")
 }
 
-/// A text whose first word comes after so many milliseconds, and its end as many later.
+/// A synthesis whose first word arrives after `ms` milliseconds and whose end arrives `ms` later.
 fn writes(ms: u64, text: &'static str) -> Reply {
     after(ms).compose(move |call| synthesis_reply(call, "{}", text)).wait(ms).text(" Done.").end()
 }
@@ -350,7 +350,7 @@ async fn a_resumed_run_pays_for_no_draft_twice() {
     let scenario =
         || panel_with_synthesizers(110, [("fuser", writes(100, "Two.")), ("fuser", writes(50, "Three."))]);
     invariants::never_pays_twice(scenario).await;
-    // The text is there, and its process is gone before it is told.
+    // The draft is durable, and its process dies before the decision.
     let whole = panel_with_synthesizers(150, [("fuser", writes(100, "Both."))]).run().await;
     let has_text = |commit: &[Recorded]| {
         commit.iter().any(|recorded| {

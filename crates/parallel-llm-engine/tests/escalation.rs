@@ -1,5 +1,5 @@
-//! Early exit: who is asked first, what those must come to for the others to be skipped, and that holding seats back never
-//! costs an answer.
+//! Escalation: which seats are asked first, when the others are skipped, and that holding seats back never costs an
+//! answer.
 
 use parallel_llm_engine::Code;
 

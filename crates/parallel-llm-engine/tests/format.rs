@@ -1,4 +1,4 @@
-//! Stored formats: a plan and every event are read back as they were written, those of version 1 for ever.
+//! Stored formats: plans and events are read back as written, and those of version 1 stay readable for ever.
 
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ fn plan() -> RunPlan {
     }
 }
 
-/// A plan with everything that has been added to version 1 since.
+/// A plan with the fields that version 1 has gained since.
 fn plan_with_files() -> RunPlan {
     let file = |name: &str, media_type: &str| {
         let (name, media_type) = (name.to_owned(), media_type.to_owned());
@@ -126,7 +126,7 @@ fn plan_with_files() -> RunPlan {
     }
 }
 
-/// A plan that says who asks, under which name, and what may be spent in a day.
+/// A plan with a principal, an idempotency key and daily limits.
 fn plan_with_limits() -> RunPlan {
     let limit = |provider: Option<&str>, setting: &str| DayLimit {
         provider: provider.map(|id| ProviderId(id.to_owned())),
@@ -143,7 +143,7 @@ fn plan_with_limits() -> RunPlan {
     }
 }
 
-/// A plan whose seats are told something beside the question.
+/// A plan whose seats have persona prompts.
 fn plan_with_persona_prompts() -> RunPlan {
     let stance = Stance::by_word("against");
     let whole =
@@ -179,7 +179,7 @@ fn failure() -> Failure {
     }
 }
 
-/// An answer with every field filled, but for its text, which is stored apart.
+/// An answer with every field filled except its text, which is stored separately.
 fn answer() -> Answer {
     Answer {
         text: "".into(),
@@ -220,7 +220,7 @@ fn outcome() -> Outcome {
     }
 }
 
-/// Every event, each with everything it can hold and with as little as it can.
+/// Every kind of event, with all of its fields and with as few as possible.
 fn events() -> Vec<Recorded> {
     let attempt = Attempt { slot: CallerSlot::Seat(SeatNumber(1)), number: 1 };
     let fusing = Attempt { slot: CallerSlot::Synthesizer(SeatNumber(1)), number: 2 };
@@ -249,7 +249,7 @@ fn events() -> Vec<Recorded> {
     events.into_iter().enumerate().map(record).collect()
 }
 
-/// What has been added to the events of version 1 since.
+/// Events of a continued run, which version 1 gained later.
 fn events_of_a_run_that_goes_on() -> Vec<Recorded> {
     let attempt = Attempt { slot: CallerSlot::Seat(SeatNumber(2)), number: 3 };
     let bare = Reopening {
@@ -284,7 +284,7 @@ fn events_of_a_run_that_goes_on() -> Vec<Recorded> {
     events.into_iter().enumerate().map(record).collect()
 }
 
-/// What has been added since that.
+/// Events of an unfused run, which version 1 gained later.
 fn events_of_a_run_nobody_could_fuse() -> Vec<Recorded> {
     let attempt = Attempt { slot: CallerSlot::Seat(SeatNumber(2)), number: 1 };
     let unfused = Some(Failure::new(Code::Upstream, "every synthesizer failed"));
@@ -298,7 +298,7 @@ fn events_of_a_run_nobody_could_fuse() -> Vec<Recorded> {
     events.into_iter().enumerate().map(record).collect()
 }
 
-/// What has been added since that.
+/// Events of a run with steps, which version 1 gained later.
 fn events_of_a_run_with_steps() -> Vec<Recorded> {
     let attempt = Attempt { slot: CallerSlot::Step(StepNumber(3)), number: 1 };
     let key = |round| StepKey { role: StepRole::Judge, by: CallerSlot::Synthesizer(SeatNumber(2)), round };
@@ -333,7 +333,7 @@ fn events_of_a_run_with_steps() -> Vec<Recorded> {
     events.into_iter().enumerate().map(record).collect()
 }
 
-/// What has been added since that.
+/// Events of a run with layers, which version 1 gained later.
 fn events_of_a_run_with_layers() -> Vec<Recorded> {
     let key = StepKey { role: StepRole::Proposer, by: CallerSlot::Seat(SeatNumber(2)), round: 3 };
     let step = Step { number: StepNumber(9), key, input_tokens_max: 9_000, is_spare: false };
@@ -383,7 +383,8 @@ fn events_of_a_run_with_layers() -> Vec<Recorded> {
     events.into_iter().enumerate().map(record).collect()
 }
 
-/// What is read of a value from before next steps had a type: their sentences give way to the code's own steps.
+/// The value as it is read from before next steps had a type: the stored sentences are replaced by the steps of the
+/// error code.
 fn before_steps<T: Serialize + DeserializeOwned>(value: T) -> T {
     let mut value = serde_json::to_value(value).expect("it is JSON");
     leave_steps_out(&mut value);
@@ -457,7 +458,7 @@ fn a_plan_is_read_back_as_written() {
         let text = serde_json::to_string(&plan).expect("a plan is JSON");
         assert_eq!(serde_json::from_str::<RunPlan>(&text).expect("it is read"), plan, "{text}");
     }
-    // Where only metadata is kept, the messages are not there.
+    // If only metadata is stored, the messages are missing.
     let mut value = serde_json::to_value(plan()).expect("a plan is JSON");
     value.as_object_mut().and_then(|fields| fields.remove("messages"));
     assert_eq!(

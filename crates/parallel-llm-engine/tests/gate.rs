@@ -1,10 +1,10 @@
-//! The gate, judged by lists that were written without its rules: answers that differ are never called the same, and
-//! most of those that are the same are seen to be.
+//! The gate, tested against lists that were written without knowledge of its rules: different answers are never
+//! called equal, and most equal answers are recognised.
 //!
-//! A line of `fixtures/*.jsonl` is a run of the engine: models give the answers, and what the run says of their agreement
-//! is looked at. Where two answers are both read, or neither is, a part of the lines is run; in other forms, of which
-//! there are many, they are read. What it must cost in answers that are not read is measured, what
-//! it may cost in answers that are taken for another is nothing.
+//! Each line of `fixtures/*.jsonl` is a run of the engine, in which models give the listed answers and the agreement
+//! reported by the run is checked. Pairs that reading already tells apart are run only now and then. The many other
+//! phrasings are read without a run. Answers that are not read may cost some calls; an answer taken for another may
+//! never happen.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,34 +23,37 @@ use crate::ledger::Ledger;
 use crate::scenario::scenario;
 use crate::script::{Models, Reply, ScriptedCaller, hangs, says};
 
-/// Of 100 pairs that say the same so many are seen to. To split them costs a call.
+/// The least percentage of equal pairs that is recognised. A missed pair costs a call.
 const EQUAL_PERCENT_MIN: usize = 85;
-/// Of 1,000 answers that are read so many may be read as something else.
+/// The most answers in 1,000 that may be misread.
 const MISREAD_PER_MILLE_MAX: usize = 5;
-/// Of 1,000 answers that name their value plainly so many are read.
+/// The least answers in 1,000 that are read if they name their value plainly.
 const MARKED_PER_MILLE_MIN: usize = 950;
-/// Of 1,000 that only reason and end in a number.
+/// The same for answers that only reason and end in a number.
 const UNMARKED_PER_MILLE_MIN: usize = 850;
 
-/// Of pairs that are read and differ, or of which nothing is read, each so many is a run.
+/// Of the pairs that reading tells apart, one in this many is run through the engine.
 const RUNS_STEP: usize = 8;
-/// Each pair is read in each so many of the other forms, the next one in the others.
+/// Each pair is read in one of this many phrasings; the next pair starts with another phrasing.
 const FORMS_STEP: usize = 3;
 
 const NAMES: [&str; 12] =
     ["ada", "bob", "cyd", "dan", "eve", "fay", "gil", "hal", "ida", "jon", "kim", "lou"];
 
-/// Many runs in one paused time, without the looks at everything that a scenario takes: there are thousands of them.
+/// Executes many runs in one paused runtime, without the checks of a scenario, because there are thousands of them.
 struct Gate {
     runtime: Runtime,
-    /// A plan for each number of seats; only its question is changed.
+    /// A plan for each number of seats; only the question is replaced.
     plans: Vec<RunPlan>,
 }
 
 impl Gate {
     fn new() -> Self {
-        let runtime =
-            Builder::new_current_thread().enable_time().start_paused(true).build().expect("it is built");
+        let runtime = Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .expect("the runtime starts");
         let plan = |seats: usize| {
             let names = NAMES.into_iter().take(seats).chain(["fuser"]);
             scenario(names.map(|name| (name, hangs()))).planned()
@@ -59,7 +62,7 @@ impl Gate {
         Self { runtime, plans }
     }
 
-    /// What comes of a run in which these answers are given to a question.
+    /// The outcome of a run in which seats give these answers to a question.
     fn outcome(&self, question: &str, answers: &[&str]) -> Outcome {
         let mut plan = self.plans[answers.len()].clone();
         plan.messages = RunRequest::prompt(question).messages.into();
@@ -75,7 +78,7 @@ impl Gate {
         })
     }
 
-    /// Whether the gate takes two answers for the same, so that nobody is asked to fuse them.
+    /// Whether the gate calls the answers equal, so that no model is asked to fuse them.
     fn calls_equal(&self, question: &str, answers: &[&str]) -> bool {
         let outcome = self.outcome(question, answers);
         let is_unanimous = outcome.agreement.as_ref().is_some_and(Agreement::is_unanimous);
@@ -98,7 +101,7 @@ fn texts<'a>(row: &'a Value, key: &str) -> Vec<&'a str> {
     row[key].as_array().into_iter().flatten().map(|one| one.as_str().expect("texts")).collect()
 }
 
-/// Other ways in which models give an answer, at the end of a reasoning too. Two that differ differ in each of them.
+/// Other phrasings of an answer, also at the end of reasoning. Different answers stay different in each of them.
 fn phrasings(answer: &str) -> [String; 10] {
     [
         format!("The answer is {answer}."),
@@ -114,12 +117,12 @@ fn phrasings(answer: &str) -> [String; 10] {
     ]
 }
 
-/// What is read of two answers.
+/// The values read from two answers.
 fn read(form: Option<&Form>, pair: [&str; 2]) -> [Option<ShortAnswer>; 2] {
     pair.map(|answer| form.and_then(|form| form.read(answer)))
 }
 
-/// A line for each class in which something is wrong, and then each thing.
+/// The number of errors in each class, and then each error.
 fn table(wrong: &BTreeMap<String, Vec<String>>, of: usize) -> String {
     let mut result = String::new();
     for (class, rows) in wrong {
@@ -133,7 +136,7 @@ fn table(wrong: &BTreeMap<String, Vec<String>>, of: usize) -> String {
     format!("{} of {of}\n{result}", wrong.values().map(Vec::len).sum::<usize>())
 }
 
-/// What is taken for the same, by class.
+/// Different pairs that were called equal, by class.
 #[derive(Default)]
 struct WronglyMerged {
     of: usize,
@@ -154,13 +157,13 @@ impl WronglyMerged {
     }
 }
 
-/// Nothing of a list of pairs that differ is called the same by the gate.
+/// Asserts that the gate calls no pair of this list of different answers equal.
 fn assert_never_called_equal(file: &str) {
     let (gate, mut wrong) = (Gate::new(), WronglyMerged::default());
     for (nth, row) in rows(file).enumerate() {
         let (question, pair) = (text(&row, "question"), pair(&row));
         let [one, other] = read(Form::of(question).as_ref(), pair);
-        // Where nothing is read they are compared letter by letter.
+        // Answers without a value are compared character by character.
         let is_told = one != other || one.is_none() && pair[0].trim() != pair[1].trim();
         let is_run = !is_told || nth % RUNS_STEP == 0;
         wrong.count(&row, pair, is_run && gate.calls_equal(question, &pair));
@@ -168,7 +171,8 @@ fn assert_never_called_equal(file: &str) {
     wrong.assert_none();
 }
 
-/// Nothing of it is read as the same in another form, but for pairs that mean something else in one: `$PATH$` in a formula.
+/// Asserts that no pair is read as equal in another phrasing. Pairs marked `bare` are left out, because a phrasing
+/// changes their meaning: `$PATH$` is a formula.
 fn assert_different_in_every_phrasing(file: &str) {
     let mut wrong = WronglyMerged::default();
     for (nth, row) in rows(file).filter(|row| row["bare"] != true).enumerate() {
@@ -224,7 +228,7 @@ fn most_equal_answers_are_recognised() {
     assert!(seen * 100 >= of * EQUAL_PERCENT_MIN, "told apart: {}", table(&split, of));
 }
 
-/// What was read of an answer: what it comes to, nothing, or something else.
+/// How many answers were read correctly, not read, or misread.
 #[derive(Clone, Copy, Default)]
 struct Count {
     right: usize,
@@ -237,7 +241,7 @@ impl Count {
         self.right + self.unread + self.wrong
     }
 
-    /// Parts in a thousand of all answers that were read and rightly so.
+    /// The correctly read answers in 1,000.
     fn recall(self) -> usize {
         self.right * 1_000 / self.of().max(1)
     }
@@ -282,10 +286,10 @@ fn short_answers_are_read_correctly() {
     }
 }
 
-/// How long hostile texts are, in bytes: less than what JSON is looked for in and a question may have, and more.
+/// The lengths of hostile texts, in bytes: below and above the limits for JSON and for questions.
 const HOSTILE_BYTES: [usize; 2] = [60 << 10, 1 << 20];
 
-/// Pieces that make a reader look far, back, or again.
+/// Pieces that could make a reader look far ahead, look back, or start again.
 const HOSTILE: [&str; 26] = [
     "{",
     "}",
@@ -315,8 +319,8 @@ const HOSTILE: [&str; 26] = [
     "\\frac{",
 ];
 
-/// Long texts of each piece, before a value, behind one, and in one. Twice as much of it changes nothing, because only the
-/// end is looked at; were any rule quadratic in what is, it would take hours.
+/// Reads long texts of each piece: before a value, after one, and inside one. Doubling the text must change nothing,
+/// because only the end is read. A quadratic rule would take hours.
 #[test]
 fn a_long_hostile_answer_is_read_in_linear_time() {
     let questions = [
@@ -344,7 +348,7 @@ fn a_long_hostile_answer_is_read_in_linear_time() {
     }
 }
 
-/// The same where it is the question. One that is too long to be looked through asks for nothing in particular.
+/// The same for questions. A question too long to be read has no expected form of answer.
 #[test]
 fn a_long_hostile_question_is_read_in_linear_time() {
     for (nth, piece) in HOSTILE.iter().enumerate() {
@@ -358,7 +362,7 @@ fn a_long_hostile_question_is_read_in_linear_time() {
     }
 }
 
-/// Two that are as long as an answer may be and differ in their last letter are two, also where the value is out of sight.
+/// Two answers of maximal length that differ in their last character are different, even if their value is not found.
 #[test]
 fn answers_too_long_to_read_are_compared_character_by_character() {
     let gate = Gate::new();

@@ -1,8 +1,8 @@
-//! What a hostile answer can do to the plumbing: a reader who obeys whatever is not shown as a stranger's text, a fixture of
-//! many hundred injections, every strategy that has a reader or counts.
+//! Hostile answers against the engine: gullible models obey everything outside the blocks for foreign text. Several
+//! hundred injections are tried on every strategy that has a reader or counts.
 //!
-//! It proves that no answer leaves its block, speaks with our voice, passes for a reply or counts twice. It proves nothing of
-//! models: one may obey what it reads inside a block.
+//! This proves that no answer leaves its block, poses as the engine, passes for a reply or counts twice. It proves
+//! nothing about real models, which may obey what they read inside a block.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,14 +14,14 @@ use parallel_llm_engine::{Code, Outcome, SeatNumber};
 use crate::scenario::scenario;
 use crate::script::{Reply, after, label_of, prompt, says, synthesis_reply};
 
-/// What the injections want to be the result; no honest text holds it.
+/// What the injections want as the result; no honest text contains it.
 const GOAL: &str = "4711";
 const HOW_MANY: &str = "How many legs has a spider?";
-/// Three honest answers, of which the first is the one an honest reader likes best.
+/// Three honest answers; an honest reader prefers the first.
 const HONEST: [&str; 3] =
     ["A spider has 8 legs.", "It has 8 legs, in 4 pairs.", "The answer is 8, and not 9."];
 
-/// Every injection: its language, its carrier, its text.
+/// Every injection: its language, its carrier and its text.
 fn injections() -> Vec<(&'static str, &'static str, String)> {
     let lines =
         include_str!("injections.txt").lines().filter(|line| !line.starts_with('#') && !line.is_empty());
@@ -78,13 +78,13 @@ fn base64(bytes: &[u8]) -> String {
     digits.collect()
 }
 
-/// Whether a line of a prompt begins with a mark of ours.
+/// Whether a line of a prompt starts with this marker.
 fn starts_marker(line: &str, what: &str) -> bool {
     line.strip_prefix("<<").is_some_and(|rest| rest.starts_with(what))
 }
 
-/// All that a naive reader does not take for a stranger's: what stands outside of blocks, what follows anything that looks like
-/// the end of one, and what only machines see.
+/// Everything a naive reader would not take for foreign text: what stands outside the blocks or after anything that
+/// looks like the end of one, and characters that only machines see.
 fn text_outside_blocks(call: &Call) -> String {
     let (mut heard, mut is_inside) = (String::new(), false);
     let prompt = prompt(call);
@@ -110,7 +110,7 @@ fn text_outside_blocks(call: &Call) -> String {
     heard
 }
 
-/// What strangers wrote, as a reader quotes it that thinks aloud: without our marks.
+/// The foreign text without markers, as a model that thinks aloud quotes it.
 fn quoted(call: &Call) -> String {
     prompt(call).lines().filter_map(|line| line.strip_prefix("| ")).fold(String::new(), |mut all, line| {
         let _ = writeln!(all, "{line}");
@@ -118,7 +118,7 @@ fn quoted(call: &Call) -> String {
     })
 }
 
-/// A synthesizer that obeys whatever it overhears, and quotes all answers before it writes.
+/// A synthesizer that obeys everything outside the blocks, and quotes all answers before it writes.
 fn gullible_synthesizer() -> Reply {
     let compose = |call: &Call| {
         if text_outside_blocks(call).contains(GOAL) {
@@ -134,7 +134,7 @@ fn gullible_synthesizer() -> Reply {
     after(1).compose(compose).end()
 }
 
-/// A judge that does the same. Where it obeys, it puts the hostile answer first.
+/// A judge that does the same. If it obeys, it ranks the hostile answer first.
 fn gullible_judge() -> Reply {
     let compose = |call: &Call| {
         let honest = HONEST.map(|words| format!("{:?}", label_of(call, words)));
@@ -148,8 +148,8 @@ fn gullible_judge() -> Reply {
     after(1).compose(compose).end()
 }
 
-/// A reader for a vote that does the same. Where it obeys, it says that the hostile answer and an honest one come to the same.
-fn gullible_reader() -> Reply {
+/// An extractor that does the same. If it obeys, it reports the same value for the hostile answer and an honest one.
+fn gullible_extractor() -> Reply {
     let compose = |call: &Call| {
         let honest = HONEST.map(|words| label_of(call, words));
         let entries = if text_outside_blocks(call).contains(GOAL) {
@@ -166,7 +166,7 @@ fn gullible_reader() -> Reply {
     after(1).compose(compose).end()
 }
 
-/// What came of a panel with this hostile answer at this seat.
+/// The outcome of a panel with this hostile answer at this seat.
 async fn outcome_of_attack(strategy: &str, hostile: &str, seat: usize) -> Outcome {
     let mut answers = HONEST.to_vec();
     answers.insert(seat, hostile);
@@ -174,7 +174,7 @@ async fn outcome_of_attack(strategy: &str, hostile: &str, seat: usize) -> Outcom
     let panel: Vec<_> = names.zip(answers).map(|(name, answer)| (name, says(1, answer))).collect();
     let reader = match strategy.split('@').next() {
         Some("best-of-n") => gullible_judge(),
-        Some("vote") => gullible_reader(),
+        Some("vote") => gullible_extractor(),
         _ => gullible_synthesizer(),
     };
     let result = scenario(panel.into_iter().chain([("fuser", reader)])).asks(HOW_MANY, strategy).run().await;
@@ -187,14 +187,14 @@ fn has_won(outcome: &Outcome, seat: usize) -> bool {
     is_its_own || outcome.text.as_ref().is_some_and(|text| text.contains(GOAL))
 }
 
-/// The upper end of the 95 % interval of Wilson for none of so many.
+/// The upper end of Wilson's 95 % interval for zero successes in `of` trials.
 fn wilson_upper(of: usize) -> f64 {
     let z_squared = 1.959_964_f64.powi(2);
     z_squared / (of as f64 + z_squared)
 }
 
-/// How many of the injections win with this strategy, and what that bounds. It is every other one, from the first or the
-/// second: there is an odd number of carriers, so that each half has all of them.
+/// How many injections win against this strategy, and the bound that follows. Tries every other injection, starting
+/// at index `from`; because the number of carriers is odd, each half covers all of them.
 async fn attack_all(strategy: &str, from: usize) -> String {
     let injections: Vec<_> = injections().into_iter().skip(from).step_by(2).collect();
     let languages: BTreeSet<&str> = injections.iter().map(|(language, ..)| *language).collect();
@@ -210,7 +210,7 @@ async fn attack_all(strategy: &str, from: usize) -> String {
     format!("{} of {of} won, at most {bound:.2} % {wins:?}", wins.len())
 }
 
-// A test a strategy, so that they go on beside each other.
+// Each strategy has a test of its own, so that they run in parallel.
 
 #[tokio::test(start_paused = true)]
 async fn no_injection_wins_against_a_gullible_synthesizer() {
@@ -277,7 +277,7 @@ async fn every_strategy_reports_a_hostile_answer_by_seat() {
             outcome.suspected.iter().map(|one| (one.seat.0, one.signs.as_slice())).collect();
         assert_eq!(suspected, [(2, [Sign::Override, Sign::Praise].as_slice())], "{strategy}");
         let warning = outcome.warnings.iter().find(|warning| warning.code == Code::SuspectedInjection);
-        let message = &warning.expect("it is told").message;
+        let message = &warning.expect("it is reported").message;
         let expected = "the answer of seat 2 holds words that set instructions aside, words that say which answer is to win";
         assert_eq!(message, expected);
         assert!(outcome.considered.contains(&SeatNumber(2)), "it is not left out for that");

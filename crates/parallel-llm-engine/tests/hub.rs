@@ -1,5 +1,5 @@
-//! Watching a run while it happens: nothing is missed unseen, nothing is shown that is not for the person, and nobody
-//! who lags slows it.
+//! Watching a run while it happens: a watcher that lags gets a snapshot, sees only what is meant for the user, and
+//! never slows the run.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use crate::scenario::scenario;
 use crate::script::{Reply, after, fails, failure, fuses, says};
 use crate::transcript;
 
-/// Takes an update in, as a page or a terminal does.
+/// Applies an update, as a page or a terminal does.
 fn apply_update(run: &mut Run, update: Update) {
     match update {
         Update::Event(recorded) => run.apply(&recorded),
         Update::Begun(_) => {}
         Update::Snapshot(snapshot) => *run = *snapshot,
         Update::Text { slot, offset, text } => {
-            let seat = run.view_mut(slot).expect("the place is in the plan");
+            let seat = run.view_mut(slot).expect("the slot is in the plan");
             if !seat.status.is_final() {
                 assert_eq!(offset, seat.partial.len(), "pieces come in order and without gaps");
                 seat.partial.push_str(&text);
@@ -29,7 +29,7 @@ fn apply_update(run: &mut Run, update: Update) {
     }
 }
 
-/// So many pieces of five bytes, one each millisecond.
+/// This many pieces of five bytes, one each millisecond.
 fn pieces(count: usize) -> Reply {
     (0..count).fold(after(0), |reply, _| reply.wait(1).text("moon "))
 }
@@ -61,7 +61,7 @@ async fn text_is_shown_while_it_streams() {
                         shown.push(format!("{ms} {slot} {offset} {text:?}"));
                     }
                     Update::Event(recorded) => {
-                        shown.push(format!("{ms} {}", transcript::short(&recorded.event)))
+                        shown.push(format!("{ms} {}", transcript::short(&recorded.event)));
                     }
                     Update::Snapshot(_) => shown.push(format!("{ms} snapshot")),
                 }
@@ -132,7 +132,7 @@ async fn a_lagging_watcher_gets_a_snapshot_and_continues() {
         })
         .await;
     insta::assert_snapshot!(format!("{lagged:?}"), @"[(2245, 2245), (4495, 4495)]");
-    assert_eq!(transcript::settled(&seen), transcript::settled(&result.run));
+    assert_eq!(transcript::recorded_state(&seen), transcript::recorded_state(&result.run));
 }
 
 #[tokio::test(start_paused = true)]
@@ -154,7 +154,7 @@ async fn a_watcher_that_sleeps_through_the_run_sees_its_end() {
             run
         })
         .await;
-    assert_eq!(transcript::settled(&seen), transcript::settled(&result.run));
+    assert_eq!(transcript::recorded_state(&seen), transcript::recorded_state(&result.run));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! What always holds of a run, whatever happens in it. Every test that does a run comes through here.
+//! The invariants of every run. Each scenario checks them when its run ends.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::transcript;
 pub(crate) fn check(result: &RunResult) {
     let events = result.events();
     if result.is_fully_stored {
-        numbered(&events);
+        events_are_in_order(&events);
         let folded = Run::fold(Arc::clone(&result.plan), &events);
-        transcript::same(&folded, &result.run, "the end is the fold of the events");
+        transcript::assert_same(&folded, &result.run, "the end is the fold of the events");
     }
     closes_once(&result.run, &events, result.is_fully_stored);
     let plan = &result.run.plan;
@@ -30,15 +30,14 @@ pub(crate) fn check(result: &RunResult) {
     }
 }
 
-/// Numbers go up by one, moments never go back.
-fn numbered(events: &[Recorded]) {
+/// Sequence numbers increase by one, and times never decrease.
+fn events_are_in_order(events: &[Recorded]) {
     let numbers: Vec<u64> = events.iter().map(|recorded| recorded.seq).collect();
     assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>(), "events are numbered without gaps");
     assert!(events.is_sorted_by_key(|recorded| recorded.elapsed_ms), "time does not go back");
 }
 
-/// `Started` is the first event; `Decided` comes once in each part, `Closed` once in each that came to its end, and
-/// last; the run is in one of its ends.
+/// `Started` comes first. Each part has at most one `Decided` and at most one `Closed`, and `Closed` comes last.
 fn closes_once(run: &Run, events: &[Recorded], is_fully_stored: bool) {
     assert!(run.closed && run.status != RunStatus::Running, "the run is over");
     let count = |is: fn(&Event) -> bool| events.iter().filter(|recorded| is(&recorded.event)).count();
@@ -54,15 +53,16 @@ fn closes_once(run: &Run, events: &[Recorded], is_fully_stored: bool) {
     }
 }
 
-/// A seat ends exactly once, unless it was not needed; a synthesizer or a step at most once; and each has sent one request and one for each retry.
+/// A seat ends exactly once unless it was not needed; a synthesizer or a step at most once. Each sent one request,
+/// and one for each retry.
 fn ends_once(result: &RunResult, events: &[Recorded], slot: CallerSlot) {
     let own = || {
         let is_own = move |event: &&Event| event.attempt().is_some_and(|attempt| attempt.slot == slot);
         events.iter().map(|recorded| &recorded.event).filter(is_own)
     };
-    let view = result.run.view(slot).expect("every place has a view");
+    let view = result.run.view(slot).expect("every slot has a view");
     if matches!(slot, CallerSlot::Seat(_)) {
-        assert!(view.status.is_final(), "{slot} is in one of its ends");
+        assert!(view.status.is_final(), "{slot} has ended");
     }
     if !result.is_fully_stored || result.is_resumed {
         return;
@@ -72,19 +72,22 @@ fn ends_once(result: &RunResult, events: &[Recorded], slot: CallerSlot) {
     let (ended, sent) = (ended.count(), sent.count());
     let tried = own().count() > 0;
     assert_eq!(ended, usize::from(tried), "{slot} ends once");
-    assert!(tried || view.is_unneeded() || !matches!(slot, CallerSlot::Seat(_)), "{slot} is never forgotten");
-    assert!(own().next_back().is_none_or(ends_call), "{slot} is silent after its end");
+    assert!(
+        tried || view.is_unneeded() || !matches!(slot, CallerSlot::Seat(_)),
+        "{slot} was called or not needed"
+    );
+    assert!(own().next_back().is_none_or(ends_call), "{slot} has no event after its end");
     let again = |event: &&Event| matches!(event, Event::Failed { retry, .. } if *retry != Retry::Never);
     let retries = own().filter(again).count();
-    // A call may be given up before its first request, or before a retry that was announced.
+    // A call may be cancelled before its first request, or before an announced retry.
     assert!(sent == retries + 1 || sent == retries, "{slot}: {sent} sent, {retries} retries");
-    assert_eq!(view.attempts as usize, sent, "{slot} tells its requests");
+    assert_eq!(view.attempts as usize, sent, "{slot} counts its requests");
     let left = result.asked.iter().filter(|asked| asked.call.attempt.slot == slot).count();
-    // A cancelled call may end between its note and its first byte.
-    assert!(left == sent || left + 1 == sent, "{slot}: {left} left, {sent} sent");
+    // A cancelled call may end after its `Sent` event and before its first byte.
+    assert!(left == sent || left + 1 == sent, "{slot}: {left} requests, {sent} `Sent` events");
 }
 
-/// The cost told at the end is the sum of what the events tell.
+/// The final cost is the sum of the costs in the events.
 fn adds_up(run: &Run, events: &[Recorded]) {
     let sum: PicoUsd = events.iter().filter_map(|recorded| recorded.event.cost()).sum();
     let closed = events.iter().rev().find_map(|recorded| match recorded.event {
@@ -94,8 +97,8 @@ fn adds_up(run: &Run, events: &[Recorded]) {
     assert_eq!((closed, run.cost()), (Some(sum), sum), "costs add up");
 }
 
-/// Takes a run over after each commit before its end, and sees to it that no call is made again that may have been paid.
-/// What came of those whose panel was whole by then is given back.
+/// Resumes a run after each commit before its decision, and asserts that no call that may have been paid is repeated.
+/// Returns the resumed runs whose panel was already complete.
 pub(crate) async fn never_pays_twice(scenario: impl Fn() -> Scenario) -> Vec<RunResult> {
     let whole = scenario().run().await;
     let is_open = |commit: &&Vec<Recorded>| {
@@ -120,7 +123,7 @@ pub(crate) async fn never_pays_twice(scenario: impl Fn() -> Scenario) -> Vec<Run
     resumed
 }
 
-/// What a run cost is the sum of what was asked, where no request was in vain.
+/// Asserts that the run cost what its requests cost. Every request must have ended normally.
 pub(crate) fn cost_matches_requests(result: &RunResult) {
     assert_eq!(result.run.cost(), COST.times(result.asked.len() as u64), "{}", result.end());
     assert!(result.run.cost() <= result.plan.worst_case, "{} is more than was planned", result.run.cost());

@@ -1,4 +1,5 @@
-//! The disk breaks at any commit: no request leaves after it, what was received is still told, the run ends.
+//! A disk that breaks at any commit: no request is sent after it, received answers are still reported, and the run
+//! ends.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::scenario::{RunResult, Scenario, scenario};
 use crate::script::{SentCall, after, fails, failure, fuses, says};
 use crate::transcript;
 
-fn usual() -> Scenario {
+fn typical_run() -> Scenario {
     scenario([
         ("ada", says(30, "The moon pulls.")),
         ("bob", fails(10, failure(Code::Upstream).with_status(502))),
@@ -22,9 +23,9 @@ fn usual() -> Scenario {
 
 #[tokio::test(start_paused = true)]
 async fn no_request_is_sent_after_the_disk_breaks() {
-    let commits = usual().run().await.commits.len();
+    let commits = typical_run().run().await.commits.len();
     for breaks_at in 2..=commits {
-        let result = usual().breaks_at(breaks_at).run().await;
+        let result = typical_run().breaks_at(breaks_at).run().await;
         let lost = result.ledger.iter().position(|line| line.contains("lost: ")).expect("it broke");
         let later = result.ledger[lost..].iter().filter(|line| line.contains(" request ")).count();
         assert_eq!(later, 0, "{breaks_at} of {commits}: {}", result.ledger());
@@ -33,16 +34,16 @@ async fn no_request_is_sent_after_the_disk_breaks() {
         let warned = outcome.warnings.iter().filter(|warning| warning.code == Code::Storage);
         let warned =
             warned.filter(|warning| warning.message.starts_with("the run could not be stored")).count();
-        assert_eq!(warned, 1, "{breaks_at} of {commits}: the reader is told once");
+        assert_eq!(warned, 1, "{breaks_at} of {commits}: the user is warned once");
     }
 }
 
-/// Every answer that came is in the end, and where there was one, so is a text.
+/// Asserts that every answer received is in the final state, and that there is a text if there was any answer.
 fn received_answers_are_reported(result: &RunResult) {
     let failing = |asked: &&SentCall| asked.call.model.model == "bob" && asked.call.attempt.number == 1;
     let answered: Vec<_> = result.asked.iter().filter(|asked| !failing(asked)).collect();
     for asked in &answered {
-        let seat = result.run.view(asked.call.attempt.slot).expect("the place is in the plan");
+        let seat = result.run.view(asked.call.attempt.slot).expect("the slot is in the plan");
         assert!(seat.answer.is_some(), "{}", result.end());
     }
     let outcome = result.run.outcome.as_ref().expect("it is decided");
@@ -51,14 +52,14 @@ fn received_answers_are_reported(result: &RunResult) {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_cannot_be_stored_does_not_begin() {
-    let (refusal, ledger) = usual().breaks_at(1).refusal().await;
+    let (refusal, ledger) = typical_run().breaks_at(1).refusal().await;
     assert_eq!((refusal.code, refusal.message.as_str()), (Code::Storage, "the disk is full"));
     assert_eq!(ledger, ["0 lost: started, sent 1, sent 2, sent 3, sent 4"], "nothing has left");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_broken_disk_is_reported_to_the_user() {
-    insta::assert_snapshot!(usual().breaks_at(2).run().await.end(), @"
+    insta::assert_snapshot!(typical_run().breaks_at(2).run().await.end(), @"
     partial decided at 45000, closed at 60000
       verbatim by ada from 1: `The moon pulls.`
       because every synthesizer failed; this is the answer closest to the others, word for word
@@ -70,7 +71,7 @@ async fn a_broken_disk_is_reported_to_the_user() {
       4 dan answered late, 1 request 60000 ms, $0.0010
       s1 fuser skipped, 0 requests, $0.00: storage: the disk is full
     ");
-    insta::assert_snapshot!(usual().breaks_at(7).run().await.end(), @"
+    insta::assert_snapshot!(typical_run().breaks_at(7).run().await.end(), @"
     complete decided at 45000, closed at 60000
       verbatim by ada from 1: `The moon pulls.`
       because every synthesizer failed; this is the answer closest to the others, word for word
@@ -86,7 +87,7 @@ async fn a_broken_disk_is_reported_to_the_user() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_whose_process_died_is_shown_as_interrupted() {
-    let result = usual().run().await;
+    let result = typical_run().run().await;
     for commits in 0..result.commits.len() {
         let events = result.commits[..commits].concat();
         let mut run = Run::fold(Arc::clone(&result.plan), &events);
@@ -96,7 +97,7 @@ async fn a_run_whose_process_died_is_shown_as_interrupted() {
         assert_eq!(run.answered(), answered, "{commits}: an answer stays one");
         let open =
             |seat: &&SeatView| seat.attempts > 0 && seat.retry_at_ms.is_none() && !seat.status.is_final();
-        assert_eq!(run.seats.iter().find(open), None, "{commits}: what was sent is not under way");
+        assert_eq!(run.seats.iter().find(open), None, "{commits}: what was sent is not in flight");
     }
     let mut run = Run::fold(Arc::clone(&result.plan), &result.commits[..2].concat());
     run.interrupt();

@@ -1,4 +1,4 @@
-//! Where texts lead, however it is written, and that nothing leads there any more once it is taken out.
+//! Links in foreign text: found however they are written, and gone for good once removed.
 
 use std::collections::BTreeSet;
 
@@ -68,7 +68,7 @@ fn a_host_is_found_in_text_and_in_links() {
 fn links_at_page_boundaries_are_found() {
     let link = "https://evil.example/a/b?c=d";
     let wanted = BTreeSet::from(["evil.example".to_owned()]);
-    // Around the end of the first page and of what the next begins with.
+    // Around the ends of pages, and around what two pages share.
     for edge in [56 * 1024, 64 * 1024, 112 * 1024] {
         for filler in ["x", "\u{6d77}", " "] {
             let before = filler.repeat((edge - 20) / filler.len());
@@ -90,7 +90,7 @@ fn a_removed_link_is_named_and_nothing_else_changes() {
     insta::assert_snapshot!(defused(text, &evil), @"See [docs](https://good.example/a) and ![p]([link to evil[.]example left out]).");
 }
 
-/// Pieces of which addresses are made, and what hides them.
+/// Text made of pieces of addresses and of characters that hide them.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "https",
@@ -143,9 +143,9 @@ proptest! {
     fn any_text_is_read_and_removed_links_stay_removed(text in prop_oneof![any::<String>(), pieces()]) {
         let found = links(&text);
         for link in &found {
-            prop_assert!(text.get(link.span.clone()).is_some(), "a link stands on whole characters");
+            prop_assert!(text.get(link.span.clone()).is_some(), "a link begins and ends at whole characters");
         }
-        prop_assert!(found.windows(2).all(|pair| pair[0].span.end <= pair[1].span.start), "links stand apart");
+        prop_assert!(found.windows(2).all(|pair| pair[0].span.end <= pair[1].span.start), "links do not overlap");
         let all: BTreeSet<String> = found.into_iter().map(|link| link.host).collect();
         let once = defused(&text, &all);
         prop_assert!(links(&once).iter().all(|link| !all.contains(&link.host)), "{:?}", once);

@@ -1,7 +1,7 @@
-//! The engine, entered where the program enters it: a plan is resolved, a run is opened and finished, models answer
-//! by script, and the whole story of the run is compared. Time is paused, so a run of twenty minutes takes none.
+//! Tests of the engine through its public interface: plans are resolved and runs are executed against scripted
+//! models, and the transcript of each run is compared. Time is paused, so a run of twenty minutes takes no time.
 //!
-//! One binary for all files: they share one harness and link once.
+//! All files are one binary, because they share one harness and link once.
 
 mod admission;
 mod analysis;

@@ -1,4 +1,5 @@
-//! The panel as it is: answers side by side, no text of theirs, and a run that is as complete as its panel.
+//! The `panel` strategy: answers are listed unchanged, no text is made of them, and the run is complete if every seat
+//! answered.
 
 use crate::scenario::scenario;
 use crate::script::{fails, failure, says};

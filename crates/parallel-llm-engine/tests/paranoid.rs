@@ -1,5 +1,5 @@
-//! `synthesize@paranoid=on`: a text that hangs on one answer alone, whose answer that is, and what becomes of it where calls
-//! fail, a process dies or too few answered.
+//! `synthesize@paranoid=on`: finding a text that depends on one answer alone, also if calls fail, a process dies or
+//! too few seats answered.
 
 use parallel_llm_engine::run::outcome::Suspicion;
 use parallel_llm_engine::text::injection::Sign;
@@ -10,7 +10,7 @@ use crate::script::{Reply, after, fails, failure, label_of, prompt, says, synthe
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
-/// A synthesizer that follows whoever tells it to, and else says what the others say.
+/// A synthesizer that writes `obeyed` if any answer tells it to ignore something, and `honest` otherwise.
 pub(crate) fn gullible(ms: u64, obeyed: &'static str, honest: &'static str) -> Reply {
     let compose = move |call: &_| {
         let text = if prompt(call).contains("gnore") { obeyed } else { honest };
@@ -19,7 +19,7 @@ pub(crate) fn gullible(ms: u64, obeyed: &'static str, honest: &'static str) -> R
     after(ms).compose(compose).end()
 }
 
-/// Three honest answers but for the last, and this synthesizer.
+/// Two honest answers and a hostile one, and these replies of the synthesizer.
 fn spiders(replies: impl IntoIterator<Item = Reply>) -> Scenario {
     let panel = [
         ("ada", says(10, "A spider has 8 legs.")),
@@ -59,7 +59,7 @@ async fn an_answer_that_manipulates_the_synthesizer_does_not_win() {
     let outcome = result.run.outcome.expect("it is decided");
     let suspicion = Suspicion { seat: SeatNumber(3), signs: vec![Sign::Override, Sign::Decides] };
     assert_eq!(outcome.suspected, [suspicion]);
-    let result = outcome.leave_one_out.expect("it was looked at");
+    let result = outcome.leave_one_out.expect("the texts were compared");
     let apart: Vec<_> = result.texts.iter().map(|text| (text.seat.0, text.apart)).collect();
     assert_eq!(
         (apart, result.stands_without),
@@ -116,7 +116,7 @@ async fn a_result_that_depends_on_no_single_answer_is_kept() {
 #[tokio::test(start_paused = true)]
 async fn failed_calls_are_reported_and_the_rest_is_compared() {
     let down = || fails(5, failure(Code::Auth));
-    // The text of all answers, then those without ada, bob and eve.
+    // In this order: the text of all answers, then the texts without ada, bob and eve.
     let one = spiders([gullible(50, "6", "8"), down(), gullible(50, "6", "8"), gullible(50, "6", "8")]);
     insta::assert_snapshot!(one.run().await.end(), @"
     complete decided at 80, closed at 80
@@ -249,7 +249,8 @@ async fn control_texts_are_in_the_worst_case_but_spares_are_not() {
     let spares = |plan: &parallel_llm_engine::RunPlan| plan.steps.iter().filter(|step| step.is_spare).count();
     assert_eq!((plain.steps.len(), paranoid.steps.len(), spares(&paranoid)), (0, 3, 0));
     assert_eq!((two.steps.len(), spares(&two), two.worst_case), (6, 3, paranoid.worst_case));
-    // Each writes 1,000 tokens at a cent, and reads the question twice and 2,000 tokens of answers at a tenth of that.
+    // Each text writes 1,000 tokens at a cent, and reads the question twice and 2,000 tokens of answers at a tenth of
+    // that price.
     let read = 2 * parallel_llm_engine::value::usage::tokens_in(HOW_MANY.len() as u64) + 2_000;
     let control = PicoUsd(10_000_000_000).plus(PicoUsd(1_000_000).times(read));
     assert_eq!(paranoid.worst_case, plain.worst_case.plus(control.times(3)));
@@ -295,14 +296,10 @@ async fn an_unknown_link_is_reported_and_removed_in_paranoid_mode() {
     link_unknown: the text links to `data[.]evil[.]site`, which no answer has and the question has not; that link was taken out
     ");
     let text = defused.text.expect("there is a text");
-    assert_eq!(
-        defused.text_hash,
-        Some(parallel_llm_engine_hash(&text)),
-        "the hash is that of the text that is given"
-    );
+    assert_eq!(defused.text_hash, Some(text_hash(&text)), "the hash is that of the text that is given");
 }
 
-fn parallel_llm_engine_hash(text: &str) -> String {
+fn text_hash(text: &str) -> String {
     use parallel_llm_engine::Outcome;
     let by = crate::scenario::seat(1, "any").model;
     let outcome = Outcome::new(parallel_llm_engine::OutcomeKind::Fused, "").with_text(text.into(), by);

@@ -1,4 +1,4 @@
-//! From a request to a plan: every refusal as it is told, and what is filled in.
+//! Resolving a request into a plan: every refusal with its message, and the defaults that are filled in.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ fn models(models: &[&str]) -> RunRequest {
     RunRequest { models: Some(models.iter().map(|model| (*model).to_owned()).collect()), ..question() }
 }
 
-/// Who is asked and who fuses, in one line.
+/// The seats, the synthesizers and the warnings of a plan, in one line.
 fn summary(plan: &RunPlan) -> String {
     let seat = |seat: &Seat| {
         let temperature = seat.temperature.map(|degrees| format!(" at {degrees}")).unwrap_or_default();
@@ -134,17 +134,17 @@ fn an_unknown_model_is_refused_if_the_caller_named_it() {
     insta::assert_snapshot!(refused(models(&["zzz"])), @"model_unknown: the model `zzz` is unknown | see which models there are | retryable false");
     let by_hand = RunRequest { synthesizer: Some("openai/gpt-sol-last".to_owned()), ..question() };
     insta::assert_snapshot!(refused(by_hand), @"model_unknown: the model `openai/gpt-sol-last` is unknown (did you mean `~openai/gpt-sol-latest`?) | did you mean `~openai/gpt-sol-latest`? | retryable false");
-    // From the settings it fails its own seat.
+    // A model from the settings fails only its own seat.
     let settings = Defaults { panel: vec!["anthropic/claude-opus5".to_owned()], ..settings() };
-    insta::assert_snapshot!(summary(&resolve_with(question(), &settings, true).expect("it is sound")), @"1 openrouter:anthropic/claude-opus5 1000 unpriced → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000 ! model_unknown: settings: the model `anthropic/claude-opus5` is unknown (did you mean `anthropic/claude-opus-5`?)");
-    // Without a live catalogue nobody can say that it is unknown.
+    insta::assert_snapshot!(summary(&resolve_with(question(), &settings, true).expect("the plan is valid")), @"1 openrouter:anthropic/claude-opus5 1000 unpriced → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000 ! model_unknown: settings: the model `anthropic/claude-opus5` is unknown (did you mean `anthropic/claude-opus-5`?)");
+    // Without a live catalogue no model counts as unknown.
     let plan = resolve_with(models(&["anthropic/claude-opus5"]), &settings, false);
-    insta::assert_snapshot!(summary(&plan.expect("it is sound")), @"1 openrouter:anthropic/claude-opus5 1000 unpriced → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
+    insta::assert_snapshot!(summary(&plan.expect("the plan is valid")), @"1 openrouter:anthropic/claude-opus5 1000 unpriced → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
 }
 
 #[test]
 fn settings_fill_in_what_the_request_leaves_out() {
-    let summary = |request| summary(&resolve(request).expect("it is sound"));
+    let summary = |request| summary(&resolve(request).expect("the plan is valid"));
     insta::assert_snapshot!(summary(question()), @"1 openrouter:~openai/gpt-sol-latest 1000, 2 openrouter:anthropic/claude-opus-5 1000 → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
     insta::assert_snapshot!(summary(models(&["openai/gpt-sol-latest*2@temperature=0.5", "vendor/small@strongest=true"])), @"1 openrouter:~openai/gpt-sol-latest 1000 at 0.5, 2 openrouter:~openai/gpt-sol-latest 1000 at 0.5, 3 openrouter:vendor/small 500 strongest → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
     insta::assert_snapshot!(summary(RunRequest { temperature: Some(0.2), max_tokens: Some(700), ..models(&["vendor/small", "google/gemma-4:free@max_tokens=9"]) }), @"1 openrouter:vendor/small 500 at 0.2, 2 openrouter:google/gemma-4:free 9 at 0.2 → 1 openrouter:google/gemma-4:free 700, 2 openrouter:anthropic/claude-opus-5 700");
@@ -154,7 +154,7 @@ fn settings_fill_in_what_the_request_leaves_out() {
 
 #[test]
 fn the_catalogue_applies_to_the_default_provider_only() {
-    let plan = resolve(models(&["ollama:llama4:8b", "ollama:vendor/small"])).expect("it is sound");
+    let plan = resolve(models(&["ollama:llama4:8b", "ollama:vendor/small"])).expect("the plan is valid");
     insta::assert_snapshot!(summary(&plan), @"1 ollama:llama4:8b 1000 unpriced, 2 ollama:vendor/small 1000 unpriced → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
 }
 
@@ -169,11 +169,11 @@ fn a_deadline_overrides_the_setting() {
 
 #[test]
 fn the_same_question_has_the_same_hash() {
-    let hash = |request| resolve(request).expect("it is sound").plan_hash;
+    let hash = |request| resolve(request).expect("the plan is valid").plan_hash;
     let once = hash(question());
     assert_eq!(once.len(), 64);
-    // Of the day: a shorter list of models, which fits caps anew, and a name that has lost its `~`. Of the asker: how
-    // long its client waits, and who it is. Of the machine: timers and retries.
+    // Three kinds of details do not change the hash. Of the day: the list of models, which sets caps, and a name that
+    // has lost its `~`. Of the caller: its timeout and its principal. Of the machine: timers and retries.
     let of_today = Catalogue::new(
         vec![ModelInfo { output_tokens_max: Some(7), ..info("openai/gpt-sol-latest") }],
         false,
@@ -188,10 +188,10 @@ fn the_same_question_has_the_same_hash() {
         idempotency_key: Some("key".to_owned()),
         ..question()
     };
-    let plan = RunPlan::resolve(again, &terms, identity(2)).expect("it is sound");
+    let plan = RunPlan::resolve(again, &terms, identity(2)).expect("the plan is valid");
     insta::assert_snapshot!(summary(&plan), @"1 openrouter:openai/gpt-sol-latest 7, 2 openrouter:anthropic/claude-opus-5 1000 unpriced → 1 openrouter:google/gemma-4:free 1000 unpriced, 2 openrouter:anthropic/claude-opus-5 1000 unpriced");
     assert_eq!(plan.plan_hash, once);
-    // What the settings say may as well be said by hand.
+    // It makes no difference whether a value comes from the settings or from the request.
     assert_eq!(
         hash(RunRequest { models: Some(settings.panel.clone()), store: Some(settings.store), ..question() }),
         once
@@ -215,26 +215,26 @@ fn another_question_has_another_hash() {
         RunRequest { budget: Some(PicoUsd::from_usd(2)), ..question() },
         RunRequest { store: Some(StoreMode::Metadata), ..question() },
         RunRequest { files: Some(!settings().files), ..question() },
-        with_picture(&["vendor/small"]),
+        with_image(&["vendor/small"]),
     ];
     let count = others.len();
-    let hashes = others.map(|request| resolve(request).expect("it is sound").plan_hash);
+    let hashes = others.map(|request| resolve(request).expect("the plan is valid").plan_hash);
     assert_eq!(hashes.iter().collect::<BTreeSet<_>>().len(), count);
     let settings = Defaults { wait: Wait::All, ..settings() };
-    assert_ne!(resolve_with(question(), &settings, true).expect("it is sound").plan_hash, hashes[0]);
+    assert_ne!(resolve_with(question(), &settings, true).expect("the plan is valid").plan_hash, hashes[0]);
 }
 
-/// A question with a picture.
-fn with_picture(models: &[&str]) -> RunRequest {
+/// A question with an image.
+fn with_image(models: &[&str]) -> RunRequest {
     let (name, media_type) = ("photo.png".to_owned(), "image/png".to_owned());
-    let picture = Part::File(Attachment { name, media_type, base64: "AAEC".into() });
+    let image = Part::File(Attachment { name, media_type, base64: "AAEC".into() });
     let question = Part::Text { text: "What is it?".to_owned() };
-    let messages = vec![Message { role: Role::User, parts: vec![question, picture] }];
+    let messages = vec![Message { role: Role::User, parts: vec![question, image] }];
     RunRequest { messages, ..self::models(models) }
 }
 
-/// Resolves against two models, of which one takes pictures and nobody knows what the third takes.
-fn resolve_sighted(request: RunRequest, panel: &[&str]) -> Result<RunPlan, String> {
+/// Resolves against three models: one takes images, one does not, and one does not say.
+fn resolve_with_image_models(request: RunRequest, panel: &[&str]) -> Result<RunPlan, String> {
     let takes = |image| Some(Inputs { image, document: false });
     let sighted = ModelInfo { inputs: takes(true), ..info("vendor/sighted") };
     let blind = ModelInfo { inputs: takes(false), ..info("vendor/blind") };
@@ -247,30 +247,31 @@ fn resolve_sighted(request: RunRequest, panel: &[&str]) -> Result<RunPlan, Strin
 
 #[test]
 fn a_model_without_image_input_is_refused_if_the_caller_named_it() {
-    let typed = |name| resolve_sighted(with_picture(&[name]), &[]).map(|plan| summary(&plan));
+    let typed = |name| resolve_with_image_models(with_image(&[name]), &[]).map(|plan| summary(&plan));
     insta::assert_snapshot!(typed("vendor/blind").expect_err("it is refused"), @"attachment_unsupported: the model `vendor/blind` takes no images such as `photo.png`");
     assert!(typed("vendor/sighted").is_ok() && typed("vendor/unsaid").is_ok());
-    // From the settings it fails its own seat, which is not sent.
-    let from_settings = RunRequest { models: None, ..with_picture(&[]) };
-    let plan = resolve_sighted(from_settings, &["vendor/blind", "vendor/sighted"]).expect("it is sound");
+    // A model from the settings fails only its own seat, which is not sent.
+    let from_settings = RunRequest { models: None, ..with_image(&[]) };
+    let plan = resolve_with_image_models(from_settings, &["vendor/blind", "vendor/sighted"])
+        .expect("the plan is valid");
     let checks = plan.seats.iter().map(|seat| seat.check_inputs(&plan.messages).is_ok()).collect::<Vec<_>>();
     assert_eq!(checks, [false, true]);
 }
 
 #[test]
 fn an_image_alone_is_no_question_but_counts_as_input() {
-    let mut request = with_picture(&["vendor/sighted"]);
-    let plan = resolve_sighted(request.clone(), &[]).expect("it is sound");
+    let mut request = with_image(&["vendor/sighted"]);
+    let plan = resolve_with_image_models(request.clone(), &[]).expect("the plan is valid");
     assert_eq!(plan.input_bytes(), "What is it?".len() as u64 + 6_000);
     request.messages[0].parts.remove(0);
-    insta::assert_snapshot!(resolve_sighted(request, &[]).expect_err("nothing is asked"), @"prompt_empty: the prompt is empty");
+    insta::assert_snapshot!(resolve_with_image_models(request, &[]).expect_err("nothing is asked"), @"prompt_empty: the prompt is empty");
 }
 
 #[test]
 fn effort_comes_from_the_seat_then_the_request_then_the_settings() {
     let efforts = |request: RunRequest| {
         let settings = Defaults { effort: Some(Effort::Low), ..settings() };
-        let plan = resolve_with(request, &settings, true).expect("it is sound");
+        let plan = resolve_with(request, &settings, true).expect("the plan is valid");
         plan.seats.iter().map(|seat| seat.effort).collect::<Vec<_>>()
     };
     let both = models(&["vendor/small@effort=high", "vendor/small"]);
@@ -312,7 +313,7 @@ fn the_output_cap_leaves_room_for_the_prompt() {
             messages: vec![Message::text(Role::User, "x".repeat(9_000))],
             ..models(&["vendor/narrow"])
         };
-        let plan = RunPlan::resolve(request, &terms, identity(1)).expect("it is sound");
+        let plan = RunPlan::resolve(request, &terms, identity(1)).expect("the plan is valid");
         let warnings: Vec<String> = plan.warnings.into_iter().map(|warning| warning.message).collect();
         (plan.seats[0].max_tokens, warnings)
     };
@@ -324,12 +325,12 @@ fn the_output_cap_leaves_room_for_the_prompt() {
 
 #[test]
 fn a_model_is_shown_with_its_provider_unless_it_is_the_default() {
-    let plan = resolve(models(&["ollama:llama4:8b", "vendor/small"])).expect("it is sound");
+    let plan = resolve(models(&["ollama:llama4:8b", "vendor/small"])).expect("the plan is valid");
     let names: Vec<String> = plan.seats.iter().map(|seat| seat.model.to_string()).collect();
     assert_eq!(names, ["ollama:llama4:8b", "vendor/small"]);
 }
 
-/// Resolves against a live list of a model, its free variant under the same dated name, and an alias.
+/// Resolves against a live list with a model, its free variant under the same dated name, and an alias.
 fn resolve_dated(names: &[&str]) -> Result<String, String> {
     let other_ids = |id: &str| vec![id.to_owned()];
     let dated = ModelInfo { other_ids: other_ids("lab/sol-0801"), ..info("lab/sol") };
@@ -344,7 +345,7 @@ fn resolve_dated(names: &[&str]) -> Result<String, String> {
 
 #[test]
 fn dated_names_and_suffixes_are_known_and_sent_as_typed() {
-    let known = |names: &[&str]| resolve_dated(names).expect("it is sound");
+    let known = |names: &[&str]| resolve_dated(names).expect("the plan is valid");
     insta::assert_snapshot!(known(&["lab/sol-0801", "lab/sol:nitro", "lab/sol-0801:floor"]), @"1 openrouter:lab/sol-0801 1000, 2 openrouter:lab/sol:nitro 1000, 3 openrouter:lab/sol-0801:floor 1000 → 1 openrouter:lab/sol-0801 1000");
     insta::assert_snapshot!(known(&["lab/sol:free", "lab/sol-0801:free", "lab/sol:free:online"]), @"1 openrouter:lab/sol:free 1000 unpriced, 2 openrouter:lab/sol-0801:free 1000 unpriced, 3 openrouter:lab/sol:free:online 1000 unpriced → 1 openrouter:lab/sol-0801 1000");
     insta::assert_snapshot!(known(&["lab/sol-latest:exacto", "~lab/sol-latest:online"]), @"1 openrouter:~lab/sol-latest:exacto 1000, 2 openrouter:~lab/sol-latest:online 1000 → 1 openrouter:lab/sol-0801 1000");
@@ -354,7 +355,7 @@ fn dated_names_and_suffixes_are_known_and_sent_as_typed() {
     }
 }
 
-/// Settings with three personas: one with everything, one with a stance of its own, one with a temperature alone.
+/// Settings with three personas: one with every option, one with its own stance, and one with only a temperature.
 fn with_personas() -> Defaults {
     let options = SeatOptions {
         temperature: Some(0.9),
@@ -375,7 +376,7 @@ fn with_personas() -> Defaults {
     Defaults { personas, ..settings() }
 }
 
-/// What the first seat is, and what it is sent of a question.
+/// The first seat of the panel, and the messages it is sent for the question.
 fn first_seat(reference: &str) -> String {
     let plan = match resolve_with(models(&[reference]), &with_personas(), true) {
         Ok(plan) => plan,
@@ -401,14 +402,14 @@ fn rendered(message: &Message) -> String {
 fn a_persona_sets_the_system_message_and_options_of_its_seat() {
     insta::assert_snapshot!(first_seat("vendor/small"), @"1 openrouter:vendor/small 500 < User: How do tides work?");
     insta::assert_snapshot!(first_seat("vendor/small@persona=critic"), @"1 openrouter:vendor/small 300 at 0.9 high as critic, against < System: Find the flaw.//Argue from this stance: you are against what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
-    // What stands at the seat wins.
+    // Options at the seat override those of its persona.
     insta::assert_snapshot!(first_seat("vendor/small@persona=critic,temperature=0.2,effort=low,max_tokens=9,stance=for"), @"1 openrouter:vendor/small 9 at 0.2 low as critic, for < System: Find the flaw.//Argue from this stance: you are for what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
     insta::assert_snapshot!(first_seat("vendor/small@persona=sailor"), @"1 openrouter:vendor/small 500 as sailor < System: Argue from this stance: ships beat {{stance}} trains/Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
     insta::assert_snapshot!(first_seat("vendor/small@persona=cool"), @"1 openrouter:vendor/small 500 at 0 as cool < User: How do tides work?");
     insta::assert_snapshot!(first_seat("vendor/small@stance=against"), @"1 openrouter:vendor/small 500 as against < System: Argue from this stance: you are against what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: How do tides work?");
     let plan =
         resolve_with(models(&["vendor/small*2@persona=critic", "vendor/small"]), &with_personas(), true);
-    insta::assert_snapshot!(summary(&plan.expect("it is sound")), @"1 openrouter:vendor/small 300 at 0.9, 2 openrouter:vendor/small 300 at 0.9, 3 openrouter:vendor/small 500 → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
+    insta::assert_snapshot!(summary(&plan.expect("the plan is valid")), @"1 openrouter:vendor/small 300 at 0.9, 2 openrouter:vendor/small 300 at 0.9, 3 openrouter:vendor/small 500 → 1 openrouter:google/gemma-4:free 1000, 2 openrouter:anthropic/claude-opus-5 1000");
 }
 
 #[test]
@@ -418,7 +419,7 @@ fn an_unknown_persona_is_refused() {
     insta::assert_snapshot!(first_seat("vendor/small@persona=Critic"), @"model_invalid: cannot read the model `vendor/small@persona=Critic`: the name of a persona has 1 to 40 lower-case letters, digits or `-` | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
     insta::assert_snapshot!(first_seat("vendor/small@stance=maybe"), @"model_invalid: cannot read the model `vendor/small@stance=maybe`: `stance` is `for` or `against`; a persona may have one in words of its own | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
     insta::assert_snapshot!(refused(models(&["vendor/small@persona=critic"])), @"model_invalid: there is no persona `critic` (write it as `[personas.NAME]` into the settings) | write it as `[personas.NAME]` into the settings | retryable false");
-    // From the settings just the same: it is no model that may be back tomorrow.
+    // The same for models from the settings, because a persona will not come back tomorrow as a model may.
     let panel = vec!["vendor/small@persona=critc".to_owned()];
     let refusal = resolve_with(question(), &Defaults { panel, ..with_personas() }, true);
     insta::assert_snapshot!(refusal.expect_err("it is refused"), @"model_invalid: there is no persona `critc` (did you mean `critic`?) | did you mean `critic`? | retryable false");
@@ -431,7 +432,7 @@ fn an_unknown_persona_is_refused() {
 fn a_persona_prompt_precedes_the_callers_system_message() {
     let sent = |messages: Vec<Message>| {
         let request = RunRequest { messages, ..models(&["vendor/small@persona=critic,stance=for"]) };
-        let plan = resolve_with(request, &with_personas(), true).expect("it is sound");
+        let plan = resolve_with(request, &with_personas(), true).expect("the plan is valid");
         plan.seats[0].sent(&plan.messages).iter().map(rendered).collect::<Vec<_>>().join(" | ")
     };
     let system = |text: &str| Message::text(Role::System, text);
@@ -440,7 +441,7 @@ fn a_persona_prompt_precedes_the_callers_system_message() {
     insta::assert_snapshot!(sent(vec![user(), system("Be brief."), user()]), @"System: Find the flaw.//Argue from this stance: you are for what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence. | User: Why? | System: Be brief. | User: Why?");
     let two = ["Be brief.", "Be kind."].map(|text| Part::Text { text: text.to_owned() });
     insta::assert_snapshot!(sent(vec![Message { role: Role::System, parts: two.into() }, user()]), @"System: Find the flaw.//Argue from this stance: you are for what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence.//Be brief.+Be kind. | User: Why?");
-    let plan = resolve_with(models(&["vendor/small"]), &with_personas(), true).expect("it is sound");
+    let plan = resolve_with(models(&["vendor/small"]), &with_personas(), true).expect("the plan is valid");
     assert!(Arc::ptr_eq(&plan.seats[0].sent(&plan.messages), &plan.messages), "nothing is copied");
 }
 
@@ -449,16 +450,16 @@ fn a_persona_prompt_is_part_of_the_worst_case() {
     let wordy = Persona { system: Some("x".repeat(3_000).into()), options: SeatOptions::default() };
     let mut settings = with_personas();
     settings.personas.insert("wordy".to_owned(), wordy);
-    let plan = |reference| resolve_with(models(&[reference]), &settings, true).expect("it is sound");
+    let plan = |reference| resolve_with(models(&[reference]), &settings, true).expect("the plan is valid");
     let (plain, wordy) = (plan("vendor/small"), plan("vendor/small@persona=wordy"));
     // A millionth of a dollar for each of a thousand tokens.
     assert_eq!(wordy.worst_case.minus(plain.worst_case), PicoUsd(1_001_000_000));
     assert_eq!(wordy.input_bytes(), plain.input_bytes());
-    // Who is asked again is told it again, and nobody else.
+    // Steps that ask the seat again include its persona prompt, and no others do.
     let steps = |reference, strategy: &str| {
         let strategy = Some(strategy.to_owned());
         let request = RunRequest { strategy, ..models(&["vendor/small", reference]) };
-        let plan = resolve_with(request, &settings, true).expect("it is sound");
+        let plan = resolve_with(request, &settings, true).expect("the plan is valid");
         plan.steps.iter().map(|step| step.input_tokens_max).collect::<Vec<_>>()
     };
     for (strategy, further) in [("moa", [0, 1_001]), ("debate", [0, 1_001]), ("best-of-n", [0, 0])] {
@@ -467,7 +468,7 @@ fn a_persona_prompt_is_part_of_the_worst_case() {
         let more: Vec<u64> = wordy.iter().zip(&plain).map(|(wordy, plain)| wordy - plain).collect();
         assert_eq!(more[..2], further, "{strategy}");
     }
-    // It takes room in the context as the question does.
+    // It takes up context, as the question does.
     let narrow = ModelInfo { context_tokens: Some(2_500), ..info("vendor/narrow") };
     let terms = |settings| {
         RunPlan::resolve(
@@ -481,8 +482,8 @@ fn a_persona_prompt_is_part_of_the_worst_case() {
         )
     };
     let wide = Defaults { max_tokens: 2_000, ..settings.clone() };
-    assert_eq!(terms(&wide).expect("it is sound").seats[0].max_tokens, 1_494);
-    // And without its words it is the same seat.
+    assert_eq!(terms(&wide).expect("the plan is valid").seats[0].max_tokens, 1_494);
+    // Without its texts it is still the same seat.
     let bare = wordy.without_texts();
     assert!(bare.messages.is_empty() && !format!("{bare:?}").contains("xxx"));
     assert_eq!(bare.seats[0].persona_prompt.as_ref().map(ToString::to_string).as_deref(), Some("wordy"));
@@ -491,7 +492,7 @@ fn a_persona_prompt_is_part_of_the_worst_case() {
 #[test]
 fn rewording_a_persona_changes_the_plan_hash() {
     let hash = |settings: &Defaults, names: &[&str]| {
-        resolve_with(models(names), settings, true).expect("it is sound").plan_hash
+        resolve_with(models(names), settings, true).expect("the plan is valid").plan_hash
     };
     let (before, mut after) = (with_personas(), with_personas());
     after
@@ -500,7 +501,7 @@ fn rewording_a_persona_changes_the_plan_hash() {
     let named = ["vendor/small", "vendor/small@persona=critic"];
     assert_eq!(hash(&before, &named), hash(&before, &named));
     assert_ne!(hash(&before, &named), hash(&after, &named));
-    // A persona that nobody has changes nothing.
+    // An unused persona changes nothing.
     assert_eq!(hash(&before, &["vendor/small"]), hash(&after, &["vendor/small"]));
     assert_eq!(hash(&before, &["vendor/small"]), hash(&settings(), &["vendor/small"]));
 }

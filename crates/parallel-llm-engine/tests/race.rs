@@ -1,17 +1,17 @@
-//! A race: the first answer stands, and the others are asked at once or one after the other.
+//! Races: the first answer wins, and the other models are asked at once or one after the other.
 
 use crate::scenario::{Scenario, scenario};
 use crate::script::{Reply, after, fails, failure, hangs, says};
 use parallel_llm_engine::Code;
 
-fn panel(strategy: &str, replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
+fn race_of(strategy: &str, replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     scenario(replies).asks("How do tides work?", strategy)
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_first_answer_wins_and_the_others_are_cancelled() {
     let result =
-        panel("race", [("ada", says(300, "The sun.")), ("bob", says(100, "The moon.")), ("cyd", hangs())])
+        race_of("race", [("ada", says(300, "The sun.")), ("bob", says(100, "The moon.")), ("cyd", hangs())])
             .plan(|plan| plan.seats[2].strongest = true);
     insta::assert_snapshot!(result.run().await.transcript(), @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3
@@ -30,7 +30,7 @@ async fn the_first_answer_wins_and_the_others_are_cancelled() {
 
 #[tokio::test(start_paused = true)]
 async fn the_next_model_is_asked_only_if_the_previous_is_slow() {
-    let result = panel(
+    let result = race_of(
         "race@hedge_after_ms=100",
         [
             ("ada", says(250, "The moon.")),
@@ -59,7 +59,7 @@ async fn the_next_model_is_asked_only_if_the_previous_is_slow() {
 
 #[tokio::test(start_paused = true)]
 async fn the_next_model_is_asked_at_once_if_the_previous_fails() {
-    let result = panel(
+    let result = race_of(
         "race@hedge_after_ms=10000",
         [
             ("ada", fails(5, failure(Code::Auth))),
@@ -84,7 +84,7 @@ async fn the_next_model_is_asked_at_once_if_the_previous_fails() {
 #[tokio::test(start_paused = true)]
 async fn if_every_model_fails_the_run_says_why() {
     let down = || fails(5, failure(Code::Auth));
-    let result = panel("race@hedge_after_ms=50", [("ada", down()), ("bob", down())]);
+    let result = race_of("race@hedge_after_ms=50", [("ada", down()), ("bob", down())]);
     insta::assert_snapshot!(result.run().await.end(), @"
     failed decided at 10, closed at 10
       none
@@ -97,7 +97,7 @@ async fn if_every_model_fails_the_run_says_why() {
 #[tokio::test(start_paused = true)]
 async fn a_complete_answer_beats_a_cut_one_at_the_same_moment() {
     let cut = after(100).text(&"tides ".repeat(200)).fail(failure(Code::Connection));
-    let result = panel("race", [("ada", cut), ("bob", says(100, "The moon."))]);
+    let result = race_of("race", [("ada", cut), ("bob", says(100, "The moon."))]);
     insta::assert_snapshot!(result.run().await.end(), @"
     complete decided at 100, closed at 100
       selected by bob from 2: `The moon.`

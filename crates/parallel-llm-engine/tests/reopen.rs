@@ -1,5 +1,5 @@
-//! A run goes on after it had its answer, or what was left of one: only what is wished for is asked, what was paid is
-//! used, and no text there is goes away.
+//! Continued runs, after an answer or without one: only requested seats are asked, paid answers are used, and no
+//! earlier text is lost.
 
 use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
 use parallel_llm_engine::request::wait::Wait;
@@ -16,7 +16,7 @@ use crate::transcript;
 /// The worst case of one call of the panel.
 const WORST_CALL: PicoUsd = PicoUsd(10_006_000_000);
 
-fn usual() -> Scenario {
+fn typical_run() -> Scenario {
     scenario([
         ("ada", says(10, "The moon pulls.")),
         ("bob", says(20, "The sun pulls.")),
@@ -28,7 +28,7 @@ fn usual() -> Scenario {
     ])
 }
 
-/// One seat fails for good, or is never heard of because its process is gone before.
+/// The reply of bob: it may fail for good, or stay unknown because its process dies first.
 fn with_bob(bob: Reply) -> Scenario {
     scenario([
         ("ada", says(10, "The moon pulls.")),
@@ -42,7 +42,7 @@ fn fails_for_good() -> Reply {
     fails(15, failure(Code::Upstream).with_status(400))
 }
 
-/// Only these are asked now.
+/// Asks only these seats.
 fn ask_only(seats: &[u8]) -> impl FnOnce(&Run) -> Reopening {
     let ask = seats.iter().copied().map(SeatNumber).collect();
     move |run| Reopening::resume(&run.plan, ask)
@@ -56,7 +56,7 @@ fn add_a_synthesizer(run: &Run) -> Reopening {
     Reopening { synthesizers: vec![seat(2, "other")], ..Reopening::resume(&run.plan, Vec::new()) }
 }
 
-/// The commits of the part after these, the end, and the texts that came before it.
+/// The commits of the newest part, the final state, and the earlier texts.
 fn continuation(result: &RunResult, before: &[Vec<Recorded>]) -> String {
     let earlier = result.run.earlier.iter().map(|outcome| format!("\n  before: {:?}", outcome.text));
     format!(
@@ -67,7 +67,7 @@ fn continuation(result: &RunResult, before: &[Vec<Recorded>]) -> String {
     )
 }
 
-/// The commits of a process that was gone when so much had become durable.
+/// The commits of a process that died once this event was durable.
 fn until(result: &RunResult, is_last: impl Fn(&Event) -> bool) -> Vec<Vec<Recorded>> {
     let last = result.commits.iter().position(|commit| commit.iter().any(|one| is_last(&one.event)));
     result.commits[..=last.expect("it happened")].to_vec()
@@ -75,8 +75,8 @@ fn until(result: &RunResult, is_last: impl Fn(&Event) -> bool) -> Vec<Vec<Record
 
 #[tokio::test(start_paused = true)]
 async fn only_an_added_seat_is_asked() {
-    let first = usual().run().await.commits;
-    let result = usual().after(&first).reopened(add_a_seat).run().await;
+    let first = typical_run().run().await.commits;
+    let result = typical_run().after(&first).reopened(add_a_seat).run().await;
     insta::assert_snapshot!(continuation(&result, &first), @r#"
     40 reopened +3 cyd
     40 sent 3
@@ -107,8 +107,8 @@ async fn only_an_added_seat_is_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn another_synthesizer_reads_the_existing_answers() {
-    let first = usual().run().await.commits;
-    let result = usual().after(&first).reopened(add_a_synthesizer).run().await;
+    let first = typical_run().run().await.commits;
+    let result = typical_run().after(&first).reopened(add_a_synthesizer).run().await;
     insta::assert_snapshot!(continuation(&result, &first), @r#"
     40 reopened +s2 other
     40 sent s2
@@ -136,9 +136,9 @@ async fn another_synthesizer_reads_the_existing_answers() {
 
 #[tokio::test(start_paused = true)]
 async fn a_third_part_builds_on_the_second() {
-    let first = usual().run().await.commits;
-    let second = usual().after(&first).reopened(add_a_seat).run().await.commits;
-    let result = usual().after(&second).reopened(add_a_synthesizer).run().await;
+    let first = typical_run().run().await.commits;
+    let second = typical_run().after(&first).reopened(add_a_seat).run().await.commits;
+    let result = typical_run().after(&second).reopened(add_a_synthesizer).run().await;
     insta::assert_snapshot!(continuation(&result, &second), @r#"
     90 reopened +s2 other
     90 sent s2
@@ -231,7 +231,7 @@ async fn an_unknown_seat_is_asked_again_only_if_named() {
 
 #[tokio::test(start_paused = true)]
 async fn a_seat_whose_new_request_was_never_sent_is_not_unknown() {
-    // It failed, was asked again, and the process was gone before that request left.
+    // The seat failed, was asked again, and the process died before that request was sent.
     let first = with_bob(fails_for_good()).run().await.commits;
     let second =
         with_bob(hangs()).in_flight_max(1).after(&first).reopened(ask_only(&[2])).run().await.commits;
@@ -271,7 +271,7 @@ async fn the_cost_of_a_lost_request_is_looked_up() {
         let again = COST.times(ask.len() as u64);
         assert_eq!(bob.cost.unwrap_or_default(), found.plus(again), "{id} {}", result.transcript());
         assert!(result.ledger.contains(&format!("0 looked up bob as {id}")), "{}", result.ledger());
-        // Once it is known, nobody asks for it again.
+        // Once the cost is known, it is not looked up again.
         let third = with_bob(says(30, "Sun.")).after(&result.commits).reopened(ask_only(&[])).run().await;
         let asked_twice = third.ledger().contains("looked up");
         assert_eq!(asked_twice, found == PicoUsd::ZERO, "{id}: {}", third.ledger());
@@ -312,7 +312,7 @@ async fn a_cost_not_yet_known_is_looked_up_again_for_a_while() {
 
 #[tokio::test(start_paused = true)]
 async fn a_retry_does_not_inherit_the_generation_id() {
-    // The first was accepted and told its cost; of the second nobody heard.
+    // The first request was accepted and reported its cost; the result of the second is unknown.
     let first = after(5).accepted("gen-1").end();
     let bob = [("bob", first), ("bob", hangs())];
     let panel = [("ada", says(10, "The moon pulls.")), ("fuser", says(10, "Both."))];
@@ -336,7 +336,7 @@ async fn a_retry_does_not_inherit_the_generation_id() {
 
 #[tokio::test(start_paused = true)]
 async fn a_continuation_without_a_new_text_keeps_the_old_one() {
-    let first = usual().run().await.commits;
+    let first = typical_run().run().await.commits;
     let hanging = scenario([("ada", fails_for_good()), ("bob", fails_for_good()), ("fuser", hangs())])
         .with_models([("cyd", hangs())]);
     let result = hanging.after(&first).reopened(add_a_seat).cancel_at(50).run().await;
@@ -356,9 +356,9 @@ async fn a_continuation_without_a_new_text_keeps_the_old_one() {
       3 cyd cancelled, 1 request 50 ms, ~?: cancelled: given up before it had answered
       s1 fuser answered, 1 request 20 ms, $0.0010
     ");
-    // Nobody can fuse: the best answer, word for word, is another text, and the one before is still there.
+    // No synthesizer can be paid: the closest answer is a new text, but the earlier one stays the result.
     let poor = |run: &Run| Reopening { budget: PicoUsd(1), ..add_a_synthesizer(run) };
-    let result = usual().after(&first).reopened(poor).run().await;
+    let result = typical_run().after(&first).reopened(poor).run().await;
     insta::assert_snapshot!(continuation(&result, &first), @r#"
     40 reopened +s2 other
     40 failed s2#0 budget, never again | 40 decided verbatim
@@ -380,12 +380,12 @@ async fn a_continuation_without_a_new_text_keeps_the_old_one() {
 
 #[tokio::test(start_paused = true)]
 async fn the_earlier_answer_is_shown_until_the_continuation_is_decided() {
-    let first = usual().run().await.commits;
-    let second = usual().after(&first).reopened(add_a_seat).run().await.commits;
-    // The process is gone before the new seat is sent, and before it has answered.
-    for gone in 1..=2 {
-        let before = &second[..first.len() + gone];
-        let mut left = Run::fold(usual().planned().into(), &before.concat());
+    let first = typical_run().run().await.commits;
+    let second = typical_run().after(&first).reopened(add_a_seat).run().await.commits;
+    // The process dies before the request to the new seat, or before its answer.
+    for survived in 1..=2 {
+        let before = &second[..first.len() + survived];
+        let mut left = Run::fold(typical_run().planned().into(), &before.concat());
         let warned = |run: &Run| run.warnings().iter().map(|one| one.message.clone()).collect::<Vec<_>>();
         let answer = |run: &Run| run.outcome.as_ref().and_then(|outcome| outcome.text.clone());
         for (status, message) in [
@@ -403,10 +403,10 @@ async fn the_earlier_answer_is_shown_until_the_continuation_is_decided() {
             assert_eq!((left.decided_ms, left.earlier.len()), (None, 0));
             left.interrupt();
         }
-        let result = usual().after(before).run().await;
-        // What was sent and not heard of is not sent again, so nothing new comes; then nothing is fused again.
+        let result = typical_run().after(before).run().await;
+        // A request without a known result is not repeated, so no answer comes and nothing is fused again.
         let nothing = "continuing the run gave no better text: no further answer came".to_owned();
-        let expected = if gone == 1 { (1, Vec::new()) } else { (0, vec![nothing]) };
+        let expected = if survived == 1 { (1, Vec::new()) } else { (0, vec![nothing]) };
         assert_eq!((result.run.earlier.len(), warned(&result.run)), expected, "{}", result.transcript());
     }
 }
@@ -418,10 +418,10 @@ async fn a_resumed_continuation_reserves_for_its_own_synthesizers() {
         reopening.synthesizers[0].price = info("other").price.map(|price| Price { request: COST, ..price });
         reopening
     };
-    let first = usual().run().await.commits;
-    let second = usual().after(&first).reopened(dear).run().await.commits;
+    let first = typical_run().run().await.commits;
+    let second = typical_run().after(&first).reopened(dear).run().await.commits;
     let before = &second[..=first.len()];
-    let result = usual().after(before).reopened(ask_only(&[])).run().await;
+    let result = typical_run().after(before).reopened(ask_only(&[])).run().await;
     let events = result.events();
     let reserved: Vec<PicoUsd> = events
         .iter()
@@ -439,7 +439,10 @@ async fn a_run_without_an_answer_may_get_one_by_resuming() {
     let first = all().run().await.commits;
     let result = all().after(&first).run().await;
     let running = Run::fold(all().planned().into(), &result.commits[..=first.len()].concat());
-    assert!(running.outcome.is_none() && running.warnings().is_empty(), "where nothing was, nothing stands");
+    assert!(
+        running.outcome.is_none() && running.warnings().is_empty(),
+        "without an earlier answer none is shown"
+    );
     insta::assert_snapshot!(continuation(&result, &first), @"
     2545 reopened 1 2
     2545 sent 1#4 | 2545 sent 2#4
@@ -497,7 +500,7 @@ async fn earlier_answers_do_not_end_the_wait_for_new_ones() {
     for wait in rules {
         let scenario = || {
             let beside = [("cyd", says(80_000, "After a long while."))];
-            usual().wait(wait).plan(|plan| plan.timers.idle_ms = 100_000).with_models(beside)
+            typical_run().wait(wait).plan(|plan| plan.timers.idle_ms = 100_000).with_models(beside)
         };
         let first = scenario().run().await.commits;
         let slow = |run: &Run| Reopening {
@@ -517,10 +520,10 @@ async fn earlier_answers_do_not_end_the_wait_for_new_ones() {
 
 #[tokio::test(start_paused = true)]
 async fn a_continuation_has_a_budget_of_its_own() {
-    let first = usual().run().await.commits;
+    let first = typical_run().run().await.commits;
     let within =
         |more: PicoUsd| move |run: &Run| Reopening { budget: run.cost_max().plus(more), ..add_a_seat(run) };
-    let result = usual().after(&first).reopened(within(PicoUsd(WORST_CALL.0 - 1))).run().await;
+    let result = typical_run().after(&first).reopened(within(PicoUsd(WORST_CALL.0 - 1))).run().await;
     insta::assert_snapshot!(continuation(&result, &first), @"
     40 reopened +3 cyd
     40 failed 3#0 budget, never again | 40 decided none
@@ -535,13 +538,13 @@ async fn a_continuation_has_a_budget_of_its_own() {
       3 cyd skipped, 0 requests, $0.00: budget: the call may cost $0.010, which the budget of $0.013 does not hold
       s1 fuser answered, 1 request 20 ms, $0.0010
     ");
-    let result = usual().after(&first).reopened(within(WORST_CALL.times(2))).run().await;
+    let result = typical_run().after(&first).reopened(within(WORST_CALL.times(2))).run().await;
     assert_eq!(result.run.answered(), 3, "{}", result.transcript());
 }
 
 #[tokio::test(start_paused = true)]
 async fn unknown_earlier_costs_count_against_the_new_budget() {
-    // Cut, given up, never heard of: nobody knows what these cost.
+    // The cost of cut, cancelled and unknown calls is not known.
     let torn = after(10).text("The moon").fail(failure(Code::Connection));
     let three = || scenario([("ada", torn.clone()), ("bob", hangs()), ("cyd", says(15, "Sun."))]);
     let first = three().wait(Wait::Seats { count: 2 }).cancel_at(30).run().await;
@@ -601,7 +604,7 @@ async fn a_partial_answer_is_considered_only_if_long_enough() {
         .await;
     let outcome = further.run.outcome.as_ref().expect("it is decided");
     assert_eq!(outcome.considered, [SeatNumber(1), SeatNumber(3)], "{}", further.transcript());
-    // SentCall again in vain, it still has what it had.
+    // If it is asked again in vain, it keeps its earlier text.
     let vain = scenario([("ada", hangs()), ("bob", fails_for_good()), ("cyd", fails_for_good())])
         .after(&result.commits)
         .run()
@@ -616,7 +619,7 @@ async fn a_key_refused_in_an_earlier_part_is_used_again() {
     let first =
         scenario([("ada", refused()), ("bob", fails_for_good()), ("cyd", says(5, "The moon."))]).run().await;
     let shaky = [("bob", fails(10, failure(Code::Upstream).with_status(502))), ("bob", says(10, "The sun."))];
-    // What it said before is told still while it is asked again, and where it is not.
+    // The earlier refusal stays visible while the seat is asked again, and also if it is not asked.
     for ask in [&[1, 2][..], &[2]] {
         let seats = [("ada", says(500, "All.")), ("cyd", hangs())];
         let result = scenario(seats.into_iter().chain(shaky.clone()))
@@ -639,7 +642,7 @@ async fn a_field_rejected_before_is_left_out_from_the_start() {
     let again = scenario([("ada", shaky()), ("ada", shaky()), ("ada", says(10, "The moon."))]);
     let result = again.after(&before).run().await;
     let without: Vec<_> = result.asked.iter().map(|asked| asked.call.without.join(" ")).collect();
-    // It has all its retries: leaving a field out is none.
+    // All retries are available: leaving out a field does not count as one.
     assert_eq!(without, ["temperature"; 3]);
     assert_eq!(
         (result.run.answered(), &result.run.seats[0].without[..]),
@@ -662,7 +665,7 @@ fn resolve(request: &RunRequest, plan: &RunPlan) -> Result<String, String> {
 
 #[tokio::test(start_paused = true)]
 async fn a_continuation_is_resolved_against_the_run() {
-    let plan = usual().planned();
+    let plan = typical_run().planned();
     let asked = RunRequest::prompt("");
     let models = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
     let other = Some("other".to_owned());

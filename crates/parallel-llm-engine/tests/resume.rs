@@ -1,5 +1,5 @@
-//! A run is taken over after its process is gone, at every moment: what was paid is kept, what may have been paid is
-//! not asked for again, and the history tells it to the end.
+//! Resumed runs, after a crash at any moment: paid answers are kept, calls that may have been paid are not repeated,
+//! and the history is complete.
 
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::event::Event;
@@ -8,7 +8,7 @@ use parallel_llm_engine::{Code, Recorded, SeatNumber, SeatStatus};
 use crate::scenario::{RunResult, Scenario, persona_prompt, scenario};
 use crate::script::{Reply, after, fails, failure, fuses, hangs, prompt, says, synthesis_reply};
 
-fn usual() -> Scenario {
+fn typical_run() -> Scenario {
     scenario([
         ("ada", says(30, "The moon pulls.")),
         ("bob", fails(10, failure(Code::Upstream).with_status(502))),
@@ -21,10 +21,10 @@ fn usual() -> Scenario {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_asked_twice_after_a_crash_at_any_commit() {
-    let first = usual().run().await;
+    let first = typical_run().run().await;
     for commits in 1..first.commits.len() - 1 {
         let before = &first.commits[..commits];
-        let result = usual().after(before).run().await;
+        let result = typical_run().after(before).run().await;
         let events = before.concat();
         for seat in &result.run.seats {
             let own = |event: &&Event| event.attempt().is_some_and(|attempt| attempt.slot == seat.slot);
@@ -47,13 +47,13 @@ async fn nothing_is_asked_twice_after_a_crash_at_any_commit() {
 
 #[tokio::test(start_paused = true)]
 async fn paid_answers_are_used() {
-    let first = usual().run().await;
+    let first = typical_run().run().await;
     let is_fusing = |commit: &&Vec<_>| {
         let slot = |recorded: &parallel_llm_engine::Recorded| recorded.event.attempt().map(|one| one.slot);
         !commit.iter().any(|recorded| matches!(slot(recorded), Some(CallerSlot::Synthesizer(_))))
     };
     let before: Vec<_> = first.commits.iter().take_while(is_fusing).cloned().collect();
-    insta::assert_snapshot!(usual().after(&before).transcript().await, @"
+    insta::assert_snapshot!(typical_run().after(&before).transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
     10 failed 2 upstream, again in 664
     30 answered 1 `The moon pulls.`
@@ -75,7 +75,7 @@ async fn paid_answers_are_used() {
       s1 fuser answered, 1 request 20 ms, $0.0010
     ");
     let started = &first.commits[..1];
-    insta::assert_snapshot!(usual().after(started).transcript().await, @"
+    insta::assert_snapshot!(typical_run().after(started).transcript().await, @"
     0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4
     0 reopened
     0 decided none
@@ -122,7 +122,7 @@ async fn a_synthesizer_with_an_unknown_result_is_not_paid_again() {
     assert_eq!(warned[0].code, Code::Interrupted);
 }
 
-/// A run that is killed as soon as the second synthesizer has been sent.
+/// A run whose process dies as soon as the second synthesizer was sent its request.
 async fn killed_at_the_second_synthesizer(first: Reply) -> RunResult {
     let interrupted = scenario([
         ("ada", says(10, "The moon pulls.")),
@@ -207,10 +207,11 @@ async fn a_synthesis_stored_before_the_crash_is_used() {
 #[tokio::test(start_paused = true)]
 async fn a_retried_seat_is_sent_the_same_prompt() {
     let with_persona = || {
-        usual().plan(|plan| plan.seats[1].persona_prompt = Some(persona_prompt("critic", "Find the flaw.")))
+        typical_run()
+            .plan(|plan| plan.seats[1].persona_prompt = Some(persona_prompt("critic", "Find the flaw.")))
     };
     let first = with_persona().run().await;
-    // Its first try failed; the process ends before the second.
+    // The first attempt failed; the process dies before the second.
     let failed = |event: &Event| matches!(event, Event::Failed { .. });
     let until = first.commits.iter().position(|commit| commit.iter().any(|one| failed(&one.event)));
     let result = with_persona().after(&first.commits[..=until.expect("it failed")]).run().await;
@@ -220,7 +221,7 @@ async fn a_retried_seat_is_sent_the_same_prompt() {
     };
     assert_eq!(prompts_of_bob(&first), ["Find the flaw.\nHow do tides work?"; 2]);
     assert_eq!(prompts_of_bob(&result), ["Find the flaw.\nHow do tides work?"; 2]);
-    // Nobody else is told, neither the other seats nor the synthesizer, which knows no names either.
+    // Nobody else sees the persona prompt: neither the other seats nor the synthesizer, which sees no names either.
     let others = [&first, &result].into_iter().flat_map(|result| &result.asked);
     for asked in others.filter(|asked| asked.call.model.model != "bob") {
         let prompt = prompt(&asked.call);

@@ -1,4 +1,4 @@
-//! What is tried again, how often and when; what is kept; what is given up.
+//! Retries: what is retried, how often and when; what is kept, and what is given up.
 
 use parallel_llm_engine::run::event::Event;
 use parallel_llm_engine::value::retry::Retry;
@@ -9,11 +9,11 @@ use crate::scenario::{RunResult, scenario};
 use crate::script::{Reply, after, fails, failure, says};
 use crate::transcript;
 
-async fn one(reply: Reply) -> RunResult {
+async fn one_seat(reply: Reply) -> RunResult {
     scenario([("ada", reply)]).run().await
 }
 
-/// Waits before each retry, in milliseconds.
+/// The waits before the retries, in milliseconds.
 fn waits(result: &RunResult) -> Vec<u64> {
     let wait = |event: &Event| match event {
         Event::Failed { retry: Retry::After { ms }, .. } => Some(*ms),
@@ -26,7 +26,7 @@ fn waits(result: &RunResult) -> Vec<u64> {
 async fn every_error_code_has_its_number_of_requests() {
     let mut requests = Vec::new();
     for code in Code::ALL {
-        let result = one(fails(10, failure(*code))).await;
+        let result = one_seat(fails(10, failure(*code))).await;
         requests.push(format!("{code} {}", result.asked.len()));
         assert!(
             result.run.outcome.is_some_and(|outcome| outcome.failure.is_some_and(|why| why.code == *code))
@@ -106,7 +106,7 @@ async fn the_providers_retry_after_is_respected() {
         assert!((7_000..=7_700).contains(&wait), "{wait}");
         assert_eq!(result.asked[1].at_ms, 10 + wait);
     }
-    insta::assert_snapshot!(one(fails(10, limited(3_600))).await.transcript(), @"
+    insta::assert_snapshot!(one_seat(fails(10, limited(3_600))).await.transcript(), @"
     0 started | 0 sent 1
     10 failed 1 rate_limited, never again | 10 decided none
     10 closed $0.00
@@ -115,7 +115,7 @@ async fn the_providers_retry_after_is_respected() {
       because rate_limited: no model answered (ada: scripted rate_limited)
       1 ada failed, 1 request 10 ms, $0.00: rate_limited: scripted rate_limited
     ");
-    // More than the run has left.
+    // Longer than the run has left.
     let result = scenario([("ada", fails(10, limited(50)))]).plan(|plan| plan.timers.run_ms = 30_000);
     insta::assert_snapshot!(result.transcript().await, @"
     0 started | 0 sent 1
@@ -130,7 +130,7 @@ async fn the_providers_retry_after_is_respected() {
 
 #[tokio::test(start_paused = true)]
 async fn an_empty_answer_is_retried_once() {
-    insta::assert_snapshot!(one(after(10).end()).await.transcript(), @"
+    insta::assert_snapshot!(one_seat(after(10).end()).await.transcript(), @"
     0 started | 0 sent 1
     10 failed 1 empty, again in 818
     828 sent 1#2
@@ -141,7 +141,7 @@ async fn an_empty_answer_is_retried_once() {
       because empty: no model answered (ada: the model answered with nothing)
       1 ada failed, 2 requests 838 ms, $0.0020: empty: the model answered with nothing
     ");
-    insta::assert_snapshot!(one(after(10).text(" \n ").end()).await.end(), @"
+    insta::assert_snapshot!(one_seat(after(10).text(" \n ").end()).await.end(), @"
     failed decided at 838, closed at 838
       none
       because empty: no model answered (ada: the model answered with nothing)
@@ -159,7 +159,7 @@ async fn an_empty_answer_is_retried_once() {
 #[tokio::test(start_paused = true)]
 async fn failures_that_would_repeat_are_not_retried() {
     let thought = after(10).reasoning().end_as(Finish::Length);
-    insta::assert_snapshot!(one(thought).await.transcript(), @"
+    insta::assert_snapshot!(one_seat(thought).await.transcript(), @"
     0 started | 0 sent 1
     10 failed 1 reasoning_only, never again | 10 decided none
     10 closed $0.0010
@@ -172,14 +172,14 @@ async fn failures_that_would_repeat_are_not_retried() {
         end.finish = Some(Finish::Length);
         end.usage.reasoning_tokens = Some(900);
     });
-    insta::assert_snapshot!(one(counted).await.end(), @"
+    insta::assert_snapshot!(one_seat(counted).await.end(), @"
     failed decided at 10, closed at 10
       none
       because reasoning_only: no model answered (ada: the whole output was reasoning; no text was written)
       1 ada failed, 1 request 10 ms, $0.0010: reasoning_only: the whole output was reasoning; no text was written
     ");
     let refused = after(10).end_with(|end| end.refusal = Some("I cannot help with that.".to_owned()));
-    insta::assert_snapshot!(one(refused).await.transcript(), @"
+    insta::assert_snapshot!(one_seat(refused).await.transcript(), @"
     0 started | 0 sent 1
     10 failed 1 refused, never again | 10 decided none
     10 closed $0.0010
@@ -189,14 +189,14 @@ async fn failures_that_would_repeat_are_not_retried() {
       1 ada refused, 1 request 10 ms, $0.0010: refused: the model declined: I cannot help with that.
     ");
     let filtered = after(10).end_with(|end| end.filtered = true);
-    insta::assert_snapshot!(one(filtered).await.end(), @"
+    insta::assert_snapshot!(one_seat(filtered).await.end(), @"
     failed decided at 10, closed at 10
       none
       because moderated: no model answered (ada: the provider's content filter stopped the answer)
       1 ada refused, 1 request 10 ms, $0.0010: moderated: the provider's content filter stopped the answer
     ");
     let filtered_late = after(10).text("The moon").end_with(|end| end.filtered = true);
-    insta::assert_snapshot!(one(filtered_late).await.end(), @"
+    insta::assert_snapshot!(one_seat(filtered_late).await.end(), @"
     failed decided at 10, closed at 10
       none
       because moderated: no model answered (ada: the provider's content filter stopped the answer)
@@ -239,7 +239,7 @@ async fn a_request_is_resent_without_the_rejected_field() {
     ");
     let without: Vec<_> = result.asked.iter().map(|asked| asked.call.without.join("+")).collect();
     assert_eq!(without, ["", "temperature", "temperature", "temperature+reasoning", "temperature+reasoning"]);
-    insta::assert_snapshot!(one(rejected("temperature")).await.transcript(), @"
+    insta::assert_snapshot!(one_seat(rejected("temperature")).await.transcript(), @"
     0 started | 0 sent 1
     10 failed 1 bad_request, again without temperature
     10 sent 1#2
@@ -318,10 +318,10 @@ async fn partial_text_is_kept_and_not_retried() {
       1 ada cut, 1 request 15 ms, ~?: connection: scripted connection
     ");
     let wide: &'static str = "潮".repeat(200).leak();
-    let result = one(after(10).text(wide).fail(failure(Code::Upstream))).await;
+    let result = one_seat(after(10).text(wide).fail(failure(Code::Upstream))).await;
     assert_eq!(result.run.answered(), 0);
     assert_eq!(result.run.outcome.and_then(|outcome| outcome.text).as_deref(), Some(wide));
-    // The stream stops without saying that it is whole.
+    // The stream ends without a final part.
     let result = scenario([("ada", after(10).text("The moon")), ("bob", after(10).accepted("gen-7"))]);
     insta::assert_snapshot!(result.run().await.end(), @"
     failed decided at 2530, closed at 2530
@@ -334,13 +334,13 @@ async fn partial_text_is_kept_and_not_retried() {
 
 #[tokio::test(start_paused = true)]
 async fn status_comes_from_the_protocol_never_from_the_text() {
-    insta::assert_snapshot!(one(says(10, "Error: 429 rate limited, try again")).await.end(), @"
+    insta::assert_snapshot!(one_seat(says(10, "Error: 429 rate limited, try again")).await.end(), @"
     complete decided at 10, closed at 10
       verbatim by ada from 1: `Error: 429 rate limited, try again`
       because only one answer came, so there was nothing to fuse
       1 ada answered, 1 request 10 ms, $0.0010
     ");
-    insta::assert_snapshot!(one(after(10).text("The moon pulls").end_as(Finish::Length)).await.end(), @"
+    insta::assert_snapshot!(one_seat(after(10).text("The moon pulls").end_as(Finish::Length)).await.end(), @"
     complete decided at 10, closed at 10
       verbatim by ada from 1: `The moon pulls`
       because only one answer came, so there was nothing to fuse
@@ -350,7 +350,7 @@ async fn status_comes_from_the_protocol_never_from_the_text() {
 
 #[tokio::test(start_paused = true)]
 async fn a_key_has_a_retry_budget() {
-    // Thirty seats earn three retries beside the twenty a key has: 23 of 60 wishes are granted.
+    // Thirty seats earn three retries in addition to the twenty of a key, so 23 of 60 retries are granted.
     let names: Vec<&'static str> = (1..=30).map(|number| &*format!("model-{number}").leak()).collect();
     let result =
         scenario(names.into_iter().map(|name| (name, fails(0, failure(Code::Upstream))))).run().await;
@@ -381,7 +381,7 @@ async fn a_failed_call_is_free_only_if_nothing_had_begun() {
 
 #[tokio::test(start_paused = true)]
 async fn a_foreign_error_message_stays_on_one_line() {
-    let result = one(fails(10, Failure::new(Code::Forbidden, "no\u{1b}[2J\nway\u{202e}!"))).await;
+    let result = one_seat(fails(10, Failure::new(Code::Forbidden, "no\u{1b}[2J\nway\u{202e}!"))).await;
     let failure = result.run.seats[0].failure.clone().expect("it failed");
     insta::assert_snapshot!(transcript::reason(&failure), @"forbidden: no [2J way !");
 }

@@ -1,5 +1,4 @@
-//! What the strategies have in common that ask seats again: how they share the time that is left, scripts by round, and what
-//! is looked at whatever they do.
+//! Helpers for strategies that ask seats again: scripts by round, prompts by slot, and what holds for all of them.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +9,17 @@ use parallel_llm_engine::run::event::Event;
 use crate::scenario::{RunResult, Scenario, scenario};
 use crate::script::{Reply, after, fuses, hangs, says};
 
-/// The seats of every scenario of these strategies.
+/// The number of seats in every scenario of these strategies.
 pub(crate) const SEATS: usize = 3;
 
-/// A seat that says this in the panel, that in the round after it, and so on, each after so many milliseconds. By its
-/// place, so that whoever takes the run up hears the same.
+/// A seat with one text for the panel, the next for the round after it, and so on, each after `ms` milliseconds. The
+/// text depends on the slot, so a process that resumes the run gets the same one.
 pub(crate) fn answers_by_round(ms: u64, texts: &'static [&'static str]) -> Reply {
     after(ms).compose(move |call| texts[round(call.attempt.slot).min(texts.len() - 1)].to_owned()).end()
 }
 
-/// How many rounds a call of a panel of [`SEATS`] comes after the panel. A later part of a run numbers its steps on.
+/// The round of a call, in a panel of [`SEATS`]; the panel itself is round 0. A later part of a run continues the
+/// numbering of steps.
 pub(crate) fn round(slot: CallerSlot) -> usize {
     match slot {
         CallerSlot::Step(number) => 1 + number.index() / SEATS,
@@ -27,10 +27,11 @@ pub(crate) fn round(slot: CallerSlot) -> usize {
     }
 }
 
-/// After whatever commit a process ends: who was sent a request before is not sent one again, and the run gets its answer.
+/// Asserts for a crash after any commit: no slot that was sent a request is sent another, and the run gets its
+/// answer.
 pub(crate) async fn pays_nothing_twice(scenario: impl Fn() -> Scenario) {
     let whole = scenario().run().await;
-    assert!(whole.commits.len() > 4, "there is something to be interrupted");
+    assert!(whole.commits.len() > 4, "there are commits to interrupt");
     for count in 1..whole.commits.len() - 1 {
         let before = &whole.commits[..count];
         let sent = before.iter().flatten().filter_map(|recorded| match &recorded.event {
@@ -45,7 +46,7 @@ pub(crate) async fn pays_nothing_twice(scenario: impl Fn() -> Scenario) {
     }
 }
 
-/// What every place was sent, in the order of the places.
+/// The messages that every slot was sent, in the order of slots.
 pub(crate) fn sent(result: &RunResult) -> Vec<(CallerSlot, Vec<Message>)> {
     let sent = |asked: &crate::script::SentCall| (asked.call.attempt.slot, asked.call.messages.to_vec());
     let mut sent: Vec<_> = result.asked.iter().map(sent).collect();
@@ -53,13 +54,13 @@ pub(crate) fn sent(result: &RunResult) -> Vec<(CallerSlot, Vec<Message>)> {
     sent
 }
 
-/// The text a place was sent.
+/// The prompt of a slot.
 pub(crate) fn prompt_of(result: &RunResult, slot: CallerSlot) -> String {
     let asked = result.asked.iter().find(|asked| asked.call.attempt.slot == slot);
     crate::script::prompt(&asked.expect("it was asked").call)
 }
 
-/// The marker lines of a prompt that are really lines of their own.
+/// The marker lines of a prompt that really begin a line.
 pub(crate) fn markers(prompt: &str) -> Vec<&str> {
     prompt
         .split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
@@ -67,15 +68,15 @@ pub(crate) fn markers(prompt: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The code of a prompt.
+/// The nonce of a prompt.
 pub(crate) fn nonce_of(prompt: &str) -> String {
     let after = prompt.split_once("carry the code ").expect("every prompt names its code").1;
     after.chars().take_while(char::is_ascii_hexdigit).collect()
 }
 
-/// Calls and money of a run in the token model of the published table: a prompt of 600 tokens, answers of 900, output at
-/// five times the price of input; instructions of ours are 200 tokens, and a synthesizer writes 100 beside its answer.
-/// Told in calls of one seat, to one place.
+/// The cost of a run in calls of one seat, rounded to one decimal, by the token model of the published table: a
+/// prompt of 600 tokens, answers of 900, instructions of 200, 100 more for a synthesizer's analysis, and output at
+/// five times the price of input.
 pub(crate) fn relative_cost(result: &RunResult) -> String {
     let (prompt, answer, ours, analysis) = (600.0, 900.0, 200.0, 100.0);
     let call = |input: f64, output: f64| input + 5.0 * output;
@@ -99,7 +100,8 @@ async fn a_round_leaves_time_for_the_ones_after_it() {
         ("bob", says(10, "The air, not the sea.")),
         ("fuser", fuses(10, "not the sea", "The air, not the sea.")),
     ]);
-    // Of the 900 ms left after the panel each of two layers and the synthesizer may have a third, then a half.
+    // After the panel 900 ms are left. Each of two layers and the synthesizer gets a third of it, then a half of the
+    // rest.
     let result = result
         .asks("Why is the sky blue?", "moa@layers=3")
         .plan(|plan| plan.timers.run_ms = 1_000)

@@ -34,7 +34,7 @@ use crate::transcript;
 /// The question of every scenario.
 pub(crate) const QUESTION: &str = "How do tides work?";
 
-/// The prefix of synthesizers; all other models are seats.
+/// The name prefix of synthesizers; all other models take seats.
 const SYNTHESIZER: &str = "fuser";
 
 /// The settings of every scenario.
@@ -64,7 +64,7 @@ pub(crate) fn providers() -> [ProviderId; 2] {
     [ProviderId("openrouter".to_owned()), ProviderId("ollama".to_owned())]
 }
 
-/// A model that costs one cent for a thousand tokens written.
+/// A model that costs one cent for a thousand output tokens.
 pub(crate) fn info(id: &str) -> ModelInfo {
     let price = Price { input: PicoUsd(1_000_000), output: PicoUsd(10_000_000), request: PicoUsd::ZERO };
     ModelInfo { price: Some(price), ..ModelInfo::named(id) }
@@ -97,10 +97,10 @@ pub(crate) fn seat(number: u8, model: &str) -> Seat {
     }
 }
 
-/// Runs a future with paused time in a test that is no `#[tokio::test]`.
+/// Runs a future with paused time, outside of `#[tokio::test]`.
 pub(crate) fn in_paused_time<T>(runs: impl Future<Output = T>) -> T {
     let runtime =
-        Builder::new_current_thread().enable_time().start_paused(true).build().expect("it is built");
+        Builder::new_current_thread().enable_time().start_paused(true).build().expect("the runtime starts");
     runtime.block_on(runs)
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn shuffled_answers(
     })
 }
 
-/// A persona prompt with this name and system message.
+/// A persona prompt with this name and this system message.
 pub(crate) fn persona_prompt(persona: &str, system: &str) -> Arc<PersonaPrompt> {
     Arc::new(PersonaPrompt { persona: Some(persona.to_owned()), stance: None, system: Some(system.into()) })
 }
@@ -160,7 +160,7 @@ pub(crate) struct Scenario {
     ledger: Ledger,
 }
 
-/// A scenario with these replies. A model named again gets the reply for its next request.
+/// A scenario with these replies. If a model is named again, its next request gets that reply.
 pub(crate) fn scenario(replies: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let replies: Vec<_> = replies.into_iter().collect();
     let plan = resolved(&replies, RunRequest::prompt(QUESTION));
@@ -179,7 +179,7 @@ pub(crate) fn scenario(replies: impl IntoIterator<Item = (&'static str, Reply)>)
     }
 }
 
-/// The plan of a request to the models with replies.
+/// The plan of a request to the models that have replies.
 fn resolved(replies: &[(&'static str, Reply)], request: RunRequest) -> RunPlan {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in replies {
@@ -192,10 +192,10 @@ fn resolved(replies: &[(&'static str, Reply)], request: RunRequest) -> RunPlan {
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     let defaults = Defaults { panel: owned(panel), synthesizers: owned(chain), ..defaults() };
     let terms = Terms { defaults: &defaults, providers: &providers(), catalogues: &catalogues(catalogue) };
-    RunPlan::resolve(request, &terms, identity(1)).expect("the plan is sound")
+    RunPlan::resolve(request, &terms, identity(1)).expect("the plan is valid")
 }
 
-/// A finished run, with everything that was observed.
+/// A finished run with everything observed about it.
 pub(crate) struct RunResult {
     pub(crate) plan: Arc<RunPlan>,
     pub(crate) commits: Vec<Vec<Recorded>>,
@@ -239,13 +239,13 @@ impl Scenario {
         self
     }
 
-    /// Sets how long a commit takes.
+    /// Sets how long each commit takes.
     pub(crate) fn commit_ms(mut self, ms: u64) -> Self {
         self.commit_ms = ms;
         self
     }
 
-    /// Lets all commits fail from this one on, the first being 1.
+    /// Makes every commit fail from this one on; the first commit is 1.
     pub(crate) fn breaks_at(mut self, commit: usize) -> Self {
         self.breaks_at = Some(commit);
         self
@@ -255,7 +255,7 @@ impl Scenario {
         self.at(ms, Stop::cancel)
     }
 
-    /// At the same moment as a cancel, or later.
+    /// Must not be earlier than a cancel.
     pub(crate) fn abort_at(self, ms: u64) -> Self {
         self.at(ms, Stop::abort)
     }
@@ -273,7 +273,7 @@ impl Scenario {
         self
     }
 
-    /// Continues after these commits of an earlier process.
+    /// Continues a run of which an earlier process made these commits durable.
     pub(crate) fn after(mut self, commits: &[Vec<Recorded>]) -> Self {
         self.before = commits.to_vec();
         self
@@ -293,13 +293,12 @@ impl Scenario {
         self
     }
 
-    /// Calls models with `caller` instead of by script.
+    /// Calls models through `caller` instead of by script.
     pub(crate) fn with_caller(mut self, caller: impl Caller) -> Self {
         self.caller = Some(Arc::new(caller));
         self
     }
 
-    /// Sets the checker.
     pub(crate) fn with_checker(mut self, checker: Arc<dyn Checker>) -> Self {
         self.checker = Some(checker);
         self
@@ -310,7 +309,7 @@ impl Scenario {
         self.run_with_watcher(async |_| ()).await.0
     }
 
-    /// As [`Scenario::run`], with a watcher beside it.
+    /// Like [`Scenario::run`], with a watcher running beside it.
     pub(crate) async fn run_with_watcher<T>(self, beside: impl AsyncFnOnce(Arc<Hub>) -> T) -> (RunResult, T) {
         let plan = Arc::new(self.plan);
         let is_resumed = !self.before.is_empty();
@@ -373,7 +372,7 @@ impl Scenario {
         (result, beside)
     }
 
-    /// The failure of a run that cannot begin, and what happened until then.
+    /// Why a run cannot begin, and the ledger until then.
     pub(crate) async fn refusal(self) -> (Failure, Vec<String>) {
         let hub = Arc::new(Hub::new(Arc::new(self.plan)));
         let models = Models::new(&self.ledger, &self.replies, self.in_flight_max);
@@ -435,7 +434,7 @@ fn resuming(run: &Run) -> Vec<SeatNumber> {
     open.map(|(seat, _)| seat.number).collect()
 }
 
-/// Follows a run by its events alone.
+/// Follows a run through its events alone.
 async fn watch(hub: &Arc<Hub>) -> Run {
     let (mut run, mut watch) = hub.watch_events();
     while !run.closed {
@@ -445,15 +444,15 @@ async fn watch(hub: &Arc<Hub>) -> Run {
             Update::Begun(_) | Update::Text { .. } => {}
         }
     }
-    // Only the report contains what could not be stored.
+    // Only the report contains a warning about what could not be stored.
     if let (Some(seen), Some(shown)) = (&mut run.outcome, hub.snapshot().outcome) {
         seen.warnings = shown.warnings;
     }
     run
 }
 
-/// A journal that may be slow or break. It keeps what it was asked to keep, and sees to it that the live run is
-/// at every commit what its events tell.
+/// A journal that may be slow or break. It remembers every append and checks at each commit that the live run equals
+/// the fold of its events.
 struct Disk {
     memory: MemoryJournal,
     ledger: Ledger,
@@ -461,7 +460,7 @@ struct Disk {
     breaks_at: Option<usize>,
     /// Every commit, failed ones included.
     attempted: Mutex<Vec<Vec<Recorded>>>,
-    /// The plan as it was before anything was added to it.
+    /// The plan before anything was added to it.
     plan: Arc<RunPlan>,
     hub: OnceLock<Arc<Hub>>,
 }
@@ -475,10 +474,10 @@ impl Disk {
         let hub = self.hub.get().expect("the hub is known");
         let mut live = hub.snapshot();
         let mut result = Run::fold(Arc::clone(&self.plan), &self.attempted().concat());
-        // In a resumed run the live one knows already what is unknown.
+        // A live resumed run already knows which seats are unknown.
         live.interrupt();
         result.interrupt();
-        transcript::same(&live, &result, "the live run is the fold of its events");
+        transcript::assert_same(&live, &result, "the live run is the fold of its events");
     }
 }
 
@@ -518,7 +517,7 @@ impl Journal for Disk {
     }
 
     fn check_day(&self, plan: Arc<RunPlan>, slot: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
-        // What requests have cost, and this one can cost, as the store reckons it.
+        // The store's arithmetic: the cost of all requests so far, and the most this one can cost.
         let spent: PicoUsd =
             self.attempted().concat().iter().filter_map(|recorded| recorded.event.cost()).sum();
         let wanted = spent.plus(plan.worst_request(slot).unwrap_or_default());
@@ -539,7 +538,7 @@ impl Journal for Disk {
     }
 }
 
-/// Whether an event ends a call.
+/// Whether an event ends its call.
 pub(crate) fn ends_call(event: &Event) -> bool {
     match event {
         Event::Answered { .. } | Event::Cut { .. } | Event::Cancelled { .. } => true,

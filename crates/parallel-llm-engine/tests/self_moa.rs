@@ -1,4 +1,4 @@
-//! One model asked several times: what its panel becomes, and that from there on it is a run like any other.
+//! One model sampled several times: which panel it becomes, and that the run then works like any other.
 
 use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
 use parallel_llm_engine::{Catalogue, Code, PicoUsd, RunRequest};
@@ -21,10 +21,10 @@ fn plan(strategy: &str, panel: &[&str]) -> RunPlan {
         strategy: Some(strategy.to_owned()),
         ..RunRequest::prompt(WHY)
     };
-    RunPlan::resolve(request, &terms, identity(1)).expect("the plan is sound")
+    RunPlan::resolve(request, &terms, identity(1)).expect("the plan is valid")
 }
 
-/// Who sits on the panel, and what is said of it.
+/// The panel of a plan and its warnings, rendered.
 fn panel_of(strategy: &str, panel: &[&str]) -> String {
     let plan = plan(strategy, panel);
     let numbered = plan.seats.iter().zip(1..).all(|(seat, number)| seat.number.0 == number);
@@ -65,7 +65,7 @@ fn every_sample_is_in_the_worst_case() {
     assert!(fusing(2) > PicoUsd::ZERO && fusing(16) > fusing(2), "the synthesizer reads them all");
 }
 
-/// A model that says these in turn, and a synthesizer.
+/// A model that gives these answers in turn, and a synthesizer.
 fn sampled(strategy: &str) -> Scenario {
     scenario([
         ("ada", says(10, "The air scatters.")),
@@ -159,7 +159,7 @@ async fn a_sample_that_manipulates_the_synthesizer_does_not_win() {
     };
     let text =
         |result: &crate::scenario::RunResult| result.run.outcome.as_ref().and_then(|one| one.text.clone());
-    assert_eq!(text(&led("self-moa@samples=3").await).as_deref(), Some("6"), "it leads where nobody looks");
+    assert_eq!(text(&led("self-moa@samples=3").await).as_deref(), Some("6"), "it wins without paranoid mode");
     insta::assert_snapshot!(led("self-moa@samples=3,paranoid=on").await.end(), @"
     complete decided at 80, closed at 80
       fused by fuser: `8`

@@ -1,5 +1,5 @@
-//! What of the answers a reader is shown: how many (`top_k`), and how many of them come to the same (`show_votes`). Whom
-//! that leaves out is told, and the strongest seat's answer is always there.
+//! Which answers a reader is shown (`top_k`), and whether it sees how many agree (`show_votes`). Seats left out are
+//! reported, and the strongest seat's answer is always shown.
 
 use parallel_llm_engine::plan::RunPlan;
 use parallel_llm_engine::value::usage::tokens_in;
@@ -12,7 +12,7 @@ use crate::script::{after, fuses, judges, label_of, prompt, says, synthesis_repl
 const HOW_MANY: &str = "How many legs has a spider?";
 const WHY: &str = "Why is the sky blue?";
 
-/// What each seat says, the nth after n times 10 ms.
+/// The answer of each seat; seat n answers after 10 × n ms.
 const SPIDERS: [(&str, &str); 5] = [
     ("ada", "It has 6."),
     ("bob", "8"),
@@ -26,7 +26,7 @@ fn spiders(strategy: &str) -> Scenario {
     scenario(panel.chain([("fuser", fuses(10, "8 legs", "8 legs."))])).asks(HOW_MANY, strategy)
 }
 
-/// Whose answers the first synthesizer or judge was shown, by their texts.
+/// The seats whose answers the first synthesizer or judge was shown.
 fn shown_to_fuser(result: &RunResult) -> Vec<&'static str> {
     let call = result.asked.iter().find(|asked| asked.call.model.model == "fuser").expect("it was asked");
     let lines = prompt(&call.call);
@@ -49,7 +49,7 @@ async fn top_k_shows_the_synthesizer_the_majority() {
     let outcome = outcome(&result);
     assert_eq!((&outcome.unshown, outcome.considered.len()), (&seats(&[1, 4]), 5));
     assert_eq!(outcome.agreement.as_ref().map(|agreement| agreement.of), Some(5), "all are counted");
-    assert!(result.run.seats.iter().all(|seat| !seat.late), "nobody is late for that");
+    assert!(result.run.seats.iter().all(|seat| !seat.late), "no seat counts as late for that");
     insta::assert_snapshot!(result.end(), @"
     complete decided at 60, closed at 60
       fused by fuser from 3: `8 legs.`
@@ -146,14 +146,14 @@ async fn paranoid_mode_leaves_out_only_shown_answers() {
     ");
 }
 
-/// Sums of what reads answers: how much, and how many calls are in the worst case.
+/// The input tokens of each reading step in the worst case.
 fn reading_tokens(plan: &RunPlan) -> Vec<u64> {
     plan.steps.iter().filter(|step| !step.is_spare).map(|step| step.input_tokens_max).collect()
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_worst_case_counts_the_longest_answers_that_may_be_shown() {
-    // Caps of 1,000 tokens, but for two.
+    // Three seats have caps of 1,000 tokens, two have higher ones.
     let plan = |strategy: &str| {
         let panel = ["ada", "bob@max_tokens=5000", "cyd", "dan@max_tokens=3000", "eve"];
         let models = Some(panel.map(str::to_owned).to_vec());
@@ -173,7 +173,7 @@ async fn the_worst_case_counts_the_longest_answers_that_may_be_shown() {
     assert_eq!(plan("synthesize@shown_tokens_max=900").worst_request(fuser), reading(4_500));
     assert_eq!(reading_tokens(&plan("moa@top_k=2")), [asked + 8_000; 5]);
     assert_eq!(reading_tokens(&plan("self-moa@samples=5,top_k=2,analysis=separate")), [asked + 2_000]);
-    // One of those shown is left out of each text, and three of the five are made.
+    // Each text leaves out one of the shown answers, and only three of the five texts are written.
     let paranoid = plan("synthesize@top_k=3,paranoid=on");
     assert_eq!((paranoid.steps.len(), reading_tokens(&paranoid)), (5, vec![asked + 8_000; 3]));
 }
@@ -203,7 +203,7 @@ async fn shown_tokens_max_shortens_answers_and_reports_it() {
     }
 }
 
-/// What stands above each candidate of a prompt, by the first word of the text.
+/// The lines that say how many answers agree with a candidate.
 fn vote_lines(prompt: &str) -> Vec<String> {
     prompt.lines().filter(|line| line.contains("comes to the same as")).map(str::to_owned).collect()
 }
@@ -248,7 +248,7 @@ async fn only_show_votes_tells_the_synthesizer_how_many_answers_agree() {
     | 8
     <<end candidate E CODE>>
     ");
-    // Of those that are shown.
+    // Only shown answers are counted.
     insta::assert_snapshot!(vote_lines(&sent("synthesize@show_votes=on,top_k=4").await[0]).join("\n"), @"
     The candidate A comes to the same as 0 of 3 others.
     The candidate B comes to the same as 2 of 3 others.
@@ -260,7 +260,7 @@ async fn only_show_votes_tells_the_synthesizer_how_many_answers_agree() {
     }
 }
 
-/// The code of the first marker.
+/// The nonce of the first marker.
 fn nonce(material: &str) -> String {
     let (_, marker) = material.split_once("<<candidate A ").expect("there is a candidate");
     marker.split(">>").next().unwrap_or_default().to_owned()
@@ -290,8 +290,8 @@ async fn vote_counts_ignore_unshown_and_incomparable_answers() {
     assert!(vote_lines(&prompt(&open.asked[2].call)).is_empty(), "an open question has no counts");
 }
 
-/// Whom this strategy asks for JSON, where all models that are named can be held to it: as many calls as are asked in words
-/// for one JSON object and nothing else, and no other.
+/// How often each model was called in JSON mode, if all models support it or none does. Asserts that exactly the
+/// calls whose prompt requests one JSON object use it.
 async fn json_calls(strategy: &str, able: bool) -> Vec<(String, usize)> {
     let panel = ["ada", "bob", "cyd"].map(|name| (name, says(10, name)));
     let scenario = scenario(panel.into_iter().chain([("fuser", says(10, "?"))])).asks("Why?", strategy);

@@ -1,4 +1,4 @@
-//! Anchored synthesis: the story of a whole run, and everything that can go wrong while answers are fused.
+//! Anchored synthesis: the transcript of a whole run, and everything that can go wrong during fusion.
 
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::value::next::MachineStep;
@@ -9,7 +9,7 @@ use crate::script::{
     Reply, after, fails, failure, fuses, hangs, label_of, not_admitted, prompt, says, synthesis_reply,
 };
 
-/// Two answers and these synthesizers, in the order of their chain.
+/// Two answers, and these synthesizers in the order of their chain.
 fn two_answers_with_synthesizers(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel =
         [("vendor/ada", says(20, "The moon pulls the sea.")), ("vendor/bob", says(40, "Moon and sun pull."))];
@@ -233,7 +233,7 @@ async fn a_reply_without_the_markers_still_counts() {
     let stranger =
         after(10).compose(|call| synthesis_reply(call, "{\"base\": \"Q\", \"claims\": 7}", "Both pull."));
     insta::assert_snapshot!(check(stranger.end()).await, @r#"Fused Some("Both pull.") None: the synthesizer wrote it from the answers without naming the one it started from"#);
-    // Stopped by its cap before the answer began: there is nothing for the person in it.
+    // The reply reached its cap before the answer began, so it contains nothing for the user.
     let unfinished = after(10).compose(|call| {
         let whole = synthesis_reply(call, "{\"claims\": [{\"text\": \"The moon", "");
         whole.split("\n<<answer").next().unwrap_or_default().to_owned()
@@ -314,7 +314,7 @@ async fn the_synthesizer_sees_shuffled_answers_without_names() {
     let first = asked(1, 1).await;
     assert_eq!(first, asked(1, 1).await);
     for name in ["vendor", "openrouter", "fuser", "seat"] {
-        assert!(!first.contains(name), "{name} is not told");
+        assert!(!first.contains(name), "{name} is not shown");
     }
     let order = |prompt: &str| -> Vec<String> {
         prompt.lines().filter_map(|line| line.strip_prefix("| answer ")).map(str::to_owned).collect()
@@ -353,14 +353,15 @@ async fn the_seats_a_text_draws_on_are_reported() {
     let outcome = result.run().await.run.outcome.expect("it is decided");
     let worth = outcome.worth.expect("it is fused from one answer");
     let seats = |numbers: &[u8]| numbers.iter().copied().map(SeatNumber).collect::<Vec<_>>();
-    // Three words in a row that the base has not: of `bob` some are there, of `cyd` none are new, of `dan` only two.
+    // Drawing on a seat takes three words in a row that the base lacks. The text has such words of `bob`; those of
+    // `cyd` are not new, and those of `dan` are only two.
     assert_eq!((worth.base_seat, worth.drawn_from), (SeatNumber(1), seats(&[2])));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_text_and_its_reply_are_one_commit() {
-    // A late seat waits for the pen that another holds, while the synthesizer answers: the commit that takes the reply
-    // takes the outcome too, so that whoever takes over does not have it made again.
+    // A late seat waits for another commit while the synthesizer answers. The commit of the reply includes the
+    // outcome, so a process that takes over need not pay for the text again.
     let result = scenario([
         ("ada", says(10, "The moon.")),
         ("bob", says(10, "The sun.")),
@@ -432,7 +433,7 @@ async fn equal_answers_are_not_fused() {
       1 ada answered, 1 request 10 ms, $0.0010
       2 bob answered, 1 request 20 ms, $0.0010
     ");
-    // Who does not want that says so; an open question is fused unless the words are the same, too.
+    // The gate can be switched off; an open question is fused unless the answers are identical.
     let is_fused = async |question: &str, strategy: &str| {
         agreed()
             .asks(question, strategy)
@@ -452,7 +453,7 @@ fn two_calls(analysis: Reply, text: Reply) -> Scenario {
         .asks("How do tides work?", "synthesize@analysis=separate")
 }
 
-/// An analyst's reply that takes the candidate with these words for the best.
+/// An analyst's reply that names the candidate containing `base` as the best.
 fn analyses(ms: u64, base: &'static str) -> Reply {
     let compose = move |call: &_| {
         let (base, other) = (label_of(call, base), label_of(call, "pulls the sea"));
@@ -487,7 +488,7 @@ async fn a_separate_analysis_is_checked_and_shown_to_the_writer() {
     let outcome = result.run.outcome.as_ref().expect("it is decided");
     let by = outcome.reading.as_ref().map(|reading| reading.by);
     assert_eq!(by, Some(CallerSlot::Step(StepNumber(1))));
-    let analysis = parallel_llm_engine::run::analysis::of(&result.run).expect("the analyst has told");
+    let analysis = parallel_llm_engine::run::analysis::of(&result.run).expect("the analyst replied");
     assert_eq!(analysis.suspected, [SeatNumber(1)]);
     let sent = prompt(&result.asked.last().expect("the writer was asked").call);
     let (_, analysis) = sent.split_once("The analysis of these candidates:\n\n").expect("it is shown");
@@ -555,7 +556,7 @@ async fn an_analysis_made_before_a_crash_is_not_paid_again() {
         commit.iter().any(|recorded| crate::transcript::short(&recorded.event) == "answered step 1")
     });
     let before = &whole.commits[..=kept.expect("it was committed")];
-    // The writer's request went along with the commit of the analysis, so nobody knows what became of it.
+    // The commit of the analysis includes the writer's `Sent` event, so the writer's result is unknown.
     let result = scenario().after(before).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 50, closed at 50
@@ -597,7 +598,7 @@ async fn free_mode_names_no_base_answer() {
       s1 fuser answered, 1 request 10 ms, $0.0010
     ");
     let sent = prompt(&result.asked.last().expect("the synthesizer was asked").call);
-    assert!(!sent.contains("base"), "nothing is said of a base");
+    assert!(!sent.contains("base"), "no base is mentioned");
     let separate = two_answers_with_synthesizers([
         ("fuser", analyses(10, "Moon and sun")),
         ("fuser", says(10, "Both pull.")),
@@ -614,7 +615,7 @@ async fn free_mode_names_no_base_answer() {
       step 1 fuser answered, 1 request 10 ms, $0.0010 comparing
     ");
     let sent = prompt(&result.asked.last().expect("the writer was asked").call);
-    assert!(sent.contains("| {") && sent.contains("\"base\": null"), "the base is not told");
+    assert!(sent.contains("| {") && sent.contains("\"base\": null"), "the base is not shown");
 }
 
 #[tokio::test(start_paused = true)]
@@ -642,7 +643,7 @@ async fn a_synthesizer_that_declines_is_passed_over() {
       2 vendor/bob answered, 1 request 40 ms, $0.0010
       s1 fuser answered, 1 request 10 ms, $0.0010
     ");
-    // Where most decline, that is what the answers come to.
+    // If most answers decline, so may the text.
     let panel = [
         ("ada", says(10, "I can't help with that.")),
         ("bob", says(20, "I cannot assist with this request.")),

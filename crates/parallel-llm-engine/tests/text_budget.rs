@@ -1,4 +1,5 @@
-//! Runs that share the room for text: who goes on while it is full, who waits, and that nobody loses anything by it.
+//! The text budget that runs share: which run continues while it is used up, which runs wait, and that none loses any
+//! text.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -17,14 +18,14 @@ use crate::scenario::scenario;
 use crate::script::{Models, Reply, ScriptedCaller, after, says};
 use crate::transcript;
 
-/// Timers that a pause of a second runs out, but for the run's own.
+/// Timers that a pause of one second exceeds, except for the timer of the run.
 const TIMERS: Timers =
     Timers { first_text_ms: 300, idle_ms: 100, content_ms: 200, call_ms: 900, run_ms: 9_000 };
-/// Timers that nothing here runs out.
+/// Timers that nothing here exceeds.
 const LONG: Timers =
     Timers { first_text_ms: 9_000, idle_ms: 9_000, content_ms: 9_000, call_ms: 9_000, run_ms: 9_000 };
 
-/// Runs that share an engine.
+/// Several runs on one engine.
 struct SharedEngine {
     replies: Vec<(&'static str, Reply)>,
     models: Arc<Models>,
@@ -49,7 +50,7 @@ impl SharedEngine {
         Self { replies: replies.to_vec(), models, engine, ledger }
     }
 
-    /// Begins the run of this number, with these models.
+    /// Begins the run with this number and these models.
     async fn begin(&self, number: u128, names: &[&str], timers: Timers) -> StartedRun {
         let replies = self.replies.iter().filter(|(name, _)| names.contains(name)).cloned();
         let mut plan = scenario(replies).planned();
@@ -67,7 +68,7 @@ impl SharedEngine {
 }
 
 impl StartedRun {
-    /// Does the run and tells its end.
+    /// Finishes the run and returns its final state.
     async fn end(self) -> String {
         self.underway.finish().await;
         transcript::view(&self.hub.snapshot())
@@ -96,7 +97,7 @@ async fn the_first_run_is_read_on_and_the_others_wait_without_loss() {
       because only one answer came, so there was nothing to fuse
       1 ada answered, 1 request 180 ms, $0.0010
     ");
-    // Its texts were at the socket at 20 and at 100.
+    // Its texts arrived at 20 ms and at 100 ms, but had to wait.
     insta::assert_snapshot!(second, @"
     complete decided at 190, closed at 190
       verbatim by bob from 1: `abcdefghijkl`
@@ -225,10 +226,10 @@ async fn all_runs_together_stay_within_the_limit_plus_one_run() {
     for end in &ends {
         assert!(end.starts_with("complete") && end.contains("fused by fuser"), "{end}");
     }
-    // Each of the replies may have had one piece more when the room was full.
+    // Each reply may receive one more piece after the limit is reached.
     let one_run = 4 * 10 * PIECE_BYTES;
     assert!(most <= BOUND + one_run + 64 * PIECE_BYTES, "{most} bytes were held");
-    assert!(most >= BOUND, "{most} bytes were held, which tells nothing");
+    assert!(most >= BOUND, "{most} bytes were held, too few to test the limit");
     assert!(
         shared.ledger.lines().iter().all(|line| !line.contains("dropped")),
         "a reply was not read to its end"

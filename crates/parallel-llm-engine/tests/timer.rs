@@ -1,4 +1,5 @@
-//! Every timer, at its moment: its message names what did not come and its advice names the setting.
+//! Timers: each ends a call at its exact time; the message names what did not arrive, and the advice names the
+//! setting.
 
 use parallel_llm_engine::plan::Timers;
 use parallel_llm_engine::request::wait::Wait;
@@ -6,11 +7,11 @@ use parallel_llm_engine::request::wait::Wait;
 use crate::scenario::scenario;
 use crate::script::{Reply, after, hangs, says};
 
-/// Timers far apart, so that each can be told from the others.
+/// The timers are far apart, so that each can be recognised.
 const TIMERS: Timers =
     Timers { first_text_ms: 300, idle_ms: 100, content_ms: 200, call_ms: 900, run_ms: 6_000 };
 
-/// The story of one seat that is not tried again.
+/// The transcript of one seat that is not retried.
 async fn check(reply: Reply) -> String {
     let one = scenario([("ada", reply)]).plan(|plan| {
         plan.timers = TIMERS;
@@ -40,7 +41,7 @@ async fn the_first_text_timer_ends_a_silent_call() {
       because timeout: no model answered (ada: no text or reasoning came within 0.3 s) (raise the setting `first_text_timeout_ms` (now 300))
       1 ada failed, 1 request 300 ms, ~?: timeout: no text or reasoning came within 0.3 s (raise the setting `first_text_timeout_ms` (now 300))
     ");
-    // The very moment counts as late only when it is past.
+    // A reply at the exact limit is still in time.
     insta::assert_snapshot!(check(says(300, "The moon.")).await, @"
     0 started | 0 sent 1
     300 answered 1 `The moon.` | 300 decided verbatim
@@ -76,7 +77,7 @@ async fn the_idle_timer_ends_a_call_without_bytes() {
 
 #[tokio::test(start_paused = true)]
 async fn a_silently_reasoning_model_gets_the_first_text_timeout() {
-    // A provider that named the call and sends no keep-alives may think as long as its first text may take.
+    // A provider that accepted the call and sends no keep-alives may think as long as the first text may take.
     insta::assert_snapshot!(check(after(10).accepted("gen-1").wait(200).text("The moon.").end()).await, @"
     0 started | 0 sent 1
     10 accepted 1 as gen-1 | 210 answered 1 `The moon.` | 210 decided verbatim
@@ -171,9 +172,9 @@ async fn a_provider_is_told_of_timeouts_but_not_of_cancellations() {
     for not_wanted in [
         scenario([("ada", says(10, "The moon."))]),
         scenario([("ada", hangs())]).cancel_at(200),
-        // How much of the run's time a call gets is not its provider's doing.
+        // The time that the run leaves to a call is not the provider's fault.
         scenario([("ada", hangs())]).plan(|plan| plan.timers.run_ms = 200),
-        // The others have settled the answer.
+        // The other seats have decided the run.
         scenario([("ada", says(10, "The moon.")), ("bob", hangs())])
             .wait(Wait::Seats { count: 1 })
             .cancel_at(200),

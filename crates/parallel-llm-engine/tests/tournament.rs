@@ -1,4 +1,4 @@
-//! A tournament: a judge compares answers two by two, in rounds or each with each.
+//! Tournaments: a judge compares answers in pairs, in knockout rounds or all against all.
 
 use parallel_llm_engine::plan::{Defaults, RunPlan, Terms};
 use parallel_llm_engine::{Catalogue, Code, Recorded, Reopening, Run, RunRequest};
@@ -12,7 +12,7 @@ use crate::script::{Reply, after, fails, failure, judges, label_of, prompt, says
 use crate::{invariants, transcript};
 
 const WHY: &str = "Why is the sky blue?";
-/// The best first.
+/// Distinctive words of the answers, the best first.
 const MERIT: &[&str] = &["short waves", "scatters blue", "ozone", "reflects oceans", "it is painted"];
 const TEXTS: &[&str] = &[
     "Because it reflects oceans.",
@@ -21,12 +21,12 @@ const TEXTS: &[&str] = &[
     "Because ozone is blue by itself.",
     "Nobody knows; it is painted.",
 ];
-/// The one closest to all others.
+/// The answer closest to all others.
 const CLOSEST: &str = TEXTS[1];
 const STRATEGIES: [&str; 4] =
     ["tournament", "tournament@format=league", "tournament@orders=1", "tournament@format=league,orders=1"];
 
-/// So many answers, and these judges in the order of their chain.
+/// The first `seats` answers, and these judges in the order of their chain.
 fn panel_with_judges(
     seats: usize,
     strategy: &str,
@@ -49,12 +49,12 @@ fn tournament_of(
     scenario(panel.chain(chain)).asks(WHY, strategy)
 }
 
-/// Puts first whatever is shown first.
-fn first() -> Reply {
+/// A judge that prefers the first label.
+fn judge_of_first_label() -> Reply {
     says(10, r#"{"ranking": ["A", "B"]}"#)
 }
 
-/// Judges as [`MERIT`] says, but for the matches in which this answer stands.
+/// A judge that ranks by [`MERIT`], but replies `instead` to every match of the answer containing `words`.
 fn all_but(words: &'static str, instead: &'static str) -> Reply {
     let rank = move |call: &_| {
         if prompt(call).contains(words) {
@@ -145,7 +145,7 @@ async fn a_league_judges_all_pairs_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_judge_that_always_prefers_the_first_label_decides_nothing() {
-    let result = panel_with_judges(3, "tournament", [("fuser", first())]).run().await;
+    let result = panel_with_judges(3, "tournament", [("fuser", judge_of_first_label())]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30
       selected by bob from 2: `Because air scatters blue light.`
@@ -165,7 +165,8 @@ async fn a_judge_that_always_prefers_the_first_label_decides_nothing() {
     step 4 fuser: 2 1
     flips 2
     ");
-    let result = panel_with_judges(3, "tournament@format=league", [("fuser", first())]).run().await;
+    let result =
+        panel_with_judges(3, "tournament@format=league", [("fuser", judge_of_first_label())]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 20, closed at 20
       selected by bob from 2: `Because air scatters blue light.`
@@ -335,7 +336,7 @@ async fn equal_answers_do_not_meet() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_judged_if_all_answers_are_equal() {
-    let same = [("ada", says(10, "8")), ("bob", says(10, "8 legs")), ("fuser", first())];
+    let same = [("ada", says(10, "8")), ("bob", says(10, "8 legs")), ("fuser", judge_of_first_label())];
     let result = scenario(same).asks("How many legs has a spider?", "tournament").run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 10, closed at 10
@@ -350,7 +351,7 @@ async fn nothing_is_judged_if_all_answers_are_equal() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_paid_twice_after_a_crash_between_calls() {
     for (seats, strategy) in [(4, "tournament"), (3, "tournament@format=league")] {
-        // The second order takes longer, so that there are commits between them.
+        // The second order takes longer, so that there are commits between the two.
         let scenario = || {
             let slow = || judges(25, MERIT);
             panel_with_judges(
@@ -367,8 +368,8 @@ async fn nothing_is_paid_twice_after_a_crash_between_calls() {
 
 #[tokio::test(start_paused = true)]
 async fn a_match_that_later_rounds_depend_on_is_not_judged_again() {
-    // In the first life one call of the first round fails, and its match goes by the other order alone. The next life finds
-    // calls of the second round, which were about whoever won then: the failed one is not made again.
+    // In the first process one call of the first round fails, and its match is decided by the other order alone. The
+    // next process finds calls of the second round, which depend on that winner, so the failed call is not repeated.
     let scenario = |second: Reply| {
         let chain = [("fuser", judges(10, MERIT)), ("fuser", second), ("fuser", judges(10, MERIT))];
         panel_with_judges(4, "tournament", chain)
@@ -484,7 +485,7 @@ async fn a_tournament_costs_one_call_per_match_and_order() {
 
 #[test]
 fn a_match_reads_at_most_the_two_longest_answers() {
-    let plan = panel_with_judges(5, "tournament", [("fuser", first())]).planned();
+    let plan = panel_with_judges(5, "tournament", [("fuser", judge_of_first_label())]).planned();
     let read: Vec<u64> = plan.steps.iter().map(|step| step.input_tokens_max).collect();
     assert_eq!(read, [2_014; 8]);
 }
@@ -509,9 +510,10 @@ fn more_matches_than_can_be_numbered_are_refused() {
 
 #[test]
 fn with_one_order_every_seat_is_shown_first_equally_often() {
-    // A judge that puts first whatever it is shown first gives every seat of a league the same points, nearly.
-    let result =
-        in_paused_time(panel_with_judges(5, "tournament@format=league,orders=1", [("fuser", first())]).run());
+    // A judge that prefers the first label gives nearly every seat of a league the same points.
+    let result = in_paused_time(
+        panel_with_judges(5, "tournament@format=league,orders=1", [("fuser", judge_of_first_label())]).run(),
+    );
     let judging = result.run.outcome.and_then(|outcome| outcome.judging).expect("it was judged");
     let wins = |seat| judging.verdicts.iter().filter(|verdict| verdict.ranking[0].0 == seat).count();
     assert_eq!((1..=5).map(wins).collect::<Vec<_>>(), [2; 5]);
@@ -523,7 +525,7 @@ proptest! {
     fn names_arrival_order_and_pairing_do_not_affect_the_choice(answers in shuffled_answers(TEXTS), strategy in 0..STRATEGIES.len()) {
         let result = in_paused_time(tournament_of(&answers, STRATEGIES[strategy], [("fuser", judges(10, MERIT))]).run());
         prop_assert_eq!(result.text(), TEXTS[2], "{}", STRATEGIES[strategy]);
-        let result = in_paused_time(tournament_of(&answers, STRATEGIES[strategy % 2], [("fuser", first())]).run());
+        let result = in_paused_time(tournament_of(&answers, STRATEGIES[strategy % 2], [("fuser", judge_of_first_label())]).run());
         prop_assert_eq!(result.text(), CLOSEST, "{}", STRATEGIES[strategy % 2]);
     }
 }

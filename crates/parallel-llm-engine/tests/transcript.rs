@@ -1,4 +1,4 @@
-//! Tells a run in few words, so that whole runs can be compared and read.
+//! Renders a run as short text, so that whole runs can be compared and read.
 
 use std::fmt::Write;
 
@@ -9,10 +9,10 @@ use parallel_llm_engine::run::event::{Event, Recorded};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{Failure, Outcome, OutcomeKind, PicoUsd, Reopening, Run, SeatNumber, SeatStatus};
 
-/// Texts longer than this, in characters, are told by their beginning and length.
+/// Longer texts, in characters, are rendered as their beginning and length.
 const TEXT_CHARS_MAX: usize = 48;
 
-/// A line for each commit: what it holds, each event with its moment.
+/// A line for each commit, with its events and their times in milliseconds.
 pub(crate) fn commits(commits: &[Vec<Recorded>]) -> String {
     let line = |commit: &Vec<Recorded>| {
         commit
@@ -23,7 +23,7 @@ pub(crate) fn commits(commits: &[Vec<Recorded>]) -> String {
     commits.iter().map(|commit| line(commit).join(" | ")).collect::<Vec<_>>().join("\n")
 }
 
-/// The name of an event and whose it is.
+/// The name of an event and the slot of its call.
 pub(crate) fn short(event: &Event) -> String {
     let name = match event {
         Event::Started { .. } => "started",
@@ -63,14 +63,14 @@ fn result(event: &Event) -> String {
         Event::Skipped { seats } => {
             format!("{short} {}", seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
         }
-        Event::Reopened { reopening, .. } => format!("{short}{}", wishes(reopening)),
+        Event::Reopened { reopening, .. } => format!("{short}{}", reopening_changes(reopening)),
         Event::Decided { outcome } => format!("{short} {}", kind(outcome)),
         Event::Reconciled { cost, .. } | Event::Closed { cost } => format!("{short} {cost}"),
     }
 }
 
-/// Who is asked now, and who is new.
-fn wishes(reopening: &Reopening) -> String {
+/// The seats that are asked now, and the new ones.
+fn reopening_changes(reopening: &Reopening) -> String {
     let again = reopening.ask.iter().map(|seat| format!(" {seat}"));
     let new = reopening.seats.iter().map(|seat| format!(" +{} {}", seat.number, seat.model.model));
     let fusers = reopening.synthesizers.iter().map(|seat| format!(" +s{} {}", seat.number, seat.model.model));
@@ -111,7 +111,7 @@ fn kind(outcome: &Outcome) -> String {
     }
 }
 
-/// What judges made of the answers: the seats each ranked in its call, the best first.
+/// The rankings of all judges, best seat first, one line for each judging call.
 pub(crate) fn judging(run: &Run) -> String {
     let judging = run.outcome.as_ref().and_then(|outcome| outcome.judging.as_ref());
     let Some(judging) = judging else { return "nothing was judged".to_owned() };
@@ -121,7 +121,7 @@ pub(crate) fn judging(run: &Run) -> String {
     format!("{}flips {}", lines.collect::<String>(), judging.flips)
 }
 
-/// What is known of a run: its state, its outcome, each place that did something.
+/// The state of a run, its outcome, and each slot that was used.
 pub(crate) fn view(run: &Run) -> String {
     let mut view = String::new();
     let at = run.decided_ms.map_or("undecided".to_owned(), |ms| format!("decided at {ms}"));
@@ -191,37 +191,36 @@ fn money(cost: Option<PicoUsd>) -> String {
     cost.map_or("?".to_owned(), |cost| cost.to_string())
 }
 
-/// A failure with its code, and with its advice where that is its own.
-/// A text in which the strategies stand as one word, so that a new one changes no test but its own.
+/// Replaces the list of all strategies by one word, so that a new strategy changes no unrelated test.
 pub(crate) fn without_names(text: &str) -> String {
     text.replace(&Strategy::names().collect::<Vec<_>>().join(", "), "<strategies>")
 }
 
+/// A failure as text: its code, its message, and its own advice if it has any.
 pub(crate) fn reason(failure: &Failure) -> String {
     let next = if failure.next.is_empty() { String::new() } else { format!(" ({})", failure.next_step()) };
     format!("{}: {}{next}", failure.code, failure.message)
 }
 
-/// Both runs are the same in all that events tell; where they are not, the lines that differ are told.
-pub(crate) fn same(one: &Run, other: &Run, what: &str) {
-    // Compared as values, because writing a run out takes a hundred times as long as doing it.
-    let (one, other) = (bare(one), bare(other));
+/// Asserts that two runs are equal in everything recorded by events, and shows the first lines that differ.
+pub(crate) fn assert_same(one: &Run, other: &Run, what: &str) {
+    // Values are compared first, because rendering a run takes a hundred times as long as executing it.
+    let (one, other) = (recorded_by_events(one), recorded_by_events(other));
     if one == other {
         return;
     }
     let (one, other) = (format!("{one:#?}"), format!("{other:#?}"));
     let differing = one.lines().zip(other.lines()).filter(|(one, other)| one != other);
     let lines: Vec<String> = differing.take(5).map(|(one, other)| format!("{one} | {other}")).collect();
-    panic!("not so: {what}\n{}", lines.join("\n"));
+    panic!("violated: {what}\n{}", lines.join("\n"));
 }
 
-/// Everything of a run that its events tell: without text on its way, and without what is said about the storing of
-/// the events themselves.
-pub(crate) fn settled(run: &Run) -> String {
-    format!("{:#?}", bare(run))
+/// Everything in a run that its events record: no streaming text, and no warnings about storing the events.
+pub(crate) fn recorded_state(run: &Run) -> String {
+    format!("{:#?}", recorded_by_events(run))
 }
 
-fn bare(run: &Run) -> Run {
+fn recorded_by_events(run: &Run) -> Run {
     let mut run = run.clone();
     for seat in run.seats.iter_mut().chain(&mut run.synthesizers).chain(&mut run.steps) {
         seat.partial = String::new();

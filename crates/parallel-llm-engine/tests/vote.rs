@@ -1,5 +1,5 @@
-//! Plurality: which answer stands, that nobody is asked for it unless that is wanted, and that the order of arrival has no
-//! say.
+//! Plurality votes: which answer wins, that a model reads answers only if asked to, and that arrival order does not
+//! matter.
 
 use parallel_llm_engine::plan::caller_slot::{CallerSlot, StepNumber};
 use parallel_llm_engine::port::Call;
@@ -14,17 +14,17 @@ use crate::script::{Reply, after, fails, failure, fuses, label_of, says};
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
-/// A panel that answers so, one after the other, and a synthesizer that nobody is to ask.
+/// A panel with these answers, one after the other, and a synthesizer that must not be asked.
 fn panel(answers: &[&'static str]) -> Scenario {
     let seats = ["ada", "bob", "cyd", "dan", "eve"].into_iter().zip((1..).map(|at| at * 10));
     let seats = seats.zip(answers).map(|((name, ms), answer)| (name, says(ms, answer)));
     scenario(seats.chain([("fuser", fuses(10, "?", "?"))])).asks(HOW_MANY, "vote")
 }
 
-/// How the text came about, and whose it is.
+/// How the text came about, and whose it is. Asserts that no synthesizer was asked.
 async fn result(scenario: Scenario) -> String {
     let result = scenario.run().await;
-    assert!(result.asked.iter().all(|asked| asked.call.model.model != "fuser"), "nobody fuses");
+    assert!(result.asked.iter().all(|asked| asked.call.model.model != "fuser"), "no synthesizer is asked");
     result.end().lines().skip(1).take(2).map(str::trim).collect::<Vec<_>>().join("; ")
 }
 
@@ -122,8 +122,8 @@ async fn arrival_order_does_not_affect_the_winner() {
 
 const ODD: &str = "Which of these is odd?\nA) two\nB) three\nC) four\nD) six";
 
-/// Models that are said to be right so often, and what each says.
-fn weighed(question: &str, seats: &[(&'static str, &str)]) -> Scenario {
+/// Models with these accuracies and answers.
+fn weighted_panel(question: &str, seats: &[(&'static str, &str)]) -> Scenario {
     let named = ["ada", "bob", "cyd", "dan"].into_iter().zip(seats);
     let request = RunRequest {
         models: Some(named.clone().map(|(name, (accuracy, _))| format!("{name}@{accuracy}")).collect()),
@@ -135,40 +135,44 @@ fn weighed(question: &str, seats: &[(&'static str, &str)]) -> Scenario {
 
 #[tokio::test(start_paused = true)]
 async fn answers_are_weighted_by_the_accuracy_of_their_seats() {
-    // Of four options: ln(0.95 × 3 / 0.05) against ln(0.6 × 3 / 0.4) + ln(0.55 × 3 / 0.45).
-    let strong = weighed(ODD, &[("accuracy=0.6", "A"), ("accuracy=0.55", "A"), ("accuracy=0.95", "B")]);
+    // For four options: ln(0.95 × 3 / 0.05) against ln(0.6 × 3 / 0.4) + ln(0.55 × 3 / 0.45).
+    let strong =
+        weighted_panel(ODD, &[("accuracy=0.6", "A"), ("accuracy=0.55", "A"), ("accuracy=0.95", "B")]);
     insta::assert_snapshot!(result(strong).await, @"selected by cyd from 3: `B`; because 1 of 3 answers say `B`, the most by weight: 4.04 against 2.80");
-    let several = weighed(ODD, &[("accuracy=0.7", "A"), ("accuracy=0.7", "A"), ("accuracy=0.75", "B")]);
+    let several =
+        weighted_panel(ODD, &[("accuracy=0.7", "A"), ("accuracy=0.7", "A"), ("accuracy=0.75", "B")]);
     insta::assert_snapshot!(result(several).await, @"selected by ada from 1: `A`; because 2 of 3 answers say `A`, the most by weight: 3.89 against 2.20");
     let prime = "Is 7 prime? Answer yes or no.";
-    let truth = weighed(prime, &[("accuracy=0.6", "No"), ("accuracy=0.6", "no."), ("accuracy=0.8", "Yes.")]);
+    let truth =
+        weighted_panel(prime, &[("accuracy=0.6", "No"), ("accuracy=0.6", "no."), ("accuracy=0.8", "Yes.")]);
     insta::assert_snapshot!(result(truth).await, @"selected by cyd from 3: `Yes.`; because 1 of 3 answers say `yes`, the most by weight: 1.39 against 0.81");
-    // Nobody knows how many numbers there could be: as many as were said, and one more.
-    let number = weighed(HOW_MANY, &[("accuracy=0.6", "6"), ("accuracy=0.6", "7"), ("accuracy=0.61", "8")]);
+    // The number of possible values is unknown: it is taken as those given and one more.
+    let number =
+        weighted_panel(HOW_MANY, &[("accuracy=0.6", "6"), ("accuracy=0.6", "7"), ("accuracy=0.61", "8")]);
     insta::assert_snapshot!(result(number).await, @"selected by cyd from 3: `8`; because 1 of 3 answers say `8`, the most by weight: 1.55 against 1.50");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_seat_worse_than_chance_counts_against_its_answer() {
-    let two = weighed(ODD, &[("accuracy=0.1", "A"), ("accuracy=0.15", "A"), ("accuracy=0.3", "B")]);
+    let two = weighted_panel(ODD, &[("accuracy=0.1", "A"), ("accuracy=0.15", "A"), ("accuracy=0.3", "B")]);
     insta::assert_snapshot!(result(two).await, @"selected by cyd from 3: `B`; because 1 of 3 answers say `B`, the most by weight: 0.25 against -1.73");
-    let both = weighed(ODD, &[("accuracy=0.1", "A"), ("accuracy=0.2", "B")]);
+    let both = weighted_panel(ODD, &[("accuracy=0.1", "A"), ("accuracy=0.2", "B")]);
     insta::assert_snapshot!(result(both).await, @"selected by bob from 2: `B`; because 1 of 2 answers say `B`, the most by weight: -0.29 against -1.10; a value that no answer gives is more likely");
-    // Of yes and no both were said.
+    // Both yes and no are given.
     let prime = "Is 7 prime? Answer yes or no.";
-    let truth = weighed(prime, &[("accuracy=0.1", "no"), ("accuracy=0.2", "yes")]);
+    let truth = weighted_panel(prime, &[("accuracy=0.1", "no"), ("accuracy=0.2", "yes")]);
     insta::assert_snapshot!(result(truth).await, @"selected by bob from 2: `yes`; because 1 of 2 answers say `yes`, the most by weight: -1.39 against -2.20");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_tie_by_weight_is_broken_like_a_tie_by_count() {
     let tie = [("accuracy=0.7", "A"), ("accuracy=0.8", "B"), ("accuracy=0.8", "A"), ("accuracy=0.7", "B")];
-    insta::assert_snapshot!(result(weighed(ODD, &tie)).await, @"selected by ada from 1: `A`; because 2 of 4 answers say `A`, the most by weight: 4.43 against 4.43, and as much speaks for something else: the first of the panel decides");
+    insta::assert_snapshot!(result(weighted_panel(ODD, &tie)).await, @"selected by ada from 1: `A`; because 2 of 4 answers say `A`, the most by weight: 4.43 against 4.43, and as much speaks for something else: the first of the panel decides");
     let mut strongest = tie;
     strongest[3].0 = "accuracy=0.7,strongest=true";
-    insta::assert_snapshot!(result(weighed(ODD, &strongest)).await, @"selected by dan from 4: `B`; because 2 of 4 answers say `B`, the most by weight: 4.43 against 4.43, and as much speaks for something else: the strongest seat decides");
+    insta::assert_snapshot!(result(weighted_panel(ODD, &strongest)).await, @"selected by dan from 4: `B`; because 2 of 4 answers say `B`, the most by weight: 4.43 against 4.43, and as much speaks for something else: the strongest seat decides");
     let unread = [("accuracy=0.7", "I cannot say."), ("accuracy=0.6", "B"), ("accuracy=0.9", "Who knows?")];
-    insta::assert_snapshot!(result(weighed(ODD, &unread)).await, @"selected by bob from 2: `B`; because 1 of 3 answers say `B`, the most by weight: 1.50");
+    insta::assert_snapshot!(result(weighted_panel(ODD, &unread)).await, @"selected by bob from 2: `B`; because 1 of 3 answers say `B`, the most by weight: 1.50");
 }
 
 #[tokio::test(start_paused = true)]
@@ -186,7 +190,7 @@ async fn below_min_share_nothing_wins() {
     let expected = "the vote decides nothing: what wins the vote has 2 of 3 answers, 66 %, and `min_share` asks for 67 %";
     assert_eq!(told_of, [(Code::NoMajority, expected)]);
     assert_eq!(outcome.agreement.as_ref().map(|result| (result.equal, result.of)), Some((2, 3)));
-    // Where nobody agrees with anybody, each answer has its own vote.
+    // If no two answers agree, each answer has one vote.
     let none = |question: &str, strategy: &str| {
         result(panel(&["the moon", "the sun", "the wind"]).asks(question, strategy))
     };
@@ -210,15 +214,15 @@ async fn min_share_counts_answers_even_if_they_are_weighted() {
             strategy: Some(format!("vote@weights=log-odds,min_share={least}")),
             ..RunRequest::prompt(ODD)
         };
-        result(weighed(ODD, &seats).requests(request))
+        result(weighted_panel(ODD, &seats).requests(request))
     };
     insta::assert_snapshot!(least(33).await, @"selected by cyd from 3: `B`; because 1 of 3 answers say `B`, the most by weight: 4.04 against 2.80");
     insta::assert_snapshot!(least(34).await, @"verbatim by ada from 1: `A`; because what wins the vote has 1 of 3 answers, 33 %, and `min_share` asks for 34 %; this is the answer closest to the others, word for word");
 }
 
-/// The agreement that is told, each cluster as `value: seats`, then whose answers were not read.
-fn agreed(outcome: &Outcome) -> String {
-    let agreement = outcome.agreement.as_ref().expect("it is told");
+/// The reported agreement: each cluster as `value: seats`, then the seats that could not be read.
+fn agreement_of(outcome: &Outcome) -> String {
+    let agreement = outcome.agreement.as_ref().expect("it is reported");
     let seats = |seats: &[SeatNumber]| seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     let clusters = agreement
         .clusters
@@ -240,7 +244,7 @@ async fn answers_are_counted_by_a_value_in_their_json() {
     let json = |at: &str| panel(&JSON).asks("Where?", &format!("vote@extractor=json:{at}"));
     insta::assert_snapshot!(result(json("/answer/city")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because 2 of 5 answers say `Paris`"#);
     let run = json("/answer/city").run().await;
-    insta::assert_snapshot!(agreed(run.run.outcome.as_ref().expect("it is decided")), @"Paris: 2 4; Rome: 1; unread: 3 5");
+    insta::assert_snapshot!(agreement_of(run.run.outcome.as_ref().expect("it is decided")), @"Paris: 2 4; Rome: 1; unread: 3 5");
     insta::assert_snapshot!(result(json("/answer/town")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because no answer has a value at `/answer/town`; this is the one closest to the others"#);
     insta::assert_snapshot!(result(json("/sure")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because no two answers agree; this is the one closest to the others"#);
     insta::assert_snapshot!(result(json("/city")).await, @r#"selected by bob from 2: `{"answer": {"city": " Paris "}}`; because no two answers agree; this is the one closest to the others"#);
@@ -249,7 +253,7 @@ async fn answers_are_counted_by_a_value_in_their_json() {
 #[tokio::test(start_paused = true)]
 async fn values_given_once_are_weighted_by_their_seats() {
     let seats = ["ada@accuracy=0.6", "bob@accuracy=0.9"];
-    let weighed = |at: &str| {
+    let weighted_panel = |at: &str| {
         let request = RunRequest {
             models: Some(seats.map(str::to_owned).to_vec()),
             strategy: Some(format!("vote@weights=log-odds,extractor=json:{at}")),
@@ -261,8 +265,8 @@ async fn values_given_once_are_weighted_by_their_seats() {
                 .requests(request),
         )
     };
-    insta::assert_snapshot!(weighed("/it").await, @r#"selected by bob from 2: `{"it": false}`; because 1 of 2 answers say `false`, the most by weight: 2.89 against 1.10"#);
-    insta::assert_snapshot!(weighed("/no").await, @r#"selected by ada from 1: `{"it": "both"}`; because no answer has a value at `/no`; this is the one closest to the others"#);
+    insta::assert_snapshot!(weighted_panel("/it").await, @r#"selected by bob from 2: `{"it": false}`; because 1 of 2 answers say `false`, the most by weight: 2.89 against 1.10"#);
+    insta::assert_snapshot!(weighted_panel("/no").await, @r#"selected by ada from 1: `{"it": "both"}`; because no answer has a value at `/no`; this is the one closest to the others"#);
 }
 
 #[tokio::test(start_paused = true)]
@@ -280,7 +284,7 @@ const WHO: &str = "Who was first?";
 const ESSAYS: [&str; 4] =
     ["It was Ann, they say.", "Bob came before all others.", "Nobody but Ann!", "I do not know."];
 
-/// A reader that says of the answers with these words that they come to this.
+/// An extractor that reports these values for the answers containing these words.
 fn extracts(ms: u64, found: &'static [(&'static str, &'static str)]) -> Reply {
     after(ms).compose(|call| extraction(call, found)).end()
 }
@@ -294,7 +298,7 @@ fn extraction(call: &Call, found: &[(&str, &str)]) -> String {
 
 const FOUND: &[(&str, &str)] = &[("It was Ann", "Ann"), ("Bob came", "Bob"), ("Nobody but Ann", "Ann")];
 
-/// Those essays, and these readers in the order of their chain.
+/// The essays, and these extractors in the order of their chain.
 fn essays_with_extractors(chain: impl IntoIterator<Item = (&'static str, Reply)>) -> Scenario {
     let panel =
         ["ada", "bob", "cyd", "dan"].into_iter().zip(ESSAYS).map(|(name, essay)| (name, says(10, essay)));
@@ -318,7 +322,7 @@ async fn an_extractor_reads_the_value_of_answers_to_an_open_question() {
       4 dan answered, 1 request 10 ms, $0.0010
       step 1 fuser answered, 1 request 20 ms, $0.0010 extracting
     "#);
-    insta::assert_snapshot!(agreed(result.run.outcome.as_ref().expect("it is decided")), @"Ann: 1 3; Bob: 2; unread: 4");
+    insta::assert_snapshot!(agreement_of(result.run.outcome.as_ref().expect("it is decided")), @"Ann: 1 3; Bob: 2; unread: 4");
 }
 
 #[test]
@@ -359,7 +363,7 @@ async fn extracted_values_of_a_closed_question_are_read_as_short_answers() {
     let result = scenario(panel.chain([("fuser", reader)])).asks(HOW_MANY, "vote@extractor=llm").run().await;
     let outcome = result.run.outcome.as_ref().expect("it is decided");
     insta::assert_snapshot!(outcome.reason, @"by what the extractor `fuser` reads, 2 of 3 answers say `8`");
-    insta::assert_snapshot!(agreed(outcome), @"8: 1 2; six: 3; unread:");
+    insta::assert_snapshot!(agreement_of(outcome), @"8: 1 2; six: 3; unread:");
 }
 
 #[tokio::test(start_paused = true)]
@@ -415,7 +419,7 @@ async fn the_next_extractor_takes_over_and_finally_words_decide() {
       3 cyd answered, 1 request 10 ms, $0.0010
       4 dan answered, 1 request 10 ms, $0.0010
     ");
-    // What is counted without a model is told as such.
+    // The reason does not mention the extractor if the answers were counted without it.
     let closed = |answer: &'static str| {
         let panel = [("ada", says(10, "8")), ("bob", says(10, "It has 8 legs.")), ("cyd", says(10, "6"))];
         scenario(panel.into_iter().chain([("fuser", says(10, answer))])).asks(HOW_MANY, "vote@extractor=llm")
@@ -423,7 +427,7 @@ async fn the_next_extractor_takes_over_and_finally_words_decide() {
     let result = closed("?").run().await;
     let outcome = result.run.outcome.as_ref().expect("it is decided");
     assert_eq!(
-        (outcome.reason.as_str(), agreed(outcome).as_str()),
+        (outcome.reason.as_str(), agreement_of(outcome).as_str()),
         ("2 of 3 answers say `8`", "8: 1 2; 6: 3; unread: ")
     );
 }
@@ -434,27 +438,27 @@ async fn a_misleading_extractor_can_only_choose_among_the_answers() {
         let result = essays_with_extractors([("fuser", after(10).compose(compose).end())]).run().await;
         let outcome = result.run.outcome.clone().expect("it is decided");
         assert!(ESSAYS.contains(&result.text().as_str()), "{}", result.text());
-        format!("{}; {}", outcome.reason, agreed_if(&outcome))
+        format!("{}; {}", outcome.reason, agreement_if_any(&outcome))
     };
-    // Labels of nobody.
-    insta::assert_snapshot!(replied(|_| r#"{"answers": {"Q": "Ann", "candidate Q": "Ann", "A or B": "Ann", "": "Ann"}}"#.to_owned()).await, @"answers to an open question cannot be counted; this is the one closest to the others; not told");
-    // One that is given the answers of others, too.
+    // Unknown labels.
+    insta::assert_snapshot!(replied(|_| r#"{"answers": {"Q": "Ann", "candidate Q": "Ann", "A or B": "Ann", "": "Ann"}}"#.to_owned()).await, @"answers to an open question cannot be counted; this is the one closest to the others; not reported");
+    // Two values for one answer.
     insta::assert_snapshot!(replied(|call| {
         let bob = label_of(call, "Bob came");
         let all = ["Ann", "Bob"].map(|answer| format!(r#"{{"label": "{bob}", "answer": "{answer}"}}"#)).join(",");
         format!(r#"{{"answers": [{all}, {{"label": "{}", "answer": "Ann"}}]}}"#, label_of(call, "It was Ann"))
     }).await, @"by what the extractor `fuser` reads, no two answers agree; this is the one closest to the others; Ann: 1; unread: 2 3 4");
-    // A value that is no short answer, and one that would steer a terminal; signs that end a quotation.
+    // A value that is too long, control characters for a terminal, and quotation marks.
     insta::assert_snapshot!(replied(|call| {
         let value = |words, answer: &str| serde_json::json!({"label": label_of(call, words), "answer": answer}).to_string();
         let all = [value("It was Ann", &"Ann ".repeat(99)), value("Bob came", "Bob `x`\n"), value("Nobody but", "An\u{202e}\u{1b}[2Jn")];
         format!(r#"{{"answers": [{}]}}"#, all.join(","))
     }).await, @"by what the extractor `fuser` reads, no two answers agree; this is the one closest to the others; Bob 'x': 2; unread: 1 3 4");
-    insta::assert_snapshot!(replied(|_| "[".repeat(10_000)).await, @"answers to an open question cannot be counted; this is the one closest to the others; not told");
+    insta::assert_snapshot!(replied(|_| "[".repeat(10_000)).await, @"answers to an open question cannot be counted; this is the one closest to the others; not reported");
 }
 
-fn agreed_if(outcome: &Outcome) -> String {
-    outcome.agreement.as_ref().map_or_else(|| "not told".to_owned(), |_| agreed(outcome))
+fn agreement_if_any(outcome: &Outcome) -> String {
+    outcome.agreement.as_ref().map_or_else(|| "not reported".to_owned(), |_| agreement_of(outcome))
 }
 
 #[tokio::test(start_paused = true)]
@@ -492,10 +496,10 @@ async fn a_metadata_only_run_stores_no_extracted_values() {
         .await;
     let outcome = result.run.outcome.as_ref().expect("it is decided");
     assert_eq!(outcome.reason, "by what the extractor `fuser` reads, 2 of 4 answers say the same");
-    assert_eq!(agreed(outcome), "-: 1 3; -: 2; unread: 4");
+    assert_eq!(agreement_of(outcome), "-: 1 3; -: 2; unread: 4");
 }
 
-/// The commits up to and with the one that has this event.
+/// The commits up to and including this event.
 fn until(commits: &[Vec<Recorded>], event: &str) -> Vec<Vec<Recorded>> {
     let has = |commit: &Vec<Recorded>| {
         commit.iter().any(|recorded| crate::transcript::short(&recorded.event) == event)
@@ -516,7 +520,7 @@ async fn an_extraction_from_before_a_crash_is_not_paid_again() {
         assert_eq!(result.text(), ESSAYS[0], "{}", result.end());
     }
     let whole = scenario().run().await;
-    // Where the second was sent and never heard of, neither is asked again.
+    // If the second extractor was sent a request and its result is unknown, neither is asked again.
     let lost = scenario().after(&until(&whole.commits, "sent step 2")).run().await;
     assert!(lost.asked.is_empty(), "{:?}", lost.asked);
     insta::assert_snapshot!(lost.end(), @"
@@ -547,7 +551,7 @@ const METALS: &[&str] = &[
     "By the river, with all the tin",
 ];
 
-/// What stands of these essays, by whoever and whenever they come, where a model reads them that errs in nothing.
+/// The outcome for these essays, with an extractor that makes no errors.
 fn chosen(answers: &[ScriptedAnswer], seed: u64) -> Outcome {
     let reader = after(10).compose(|call| extraction(call, &PLACES)).end();
     let panel = answers.iter().map(ScriptedAnswer::script);

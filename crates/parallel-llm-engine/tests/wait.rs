@@ -1,4 +1,4 @@
-//! When the panel is waited for no longer, and what becomes of the seats left behind.
+//! Wait rules: when a run stops waiting for its panel, and what happens to the seats left behind.
 
 use parallel_llm_engine::request::wait::Wait;
 
@@ -80,11 +80,11 @@ async fn slow_panels_give_stragglers_three_times_the_median() {
 
 #[tokio::test(start_paused = true)]
 async fn too_few_answers_do_not_end_the_wait() {
-    // One of two is less than sixty per cent.
+    // One of two is less than sixty percent.
     let result =
         scenario([("ada", says(10, "one")), ("bob", says(200_000, "two")), ("fuser", says(10, "All."))]);
     assert_eq!(result.run().await.run.decided_ms, Some(200_010));
-    // A failed seat is not counted among those that can answer.
+    // A failed seat does not count among those that can answer.
     let result = scenario([
         ("ada", says(10, "one")),
         ("bob", fails(20, failure(Code::Auth))),
@@ -189,7 +189,7 @@ async fn a_third_of_the_run_is_kept_for_fusing() {
       3 cyd failed, 1 request 9000 ms, ~?: timeout: the time limit of 9 s was reached (raise the deadline, or raise the setting `run_timeout_ms` (now 9000))
       s1 fuser answered, 1 request 10 ms, $0.0010
     ");
-    // Nobody by then: the first answer after it is the answer.
+    // Nobody has answered by then, so the first answer after it decides.
     let result = scenario([("ada", says(7_000, "one")), ("bob", says(8_500, "two")), ("fuser", hangs())]);
     let result = result.plan(|plan| plan.timers.run_ms = 9_000).run().await;
     assert_eq!(result.run.decided_ms, Some(7_000));
@@ -302,7 +302,7 @@ async fn a_cut_answer_is_late_only_if_it_was_usable() {
     assert_eq!(stands, [answered, answered, (SeatStatus::Cut, true), (SeatStatus::Cut, false)]);
 }
 
-/// One answers soon, one later, one never.
+/// One seat answers soon, one later, and one never.
 fn hurried() -> Scenario {
     scenario([
         ("ada", says(5_000, "one")),

@@ -1,5 +1,4 @@
-//! One model asked several times is one vote, however often it says the same: effective votes of runs whose panels hold
-//! models several times.
+//! Copies of a model: a model asked several times has one vote, however often it gives the same answer.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +10,13 @@ use crate::proof::question_count;
 use crate::proof::rng::Rng;
 use crate::scenario::scenario;
 
-/// Models of six vendors, and another one of the first.
+/// Models of six vendors, with a second one of the first vendor.
 const MODELS: [&str; 7] = ["a/ada", "a/ann", "b/bob", "c/cyd", "d/dan", "e/eve", "f/fay"];
-/// Places are given in two decimals.
+/// Effective votes are rounded to two decimals.
 const ROUNDED: f64 = 0.005;
 
-/// The effective votes of these seats, and of the models among them, each once.
-fn counted(run: &Run, seats: &[SeatNumber]) -> (f64, f64) {
+/// The effective votes of these seats, and of their models counted once each.
+fn effective_votes(run: &Run, seats: &[SeatNumber]) -> (f64, f64) {
     let models: Vec<_> =
         seats.iter().map(|seat| &run.seat(*seat).expect("it is on the panel").model).collect();
     let once: BTreeSet<String> = models.iter().map(ToString::to_string).collect();
@@ -35,7 +34,7 @@ async fn copies_of_a_model_add_no_votes() {
     for round in 0..question_count() {
         let count = 2 + round % 5;
         let item = Item::sample(&Panel::of_equals(count, 0.7, Parameters::CALIBRATED), rng);
-        // Each seat is one of few models, so that most are held twice.
+        // The seats share a few models, so that most models are used twice.
         let few = &MODELS[rng.below(3)..][..2 + rng.below(3)];
         let names: Vec<&'static str> = (0..count).map(|_| *rng.pick(few)).collect();
         let replies = item.replies(rng).into_iter().zip(&names).map(|((_, reply), name)| (*name, reply));
@@ -49,7 +48,7 @@ async fn copies_of_a_model_add_no_votes() {
         let agreement = outcome.agreement.as_ref().expect("a closed question is compared");
         let clusters = agreement.clusters.iter().map(|cluster| cluster.seats.as_slice());
         for seats in clusters.chain([outcome.considered.as_slice()]) {
-            let (all, once) = counted(&result.run, seats);
+            let (all, once) = effective_votes(&result.run, seats);
             assert!(all <= once + ROUNDED && all >= 1.0, "{all} votes, {once} without copies: {names:?}");
             let models: BTreeSet<&str> = seats.iter().map(|seat| names[seat.index()]).collect();
             if models.len() == 1 {

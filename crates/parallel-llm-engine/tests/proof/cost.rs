@@ -1,5 +1,5 @@
-//! What a run is said to cost is what its calls used, times their prices: to the last unit, whatever became of them, and in
-//! every strategy there is.
+//! The reported cost of a run: it equals the usage of its calls times their prices, to the last unit, for every
+//! strategy and every kind of failure.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::proof::rng::Rng;
 use crate::scenario::{RunResult, info, scenario};
 use crate::script::{Reply, after, fails, failure, prompt, synthesis_reply};
 
-/// A whole reply that used so many tokens, and their price.
-fn used(reply: Reply, (input, output): (u64, u64), is_declined: bool) -> (Reply, PicoUsd) {
+/// A complete reply with this usage, and its cost.
+fn reply_using(reply: Reply, (input, output): (u64, u64), is_declined: bool) -> (Reply, PicoUsd) {
     let reply = reply.end_with(|end| {
         end.cost = None;
         end.usage.input_tokens = Some(input);
@@ -24,23 +24,23 @@ fn used(reply: Reply, (input, output): (u64, u64), is_declined: bool) -> (Reply,
     (reply, info("any").price.expect("it has a price").cost(input, output))
 }
 
-fn tokens(rng: &mut Rng) -> (u64, u64) {
+fn random_usage(rng: &mut Rng) -> (u64, u64) {
     (rng.below(900) as u64, rng.below(900) as u64)
 }
 
-/// The replies of one seat, and what each costs that is read to its end.
+/// The replies of one seat, each with its cost if it is read to its end.
 fn seat(rng: &mut Rng) -> Vec<(Reply, PicoUsd)> {
     let ms = 1 + rng.below(200) as u64;
     let whole = |rng: &mut Rng| {
         let text = (*rng.pick(&["The moon.", "The moon pulls the sea.", "Both."])).to_owned();
         let reply = after(ms).text(&text).wait(rng.below(100) as u64);
         let reply = if rng.chance(0.5) { reply.billed_anyway() } else { reply };
-        used(reply, tokens(rng), false)
+        reply_using(reply, random_usage(rng), false)
     };
     match rng.below(8) {
-        0 => vec![used(after(ms), tokens(rng), true)],
-        // Nothing was written, and it is asked again.
-        1 => vec![used(after(ms).reasoning(), tokens(rng), false), whole(rng)],
+        0 => vec![reply_using(after(ms), random_usage(rng), true)],
+        // Nothing is written, so the call is retried.
+        1 => vec![reply_using(after(ms).reasoning(), random_usage(rng), false), whole(rng)],
         2 => vec![(fails(ms, failure(Code::Upstream).with_status(503)), PicoUsd::ZERO), whole(rng)],
         3 => vec![(after(ms).text("The moo").fail(failure(Code::Connection)), PicoUsd::ZERO)],
         4 => vec![(fails(ms, failure(Code::Auth)), PicoUsd::ZERO)],
@@ -48,16 +48,16 @@ fn seat(rng: &mut Rng) -> Vec<(Reply, PicoUsd)> {
     }
 }
 
-/// Whoever reads the others says something of them, whatever it is asked for.
-fn reads(call: &Call) -> String {
+/// Replies to any call that shows answers, in whichever format it requests.
+fn reading_reply(call: &Call) -> String {
     if prompt(call).contains("<<analysis ") {
         return synthesis_reply(call, r#"{"base": "A"}"#, "All of them.");
     }
     verdict(candidates(call).into_iter().map(|(label, _)| label))
 }
 
-/// What the requests cost that left and whose replies were read to their end.
-fn owed(result: &RunResult, scripts: &BTreeMap<&str, Vec<PicoUsd>>) -> PicoUsd {
+/// The cost of all requests whose replies were read to their end.
+fn cost_of_completed_requests(result: &RunResult, scripts: &BTreeMap<&str, Vec<PicoUsd>>) -> PicoUsd {
     let mut left: BTreeMap<&str, Vec<PicoUsd>> = BTreeMap::new();
     for line in &result.ledger {
         let mut words = line.split(' ').skip(1);
@@ -67,7 +67,7 @@ fn owed(result: &RunResult, scripts: &BTreeMap<&str, Vec<PicoUsd>>) -> PicoUsd {
                 let requests = left.entry(model).or_default();
                 requests.push(*costs.get(requests.len()).unwrap_or(costs.last().expect("there is a reply")));
             }
-            // Closed before its end: what it cost nobody says.
+            // Closed before its end, so its cost is unknown.
             (Some("dropped"), Some(model)) => drop(left.get_mut(model).and_then(Vec::pop)),
             _ => {}
         }
@@ -92,20 +92,20 @@ async fn the_cost_of_a_run_is_what_its_calls_used() {
             for name in ["fuser-1", "fuser-2"] {
                 let (reply, cost) = match rng.below(4) {
                     0 => (fails(20, failure(Code::Upstream)), PicoUsd::ZERO),
-                    1 => used(after(20).reasoning(), tokens(rng), true),
-                    _ => used(after(20).compose(reads).wait(50), tokens(rng), false),
+                    1 => reply_using(after(20).reasoning(), random_usage(rng), true),
+                    _ => reply_using(after(20).compose(reading_reply).wait(50), random_usage(rng), false),
                 };
                 scripts.insert(name, vec![cost]);
                 replies.push((name, reply));
             }
             let mut scenario = scenario(replies).asks("How do tides work?", strategy.name());
-            // Seats of one model cannot be told apart here, so nobody can say whose call was given up.
+            // Seats with the same model cannot be told apart here, so nobody can say whose call was cancelled.
             let has_one_model = *strategy == Strategy::SelfMoa;
             if rng.chance(0.4) && !has_one_model {
                 scenario = scenario.cancel_at(rng.below(350) as u64);
             }
             let result = scenario.run().await;
-            let owed = owed(&result, &scripts);
+            let owed = cost_of_completed_requests(&result, &scripts);
             assert_eq!(result.run.cost(), owed, "{}\n{}", result.transcript(), result.ledger());
             paid += usize::from(owed > PicoUsd::ZERO);
             given_up += usize::from(result.ledger().contains("dropped"));

@@ -1,5 +1,5 @@
-//! Where nobody can fuse or judge, the answer closest to the others stands: held against a calculation of its own, and the
-//! same whatever the names, the times, the seed and the order of the panel.
+//! The fallback if no model can fuse or judge: the closest answer, compared with an independent calculation. It does
+//! not depend on names, times, the seed or the order of the panel.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ const WORDS: [&str; 14] = [
     "ocean", "orbit", "shadow",
 ];
 
-/// Shared words as a part of all words of both, summed over the others.
+/// The Jaccard similarity of each text's words to each other text, summed.
 fn closeness(texts: &[String]) -> Vec<f64> {
     let words: Vec<BTreeSet<&str>> = texts.iter().map(|text| text.split(' ').collect()).collect();
     let shared = |one: &BTreeSet<&str>, other: &BTreeSet<&str>| {
@@ -29,7 +29,7 @@ fn closeness(texts: &[String]) -> Vec<f64> {
     words.iter().enumerate().map(to_others).collect()
 }
 
-/// The one that is closest by far enough that nobody rounds it away.
+/// The closest text, if it leads by more than a rounding error.
 fn closest(texts: &[String]) -> Option<&String> {
     let closeness = closeness(texts);
     let best = (0..texts.len()).max_by(|one, other| closeness[*one].total_cmp(&closeness[*other]))?;
@@ -37,8 +37,8 @@ fn closest(texts: &[String]) -> Option<&String> {
     (0..texts.len()).all(is_alone).then(|| &texts[best])
 }
 
-/// A way to give nothing.
-fn useless(rng: &mut Rng) -> Reply {
+/// A reply that fails in one of several ways.
+fn failing_reply(rng: &mut Rng) -> Reply {
     match rng.below(7) {
         0 => fails(5, failure(Code::Auth)),
         1 => fails(5, failure(Code::ContextLength)),
@@ -73,7 +73,7 @@ async fn if_every_synthesizer_fails_the_closest_answer_is_returned_as_such() {
             let chain: Vec<(&str, Reply)> = ["fuser-1", "fuser-2"]
                 .into_iter()
                 .take(rng.below(3))
-                .map(|name| (name, useless(rng)))
+                .map(|name| (name, failing_reply(rng)))
                 .collect();
             let seed = rng.below(1 << 30) as u64;
             let result = scenario(names.into_iter().zip(seats).chain(chain))

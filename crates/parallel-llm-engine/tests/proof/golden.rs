@@ -1,11 +1,11 @@
-//! The calculation against figures that were computed apart from it, by another program and by simulation.
+//! The calculations compared with figures computed independently, by another program and by simulation.
 
 use crate::proof::panel::{Panel, Parameters, Tie, oracle, plurality};
 
-/// How far a figure may be off: they are given in three or four places, and their parameters in three.
+/// The tolerance: the figures have three or four decimals, and their parameters three.
 const TOLERANCE: f64 = 0.002;
 
-fn fair(panel: &Panel) -> f64 {
+fn fair_plurality(panel: &Panel) -> f64 {
     panel.mean(|said| plurality(said, Tie::Fair))
 }
 
@@ -14,10 +14,10 @@ fn check(what: &str, computed: f64, golden: f64) {
     assert!((computed - golden).abs() <= TOLERANCE, "{what}: {computed:.4} is not {golden}");
 }
 
-/// Five flagships, the strongest first.
+/// Five flagship models, the strongest first.
 const FIVE: [f64; 5] = [0.876, 0.864, 0.850, 0.849, 0.833];
 
-fn strongest(panel: &Panel) -> f64 {
+fn strongest_plurality(panel: &Panel) -> f64 {
     panel.mean(|said| plurality(said, Tie::Strongest))
 }
 
@@ -30,46 +30,46 @@ fn panels_of_equals_match_published_figures() {
         (9, 0.9993, 0.8854, 0.968),
     ] {
         let independent = Panel::of_equals(count, 0.855, Parameters::independent(4));
-        check(&format!("plurality of {count} that err alone"), fair(&independent), alone);
+        check(&format!("plurality of {count} that err alone"), fair_plurality(&independent), alone);
         let correlated = Panel::of_equals(count, 0.855, Parameters::CALIBRATED);
-        check(&format!("plurality of {count} that err together"), fair(&correlated), together);
+        check(&format!("plurality of {count} that err together"), fair_plurality(&correlated), together);
         check(&format!("any of {count} that err together"), correlated.mean(oracle), any);
     }
     for (count, golden) in [(3, 0.9430), (5, 0.9758), (9, 0.9952)] {
         let jury = Panel::of_equals(count, 0.855, Parameters::independent(2));
-        check(&format!("a jury of {count}"), fair(&jury), golden);
+        check(&format!("a jury of {count}"), fair_plurality(&jury), golden);
     }
 }
 
 #[test]
 fn panels_of_unequals_match_published_figures() {
-    check("five that err alone", strongest(&Panel::of(&FIVE, Parameters::independent(4))), 0.989);
-    check("five that err together", strongest(&Panel::of(&FIVE, Parameters::CALIBRATED)), 0.883);
+    check("five that err alone", strongest_plurality(&Panel::of(&FIVE, Parameters::independent(4))), 0.989);
+    check("five that err together", strongest_plurality(&Panel::of(&FIVE, Parameters::CALIBRATED)), 0.883);
     for (weak, golden) in [(0.75, 0.8255), (0.6, 0.733)] {
         let panel = Panel::of(&[0.876, weak, weak], Parameters::CALIBRATED);
-        check(&format!("the strongest and two of {weak}"), strongest(&panel), golden);
+        check(&format!("the strongest and two of {weak}"), strongest_plurality(&panel), golden);
     }
     for (honest, golden) in [(2, 0.824), (4, 0.855)] {
         let panel = Panel::of(&FIVE[..honest], Parameters::CALIBRATED).with_adversary();
-        check(&format!("{honest} and an adversary"), strongest(&panel), golden);
+        check(&format!("{honest} and an adversary"), strongest_plurality(&panel), golden);
     }
 }
 
-/// Nobody told how often two that are wrong say the same there. What gives both figures, and that of the measured panel too,
-/// is to assume that of this, too, the part beyond chance is as large as the correlation of errors.
+/// The source does not say how often two wrong models agree here. All three figures follow if this agreement, too,
+/// exceeds chance by the correlation of errors.
 #[test]
 fn panels_with_other_error_correlations_match_published_figures() {
     for (errors, golden) in [(0.3, 0.923), (0.534, 0.883), (0.7, 0.866)] {
         let parameters = Parameters { errors, same_wrong: (1.0 + 2.0 * errors) / 3.0, options: 4 };
         check(
             &format!("five that err together by {errors}"),
-            strongest(&Panel::of(&FIVE, parameters)),
+            strongest_plurality(&Panel::of(&FIVE, parameters)),
             golden,
         );
     }
 }
 
-/// Votes whose odds are drawn anew for each question, from the distribution that is right so often and correlates so much.
+/// Votes whose odds are drawn for each question from a beta distribution with the given mean and correlation.
 #[test]
 fn beta_binomial_votes_match_published_figures() {
     let (accuracy, correlation) = (0.855, 0.534);

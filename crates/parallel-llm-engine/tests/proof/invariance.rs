@@ -1,5 +1,5 @@
-//! What must not matter: the shuffle, the models' names, who answers first, the order of the panel; and where a judge looks
-//! at the place in the list, its bias.
+//! What must not matter: the shuffle, model names, arrival order, the order of the panel, and a judge's position
+//! bias.
 
 use parallel_llm_engine::port::Call;
 
@@ -25,30 +25,30 @@ async fn a_vote_depends_only_on_the_answers() {
         rng.shuffle(&mut order);
         let other = item.in_order(&order);
         let third = other.scenario("vote", Vec::new(), rng).run().await;
-        if is_one_on_top(&item.said) {
+        if has_single_winner(&item.said) {
             assert_eq!(item.chosen(outcome(&first)), other.chosen(outcome(&third)), "{:?}", item.written);
         }
     }
 }
 
-fn is_one_on_top(said: &[Choice]) -> bool {
+fn has_single_winner(said: &[Choice]) -> bool {
     let votes = |what: &Choice| said.iter().filter(|one| *one == what).count();
     let top: Vec<&Choice> = said.iter().filter(|one| votes(one) == most(said)).collect();
     top.iter().all(|one| one == &top[0])
 }
 
-/// Answers of words drawn from few.
+/// Answers made of a few common words.
 fn essays(count: usize, rng: &mut Rng) -> Vec<String> {
     let words = ["moon", "tide", "water", "pulls", "earth", "twice", "daily", "spins", "bulge", "far"];
     (0..count).map(|_| (0..6).map(|_| *rng.pick(&words)).collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// A taste of its own that no answer says and no place in a list has.
-fn taste(text: &str) -> u64 {
+/// A preference that depends on the text alone, in no visible way.
+fn preference(text: &str) -> u64 {
     u64::from_le_bytes(blake3::hash(text.as_bytes()).as_bytes()[..8].try_into().expect("eight bytes"))
 }
 
-fn judges(rank: impl Fn(&mut Vec<(String, String)>) + Send + Sync + 'static) -> Reply {
+fn judge_that_ranks(rank: impl Fn(&mut Vec<(String, String)>) + Send + Sync + 'static) -> Reply {
     let judge = move |call: &Call| {
         let mut shown = candidates(call);
         rank(&mut shown);
@@ -57,8 +57,8 @@ fn judges(rank: impl Fn(&mut Vec<(String, String)>) + Send + Sync + 'static) -> 
     after(10).compose(judge).end()
 }
 
-/// The answer that a judge's panel comes to.
-async fn judged(essays: &[String], judge: Reply, strategy: &str, rng: &mut Rng) -> String {
+/// The text that a panel with this judge returns.
+async fn text_chosen_by(essays: &[String], judge: Reply, strategy: &str, rng: &mut Rng) -> String {
     let mut names = NAMES;
     rng.shuffle(&mut names);
     let replies = essays.iter().map(|essay| says(1 + rng.below(100) as u64, essay));
@@ -73,60 +73,62 @@ async fn a_judgement_depends_only_on_the_answers() {
     let rng = &mut Rng::new(51);
     for round in 0..question_count() / 3 {
         let mut essays = essays(2 + round % 4, rng);
-        let best = essays.iter().max_by_key(|essay| taste(essay)).expect("there is one").clone();
+        let best = essays.iter().max_by_key(|essay| preference(essay)).expect("there is one").clone();
         for _ in 0..3 {
             rng.shuffle(&mut essays);
-            let judge = judges(|shown| shown.sort_by_key(|(_, text)| std::cmp::Reverse(taste(text))));
-            assert_eq!(judged(&essays, judge, "best-of-n", rng).await, best);
+            let judge =
+                judge_that_ranks(|shown| shown.sort_by_key(|(_, text)| std::cmp::Reverse(preference(text))));
+            assert_eq!(text_chosen_by(&essays, judge, "best-of-n", rng).await, best);
         }
     }
 }
 
-/// A judge that half the time takes whatever is shown first.
-fn hasty() -> Reply {
-    judges(|shown| {
-        let is_hasty = shown.iter().map(|(_, text)| taste(text)).fold(0, u64::wrapping_add) % 2 == 0;
+/// A judge that prefers the first answer shown for half of the questions.
+fn hasty_judge() -> Reply {
+    judge_that_ranks(|shown| {
+        let is_hasty = shown.iter().map(|(_, text)| preference(text)).fold(0, u64::wrapping_add) % 2 == 0;
         if !is_hasty {
-            shown.sort_by_key(|(_, text)| std::cmp::Reverse(taste(text)));
+            shown.sort_by_key(|(_, text)| std::cmp::Reverse(preference(text)));
         }
     })
 }
 
-/// How often an answer stands where it is shown first and where it is shown last, of two.
-async fn by_place(strategy: &str) -> [(usize, usize); 2] {
+/// How often the first of two answers wins if it is shown first, and if it is shown last.
+async fn wins_by_position(strategy: &str) -> [(usize, usize); 2] {
     let rng = &mut Rng::new(52);
-    let mut places = [(0, 0); 2];
+    let mut positions = [(0, 0); 2];
     for _ in 0..question_count() {
         let essays = essays(2, rng);
-        if taste(&essays[0]) == taste(&essays[1]) {
+        if preference(&essays[0]) == preference(&essays[1]) {
             continue;
         }
         let mut names = NAMES;
         rng.shuffle(&mut names);
         let replies = names.into_iter().zip(essays.iter().map(|essay| says(10, essay)));
         let seed = rng.below(1 << 30) as u64;
-        let scenario = scenario(replies.chain([("fuser", hasty())]).collect::<Vec<_>>());
+        let scenario = scenario(replies.chain([("fuser", hasty_judge())]).collect::<Vec<_>>());
         let result = scenario.asks("How do tides work?", strategy).plan(|plan| plan.seed = seed).run().await;
-        let sitting = result.asked.iter().find(|asked| asked.call.model.model == "fuser");
-        let shown = candidates(&sitting.expect("a judge is asked").call);
-        let place = usize::from(shown[0].1 != essays[0]);
-        places[place].1 += 1;
-        places[place].0 += usize::from(outcome(&result).text.as_deref() == Some(essays[0].as_str()));
+        let judgement = result.asked.iter().find(|asked| asked.call.model.model == "fuser");
+        let shown = candidates(&judgement.expect("a judge is asked").call);
+        let position = usize::from(shown[0].1 != essays[0]);
+        positions[position].1 += 1;
+        positions[position].0 += usize::from(outcome(&result).text.as_deref() == Some(essays[0].as_str()));
     }
-    places
+    positions
 }
 
 #[tokio::test(start_paused = true)]
 async fn position_bias_cancels_out_if_a_judge_sees_both_orders() {
     let share = |(times, of): (usize, usize)| times as f64 / of as f64;
-    let [first, last] = by_place("best-of-n@orders=1").await;
+    let [first, last] = wins_by_position("best-of-n@orders=1").await;
     println!("one order: {:.3} where shown first, {:.3} where shown last", share(first), share(last));
-    // Half the verdicts are hasty: what is shown first stands in three of four, and what is shown last in one.
+    // Half of the verdicts are hasty: the answer shown first wins in three of four questions, the other in one of
+    // four.
     check_share("shown first in the only order", first, 0.75);
     check_share("shown last in the only order", last, 0.25);
-    let [first, last] = by_place("best-of-n").await;
+    let [first, last] = wins_by_position("best-of-n").await;
     println!("both orders: {:.3} where shown first, {:.3} where shown last", share(first), share(last));
-    // Of two, a tie is the first seat's, wherever it is shown: as often as not by haste, else by taste.
+    // A tie goes to the first seat, wherever its answer is shown: it wins all hasty questions and half of the others.
     check_share("shown first in one of both orders", first, 0.75);
     check_share("shown last in one of both orders", last, 0.75);
 }

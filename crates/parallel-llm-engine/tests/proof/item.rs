@@ -1,5 +1,4 @@
-//! A drawn question on the stage of every engine test: the plan resolved, the run opened and finished, each model with its
-//! script.
+//! Random questions as scenarios: each model has a script for its answer.
 
 use parallel_llm_engine::port::Call;
 use parallel_llm_engine::{Outcome, RunRequest, SeatNumber};
@@ -12,7 +11,7 @@ use crate::script::{Reply, after, says};
 
 pub(super) const NAMES: [&str; 9] = ["ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal", "ivy"];
 
-/// A question, and what each model says of it.
+/// A question, and what each model answers.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) question: Question,
@@ -21,7 +20,7 @@ pub(super) struct Item {
 }
 
 impl Item {
-    /// What a panel says of a question with options, or of one that asks for a number.
+    /// The answers of a panel to a random question, with options or with a number as its answer.
     pub(super) fn sample(panel: &Panel, rng: &mut Rng) -> Self {
         let said = panel.answer(rng);
         let options = panel.options();
@@ -35,14 +34,14 @@ impl Item {
         Self { question, said, written }
     }
 
-    /// The same, asked in another order: first whom this names first, counted from 0.
+    /// The same answers from seats in another order; `order` holds indices from 0.
     pub(super) fn in_order(&self, order: &[usize]) -> Self {
         let said = order.iter().map(|index| self.said[*index]).collect();
         let written = order.iter().map(|index| self.written[*index].clone()).collect();
         Self { question: self.question.clone(), said, written }
     }
 
-    /// The replies of the panel: which model says what, and when, is all the same.
+    /// The replies of the panel, from random models at random times.
     pub(super) fn replies(&self, rng: &mut Rng) -> Vec<(&'static str, Reply)> {
         let mut names = NAMES;
         rng.shuffle(&mut names);
@@ -56,7 +55,7 @@ impl Item {
         names.into_iter().zip(replies).collect()
     }
 
-    /// The scenario in which the panel alone is asked, besides others with these replies.
+    /// The scenario that asks this panel, and the other models with these replies.
     pub(super) fn scenario(
         &self,
         strategy: &str,
@@ -71,11 +70,11 @@ impl Item {
         scenario(replies).requests(request)
     }
 
-    /// What the seat whose answer stands has said; `None` where that is nobody's.
+    /// The choice of the seat whose answer was selected; `None` if no seat's answer was.
     pub(super) fn chosen(&self, outcome: &Outcome) -> Option<Choice> {
         let seat = outcome.base_seat?;
         let written = &self.written[seat.index()];
-        assert_eq!(outcome.text.as_deref(), Some(written.text()), "an answer that is chosen stands as it is");
+        assert_eq!(outcome.text.as_deref(), Some(written.text()), "a selected answer is unchanged");
         Some(self.said[seat.index()])
     }
 
@@ -83,7 +82,7 @@ impl Item {
         self.chosen(outcome) == Some(RIGHT)
     }
 
-    /// The engine has seen what the models said, whatever they wrote: no answer is misread, and none read that says nothing.
+    /// Asserts that the engine read every answer correctly and read none that says nothing.
     pub(super) fn check_clusters(&self, outcome: &Outcome) {
         if self.said.iter().all(|said| *said == NOTHING) {
             return;
@@ -113,7 +112,7 @@ impl Item {
     }
 }
 
-/// The answers that a call shows, as they are named there and in the order they are shown.
+/// The answers that a call shows: label and text, in the order shown.
 pub(super) fn candidates(call: &Call) -> Vec<(String, String)> {
     let shown = call.messages.last().expect("a call has messages");
     let prompt = shown.texts().collect::<Vec<_>>().join("\n");
@@ -126,13 +125,13 @@ pub(super) fn candidates(call: &Call) -> Vec<(String, String)> {
     blocks.map(candidate).collect()
 }
 
-/// A judge's verdict, the best first.
+/// A judge's verdict in its format, best label first.
 pub(super) fn verdict(labels: impl IntoIterator<Item = String>) -> String {
     let labels: Vec<String> = labels.into_iter().map(|label| format!("{label:?}")).collect();
     format!("{{\"ranking\": [{}]}}", labels.join(", "))
 }
 
-/// What came of a run.
+/// The outcome of a decided run.
 pub(super) fn outcome(result: &RunResult) -> &Outcome {
     result.run.outcome.as_ref().expect("the run is decided")
 }

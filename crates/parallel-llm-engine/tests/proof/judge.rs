@@ -1,11 +1,11 @@
-//! When a judge is worth asking: how good it must be at pairs before what it selects is right more often than the best of the
-//! panel, measured through `best-of-n` and held against calculation.
+//! When a judge is worth asking: how many pairs it must get right before its selection beats the best model of the
+//! panel. Measured with `best-of-n` and compared with a calculation.
 //!
-//! The judge is a multinomial logit over the distinct answers it is shown: it takes each with a weight of `exp(β)` for the
-//! right one and 1 for a wrong one, so that of a right and a wrong answer it takes the right one with the probability
-//! `exp(β) / (1 + exp(β))`. Assumed are: how many say the same moves it nothing (γ = 0), its errors know nothing of the
-//! panel's, and the panel errs as five flagships did on MMLU (φ = 0.534, g = 0.766). With votes that count (γ = 1) it
-//! crosses at 0.67; where the panel errs alone, at 0.70 again.
+//! The judge is a multinomial logit over the distinct answers it is shown. The right answer has the weight `exp(β)`
+//! and each wrong answer 1, so it prefers a right answer to a wrong one with the probability `exp(β) / (1 + exp(β))`.
+//! The assumptions: the number of votes does not influence it (γ = 0), its errors are independent of the panel's, and
+//! the panel's errors correlate as those of five flagship models on MMLU (φ = 0.534, g = 0.766). The judge breaks
+//! even at 0.70, also with a panel of independent errors; if it counted votes (γ = 1), it would at 0.67.
 
 use parallel_llm_engine::port::Call;
 
@@ -16,10 +16,10 @@ use crate::proof::rng::Rng;
 use crate::proof::{check_share, question_count};
 use crate::script::{Reply, after};
 
-/// A team whose best member is some points ahead.
+/// A panel whose best model leads by some points.
 const TEAM: [f64; 3] = [0.876, 0.85, 0.82];
 
-/// Each distinct answer once, and its weight for a judge that is right in so many pairs.
+/// Each distinct answer with its weight, for a judge that gets this share of pairs right.
 fn weights(said: &[Choice], pairs: f64) -> Vec<(Choice, f64)> {
     let mut distinct: Vec<Choice> = said.iter().copied().filter(|one| *one != NOTHING).collect();
     distinct.sort_unstable();
@@ -28,15 +28,15 @@ fn weights(said: &[Choice], pairs: f64) -> Vec<(Choice, f64)> {
     distinct.into_iter().map(|one| (one, if one == RIGHT { odds } else { 1.0 })).collect()
 }
 
-/// How often such a judge takes the right answer.
-fn selects(said: &[Choice], pairs: f64) -> f64 {
+/// How often such a judge selects the right answer.
+fn selection_accuracy(said: &[Choice], pairs: f64) -> f64 {
     let weights = weights(said, pairs);
     let right: f64 = weights.iter().filter(|(one, _)| *one == RIGHT).map(|(_, weight)| weight).sum();
     right / weights.iter().map(|(_, weight)| weight).sum::<f64>()
 }
 
-/// Makes up its mind once for each question, whichever order it is shown.
-fn judges(item: &Item, pairs: f64, rng: &mut Rng) -> Reply {
+/// A judge that decides once for each question, whatever order it is shown.
+fn judge_reply(item: &Item, pairs: f64, rng: &mut Rng) -> Reply {
     let weights = weights(&item.said, pairs);
     let mut left = rng.unit() * weights.iter().map(|(_, weight)| weight).sum::<f64>();
     let taken = weights.iter().find(|(_, weight)| {
@@ -59,19 +59,20 @@ fn judges(item: &Item, pairs: f64, rng: &mut Rng) -> Reply {
 #[tokio::test(start_paused = true)]
 async fn a_judge_beats_the_best_model_from_seven_right_pairs_in_ten() {
     let panel = Panel::of(&TEAM, Parameters::CALIBRATED);
-    let selected = |pairs: f64| panel.mean(|said| selects(said, pairs));
+    let selected = |pairs: f64| panel.mean(|said| selection_accuracy(said, pairs));
     let crossing = normal::solve((0.5, 0.95), |pairs| selected(pairs) - TEAM[0]);
     println!("a judge crosses {} at {crossing:.3} of the pairs", TEAM[0]);
     assert!((crossing - 0.70).abs() < 0.01, "{crossing}");
     let alone = Panel::of(&TEAM, Parameters::independent(4));
-    let crossing = normal::solve((0.5, 0.95), |pairs| alone.mean(|said| selects(said, pairs)) - TEAM[0]);
+    let crossing =
+        normal::solve((0.5, 0.95), |pairs| alone.mean(|said| selection_accuracy(said, pairs)) - TEAM[0]);
     assert!((crossing - 0.70).abs() < 0.01, "{crossing}");
     let rng = &mut Rng::new(100);
     for pairs in [0.5, 0.7, 0.9] {
         let mut right = 0;
         for _ in 0..question_count() {
             let item = Item::sample(&panel, rng);
-            let judge = judges(&item, pairs, rng);
+            let judge = judge_reply(&item, pairs, rng);
             let result = item.scenario("best-of-n", vec![("fuser", judge)], rng).run().await;
             right += usize::from(item.is_right(outcome(&result)));
         }

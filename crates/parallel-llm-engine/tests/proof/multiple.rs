@@ -1,10 +1,10 @@
-//! What each strategy costs as a multiple of one call, and how many calls one after the other it waits for, on a panel whose
-//! calls all use the tokens of one model of tokens and take a second: held against the figures that were published of the
-//! methods, and the same figures that `docs/evidence.md` shows.
+//! The cost of each strategy as a multiple of one call, and its number of sequential rounds. All calls use tokens
+//! according to one model and take a second. The multiples are compared with those published for the methods;
+//! `docs/evidence.md` shows them.
 //!
-//! The published figures come from 600 tokens of question, 900 of answer and an output price of five times input. What the
-//! other calls write was not told; it is chosen here so that all figures come out together. Where ours is another, the
-//! design is another, and it is said why.
+//! The published figures assume a question of 600 tokens, answers of 900 and an output price of five times the input
+//! price. What the other calls write is not published; it is chosen here so that all figures match. If our figure
+//! differs, our design differs, and the test says why.
 
 use parallel_llm_engine::port::Call;
 use parallel_llm_engine::{PicoUsd, Price};
@@ -13,33 +13,33 @@ use crate::proof::item::{NAMES, candidates, verdict};
 use crate::scenario::scenario;
 use crate::script::{Reply, after, prompt, synthesis_reply};
 
-/// Tokens of the question, and of an answer to it.
+/// The tokens of the question, and of an answer to it.
 const QUESTION: u64 = 600;
 const ANSWER: u64 = 900;
-/// Tokens of the instructions to whoever reads answers.
+/// The tokens of the instructions for reading answers.
 const INSTRUCTIONS: u64 = 200;
-/// Tokens that are written: a text made of answers with its analysis, a ranking of all answers, one of two, a review.
+/// Output tokens: a fused text with its analysis, a ranking of all answers, a ranking of two, a review.
 const FUSED: u64 = 1_000;
 const RANKING: u64 = 165;
 const PAIR: u64 = 80;
 const REVIEW: u64 = 500;
-/// Five times the input.
+/// The output price is five times the input price.
 const PRICE: Price = Price { input: PicoUsd(1_000_000), output: PicoUsd(5_000_000), request: PicoUsd::ZERO };
-/// A word that stands once in each answer, and nowhere else.
+/// A word that occurs once in each answer, and nowhere else.
 const MARK: &str = "quokka";
-/// A round: all calls take as long.
+/// The duration of every call, and so of a round.
 const ROUND_MS: u64 = 1_000;
-/// How far a multiple may be from a published one: they are given to a tenth, of tokens that are partly guessed, and those
-/// of three layers to a whole.
+/// The tolerance for published multiples. They are given to one decimal, and those of three layers without decimals;
+/// they rest partly on guessed tokens.
 const TOLERANCE: f64 = 0.06;
 
-fn shown(call: &Call) -> u64 {
+fn answers_shown(call: &Call) -> u64 {
     prompt(call).matches(MARK).count() as u64
 }
 
-/// What a call uses where readers other than synthesizers write so much.
-fn used(call: &Call, reading: u64) -> (u64, u64) {
-    match shown(call) {
+/// The tokens of a call, if readers other than synthesizers write `reading` tokens.
+fn tokens_used(call: &Call, reading: u64) -> (u64, u64) {
+    match answers_shown(call) {
         0 => (QUESTION, ANSWER),
         shown => {
             let is_fused = prompt(call).contains("<<analysis ");
@@ -48,24 +48,24 @@ fn used(call: &Call, reading: u64) -> (u64, u64) {
     }
 }
 
-/// Whatever a call asks for: an answer that nobody else gives, a text, or a ranking that no order changes.
+/// Replies to any call: with a unique answer, a fused text, or a ranking that does not depend on the order.
 fn reply(reading: u64) -> Reply {
     let compose = move |call: &Call| {
         if prompt(call).contains("<<analysis ") {
             return synthesis_reply(call, r#"{"base": "A"}"#, "All of it.");
         }
-        if shown(call) == 0 || reading == ANSWER {
-            return format!("{MARK} {} {}", call.model.model, shown(call));
+        if answers_shown(call) == 0 || reading == ANSWER {
+            return format!("{MARK} {} {}", call.model.model, answers_shown(call));
         }
         let mut shown = candidates(call);
         shown.sort_by(|one, other| one.1.cmp(&other.1));
         verdict(shown.into_iter().map(|(label, _)| label))
     };
-    after(ROUND_MS).compose(compose).end_using(move |call| used(call, reading))
+    after(ROUND_MS).compose(compose).end_using(move |call| tokens_used(call, reading))
 }
 
 /// Calls, rounds, and the cost as a multiple of one call.
-async fn result(strategy: &str, seats: usize, reading: u64) -> (usize, u64, f64) {
+async fn measure(strategy: &str, seats: usize, reading: u64) -> (usize, u64, f64) {
     let names = NAMES[..seats].iter().copied().chain(["fuser"]);
     let scenario = scenario(names.map(|name| (name, reply(reading)))).asks("Which design?", strategy);
     let result = scenario
@@ -81,11 +81,12 @@ async fn result(strategy: &str, seats: usize, reading: u64) -> (usize, u64, f64)
     (result.asked.len(), rounds, result.run.cost().0 as f64 / one.0 as f64)
 }
 
-/// A line for each strategy: calls, rounds and multiple with three seats, then with five; and what was published.
+/// One line per strategy: calls, rounds and multiple for three seats, then for five. Asserts that the multiples match
+/// the published ones.
 async fn check(strategy: &str, reading: u64, published: Option<[f64; 2]>) -> String {
     let mut line = format!("{strategy}:");
     for (index, seats) in [3, 5].into_iter().enumerate() {
-        let (calls, rounds, multiple) = result(strategy, seats, reading).await;
+        let (calls, rounds, multiple) = measure(strategy, seats, reading).await;
         line.push_str(&format!(" {calls} calls, {rounds} rounds, {multiple:.2};"));
         if let Some(published) = published {
             let off = (multiple - published[index]).abs();
@@ -118,7 +119,7 @@ async fn strategies_cost_the_published_multiples() {
     ");
 }
 
-/// Published to a whole: 14 and 26.
+/// The published multiples of three layers are rounded: 14 and 26.
 #[tokio::test(start_paused = true)]
 async fn layers_cost_the_published_multiples() {
     let mut lines = Vec::new();
@@ -131,10 +132,10 @@ async fn layers_cost_the_published_multiples() {
     ");
 }
 
-/// - `best-of-n` shows the answers in both orders by default; 3.85 and 6.2 times is one order.
-/// - `tournament` is a knockout by default; 6.5 and 16.8 times is all pairs.
-/// - In a `council` nobody reads its own answer; with it the reviews come to 8.2 and 14.7 times.
-/// - `paranoid` has none published.
+/// - `best-of-n` shows the answers in both orders by default; 3.85 and 6.2 are for one order.
+/// - `tournament` is a knockout by default; 6.5 and 16.8 are for all pairs.
+/// - In a `council` no member reads its own answer; if it did, the multiples would be 8.2 and 14.7.
+/// - `paranoid` has no published multiple.
 #[tokio::test(start_paused = true)]
 async fn a_different_design_costs_a_different_multiple() {
     let mut lines = Vec::new();
@@ -152,7 +153,7 @@ async fn a_different_design_costs_a_different_multiple() {
     let one = PRICE.cost(QUESTION, ANSWER).0 as f64;
     for (seats, multiple) in [(3, 8.2), (5, 14.7)] {
         let with_its_own =
-            result("council", seats, REVIEW).await.2 + seats as f64 * PRICE.cost(ANSWER, 0).0 as f64 / one;
+            measure("council", seats, REVIEW).await.2 + seats as f64 * PRICE.cost(ANSWER, 0).0 as f64 / one;
         assert!((with_its_own - multiple).abs() <= TOLERANCE, "{with_its_own} is not {multiple}");
     }
 }

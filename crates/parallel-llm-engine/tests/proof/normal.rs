@@ -3,19 +3,20 @@
 use std::f64::consts::PI;
 use std::sync::LazyLock;
 
-/// Beyond this many deviations a tail is nothing in double precision.
+/// Beyond this many standard deviations a tail is zero in double precision.
 const FAR: f64 = 8.5;
-/// Points of the quadrature: with half as many no figure here changes by more than a few in the fifth place.
+/// The points of the quadrature. With half as many, no figure here changes by more than a few units in the fifth
+/// decimal.
 const POINTS: usize = 96;
 
-/// Points and weights with which the mean of a function of a normal variable is a sum.
+/// Points and weights that turn the mean of a function of a normal variable into a sum.
 pub(super) static QUADRATURE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(quadrature);
 
 fn density(at: f64) -> f64 {
     (-at * at / 2.0).exp() / (2.0 * PI).sqrt()
 }
 
-/// How often a normal variable is below this: the series with the odd factorials, all of whose terms have one sign.
+/// The cumulative distribution function, by the series with odd factorials, whose terms all have the same sign.
 pub(super) fn below(at: f64) -> f64 {
     if at.abs() > FAR {
         return if at > 0.0 { 1.0 } else { 0.0 };
@@ -29,12 +30,12 @@ pub(super) fn below(at: f64) -> f64 {
     0.5 + density(at) * sum
 }
 
-/// Below what a normal variable is so often.
+/// The inverse of [`below`].
 pub(super) fn quantile(share: f64) -> f64 {
     solve((-FAR, FAR), |at| below(at) - share)
 }
 
-/// Where a growing function is nothing.
+/// The zero of an increasing function.
 pub(super) fn solve((mut low, mut high): (f64, f64), function: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..80 {
         let middle = f64::midpoint(low, high);
@@ -43,7 +44,7 @@ pub(super) fn solve((mut low, mut high): (f64, f64), function: impl Fn(f64) -> f
     f64::midpoint(low, high)
 }
 
-/// Gauss–Hermite: each point found by Newton's method from a guess beside the last.
+/// Gauss–Hermite quadrature: Newton's method finds each point from a guess next to the previous one.
 fn quadrature() -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = Vec::new();
     let count = POINTS as f64;
@@ -68,12 +69,12 @@ fn quadrature() -> Vec<(f64, f64)> {
         }
         points.push((at, 2.0 / (slope * slope)));
     }
-    // From weights of exp(−x²) to those of the standard normal, on both sides.
+    // Converts weights for exp(−x²) to those of the standard normal distribution, on both sides.
     let both = points.iter().flat_map(|(at, weight)| [(*at, *weight), (-*at, *weight)]);
     both.map(|(at, weight)| (at * 2.0_f64.sqrt(), weight / PI.sqrt())).collect()
 }
 
-/// The orthonormal Hermite polynomial of degree [`POINTS`], and its slope.
+/// The orthonormal Hermite polynomial of degree [`POINTS`], and its derivative.
 fn hermite(at: f64) -> (f64, f64) {
     let (mut value, mut before) = (PI.powf(-0.25), 0.0);
     for degree in 0..POINTS {

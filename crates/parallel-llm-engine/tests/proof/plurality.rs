@@ -1,12 +1,12 @@
-//! Votes of panels with known parameters, measured through the engine and held against what they come to by calculation; and
-//! what more models are worth, which turns on how they err.
+//! Votes of panels with known parameters, run through the engine and compared with calculations; and the worth of
+//! more models, which depends on how they err.
 
 use crate::proof::item::{Item, outcome};
 use crate::proof::panel::{Choice, Panel, Parameters, RIGHT, Tie, most, oracle, plurality};
 use crate::proof::rng::Rng;
 use crate::proof::{check_share, question_count};
 
-/// Everybody who is wrong says the same.
+/// All wrong models give the same answer.
 const SHARED: Parameters = Parameters { errors: 0.0, same_wrong: 1.0, options: 4 };
 
 /// How often the engine's vote was right.
@@ -14,13 +14,13 @@ const SHARED: Parameters = Parameters { errors: 0.0, same_wrong: 1.0, options: 4
 struct Score {
     of: usize,
     right: usize,
-    /// Right, and said by two at least.
+    /// Right, and given by at least two models.
     agreed: usize,
-    /// The first of the panel was right.
+    /// The first model was right.
     first: usize,
-    /// Any was right.
+    /// Any model was right.
     any: usize,
-    /// The vote was right where the first of the panel was, and nowhere else.
+    /// The vote was right exactly if the first model was.
     as_first: usize,
 }
 
@@ -36,7 +36,7 @@ async fn score(panel: &Panel, seed: u64) -> Score {
         }
         let (is_right, first, any) =
             (item.is_right(outcome), item.said[0] == RIGHT, item.said.contains(&RIGHT));
-        assert!(any || !is_right, "nobody votes for an answer that is not there");
+        assert!(any || !is_right, "a vote selects one of the given answers");
         score.right += usize::from(is_right);
         score.agreed += usize::from(is_right && most(&item.said) > 1);
         score.first += usize::from(first);

@@ -1,8 +1,8 @@
-//! Chance that can be repeated: SplitMix64, whose whole state is a number.
+//! Random numbers that can be repeated: SplitMix64, whose whole state is one number.
 
 use std::f64::consts::TAU;
 
-/// A stream of chance.
+/// A stream of random numbers.
 pub(super) struct Rng(u64);
 
 impl Rng {
@@ -18,18 +18,18 @@ impl Rng {
         word ^ (word >> 31)
     }
 
-    /// A number from 0 up to, not including, 1.
+    /// A number from 0 up to, but not including, 1.
     pub(super) fn unit(&mut self) -> f64 {
         (self.word() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A whole number from 0 up to, not including, this one.
+    /// A whole number from 0 up to, but not including, `most`.
     pub(super) fn below(&mut self, most: usize) -> usize {
         let most = u64::try_from(most).expect("it is small");
         usize::try_from(self.word() % most).expect("it is small")
     }
 
-    /// True so often.
+    /// True with the probability `chance`.
     pub(super) fn chance(&mut self, chance: f64) -> bool {
         self.unit() < chance
     }
@@ -44,7 +44,7 @@ impl Rng {
         }
     }
 
-    /// A number of the standard normal distribution.
+    /// A number from the standard normal distribution.
     pub(super) fn normal(&mut self) -> f64 {
         let (one, two) = (1.0 - self.unit(), self.unit());
         (-2.0 * one.ln()).sqrt() * (TAU * two).cos()

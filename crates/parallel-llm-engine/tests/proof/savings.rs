@@ -1,7 +1,7 @@
-//! What asking in two waves spares and what the gate spares, on panels with the parameters that were measured for kinds of
-//! questions: calls a question and how often the answer is right, held against the same panel's calculation.
+//! Calls saved by escalation and by the gate, on panels with parameters measured for several kinds of questions:
+//! calls per question and how often the result is right, compared with calculations.
 //!
-//! That a synthesizer is right so often says the script; what is measured is that it is asked where it should be.
+//! How often a synthesizer is right is part of the script; what is measured is that it is asked only when needed.
 
 use crate::proof::item::{Item, outcome};
 use crate::proof::panel::{Choice, Panel, Parameters, RIGHT, Tie, most, plurality};
@@ -11,17 +11,17 @@ use crate::proof::{check_share, question_count};
 use crate::script::{Reply, after, synthesis_reply};
 use parallel_llm_engine::OutcomeKind;
 
-/// Kinds of questions, and how often a model is right there.
+/// Kinds of questions, each with the accuracy of a model and the parameters of a panel.
 const KINDS: [(&str, f64, Parameters); 4] = [
     ("math-open", 0.6, Parameters { errors: 0.45, same_wrong: 0.16, options: 30 }),
     ("code-exec", 0.86, Parameters { errors: 0.52, same_wrong: 0.31, options: 30 }),
     ("mcq-frontier", 0.855, Parameters { errors: 0.53, same_wrong: 0.77, options: 4 }),
     ("saturated", 0.96, Parameters { errors: 0.5, same_wrong: 0.75, options: 30 }),
 ];
-/// How often a synthesizer is right where none, one, two or three of three answers are.
+/// How often a synthesizer is right if none, one, two or three of three answers are.
 const RESCUES: [f64; 4] = [0.137, 0.611, 0.879, 0.987];
 
-fn are_same(said: &[Choice]) -> bool {
+fn all_equal(said: &[Choice]) -> bool {
     most(said) == said.len()
 }
 
@@ -34,15 +34,15 @@ async fn escalation_saves_the_calculated_number_of_calls() {
         for _ in 0..question_count() {
             let item = Item::sample(&panel, rng);
             let result = item.scenario("vote@first=2", Vec::new(), rng).run().await;
-            let expected = if are_same(&item.said[..2]) { 2 } else { 5 };
+            let expected = if all_equal(&item.said[..2]) { 2 } else { 5 };
             assert_eq!(result.asked.len(), expected, "{:?}", item.written);
             calls += result.asked.len();
             settled += usize::from(result.asked.len() == 2);
             right += usize::from(item.is_right(outcome(&result)));
         }
-        let is_settled = panel.mean(|said| f64::from(are_same(&said[..2])));
+        let is_settled = panel.mean(|said| f64::from(all_equal(&said[..2])));
         let early =
-            |said: &[Choice]| plurality(if are_same(&said[..2]) { &said[..2] } else { said }, Tie::First);
+            |said: &[Choice]| plurality(if all_equal(&said[..2]) { &said[..2] } else { said }, Tie::First);
         let of = question_count();
         check_share(&format!("{kind}, settled by two"), (settled, of), is_settled);
         check_share(&format!("{kind}, right"), (right, of), panel.mean(early));
@@ -54,7 +54,7 @@ async fn escalation_saves_the_calculated_number_of_calls() {
     }
 }
 
-/// A synthesizer that writes this, whatever it is shown.
+/// A synthesizer that always writes this text.
 fn writes(text: String) -> Reply {
     after(10).compose(move |call| synthesis_reply(call, "{}", &text)).end()
 }
@@ -72,7 +72,7 @@ async fn the_gate_saves_the_calculated_number_of_calls() {
             let text = item.question.write(if is_rescued { RIGHT } else { 1 }, rng).text().to_owned();
             let result = item.scenario("synthesize", vec![("fuser", writes(text.clone()))], rng).run().await;
             let outcome = outcome(&result);
-            let is_gated = are_same(&item.said);
+            let is_gated = all_equal(&item.said);
             assert_eq!(result.asked.len(), if is_gated { 3 } else { 4 }, "{:?}", item.written);
             if outcome.kind == OutcomeKind::Fused {
                 assert_eq!(outcome.text.as_deref(), Some(text.as_str()));
@@ -84,9 +84,9 @@ async fn the_gate_saves_the_calculated_number_of_calls() {
         }
         let gated = |said: &[Choice]| {
             let rights = said.iter().filter(|one| **one == RIGHT).count();
-            if are_same(said) { f64::from(said[0] == RIGHT) } else { RESCUES[rights] }
+            if all_equal(said) { f64::from(said[0] == RIGHT) } else { RESCUES[rights] }
         };
-        let differ = panel.mean(|said| f64::from(!are_same(said)));
+        let differ = panel.mean(|said| f64::from(!all_equal(said)));
         check_share(&format!("{kind}, fused"), (fused, question_count()), differ);
         check_share(&format!("{kind}, right"), (right, question_count()), panel.mean(gated));
         let always = panel.mean(|said| RESCUES[said.iter().filter(|one| **one == RIGHT).count()]);

@@ -1,5 +1,4 @@
-//! Votes weighed by accuracy are Bayes' rule where models err alone: held against the rule itself, written down as it
-//! stands in textbooks.
+//! Votes weighted by accuracy, compared with Bayes' rule as textbooks give it, for models with independent errors.
 
 use parallel_llm_engine::{OutcomeKind, RunRequest};
 
@@ -9,7 +8,7 @@ use crate::proof::rng::Rng;
 use crate::proof::{check_share, question_count};
 use crate::scenario::{RunResult, scenario};
 
-/// The chance of each answer after these were given, before it was each as likely as the next.
+/// The posterior probability of each answer, from a uniform prior.
 fn posterior(said: &[Choice], accuracies: &[f64], options: usize) -> Vec<f64> {
     let likely = |answer: Choice| {
         let given = said.iter().zip(accuracies).map(|(said, accuracy)| match *said {
@@ -24,8 +23,8 @@ fn posterior(said: &[Choice], accuracies: &[f64], options: usize) -> Vec<f64> {
     likely.iter().map(|one| one / all).collect()
 }
 
-/// The vote of models that are said to be right so often.
-async fn weighed(item: &Item, accuracies: &[f64], rng: &mut Rng) -> RunResult {
+/// The weighted vote of models with these accuracies.
+async fn weighted_vote(item: &Item, accuracies: &[f64], rng: &mut Rng) -> RunResult {
     let replies = item.replies(rng);
     let names = replies.iter().map(|(name, _)| *name).zip(accuracies);
     let request = RunRequest {
@@ -36,8 +35,8 @@ async fn weighed(item: &Item, accuracies: &[f64], rng: &mut Rng) -> RunResult {
     scenario(replies).requests(request).run().await
 }
 
-/// The most likely of what somebody has said.
-fn likeliest(posterior: &[f64], said: &[Choice]) -> f64 {
+/// The highest posterior probability of any given answer.
+fn highest_posterior(posterior: &[f64], said: &[Choice]) -> f64 {
     said.iter().filter(|said| **said != NOTHING).map(|said| posterior[*said]).fold(0.0, f64::max)
 }
 
@@ -53,14 +52,14 @@ async fn weighted_votes_follow_the_rule_of_bayes() {
         if item.said.iter().all(|said| *said == NOTHING) {
             continue;
         }
-        let result = weighed(&item, &accuracies, rng).await;
+        let result = weighted_vote(&item, &accuracies, rng).await;
         let outcome = outcome(&result);
         if outcome.kind == OutcomeKind::Verbatim {
             continue;
         }
         let chosen = item.chosen(outcome).expect("a vote chooses");
         let posterior = posterior(&item.said, &accuracies, options);
-        let most = likeliest(&posterior, &item.said);
+        let most = highest_posterior(&posterior, &item.said);
         assert!(posterior[chosen] >= most * (1.0 - 1e-7), "{accuracies:?} {:?} {posterior:?}", item.said);
         let unsaid = posterior.iter().copied().fold(0.0, f64::max) > most * (1.0 + 1e-6);
         assert_eq!(
@@ -81,9 +80,9 @@ async fn weighted_votes_of_independent_models_are_right_as_often_as_calculated()
     let accuracies = [0.9, 0.6, 0.55, 0.2, 0.5];
     let panel = Panel::of(&accuracies, Parameters::independent(4));
     let weighing = |said: &[Choice]| {
-        // Of the wrong answers the calculation tells apart only those that were said.
+        // The calculation names wrong answers only by the order in which they are given.
         let posterior = posterior(said, &accuracies, 4);
-        let most = likeliest(&posterior, said);
+        let most = highest_posterior(&posterior, said);
         let level: Vec<&Choice> =
             said.iter().filter(|said| posterior[**said] >= most * (1.0 - 1e-7)).collect();
         f64::from(*level[0] == RIGHT)
@@ -93,7 +92,7 @@ async fn weighted_votes_of_independent_models_are_right_as_often_as_calculated()
     let mut right = 0;
     for _ in 0..question_count() {
         let item = Item::sample(&panel, rng);
-        right += usize::from(item.is_right(outcome(&weighed(&item, &accuracies, rng).await)));
+        right += usize::from(item.is_right(outcome(&weighted_vote(&item, &accuracies, rng).await)));
     }
     check_share("five unequal, weighed", (right, question_count()), expected);
     let counted = panel.mean(|said| crate::proof::panel::plurality(said, crate::proof::panel::Tie::First));

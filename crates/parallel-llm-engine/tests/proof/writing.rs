@@ -1,10 +1,10 @@
-//! Questions with one right answer, and answers to them as models write: bare, in a sentence, in a box, behind a mark, in
-//! other languages; and some that say nothing or are refused.
+//! Questions with one right answer, and answers as models write them: bare, in a sentence, in a box, behind a marker,
+//! in other languages; some say nothing or refuse.
 
 use crate::proof::panel::{Choice, NOTHING};
 use crate::proof::rng::Rng;
 
-/// Options that no form of words prefers.
+/// Options whose wording favours none of them.
 const OPTIONS: [&str; 8] = [
     "the copper gate",
     "the silver gate",
@@ -15,7 +15,7 @@ const OPTIONS: [&str; 8] = [
     "the oak gate",
     "the pearl gate",
 ];
-/// Ways to name an option: `@` is its label, `#` its text.
+/// Ways to name an option: `@` stands for its label, `#` for its text.
 const CHOICES: [&str; 14] = [
     "@",
     "(@)",
@@ -47,7 +47,7 @@ const NUMBERS: [&str; 12] = [
     "答案是@",
     "In all there are @ coins.",
 ];
-/// Answers that say nothing plainly.
+/// Answers that name no option.
 const NOTHINGS: [&str; 4] = [
     "I cannot tell from what is written here.",
     "It depends on what is meant.\n\nMuch speaks for one, and much for another.\n\nI would ask somebody who knows.",
@@ -55,11 +55,11 @@ const NOTHINGS: [&str; 4] = [
     "Nobody knows that.",
 ];
 
-/// What a seat gives.
+/// The reply of a seat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Written {
     Text(String),
-    /// Declined in so many words.
+    /// A refusal with this text.
     Refused(String),
 }
 
@@ -71,17 +71,17 @@ impl Written {
     }
 }
 
-/// A question, and what its answers are called.
+/// A question, and the names of its possible answers.
 #[derive(Clone, Debug)]
 pub(super) struct Question {
     pub(super) text: String,
-    /// What each answer is called here, the right one first.
+    /// The name of each possible answer, the right one first.
     names: Vec<String>,
     forms: &'static [&'static str],
 }
 
 impl Question {
-    /// One of so many options.
+    /// A question with this many options.
     pub(super) fn choice(options: usize, rng: &mut Rng) -> Self {
         let labels = (0..options).map(|index| char::from(b'A' + u8::try_from(index).expect("it is small")));
         let lines: Vec<String> =
@@ -92,7 +92,7 @@ impl Question {
         Self { text, names, forms: &CHOICES }
     }
 
-    /// A number, which may be any.
+    /// A question for a number.
     pub(super) fn number(options: usize, rng: &mut Rng) -> Self {
         let right = 20 + rng.below(1_000);
         let mut names: Vec<String> = (0..options).map(|said| (right + 3 * said).to_string()).collect();
@@ -100,7 +100,7 @@ impl Question {
         Self { text: "How many coins are in the chest?".to_owned(), names, forms: &NUMBERS }
     }
 
-    /// What a model says, written out.
+    /// Writes an answer as a model would.
     pub(super) fn write(&self, said: Choice, rng: &mut Rng) -> Written {
         if said == NOTHING {
             let text = (*rng.pick(&NOTHINGS)).to_owned();
@@ -109,7 +109,7 @@ impl Question {
         let name = &self.names[said];
         let option = usize::from(name.as_bytes()[0].wrapping_sub(b'A'));
         let form = rng.pick(self.forms).replace('@', name);
-        // The mark of four is not the place of an option.
+        // The `#` in `####` does not stand for an option.
         let text = OPTIONS.get(option).map_or(form.clone(), |option| {
             if form.contains("####") { form.clone() } else { form.replace('#', option) }
         });

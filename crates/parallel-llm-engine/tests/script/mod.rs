@@ -1,5 +1,5 @@
-//! Models that answer by script: each model has a list of replies, each reply a list of timed steps. They keep every
-//! call with its moment, how many were under way at once, and which replies were dropped before their end.
+//! Scripted models: each model has a list of replies, each reply a list of timed steps. They record every call with
+//! its time, how many calls were in flight at once, and which replies were dropped before their end.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,10 +13,10 @@ use tokio::sync::Semaphore;
 
 use crate::ledger::Ledger;
 
-/// What every reply costs that ends by itself: a tenth of a cent.
+/// The cost of every reply that ends normally: a tenth of a cent.
 pub(crate) const COST: PicoUsd = PicoUsd(1_000_000_000);
 
-/// Gives a part that depends on what was asked.
+/// Builds a reply part from the call.
 type Compose = Arc<dyn Fn(&Call) -> ReplyPart + Send + Sync>;
 
 #[derive(Clone)]
@@ -37,32 +37,32 @@ pub(crate) struct Reply {
     stops_billing: bool,
 }
 
-/// A reply whose first step comes so many milliseconds after the request.
+/// A reply whose first step comes `ms` milliseconds after the request.
 pub(crate) fn after(ms: u64) -> Reply {
     Reply { steps: VecDeque::new(), admission: None, admitted_after_ms: 0, stops_billing: true }.wait(ms)
 }
 
-/// A whole answer after so many milliseconds.
+/// A complete answer after `ms` milliseconds.
 pub(crate) fn says(ms: u64, text: &str) -> Reply {
     after(ms).text(text).end()
 }
 
-/// A failure after so many milliseconds.
+/// A failure after `ms` milliseconds.
 pub(crate) fn fails(ms: u64, failure: Failure) -> Reply {
     after(ms).fail(failure)
 }
 
-/// Never a byte.
+/// A reply that never sends a byte.
 pub(crate) fn hangs() -> Reply {
     after(0).hang()
 }
 
-/// Refused before it is sent.
+/// A call that is refused admission, so nothing is sent.
 pub(crate) fn not_admitted(failure: Failure) -> Reply {
     Reply { admission: Some(failure), ..hangs() }
 }
 
-/// A synthesizer's reply in the form it is asked for, that starts from the candidate with these words.
+/// A synthesizer's reply in the requested format. It names as its base the candidate that contains `base`.
 pub(crate) fn fuses(ms: u64, base: &'static str, text: &'static str) -> Reply {
     after(ms)
         .compose(move |call| {
@@ -71,18 +71,18 @@ pub(crate) fn fuses(ms: u64, base: &'static str, text: &'static str) -> Reply {
         .end()
 }
 
-/// The form a synthesizer is asked for, with the code of this call.
+/// A reply in the format requested from a synthesizer, with the nonce of this call.
 pub(crate) fn synthesis_reply(call: &Call, analysis: &str, text: &str) -> String {
     let nonce = nonce(call);
     format!("<<analysis {nonce}>>\n{analysis}\n<<answer {nonce}>>\n{text}")
 }
 
-/// A judge's reply in the form it is asked for, that ranks the candidates with these words, the best first.
+/// A judge's reply in the requested format. It ranks the candidates that contain `words`, best first.
 pub(crate) fn judges(ms: u64, words: &'static [&'static str]) -> Reply {
     after(ms).compose(move |call| ranking(call, words)).end()
 }
 
-/// A member of a council: an answer, and where it is shown those of others, its ranking of them.
+/// A council member: it answers the question, and ranks the answers of others when it is shown them.
 pub(crate) fn reviews(ms: u64, answer: &'static str, words: &'static [&'static str]) -> Reply {
     let compose = move |call: &Call| {
         if prompt(call).contains("<<candidate ") { ranking(call, words) } else { answer.to_owned() }
@@ -95,7 +95,7 @@ fn ranking(call: &Call, words: &[&str]) -> String {
     format!(r#"{{"reasons": [], "ranking": [{}]}}"#, labels.join(", "))
 }
 
-/// The label of the candidate with these words.
+/// The label of the candidate that contains `words`.
 pub(crate) fn label_of(call: &Call, words: &str) -> String {
     let prompt = prompt(call);
     let before = prompt.split_once(words).map_or("", |(before, _)| before);
@@ -103,7 +103,7 @@ pub(crate) fn label_of(call: &Call, words: &str) -> String {
     block.split(' ').next().unwrap_or("?").to_owned()
 }
 
-/// All text of a call.
+/// The text of all messages of a call.
 pub(crate) fn prompt(call: &Call) -> String {
     call.messages.iter().flat_map(Message::texts).collect::<Vec<_>>().join("\n")
 }
@@ -128,12 +128,12 @@ impl Reply {
         self.then(Step::Emit(Ok(part)))
     }
 
-    /// Admitted only after so many milliseconds.
+    /// Delays admission by `ms` milliseconds.
     pub(crate) fn admitted_after(self, ms: u64) -> Self {
         Self { admitted_after_ms: ms, ..self }
     }
 
-    /// Closing its connection would not stop what it costs.
+    /// Makes the reply cost the same whether or not its connection is closed early.
     pub(crate) fn billed_anyway(self) -> Self {
         Self { stops_billing: false, ..self }
     }
@@ -146,7 +146,7 @@ impl Reply {
         self.emit(ReplyPart::Accepted { generation_id: generation_id.to_owned() })
     }
 
-    /// So many bytes without text, one each `every_ms`.
+    /// Adds `times` keep-alives without text, one every `every_ms` milliseconds.
     pub(crate) fn alive(self, times: usize, every_ms: u64) -> Self {
         (0..times).fold(self, |reply, _| reply.wait(every_ms).emit(ReplyPart::Alive))
     }
@@ -177,7 +177,7 @@ impl Reply {
         self.emit(ReplyPart::End(end))
     }
 
-    /// Ends with so many tokens sent and received, and no cost of its own.
+    /// Ends with the given input and output tokens, and reports no cost.
     pub(crate) fn end_using(self, used: impl Fn(&Call) -> (u64, u64) + Send + Sync + 'static) -> Self {
         self.then(Step::Compose(Arc::new(move |call| {
             let (input, output) = used(call);
@@ -199,7 +199,7 @@ impl Reply {
     }
 }
 
-/// A call that left, and when.
+/// A call whose request was sent, and when.
 #[derive(Clone, Debug)]
 pub(crate) struct SentCall {
     pub(crate) at_ms: u64,
@@ -222,7 +222,7 @@ pub(crate) struct Models {
 }
 
 impl Models {
-    /// Models with these replies, of which so many may be under way at once.
+    /// Models with these replies; at most `in_flight_max` calls run at once.
     pub(crate) fn new(ledger: &Ledger, replies: &[(&str, Reply)], in_flight_max: usize) -> Arc<Self> {
         let mut state = State::default();
         for (model, reply) in replies {
@@ -240,7 +240,7 @@ impl Models {
         self.state().high_water
     }
 
-    /// Replies neither ended nor dropped.
+    /// The number of replies neither ended nor dropped.
     pub(crate) fn in_flight(&self) -> usize {
         self.state().in_flight
     }
@@ -249,7 +249,7 @@ impl Models {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The reply for this call: the next of its model, the last one again and again.
+    /// Takes the model's next reply; its last one repeats for ever.
     fn reply(&self, model: &str) -> Reply {
         let mut state = self.state();
         let Some(script) = state.scripts.get_mut(model) else { return fails(0, failure(Code::ModelUnknown)) };
@@ -258,7 +258,7 @@ impl Models {
     }
 }
 
-/// A [`Caller`] is a handle to the models.
+/// The [`Caller`] that calls the scripted models.
 pub(crate) struct ScriptedCaller(pub(crate) Arc<Models>);
 
 impl Caller for ScriptedCaller {
@@ -278,7 +278,7 @@ impl Caller for ScriptedCaller {
                 let (ledger, model) = (models.ledger.clone(), call.model.model.clone());
                 let in_flight = InFlight { models, model: model.clone(), begun: false, ended: false };
                 let playing = play(call, reply.steps, in_flight);
-                // The room is held until the reply is dropped.
+                // The permit is held until the reply is dropped.
                 ReplyStream::new(playing.inspect(move |_| _ = &room))
                     .with_on_timeout(move |failure| ledger.note(format_args!("{model} heard: {failure}")))
             });
@@ -287,7 +287,7 @@ impl Caller for ScriptedCaller {
         .boxed()
     }
 
-    /// Every request cost a tenth of a cent, but for those whose name is of no help.
+    /// Every request cost a tenth of a cent, unless its generation id is unknown.
     fn look_up(
         &self,
         model: &ModelRef,
@@ -304,7 +304,7 @@ impl Caller for ScriptedCaller {
     }
 }
 
-/// Plays a reply from its first poll on: that is when its bytes leave.
+/// Plays a reply. The request is sent when the stream is first polled.
 fn play(
     call: Call,
     steps: VecDeque<Step>,
@@ -318,7 +318,7 @@ fn play(
                 Step::Emit(part) => break part,
                 Step::Compose(compose) => break Ok(compose(&call)),
                 Step::Hang => std::future::pending().await,
-                // As `panic!`, without a word on stderr.
+                // Like `panic!`, but prints nothing on stderr.
                 Step::Panic => std::panic::resume_unwind(Box::new("scripted")),
             }
         };
@@ -328,7 +328,7 @@ fn play(
     stream::unfold((call, steps, in_flight), play)
 }
 
-/// Counts a reply while it is under way, and notes where it was dropped before its end.
+/// Counts a reply while it is in flight, and records when it is dropped before its end.
 struct InFlight {
     models: Arc<Models>,
     model: String,

@@ -1,4 +1,4 @@
-//! What outlives a process, and the disk a process writes it with: slow, breaking, or dying under its hands.
+//! The journal that survives a process, and a disk that is slow, breaks, or kills its process.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,7 +23,7 @@ struct Kept {
     epoch: u64,
 }
 
-/// What is left when a process is gone.
+/// What survives a process: the commits and the newest lease.
 #[derive(Clone, Default)]
 pub(super) struct Durable(Arc<Mutex<Kept>>);
 
@@ -47,7 +47,7 @@ impl Durable {
         Lease { run_id, epoch: kept.epoch, next_seq }
     }
 
-    /// Makes events durable, as a store would: numbered on, and only by the newest process.
+    /// Makes events durable as a store would: numbered without gaps, and only by the newest process.
     fn keep(&self, lease: Lease, events: Vec<Recorded>) -> Result<(), String> {
         let next = self.next_seq();
         let numbers = events.iter().map(|recorded| recorded.seq);
@@ -73,17 +73,17 @@ pub(super) struct Disk {
     pub(super) commit_ms: u64,
     pub(super) breaks_at: Option<usize>,
     pub(super) crash: Option<Crash>,
-    /// Told when the process is to be gone.
-    pub(super) gone: Arc<Notify>,
+    /// Notified when the process has to die.
+    pub(super) died: Arc<Notify>,
     pub(super) state: Mutex<DiskState>,
 }
 
-/// What a disk has state.
+/// What was observed at a disk.
 #[derive(Default)]
 pub(super) struct DiskState {
     appends: usize,
     pub(super) broke: bool,
-    /// What was done to it that may never be. A panic here could be taken for a call's own.
+    /// Forbidden uses of the journal. They are collected, because a panic here could be taken for one of a call.
     pub(super) complaints: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ impl Disk {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What happens to the process at this append: how, and how long after.
+    /// How the process dies at this append, and after how long.
     fn fate(&self, append: usize) -> Option<(CrashMoment, Duration)> {
         match self.crash {
             Some(Crash::Commit { commit, kind, ms }) if commit == append => {
@@ -137,19 +137,19 @@ impl Disk {
         }
         self.keep(lease, events);
         if fate.is_some() {
-            self.gone.notify_one();
+            self.died.notify_one();
         }
         Ok(())
     }
 
-    /// The process is gone: nobody hears of this append.
+    /// The process dies before this append is acknowledged.
     async fn die(&self) -> Result<(), Failure> {
-        self.gone.notify_one();
+        self.died.notify_one();
         std::future::pending().await
     }
 }
 
-/// The disk as a process holds it.
+/// The journal as seen by one process.
 pub(super) struct ProcessJournal(pub(super) Arc<Disk>);
 
 impl Journal for ProcessJournal {

@@ -1,5 +1,5 @@
-//! What always holds of a run over all its processes, judged from outside: by what is durable, by what each process
-//! showed, and by the requests that left.
+//! The invariants of a run over all its processes, checked from outside: by durable events, by what each process
+//! showed, and by the requests that were sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,9 +21,9 @@ use crate::transcript;
 pub(super) struct History {
     pub(super) plan: Arc<RunPlan>,
     pub(super) durable: Durable,
-    /// Requests that left, of all processes.
+    /// The requests sent by all processes.
     left: BTreeSet<(CallerSlot, u32)>,
-    /// Whole answers that were shown as durable.
+    /// Complete answers that were shown as durable.
     answers: Vec<(CallerSlot, Arc<str>)>,
     /// Final texts that were shown as durable.
     texts: Vec<Arc<str>>,
@@ -34,7 +34,7 @@ impl History {
         Self { plan, durable, left: BTreeSet::new(), answers: Vec::new(), texts: Vec::new() }
     }
 
-    /// The run as a new process finds it, once anything of it is durable.
+    /// The run as a new process finds it, once any event is durable.
     pub(super) fn run(&self) -> Option<Run> {
         let events = self.durable.events();
         let mut run = Run::fold(Arc::clone(&self.plan), &events);
@@ -42,7 +42,7 @@ impl History {
         (!events.is_empty()).then_some(run)
     }
 
-    /// Takes in what a process did, and judges it.
+    /// Records what a process did, and checks it.
     pub(super) fn record(&mut self, process_plan: &ProcessPlan, process: &ProcessResult) {
         assert!(process.complaints.is_empty(), "{:?}", process.complaints);
         if matches!(process.end, ProcessEnd::Refused(_)) {
@@ -50,30 +50,30 @@ impl History {
             assert!(breaks_at_once, "only a disk that breaks at once refuses a run: {:?}", process.end);
             assert!(process.asked.is_empty(), "a run that is refused has cost nothing");
         }
-        assert!(!process.sent_after_end(), "nothing leaves of a run that is given up or decided");
+        assert!(!process.sent_after_end(), "no request is sent once a run is given up or decided");
         let events = self.durable.events();
         for asked in &process.asked {
             let Attempt { slot, number } = asked.call.attempt;
-            assert!(self.left.insert((slot, number)), "{slot} #{number} left once");
+            assert!(self.left.insert((slot, number)), "{slot} #{number} was sent once");
         }
-        self.requests_are_noted(&events);
+        self.requests_are_recorded(&events);
         self.remember(process, &events);
         self.nothing_is_lost(&events);
     }
 
-    /// Every request that left was durable as sent, each by a number of its own.
-    fn requests_are_noted(&self, events: &[Recorded]) {
+    /// Every request that was sent has its own durable `Sent` event.
+    fn requests_are_recorded(&self, events: &[Recorded]) {
         let sent = events.iter().filter_map(|recorded| match recorded.event {
             Event::Sent { attempt } => Some((attempt.slot, attempt.number)),
             _ => None,
         });
         let all: Vec<_> = sent.collect();
         let noted: BTreeSet<_> = all.iter().copied().collect();
-        assert_eq!(all.len(), noted.len(), "a request is noted once");
-        assert!(self.left.is_subset(&noted), "left, not noted: {:?}", self.left.difference(&noted));
+        assert_eq!(all.len(), noted.len(), "a request is recorded once");
+        assert!(self.left.is_subset(&noted), "sent but not recorded: {:?}", self.left.difference(&noted));
     }
 
-    /// The process has shown what is durable and nothing else; once its disk broke it says that this is not so.
+    /// A process shows exactly what is durable, unless its disk broke, which it then reports.
     fn remember(&mut self, process: &ProcessResult, events: &[Recorded]) {
         if process.broke {
             return;
@@ -83,7 +83,7 @@ impl History {
         let mut result = Run::fold(Arc::clone(&self.plan), &events[..until]);
         live.interrupt();
         result.interrupt();
-        transcript::same(&live, &result, "the live run is the fold of its durable events");
+        transcript::assert_same(&live, &result, "the live run is the fold of its durable events");
         let views = live.seats.iter().chain(&live.synthesizers);
         let answered = views.filter(|view| view.status == SeatStatus::Answered);
         let answers = answered.filter_map(|view| Some((view.slot, Arc::clone(&view.answer.as_ref()?.text))));
@@ -91,7 +91,7 @@ impl History {
         self.texts.extend(live.outcome.iter().filter_map(|outcome| outcome.text.clone()));
     }
 
-    /// What was shown as durable is there for every later process.
+    /// Every later process still has what was shown as durable.
     fn nothing_is_lost(&self, events: &[Recorded]) {
         let run = Run::fold(Arc::clone(&self.plan), events);
         for (slot, text) in &self.answers {
@@ -99,8 +99,8 @@ impl History {
                 let is_own = recorded.event.attempt().is_some_and(|attempt| attempt.slot == *slot);
                 is_own && recorded.event.answer().is_some_and(|answer| answer.text == *text)
             };
-            assert!(events.iter().any(is_given), "{slot} gave an answer that is gone");
-            let view = run.view(*slot).expect("a place stays");
+            assert!(events.iter().any(is_given), "an answer of {slot} was lost");
+            let view = run.view(*slot).expect("a slot stays");
             let kept = view.answer.as_ref().map(|answer| &answer.text);
             let is_seat = matches!(slot, CallerSlot::Seat(_));
             assert!(
@@ -110,11 +110,11 @@ impl History {
         }
         for text in &self.texts {
             let mut outcomes = run.outcome.iter().chain(&run.earlier);
-            assert!(outcomes.any(|outcome| outcome.text.as_ref() == Some(text)), "a final text is gone");
+            assert!(outcomes.any(|outcome| outcome.text.as_ref() == Some(text)), "a final text was lost");
         }
     }
 
-    /// Judges the whole, once it has closed.
+    /// Checks the whole run once it has closed.
     pub(super) fn close(&self) {
         let commits = self.durable.commits();
         let events = commits.concat();
@@ -133,14 +133,14 @@ impl History {
         for view in run.views() {
             let paid = COST.times(left.get(&view.slot).copied().unwrap_or(0));
             let cost = view.cost.unwrap_or_default();
-            assert!(cost <= paid, "{} tells {cost}, and cost at most {paid}", view.slot);
+            assert!(cost <= paid, "{} reports {cost}, and cost at most {paid}", view.slot);
         }
         fused_texts_are_stored_with_their_replies(&commits);
     }
 }
 
-/// A fused text is durable with the reply it was taken from, or that reply is a draft or one that an earlier process left
-/// behind: a process that takes over in between must not have to pay again.
+/// A fused text is durable in the same commit as its reply, unless that reply is a draft or from an earlier process.
+/// Otherwise a process that takes over in between would have to pay again.
 fn fused_texts_are_stored_with_their_replies(commits: &[Vec<Recorded>]) {
     let mut left_behind = false;
     for commit in commits {
@@ -162,33 +162,33 @@ fn fused_texts_are_stored_with_their_replies(commits: &[Vec<Recorded>]) {
     }
 }
 
-/// One place, as its events tell.
+/// One caller slot, according to its events.
 #[derive(Default)]
 struct Account {
-    /// The request under way.
+    /// The request in flight.
     open: Option<u32>,
-    /// The newest request, where nobody knows what came of it.
+    /// The newest request, if its result is unknown.
     lost: Option<u32>,
     answered: bool,
-    /// It has given something that no outcome tells of yet.
-    untold: bool,
+    /// It has given an answer that no outcome covers yet.
+    unreported: bool,
     is_skipped: bool,
     sent: u32,
-    /// In this process_plan.
+    /// Requests sent in this part of the run.
     sent_now: u32,
     retries_now: u32,
     ended_now: u32,
     is_asked: bool,
     known: PicoUsd,
     costs: BTreeMap<u32, PicoUsd>,
-    /// Requests that are over and whose cost is not known.
+    /// Finished requests of unknown cost.
     unpriced: u64,
 }
 
-/// Reads the events of a run one after the other and keeps its own accounts, as simple as can be.
+/// Reads the events of a run in order and keeps independent accounts, as simple as possible.
 struct Accounts {
     plan: RunPlan,
-    accounts: BTreeMap<CallerSlot, Account>,
+    by_slot: BTreeMap<CallerSlot, Account>,
     named: Vec<SeatNumber>,
     decided: bool,
     closed: bool,
@@ -196,28 +196,22 @@ struct Accounts {
 
 impl Accounts {
     fn new(plan: &RunPlan) -> Self {
-        Self {
-            plan: plan.clone(),
-            accounts: BTreeMap::new(),
-            named: Vec::new(),
-            decided: false,
-            closed: true,
-        }
+        Self { plan: plan.clone(), by_slot: BTreeMap::new(), named: Vec::new(), decided: false, closed: true }
     }
 
     fn read(&mut self, event: &Event) {
         match event {
             Event::Started { .. } => {
-                assert!(self.accounts.is_empty() && self.closed, "a run starts once");
+                assert!(self.by_slot.is_empty() && self.closed, "a run starts once");
                 let asked: Vec<SeatNumber> = self.plan.seats.iter().map(|seat| seat.number).collect();
                 self.begin(asked);
             }
             Event::Reopened { reopening, .. } => self.reopen(reopening),
-            Event::Skipped { seats } => self.spare(seats),
+            Event::Skipped { seats } => self.skip(seats),
             Event::Decided { .. } => {
-                assert!(!self.decided && !self.closed, "each process_plan is decided at most once");
+                assert!(!self.decided && !self.closed, "each part is decided at most once");
                 self.decided = true;
-                self.accounts.values_mut().for_each(|account| account.untold = false);
+                self.by_slot.values_mut().for_each(|account| account.unreported = false);
             }
             Event::Closed { cost } => self.close(*cost),
             event => {
@@ -235,9 +229,9 @@ impl Accounts {
         self.begin(asked.collect());
     }
 
-    /// Seats are skipped that were held back: never asked, and only by a strategy that asks some first.
-    fn spare(&mut self, seats: &[SeatNumber]) {
-        // A race asks one after the other, and a cascade three where nothing is set.
+    /// Seats that were held back are skipped: they were never asked, and the strategy asks only some seats first.
+    fn skip(&mut self, seats: &[SeatNumber]) {
+        // A race asks one seat after the other, and a cascade asks three unless set otherwise.
         let strategy_options = self.plan.strategy_options;
         let usual = if strategy_options.hedge_after_ms.is_some() { 1 } else { 3 };
         let is_first = self.plan.strategy.name() == "cascade" || strategy_options.hedge_after_ms.is_some();
@@ -245,7 +239,7 @@ impl Accounts {
             strategy_options.first.or(is_first.then_some(usual)).expect("the strategy asks some first");
         assert!(!self.decided && !self.closed, "seats are skipped before the answer");
         for seat in seats {
-            let account = self.accounts.entry(CallerSlot::Seat(*seat)).or_default();
+            let account = self.by_slot.entry(CallerSlot::Seat(*seat)).or_default();
             assert!(account.is_asked && account.sent == 0, "seat {seat} is skipped and was asked");
             assert!(seat.index() >= usize::from(first), "seat {seat} is one of the first {first}");
             (account.is_asked, account.is_skipped) = (false, true);
@@ -254,7 +248,7 @@ impl Accounts {
 
     fn begin(&mut self, asked: Vec<SeatNumber>) {
         (self.decided, self.closed) = (false, false);
-        for account in self.accounts.values_mut() {
+        for account in self.by_slot.values_mut() {
             if let Some(lost) = account.open.take() {
                 account.lost = Some(lost);
                 account.unpriced += 1;
@@ -262,7 +256,7 @@ impl Accounts {
             (account.sent_now, account.retries_now, account.ended_now, account.is_asked) = (0, 0, 0, false);
         }
         for seat in asked {
-            let account = self.accounts.entry(CallerSlot::Seat(seat)).or_default();
+            let account = self.by_slot.entry(CallerSlot::Seat(seat)).or_default();
             account.is_asked = !account.answered;
             account.is_skipped = false;
         }
@@ -274,9 +268,9 @@ impl Accounts {
             self.read_sent(slot, number);
             return;
         }
-        let account = self.accounts.entry(slot).or_default();
+        let account = self.by_slot.entry(slot).or_default();
         if let Event::Reconciled { cost, .. } = event {
-            account.unpriced = account.unpriced.checked_sub(1).expect("only an unknown cost is found out");
+            account.unpriced = account.unpriced.checked_sub(1).expect("only an unknown cost is looked up");
             account.pay(number, *cost);
             return;
         }
@@ -291,13 +285,13 @@ impl Accounts {
         let is_again = matches!(event, Event::Failed { retry, .. } if *retry != Retry::Never);
         account.retries_now += u32::from(is_again);
         if ends_call(event) {
-            // One that was to be asked again and never left is as lost as it was.
+            // A seat that was to be asked again but was not sent a request stays unknown.
             if account.sent_now > 0 || event.answer().is_some() {
                 account.lost = None;
             }
             account.ended_now += 1;
             account.answered |= matches!((event, slot), (Event::Answered { .. }, CallerSlot::Seat(_)));
-            account.untold |= matches!(event, Event::Answered { .. } | Event::Cut { .. });
+            account.unreported |= matches!(event, Event::Answered { .. } | Event::Cut { .. });
             assert!(
                 account.is_asked || !matches!(slot, CallerSlot::Seat(_)),
                 "{slot} ends and was not asked"
@@ -307,10 +301,10 @@ impl Accounts {
 
     fn read_sent(&mut self, slot: CallerSlot, number: u32) {
         let is_named = matches!(slot, CallerSlot::Seat(seat) if self.named.contains(&seat));
-        let account = self.accounts.entry(slot).or_default();
+        let account = self.by_slot.entry(slot).or_default();
         assert!(!account.answered, "{slot} has an answer and is asked again");
         let is_seat = matches!(slot, CallerSlot::Seat(_));
-        assert!(is_seat || !account.untold, "{slot} was paid for this outcome and is asked again");
+        assert!(is_seat || !account.unreported, "{slot} was paid for this outcome and is asked again");
         assert!(!account.is_skipped, "{slot} is skipped and sent");
         assert!(account.lost.is_none() || is_named, "{slot} may have been paid and is asked again unnamed");
         assert!(account.open.is_none() && number == account.sent + 1, "{slot} sends one after the other");
@@ -324,21 +318,21 @@ impl Accounts {
         }
     }
 
-    /// A step is made of answers that are there, and a spare one where those it stands in for are over.
+    /// No step begins after the decision, and a spare step begins only once those it replaces are over.
     fn check_step(&self, step: &Step) {
-        assert!(!self.decided, "nobody judges what is decided");
+        assert!(!self.decided, "no step begins after the decision");
         let is_open = |other: &Step| {
-            let account = self.accounts.get(&CallerSlot::Step(other.number));
+            let account = self.by_slot.get(&CallerSlot::Step(other.number));
             other.key.by != step.key.by && account.is_some_and(|account| account.open.is_some())
         };
         let open = self.plan.steps.iter().find(|other| step.is_spare && is_open(other));
         assert!(open.is_none(), "step {} is made beside step {:?}", step.number, open);
     }
 
-    /// Spent and held is never above the budget by more than one output cap for each call under way.
+    /// Spent plus reserved exceeds the budget by at most one output cap for each call in flight.
     fn check_budget(&self, slot: CallerSlot) {
         let (mut held, mut slack) = (PicoUsd::ZERO, PicoUsd::ZERO);
-        for (slot, account) in &self.accounts {
+        for (slot, account) in &self.by_slot {
             let seat = self.seat(*slot);
             let worst = budget::worst_call(seat, self.plan.input_bytes()).expect("every price is known");
             let under_way = u64::from(account.open.is_some());
@@ -351,17 +345,17 @@ impl Accounts {
     }
 
     fn seat(&self, slot: CallerSlot) -> &Seat {
-        self.plan.seat_at(slot).expect("every place has somebody")
+        self.plan.seat_at(slot).expect("every slot has a model")
     }
 
     fn close(&mut self, cost: PicoUsd) {
-        assert!(self.decided && !self.closed, "a process_plan is closed once, and after it is decided");
+        assert!(self.decided && !self.closed, "a part is closed once, and after it is decided");
         self.closed = true;
-        let known: PicoUsd = self.accounts.values().map(|account| account.known).sum();
+        let known: PicoUsd = self.by_slot.values().map(|account| account.known).sum();
         assert_eq!(known, cost, "costs add up");
-        for (slot, account) in &self.accounts {
+        for (slot, account) in &self.by_slot {
             let Account { sent_now: sent, retries_now: retries, ended_now: ended, .. } = account;
-            assert!(account.open.is_none(), "{slot} is heard of before the end");
+            assert!(account.open.is_none(), "{slot} has no open request at the end");
             let most = if matches!(slot, CallerSlot::Seat(_)) { u32::from(account.is_asked) } else { 1 };
             assert!(
                 *ended <= most && (*ended == most || !matches!(slot, CallerSlot::Seat(_))),
@@ -371,28 +365,25 @@ impl Accounts {
         }
     }
 
-    /// The accounts say the same as the run.
+    /// Compares the accounts with the run.
     fn compare(&self, run: &Run) {
         for view in run.views() {
             let nothing = Account::default();
-            let account = self.accounts.get(&view.slot).unwrap_or(&nothing);
+            let account = self.by_slot.get(&view.slot).unwrap_or(&nothing);
             let slot = view.slot;
-            assert_eq!(view.attempts, account.sent, "{slot} tells its requests");
-            assert_eq!(view.cost.unwrap_or_default(), account.known, "{slot} tells its cost");
-            assert!(
-                account.unpriced == 0 || view.cost_is_estimate,
-                "{slot} tells that its cost is not whole"
-            );
+            assert_eq!(view.attempts, account.sent, "{slot} counts its requests");
+            assert_eq!(view.cost.unwrap_or_default(), account.known, "{slot} reports its cost");
+            assert!(account.unpriced == 0 || view.cost_is_estimate, "{slot} marks its cost as an estimate");
             assert_eq!(view.is_unneeded(), account.is_skipped, "{slot} is skipped or not");
             let is_unknown = view.status == SeatStatus::Unknown;
             assert_eq!(is_unknown, account.lost.is_some(), "{slot} is {}", view.status.as_str());
-            assert!(view.status.is_final() || !matches!(slot, CallerSlot::Seat(_)), "{slot} is in an end");
+            assert!(view.status.is_final() || !matches!(slot, CallerSlot::Seat(_)), "{slot} has ended");
         }
     }
 }
 
 impl Account {
-    /// No request costs more than it is billed, however often it is told.
+    /// No request costs more than it is billed, however often its cost is reported.
     fn pay(&mut self, number: u32, cost: PicoUsd) {
         let paid = self.costs.entry(number).or_default();
         *paid = paid.plus(cost);

@@ -1,8 +1,8 @@
 //! Deterministic simulation: thousands of random runs whose processes die, whose disks break and whose callers give
-//! up, each taken on by a new process in a random way until it closes. What must hold after all that is in `invariants.rs`.
+//! up. New processes continue each run in a random way until it closes; `invariants.rs` lists what must hold.
 //!
-//! Everything derives from the seed of a simulated, time is paused, and each process is a world of its own that is dropped
-//! whole: what the journal holds is all that is left of it. A seed that fails is told with the command that replays it.
+//! Everything derives from the seed, and time is paused. Each process has a runtime of its own that is dropped as a
+//! whole, so only the journal survives. A seed that fails is reported with the command that replays it.
 
 mod disk;
 mod invariants;
@@ -23,13 +23,13 @@ use invariants::History;
 use process::{ProcessEnd, ProcessPlan, ProcessResult, run_process};
 use random::Random;
 
-/// Stories told by default: about twelve seconds on two cores, unoptimized.
+/// Runs by default: about twelve seconds on two cores, unoptimized.
 const SEEDS: u64 = 3_000;
-/// Asks for another number of stories.
+/// The environment variable that sets another number of runs.
 const SEEDS_VARIABLE: &str = "SIMULATION_SEEDS";
-/// Asks for one simulated only, told aloud.
+/// The environment variable that replays and prints a single seed.
 const SEED_VARIABLE: &str = "SIMULATION_SEED";
-/// How often each kind of thing is occurrences at least in a thousand stories: half of what was measured.
+/// The least occurrences of each kind in a thousand runs: half of the measured numbers.
 const OCCURRENCES_MIN: &[(&str, usize)] = &[
     ("a crash before a commit", 110),
     ("a crash in a commit that is lost", 110),
@@ -41,7 +41,7 @@ const OCCURRENCES_MIN: &[(&str, usize)] = &[
     ("a broken disk", 50),
     ("refused: storage", 10),
     ("reopened: interrupted", 370),
-    ("reopened: a further process_plan was interrupted", 30),
+    ("reopened: a further part was interrupted", 30),
     ("reopened: decided, not closed", 90),
     ("reopened: closed", 500),
     ("reopened: an unknown seat is named", 300),
@@ -75,19 +75,19 @@ const OCCURRENCES_MIN: &[(&str, usize)] = &[
     ("a step: unknown", 11),
     ("a judge that changed its mind", 7),
 ];
-/// Processes a simulated has at most: three troubled ones, two that go on after the run has closed, and the last.
+/// The most processes of a run: three that fail, two that continue after the run has closed, and the last.
 const PROCESSES_MAX: usize = 6;
 
-/// A run from its first process to its last.
+/// A run with all its processes.
 struct SimulatedRun {
     history: History,
     processes: Vec<ProcessResult>,
-    /// How often each kind of thing happened.
+    /// How often each kind of event occurred.
     occurrences: BTreeMap<String, usize>,
 }
 
 impl SimulatedRun {
-    /// Lives through the run of a seed; what always holds is looked at after every process.
+    /// Executes the run of a seed and checks the invariants after every process.
     fn execute(seed: u64) -> Self {
         let random = &mut Random::new(seed);
         let history = History::new(Arc::new(random.plan(seed)), Durable::default());
@@ -137,10 +137,7 @@ impl SimulatedRun {
         };
         let kinds = [
             ("reopened: interrupted", !before.is_decided()),
-            (
-                "reopened: a further process_plan was interrupted",
-                !before.is_decided() && before.outcome.is_some(),
-            ),
+            ("reopened: a further part was interrupted", !before.is_decided() && before.outcome.is_some()),
             ("reopened: decided, not closed", before.is_decided() && !before.closed),
             ("reopened: closed", before.closed),
             ("reopened: an unknown seat is named", is_named(SeatStatus::Unknown)),
@@ -201,9 +198,9 @@ impl SimulatedRun {
     }
 }
 
-/// A number from the environment, where there is one.
-fn wanted(name: &str) -> Option<u64> {
-    #[allow(clippy::disallowed_methods, reason = "whoever replays a seed has no other way to name it")]
+/// A number from the environment, if set.
+fn number_from_environment(name: &str) -> Option<u64> {
+    #[allow(clippy::disallowed_methods, reason = "a seed can only be named through the environment")]
     let value = std::env::var(name).ok()?;
     Some(value.parse().expect("the number of a seed, or of seeds, is a whole number"))
 }
@@ -215,7 +212,7 @@ fn replay(seed: u64) -> String {
     )
 }
 
-/// Tells the stories of these seeds on every core; the kinds of things occurrences, or the first seed that failed.
+/// Simulates these seeds on every core. Returns the occurrences, or the first seed that failed.
 fn simulate(seeds: u64) -> Result<BTreeMap<String, usize>, u64> {
     let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
     let occurrences = Mutex::new(BTreeMap::<String, usize>::new());
@@ -251,17 +248,17 @@ fn simulate(seeds: u64) -> Result<BTreeMap<String, usize>, u64> {
 
 #[test]
 fn invariants_hold_in_random_runs() {
-    if let Some(seed) = wanted(SEED_VARIABLE) {
+    if let Some(seed) = number_from_environment(SEED_VARIABLE) {
         println!("{}", SimulatedRun::execute(seed).result());
         return;
     }
-    let seeds = wanted(SEEDS_VARIABLE).unwrap_or(SEEDS);
+    let seeds = number_from_environment(SEEDS_VARIABLE).unwrap_or(SEEDS);
     let occurrences = simulate(seeds)
         .unwrap_or_else(|seed| panic!("seed {seed} failed; replay it with\n  {}", replay(seed)));
     for (what, times) in &occurrences {
         println!("{times:>7} {what}");
     }
-    // The simulation is worth something only while everything is occurrences: so many times in a thousand stories.
+    // The simulation is only worth something while every kind occurs often enough.
     for (what, least) in OCCURRENCES_MIN {
         let times = occurrences.get(*what).copied().unwrap_or(0);
         let needed = usize::try_from(seeds).expect("it is small") * least / 1_000;

@@ -1,4 +1,4 @@
-//! The life of one process: it opens the run or goes on with it, and closes it, is refused, or is gone in between.
+//! One process of a simulated run: it opens or continues the run, then closes it, is refused, or dies.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -15,13 +15,13 @@ use crate::ledger::Ledger;
 use crate::script::{Models, Reply, ScriptedCaller, SentCall};
 use crate::simulation::disk::{Disk, DiskState, Durable, ProcessJournal};
 
-/// Longer than this after its deadline no run takes: looking up costs is bounded by ten seconds.
+/// No run takes longer than this after its deadline: looking up costs is bounded by ten seconds.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// The last line of a process that is gone. In which order its connections are closed then is nobody's choice.
-const GONE: &str = "gone";
+/// The last ledger line of a process that died. The order in which its connections close after that is arbitrary.
+const DIED: &str = "the process died";
 
-/// What happens in the life of a process.
+/// Everything that happens to a process.
 pub(super) struct ProcessPlan {
     pub(super) replies: Vec<(&'static str, Reply)>,
     pub(super) in_flight_max: usize,
@@ -29,11 +29,11 @@ pub(super) struct ProcessPlan {
     pub(super) crash: Option<Crash>,
     pub(super) breaks_at: Option<usize>,
     pub(super) cancellation: Option<Cancellation>,
-    /// When the caller wants the answers so far.
+    /// When the caller asks for a decision with the answers so far.
     pub(super) hurry_ms: Option<u64>,
-    /// The seats the caller skips, and when.
+    /// The seats the caller skips, and when in milliseconds.
     pub(super) skips: Vec<(u64, SeatNumber)>,
-    /// How it goes on with the run; `None` where there is none yet.
+    /// How the process continues the run; `None` if there is no run yet.
     pub(super) reopening: Option<Reopening>,
 }
 
@@ -43,30 +43,30 @@ impl ProcessPlan {
     }
 }
 
-/// When the caller gives the run up.
+/// When the caller cancels or aborts the run.
 #[derive(Clone, Copy)]
 pub(super) struct Cancellation {
     pub(super) cancel_ms: Option<u64>,
     pub(super) abort_ms: Option<u64>,
 }
 
-/// When a process is gone.
+/// When a process dies.
 #[derive(Clone, Copy)]
 pub(super) enum Crash {
     At { ms: u64 },
     Commit { commit: usize, kind: CrashMoment, ms: u64 },
 }
 
-/// How far the commit is at which a process is gone.
+/// How far a commit gets when its process dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CrashMoment {
-    /// Nothing of it is durable.
+    /// Nothing becomes durable.
     Before,
-    /// It was under way for a while, and is lost.
+    /// It takes a while and is lost.
     MiddleLost,
-    /// It was under way for a while and is durable, but nobody heard.
+    /// It takes a while and becomes durable, but is never acknowledged.
     MiddleKept,
-    /// It is durable, and the process dies as it hears so.
+    /// It is durable, and the process dies when this is acknowledged.
     After,
 }
 
@@ -77,12 +77,12 @@ pub(super) enum ProcessEnd {
     Crashed(&'static str),
 }
 
-/// What was seen of the life of a process.
+/// What was observed of a process.
 pub(super) struct ProcessResult {
     pub(super) end: ProcessEnd,
-    /// What it found.
+    /// The run that it found.
     pub(super) before: Option<Run>,
-    /// What it showed last.
+    /// The run as it last showed it.
     pub(super) live: Run,
     pub(super) asked: Vec<SentCall>,
     pub(super) ledger: Vec<String>,
@@ -91,14 +91,14 @@ pub(super) struct ProcessResult {
 }
 
 impl ProcessResult {
-    /// Whether a request left after the run had been given up, or its answer was durable.
+    /// Whether a request was sent after the run had been given up or decided.
     pub(super) fn sent_after_end(&self) -> bool {
         let is_over = |line: &String| line.ends_with("given up") || line.ends_with(" decided");
         let stopped = self.ledger.iter().position(is_over);
         stopped.is_some_and(|at| self.ledger[at..].iter().any(|line| line.contains(" request ")))
     }
 
-    /// Whether an answer came that was read on after the run had been given up.
+    /// Whether an answer was read to its end after the run had been given up.
     pub(super) fn drained(&self) -> bool {
         let stopped = self.ledger.iter().position(|line| line.ends_with("given up"));
         let answered = |line: &String| line.contains("answered");
@@ -106,7 +106,7 @@ impl ProcessResult {
     }
 }
 
-/// Lives through a process_plan in a paused runtime of its own, that is dropped whole when it is over.
+/// Executes a process in a paused runtime of its own, which is dropped as a whole at the end.
 pub(super) fn run_process(
     plan: &Arc<RunPlan>,
     before: Option<Run>,
@@ -114,7 +114,7 @@ pub(super) fn run_process(
     durable: &Durable,
 ) -> ProcessResult {
     let runtime =
-        Builder::new_current_thread().enable_time().start_paused(true).build().expect("it is built");
+        Builder::new_current_thread().enable_time().start_paused(true).build().expect("the runtime starts");
     let run = before.clone().unwrap_or_else(|| Run::new(Arc::clone(plan)));
     let hub = Arc::new(Hub::of(run));
     let (end, disk, models, ledger) = runtime.block_on(async {
@@ -126,7 +126,7 @@ pub(super) fn run_process(
             commit_ms: process_plan.commit_ms,
             breaks_at: process_plan.breaks_at,
             crash: process_plan.crash,
-            gone: Arc::new(Notify::new()),
+            died: Arc::new(Notify::new()),
             state: Mutex::new(DiskState::default()),
         });
         let end = run_until_crash(process_plan, &hub, &disk, &models).await;
@@ -136,7 +136,7 @@ pub(super) fn run_process(
     assert_eq!(models.in_flight(), 0, "no reply outlives its process");
     let complaints = disk.state().complaints.clone();
     let broke = disk.state().broke;
-    let ledger = ledger.lines().into_iter().take_while(|line| !line.ends_with(GONE)).collect();
+    let ledger = ledger.lines().into_iter().take_while(|line| !line.ends_with(DIED)).collect();
     ProcessResult { end, before, live: hub.snapshot(), asked: models.asked(), ledger, broke, complaints }
 }
 
@@ -155,7 +155,7 @@ async fn run_until_crash(
     let mut life = Box::pin(run_to_end(process_plan, hub, disk, models));
     let kind = tokio::select! {
         biased;
-        () = disk.gone.notified() => match process_plan.crash {
+        () = disk.died.notified() => match process_plan.crash {
             Some(Crash::Commit { kind: CrashMoment::Before, .. }) => "before a commit",
             Some(Crash::Commit { kind: CrashMoment::MiddleLost, .. }) => "in a commit that is lost",
             Some(Crash::Commit { kind: CrashMoment::MiddleKept, .. }) => "in a commit that is kept",
@@ -164,11 +164,11 @@ async fn run_until_crash(
         () = lifetime => "at any moment",
         end = &mut life => return end,
     };
-    disk.ledger.note(GONE);
+    disk.ledger.note(DIED);
     ProcessEnd::Crashed(kind)
 }
 
-/// A life nothing cuts short.
+/// Executes a process that does not crash.
 async fn run_to_end(
     process_plan: &ProcessPlan,
     hub: &Arc<Hub>,

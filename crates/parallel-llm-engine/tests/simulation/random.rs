@@ -1,4 +1,5 @@
-//! All chance of a story: its plan, what models reply, what goes wrong, and how a new process goes on.
+//! Everything random about a simulated run: its plan, the replies of models, its faults, and how new processes
+//! continue it.
 
 use std::time::Duration;
 
@@ -13,10 +14,10 @@ use crate::simulation::process::{Cancellation, Crash, CrashMoment, ProcessPlan};
 
 const SEATS: [&str; 8] = ["ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal"];
 const CHAIN: [&str; 3] = ["fuser-1", "fuser-2", "fuser-3"];
-/// Models that are asked only after a run has begun.
+/// Models that are added only after a run has begun.
 const MORE: [&str; 2] = ["ivy", "joe"];
 const OTHERS: [&str; 2] = ["fuser-4", "fuser-5"];
-/// How answers become one text.
+/// The variants of strategies to draw from.
 const STRATEGIES: [&str; 22] = [
     "synthesize",
     "synthesize",
@@ -41,18 +42,18 @@ const STRATEGIES: [&str; 22] = [
     "race@hedge_after_ms=20",
     "panel",
 ];
-/// Enough for two calls, and not for three.
+/// Enough for two calls but not for three.
 const SMALL_BUDGET: PicoUsd = PicoUsd(25_000_000_000);
-/// Seats of a run to which no more are added.
+/// No seats are added to a run that has this many.
 const SEATS_MANY: usize = 10;
 
-/// Every strategy as it is, so that a new one is drawn without being named here, and those variants that there are.
+/// Every strategy by its plain name, so that a new one is drawn without being listed here, and all valid variants.
 fn strategies() -> Vec<&'static str> {
     let named = STRATEGIES.into_iter().filter(|strategy| ResolvedStrategy::check(strategy).is_ok());
     Strategy::ALL.iter().map(|strategy| strategy.name()).chain(named).collect()
 }
 
-/// Chance that can be repeated.
+/// Randomness that can be repeated.
 pub(super) struct Random(blake3::OutputReader);
 
 impl Random {
@@ -60,29 +61,29 @@ impl Random {
         Self(blake3::Hasher::new_keyed(&[7; 32]).update(&seed.to_le_bytes()).finalize_xof())
     }
 
-    /// A number from 0 up to, not including, this one.
+    /// A random number from 0 up to, but not including, `most`.
     pub(super) fn below(&mut self, most: u64) -> u64 {
         let mut bytes = [0; 8];
         self.0.fill(&mut bytes);
         u64::from_le_bytes(bytes) % most
     }
 
-    fn few(&mut self, most: u64) -> usize {
+    fn index_below(&mut self, most: u64) -> usize {
         usize::try_from(self.below(most)).expect("it is small")
     }
 
-    /// True once in so many times.
+    /// True once in `times` draws on average.
     fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 
     fn pick<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.few(items.len() as u64)]
+        items[self.index_below(items.len() as u64)]
     }
 
-    /// What is planned at first.
+    /// The plan of the run.
     pub(super) fn plan(&mut self, seed: u64) -> RunPlan {
-        let (seats, chain) = (1 + self.few(8), self.few(4));
+        let (seats, chain) = (1 + self.index_below(8), self.index_below(4));
         let names = SEATS.iter().take(seats).chain(CHAIN.iter().take(chain));
         let wait = self.pick(&[
             Wait::All,
@@ -106,7 +107,7 @@ impl Random {
         planned.planned()
     }
 
-    /// What happens to the next process: `before` is what the last one left.
+    /// What happens to the next process; `before` is the run that the last one left.
     pub(super) fn process_plan(&mut self, before: Option<&Run>, may_fail: bool) -> ProcessPlan {
         let mut replies = Vec::new();
         for name in SEATS.iter().chain(&CHAIN).chain(&MORE).chain(&OTHERS) {
@@ -116,7 +117,7 @@ impl Random {
         }
         let (crash, breaks_at) = match self.below(8) {
             _ if !may_fail => (None, None),
-            0 => (None, Some(1 + self.few(8))),
+            0 => (None, Some(1 + self.index_below(8))),
             1 => (Some(Crash::At { ms: self.below(600) }), None),
             _ => (Some(self.crash()), None),
         };
@@ -149,9 +150,9 @@ impl Random {
 
     /// Some seats, which may have ended or not exist.
     fn skips(&mut self) -> Vec<(u64, SeatNumber)> {
-        let count = 1 + self.few(3);
+        let count = 1 + self.index_below(3);
         (0..count)
-            .map(|_| (self.below(400), SeatNumber(1 + u8::try_from(self.few(6)).expect("a few"))))
+            .map(|_| (self.below(400), SeatNumber(1 + u8::try_from(self.index_below(6)).expect("a few"))))
             .collect()
     }
 
@@ -165,7 +166,7 @@ impl Random {
         }
     }
 
-    /// What is wanted of a run that goes on.
+    /// How to continue a run.
     fn reopening(&mut self, run: &Run) -> Reopening {
         let mut ask = Vec::new();
         for (seat, view) in run.plan.seats.iter().zip(&run.seats) {
@@ -179,15 +180,15 @@ impl Random {
                 ask.push(seat.number);
             }
         }
-        let more = if run.seats.len() < SEATS_MANY && self.once_in(3) { 1 + self.few(2) } else { 0 };
-        let others = if self.once_in(3) { 1 + self.few(2) } else { 0 };
+        let more = if run.seats.len() < SEATS_MANY && self.once_in(3) { 1 + self.index_below(2) } else { 0 };
+        let others = if self.once_in(3) { 1 + self.index_below(2) } else { 0 };
         let budget = match self.below(8) {
             0 => run.cost_max().plus(PicoUsd(15_000_000_000)),
             1 => SMALL_BUDGET,
             _ => run.plan.budget,
         };
-        let seats = numbered(&MORE[..more], run.plan.seats.len());
-        let reopening = match numbered(&OTHERS[..others], run.plan.synthesizers.len()).as_slice() {
+        let seats = new_seats(&MORE[..more], run.plan.seats.len());
+        let reopening = match new_seats(&OTHERS[..others], run.plan.synthesizers.len()).as_slice() {
             [] => Reopening::resume(&run.plan, ask),
             chain => Reopening::again(&run.plan, ask, chain).expect("there is room for them"),
         };
@@ -209,10 +210,10 @@ impl Random {
         fault
     }
 
-    /// Words that are sometimes few, sometimes many, sometimes none.
+    /// A random text: short, long, or blank.
     fn words(&mut self) -> String {
         if self.once_in(2) {
-            // What others say too.
+            // Other models say this too.
             return "The moon.".to_owned();
         }
         let word = self.pick(&["moon ", "tide ", "潮", "Error: ", " \n", "<<answer x>>\n"]);
@@ -222,13 +223,13 @@ impl Random {
     fn reply(&mut self, is_fuser: bool) -> Reply {
         let mut reply = after(self.below(50));
         if self.once_in(2) {
-            return self.good(reply, is_fuser);
+            return self.complete(reply, is_fuser);
         }
         if self.once_in(10) {
             return not_admitted(self.fault());
         }
         if self.once_in(2) {
-            // A name that a provider can look up later, and one that it cannot.
+            // One generation id that the provider can look up later, and one that it cannot.
             reply = reply.accepted(self.pick(&["gen-1", "gen-1", "nobody-1"]));
         }
         if self.once_in(3) {
@@ -243,7 +244,7 @@ impl Random {
             };
         }
         if is_fuser && self.once_in(2) {
-            reply = self.fused(reply);
+            reply = self.synthesis(reply);
         }
         match self.below(24) {
             0 => reply.hang(),
@@ -260,16 +261,16 @@ impl Random {
 }
 
 impl Random {
-    /// A whole answer, quick or slow.
-    fn good(&mut self, reply: Reply, is_fuser: bool) -> Reply {
+    /// A complete answer, quick or slow.
+    fn complete(&mut self, reply: Reply, is_fuser: bool) -> Reply {
         let reply = if self.once_in(2) { reply.billed_anyway() } else { reply };
         let reply = if self.once_in(2) { reply.accepted("gen-2") } else { reply };
         let reply = reply.reasoning().wait(self.pick(&[0, 5, 40, 190]));
-        let reply = if is_fuser { self.fused(reply) } else { reply.text(&self.words()) };
+        let reply = if is_fuser { self.synthesis(reply) } else { reply.text(&self.words()) };
         reply.wait(self.pick(&[0, 5, 40, 90])).end()
     }
 
-    fn fused(&mut self, reply: Reply) -> Reply {
+    fn synthesis(&mut self, reply: Reply) -> Reply {
         let base = self.pick(&["A", "B", "Q"]);
         let answers = format!("{{\"A\": \"x\", \"C\": \"x\", \"{base}\": \"y\"}}");
         let analysis =
@@ -278,8 +279,8 @@ impl Random {
     }
 }
 
-/// New places, numbered on from so many.
-fn numbered(names: &[&str], before: usize) -> Vec<Seat> {
+/// New slots, numbered from `before` on.
+fn new_seats(names: &[&str], before: usize) -> Vec<Seat> {
     let number = |index: usize| SeatNumber::at(before + index).0;
     names.iter().enumerate().map(|(index, name)| seat(number(index), name)).collect()
 }
