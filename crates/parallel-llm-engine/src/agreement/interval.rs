@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_interval_is_the_one_in_the_books() {
+    fn the_interval_matches_published_values() {
         // Newcombe (1998), table I, and values of the formula worked out elsewhere.
         for (count, of, expected) in [
             (81.0, 263.0, [0.2553, 0.3662]),

@@ -199,7 +199,7 @@ mod tests {
     const HOW_MANY: &str = "How many legs has a spider?";
 
     #[test]
-    fn an_open_question_is_compared_letter_by_letter() {
+    fn an_open_question_is_compared_character_by_character() {
         check("Where?", &["Paris.", "Paris. ", "Paris.\r\n"], Some("3 of 3; same words: 1 2 3; unread: "));
         check(
             "Where?",
@@ -214,14 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_question_is_compared_by_what_the_answers_come_to() {
+    fn a_closed_question_is_compared_by_value() {
         check(
             HOW_MANY,
             &["A spider has 8 legs.", "8", "The answer is 6."],
             Some("2 of 3; 8: 1 2; 6: 3; unread: "),
         );
         check(HOW_MANY, &["8", "It depends.", "9"], Some("1 of 3; 8: 1; 9: 3; unread: 2"));
-        // None says it plainly, so that their letters are all there is.
+        // None can be read, so only their characters are compared.
         check(
             HOW_MANY,
             &["It depends.", "It depends.", "Who knows?"],
@@ -231,13 +231,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_makes_two_numbers_differ() {
+    fn numbers_of_different_units_differ() {
         check(HOW_MANY, &["8", "8 legs", "8 eyes"], Some("2 of 3; 8: 1 2; 8 eyes: 3; unread: "));
         check("How long does it take?", &["8", "8 hours"], Some("1 of 2; 8: 1; 8 hours: 2; unread: "));
     }
 
     #[test]
-    fn two_answers_are_told_apart_only_where_both_are_read() {
+    fn answers_differ_only_if_both_can_be_read() {
         for (one, other, expected) in [
             ("8", "8 legs", Some(true)),
             ("8", "9", Some(false)),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn only_several_that_all_say_the_same_are_unanimous() {
+    fn only_several_equal_answers_are_unanimous() {
         let is_unanimous = |answers: &[&str]| {
             Agreement::of(HOW_MANY, (1..).map(SeatNumber).zip(answers.iter().copied()))
                 .is_some_and(|agreement| agreement.is_unanimous())

@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn models_of_many_vendors_are_few_votes() {
+    fn models_of_many_vendors_count_as_few_votes() {
         let nine = ["a/1", "b/1", "c/1", "d/1", "e/1", "f/1", "g/1", "h/1", "i/1"];
         for (count, expected) in [(0, 0.0), (1, 1.0), (2, 1.3), (3, 1.45), (5, 1.59), (9, 1.71)] {
             check(&nine[..count], expected);
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vendor_is_less_and_a_model_is_one_vote() {
+    fn models_of_one_vendor_count_less_and_copies_count_once() {
         check(&["a/1", "a/2"], 1.21);
         check(&["a/1", "a/1", "a/1:free", "~a/1"], 1.0);
         check(&["a/1", "a/1", "b/1"], 1.26);

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_pass_is_tried_again() {
+    fn only_transient_failures_are_retried() {
         let upstream = Failure::new(Code::Upstream, "502");
         assert_eq!(decide_for(&upstream, 0), Retry::After { ms: 500 });
         assert_eq!(decide_for(&upstream, 1), Retry::After { ms: 500 });
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_storm_of_failures_is_held_back() {
+    async fn a_key_runs_out_of_retries_in_a_storm_of_failures() {
         let budget = RetryBudget::default();
         let key = ProviderId("openrouter".into());
         (0..100).for_each(|_| budget.deposit(&key));

@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn over_the_bound_the_oldest_run_goes_on_alone() {
+    fn over_the_limit_only_the_oldest_run_continues() {
         let budget = TextBudget::new(100);
         let (first, second, third) = (budget.enter(), budget.enter(), budget.enter());
         let who = || [&first, &second, &third].map(Turn::may_proceed);
@@ -209,11 +209,11 @@ mod tests {
         second.add(1);
         assert_eq!(who(), [true, false, false]);
         first.add(1_000);
-        assert_eq!(who(), [true, false, false], "one that needs more than all of it has it");
+        assert_eq!(who(), [true, false, false], "the oldest run may exceed the limit");
     }
 
     #[tokio::test]
-    async fn a_turn_comes_when_older_runs_are_over_or_there_is_room() {
+    async fn a_turn_comes_once_older_runs_end_or_space_is_free() {
         let budget = TextBudget::new(100);
         let (first, second, third) = (budget.enter(), budget.enter(), budget.enter());
         first.add(100);
@@ -223,12 +223,12 @@ mod tests {
         drop(first);
         assert!(next.now_or_never().is_some() && (&mut last).now_or_never().is_none());
         drop(read);
-        assert!(last.now_or_never().is_some(), "nobody reads the first one any more");
+        assert!(last.now_or_never().is_some(), "the first run has no more readers");
         assert_eq!(budget.shared.bytes.load(Ordering::Relaxed), 0);
     }
 
     #[test]
-    fn who_can_only_wait_for_others_lets_the_next_go_on() {
+    fn a_run_that_only_waits_lets_the_next_one_continue() {
         let budget = TextBudget::new(0);
         let (first, second, third) = (budget.enter(), budget.enter(), budget.enter());
         let who = || [&first, &second, &third].map(Turn::may_proceed);

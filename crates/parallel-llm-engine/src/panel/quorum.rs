@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn stragglers_are_left_behind_late_and_only_with_company() {
+    fn stragglers_are_left_behind_late_and_only_if_enough_answered() {
         let mut quorum = asking(Wait::default(), &panel(5));
         after(&mut quorum, &[(1, true, 5_000), (2, true, 6_000)]);
         assert_eq!(quorum.decision(100_000), WaitDecision::Wait { until_ms: None });
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_were_there_before_do_not_end_the_waiting() {
+    fn earlier_answers_do_not_end_the_wait() {
         let rules = [Wait::default(), Wait::Seats { count: 1 }, Wait::Until { ms: 100 }];
         for mut quorum in rules.map(|rule| asking(rule, &panel(4)[2..])) {
             quorum.remember(true);

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_held_is_not_spent_twice() {
+    fn reserved_money_is_not_spent_twice() {
         let budget = Budget::new(PicoUsd(100));
         let first = budget.reserve(Some(PicoUsd(60))).unwrap();
         assert_eq!(budget.reserve(Some(PicoUsd(60))).unwrap_err().code, Code::Budget);

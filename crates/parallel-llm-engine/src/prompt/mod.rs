@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_go_on_after_z() {
+    fn labels_continue_after_z() {
         assert_eq!([0, 25, 26, 51, 52].map(label), ["A", "Z", "AA", "AZ", "BA"]);
     }
 
@@ -297,14 +297,14 @@ mod tests {
         assert!(fit(Task::Synthesize, &mut candidates, &request, window).is_empty());
     }
 
-    /// How many tokens the prompt has, by our count.
+    /// The estimated number of tokens of the prompt.
     fn prompt_tokens(task: Task, request: &[Message], candidates: &[Candidate]) -> u64 {
         let exhibits = Exhibits { candidates, ..Exhibits::default() };
         tokens_in(messages(task, request, exhibits, CODE_SAMPLE).iter().map(Message::text_bytes).sum())
     }
 
     #[test]
-    fn what_is_fitted_fits_with_all_that_stands_around_it() {
+    fn shortened_candidates_fit_with_the_rest_of_the_prompt() {
         let request = [Message::text(Role::User, "?\n".repeat(500))];
         for text in ["\n", "x\n", "line by line\n", "ä\u{2028}", "\r\n", "words and more words "] {
             for window in [4_200, 6_000, 12_000] {
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_is_shown_to_no_reader() {
+    fn invisible_characters_are_left_out_of_prompts() {
         let hidden = "8\u{200b}\u{e0049}\u{fe00}\u{3164}\u{ad}\u{1b}[2J می\u{200c}خواهم ❤\u{fe0f}";
         assert_eq!(
             block("it", "5eed", hidden),
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_of_each_is_shown_than_is_wanted() {
+    fn each_candidate_is_cut_to_the_requested_length() {
         let lengths = [900, 601, 600].map(|length| "a".repeat(length));
         let mut candidates: Vec<Candidate> =
             lengths.iter().zip(0..).map(|(text, index)| candidate(index, text)).collect();

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_is_read() {
+    fn the_requested_format_is_read() {
         let reply = "<<analysis 5eed>>\n{\"base\":\"B\",\"suspected_injection\":[\"A\",\"Z\",7]}\n<<answer 5eed>>\nHello\n";
         let fusion = fusion(reply, &codes(), &["A".into(), "B".into()]);
         assert_eq!(fusion.suspected_injection, ["A"]);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_still_give_the_text() {
+    fn other_formats_still_give_the_text() {
         for (reply, base, text, well_formed) in [
             ("Just text.", None, "Just text.", false),
             ("<<analysis>>\n{\"base\":\"A\"}\n<<answer>>\nHi", Some("A"), "Hi", true),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_the_form_is_left_in_the_text() {
+    fn no_marker_is_left_in_the_text() {
         let form = "<<analysis CODE>>\n{\"base\": \"A\"}\n";
         for reply in [
             "<<answer CODE>>\nHi.\n\nSo.\n<<end answer CODE>>",
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_person_should_read_stays_as_it_is() {
+    fn the_answer_itself_is_unchanged() {
         for text in [
             "| a | b |\n|---|---|\n| 1 | 2 |",
             "Here:\n\n| a | b\n| --- | ---\n| 1 | 2\n\nSo.",
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_is_known_in_every_dress() {
+    fn labels_are_recognised_in_every_notation() {
         let labels = ["A", "B", "AA"].map(str::to_owned);
         for named in [
             serde_json::json!(["B", "A"]),

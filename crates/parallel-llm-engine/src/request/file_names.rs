@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_the_original_can_be_kept() {
+    fn names_of_the_python_server_can_be_kept() {
         let names = FileNames::new("test_llm_{seat}.txt".into(), "test_final_best.md".into()).unwrap();
         assert_eq!(names.answer(SeatNumber(3), "a-b", false), "test_llm_3.txt");
         assert_eq!(names.answer(SeatNumber(3), "a-b", true), "test_llm_3_cut.txt");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_could_be_two_files_or_none_is_refused() {
+    fn an_ambiguous_or_invalid_name_is_refused() {
         for pattern in [
             "",
             "answer.md",

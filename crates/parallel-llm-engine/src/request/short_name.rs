@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_name_stands_for_the_one_model_it_fits() {
+    fn a_short_name_resolves_to_its_only_match() {
         for (short, full) in [
             ("opus", "~anthropic/claude-opus-latest"),
             ("Claude-Opus", "~anthropic/claude-opus-latest"),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn several_fits_are_all_named_and_none_is_picked() {
+    fn several_matches_are_all_listed_and_none_is_picked() {
         for (short, full) in [
             ("grok-4.7", "[x-ai/grok-4.7 other/grok-4.7]"),
             ("nova", "[~openai/gpt-nova-latest amazon/nova-2 openai/gpt-nova-1]"),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelled_word_brings_the_models_that_have_it_right() {
+    fn a_misspelled_word_suggests_similar_models() {
         let catalogue = Catalogue::new(LISTED.iter().map(|id| ModelInfo::named(*id)).collect(), true);
         let similar = |name: &str| catalogue.similar(name).join(" ");
         assert_eq!(
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_word_or_of_an_id_is_no_name() {
+    fn a_part_of_a_word_or_of_an_id_matches_nothing() {
         for short in [
             "",
             "-",
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    /// A name of these words.
+    /// A name made of random words.
     fn name(words: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = String> {
         let word =
             proptest::sample::select(vec!["gpt", "opus", "claude", "6", "6.1", "5.5", "fast", "pro", "mini"]);
@@ -348,7 +348,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_model_that_lacks_the_words_is_never_meant(ids in ids(), short in name(1..=3), free in any::<bool>()) {
+        fn only_models_with_all_the_words_match(ids in ids(), short in name(1..=3), free in any::<bool>()) {
             let asked = if free { format!("{short}:free") } else { short.clone() };
             let meant = match catalogue(&ids).named(&asked) {
                 NamedModels::None => vec![],
@@ -387,7 +387,7 @@ mod tests {
         }
 
         #[test]
-        fn the_order_of_a_list_means_nothing(ids in ids(), short in name(1..=3)) {
+        fn the_order_of_the_list_does_not_matter(ids in ids(), short in name(1..=3)) {
             let sorted = |ids: &[String]| match catalogue(ids).named(&short) {
                 NamedModels::Several(mut several) => {
                     several.sort();

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_row() {
+    fn an_error_names_its_row() {
         const GOOD: &str = r#"{"form": "any", "agree": 3, "of": 3, "right": 9, "asked": 10}"#;
         let row = |old: &str, new: &str| table(&format!("{GOOD}, {}", GOOD.replace(old, new)));
         let many = vec!["0"; ROWS_MAX + 1].join(",");
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn the_row_that_says_most_of_the_answers_is_taken() {
+    fn the_most_specific_row_is_used() {
         let rows = [
             r#"{"form": "any", "agree": 2, "of": 3, "right": 1, "asked": 100}"#,
             r#"{"form": "number", "agree": 2, "of": 3, "right": 2, "asked": 100}"#,
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn the_band_is_by_where_the_interval_begins() {
+    fn the_band_follows_the_lower_end_of_the_interval() {
         let check = |right, asked, expected| {
             let row = Row { panel: None, form: RowForm::Any, agree: 2, of: 2, right, asked };
             assert_eq!(Band::from(row.interval()[0]).as_str(), expected, "{right} of {asked}");

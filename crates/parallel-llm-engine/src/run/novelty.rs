@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_nobody_gave_is_new() {
+    fn a_value_that_no_answer_gave_is_new() {
         let check = |answers: &[&str], text, expected| {
             check("How many legs has a spider?", answers, text, &format!("0 [] {expected}"));
         };
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_is_compared_to_its_end_and_told_in_part() {
+    fn a_long_text_is_compared_whole_and_quoted_in_part() {
         let words: Vec<String> = (0..20_000).map(|number| format!("w{number}")).collect();
         let (answer, new) = (words.join(" "), format!("{}.", "n ".repeat(400)));
         let novelty = compare(&format!("{}.\n{new}", words[19_000..].join(" ")), "", &[&answer]);

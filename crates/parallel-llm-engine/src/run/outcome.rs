@@ -312,16 +312,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_worse_by_need_leaves_the_answer_before_it() {
+    fn only_failures_and_fallbacks_leave_the_earlier_answer() {
         let failure = || Failure::new(Code::Upstream, "it failed");
         let fallback = || Outcome { unfused: Some(failure()), ..Outcome::new(OutcomeKind::Verbatim, "") };
         let kinds = [OutcomeKind::Fused, OutcomeKind::Selected, OutcomeKind::Verbatim, OutcomeKind::None];
-        let stands = |newer: Outcome| kinds.map(|kind| Outcome::new(kind, "").is_better_than(&newer));
-        assert_eq!(stands(Outcome::none(failure())), [true, true, true, false]);
-        assert_eq!(stands(fallback()), [true, true, false, false]);
+        let keeps_earlier = |newer: Outcome| kinds.map(|kind| Outcome::new(kind, "").is_better_than(&newer));
+        assert_eq!(keeps_earlier(Outcome::none(failure())), [true, true, true, false]);
+        assert_eq!(keeps_earlier(fallback()), [true, true, false, false]);
         // A verbatim answer that is no fallback is a proper result.
-        assert_eq!(stands(Outcome::new(OutcomeKind::Verbatim, "")), [false; 4]);
-        assert_eq!(stands(Outcome::new(OutcomeKind::Fused, "")), [false; 4]);
+        assert_eq!(keeps_earlier(Outcome::new(OutcomeKind::Verbatim, "")), [false; 4]);
+        assert_eq!(keeps_earlier(Outcome::new(OutcomeKind::Fused, "")), [false; 4]);
         assert!(!fallback().is_better_than(&fallback()));
     }
 }

@@ -321,7 +321,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every object found, as strict JSON, one a line; `~` before those that were put right.
+    /// Compares every object found, as strict JSON on a line of its own; `~` marks repaired ones.
     fn check(text: &str, expected: &str) {
         let rendered: Vec<String> = objects(text)
             .map(|found| {
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn json_comes_out_as_it_stands() {
+    fn valid_json_is_unchanged() {
         for json in [
             "{}",
             r#"{"a": [1.50, -0, 1e400, 123456789012345678901234567890, true, false, null, {}, []]}"#,
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backslash_is_what_the_text_behind_it_makes_of_it() {
+    fn a_backslash_is_read_by_what_follows_it() {
         for (written, read) in [
             (r"\(x\)", r"\(x\)"),
             (r"\[\sqrt{2}\] \{1\} \, \% \$5", r"\[\sqrt{2}\] \{1\} \, \% \$5"),
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_found_wherever_they_stand() {
+    fn objects_are_found_anywhere() {
         check("It is {easy}: {\"a\": 1}. See {b}.", r#"{"a": 1}"#);
         check("```json\n{\"a\": 1}\n```\nor\n```\n{\"a\": 2}\n```", "{\"a\": 1}\n{\"a\": 2}");
         check(r#"[{"a": 1}, {"a": {"a": 2}}]"#, "{\"a\": 1}\n{\"a\": {\"a\": 2}}");
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_whole_is_none() {
+    fn an_incomplete_object_is_none() {
         for none in [
             "",
             "{",
@@ -418,13 +418,13 @@ mod tests {
             "{\"a\": NaN}",
             "{\"a\": \"x\\\"}",
             "{\"a\": \"so \"good\" it is\"}",
-            // The end of an object may have said something else than a part of it.
+            // The missing end of an object could contradict an object inside it.
             "{\"ranking\": [\"B\"], \"example\": {\"ranking\": [\"A\"]}",
             "{\"why\": \"two\nlines\", \"example\": {\"ranking\": [\"A\"]}, \"and\": \"so",
         ] {
             check(none, "");
         }
-        // An end that is missing takes nothing with it that begins on another line.
+        // A missing end does not affect objects that begin on a later line.
         check("{\"a\": \"unfinished\n\n{\"a\": 5} then", r#"{"a": 5}"#);
         check("{\"a\": 5, \"b\": oops} {\"a\": 6}", r#"{"a": 6}"#);
         check(&"[{\"a\":".repeat(200), "");
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_text_takes_no_longer_than_its_length() {
+    fn a_hostile_text_is_read_in_linear_time() {
         for piece in
             ["{", "{\"a\":", "{\"a\":\"\n", "{\"a\":\"\\q\",\"b\":", "{\"a\":\"\n\",\"b\":", "{}", "\\"]
         {
@@ -445,7 +445,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_comes_out_is_json_and_a_piece_of_the_text(text in r#"[{}\[\]"\\,:a-c1ntu\n \u{e4}]{0,60}"#) {
+        fn found_objects_are_json_from_the_text(text in r#"[{}\[\]"\\,:a-c1ntu\n \u{e4}]{0,60}"#) {
             let mut end = 0;
             for found in objects(&text) {
                 prop_assert!(serde_json::from_str::<serde_json::Value>(&found.json).is_ok(), "{}", found.json);
@@ -456,7 +456,7 @@ mod tests {
         }
 
         #[test]
-        fn every_value_comes_out_as_it_was(text in any::<String>(), other in "[ -~\n\t]{0,40}") {
+        fn every_value_is_read_back(text in any::<String>(), other in "[ -~\n\t]{0,40}") {
             // A backspace or form feed before a letter counts as TeX, because no one writes one there.
             let plain = |text: &str| text.replace(['\u{8}', '\u{c}', '\n', '\r', '\t'], "\n ");
             let value = serde_json::json!({"a": plain(&text), "b": [plain(&other), {"c": null}]});

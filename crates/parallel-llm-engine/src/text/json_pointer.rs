@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_is_the_names_on_the_way() {
+    fn a_pointer_is_a_list_of_names() {
         check("", Ok(&[]));
         check("/", Ok(&[""]));
         check("/answer/value", Ok(&["answer", "value"]));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pointer_is_said() {
+    fn an_invalid_pointer_is_refused() {
         check("answer", Err("a pointer begins with `/`"));
         check("/a~2", Err("`~` must be followed by `0` or `1`"));
         check("/a~", Err("`~` must be followed by `0` or `1`"));
@@ -112,7 +112,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_is_read_back(text in "(/[^/~]{0,9}){0,4}") {
+        fn a_rendered_pointer_is_read_back(text in "(/[^/~]{0,9}){0,4}") {
             let mut encoded = String::new();
             text.bytes().try_for_each(|byte| write!(encoded, "%{byte:02x}")).expect("a text takes everything");
             if let Ok(pointer) = Pointer::parse(&encoded) {

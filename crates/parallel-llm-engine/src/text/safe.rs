@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_steers_the_terminal() {
+    fn control_characters_are_removed_for_the_terminal() {
         let hostile = "a\x1b]52;c;ZXZpbA==\x07b\u{202e}c\r\n\td\u{9b}2J";
         assert_eq!(for_terminal(hostile), "a]52;c;ZXZpbA==bc\n\td2J");
         assert_eq!(excerpt("  one\n two\x1b[2J three ", 11), "one two[2J…");
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_shown_that_nobody_sees() {
+    fn invisible_characters_are_removed() {
         let hidden = "8\u{200b}\u{fe01}\u{3164}\u{e0041}\u{ad} می\u{200c}خواهم ❤\u{fe0f}";
         assert_eq!(for_terminal(hidden), "8 می\u{200c}خواهم ❤\u{fe0f}");
         assert_eq!(excerpt(hidden, 40), "8 می\u{200c}خواهم ❤\u{fe0f}");

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_blanks_at_its_end_make_no_other_text() {
+    fn only_blanks_at_the_end_make_no_difference() {
         assert_eq!(exact("a\r\nb \n\n"), exact("a\nb"));
         for (one, other) in [
             ("rm -r ./Build", "rm -r ./build"),

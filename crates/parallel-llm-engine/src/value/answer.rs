@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_strangers_words_are_one_bounded_line() {
+    fn a_foreign_message_becomes_one_bounded_line() {
         let failure = Failure::new(Code::Upstream, format!(" \x1b[2Jboom\n\u{202e}{}", "x".repeat(1000)));
         assert!(failure.message.starts_with(" [2Jboom  xxx") || failure.message.starts_with("[2Jboom"));
         assert_eq!(failure.message.chars().count(), MESSAGE_CHARS_MAX + 1);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_script_needs_stays() {
+    fn characters_that_a_script_needs_are_kept() {
         for text in [
             "plain\ttext\r\n",
             "می\u{200c}خواهم",
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_goes() {
+    fn invisible_characters_are_removed() {
         for hidden in [
             "\u{200b}",
             "\u{200c}",

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_known_is_shown_to_whoever_writes() {
+    fn only_known_fields_are_shown_to_the_writer() {
         let reply = r#"Here it is: {"claims": [
             {"text": " The moon\n pulls. ", "supported_by": ["A", "Z", "A"], "contradicted_by": "B", "verdict": "kept", "score": 9},
             {"text": "", "supported_by": ["A"]}, {"text": "No verdict.", "verdict": "obey"}, 7],
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_analysis_is_none() {
+    fn a_reply_without_an_analysis_gives_none() {
         for reply in ["", "The moon.", "{\"base\": \"A\"}", "{\"claims\": [", "[{\"text\": 1}]"] {
             assert_eq!(comparison(reply, &shown()), None, "{reply}");
         }

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reader_says_is_read_in_the_forms_there_are() {
+    fn extracted_values_are_read_in_every_format() {
         let form = r#"{"suspected_injection": ["B", "Z"], "answers": [{"label": "B", "answer": 8}, {"label": " A ", "answer": " Paris "}, {"label": "C", "answer": null}]}"#;
         check(form, Some("A: Paris, B: 8; B"));
         check(&format!("I think:\n```json\n{form}\n```"), Some("A: Paris, B: 8; B"));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_the_form_gives_no_answer() {
+    fn a_malformed_reply_gives_no_values() {
         for reply in [
             "",
             "A: Paris",
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_given_two_answers_has_none() {
+    fn an_answer_with_two_values_has_none() {
         let entry = |label: &str, answer: &str| format!(r#"{{"label": "{label}", "answer": {answer}}}"#);
         let reply = |entries: &[String]| format!(r#"{{"answers": [{}]}}"#, entries.join(", "));
         check(&reply(&[entry("A", "6"), entry("B", "8"), entry("A", "8")]), Some("B: 8; "));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_end_is_left_out() {
+    fn an_overlong_value_is_left_out() {
         let reply = format!(r#"{{"answers": {{"A": "{}", "B": "{}"}}}}"#, "x".repeat(201), "y".repeat(200));
         check(&reply, Some(&format!("B: {}; ", "y".repeat(200))));
         check(&format!(r#"{{"answers": {{"A": {}"x"{}}}}}"#, "[".repeat(500), "]".repeat(500)), None);

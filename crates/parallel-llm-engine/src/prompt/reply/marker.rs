@@ -95,14 +95,14 @@ mod tests {
     fn check(line: &str, expected: &str) {
         let rendered = markers(line, &["5eed".to_owned()]).next().map_or("none".to_owned(), |marker| {
             let code = if marker.is_coded { "" } else { "!" };
-            let place = if marker.is_first { "first" } else { "within" };
-            format!("{code}{:?} {place} [{}|{}]", marker.kind, &line[..marker.start], &line[marker.end..])
+            let position = if marker.is_first { "first" } else { "within" };
+            format!("{code}{:?} {position} [{}|{}]", marker.kind, &line[..marker.start], &line[marker.end..])
         });
         assert_eq!(rendered, expected, "{line}");
     }
 
     #[test]
-    fn a_marker_is_known_in_every_dress() {
+    fn markers_are_recognised_in_every_notation() {
         for line in [
             "<<answer 5eed>>",
             "**<<answer 5eed>>**",

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_that_only_declines_is_known() {
+    fn a_text_that_only_declines_is_a_refusal() {
         for text in [
             "I can't help with that.",
             "I’m sorry, but I can’t assist with that request.",
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_says_something_is_none() {
+    fn a_text_with_content_is_no_refusal() {
         for text in [
             "",
             "No.",

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_most_like_the_others_stands_for_all() {
+    fn the_answer_most_similar_to_the_others_is_best() {
         let panel = [
             usable(1, "bananas grow upwards towards sunlight", false),
             usable(2, "use idempotency keys and a unique constraint", false),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_closest_are_those_of_the_strongest_and_those_that_most_say() {
+    fn the_closest_are_those_of_the_strongest_and_of_the_majority() {
         let texts = ["It has 8 legs.", "6 legs, they say", "8 legs", "It has 9 legs.", "7 legs"];
         let panel: Vec<Usable> = (1..).zip(texts).map(|(seat, text)| usable(seat, text, seat == 3)).collect();
         let check = |most: usize, strongest: &[u8], is_counted: bool, expected: &[u8]| {

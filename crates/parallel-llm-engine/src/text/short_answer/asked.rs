@@ -551,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_needs_no_name() {
+    fn the_unit_asked_for_is_left_out() {
         for (question, behind) in [
             ("How many legs has a spider?", "legs"),
             ("How many legs has a spider?", "leg"),
@@ -571,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_stays_with_the_number() {
+    fn any_other_unit_stays_with_the_number() {
         for (question, number, expected) in [
             ("How many legs has a spider?", ("", "eyes"), "eyes"),
             ("How many minutes are in 8 hours?", ("", "hours"), "hours"),

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_formula_of_one_letter_is_another_number_than_the_letter() {
+    fn a_formula_of_a_variable_differs_from_the_variable() {
         for (lead, formula, is_other) in [
             ("so $x = ", "x", false),
             ("so $2x = ", "2x", true),

@@ -537,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_question_says_is_said_again() {
+    fn repeating_the_question_makes_the_same_statement() {
         for text in ["The cinema took in on Friday", "So it took in", "In total, the cinema took in"] {
             check(CINEMA, text, true);
         }
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_says_something_else() {
+    fn leaving_something_out_makes_another_statement() {
         for (text, expected) in [
             ("The first barge carries", true),
             ("The barge carries", false),
@@ -562,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn another_word_or_order_says_something_else() {
+    fn another_word_or_order_makes_another_statement() {
         for text in ["The cinema lost", "The cinema took in on Saturday", "The cinema is taken in"] {
             check(CINEMA, text, false);
         }

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_found_wherever_the_json_stands() {
+    fn a_value_is_found_wherever_the_json_is() {
         for answer in [
             r#"{"answer": "Paris"}"#,
             "```json\n{\"answer\": \"Paris\"}\n```",
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_has_one_way_of_writing_it() {
+    fn a_value_has_one_canonical_form() {
         for (answer, value) in [
             ("42", "42"),
             ("42.0", "42"),
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_in_a_list_is_a_number() {
+    fn a_list_element_is_addressed_by_its_index() {
         let list = r#"{"it": ["a", "b", {"c": "d"}]}"#;
         check("/it/1", list, Some("b"));
         check("/it/2/c", list, Some("d"));
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_has_one_member_that_says_what_it_comes_to() {
+    fn the_value_is_read_from_the_one_answer_member() {
         let said = |answer: &str| match field(answer) {
             Field::Absent => "absent".to_owned(),
             Field::Unclear => "unclear".to_owned(),

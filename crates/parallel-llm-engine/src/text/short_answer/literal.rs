@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_formula_has_one_way_of_writing_it() {
+    fn a_formula_has_one_canonical_form() {
         for (text, expected) in [
             ("\\dfrac{1}{2}", "\\frac{1}{2}"),
             ("\\frac12", "\\frac{1}{2}"),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_or_long_is_no_short_answer() {
+    fn hidden_or_long_text_is_no_short_answer() {
         for none in ["", "  ", "a\u{200b}b", "a\u{202e}b", "a\u{1b}[2J", "a\nb", &"x".repeat(301)] {
             assert_eq!(exact(none), None, "{none}");
         }

@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_read_with_what_it_counts() {
+    fn a_number_is_read_with_its_unit() {
         for (answer, value) in [
             ("8", "8"),
             ("8.0", "8"),
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn yes_and_no_are_read_alone_or_said_again() {
+    fn yes_and_no_are_read_alone_or_in_a_sentence() {
         for (answer, value) in [
             ("Yes.", Some("yes")),
             ("**No**, it is not.", Some("no")),
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_form_wants_is_read_as_it_is() {
+    fn an_answer_member_asked_for_is_read_literally() {
         let question =
             "What is the output of f(3)? Present it as JSON: {\"reasoning\": \"\", \"answer\": \"\"}";
         for (answer, value) in [
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_answer_takes_no_longer_than_its_length() {
+    fn a_long_answer_is_read_in_linear_time() {
         let form = Form::of(SPIDER).unwrap();
         for piece in ["\\boxed{", "answer: ", "{\"answer\":", "####\n", "8 = ", "**"] {
             let _ = form.read(&piece.repeat((8 << 20) / piece.len()));

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_read_however_it_is_written() {
+    fn a_number_is_read_in_every_notation() {
         for (text, number) in [
             ("42", "42"),
             ("42.0", "42"),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_without_a_doubt_is_not_read() {
+    fn an_ambiguous_number_is_not_read() {
         let long = "9".repeat(31);
         for text in [
             "",
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_has_one_plain_way_of_writing_it() {
+    fn a_number_has_one_canonical_form() {
         let is_plain = |text: &str| leading(text).is_some_and(|(number, _)| number.is_written_as(text));
         for text in ["3", "-3", "3/4", "-3/4", "\\frac{3}{4}", "\\frac{-3}{4}", "0"] {
             assert!(is_plain(text), "{text}");
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_number_is_the_same_however_it_is_written() {
+    fn equal_numbers_are_equal_in_every_notation() {
         let number = |text| leading(text).unwrap().0;
         assert_eq!(number("0.5"), number("1/2"));
         assert_eq!(number("1,000"), number("1e3"));

@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_sentence_says_it_in_the_words_of_the_question() {
+    fn the_last_sentence_answers_in_the_words_of_the_question() {
         for answer in [
             "She sells 9 eggs.\nTherefore, Janet makes $18 every day at the farmers' market.",
             "Janet makes 9 * $2 = $18 every day.",
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_that_says_something_else_has_no_answer() {
+    fn a_sentence_about_something_else_has_no_answer() {
         for answer in [
             "A spider has 8 eyes.",
             "A spider does not have 8 legs.",

@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_or_a_yes_is_asked_for_in_words() {
+    fn questions_for_a_number_or_for_yes_or_no_are_recognised() {
         check("How many legs has a spider?", Some("number"));
         check("What is 12 * 7?", Some("number"));
         check("Wie viele Beine hat eine Spinne?", Some("number"));
@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_a_name_counts_only_as_it_is_written() {
+    fn a_number_that_is_a_name_is_compared_as_written() {
         let is_written = |question: &str| match form(question) {
             Some(Form::Number(asked)) => asked.is_written,
             other => panic!("{question}: {other:?}"),
@@ -550,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_open() {
+    fn all_other_questions_are_open() {
         check("Which is safer, and why?", None);
         check("Explain the tides.", None);
         check("What is 2026-11-20 famous for?", None);

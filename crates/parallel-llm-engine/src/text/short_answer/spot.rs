@@ -474,7 +474,7 @@ fn conclusion(lead: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// Compares the text at each place: in brackets if its sentence retracts it, with a sign if something follows it.
+    /// Compares each stated answer: in parentheses if its sentence retracts it, with `…` if something follows it.
     fn check(answer: &str, expected: &[&str]) {
         let rendered = |spot: &Spot<'_>| {
             let text = if spot.is_plain { spot.text.to_owned() } else { format!("({})", spot.text) };
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_is_told_in_order() {
+    fn every_stated_answer_is_found_in_order() {
         check("We get $\\boxed{\\frac{1}{2}}$.\n\n**Answer:** 0.5", &["\\frac{1}{2}…", "0.5"]);
         check("Thus 6 * 7 = 42.\n#### 42", &["42"]);
         check("The answer is $\\boxed{8}$.", &["8"]);
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_back_is_told_so() {
+    fn a_retracted_answer_is_marked() {
         check("I do not think the answer is 5", &["(5)"]);
         check("If so, the answer is 5", &["(5)"]);
         check("x is at least \\boxed{5}", &["(5)"]);

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_that_is_wholly_a_number_is_one() {
+    fn a_text_that_is_only_a_number_is_one() {
         for (piece, expected) in [
             ("8", "8"),
             ("**8**.", "8"),
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_may_stand_before_thousands_makes_no_number_where_it_may() {
+    fn a_thousands_separator_is_read_only_for_a_question_in_english() {
         for question in ["How many are there?", "Wie viele sind es?"] {
             let asked = Asked::of(question, question);
             let is_read = |piece: &str| quantity(piece, &asked, false).is_some();
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_changes_a_number_makes_it_another_thing() {
+    fn anything_that_changes_a_number_changes_the_value() {
         for piece in [
             "\\sqrt{3}",
             "6\\pi",

@@ -435,7 +435,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turning_word_is_found_in_many_languages() {
+    fn negations_and_contrasts_are_found_in_many_languages() {
         for text in ["It isn't so", "at least", "nicht so", "ce n’est pas", "我不认为", "x \\ne", "8, but"]
         {
             assert!(turns(text), "{text}");
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn one_and_many_are_the_same_word() {
+    fn singular_and_plural_are_the_same_word() {
         for (one, other, same) in [
             ("leg", "legs", true),
             ("box", "boxes", true),

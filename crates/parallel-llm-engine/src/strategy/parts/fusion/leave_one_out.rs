@@ -256,7 +256,7 @@ mod tests {
 
     const HOW_MANY: &str = "How many legs has a spider?";
 
-    /// The text of all answers, then those without each seat; an empty one did not come. Then the answers.
+    /// Compares the text of all answers with the texts without each seat. An empty text stands for a failed call.
     fn rendered(question: &str, texts: &[&str], answers: &[&str]) -> String {
         let without = |index: usize| (index > 0).then(|| SeatNumber::at(index - 1));
         let texts = texts.iter().enumerate().map(|(index, text)| Text { without: without(index), text });
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_result_is_compared_by_what_it_comes_to() {
+    fn a_closed_result_is_compared_by_value() {
         let rendered = |texts: &[&str], answers: &[&str]| rendered(HOW_MANY, texts, answers);
         let (two, one) = (["8", "6", "8 legs"], ["8", "6", "7"]);
         insta::assert_snapshot!(rendered(&["8", "It has 8 legs.", "8", "#### 8"], &two), @"`8` stands, Firm, apart 0 0 0 0");
