@@ -1,4 +1,4 @@
-//! `ask` on the good and the bad days of its models: what is on stdout, what is said beside it, and who wrote it.
+//! `ask`: what stdout and stderr show when models answer, fail or refuse, and who wrote the final text.
 
 use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, Script};
 use parallel_llm_testkit::{Output, Sandbox, mask_report, seats, synthesis};
@@ -10,7 +10,7 @@ const THREE: &str = "mistralai/mistral-large-4-0";
 const FIRST: &str = "google/gemini-4-argon";
 const SECOND: &str = "anthropic/claude-opus-5.5";
 
-/// Three models and two synthesizers; what each answers is up to the test.
+/// Three models that answer; a test may give each model and synthesizer another script.
 fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
         .scripted(ONE, Script::answering("Take the first design."))
@@ -18,7 +18,7 @@ fn sandbox() -> Sandbox {
         .scripted(THREE, Script::answering("Take the first design, and test it."))
 }
 
-/// Asks all three.
+/// Asks all three models, with both synthesizers configured.
 fn ask(sandbox: &Sandbox, flags: &[&str]) -> Output {
     let models = ["ask", "-m", ONE, "-m", TWO, "-m", THREE, "Which design?"];
     let chain = format!("{FIRST} {SECOND}");
@@ -28,13 +28,13 @@ fn ask(sandbox: &Sandbox, flags: &[&str]) -> Output {
     output
 }
 
-/// Who was asked how often, in the order of the panel and the chain.
-fn asked(sandbox: &Sandbox) -> [usize; 5] {
+/// How often each model was called: the panel, then the synthesizers.
+fn call_counts(sandbox: &Sandbox) -> [usize; 5] {
     [ONE, TWO, THREE, FIRST, SECOND].map(|model| sandbox.asked(model))
 }
 
-/// stdout, then the lines that tell how it came about.
-fn told(output: &Output) -> String {
+/// The exit code, stdout, and the summary on stderr.
+fn rendered(output: &Output) -> String {
     format!("exit {:?}\n{}---\n{}", output.code.unwrap_or(-1), output.text(), output.summary())
 }
 
@@ -42,8 +42,8 @@ fn told(output: &Output) -> String {
 fn three_answers_become_one() {
     let sandbox = sandbox();
     let output = ask(&sandbox, &[]);
-    assert_eq!(asked(&sandbox), [1, 1, 1, 1, 0]);
-    insta::assert_snapshot!(told(&output), @"
+    assert_eq!(call_counts(&sandbox), [1, 1, 1, 1, 0]);
+    insta::assert_snapshot!(rendered(&output), @"
     exit 0
     Take the first design, and test it.
     ---
@@ -54,7 +54,7 @@ fn three_answers_become_one() {
 }
 
 #[test]
-fn quiet_gives_the_answer_alone() {
+fn quiet_prints_only_the_answer() {
     let output = ask(&sandbox(), &["--quiet"]);
     insta::assert_snapshot!(output.transcript(), @"
     exit 0
@@ -65,10 +65,10 @@ fn quiet_gives_the_answer_alone() {
 }
 
 #[test]
-fn a_seat_that_is_missing_is_named() {
+fn a_missing_seat_is_named_with_its_reason() {
     let sandbox = sandbox().scripted(TWO, Script::fault(Fault::KeyLimit));
     let output = ask(&sandbox, &[]);
-    insta::assert_snapshot!(told(&output), @"
+    insta::assert_snapshot!(rendered(&output), @"
     exit 0
     Take the first design, and test it.
     ---
@@ -81,12 +81,12 @@ fn a_seat_that_is_missing_is_named() {
 }
 
 #[test]
-fn one_survivor_is_given_word_for_word() {
+fn a_single_answer_is_returned_verbatim() {
     let sandbox =
         sandbox().scripted(ONE, Script::fault(Fault::AuthBad)).scripted(THREE, Script::fault(Fault::Refusal));
     let output = ask(&sandbox, &[]);
-    assert_eq!(asked(&sandbox), [1, 1, 1, 0, 0]);
-    insta::assert_snapshot!(told(&output), @"
+    assert_eq!(call_counts(&sandbox), [1, 1, 1, 0, 0]);
+    insta::assert_snapshot!(rendered(&output), @"
     exit 0
     Take the second design.
     ---
@@ -100,7 +100,7 @@ fn one_survivor_is_given_word_for_word() {
 }
 
 #[test]
-fn a_quorum_that_no_panel_can_give_is_not_waited_for() {
+fn a_quorum_larger_than_the_panel_is_reported() {
     let sandbox = sandbox();
     insta::assert_snapshot!(sandbox.call(["ask", "-m", "openai/gpt-6.1-sol", "--wait", "quorum:9", "Why?"]).run().transcript(), @"
     exit 2
@@ -116,7 +116,7 @@ fn a_quorum_that_no_panel_can_give_is_not_waited_for() {
 }
 
 #[test]
-fn quiet_leaves_the_errors() {
+fn quiet_still_prints_errors() {
     let sandbox = sandbox().scripted(ONE, Script::fault(Fault::NoEndpoints));
     let failed = sandbox.call(["ask", "-q", "-m", ONE, "Which is safer?"]).run();
     assert_eq!((failed.code, failed.stdout.as_slice()), (Some(1), b"".as_slice()));
@@ -129,14 +129,14 @@ fn quiet_leaves_the_errors() {
 }
 
 #[test]
-fn when_all_fail_each_reason_is_told() {
+fn if_every_model_fails_each_reason_is_printed() {
     let sandbox = sandbox()
         .scripted(ONE, Script::fault(Fault::NoEndpoints))
         .scripted(TWO, Script::fault(Fault::Credits))
         .scripted(THREE, Script::fault(Fault::Moderation));
     let output = ask(&sandbox, &[]);
-    assert_eq!(asked(&sandbox), [1, 1, 1, 0, 0]);
-    insta::assert_snapshot!(told(&output), @"
+    assert_eq!(call_counts(&sandbox), [1, 1, 1, 0, 0]);
+    insta::assert_snapshot!(rendered(&output), @"
     exit 1
     ---
     No model answered.
@@ -148,8 +148,8 @@ fn when_all_fail_each_reason_is_told() {
     ");
 }
 
-/// The exit code where all seats fail in these ways, and the code of the run's error.
-fn all_fail(faults: [Fault; 3]) -> (Option<i32>, String) {
+/// The exit code, and the error code of the report, of a run whose three seats fail in these ways.
+fn total_failure(faults: [Fault; 3]) -> (Option<i32>, String) {
     let [one, two, three] = faults.map(Script::fault);
     let sandbox = sandbox().scripted(ONE, one).scripted(TWO, two).scripted(THREE, three);
     let output = ask(&sandbox, &["--json"]);
@@ -162,23 +162,23 @@ fn all_fail(faults: [Fault; 3]) -> (Option<i32>, String) {
 #[test]
 fn total_failure_has_the_exit_code_of_its_cause() {
     let failed = |code: i32, word: &str| (Some(code), word.to_owned());
-    assert_eq!(all_fail([Fault::AuthBad; 3]), failed(4, "auth"));
-    assert_eq!(all_fail([Fault::Credits; 3]), failed(4, "credits"));
-    assert_eq!(all_fail([Fault::KeyLimit; 3]), failed(4, "key_limit"));
-    // There was a run, and it gave no answer.
-    assert_eq!(all_fail([Fault::NoEndpoints; 3]), failed(1, "model_unknown"));
-    assert_eq!(all_fail([Fault::BadModel; 3]), failed(1, "model_unknown"));
-    assert_eq!(all_fail([Fault::Refusal; 3]), failed(1, "refused"));
-    assert_eq!(all_fail([Fault::Html200; 3]), failed(1, "protocol"));
-    assert_eq!(all_fail([Fault::AuthBad, Fault::Refusal, Fault::Html200]), failed(1, "all_failed"));
+    assert_eq!(total_failure([Fault::AuthBad; 3]), failed(4, "auth"));
+    assert_eq!(total_failure([Fault::Credits; 3]), failed(4, "credits"));
+    assert_eq!(total_failure([Fault::KeyLimit; 3]), failed(4, "key_limit"));
+    // The run took place, but gave no answer.
+    assert_eq!(total_failure([Fault::NoEndpoints; 3]), failed(1, "model_unknown"));
+    assert_eq!(total_failure([Fault::BadModel; 3]), failed(1, "model_unknown"));
+    assert_eq!(total_failure([Fault::Refusal; 3]), failed(1, "refused"));
+    assert_eq!(total_failure([Fault::Html200; 3]), failed(1, "protocol"));
+    assert_eq!(total_failure([Fault::AuthBad, Fault::Refusal, Fault::Html200]), failed(1, "all_failed"));
 }
 
 #[test]
 fn the_next_synthesizer_takes_over() {
     let sandbox = sandbox().scripted(FIRST, Script::fault(Fault::NoEndpoints));
     let output = ask(&sandbox, &[]);
-    assert_eq!(asked(&sandbox), [1, 1, 1, 1, 1]);
-    insta::assert_snapshot!(told(&output), @"
+    assert_eq!(call_counts(&sandbox), [1, 1, 1, 1, 1]);
+    insta::assert_snapshot!(rendered(&output), @"
     exit 0
     Take the first design, and test it.
     ---
@@ -190,13 +190,13 @@ fn the_next_synthesizer_takes_over() {
 }
 
 #[test]
-fn without_a_synthesizer_the_answer_closest_to_the_others_stands() {
+fn if_every_synthesizer_fails_the_answer_closest_to_the_others_is_returned() {
     let sandbox = sandbox()
         .scripted(FIRST, Script::fault(Fault::Refusal))
         .scripted(SECOND, Script::fault(Fault::EmptyContent));
     let output = ask(&sandbox, &[]);
-    assert_eq!(asked(&sandbox), [1, 1, 1, 1, 2]);
-    insta::assert_snapshot!(told(&output), @"
+    assert_eq!(call_counts(&sandbox), [1, 1, 1, 1, 2]);
+    insta::assert_snapshot!(rendered(&output), @"
     exit 0
     Take the first design.
     ---
@@ -210,13 +210,13 @@ fn without_a_synthesizer_the_answer_closest_to_the_others_stands() {
 }
 
 #[test]
-fn a_synthesizer_that_breaks_off_is_not_taken() {
+fn a_synthesis_that_is_cut_off_is_discarded() {
     let sandbox = sandbox().scripted(FIRST, Script::fault(Fault::SseCut).after_tokens(20));
     let output = ask(&sandbox, &["--json"]);
     let report = output.json();
     assert_eq!(synthesis(&report), "complete fused by anthropic/claude-opus-5.5");
     assert_eq!(report["warnings"].as_array().map(Vec::len), Some(1));
-    assert_eq!(asked(&sandbox), [1, 1, 1, 1, 1]);
+    assert_eq!(call_counts(&sandbox), [1, 1, 1, 1, 1]);
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn an_answer_that_begins_with_error_is_an_answer() {
 }
 
 #[test]
-fn white_space_is_no_answer() {
+fn white_space_alone_is_an_empty_answer() {
     let sandbox = sandbox().scripted(TWO, Script::answering(" \n\t\u{3000} "));
     let report = ask(&sandbox, &["--json"]).json();
     insta::assert_snapshot!(seats(&report), @"
@@ -242,7 +242,7 @@ fn white_space_is_no_answer() {
     ");
 }
 
-/// A report with each field, and each seat, on a line of its own.
+/// A report, with one field or seat per line.
 fn fields(report: &Value) -> String {
     let mut lines = Vec::new();
     for (name, value) in report.as_object().expect("a report is an object") {
@@ -255,7 +255,7 @@ fn fields(report: &Value) -> String {
 }
 
 #[test]
-fn the_report_tells_everything() {
+fn the_json_report_is_complete() {
     let sandbox = sandbox().scripted(TWO, Script::fault(Fault::Zod400));
     let output = ask(&sandbox, &["--json"]);
     assert!(
@@ -292,7 +292,7 @@ fn the_report_tells_everything() {
 }
 
 #[test]
-fn events_come_one_a_line_and_the_report_last() {
+fn jsonl_prints_one_event_per_line_and_the_report_last() {
     let output = ask(&sandbox(), &["--jsonl"]);
     let lines = output.json_lines();
     let (report, events) = lines.split_last().expect("there is a report");
@@ -303,7 +303,7 @@ fn events_come_one_a_line_and_the_report_last() {
     assert_eq!(words.last().map(String::as_str), Some("decided"));
     words.sort();
     insta::assert_snapshot!(words.join(" "), @"accepted accepted accepted accepted answered answered answered answered decided sent sent sent sent started");
-    // Those of the first seat, and the beginning and the end.
+    // The events of the first seat and of the run itself.
     let is_shown =
         |event: &&Value| event["role"].is_null() || (event["role"] == "seat" && event["number"] == 1);
     let shown = events.iter().filter(is_shown).map(|event| {
@@ -325,7 +325,7 @@ fn events_come_one_a_line_and_the_report_last() {
 }
 
 #[test]
-fn text_is_printed_as_it_is_written_where_it_is_wanted() {
+fn deltas_stream_the_text_as_events_of_jsonl() {
     let sandbox = sandbox();
     let output = sandbox.call(["ask", "--jsonl", "--deltas", "-m", ONE, "Why?"]).run();
     let events = output.json_lines();
@@ -338,11 +338,11 @@ fn text_is_printed_as_it_is_written_where_it_is_wanted() {
 }
 
 #[test]
-fn a_synthesizer_given_by_hand_goes_first() {
+fn the_synthesizer_named_by_flag_is_asked_first() {
     let sandbox = sandbox();
     let output = ask(&sandbox, &["--json", "--synthesizer", SECOND]);
     assert_eq!(synthesis(&output.json()), "complete fused by anthropic/claude-opus-5.5");
-    assert_eq!(asked(&sandbox), [1, 1, 1, 0, 1]);
+    assert_eq!(call_counts(&sandbox), [1, 1, 1, 0, 1]);
 }
 
 #[test]
@@ -360,22 +360,23 @@ fn a_model_may_hold_several_seats() {
 
 const HOW_MANY: &str = "How many legs has a spider?";
 
-/// Three models with these answers to [`HOW_MANY`], asked with these flags.
-fn count(answers: [&str; 3], flags: &[&str]) -> (Output, [usize; 5]) {
+/// Asks [`HOW_MANY`] of three models with these answers. Returns the output and how often each model was called.
+fn ask_how_many(answers: [&str; 3], flags: &[&str]) -> (Output, [usize; 5]) {
     let [one, two, three] = answers.map(Script::answering);
     let sandbox = sandbox().scripted(ONE, one).scripted(TWO, two).scripted(THREE, three);
     let chain = format!("{FIRST} {SECOND}");
     let asking = sandbox.call(["ask", "-m", ONE, "-m", TWO, "-m", THREE, HOW_MANY]).args(flags);
     let output = asking.settings([("synthesizer", chain.as_str())]).run();
-    let asked = asked(&sandbox);
-    (output, asked)
+    let calls = call_counts(&sandbox);
+    (output, calls)
 }
 
 #[test]
-fn what_most_models_say_stands_where_it_is_voted_on() {
-    let (output, asked) = count(["6", "It has 8 legs.", "The answer is **8**."], &["--strategy", "vote"]);
-    assert_eq!(asked, [1, 1, 1, 0, 0], "nobody fuses");
-    insta::assert_snapshot!(told(&output), @"
+fn a_vote_selects_an_answer_of_the_majority() {
+    let (output, calls) =
+        ask_how_many(["6", "It has 8 legs.", "The answer is **8**."], &["--strategy", "vote"]);
+    assert_eq!(calls, [1, 1, 1, 0, 0], "nobody fuses");
+    insta::assert_snapshot!(rendered(&output), @"
     exit 0
     It has 8 legs.
     ---
@@ -383,16 +384,16 @@ fn what_most_models_say_stands_where_it_is_voted_on() {
     Cost $0.000077, <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
-    let (output, _) = count(["6", "It has 8 legs.", "8"], &["--strategy", "vote", "--json"]);
+    let (output, _) = ask_how_many(["6", "It has 8 legs.", "8"], &["--strategy", "vote", "--json"]);
     insta::assert_snapshot!(output.json()["agreement"].to_string(), @r#"{"clusters":[{"seats":[2,3],"value":"8"},{"seats":[1],"value":"6"}],"effective_votes":{"largest":1.3,"panel":1.45,"source":"prior"},"entropy_bits":0.918,"equal":2,"of":3,"share":0.667,"unread":[]}"#);
 }
 
 #[test]
-fn seats_that_are_asked_again_are_told_round_by_round() {
+fn the_summary_and_the_report_count_the_rounds() {
     let answers = ["6", "It has 8 legs.", "The answer is **8**."];
-    let (output, asked) = count(answers, &["--strategy", "debate"]);
-    assert_eq!(asked, [2, 2, 2, 0, 0], "each twice, and nobody fuses");
-    insta::assert_snapshot!(told(&output), @"
+    let (output, calls) = ask_how_many(answers, &["--strategy", "debate"]);
+    assert_eq!(calls, [2, 2, 2, 0, 0], "each twice, and nobody fuses");
+    insta::assert_snapshot!(rendered(&output), @"
     exit 0
     It has 8 legs.
     ---
@@ -400,13 +401,13 @@ fn seats_that_are_asked_again_are_told_round_by_round() {
     Cost $0.0024, <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
-    let (output, _) = count(answers, &["--strategy", "debate", "--json"]);
+    let (output, _) = ask_how_many(answers, &["--strategy", "debate", "--json"]);
     let report = output.json();
     insta::assert_snapshot!(report["rounds"].to_string(), @r#"[{"answered":[1,2,3],"changed":[],"equal":2,"followed":[],"of":3,"round":1,"untold":[]}]"#);
     insta::assert_snapshot!(report["synthesis"]["base_step"].to_string(), @"2");
-    let (output, asked) = count(answers, &["--strategy", "moa@layers=3"]);
-    assert_eq!(asked, [3, 3, 3, 1, 0]);
-    insta::assert_snapshot!(told(&output), @"
+    let (output, calls) = ask_how_many(answers, &["--strategy", "moa@layers=3"]);
+    assert_eq!(calls, [3, 3, 3, 1, 0]);
+    insta::assert_snapshot!(rendered(&output), @"
     exit 0
     The answer is **8**.
     ---
@@ -414,9 +415,9 @@ fn seats_that_are_asked_again_are_told_round_by_round() {
     Cost $0.0073 (fusing $0.0072), <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
-    let (output, asked) = count(answers, &["--strategy", "self-moa@samples=2"]);
-    assert_eq!(asked, [2, 0, 0, 0, 0], "of one model, which agrees with itself");
-    insta::assert_snapshot!(told(&output), @"
+    let (output, calls) = ask_how_many(answers, &["--strategy", "self-moa@samples=2"]);
+    assert_eq!(calls, [2, 0, 0, 0, 0], "one model is sampled twice, and nobody fuses");
+    insta::assert_snapshot!(rendered(&output), @"
     exit 0
     6
     ---
@@ -428,11 +429,11 @@ fn seats_that_are_asked_again_are_told_round_by_round() {
 }
 
 #[test]
-fn answers_that_all_say_the_same_are_not_fused() {
+fn unanimous_answers_are_not_fused() {
     let answers = ["8", "It has 8 legs.", "#### 8"];
-    let (output, asked) = count(answers, &[]);
-    assert_eq!(asked, [1, 1, 1, 0, 0], "nobody fuses");
-    insta::assert_snapshot!(told(&output), @"
+    let (output, calls) = ask_how_many(answers, &[]);
+    assert_eq!(calls, [1, 1, 1, 0, 0], "nobody fuses");
+    insta::assert_snapshot!(rendered(&output), @"
     exit 0
     8
     ---
@@ -440,29 +441,29 @@ fn answers_that_all_say_the_same_are_not_fused() {
     Cost $0.000071, <time>; 1 call was not needed, which might have cost $0.26.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
-    let (output, asked) = count(answers, &["--strategy", "synthesize@gate=off", "--json"]);
+    let (output, calls) = ask_how_many(answers, &["--strategy", "synthesize@gate=off", "--json"]);
     assert_eq!(
-        (synthesis(&output.json()).as_str(), asked),
+        (synthesis(&output.json()).as_str(), calls),
         ("complete fused by google/gemini-4-argon", [1, 1, 1, 1, 0])
     );
-    let (output, asked) = count(["8", "It depends.", "8"], &["--json"]);
+    let (output, calls) = ask_how_many(["8", "It depends.", "8"], &["--json"]);
     assert_eq!(
-        (synthesis(&output.json()).as_str(), asked[3]),
+        (synthesis(&output.json()).as_str(), calls[3]),
         ("complete fused by google/gemini-4-argon", 1)
     );
 }
 
 #[test]
-fn seats_that_are_not_needed_are_named_on_the_way() {
-    let (output, asked) = count(["8", "It has 8 legs.", "8"], &["--strategy", "cascade@first=2"]);
-    assert_eq!(asked, [1, 1, 0, 0, 0], "two agree");
-    let line = output.stderr.lines().find(|line| line.contains("not asked")).expect("it is said");
-    let (_, what) = line.split_once("] ").expect("after the moment");
+fn progress_names_the_seats_that_are_not_needed() {
+    let (output, calls) = ask_how_many(["8", "It has 8 legs.", "8"], &["--strategy", "cascade@first=2"]);
+    assert_eq!(calls, [1, 1, 0, 0, 0], "two agree");
+    let line = output.stderr.lines().find(|line| line.contains("not asked")).expect("the seats are named");
+    let (_, what) = line.split_once("] ").expect("a line begins with the time");
     assert_eq!(what, "not asked, because the others are enough: seat 3");
 }
 
-/// Personas, and a preset that casts two seats of one model and leaves the third as it is.
-const CAST: &str = "\
+/// Two personas, and a preset that gives them to two seats of one model and leaves the third seat plain.
+const PERSONAS: &str = "\
 [personas.critic]
 system = \"Find the flaw.\"
 temperature = 0.3
@@ -479,31 +480,32 @@ panel = [
 ]
 ";
 
-/// What each call was sent: temperature, output cap and messages, sorted.
-fn sent(sandbox: &Sandbox) -> String {
-    let told = |body: &Value| {
-        let said = |message: &Value| {
+/// The requests that were sent: model, temperature, output cap and messages, sorted.
+fn sent_requests(sandbox: &Sandbox) -> String {
+    let request_text = |body: &Value| {
+        let message_text = |message: &Value| {
             let [role, content] = ["role", "content"].map(|name| message[name].as_str().unwrap_or("?"));
             format!("\n  {role}: {}", content.replace('\n', "/"))
         };
-        let said: Vec<String> = body["messages"].as_array().into_iter().flatten().map(said).collect();
+        let messages: Vec<String> =
+            body["messages"].as_array().into_iter().flatten().map(message_text).collect();
         format!(
             "{} {} {}{}",
             body["model"],
             body["temperature"],
             body["max_completion_tokens"],
-            said.concat()
+            messages.concat()
         )
     };
-    let mut lines: Vec<String> = sandbox.chats().iter().map(|chat| told(&chat.body)).collect();
+    let mut lines: Vec<String> = sandbox.chats().iter().map(|chat| request_text(&chat.body)).collect();
     lines.sort();
     lines.join("\n")
 }
 
 #[test]
-fn a_seat_is_asked_to_be_who_its_reference_says() {
+fn personas_and_stances_become_system_prompts() {
     let sandbox = sandbox();
-    sandbox.write(".config/parallel-llm-mcp/config.toml", CAST);
+    sandbox.write(".config/parallel-llm-mcp/config.toml", PERSONAS);
     let flags = ["--preset", "review", "--system", "Be brief.", "--temperature", "0.9", "--strategy", "vote"];
     let asking = |more: &[&str]| {
         let output = sandbox.call(["ask", "--json", "Which design?"]).args(flags).args(more).run();
@@ -511,7 +513,7 @@ fn a_seat_is_asked_to_be_who_its_reference_says() {
         output.json()
     };
     let report = asking(&[]);
-    insta::assert_snapshot!(sent(&sandbox), @r#"
+    insta::assert_snapshot!(sent_requests(&sandbox), @r#"
     "openai/gpt-6.1-sol" 0.3 16000
       system: Find the flaw.//Argue from this stance: you are against what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence.//Be brief.
       user: Which design?
@@ -522,18 +524,18 @@ fn a_seat_is_asked_to_be_who_its_reference_says() {
       system: Be brief.
       user: Which design?
     "#);
-    let cast = |report: &Value| {
-        let told = |seat: &Value| format!("{} {} {}", seat["seat"], seat["persona"], seat["stance"]);
-        report["answers"].as_array().unwrap().iter().map(told).collect::<Vec<_>>().join(", ")
+    let personas = |report: &Value| {
+        let line = |seat: &Value| format!("{} {} {}", seat["seat"], seat["persona"], seat["stance"]);
+        report["answers"].as_array().unwrap().iter().map(line).collect::<Vec<_>>().join(", ")
     };
-    insta::assert_snapshot!(cast(&report), @r#"1 "critic" "against", 2 "rail" null, 3 null null"#);
+    insta::assert_snapshot!(personas(&report), @r#"1 "critic" "against", 2 "rail" null, 3 null null"#);
     let run_id = report["run_id"].as_str().unwrap();
     let kept = sandbox.call(["runs", "show", run_id, "--json"]).run().json();
-    assert_eq!(cast(&kept), cast(&report));
-    // Where no texts are kept, who was asked is; what they were told is nowhere but in the settings.
+    assert_eq!(personas(&kept), personas(&report));
+    // Without stored texts, a run still names its personas; their prompts are nowhere but in the settings.
     let metadata = asking(&["--store", "metadata"]);
     let kept = sandbox.call(["runs", "show", metadata["run_id"].as_str().unwrap(), "--json"]).run().json();
-    assert_eq!(cast(&kept), cast(&report));
+    assert_eq!(personas(&kept), personas(&report));
     assert!(sandbox.call(["runs", "purge", run_id, "--yes"]).run().code == Some(0));
     std::fs::remove_file(sandbox.home().join(".config/parallel-llm-mcp/config.toml")).unwrap();
     sandbox.assert_nowhere(b"Find the flaw");
@@ -541,14 +543,14 @@ fn a_seat_is_asked_to_be_who_its_reference_says() {
 }
 
 #[test]
-fn who_a_seat_was_asked_to_be_is_told_and_the_synthesizer_does_not_know() {
+fn personas_are_named_in_the_summary_but_not_to_the_synthesizer() {
     let sandbox = sandbox().scripted(TWO, Script::fault(Fault::KeyLimit));
-    sandbox.write(".config/parallel-llm-mcp/config.toml", CAST);
+    sandbox.write(".config/parallel-llm-mcp/config.toml", PERSONAS);
     let chain = [("synthesizer", FIRST)];
     let models = [&*format!("{ONE}@persona=critic"), THREE, &*format!("{TWO}@persona=rail,stance=for")];
     let call = sandbox.call(["ask", "Which design?"]).args(models.iter().flat_map(|model| ["-m", model]));
     let output = call.settings(chain).run();
-    insta::assert_snapshot!(told(&output), @"
+    insta::assert_snapshot!(rendered(&output), @"
     exit 0
     Take the first design, and test it.
     ---
@@ -562,16 +564,16 @@ fn who_a_seat_was_asked_to_be_is_told_and_the_synthesizer_does_not_know() {
     for word in ["critic", "flaw", "rail", "trains", "stance"] {
         assert!(!prompt.contains(word), "{word}: {prompt}");
     }
-    let asking = |model: &str| sandbox.call(["ask", "-m", model, "Why?"]).settings(chain).run().transcript();
+    let refusal = |model: &str| sandbox.call(["ask", "-m", model, "Why?"]).settings(chain).run().transcript();
     let before = sandbox.chats().len();
-    insta::assert_snapshot!(asking("x-ai/grok-4.7@persona=critc"), @"
+    insta::assert_snapshot!(refusal("x-ai/grok-4.7@persona=critc"), @"
     exit 2
     --- stdout
     --- stderr
     error[model_invalid]: there is no persona `critc`
       next: did you mean `critic`?
     ");
-    insta::assert_snapshot!(asking("x-ai/grok-4.7@stance=maybe"), @"
+    insta::assert_snapshot!(refusal("x-ai/grok-4.7@stance=maybe"), @"
     exit 2
     --- stdout
     --- stderr
@@ -589,23 +591,23 @@ fn who_a_seat_was_asked_to_be_is_told_and_the_synthesizer_does_not_know() {
 }
 
 #[test]
-fn paranoid_is_short_for_a_knob_of_the_strategy_that_holds() {
-    let (output, asked) = count(["6", "It has 8 legs.", "7"], &["--paranoid", "--json"]);
+fn the_paranoid_flag_sets_an_option_of_the_chosen_strategy() {
+    let (output, calls) = ask_how_many(["6", "It has 8 legs.", "7"], &["--paranoid", "--json"]);
     assert_eq!(output.code, Some(0));
-    assert_eq!(asked, [1, 1, 1, 4, 0], "one text of all answers, and one without each");
-    let (output, asked) = count(["6", "8", "7"], &["--paranoid", "--strategy", "vote"]);
-    assert_eq!(asked, [0; 5], "nothing is asked");
+    assert_eq!(calls, [1, 1, 1, 4, 0], "one text of all answers, and one without each");
+    let (output, calls) = ask_how_many(["6", "8", "7"], &["--paranoid", "--strategy", "vote"]);
+    assert_eq!(calls, [0; 5], "nothing is asked");
     assert_eq!(output.code, Some(2));
-    let told = output.transcript();
-    assert!(told.contains("the strategy `vote` has no option `paranoid`"), "{told}");
+    let transcript = output.transcript();
+    assert!(transcript.contains("the strategy `vote` has no option `paranoid`"), "{transcript}");
 }
 
 #[test]
-fn whose_answers_the_synthesizer_was_not_shown_is_told() {
+fn the_summary_and_the_report_name_answers_not_shown_to_the_synthesizer() {
     let answers = ["6", "It has 8 legs.", "The answer is **8**."];
-    let (output, asked) = count(answers, &["--strategy", "synthesize@top_k=2"]);
-    assert_eq!(asked, [1, 1, 1, 1, 0]);
-    insta::assert_snapshot!(told(&output), @"
+    let (output, calls) = ask_how_many(answers, &["--strategy", "synthesize@top_k=2"]);
+    assert_eq!(calls, [1, 1, 1, 1, 0]);
+    insta::assert_snapshot!(rendered(&output), @"
     exit 0
     The answer is **8**.
     ---
@@ -613,15 +615,15 @@ fn whose_answers_the_synthesizer_was_not_shown_is_told() {
     Cost $0.0022 (fusing $0.0022), <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
-    let (output, _) = count(answers, &["--strategy", "synthesize@top_k=2", "--json"]);
+    let (output, _) = ask_how_many(answers, &["--strategy", "synthesize@top_k=2", "--json"]);
     let synthesis = &output.json()["synthesis"];
     assert_eq!((&synthesis["considered"], &synthesis["unshown"]), (&json!([1, 2, 3]), &json!([1])));
-    let (output, _) = count(answers, &["--strategy", "moa@top_k=2", "--json"]);
+    let (output, _) = ask_how_many(answers, &["--strategy", "moa@top_k=2", "--json"]);
     assert_eq!(output.json()["rounds"][0]["unshown"], json!([1]));
 }
 
 #[test]
-fn what_all_that_were_shown_say_is_a_consensus() {
+fn consensus_counts_only_the_answers_shown_to_the_synthesizer() {
     let analysis = r#"{"claims": [{"text": "Eight.", "supported_by": ["A", "B"]}]}"#;
     let reply = format!("<<analysis>>\n{analysis}\n<<answer>>\nIt has 8 legs.");
     let consensus = |strategy: &str| {
@@ -636,7 +638,7 @@ fn what_all_that_were_shown_say_is_a_consensus() {
 }
 
 #[test]
-fn a_conversation_goes_on_with_its_questions_and_answers() {
+fn continue_sends_the_earlier_questions_and_answers() {
     let sandbox = sandbox();
     let none = sandbox.call(["ask", "-c", "-m", ONE, "And now?"]).run();
     insta::assert_snapshot!(none.transcript(), @"
@@ -666,7 +668,7 @@ fn a_conversation_goes_on_with_its_questions_and_answers() {
     ");
     let sent = sandbox.chats().last().expect("it was asked").body["messages"].clone();
     insta::assert_snapshot!(sent.to_string(), @r#"[{"content":"Be brief.","role":"system"},{"content":"Which design?","role":"user"},{"content":"Take the first design.","role":"assistant"},{"content":"Why that one?","role":"user"}]"#);
-    // By its name, and after a run that has no answer.
+    // By the id of the run.
     let first =
         sandbox.call(["runs", "list", "--json"]).run().json_lines().last().expect("two runs")["run_id"]
             .clone();
@@ -687,7 +689,7 @@ fn a_conversation_goes_on_with_its_questions_and_answers() {
 }
 
 #[test]
-fn a_dry_run_says_what_it_would_cost_and_asks_nothing() {
+fn a_dry_run_estimates_the_cost_without_asking_any_model() {
     let sandbox = sandbox();
     let output = sandbox.call(["ask", "--dry-run", "Why?"]).run();
     insta::assert_snapshot!(output.transcript(), @"
@@ -705,8 +707,8 @@ fn a_dry_run_says_what_it_would_cost_and_asks_nothing() {
     ");
     let report = sandbox.call(["ask", "--dry-run", "--json", "-m", ONE, "Why?"]).run().json();
     insta::assert_snapshot!(report.to_string(), @r#"{"budget_usd":3.0,"cost_likely_usd":0.015004,"cost_max_usd":0.160004,"models":["openai/gpt-6.1-sol"],"models_without_price":0,"schema":1,"strategy":"synthesize","synthesizers":["~google/gemini-pro-latest","~anthropic/claude-opus-latest"]}"#);
-    let dear = sandbox.call(["ask", "--dry-run", "--budget", "0.01", "Why?"]).run();
-    insta::assert_snapshot!(dear.transcript(), @"
+    let over_budget = sandbox.call(["ask", "--dry-run", "--budget", "0.01", "Why?"]).run();
+    insta::assert_snapshot!(over_budget.transcript(), @"
     exit 5
     --- stdout
     Nothing was asked. The question would go to:
@@ -725,25 +727,25 @@ fn a_dry_run_says_what_it_would_cost_and_asks_nothing() {
 }
 
 #[test]
-fn a_template_holds_the_question() {
+fn a_template_becomes_part_of_the_prompt() {
     let sandbox = sandbox();
     let ask = |arguments: &[&str]| sandbox.call(["ask", "-q", "-m", ONE]).args(arguments).run();
-    let asked = |sandbox: &Sandbox| {
+    let last_prompt = |sandbox: &Sandbox| {
         sandbox.chats().last().expect("it was asked").body["messages"][0]["content"].clone()
     };
-    let none = ask(&["-t", "review", "x"]).transcript();
+    let no_templates = ask(&["-t", "review", "x"]).transcript();
     let folder = ".config/parallel-llm-mcp/templates";
     sandbox.write(&format!("{folder}/review.md"), "Review this:\n{{input}}\nBe brief.\n");
     sandbox.write(&format!("{folder}/joke.md"), "Tell a joke.\n");
     assert_eq!(ask(&["-t", "review", "x = 1"]).code, Some(0));
-    assert_eq!(asked(&sandbox), "Review this:\nx = 1\nBe brief.");
+    assert_eq!(last_prompt(&sandbox), "Review this:\nx = 1\nBe brief.");
     assert_eq!(ask(&["--template", "joke", "About cats."]).code, Some(0));
-    assert_eq!(asked(&sandbox), "Tell a joke.\n\nAbout cats.");
+    assert_eq!(last_prompt(&sandbox), "Tell a joke.\n\nAbout cats.");
     assert_eq!(ask(&["-t", "joke"]).code, Some(0));
-    assert_eq!(asked(&sandbox), "Tell a joke.");
+    assert_eq!(last_prompt(&sandbox), "Tell a joke.");
     let wrong = [&["-t", "review"][..], &["-t", "revew", "x"], &["-t", "../joke", "x"]];
-    let told: Vec<String> = wrong.iter().map(|words| ask(words).transcript()).collect();
-    insta::assert_snapshot!(format!("{none}\n{}", told.join("\n")), @"
+    let refusals: Vec<String> = wrong.iter().map(|words| ask(words).transcript()).collect();
+    insta::assert_snapshot!(format!("{no_templates}\n{}", refusals.join("\n")), @"
     exit 2
     --- stdout
     --- stderr
@@ -772,7 +774,7 @@ fn a_template_holds_the_question() {
 }
 
 #[test]
-fn progress_is_shown_as_it_is_wanted() {
+fn progress_is_shown_in_the_chosen_form() {
     let sandbox = sandbox();
     let ask = |how: &str| sandbox.call(["ask", "--no-files", "-m", ONE, "Why?", "--progress", how]).run();
     let tty = ask("tty");

@@ -1,27 +1,28 @@
-//! Files that go along with a question, by both doors: what reaches the model, what is refused before anything is
-//! sent, and where their bytes must never show.
+//! Attached files, on the command line and over MCP: what reaches the model, what is refused before anything is sent,
+//! and where their bytes never appear.
 
 use std::fs::File;
 use std::process::Command;
 
-use crate::mcp::client::{Client, told};
+use crate::mcp::client::{Client, structured};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use parallel_llm_testkit::{Call, Sandbox};
 use serde_json::{Value, json};
 
-/// A model that takes pictures, and one that takes text only.
-const SEES: &str = "openai/gpt-6.1-sol";
-const BLIND: &str = "z-ai/glm-5.3";
+/// A model that takes images.
+const VISION_MODEL: &str = "openai/gpt-6.1-sol";
+/// A model that takes only text.
+const TEXT_MODEL: &str = "z-ai/glm-5.3";
 
 fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
-/// A file that begins like this and holds every byte there is.
-fn file(beginning: &[u8]) -> Vec<u8> {
-    let every = (0..=u8::MAX).collect::<Vec<u8>>();
-    [beginning, &every].concat()
+/// A file with this signature, followed by every byte value.
+fn file(signature: &[u8]) -> Vec<u8> {
+    let every_byte = (0..=u8::MAX).collect::<Vec<u8>>();
+    [signature, &every_byte].concat()
 }
 
 fn png() -> Vec<u8> {
@@ -32,8 +33,8 @@ fn pdf() -> Vec<u8> {
     file(b"%PDF-1.7\n")
 }
 
-/// The parts of the last message that the model was sent, each by what it is: its text, or its name and its bytes.
-fn sent(sandbox: &Sandbox) -> Vec<(String, Vec<u8>)> {
+/// The parts of the last message sent: a text, or the name and media type of a file with its bytes.
+fn sent_parts(sandbox: &Sandbox) -> Vec<(String, Vec<u8>)> {
     let chats = sandbox.chats();
     let body = &chats.last().expect("a model was asked").body;
     let content =
@@ -43,7 +44,7 @@ fn sent(sandbox: &Sandbox) -> Vec<(String, Vec<u8>)> {
             |pointer: &str| part.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (head, uri) = match text("/type").as_str() {
             "text" => return (text("/text"), Vec::new()),
-            "image_url" => ("picture".to_owned(), text("/image_url/url")),
+            "image_url" => ("image".to_owned(), text("/image_url/url")),
             _ => (text("/file/filename"), text("/file/file_data")),
         };
         let (media_type, base64) = uri.split_once(";base64,").expect("a file is sent as a data URI");
@@ -52,22 +53,22 @@ fn sent(sandbox: &Sandbox) -> Vec<(String, Vec<u8>)> {
     content.as_array().unwrap_or_else(|| panic!("no parts: {content}")).iter().map(read).collect()
 }
 
-/// What a refused call says. Nothing was sent.
-fn refused(sandbox: &Sandbox, call: Call<'_>) -> String {
-    let told = call.run().transcript();
+/// The transcript of a refused call. Nothing was sent.
+fn refusal(sandbox: &Sandbox, call: Call<'_>) -> String {
+    let transcript = call.run().transcript();
     assert_eq!(sandbox.chats(), [], "nothing is sent");
-    told
+    transcript
 }
 
-/// What `ask` says that is given this file, by its name.
+/// The transcript of `ask` with this file attached.
 fn check(name: &str, content: &[u8]) -> String {
     let sandbox = sandbox();
     sandbox.write(name, content);
-    refused(&sandbox, sandbox.call(["ask", "-m", SEES, "--attach", name, "What is it?"]))
+    refusal(&sandbox, sandbox.call(["ask", "-m", VISION_MODEL, "--attach", name, "What is it?"]))
 }
 
 #[test]
-fn a_picture_and_a_document_reach_the_model_byte_for_byte() {
+fn an_image_and_a_document_reach_the_model_byte_for_byte() {
     let sandbox = sandbox();
     sandbox.write("plans/house.jpeg", png());
     sandbox.write("contract.pdf", pdf());
@@ -75,7 +76,7 @@ fn a_picture_and_a_document_reach_the_model_byte_for_byte() {
         "ask",
         "-q",
         "-m",
-        SEES,
+        VISION_MODEL,
         "Do they",
         "@contract.pdf",
         "agree?",
@@ -87,10 +88,10 @@ fn a_picture_and_a_document_reach_the_model_byte_for_byte() {
     let expected = [
         ("Do they\n\nagree?".to_owned(), Vec::new()),
         ("contract.pdf data:application/pdf".to_owned(), pdf()),
-        // What its bytes are, whatever it is called.
-        ("picture data:image/png".to_owned(), png()),
+        // The media type comes from the bytes, not from the name.
+        ("image data:image/png".to_owned(), png()),
     ];
-    assert_eq!(sent(&sandbox), expected);
+    assert_eq!(sent_parts(&sandbox), expected);
     let files = sandbox.files();
     let prompt = files.iter().find(|(path, _)| path.ends_with("prompt.md")).expect("the run has files");
     insta::assert_snapshot!(String::from_utf8_lossy(&prompt.1), @r"
@@ -105,30 +106,31 @@ fn a_picture_and_a_document_reach_the_model_byte_for_byte() {
 }
 
 #[test]
-fn every_seat_is_sent_the_files_and_the_synthesizer_their_names() {
+fn every_seat_gets_the_files_and_the_synthesizer_only_their_names() {
     let sandbox = sandbox();
     sandbox.write("house.png", png());
-    let models = ["-m", SEES, "-m", "x-ai/grok-4.7", "--synthesizer", "google/gemini-4-argon"];
+    let models = ["-m", VISION_MODEL, "-m", "x-ai/grok-4.7", "--synthesizer", "google/gemini-4-argon"];
     let output = sandbox.call(["ask", "-q", "What is it?", "-a", "house.png"]).args(models).run();
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
     let base64 = STANDARD.encode(png());
-    let told = |model: &str| {
+    let received = |model: &str| {
         let chat = sandbox.chats().into_iter().find(|chat| chat.model.as_deref() == Some(model));
         let body = chat.expect("it was asked").body.to_string();
         (body.contains(&base64), body.contains("[an attached image: house.png]"))
     };
     assert_eq!(
-        [SEES, "x-ai/grok-4.7", "google/gemini-4-argon"].map(told),
+        [VISION_MODEL, "x-ai/grok-4.7", "google/gemini-4-argon"].map(received),
         [(true, false), (true, false), (false, true)]
     );
 }
 
 #[test]
-fn a_text_joins_the_prompt_under_its_name() {
+fn a_text_file_is_appended_to_the_prompt_under_its_name() {
     let sandbox = sandbox();
     sandbox.write("down.sql", "DROP TABLE a; -- ```\n");
     sandbox.write("note", "größer");
-    let output = sandbox.call(["ask", "-q", "-m", SEES, "Safe?", "-a", "down.sql", "-a", "note"]).run();
+    let output =
+        sandbox.call(["ask", "-q", "-m", VISION_MODEL, "Safe?", "-a", "down.sql", "-a", "note"]).run();
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(sandbox.chats()[0].body["messages"][0]["content"].as_str().unwrap(), @r"
     Safe?
@@ -146,7 +148,7 @@ fn a_text_joins_the_prompt_under_its_name() {
 }
 
 #[test]
-fn a_file_of_another_kind_is_refused_with_what_it_seems_to_be() {
+fn a_file_of_an_unsupported_type_is_refused_by_its_content() {
     insta::assert_snapshot!(check("picture.png", b"\xff\x00\xff\x00"), @"
     exit 2
     --- stdout
@@ -171,9 +173,10 @@ fn a_file_of_another_kind_is_refused_with_what_it_seems_to_be() {
 }
 
 #[test]
-fn what_is_no_file_is_refused_without_waiting() {
+fn folders_pipes_and_devices_are_refused_at_once() {
     let sandbox = sandbox();
-    let ask = |name: &str| refused(&sandbox, sandbox.call(["ask", "-m", SEES, "What is it?", "-a", name]));
+    let ask =
+        |name: &str| refusal(&sandbox, sandbox.call(["ask", "-m", VISION_MODEL, "What is it?", "-a", name]));
     sandbox.write("folder/file", "x");
     insta::assert_snapshot!(ask("folder"), @"
     exit 2
@@ -208,30 +211,30 @@ fn what_is_no_file_is_refused_without_waiting() {
 }
 
 #[test]
-fn too_much_is_refused_before_it_is_read() {
+fn too_many_or_too_large_files_are_refused_unread() {
     let sandbox = sandbox();
     sandbox.write("small.png", png());
     let large = File::create(sandbox.home().join("large.png")).unwrap();
-    // It takes no room on the disk, and would take minutes to read.
+    // A sparse file takes no room on the disk, but would take minutes to read.
     large.set_len(1 << 40).unwrap();
-    let call = sandbox.call(["ask", "-m", SEES, "What is it?", "-a", "small.png", "-a", "large.png"]);
-    insta::assert_snapshot!(refused(&sandbox, call), @r"
+    let call = sandbox.call(["ask", "-m", VISION_MODEL, "What is it?", "-a", "small.png", "-a", "large.png"]);
+    insta::assert_snapshot!(refusal(&sandbox, call), @r"
     exit 2
     --- stdout
     --- stderr
     error[attachment_invalid]: with the attachment `large.png` the files have more than 10485760 bytes in all
       next: attach less, or raise the setting `attachment_bytes_max`
     ");
-    let little = sandbox.call(["ask", "-m", SEES, "What is it?", "@small.png", "-a", "small.png"]);
-    insta::assert_snapshot!(refused(&sandbox, little.settings([("attachment_bytes_max", "527")])), @r"
+    let small = sandbox.call(["ask", "-m", VISION_MODEL, "What is it?", "@small.png", "-a", "small.png"]);
+    insta::assert_snapshot!(refusal(&sandbox, small.settings([("attachment_bytes_max", "527")])), @r"
     exit 2
     --- stdout
     --- stderr
     error[attachment_invalid]: with the attachment `small.png` the files have more than 527 bytes in all
       next: attach less, or raise the setting `attachment_bytes_max`
     ");
-    let many = sandbox.call(["ask", "-m", SEES, "What is it?"]).args(["--attach=small.png"; 21]);
-    insta::assert_snapshot!(refused(&sandbox, many), @r"
+    let many = sandbox.call(["ask", "-m", VISION_MODEL, "What is it?"]).args(["--attach=small.png"; 21]);
+    insta::assert_snapshot!(refusal(&sandbox, many), @r"
     exit 2
     --- stdout
     --- stderr
@@ -241,11 +244,11 @@ fn too_much_is_refused_before_it_is_read() {
 }
 
 #[test]
-fn a_model_that_takes_no_pictures_is_not_asked() {
+fn images_for_a_text_model_are_refused() {
     let sandbox = sandbox();
     sandbox.write("house.png", png());
-    let call = sandbox.call(["ask", "-m", SEES, "-m", BLIND, "What is it?", "-a", "house.png"]);
-    insta::assert_snapshot!(refused(&sandbox, call), @"
+    let call = sandbox.call(["ask", "-m", VISION_MODEL, "-m", TEXT_MODEL, "What is it?", "-a", "house.png"]);
+    insta::assert_snapshot!(refusal(&sandbox, call), @"
     exit 2
     --- stdout
     --- stderr
@@ -255,14 +258,14 @@ fn a_model_that_takes_no_pictures_is_not_asked() {
 }
 
 #[test]
-fn a_provider_that_takes_no_documents_is_not_asked_and_nobody_pays() {
+fn documents_for_a_provider_that_takes_none_are_refused() {
     let sandbox = sandbox();
     sandbox.write("paper.pdf", b"%PDF-1.4\n%%EOF\n");
     let base_url = sandbox.simulator().base_url_of("mistral").expect("the simulator speaks it");
     let call = sandbox.call([
         "ask",
         "-m",
-        SEES,
+        VISION_MODEL,
         "-m",
         "mistral:mistral-large-4-0",
         "What is it?",
@@ -270,7 +273,7 @@ fn a_provider_that_takes_no_documents_is_not_asked_and_nobody_pays() {
         "paper.pdf",
     ]);
     let call = call.env("MISTRAL_BASE_URL", &base_url).env("MISTRAL_API_KEY", sandbox.simulator().api_key());
-    insta::assert_snapshot!(refused(&sandbox, call), @"
+    insta::assert_snapshot!(refusal(&sandbox, call), @"
     exit 2
     --- stdout
     --- stderr
@@ -280,30 +283,30 @@ fn a_provider_that_takes_no_documents_is_not_asked_and_nobody_pays() {
 }
 
 #[test]
-fn an_effort_is_sent_and_a_wrong_one_refused() {
+fn the_effort_is_sent_and_an_unknown_one_is_refused() {
     let sandbox = sandbox();
-    insta::assert_snapshot!(refused(&sandbox, sandbox.call(["ask", "-m", SEES, "--effort", "huge", "Why?"])), @r"
+    insta::assert_snapshot!(refusal(&sandbox, sandbox.call(["ask", "-m", VISION_MODEL, "--effort", "huge", "Why?"])), @r"
     exit 2
     --- stdout
     --- stderr
     error[usage]: `huge` is no effort
       next: choose one of: none, minimal, low, medium, high, xhigh, max
     ");
-    let output = sandbox.call(["ask", "-q", "-m", SEES, "--effort", "high", "Why?"]).run();
+    let output = sandbox.call(["ask", "-q", "-m", VISION_MODEL, "--effort", "high", "Why?"]).run();
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
     let mut client = Client::new(&sandbox, &[]);
-    client.call("process_prompt", json!({"prompt": "Why?", "models": [SEES], "effort": "low"}));
+    client.call("process_prompt", json!({"prompt": "Why?", "models": [VISION_MODEL], "effort": "low"}));
     let efforts: Vec<Value> =
         sandbox.chats().iter().map(|chat| chat.body["reasoning"]["effort"].clone()).collect();
     assert_eq!(efforts, ["high", "low"]);
 }
 
 #[test]
-fn the_bytes_of_a_file_show_nowhere() {
+fn the_bytes_of_a_file_appear_in_no_output_and_no_file() {
     let sandbox = sandbox();
     sandbox.write("house.png", png());
     let canary = STANDARD.encode(png());
-    let call = sandbox.call(["ask", "--jsonl", "-m", SEES, "What is it?", "-a", "house.png"]);
+    let call = sandbox.call(["ask", "--jsonl", "-m", VISION_MODEL, "What is it?", "-a", "house.png"]);
     let asked = call.settings([("log_level", "trace"), ("log_file", "log")]).run();
     assert_eq!(asked.code, Some(0), "{}", asked.stderr);
     let shows = [&["--json"][..], &["--events"], &["--seat", "1"], &[]];
@@ -313,17 +316,26 @@ fn the_bytes_of_a_file_show_nowhere() {
         assert!(!output.stderr.contains(&canary), "{}", output.stderr);
     }
     assert!(sandbox.chats().iter().any(|chat| chat.body.to_string().contains(&canary)), "it was sent");
-    // The database keeps it compressed.
+    // The database holds the file compressed, so these bytes are not found there either.
     sandbox.assert_nowhere(canary.as_bytes());
 }
 
 #[test]
-fn where_no_text_is_kept_no_file_is_either() {
+fn without_stored_texts_no_attachment_is_stored() {
     for store in ["metadata", "none"] {
         let sandbox = sandbox();
         sandbox.write("house.png", png());
-        let call =
-            sandbox.call(["ask", "-q", "-m", SEES, "What is it?", "-a", "house.png", "--store", store]);
+        let call = sandbox.call([
+            "ask",
+            "-q",
+            "-m",
+            VISION_MODEL,
+            "What is it?",
+            "-a",
+            "house.png",
+            "--store",
+            store,
+        ]);
         assert_eq!(call.run().code, Some(0));
         std::fs::remove_file(sandbox.home().join("house.png")).unwrap();
         sandbox.assert_nowhere(STANDARD.encode(png()).as_bytes());
@@ -340,19 +352,21 @@ fn a_client_attaches_data_uris_and_reads_them_back_by_name() {
         format!("data:application/pdf;name=contract.pdf;base64,{}", STANDARD.encode(pdf())),
         format!("data:image/png;base64,{}", STANDARD.encode(png())),
     ];
-    let result = client
-        .call("process_prompt", json!({"prompt": "Do they agree?", "models": [SEES], "attachments": uris}));
-    assert_eq!(told(&result)["status"], "complete", "{result}");
+    let result = client.call(
+        "process_prompt",
+        json!({"prompt": "Do they agree?", "models": [VISION_MODEL], "attachments": uris}),
+    );
+    assert_eq!(structured(&result)["status"], "complete", "{result}");
     let expected = [
         ("Do they agree?".to_owned(), Vec::new()),
         ("contract.pdf data:application/pdf".to_owned(), pdf()),
-        ("picture data:image/png".to_owned(), png()),
+        ("image data:image/png".to_owned(), png()),
     ];
-    assert_eq!(sent(&sandbox), expected);
+    assert_eq!(sent_parts(&sandbox), expected);
 
-    let run_id = &told(&result)["run_id"];
+    let run_id = &structured(&result)["run_id"];
     let prompt = client.call("get_run", json!({"run_id": run_id, "part": "prompt"}));
-    insta::assert_snapshot!(told(&prompt)["text"].as_str().unwrap(), @r"
+    insta::assert_snapshot!(structured(&prompt)["text"].as_str().unwrap(), @r"
     Do they agree?
 
     [attached: contract.pdf, application/pdf, 265 bytes]
@@ -360,7 +374,7 @@ fn a_client_attaches_data_uris_and_reads_them_back_by_name() {
     [attached: attachment-2.png, image/png, 264 bytes]
     ");
     let plan = client.call("get_run", json!({"run_id": run_id, "part": "plan"}));
-    let plan: Value = serde_json::from_str(told(&plan)["text"].as_str().unwrap()).unwrap();
+    let plan: Value = serde_json::from_str(structured(&plan)["text"].as_str().unwrap()).unwrap();
     let expected = json!([{"role": "user", "parts": [
         {"type": "text", "text": "Do they agree?"},
         {"type": "file", "name": "contract.pdf", "media_type": "application/pdf", "bytes": 265},
@@ -370,7 +384,7 @@ fn a_client_attaches_data_uris_and_reads_them_back_by_name() {
 }
 
 #[test]
-fn a_client_that_attaches_anything_else_is_told_which_and_why() {
+fn a_client_learns_which_attachment_is_refused_and_why() {
     let sandbox = sandbox();
     let secret = sandbox.write("secret.png", png()).display().to_string();
     let mut client = Client::new(&sandbox, &[]);
@@ -395,14 +409,14 @@ fn a_client_that_attaches_anything_else_is_told_which_and_why() {
     ] {
         let result = client.call(
             "process_prompt",
-            json!({"prompt": "What is it?", "models": [SEES], "attachments": [good, uri]}),
+            json!({"prompt": "What is it?", "models": [VISION_MODEL], "attachments": [good, uri]}),
         );
-        let told = told(&result);
-        assert_eq!((&result["isError"], &told["code"]), (&json!(true), &json!(code)), "{why}: {told}");
-        assert!(told["message"].as_str().unwrap().contains(why), "{why}: {told}");
+        let error = structured(&result);
+        assert_eq!((&result["isError"], &error["code"]), (&json!(true), &json!(code)), "{why}: {error}");
+        assert!(error["message"].as_str().unwrap().contains(why), "{why}: {error}");
         assert!(result.to_string().len() < 2_000, "{why}: {} bytes", result.to_string().len());
     }
-    let blind = json!({"prompt": "What is it?", "models": [BLIND], "attachments": [good]});
-    assert_eq!(told(&client.call("process_prompt", blind))["code"], "attachment_unsupported");
+    let unsupported = json!({"prompt": "What is it?", "models": [TEXT_MODEL], "attachments": [good]});
+    assert_eq!(structured(&client.call("process_prompt", unsupported))["code"], "attachment_unsupported");
     assert_eq!(sandbox.chats(), [], "nothing is sent");
 }

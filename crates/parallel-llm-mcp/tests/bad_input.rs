@@ -1,4 +1,4 @@
-//! What cannot be used is refused before anything is sent, in words that say what to do: every output below is whole.
+//! Invalid input is refused before anything is sent, with a message that says what to do; whole outputs are compared.
 
 use parallel_llm_testkit::{Call, Sandbox};
 
@@ -6,8 +6,8 @@ fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
-/// What a refused call says. Nothing was sent, and no folder was made for a run that never was.
-fn refused(sandbox: &Sandbox, call: Call<'_>) -> String {
+/// The transcript of a refused call. Nothing was sent, and no run folder was created.
+fn refusal(sandbox: &Sandbox, call: Call<'_>) -> String {
     let output = call.run();
     output.assert_no_key();
     assert_eq!(sandbox.chats(), [], "nothing is sent");
@@ -16,28 +16,28 @@ fn refused(sandbox: &Sandbox, call: Call<'_>) -> String {
     output.transcript()
 }
 
-/// What `ask` with these arguments says.
+/// The transcript of `ask` with these arguments.
 fn check(arguments: &[&str]) -> String {
     check_with(arguments, &[])
 }
 
-/// As [`check`], with these variables in the environment.
+/// The same as [`check`], with these environment variables.
 fn check_with(arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let sandbox = sandbox();
     let call = sandbox.call(["ask"]).args(arguments);
     let call = variables.iter().fold(call, |call, (name, value)| call.env(name, value));
-    refused(&sandbox, call)
+    refusal(&sandbox, call)
 }
 
-/// What a call with this user file says.
+/// The transcript of a call with this configuration file.
 fn check_file(config: &str, arguments: &[&str]) -> String {
     let sandbox = sandbox();
     sandbox.write(".config/parallel-llm-mcp/config.toml", config);
-    refused(&sandbox, sandbox.call(arguments))
+    refusal(&sandbox, sandbox.call(arguments))
 }
 
 #[test]
-fn a_prompt_of_nothing() {
+fn an_empty_prompt_is_refused() {
     insta::assert_snapshot!(check(&[""]), @"
     exit 2
     --- stdout
@@ -53,14 +53,14 @@ fn a_prompt_of_nothing() {
       next: give a prompt as an argument, as `@file` or on stdin
     ");
     let sandbox = sandbox();
-    insta::assert_snapshot!(refused(&sandbox, sandbox.call(["ask"])), @"
+    insta::assert_snapshot!(refusal(&sandbox, sandbox.call(["ask"])), @"
     exit 2
     --- stdout
     --- stderr
     error[prompt_empty]: the prompt is empty
       next: give a prompt as an argument, as `@file` or on stdin
     ");
-    insta::assert_snapshot!(refused(&sandbox, sandbox.call(["ask", "-"]).stdin("\n\n")), @"
+    insta::assert_snapshot!(refusal(&sandbox, sandbox.call(["ask", "-"]).stdin("\n\n")), @"
     exit 2
     --- stdout
     --- stderr
@@ -70,7 +70,7 @@ fn a_prompt_of_nothing() {
 }
 
 #[test]
-fn a_prompt_that_is_too_long() {
+fn a_prompt_over_the_limit_is_refused() {
     let limit = [("PARALLEL_LLM_PROMPT_CHARS_MAX", "10")];
     insta::assert_snapshot!(check_with(&["äöü äöü äöü"], &limit), @"
     exit 2
@@ -90,10 +90,10 @@ fn a_prompt_of_exactly_the_limit_is_asked() {
 }
 
 #[test]
-fn a_prompt_that_is_not_utf8() {
+fn a_prompt_that_is_not_utf8_is_refused() {
     let sandbox = sandbox();
     let bytes = b"caf\xe9 au lait";
-    insta::assert_snapshot!(refused(&sandbox, sandbox.call(["ask"]).stdin(*bytes)), @"
+    insta::assert_snapshot!(refusal(&sandbox, sandbox.call(["ask"]).stdin(*bytes)), @"
     exit 2
     --- stdout
     --- stderr
@@ -101,7 +101,7 @@ fn a_prompt_that_is_not_utf8() {
       next: convert the input to UTF-8 and send it again
     ");
     sandbox.write("bad.txt", bytes);
-    insta::assert_snapshot!(refused(&sandbox, sandbox.call(["ask", "@bad.txt"])), @"
+    insta::assert_snapshot!(refusal(&sandbox, sandbox.call(["ask", "@bad.txt"])), @"
     exit 2
     --- stdout
     --- stderr
@@ -111,7 +111,7 @@ fn a_prompt_that_is_not_utf8() {
 }
 
 #[test]
-fn a_prompt_file_that_is_missing() {
+fn a_missing_prompt_file_is_refused() {
     insta::assert_snapshot!(check(&["@nowhere.md"]), @"
     exit 2
     --- stdout
@@ -129,9 +129,9 @@ fn a_prompt_file_that_is_missing() {
 }
 
 #[test]
-fn no_key() {
+fn a_missing_key_is_reported() {
     let sandbox = sandbox();
-    insta::assert_snapshot!(refused(&sandbox, sandbox.call(["ask", "Why?"]).without("OPENROUTER_API_KEY")), @"
+    insta::assert_snapshot!(refusal(&sandbox, sandbox.call(["ask", "Why?"]).without("OPENROUTER_API_KEY")), @"
     exit 4
     --- stdout
     --- stderr
@@ -139,11 +139,11 @@ fn no_key() {
       next: set `OPENROUTER_API_KEY`, keep the key with `keys set openrouter`, or try `parallel-llm-mcp demo`, which needs no key
     ");
     let blank = check_with(&["Why?"], &[("OPENROUTER_API_KEY", " \t ")]);
-    assert_eq!(blank, refused(&sandbox, sandbox.call(["ask", "Why?"]).without("OPENROUTER_API_KEY")));
+    assert_eq!(blank, refusal(&sandbox, sandbox.call(["ask", "Why?"]).without("OPENROUTER_API_KEY")));
 }
 
 #[test]
-fn a_key_that_cannot_be_one() {
+fn a_malformed_key_is_refused() {
     insta::assert_snapshot!(check_with(&["Why?"], &[("OPENROUTER_API_KEY", "sk-or-v1-\u{e9}tude-0123456789")]), @"
     exit 4
     --- stdout
@@ -154,7 +154,7 @@ fn a_key_that_cannot_be_one() {
 }
 
 #[test]
-fn a_model_nobody_knows() {
+fn an_unknown_model_is_refused_with_a_suggestion() {
     insta::assert_snapshot!(check(&["-m", "openai/gpt-6.1-soll", "Why?"]), @"
     exit 2
     --- stdout
@@ -172,7 +172,7 @@ fn a_model_nobody_knows() {
 }
 
 #[test]
-fn a_model_that_cannot_be_read() {
+fn a_malformed_model_reference_is_refused() {
     insta::assert_snapshot!(check(&["-m", "a b", "Why?"]), @"
     exit 2
     --- stdout
@@ -204,7 +204,7 @@ fn a_model_that_cannot_be_read() {
 }
 
 #[test]
-fn a_panel_of_the_wrong_size() {
+fn an_empty_or_oversized_panel_is_refused() {
     insta::assert_snapshot!(check_file("\npanel = []\n", &["ask", "Why?"]), @"
     exit 2
     --- stdout
@@ -223,7 +223,7 @@ fn a_panel_of_the_wrong_size() {
 }
 
 #[test]
-fn numbers_out_of_range() {
+fn numbers_out_of_range_are_refused() {
     insta::assert_snapshot!(check(&["--temperature", "3", "Why?"]), @"
     exit 2
     --- stdout
@@ -260,16 +260,16 @@ fn numbers_out_of_range() {
       next: write it like `90s`, `5m` or `1500ms`
     ");
     for budget in ["NaN", "-1", "$3"] {
-        let told = check(&["--budget", budget, "Why?"]);
+        let transcript = check(&["--budget", budget, "Why?"]);
         let expected = format!(
             "error[usage]: invalid value '{budget}' for '--budget <USD>': an amount in USD, such as 2.50"
         );
-        assert!(told.starts_with("exit 2\n") && told.contains(&expected), "{told}");
+        assert!(transcript.starts_with("exit 2\n") && transcript.contains(&expected), "{transcript}");
     }
 }
 
 #[test]
-fn a_budget_that_is_too_small() {
+fn a_run_that_may_exceed_its_budget_is_refused() {
     insta::assert_snapshot!(check(&["--budget", "0.01", "-m", "x-ai/grok-4.7", "Why?"]), @"
     exit 5
     --- stdout
@@ -280,7 +280,7 @@ fn a_budget_that_is_too_small() {
 }
 
 #[test]
-fn names_nobody_knows() {
+fn unknown_names_are_refused() {
     insta::assert_snapshot!(check(&["--preset", "quik", "Why?"]), @"
     exit 2
     --- stdout
@@ -312,7 +312,7 @@ fn names_nobody_knows() {
 }
 
 #[test]
-fn settings_that_cannot_be_used_name_their_place() {
+fn invalid_settings_are_refused_with_their_location() {
     insta::assert_snapshot!(check_file("max_tokens = 100\nmax_tokns = 5\n", &["ask", "Why?"]), @"
     exit 2
     --- stdout
@@ -358,7 +358,7 @@ fn settings_that_cannot_be_used_name_their_place() {
 }
 
 #[test]
-fn an_address_that_shows_the_key() {
+fn an_insecure_base_url_is_refused() {
     insta::assert_snapshot!(check_with(&["Why?"], &[("OPENROUTER_BASE_URL", "http://example.com/api/v1")]), @"
     exit 2
     --- stdout
@@ -376,19 +376,19 @@ fn an_address_that_shows_the_key() {
 }
 
 #[test]
-fn folders_that_cannot_be_written() {
+fn unwritable_folders_are_reported() {
     let sandbox = sandbox();
     let file = sandbox.write("file", "");
     let below = file.join("below").display().to_string();
     let ask = || sandbox.call(["ask", "-m", "x-ai/grok-4.7", "Why?"]);
-    insta::assert_snapshot!(refused(&sandbox, ask().args(["--output-dir", &below])), @"
+    insta::assert_snapshot!(refusal(&sandbox, ask().args(["--output-dir", &below])), @"
     exit 7
     --- stdout
     --- stderr
     error[output_unwritable]: the folder `<home>/file/below` cannot be written: Not a directory (os error 20)
       next: choose another folder with `--output-dir`, choose another data folder with `PARALLEL_LLM_DATA_DIR`, or correct the permissions of the data folder
     ");
-    insta::assert_snapshot!(refused(&sandbox, ask().settings([("data_dir", below.as_str())])), @"
+    insta::assert_snapshot!(refusal(&sandbox, ask().settings([("data_dir", below.as_str())])), @"
     exit 7
     --- stdout
     --- stderr
@@ -396,7 +396,7 @@ fn folders_that_cannot_be_written() {
       next: choose another folder with `--output-dir`, choose another data folder with `PARALLEL_LLM_DATA_DIR`, or correct the permissions of the data folder
     ");
     let no_files = || ask().arg("--no-files").settings([("data_dir", below.as_str())]);
-    insta::assert_snapshot!(refused(&sandbox, no_files()), @"
+    insta::assert_snapshot!(refusal(&sandbox, no_files()), @"
     exit 7
     --- stdout
     --- stderr
@@ -406,18 +406,18 @@ fn folders_that_cannot_be_written() {
 }
 
 #[test]
-fn a_database_that_cannot_be_written_leaves_no_folder_elsewhere() {
+fn an_unwritable_database_leaves_no_run_folder() {
     let sandbox = sandbox();
     let below = sandbox.write("file", "").join("below").display().to_string();
     let call = sandbox.call(["ask", "-m", "x-ai/grok-4.7", "--output-dir", "out", "Why?"]);
-    let told = refused(&sandbox, call.settings([("data_dir", below.as_str())]));
-    assert!(told.starts_with("exit 7"), "{told}");
+    let transcript = refusal(&sandbox, call.settings([("data_dir", below.as_str())]));
+    assert!(transcript.starts_with("exit 7"), "{transcript}");
     let left = std::fs::read_dir(sandbox.home().join("out")).into_iter().flatten().count();
-    assert_eq!(left, 0, "no folder of a run that never was");
+    assert_eq!(left, 0, "no run folder is left");
 }
 
 #[test]
-fn flags_that_contradict_each_other() {
+fn conflicting_flags_are_refused() {
     insta::assert_snapshot!(check(&["--json", "--jsonl", "Why?"]), @r#"
     exit 2
     --- stdout
@@ -436,7 +436,7 @@ fn flags_that_contradict_each_other() {
 }
 
 #[test]
-fn with_json_the_error_is_on_stdout_too() {
+fn with_json_errors_are_also_on_stdout() {
     insta::assert_snapshot!(check(&["--json", " "]), @r#"
     exit 2
     --- stdout
@@ -455,7 +455,7 @@ fn with_json_the_error_is_on_stdout_too() {
     "#);
     let sandbox = sandbox();
     let show = sandbox.call(["runs", "show", "--json", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]);
-    insta::assert_snapshot!(refused(&sandbox, show), @r#"
+    insta::assert_snapshot!(refusal(&sandbox, show), @r#"
     exit 2
     --- stdout
     {"error":{"code":"run_not_found","message":"no run has an id that begins with `<run>`","next":"look for the run with `runs list`","retryable":false},"schema":1}

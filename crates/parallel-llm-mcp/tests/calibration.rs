@@ -1,6 +1,7 @@
-//! How sure one may be of an answer, by a table of how often such answers were right, as each door tells it.
+//! Calibrated confidence: how often answers like this one were right, as reports, summaries, stored runs and MCP show
+//! it.
 
-use crate::mcp::client::{Client, text, told};
+use crate::mcp::client::{Client, structured, text};
 use parallel_llm_testkit::simulator::Script;
 use parallel_llm_testkit::{Output, Sandbox, each};
 use serde_json::{Value, json};
@@ -12,10 +13,10 @@ const LEGS: &str = "How many legs has a spider?";
 const PRIME: &str = "Is 7 prime? Answer yes or no.";
 const OPEN: &str = "Which design?";
 
-const ALL: [&str; 3] = ["It has 8 legs.", "8", "The answer is **8**."];
-const MOST: [&str; 3] = ["6", "It has 8 legs.", "8"];
+const ALL_AGREE: [&str; 3] = ["It has 8 legs.", "8", "The answer is **8**."];
+const TWO_AGREE: [&str; 3] = ["6", "It has 8 legs.", "8"];
 
-/// What is asked of whom, with which flags.
+/// A question, the answers of the three models, and the flags of `ask`.
 struct Case {
     what: &'static str,
     question: &'static str,
@@ -23,13 +24,14 @@ struct Case {
     flags: &'static [&'static str],
 }
 
-/// Three of three that agree.
-const AGREED: Case = Case { what: "all agree", question: LEGS, answers: ALL, flags: &["--strategy", "vote"] };
+/// All three answers agree.
+const AGREED: Case =
+    Case { what: "all agree", question: LEGS, answers: ALL_AGREE, flags: &["--strategy", "vote"] };
 
-/// A row for so many of three, whoever they are and whatever is asked, with these fields besides or instead.
-fn row(agree: u8, (right, asked): (u32, u32), besides: &Value) -> Value {
+/// A row for `agree` of three models, for any kind of question and any panel unless overridden.
+fn row(agree: u8, (right, asked): (u32, u32), overrides: &Value) -> Value {
     let mut row = json!({"form": "any", "agree": agree, "of": 3, "right": right, "asked": asked});
-    let fields = besides.as_object().cloned().unwrap_or_default();
+    let fields = overrides.as_object().cloned().unwrap_or_default();
     row.as_object_mut().expect("it is an object").extend(fields);
     row
 }
@@ -38,7 +40,7 @@ fn table(rows: &[Value]) -> String {
     json!({"version": 1, "set": "my exam", "made": "2026-11-22", "rows": rows}).to_string()
 }
 
-/// Models that answer so, where this table lies in the data folder.
+/// Models with these answers, and this calibration table in the data folder.
 fn sandbox(table: Option<&str>, answers: [&str; 3]) -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
     let scripted = MODELS.into_iter().zip(answers);
@@ -56,20 +58,20 @@ fn ask(sandbox: &Sandbox, case: &Case, flags: &[&str]) -> Output {
     output.settings([("synthesizer", FUSER)]).run()
 }
 
-/// What is told of how sure one may be: at once, and by the history, which must be the same.
+/// The confidence in the report of a new run; the stored run must show the same.
 fn confidence(table: Option<&str>, case: &Case) -> String {
     let sandbox = sandbox(table, case.answers).scripted(FUSER, {
         Script::answering("<<analysis>>\n{\"base\": \"A\"}\n<<answer>>\nIt has 6 legs.")
     });
     let output = ask(&sandbox, case, &["--json"]);
-    let told = &output.json()["confidence"];
+    let reported = &output.json()["confidence"];
     let later = sandbox.call(["runs", "show", "@", "--json"]).run();
-    assert_eq!(&later.json()["confidence"], told, "{}", case.what);
-    format!("{}: {told}", case.what)
+    assert_eq!(&later.json()["confidence"], reported, "{}", case.what);
+    format!("{}: {reported}", case.what)
 }
 
 #[test]
-fn the_band_is_by_the_row_that_fits_and_a_text_it_does_not_speak_of_has_none() {
+fn confidence_comes_from_the_matching_row_or_is_uncalibrated() {
     const VOTE: &[&str] = &["--strategy", "vote"];
     let rows = [
         row(3, (196, 200), &json!({})),
@@ -79,12 +81,12 @@ fn the_band_is_by_the_row_that_fits_and_a_text_it_does_not_speak_of_has_none() {
     ];
     let cases = [
         AGREED,
-        Case { what: "two agree", question: LEGS, answers: MOST, flags: VOTE },
+        Case { what: "two agree", question: LEGS, answers: TWO_AGREE, flags: VOTE },
         Case { what: "two say yes", question: PRIME, answers: ["Yes.", "No.", "yes"], flags: VOTE },
         Case { what: "all differ", question: LEGS, answers: ["8", "7", "6"], flags: VOTE },
         Case { what: "fused otherwise", question: LEGS, answers: ["6", "8", "8"], flags: &[] },
         Case { what: "fused as most say", question: LEGS, answers: ["8", "6", "6"], flags: &[] },
-        Case { what: "all in one text", question: LEGS, answers: MOST, flags: &["--strategy", "panel"] },
+        Case { what: "all in one text", question: LEGS, answers: TWO_AGREE, flags: &["--strategy", "panel"] },
         Case {
             what: "open",
             question: OPEN,
@@ -95,13 +97,13 @@ fn the_band_is_by_the_row_that_fits_and_a_text_it_does_not_speak_of_has_none() {
         Case {
             what: "not kept",
             question: LEGS,
-            answers: ALL,
+            answers: ALL_AGREE,
             flags: &["--strategy", "vote", "--store", "metadata"],
         },
     ];
     let table = table(&rows);
-    let told = each(&cases, |case| confidence(Some(&table), case)).join("\n");
-    insta::assert_snapshot!(told, @r#"
+    let lines = each(&cases, |case| confidence(Some(&table), case)).join("\n");
+    insta::assert_snapshot!(lines, @r#"
     all agree: {"asked":200,"band":"high","basis":"3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200","high":0.992,"low":0.95,"right_share":0.98,"set":"my exam"}
     two agree: {"asked":200,"band":"medium","basis":"2 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 85 % [79–89], n=200","high":0.893,"low":0.794,"right_share":0.85,"set":"my exam"}
     two say yes: {"asked":200,"band":"low","basis":"2 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 60 % [53–67], n=200","high":0.665,"low":0.531,"right_share":0.6,"set":"my exam"}
@@ -116,29 +118,29 @@ fn the_band_is_by_the_row_that_fits_and_a_text_it_does_not_speak_of_has_none() {
 }
 
 #[test]
-fn the_table_of_the_manual_is_read() {
+fn the_table_in_the_manual_can_be_used() {
     let manual = include_str!("../../../docs/strategies.md");
     let (_, section) = manual.split_once("## Calibrated confidence").expect("the manual has that section");
     let (_, block) = section.split_once("```json").expect("it shows a table");
     let (table, _) = block.split_once("```").expect("the block ends");
-    let told = confidence(Some(table), &AGREED);
-    assert!(told.contains("`my exam questions`") && told.contains(r#""band":"high""#), "{told}");
+    let shown = confidence(Some(table), &AGREED);
+    assert!(shown.contains("`my exam questions`") && shown.contains(r#""band":"high""#), "{shown}");
 }
 
 #[test]
-fn a_row_for_other_models_says_nothing_of_these() {
-    let of = |panel: [&str; 3], counts| row(3, counts, &json!({"panel": panel}));
+fn a_row_for_other_models_is_ignored() {
+    let row_of = |panel: [&str; 3], counts| row(3, counts, &json!({"panel": panel}));
     let others = ["openai/gpt-6.1-sol", "openai/gpt-6.1-sol", "x-ai/grok-4.7"];
     let same = [MODELS[1], MODELS[2], MODELS[0]];
     let cases = [
         ("no table", None),
-        ("other models", Some(table(&[of(others, (199, 200))]))),
-        ("these and any", Some(table(&[of(same, (150, 200)), row(3, (199, 200), &json!({}))]))),
-        ("others and any", Some(table(&[of(others, (150, 200)), row(3, (199, 200), &json!({}))]))),
+        ("other models", Some(table(&[row_of(others, (199, 200))]))),
+        ("these and any", Some(table(&[row_of(same, (150, 200)), row(3, (199, 200), &json!({}))]))),
+        ("others and any", Some(table(&[row_of(others, (150, 200)), row(3, (199, 200), &json!({}))]))),
     ];
-    let told =
+    let lines =
         each(&cases, |(what, table)| confidence(table.as_deref(), &Case { what, ..AGREED })).join("\n");
-    insta::assert_snapshot!(told, @r#"
+    insta::assert_snapshot!(lines, @r#"
     no table: {"band":"uncalibrated","basis":"3 of 3 agree"}
     other models: {"band":"uncalibrated","basis":"3 of 3 agree; calibration set `my exam` has no such answers"}
     these and any: {"asked":200,"band":"low","basis":"3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 75 % [69–80], n=200","high":0.805,"low":0.686,"right_share":0.75,"set":"my exam"}
@@ -147,15 +149,15 @@ fn a_row_for_other_models_says_nothing_of_these() {
 }
 
 #[test]
-fn a_broken_table_is_a_warning_and_the_answer_comes() {
+fn a_broken_table_is_a_warning_beside_the_answer() {
     let broken = [
         "{".to_owned(),
         table(&[row(3, (196, 200), &json!({})), row(2, (201, 200), &json!({}))]),
         table(&[]).replace("\"version\":1", "\"version\":2"),
         " ".repeat((1 << 20) + 1),
     ];
-    let told = each(&broken, |table| {
-        let sandbox = sandbox(Some(table), ALL);
+    let lines = each(&broken, |table| {
+        let sandbox = sandbox(Some(table), ALL_AGREE);
         let output = ask(&sandbox, &AGREED, &["--json"]);
         assert_eq!(output.code, Some(0), "{}", output.stderr);
         let report = output.json();
@@ -170,7 +172,7 @@ fn a_broken_table_is_a_warning_and_the_answer_comes() {
         let warnings = output.stderr.lines().filter(|line| line.starts_with("warning"));
         format!("{}\n  {}", output.masked(&warnings.collect::<String>()), report["confidence"])
     });
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(lines.join("\n"), @r#"
     warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: EOF while parsing an object at line 1 column 1 (next: repair or remove the file, then restart the program)
       {"band":"uncalibrated","basis":"3 of 3 agree; the calibration table cannot be used"}
     warning[settings_invalid]: no answer is calibrated: `<home>/.local/share/parallel-llm-mcp/calibration.json` cannot be used: row 2: 201 right of 200 asked is no share (next: repair or remove the file, then restart the program)
@@ -183,9 +185,9 @@ fn a_broken_table_is_a_warning_and_the_answer_comes() {
 }
 
 #[test]
-fn people_are_told_below_the_answer_and_on_the_page() {
+fn the_summary_and_the_agreement_page_show_the_confidence() {
     let table = table(&[row(3, (196, 200), &json!({})), row(2, (7, 12), &json!({}))]);
-    let sandbox = sandbox(Some(&table), ALL);
+    let sandbox = sandbox(Some(&table), ALL_AGREE);
     insta::assert_snapshot!(ask(&sandbox, &AGREED, &[]).summary(), @"
     Answer by 2 x-ai/grok-4.7, chosen by vote: 3 of 3 answers say `8`.
     Confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200).
@@ -206,7 +208,7 @@ fn people_are_told_below_the_answer_and_on_the_page() {
     selected: 3 of 3 answers say `8`
     --- stderr
     ");
-    // The files of a run made anew tell what its report tells.
+    // The exported files show the same confidence as the report.
     let exported =
         sandbox.call(["runs", "export", "@", "--dir"]).arg(&sandbox.home().display().to_string()).run();
     assert_eq!(exported.code, Some(0), "{}", exported.stderr);
@@ -219,13 +221,13 @@ fn people_are_told_below_the_answer_and_on_the_page() {
 }
 
 #[test]
-fn over_mcp_it_is_a_part_of_the_line() {
-    let sandbox = sandbox(Some(&table(&[row(3, (196, 200), &json!({"form": "number"}))])), ALL);
+fn over_mcp_the_agreement_summary_includes_the_confidence() {
+    let sandbox = sandbox(Some(&table(&[row(3, (196, 200), &json!({"form": "number"}))])), ALL_AGREE);
     let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", json!({"prompt": LEGS, "models": MODELS, "strategy": "vote"}));
     let summary = "3 of 3 say `8`; confidence: high (3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were \
                    right 98 % [95–99], n=200)";
-    assert_eq!(told(&result)["agreement"]["summary"], summary);
+    assert_eq!(structured(&result)["agreement"]["summary"], summary);
     assert!(text(&result).contains(&format!("\n{summary}; agree: {}", MODELS[0])), "{}", text(&result));
     insta::assert_snapshot!(client.report(&result)["confidence"], @r#"{"asked":200,"band":"high","basis":"3 of 3 agree; in calibration set `my exam` (2026-11-22) such answers were right 98 % [95–99], n=200","high":0.992,"low":0.95,"right_share":0.98,"set":"my exam"}"#);
 }

@@ -1,5 +1,4 @@
-//! The user's own check command through the doors: real programs are run on real answers, and nobody but the owner has them
-//! run.
+//! The user's own check command: real programs run on real answers, and only for the owner.
 #![cfg(unix)]
 
 use std::fs;
@@ -22,8 +21,8 @@ fn sandbox() -> Sandbox {
     MODELS.into_iter().zip(ANSWERS).fold(sandbox, answering)
 }
 
-/// The same with a program of the user's of this name in the home.
-fn stage_with(name: &str, lines: &str) -> Sandbox {
+/// The same models, and an executable shell script in the home.
+fn with_script(name: &str, lines: &str) -> Sandbox {
     let sandbox = sandbox();
     program(&sandbox, name, &format!("#!/bin/sh\n{lines}\n"));
     sandbox
@@ -39,8 +38,8 @@ fn asking<'a>(sandbox: &'a Sandbox, arguments: &[&str]) -> Call<'a> {
     sandbox.call(["ask"]).args(models).args(arguments).arg(TASK)
 }
 
-/// How it came about, and what the check said.
-fn come(report: &Value) -> String {
+/// How the answer was decided, and the result of each check.
+fn outcome(report: &Value) -> String {
     let checks = report["checks"].as_array().map(Vec::as_slice).unwrap_or_default();
     let check = |check: &Value| {
         let score = check["score"].as_f64().map(|score| format!(" {score}")).unwrap_or_default();
@@ -53,8 +52,8 @@ fn come(report: &Value) -> String {
 }
 
 #[test]
-fn what_the_check_passes_is_the_answer() {
-    let sandbox = stage_with("check.sh", "grep -q 'list' || exit 1\necho \"0.$PARALLEL_LLM_SEAT\"");
+fn the_answer_with_the_best_check_is_selected() {
+    let sandbox = with_script("check.sh", "grep -q 'list' || exit 1\necho \"0.$PARALLEL_LLM_SEAT\"");
     let output = asking(&sandbox, &["--check", "./check.sh"]).run();
     insta::assert_snapshot!(output.summary(), @"
     Answer by 3 mistralai/mistral-large-4-0, chosen by your check: 3 of 3 answers pass the check; this one has the highest score.
@@ -64,30 +63,30 @@ fn what_the_check_passes_is_the_answer() {
     ");
     assert_eq!(output.text().trim_end(), ANSWERS[2]);
     let hacked = sandbox.files().into_iter().any(|(path, _)| path.ends_with("hacked"));
-    assert!(!hacked, "nothing of an answer is run but by the check itself");
-    // Nobody is asked beyond the panel.
+    assert!(!hacked, "no part of an answer is executed");
+    // No model outside the panel is asked.
     assert_eq!(sandbox.chats().len(), MODELS.len());
 }
 
 #[test]
 fn a_check_is_named_by_flag_setting_or_variable() {
-    let sandbox = stage_with("my checks/check.sh", "grep -q \"^$1\" && echo 1");
+    let sandbox = with_script("my checks/check.sh", "grep -q \"^$1\" && echo 1");
     sandbox.write(
         ".config/parallel-llm-mcp/config.toml",
         "check_command = ['~/my checks/check.sh', 'list.sort']\ncheck_timeout_ms = 50_000\n",
     );
-    let come = |arguments: &[&str], settings: &[(&str, &str)]| {
+    let outcome = |arguments: &[&str], settings: &[(&str, &str)]| {
         let call = asking(&sandbox, arguments).arg("--json").settings(settings.iter().copied());
-        come(&call.run().json())
+        outcome(&call.run().json())
     };
     let flag = "'my checks/check.sh' sorted";
     let lines = [
-        come(&["--strategy", STRATEGY], &[]),
-        come(&["--strategy", "auto"], &[]),
-        come(&["--check", flag], &[]),
-        come(&["--check", flag, "--strategy", "auto"], &[]),
-        come(&["--check", flag, "--strategy", "best-of-n@by=judge"], &[]),
-        come(&["--strategy", STRATEGY], &[("check_command", "~/'my checks'/check.sh 'sort('")]),
+        outcome(&["--strategy", STRATEGY], &[]),
+        outcome(&["--strategy", "auto"], &[]),
+        outcome(&["--check", flag], &[]),
+        outcome(&["--check", flag, "--strategy", "auto"], &[]),
+        outcome(&["--check", flag, "--strategy", "best-of-n@by=judge"], &[]),
+        outcome(&["--strategy", STRATEGY], &[("check_command", "~/'my checks'/check.sh 'sort('")]),
     ];
     insta::assert_snapshot!(lines.join("\n"), @r#"
     "complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 1 3:false
@@ -100,32 +99,33 @@ fn a_check_is_named_by_flag_setting_or_variable() {
 }
 
 #[test]
-fn auto_says_why_it_checks_and_compares_short_answers_instead() {
-    let sandbox = stage_with("check.sh", "exit 0");
+fn auto_checks_open_answers_and_compares_short_ones() {
+    let sandbox = with_script("check.sh", "exit 0");
     let report = |question: &str| {
         let models = MODELS.iter().flat_map(|model| ["-m", *model]);
         let call = sandbox.call(["ask", "--json", "--strategy", "auto", question]).args(models);
         call.settings([("check_command", "~/check.sh")]).run().json()
     };
-    let (open, closed) = (report("Which design?"), report("How many legs has a spider?"));
+    let (open, short) = (report("Which design?"), report("How many legs has a spider?"));
     insta::assert_snapshot!(open["strategy_reason"].as_str().unwrap(), @"a check command is set, and what an answer does when it is run says more of it than any judge");
-    assert_eq!((&open["strategy"], &closed["strategy"]), (&json!("best-of-n"), &json!("synthesize")));
-    assert_eq!(closed.get("checks"), None);
+    assert_eq!((&open["strategy"], &short["strategy"]), (&json!("best-of-n"), &json!("synthesize")));
+    assert_eq!(short.get("checks"), None);
 }
 
 #[test]
-fn a_check_that_nothing_passes_or_that_cannot_be_run_takes_no_answer_away() {
-    let sandbox = stage_with("check.sh", "exit 1");
+fn without_a_passing_answer_or_a_working_check_there_is_still_an_answer() {
+    let sandbox = with_script("check.sh", "exit 1");
     program(&sandbox, "odd.sh", "#!/no/such/shell\n");
-    let come = |check: &str, timeout_ms: &str| {
+    let outcome = |check: &str, timeout_ms: &str| {
         let call =
             asking(&sandbox, &["--json", "--check", check]).settings([("check_timeout_ms", timeout_ms)]);
         let report = call.run().json();
         let home = sandbox.home().display().to_string();
-        format!("{}\n", come(&report).replace(&home, "HOME"))
+        format!("{}\n", outcome(&report).replace(&home, "HOME"))
     };
-    let lines =
-        come("./check.sh", "60000") + &come("./odd.sh", "60000") + &come("/bin/sh -c 'sleep 600'", "300");
+    let lines = outcome("./check.sh", "60000")
+        + &outcome("./odd.sh", "60000")
+        + &outcome("/bin/sh -c 'sleep 600'", "300");
     insta::assert_snapshot!(lines, @r#"
     "complete" "verbatim" | "none of the 3 answers passes the check; this is the answer closest to the others, word for word" | 1:false 2:false 3:false
     "complete" "verbatim" | "no answer could be checked: the check command cannot be started: No such file or directory (os error 2); this is the answer closest to the others, word for word" | 1:null check_unavailable 2:null check_unavailable 3:null check_unavailable
@@ -142,8 +142,8 @@ fn a_check_that_nothing_passes_or_that_cannot_be_run_takes_no_answer_away() {
 }
 
 #[test]
-fn a_script_is_told_whether_an_answer_passes() {
-    let sandbox = stage_with("check.sh", "exit $1");
+fn with_strict_the_exit_code_says_whether_an_answer_passes() {
+    let sandbox = with_script("check.sh", "exit $1");
     let strict = |check: &str, models: &[&str]| {
         let models = models.iter().flat_map(|model| ["-m", *model]);
         sandbox.call(["ask", "--strict", "--check", check, TASK]).args(models).run().code
@@ -154,33 +154,33 @@ fn a_script_is_told_whether_an_answer_passes() {
 }
 
 #[test]
-fn a_check_may_ask_this_program_in_turn() {
+fn a_check_may_run_this_program() {
     let program = env!("CARGO_BIN_EXE_parallel-llm-mcp");
-    let sandbox = stage_with(
+    let sandbox = with_script(
         "check.sh",
         &format!("{program} explain budget >/dev/null && {program} config show >/dev/null"),
     );
     let report = asking(&sandbox, &["--check", "./check.sh", "--json"]).run().json();
-    assert_eq!(come(&report).matches("true").count(), 3, "{report}");
+    assert_eq!(outcome(&report).matches("true").count(), 3, "{report}");
 }
 
 #[test]
-fn without_a_check_nothing_is_asked_for_money() {
+fn an_unusable_check_is_refused_before_anything_is_paid() {
     let sandbox = sandbox();
     sandbox.write("check.py", "exit()\n");
-    let told = |arguments: &[&str]| {
+    let attempt = |arguments: &[&str]| {
         let output = asking(&sandbox, arguments).run();
         format!("{:?} {}", output.code, output.transcript())
     };
     let lines = [
-        told(&["--strategy", STRATEGY]),
-        told(&["--strategy", "best-of-n@by=check,first=2"]),
-        told(&["--check", "./check.sh", "--strategy", "vote"]),
-        told(&["--check", "./gone.sh"]),
-        told(&["--check", "no-such-program --twice"]),
-        told(&["--check", "sh check.py"]),
-        told(&["--check", "  "]),
-        told(&["--check", "'open"]),
+        attempt(&["--strategy", STRATEGY]),
+        attempt(&["--strategy", "best-of-n@by=check,first=2"]),
+        attempt(&["--check", "./check.sh", "--strategy", "vote"]),
+        attempt(&["--check", "./gone.sh"]),
+        attempt(&["--check", "no-such-program --twice"]),
+        attempt(&["--check", "sh check.py"]),
+        attempt(&["--check", "  "]),
+        attempt(&["--check", "'open"]),
     ];
     insta::assert_snapshot!(lines.join("\n"), @"
     Some(2) exit 2
@@ -235,8 +235,8 @@ fn without_a_check_nothing_is_asked_for_money() {
 }
 
 #[test]
-fn a_run_that_is_stopped_ends_its_checks_and_keeps_its_answers() {
-    let sandbox = stage_with("check.sh", "echo $$ > \"$HOME/$PARALLEL_LLM_SEAT.pid\"\nsleep 600");
+fn a_stopped_run_ends_its_checks_and_keeps_its_answers() {
+    let sandbox = with_script("check.sh", "echo $$ > \"$HOME/$PARALLEL_LLM_SEAT.pid\"\nsleep 600");
     let running = asking(&sandbox, &["--check", "./check.sh"]).start();
     let pids = || {
         let read = |seat| fs::read_to_string(sandbox.home().join(format!("{seat}.pid"))).ok();
@@ -246,8 +246,8 @@ fn a_run_that_is_stopped_ends_its_checks_and_keeps_its_answers() {
     running.signal("INT");
     assert_eq!(running.wait().code, Some(130));
     for pid in pids() {
-        let gone = format!("/proc/{}", pid.trim());
-        sandbox.until("the check has ended", || !std::path::Path::new(&gone).exists());
+        let process = format!("/proc/{}", pid.trim());
+        sandbox.until("the check has ended", || !std::path::Path::new(&process).exists());
     }
     let shown = sandbox.call(["runs", "show", "@", "--json"]).run().json();
     let texts: Vec<&str> =
@@ -257,7 +257,7 @@ fn a_run_that_is_stopped_ends_its_checks_and_keeps_its_answers() {
 
 #[test]
 fn paid_answers_are_checked_without_paying_again() {
-    let sandbox = stage_with("check.sh", "grep -q list.sort");
+    let sandbox = with_script("check.sh", "grep -q list.sort");
     asking(&sandbox, &["--strategy", "vote"]).run();
     let paid = sandbox.chats().len();
     let call = sandbox.call(["runs", "replay", "@", "--strategy", STRATEGY, "--json"]);
@@ -273,18 +273,18 @@ fn paid_answers_are_checked_without_paying_again() {
     ");
     let call = sandbox.call(["runs", "replay", "@", "--strategy", STRATEGY, "--json"]);
     let report = call.args(["--check", "./check.sh"]).run().json();
-    insta::assert_snapshot!(come(&report), @r#""complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 3:false"#);
+    insta::assert_snapshot!(outcome(&report), @r#""complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 3:false"#);
     assert_eq!(sandbox.chats().len(), paid);
 }
 
 #[test]
-fn the_users_own_client_may_have_answers_checked() {
-    let sandbox = stage_with("check.sh", "grep -q list.sort");
+fn a_client_on_pipes_may_use_the_check() {
+    let sandbox = with_script("check.sh", "grep -q list.sort");
     let path = sandbox.home().join("check.sh").display().to_string();
     let question = json!({"prompt": TASK, "models": MODELS, "strategy": STRATEGY});
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_CHECK_COMMAND", &path)]);
     let result = client.call("process_prompt", question.clone());
-    insta::assert_snapshot!(come(&client.report(&result)), @r#""complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 3:false"#);
+    insta::assert_snapshot!(outcome(&client.report(&result)), @r#""complete" "selected" | "it is the only one of 3 answers that passes the check" | 1:false 2:true 3:false"#);
     let mut client = Client::new(&sandbox, &[]);
     let refused = client.call("process_prompt", question);
     insta::assert_snapshot!(text(&refused), @"check_unavailable: `best-of-n@by=check` needs a check command, and none is set (next: name another strategy, such as `best-of-n`, or ask the user to set `check_command`)");

@@ -1,4 +1,4 @@
-//! How a user chooses: the strategies and the presets.
+//! `strategies` and `presets`: the lists that a user chooses from.
 
 use parallel_llm_testkit::{Output, Sandbox};
 
@@ -10,14 +10,14 @@ fn run(arguments: &[&str]) -> Output {
     sandbox().call(arguments).run()
 }
 
-/// Every line of what is shown fits into 80 columns.
+/// Asserts that every line fits into 80 columns.
 fn check_narrow(output: &Output) {
     let wide: Vec<&str> = output.text().lines().filter(|line| line.chars().count() > 80).collect();
     assert_eq!(wide, [] as [&str; 0]);
 }
 
 #[test]
-fn the_strategies_fit_one_screen_with_what_each_is_for() {
+fn the_list_of_strategies_fits_one_screen() {
     let output = run(&["strategies"]);
     check_narrow(&output);
     assert!(output.text().lines().count() <= 24, "{}", output.text());
@@ -47,7 +47,7 @@ fn the_strategies_fit_one_screen_with_what_each_is_for() {
 }
 
 #[test]
-fn the_default_and_the_calls_are_those_of_the_settings() {
+fn the_list_reflects_the_configured_default_and_panel() {
     let sandbox = sandbox();
     let settings = [("strategy", "vote@first=2"), ("panel", "a/b*3, c/d")];
     let output = sandbox.call(["strategies", "--json"]).settings(settings).run();
@@ -128,7 +128,7 @@ fn a_strategy_is_shown_with_its_options() {
 }
 
 #[test]
-fn a_strategy_is_data_too() {
+fn a_strategy_is_available_as_json() {
     insta::assert_snapshot!(run(&["strategies", "race", "--json"]).text(), @r#"
     {
       "schema": 1,
@@ -160,7 +160,7 @@ fn a_strategy_is_data_too() {
 }
 
 #[test]
-fn every_strategy_can_be_used_as_its_page_says() {
+fn the_usage_line_of_every_strategy_works() {
     let json = run(&["strategies", "--json"]).json();
     for strategy in json["strategies"].as_array().unwrap() {
         let name = strategy["name"].as_str().unwrap();
@@ -184,7 +184,7 @@ fn an_unknown_strategy_is_refused() {
     ");
 }
 
-/// A home whose settings have a preset.
+/// A sandbox with a preset in its settings.
 fn with_a_preset() -> Sandbox {
     let sandbox = sandbox();
     sandbox.write(
@@ -195,7 +195,7 @@ fn with_a_preset() -> Sandbox {
 }
 
 #[test]
-fn the_presets_are_the_built_in_ones_and_those_of_the_settings() {
+fn built_in_and_configured_presets_are_listed() {
     let sandbox = with_a_preset();
     let output = sandbox.call(["presets"]).run();
     check_narrow(&output);
@@ -235,7 +235,7 @@ fn the_presets_are_the_built_in_ones_and_those_of_the_settings() {
 }
 
 #[test]
-fn a_preset_is_shown_with_all_that_a_question_runs_with() {
+fn a_preset_is_shown_with_its_effective_settings() {
     let sandbox = with_a_preset();
     insta::assert_snapshot!(sandbox.call(["presets", "mine"]).run().transcript(), @"
     exit 0

@@ -1,9 +1,8 @@
-//! Every way of failing in every provider's own words, over HTTP/1.1 and over HTTP/2: what it is called, how often it
-//! was tried, whether text was kept, and what it cost.
+//! Every fault in the format of every provider, over HTTP/1.1 and HTTP/2: error code, attempts, kept text and cost.
 //!
-//! One panel of a provider meets many faults at once, a seat each; the simulator plays the fault that the name of the
-//! model asks for. Attempts and costs are held against its own record. A line of the table stands for all providers
-//! that play the fault, but for those it names.
+//! One panel of a provider meets many faults at once, one per seat: the simulator plays the fault that the name of the
+//! model asks for. Attempts and costs are compared with the simulator's own record. A row of the table covers all
+//! providers that play the fault, except those it names.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,36 +19,36 @@ use parallel_llm_testkit::{Output, Sandbox, each};
 use serde_json::Value;
 use tokio::time::timeout;
 
-/// Faults that end all calls with their key, so that nobody else may be on their panel.
-const OF_THE_KEY: &[Fault] = &[Fault::AuthMissing, Fault::AuthBad, Fault::Credits, Fault::KeyLimit];
+/// Faults that end all calls with the same key, so they share a panel with no other fault.
+const KEY_FAULTS: &[Fault] = &[Fault::AuthMissing, Fault::AuthBad, Fault::Credits, Fault::KeyLimit];
 
 /// Faults that only a timer ends.
-const OF_A_TIMER: &[Fault] = &[Fault::Stall, Fault::SlowDrip, Fault::CommentsForever, Fault::AcceptNoReply];
+const TIMER_FAULTS: &[Fault] = &[Fault::Stall, Fault::SlowDrip, Fault::CommentsForever, Fault::AcceptNoReply];
 
-/// The timers' limit where a fault is about them: long enough for a word to come on a very busy machine.
+/// The limit of the timers under test: long enough for the first text to arrive on a very busy machine.
 const TIMER_MS: &str = "10000";
 
-/// Longer than a few megabytes take on a very busy machine.
-const HELD_UP: Duration = Duration::from_secs(60);
+/// Longer than reading a few megabytes takes on a very busy machine.
+const READ_MAX: Duration = Duration::from_secs(60);
 
 /// Faults that break a connection, which on HTTP/2 other calls share.
-const OF_THE_CONNECTION: &[Fault] = &[Fault::AcceptAndClose, Fault::SseEofInChunk, Fault::SseReset];
+const CONNECTION_FAULTS: &[Fault] = &[Fault::AcceptAndClose, Fault::SseEofInChunk, Fault::SseReset];
 
-/// One panel's worth of faults. The last group is everything that is in no other.
-fn groups(dialect: &str) -> Vec<Vec<Fault>> {
-    let named = [OF_THE_KEY, OF_A_TIMER];
-    let alone = |fault: &&Fault| OF_THE_CONNECTION.contains(fault);
+/// The faults that a provider plays, grouped into panels; a fault that breaks its connection gets a panel of its own.
+fn panels(dialect: &str) -> Vec<Vec<Fault>> {
+    let named = [KEY_FAULTS, TIMER_FAULTS];
+    let alone = |fault: &&Fault| CONNECTION_FAULTS.contains(fault);
     let is_named = |fault: &&Fault| named.iter().any(|group| group.contains(fault)) || alone(fault);
     let rest: Vec<Fault> = Fault::ALL.iter().filter(|fault| !is_named(fault)).copied().collect();
-    // A key may retry some twenty calls at once, and a panel has sixty-four seats.
+    // A key may retry some twenty calls at once, and a panel has at most 64 seats.
     let (first, second) = rest.split_at(rest.len() / 2);
-    let groups = named.map(<[Fault]>::to_vec).into_iter().chain([first.to_vec(), second.to_vec()]);
-    let groups = groups.chain(OF_THE_CONNECTION.iter().map(|fault| vec![*fault]));
+    let panels = named.map(<[Fault]>::to_vec).into_iter().chain([first.to_vec(), second.to_vec()]);
+    let panels = panels.chain(CONNECTION_FAULTS.iter().map(|fault| vec![*fault]));
     let plays = |group: Vec<Fault>| group.into_iter().filter(|fault| fault.applies_to(dialect)).collect();
-    groups.map(plays).filter(|group: &Vec<Fault>| !group.is_empty()).collect()
+    panels.map(plays).filter(|group: &Vec<Fault>| !group.is_empty()).collect()
 }
 
-/// The model that plays a fault, as a reference names it.
+/// The reference of the model that plays a fault.
 fn model(dialect: &str, fault: Fault) -> String {
     match dialect {
         "openrouter" => format!("sim/fault-{fault}"),
@@ -63,7 +62,7 @@ fn sandbox(http: HttpVersions) -> Sandbox {
     Sandbox::with(env!("CARGO_BIN_EXE_parallel-llm-mcp"), config)
 }
 
-/// Asks one panel. Its models come from the settings, so that none is refused for being in no list.
+/// Asks one panel. Its models come from the settings, because flags refuse models that no list has.
 fn ask(sandbox: &Sandbox, dialect: &str, faults: &[Fault]) -> Output {
     let known = Known::by_id(dialect).expect("every dialect is a known provider's");
     let base_url = sandbox.simulator().base_url_of(dialect).expect("the simulator speaks it");
@@ -74,7 +73,7 @@ fn ask(sandbox: &Sandbox, dialect: &str, faults: &[Fault]) -> Output {
         .env(known.key_variable, sandbox.simulator().api_key())
         .settings([("panel", panel.join(",").as_str()), ("synthesizer", "openai/gpt-6.1-sol")])
         .settings([("wait", "all"), ("retries_max", "1"), ("budget_usd", "1000")]);
-    if faults.iter().any(|fault| OF_A_TIMER.contains(fault)) {
+    if faults.iter().any(|fault| TIMER_FAULTS.contains(fault)) {
         let timers = ["first_text_timeout_ms", "idle_timeout_ms", "call_timeout_ms"];
         call = call.settings(timers.map(|timer| (timer, TIMER_MS))).settings([("retries_max", "0")]);
     }
@@ -89,8 +88,8 @@ fn ask(sandbox: &Sandbox, dialect: &str, faults: &[Fault]) -> Output {
     output
 }
 
-/// What became of a seat: status, code, tries, whether text was kept, and what it cost.
-fn told(sandbox: &Sandbox, seat: &Value, name: &str) -> String {
+/// The result of a seat: status, error code, attempts, whether text was kept, and the cost.
+fn seat_result(sandbox: &Sandbox, seat: &Value, name: &str) -> String {
     let asked =
         sandbox.simulator().requests().iter().filter(|chat| chat.model.as_deref() == Some(name)).count();
     assert_eq!(
@@ -104,8 +103,8 @@ fn told(sandbox: &Sandbox, seat: &Value, name: &str) -> String {
     format!("{}{code} x{asked}{text}, {}", word("/status").unwrap_or_default(), cost(sandbox, seat, name))
 }
 
-/// `paid` where the report says what the simulator's ledger says, to the pico-dollar; `free` where nothing was
-/// charged and the report says so; `unknown` where the report does not claim to know.
+/// `paid` if the report states the cost in the simulator's ledger, to the pico-dollar; `free` if nothing was charged
+/// and the report says so; `unknown` if the report states no cost.
 fn cost(sandbox: &Sandbox, seat: &Value, name: &str) -> &'static str {
     let Some(usd) = seat["cost_usd"].as_f64() else { return "unknown" };
     let ledger = sandbox.simulator().ledger();
@@ -115,23 +114,23 @@ fn cost(sandbox: &Sandbox, seat: &Value, name: &str) -> &'static str {
     let charged_pico: i64 = charges.map(|charge| charge.cost_pico_usd).sum();
     assert!(
         (usd * 1e12 - charged_pico as f64).abs() < 0.5,
-        "{name}: {usd} told, {charged_pico} pico charged"
+        "{name}: {usd} reported, {charged_pico} pico charged"
     );
     if charged_pico == 0 { "free" } else { "paid" }
 }
 
-/// What became of every fault at one provider.
+/// The result of every fault at one provider.
 fn outcomes(http: HttpVersions, dialect: &str) -> Vec<(Fault, String)> {
     let version = if http == HttpVersions::Only2 { "2" } else { "1.1" };
     let mut outcomes = Vec::new();
-    for faults in groups(dialect) {
-        // A sandbox each: names are counted, and a broken connection is nobody else's.
+    for faults in panels(dialect) {
+        // A sandbox for each panel: requests are counted by model, and a broken connection affects no other panel.
         let sandbox = sandbox(http);
         let report = ask(&sandbox, dialect, &faults).json();
         for (index, fault) in faults.into_iter().enumerate() {
             let name = model(dialect, fault);
             let name = name.split_once(':').map_or(name.as_str(), |(_, name)| name);
-            outcomes.push((fault, told(&sandbox, &report["answers"][index], name)));
+            outcomes.push((fault, seat_result(&sandbox, &report["answers"][index], name)));
         }
         for request in sandbox.simulator().requests() {
             assert_eq!(request.version, version, "{dialect}: {}", request.path);
@@ -140,7 +139,7 @@ fn outcomes(http: HttpVersions, dialect: &str) -> Vec<(Fault, String)> {
     outcomes
 }
 
-/// One line a fault: what became of it, and at whom it was otherwise.
+/// One row per fault: the most frequent result, then other results with the providers that have them.
 fn table(http: HttpVersions) -> Vec<String> {
     let dialects: Vec<&str> = Known::ALL.iter().map(|known| known.id).collect();
     let mut faults: BTreeMap<String, BTreeMap<String, Vec<&str>>> = BTreeMap::new();
@@ -154,15 +153,15 @@ fn table(http: HttpVersions) -> Vec<String> {
         let Some(outcomes) = faults.remove(fault.name()) else { return format!("{fault:<20} nowhere") };
         let mut outcomes: Vec<(String, Vec<&str>)> = outcomes.into_iter().collect();
         outcomes.sort_by_key(|(_, who)| std::cmp::Reverse(who.len()));
-        let told = outcomes.into_iter().enumerate().map(|(index, (outcome, who))| {
+        let rows = outcomes.into_iter().enumerate().map(|(index, (outcome, who))| {
             if index == 0 { outcome } else { format!("{:<20}   {outcome}: {}", "", who.join(", ")) }
         });
-        format!("{:<20} {}", fault.name(), told.collect::<Vec<_>>().join("\n"))
+        format!("{:<20} {}", fault.name(), rows.collect::<Vec<_>>().join("\n"))
     };
     Fault::ALL.iter().map(line).collect()
 }
 
-/// The same over both, hence one snapshot for two tests: what a reply is carried by changes nothing of what it is.
+/// Both protocols must give the same table, hence one snapshot for two tests.
 fn check(http: HttpVersions) {
     let table = table(http);
     let replies = Fault::ALL.iter().position(|fault| *fault == Fault::OkErrorBody).expect("it is a fault");
@@ -262,13 +261,13 @@ fn every_fault_in_every_dialect_over_http_1() {
 }
 
 #[test]
-#[ignore = "long: what a reply is carried by changes nothing of what it is, as over_http_1 tells; `cargo xtask ci --long`"]
+#[ignore = "long: the same table as over HTTP/1.1; `cargo xtask ci --long`"]
 fn every_fault_in_every_dialect_over_http_2() {
     check(HttpVersions::Only2);
 }
 
-/// A provider that is spoken to over HTTP/2.
-fn provider_of(simulator: &Simulator) -> Provider {
+/// A client of the simulator that trusts its certificate.
+fn provider_for(simulator: &Simulator) -> Provider {
     let key = ApiKey::parse(simulator.api_key()).expect("it is a key");
     let id = ProviderId("openrouter".to_owned());
     let endpoint = Endpoint::new(id, &simulator.base_url(), key, Dialect::OPENROUTER).expect("it is sound");
@@ -277,8 +276,8 @@ fn provider_of(simulator: &Simulator) -> Provider {
     Provider::new(config).expect("it is sound")
 }
 
-/// A reply of which the first words have come.
-async fn begun(provider: &Provider, number: u8) -> ReplyStream {
+/// A reply whose first text has arrived.
+async fn started_reply(provider: &Provider, number: u8) -> ReplyStream {
     let model =
         ModelRef { provider: ProviderId("openrouter".to_owned()), model: "openai/gpt-6.1-sol".to_owned() };
     let call = Call {
@@ -293,34 +292,34 @@ async fn begun(provider: &Provider, number: u8) -> ReplyStream {
         routing: Arc::default(),
         without: Vec::new(),
     };
-    let mut reply = provider.admit(call).await.expect("there is a place").send();
+    let mut reply = provider.admit(call).await.expect("a slot is free").send();
     while !matches!(reply.next().await, Some(Ok(ReplyPart::Text(_)))) {}
     reply
 }
 
 #[tokio::test]
-async fn replies_that_are_not_read_hold_up_no_other_on_their_connection() {
+async fn unread_replies_do_not_block_others_on_their_connection() {
     let much = "More and more of the moon and the sun. ".repeat(80_000);
     let behaviour = Behaviour { answer: Answer::Fixed(much), chunk_tokens: 1_000, ..Behaviour::instant() };
     let config =
         SimulatorConfig { tls: true, http: HttpVersions::Only2, behaviour, ..SimulatorConfig::instant() };
     let simulator = Simulator::start(config).await.expect("a local port is free");
-    let provider = provider_of(&simulator);
+    let provider = provider_for(&simulator);
     let reading = async {
         let mut unread = Vec::new();
         for number in 1..=8 {
-            unread.push(begun(&provider, number).await);
+            unread.push(started_reply(&provider, number).await);
         }
-        let mut read = begun(&provider, 9).await;
+        let mut read = started_reply(&provider, 9).await;
         while !matches!(read.next().await, Some(Ok(ReplyPart::End(_))) | None) {}
     };
-    let read = timeout(HELD_UP, reading).await;
-    assert!(read.is_ok(), "it is held up by replies that nobody reads");
+    let read = timeout(READ_MAX, reading).await;
+    assert!(read.is_ok(), "unread replies block the one that is read");
     assert_eq!(simulator.stats().connections, 1, "they share a connection");
 }
 
 #[test]
-fn every_known_provider_has_a_dialect_to_be_tested_in() {
+fn every_known_provider_is_simulated() {
     let known: Vec<&str> = Known::ALL.iter().map(|known| known.id).collect();
     let spoken = parallel_llm_testkit::simulator::Simulator::dialects();
     assert!(known.iter().all(|id| spoken.contains(id)), "{known:?} in {spoken:?}");

@@ -1,9 +1,9 @@
-//! `doctor`: whether everything is as a run needs it, and what to do where it is not.
+//! `doctor`: checks everything that a run needs, and names a remedy for each problem.
 
 use std::net::TcpListener;
 use std::path::Path;
 
-use crate::lists::{Lists, NOBODY, alone};
+use crate::lists::{Lists, NO_SERVER, without_local_servers};
 use parallel_llm_testkit::simulator::{Fault, Script};
 use parallel_llm_testkit::{Call, Output, Sandbox};
 use serde_json::{Value, json};
@@ -12,17 +12,17 @@ fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
-/// A list that has these models.
-fn selling(ids: &[&str]) -> Lists {
-    Lists::of(&list_of(ids))
+/// A provider that offers these models.
+fn offering(ids: &[&str]) -> Lists {
+    Lists::of(&models_json(ids))
 }
 
-fn list_of(ids: &[&str]) -> String {
+fn models_json(ids: &[&str]) -> String {
     let model = |id: &&str| json!({ "id": id, "context_length": 9_000, "pricing": { "prompt": "0.000002", "completion": "0.00001" } });
     json!({ "data": ids.iter().map(model).collect::<Vec<_>>() }).to_string()
 }
 
-/// Presets of one model each, so that the built-in ones ask for nothing else.
+/// Each preset has one model, so that the built-in ones ask for no other.
 const PRESETS: &str =
     "[presets]\nquick.panel = [\"lab/a\"]\nbudget.panel = [\"lab/a\"]\nmax.panel = [\"lab/a\"]\n";
 
@@ -41,13 +41,14 @@ fn set_mode(path: &Path, mode: u32) {
 #[cfg(not(unix))]
 fn set_mode(_: &Path, _: u32) {}
 
-/// The doctor with this provider, in JSON, under limits that are the same everywhere.
+/// `doctor --json` with this provider, under fixed resource limits.
 fn doctor<'a>(sandbox: &'a Sandbox, openrouter: &Lists) -> Call<'a> {
-    let call = alone(sandbox, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
+    let call = without_local_servers(sandbox, &["doctor", "--json"])
+        .env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
     call.under("ulimit -c 0; ulimit -n 1024")
 }
 
-/// Its findings in JSON, with placeholders for what differs from machine to machine.
+/// The findings as JSON, with placeholders for what differs between machines.
 fn findings(output: &Output) -> Value {
     output.assert_no_key();
     let mut diagnosis = output.json();
@@ -59,7 +60,7 @@ fn findings(output: &Output) -> Value {
             "database" if found.contains(", format ") => "<extent>".to_owned(),
             "database" if found.contains("write-ahead log") => "<log>".to_owned(),
             "program" => "<program>".to_owned(),
-            // Whoever else is on this machine may listen there.
+            // Another program of this machine may listen there.
             "http" => "<http>".to_owned(),
             "models" => found.split(" was fetched ").next().unwrap_or_default().to_owned(),
             _ => found,
@@ -71,8 +72,8 @@ fn findings(output: &Output) -> Value {
     diagnosis
 }
 
-/// Those of one check, each in a line.
-fn told(output: &Output, check: &str) -> Vec<String> {
+/// The findings of one check, one per line.
+fn lines_of(output: &Output, check: &str) -> Vec<String> {
     let diagnosis = findings(output);
     let of_check =
         diagnosis["findings"].as_array().into_iter().flatten().filter(|finding| finding["check"] == check);
@@ -89,8 +90,8 @@ fn finding(check: &str, state: &str, found: &str, next: Option<&str>) -> Value {
 }
 
 #[test]
-fn all_is_well() {
-    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a", "lab/b"]));
+fn a_sound_setup_passes_every_check() {
+    let (sandbox, openrouter) = (sandbox(), offering(&["lab/a", "lab/b"]));
     settings(&sandbox, "\"lab/a\", \"lab/b\"");
     let output = doctor(&sandbox, &openrouter).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
@@ -141,20 +142,20 @@ fn all_is_well() {
     tokens: ok: over HTTP: no token was made
     terminal: ok: stderr is no terminal: a run is told line by line
     ");
-    let call =
-        alone(&sandbox, &["doctor", "--strict"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
-    let told = call.under("ulimit -c 0; ulimit -n 1024").run();
+    let call = without_local_servers(&sandbox, &["doctor", "--strict"])
+        .env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
+    let strict = call.under("ulimit -c 0; ulimit -n 1024").run();
     let count = lines.len();
-    insta::assert_snapshot!(told.text(), @"ok       28 checks passed: program, settings (2), network (2), keys, credit, models (4), local servers, clock, data folder (4), run folder, database (4), log, limits (2), http, tokens, terminal; `doctor --all` shows each");
-    assert_eq!((told.code, told.stderr), (Some(0), format!("0 failed, 0 to look at, {count} ok\n")));
+    insta::assert_snapshot!(strict.text(), @"ok       28 checks passed: program, settings (2), network (2), keys, credit, models (4), local servers, clock, data folder (4), run folder, database (4), log, limits (2), http, tokens, terminal; `doctor --all` shows each");
+    assert_eq!((strict.code, strict.stderr), (Some(0), format!("0 failed, 0 to look at, {count} ok\n")));
 }
 
 #[test]
-fn what_is_wrong_comes_first_and_what_passed_is_folded() {
-    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+fn problems_come_first_and_passed_checks_are_folded() {
+    let (sandbox, openrouter) = (sandbox(), offering(&["lab/a"]));
     settings(&sandbox, "\"lab/a\", \"lab/gone\", \"groq:lab/b\"");
     let call = |flags: &[&str]| {
-        let call = alone(&sandbox, &["doctor"]).args(flags);
+        let call = without_local_servers(&sandbox, &["doctor"]).args(flags);
         call.env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1")).under("ulimit -c 0; ulimit -n 1024")
     };
     let mut terminal = call(&[]).on_screen(80, 60);
@@ -185,14 +186,17 @@ fn what_is_wrong_comes_first_and_what_passed_is_folded() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_what_to_do() {
-    let (sandbox, openrouter, ollama) = (sandbox(), selling(&["lab/a"]), selling(&["llama4:8b"]));
+fn every_problem_has_a_remedy() {
+    let (sandbox, openrouter, ollama) = (sandbox(), offering(&["lab/a"]), offering(&["llama4:8b"]));
     settings(&sandbox, "\"lab/a\", \"lab/old\", \"mistral:large\"");
     std::fs::create_dir_all(sandbox.data_dir()).unwrap();
     set_mode(&sandbox.data_dir(), 0o755);
     let output = doctor(&sandbox, &openrouter).env("OLLAMA_BASE_URL", &ollama.url("")).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
-    assert!(ollama.asked().iter().all(|head| !head.contains("authorization")), "a find is sent no key");
+    assert!(
+        ollama.asked().iter().all(|head| !head.contains("authorization")),
+        "a server found by search gets no key"
+    );
     let diagnosis = findings(&output);
     assert_eq!(diagnosis["state"], "failed");
     let troubled: Vec<&Value> = diagnosis["findings"]
@@ -225,30 +229,30 @@ fn what_is_wrong_is_told_with_what_to_do() {
 }
 
 #[test]
-fn without_any_key_there_is_no_run() {
-    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+fn without_any_key_the_check_fails() {
+    let (sandbox, openrouter) = (sandbox(), offering(&["lab/a"]));
     settings(&sandbox, "\"lab/a\"");
     let output = doctor(&sandbox, &openrouter).without("OPENROUTER_API_KEY").run();
     assert_eq!(output.code, Some(1));
-    let keys = told(&output, "keys");
+    let keys = lines_of(&output, "keys");
     assert!(
         keys[0].starts_with("failed no API key is set for `openrouter`; set `OPENROUTER_API_KEY`"),
         "{keys:?}"
     );
     assert_eq!(
-        told(&output, "clock"),
+        lines_of(&output, "clock"),
         ["ok no provider reported the time"],
-        "nobody is asked for this alone"
+        "no provider is asked only for the time"
     );
 }
 
 #[test]
-fn what_several_models_lack_is_told_once() {
-    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+fn a_problem_of_several_models_is_reported_once() {
+    let (sandbox, openrouter) = (sandbox(), offering(&["lab/a"]));
     settings(&sandbox, "'mistral:a', 'mistral:b', 'mistral:c', 'mistral:d', 'lab/a'");
     let output = doctor(&sandbox, &openrouter).run();
     let advice = "set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`";
-    let models = told(&output, "models");
+    let models = lines_of(&output, "models");
     assert_eq!(
         models[1],
         format!(
@@ -259,50 +263,50 @@ fn what_several_models_lack_is_told_once() {
 }
 
 #[test]
-fn an_interrupted_run_is_found() {
+fn an_interrupted_run_is_reported() {
     const HANGING: &str = "x-ai/grok-4.7";
     let sandbox = sandbox().scripted(HANGING, Script::fault(Fault::Stall));
     let running = sandbox.call(["ask", "-m", HANGING, "Why?"]).start();
     sandbox.until("the model has begun", || sandbox.chats().iter().any(|chat| chat.first_byte_us.is_some()));
     running.signal("KILL");
     running.wait();
-    let output = alone(&sandbox, &["doctor", "--json"]).run();
-    let told = told(&output, "database");
-    assert_eq!(told[3], "ok it is whole");
+    let output = without_local_servers(&sandbox, &["doctor", "--json"]).run();
+    let database = lines_of(&output, "database");
+    assert_eq!(database[3], "ok it is whole");
     let last = "warning 1 run was interrupted; the newest is <run>; `runs resume <run> --resend` (which may pay a second time), or leave it";
-    assert_eq!(told[4], last);
+    assert_eq!(database[4], last);
 }
 
 #[test]
-fn a_folder_or_a_database_that_cannot_be_used_is_found() {
-    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+fn an_unusable_folder_or_database_is_reported() {
+    let (sandbox, openrouter) = (sandbox(), offering(&["lab/a"]));
     settings(&sandbox, "\"lab/a\"");
     let file = sandbox.write("no-folder", "");
     let output = doctor(&sandbox, &openrouter).settings([("data_dir", file.to_str().unwrap())]).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
-    assert!(told(&output, "data folder")[0].starts_with("failed <home>/no-folder cannot be written: "));
-    assert!(told(&output, "database")[0].starts_with("failed "));
+    assert!(lines_of(&output, "data folder")[0].starts_with("failed <home>/no-folder cannot be written: "));
+    assert!(lines_of(&output, "database")[0].starts_with("failed "));
     let text = "not a database, but some other file of somebody's";
     sandbox.write(".local/share/parallel-llm-mcp/runs.db", text);
     let output = doctor(&sandbox, &openrouter).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
-    assert!(told(&output, "data folder")[0].starts_with("ok "));
-    assert!(told(&output, "database")[0].contains("it is not a database"));
+    assert!(lines_of(&output, "data folder")[0].starts_with("ok "));
+    assert!(lines_of(&output, "database")[0].contains("it is not a database"));
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_folder_that_can_only_be_read_is_found() {
-    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+fn a_read_only_folder_is_reported() {
+    let (sandbox, openrouter) = (sandbox(), offering(&["lab/a"]));
     settings(&sandbox, "\"lab/a\"");
-    // Not even the system's own user may make anything there.
-    let places = [("data_dir", "/proc/self/task"), ("output_dir", "/proc/self/fdinfo")];
-    let output = doctor(&sandbox, &openrouter).settings(places).run();
+    // Not even root can create files there.
+    let folders = [("data_dir", "/proc/self/task"), ("output_dir", "/proc/self/fdinfo")];
+    let output = doctor(&sandbox, &openrouter).settings(folders).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
-    assert!(told(&output, "data folder")[0].starts_with("failed /proc/self/task cannot be written: "));
-    assert!(told(&output, "run folder")[0].starts_with("failed /proc/self/fdinfo cannot be written: "));
+    assert!(lines_of(&output, "data folder")[0].starts_with("failed /proc/self/task cannot be written: "));
+    assert!(lines_of(&output, "run folder")[0].starts_with("failed /proc/self/fdinfo cannot be written: "));
     let next = "correct its permissions, or set `output_dir` to another folder";
-    assert!(told(&output, "run folder")[0].ends_with(next));
+    assert!(lines_of(&output, "run folder")[0].ends_with(next));
 }
 
 #[test]
@@ -316,31 +320,31 @@ fn a_damaged_database_and_one_of_a_newer_program_are_told_apart() {
     }
     let path = sandbox.data_dir().join("runs.db");
     let sound = std::fs::read(&path).unwrap();
-    // The page of the texts says that it has more of them than would fit.
+    // The page claims to hold more cells than fit.
     let mut damaged = sound.clone();
     let holds = |page: &&mut [u8]| page.windows(ANSWER.len()).any(|bytes| bytes == ANSWER.as_bytes());
     let page = damaged.chunks_mut(PAGE_BYTES).filter(holds).find(|page| page[0] == 0x0d).unwrap();
     page[3..5].fill(0xff);
     std::fs::write(&path, &damaged).unwrap();
-    let output = alone(&sandbox, &["doctor", "--json"]).run();
-    let whole = &told(&output, "database")[3];
+    let output = without_local_servers(&sandbox, &["doctor", "--json"]).run();
+    let whole = &lines_of(&output, "database")[3];
     assert!(whole.starts_with("failed it is damaged: ") && whole.contains("; make a copy"), "{whole}");
     assert_eq!(output.code, Some(1));
-    // The version of the format stands in the header.
+    // These bytes of the header hold the version of the format.
     let mut newer = sound;
     newer[60..64].copy_from_slice(&99_u32.to_be_bytes());
     std::fs::write(&path, &newer).unwrap();
-    let output = alone(&sandbox, &["doctor", "--json"]).run();
-    let told = told(&output, "database");
+    let output = without_local_servers(&sandbox, &["doctor", "--json"]).run();
+    let database = lines_of(&output, "database");
     let start = "failed a newer version of this program wrote `<home>/.local/share/parallel-llm-mcp/runs.db`";
-    assert!(told.len() == 1 && told[0].starts_with(start), "{told:?}");
+    assert!(database.len() == 1 && database[0].starts_with(start), "{database:?}");
     assert_eq!((output.code, std::fs::read(&path).unwrap() == newer), (Some(1), true));
 }
 
 #[cfg(unix)]
 #[test]
-fn files_that_others_may_read_or_change_are_found() {
-    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+fn files_open_to_others_are_reported() {
+    let (sandbox, openrouter) = (sandbox(), offering(&["lab/a"]));
     settings(&sandbox, "\"lab/a\"");
     assert_eq!(doctor(&sandbox, &openrouter).run().code, Some(0));
     set_mode(&sandbox.home().join(".config/parallel-llm-mcp/config.toml"), 0o666);
@@ -349,34 +353,36 @@ fn files_that_others_may_read_or_change_are_found() {
     let folder = "<home>/.local/share/parallel-llm-mcp";
     let file = "<home>/.config/parallel-llm-mcp/config.toml";
     assert_eq!(
-        told(&output, "settings")[1],
+        lines_of(&output, "settings")[1],
         format!(
             "warning others can change where your keys go: they may write {file} (mode 666); `chmod 600 {file}`"
         )
     );
     assert_eq!(
-        told(&output, "data folder")[2],
+        lines_of(&output, "data folder")[2],
         format!("warning `runs.db` in it can be read or written by others; `chmod -R go= {folder}`")
     );
     assert_eq!((output.code, doctor(&sandbox, &openrouter).arg("--strict").run().code), (Some(0), Some(1)));
 }
 
 #[test]
-fn a_key_that_is_refused_is_in_the_way_of_a_run() {
+fn a_refused_key_is_reported() {
     let sandbox = sandbox();
-    let output = alone(&sandbox, &["doctor", "--json"]).env("OPENROUTER_API_KEY", &"0".repeat(40)).run();
+    let output = without_local_servers(&sandbox, &["doctor", "--json"])
+        .env("OPENROUTER_API_KEY", &"0".repeat(40))
+        .run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
-    assert!(told(&output, "credit")[0].starts_with("failed "));
+    assert!(lines_of(&output, "credit")[0].starts_with("failed "));
 }
 
 #[test]
-fn a_clock_that_is_wrong_is_told() {
+fn a_wrong_clock_is_reported() {
     let date = "date: Thu, 01 Jan 2026 00:00:00 GMT\r\n";
-    let (sandbox, openrouter) = (sandbox(), Lists::with_head(&list_of(&["lab/a"]), date));
+    let (sandbox, openrouter) = (sandbox(), Lists::with_head(&models_json(&["lab/a"]), date));
     settings(&sandbox, "\"lab/a\"");
     let output = doctor(&sandbox, &openrouter).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    let clock = &told(&output, "clock")[0];
+    let clock = &lines_of(&output, "clock")[0];
     assert!(clock.starts_with("warning it is ") && clock.contains(" s ahead of OpenRouter's: "), "{clock}");
     let asked = openrouter.asked().into_iter().find(|head| head.starts_with("head ")).unwrap();
     assert!(asked.starts_with("head /api/v1/models ") && !asked.contains("authorization"), "{asked}");
@@ -384,38 +390,39 @@ fn a_clock_that_is_wrong_is_told() {
 }
 
 #[test]
-fn a_provider_that_says_nothing_holds_up_no_other_check() {
+fn a_silent_provider_delays_no_other_check() {
     let sandbox = sandbox();
     settings(&sandbox, "\"lab/a\"");
-    // Connections are made, and nobody reads what comes on them.
+    // The system accepts connections, and nobody reads from them.
     let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = format!("http://{}/api/v1", silent.local_addr().unwrap());
-    let output = alone(&sandbox, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &address).run();
+    let output =
+        without_local_servers(&sandbox, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &address).run();
     assert_eq!(output.code, Some(1), "nobody else can be asked: {}", output.stderr);
     let next = "try again";
     let late = format!("failed OpenRouter did not say within 5 s what is left of its key; {next}");
-    assert_eq!(told(&output, "credit"), [late]);
+    assert_eq!(lines_of(&output, "credit"), [late]);
     let late = "warning openrouter gave no answer within 5 s; check the network and the base URL";
-    assert_eq!(told(&output, "clock"), [late]);
-    let models = told(&output, "models");
+    assert_eq!(lines_of(&output, "clock"), [late]);
+    let models = lines_of(&output, "models");
     assert!(models.last().unwrap().contains("openrouter gave no list of models in time"), "{models:?}");
-    assert_eq!(told(&output, "database")[3], "ok it is whole");
+    assert_eq!(lines_of(&output, "database")[3], "ok it is whole");
 }
 
 #[test]
-fn a_provider_that_cannot_be_asked_is_in_the_way_where_no_other_can() {
+fn an_unusable_provider_fails_the_check_only_if_no_other_is_usable() {
     const MODEL: &str = "openai/gpt-6.1-sol";
     let sandbox = sandbox();
     let plain = sandbox.simulator().base_url_of("openai").expect("it speaks OpenAI");
     let (right, wrong) = (sandbox.simulator().api_key(), "0".repeat(40));
-    // The panel, where the team's provider is, its key and OpenRouter's, the exit code, and who is told how.
+    // The panel, the address of the team's provider, its key and OpenRouter's, the exit code, and the expected problem.
     let rows = [
         ("'team:gpt-6.1-sol'", plain.as_str(), [right, right], 0, None),
-        // The list that was just fetched is at hand, and says nothing of now.
+        // The list was just fetched and is cached, so it says nothing about this key.
         ("'team:gpt-6.1-sol'", &plain, [&wrong, right], 1, Some(("models", "failed"))),
         ("'team:gpt-6.1-sol', 'openai/gpt-6.1-sol'", &plain, [&wrong, right], 0, Some(("models", "warning"))),
-        ("'team:a'", NOBODY, [right, right], 1, Some(("models", "failed"))),
-        ("'team:a', 'openai/gpt-6.1-sol'", NOBODY, [right, right], 0, Some(("models", "warning"))),
+        ("'team:a'", NO_SERVER, [right, right], 1, Some(("models", "failed"))),
+        ("'team:a', 'openai/gpt-6.1-sol'", NO_SERVER, [right, right], 0, Some(("models", "warning"))),
         ("'openai/gpt-6.1-sol'", &plain, [right, &wrong], 1, Some(("credit", "failed"))),
         ("'team:gpt-6.1-sol', 'openai/gpt-6.1-sol'", &plain, [right, &wrong], 0, Some(("credit", "warning"))),
         ("'team:gpt-6.1-sol', 'openai/gpt-6.1-sol'", &plain, [&wrong, &wrong], 1, Some(("credit", "failed"))),
@@ -425,36 +432,38 @@ fn a_provider_that_cannot_be_asked_is_in_the_way_where_no_other_can() {
             format!("[providers.team]\nkind = 'openai'\nbase_url = '{address}'\nkey_variable = 'TEAM_KEY'\n");
         let text = format!("panel = [{panel}]\nsynthesizer = ['lab/a']\n{PRESETS}{table}");
         sandbox.write(".config/parallel-llm-mcp/config.toml", text.replace("lab/a", MODEL));
-        let call = alone(&sandbox, &["doctor", "--json"]).env("OPENROUTER_API_KEY", openrouter);
+        let call =
+            without_local_servers(&sandbox, &["doctor", "--json"]).env("OPENROUTER_API_KEY", openrouter);
         let output = call.env("TEAM_KEY", team).run();
-        let told: Vec<String> = ["keys", "credit", "models"]
+        let problems: Vec<String> = ["keys", "credit", "models"]
             .into_iter()
-            .flat_map(|check| told(&output, check).into_iter().map(move |line| format!("{check} {line}")))
+            .flat_map(|check| lines_of(&output, check).into_iter().map(move |line| format!("{check} {line}")))
             .filter(|line| !line.contains(" ok ") && !line.contains(": there is no"))
             .collect();
-        assert_eq!(output.code, Some(code), "{panel} at {address}: {told:#?}");
-        let is_told = |(check, state)| told.iter().any(|line| line.starts_with(&format!("{check} {state} ")));
-        assert!(trouble.map_or(told.is_empty(), is_told), "{panel} at {address}: {told:#?}");
+        assert_eq!(output.code, Some(code), "{panel} at {address}: {problems:#?}");
+        let is_reported =
+            |(check, state)| problems.iter().any(|line| line.starts_with(&format!("{check} {state} ")));
+        assert!(trouble.map_or(problems.is_empty(), is_reported), "{panel} at {address}: {problems:#?}");
     }
 }
 
 #[test]
-fn what_passes_is_in_the_way_where_no_model_answers() {
+fn a_temporary_fault_fails_the_check_only_if_no_model_answers() {
     let states = |faulty: &[&str]| {
         let script =
             |sandbox: Sandbox, model: &&str| sandbox.scripted(model, Script::fault(Fault::Server500));
-        let sandbox = faulty.iter().fold(probed(), script);
-        let output = alone(&sandbox, &["doctor", "--deep", "--yes", "--json"]).run();
+        let sandbox = faulty.iter().fold(with_simulated_panel(), script);
+        let output = without_local_servers(&sandbox, &["doctor", "--deep", "--yes", "--json"]).run();
         let word = |line: &String| line.split(' ').next().unwrap_or_default().to_owned();
-        (output.code, told(&output, "probe").iter().take(2).map(word).collect::<Vec<_>>().join(" "))
+        (output.code, lines_of(&output, "probe").iter().take(2).map(word).collect::<Vec<_>>().join(" "))
     };
     assert_eq!(states(&["x-ai/grok-4.7"]), (Some(0), "ok warning".to_owned()));
     assert_eq!(states(&["openai/gpt-6.1-sol", "x-ai/grok-4.7"]), (Some(1), "failed failed".to_owned()));
 }
 
 #[test]
-fn an_old_list_of_models_is_told_where_there_is_no_newer_one() {
-    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+fn an_old_list_of_models_that_cannot_be_renewed_is_reported() {
+    let (sandbox, openrouter) = (sandbox(), offering(&["lab/a"]));
     settings(&sandbox, "\"lab/a\"");
     assert_eq!(doctor(&sandbox, &openrouter).run().code, Some(0));
     let kept = sandbox.data_dir().join("models/openrouter.json");
@@ -464,22 +473,23 @@ fn an_old_list_of_models_is_told_where_there_is_no_newer_one() {
     std::fs::write(&kept, list.to_string()).unwrap();
     let url = openrouter.url("/api/v1");
     drop(openrouter);
-    let output = alone(&sandbox, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &url).run();
-    let models = told(&output, "models");
+    let output =
+        without_local_servers(&sandbox, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &url).run();
+    let models = lines_of(&output, "models");
     let start = "failed the list of OpenRouter cannot be fetched, its last list";
     assert!(models.last().unwrap().starts_with(start), "{models:?}");
-    let text = alone(&sandbox, &["doctor"]).env("OPENROUTER_BASE_URL", &url).run();
+    let text = without_local_servers(&sandbox, &["doctor"]).env("OPENROUTER_BASE_URL", &url).run();
     assert!(text.text().contains("its last list was fetched 5 d ago: "), "{}", text.text());
 }
 
 #[test]
 fn a_proxy_is_named_without_its_password() {
-    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+    let (sandbox, openrouter) = (sandbox(), offering(&["lab/a"]));
     settings(&sandbox, "\"lab/a\"");
     let call = || doctor(&sandbox, &openrouter).env("NO_PROXY", "example.org");
     let output = call().env("HTTPS_PROXY", "http://me:hidden-word@127.0.0.1:9").run();
     assert_eq!(
-        told(&output, "network")[1],
+        lines_of(&output, "network")[1],
         "ok calls to other machines go through the proxy http://127.0.0.1:9 (`HTTPS_PROXY`, with a name and a \
          password), but for the hosts in `NO_PROXY`"
     );
@@ -487,7 +497,7 @@ fn a_proxy_is_named_without_its_password() {
 }
 
 /// A panel of the simulator's models.
-fn probed() -> Sandbox {
+fn with_simulated_panel() -> Sandbox {
     let sandbox = sandbox();
     let text = "panel = ['openai/gpt-6.1-sol*2', 'x-ai/grok-4.7']\nsynthesizer = ['openai/gpt-6.1-sol']\n";
     sandbox.write(".config/parallel-llm-mcp/config.toml", text);
@@ -496,9 +506,9 @@ fn probed() -> Sandbox {
 }
 
 #[test]
-fn each_model_of_the_panel_is_asked_for_a_word_where_that_is_paid_for() {
-    let sandbox = probed();
-    let refused = alone(&sandbox, &["doctor", "--deep"]).run();
+fn deep_asks_each_model_of_the_panel_once_with_consent() {
+    let sandbox = with_simulated_panel();
+    let refused = without_local_servers(&sandbox, &["doctor", "--deep"]).run();
     insta::assert_snapshot!(refused.transcript(), @"
     exit 2
     --- stdout
@@ -506,73 +516,81 @@ fn each_model_of_the_panel_is_asked_for_a_word_where_that_is_paid_for() {
     error[usage]: `--deep` asks models, which costs money, and nobody is there to say yes
       next: type `doctor --deep --yes`
     ");
-    let nowhere = alone(&sandbox, &["doctor", "--deep", "--yes", "--bundle", "gone/report.json"]).run();
+    let nowhere =
+        without_local_servers(&sandbox, &["doctor", "--deep", "--yes", "--bundle", "gone/report.json"]).run();
     assert_eq!(nowhere.code, Some(7), "{}", nowhere.stderr);
     assert_eq!(sandbox.chats().len(), 0);
-    let output = alone(&sandbox, &["doctor", "--deep", "--yes", "--json"]).run();
+    let output = without_local_servers(&sandbox, &["doctor", "--deep", "--yes", "--json"]).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let caps: Vec<Value> =
         sandbox.chats().iter().map(|chat| chat.body["max_completion_tokens"].clone()).collect();
     assert_eq!(caps, [16, 16], "each model is asked once, and nobody fuses");
-    let said = output.masked(&output.stderr);
-    assert!(said.starts_with("`--deep` asks 2 models of the panel for a word each: at most $0.0"), "{said}");
-    assert_eq!(told(&output, "clock"), ["ok it agrees with OpenRouter's"]);
-    let probe = told(&output, "probe");
+    let notice = output.masked(&output.stderr);
+    assert!(
+        notice.starts_with("`--deep` asks 2 models of the panel for a word each: at most $0.0"),
+        "{notice}"
+    );
+    assert_eq!(lines_of(&output, "clock"), ["ok it agrees with OpenRouter's"]);
+    let probe = lines_of(&output, "probe");
     assert!(probe[0].starts_with("ok openai/gpt-6.1-sol answers within <time>"), "{probe:?}");
     assert!(probe[1].starts_with("ok x-ai/grok-4.7 answers within <time>"), "{probe:?}");
     assert!(probe[2].starts_with("ok run <run> cost $0.0"), "{probe:?}");
     let report = &output.json()["probe"];
     assert!(report["models"][0]["cost_usd"].as_f64().unwrap() > 0.0, "{report}");
-    let costs = alone(&sandbox, &["runs", "cost", "--json"]).run().json();
+    let costs = without_local_servers(&sandbox, &["runs", "cost", "--json"]).run().json();
     assert!(
         (costs["total"]["cost_usd"].as_f64().unwrap() - report["cost_usd"].as_f64().unwrap()).abs() < 1e-9
     );
-    let runs = alone(&sandbox, &["runs", "list"]).run();
+    let runs = without_local_servers(&sandbox, &["runs", "list"]).run();
     assert!(runs.text().contains(report["run_id"].as_str().unwrap()), "{}", runs.text());
     sandbox.assert_nowhere(b"Reply with one word");
 }
 
 #[test]
-fn on_a_terminal_it_is_asked_before_anything_is_paid() {
-    let sandbox = probed();
-    for (said, asked) in [("n\n", 0), ("\n", 0), ("yes\n", 2)] {
-        let call = alone(&sandbox, &["doctor", "--deep"]).stdin(said).on_terminal();
-        // Without the tool that makes a terminal there is none to ask on.
+fn deep_asks_for_consent_on_a_terminal() {
+    let sandbox = with_simulated_panel();
+    for (typed, asked) in [("n\n", 0), ("\n", 0), ("yes\n", 2)] {
+        let call = without_local_servers(&sandbox, &["doctor", "--deep"]).stdin(typed).on_terminal();
+        // Skipped on a machine without the tool that makes a terminal.
         let Some(call) = call else { return };
         let output = call.run();
-        let told = output.text();
-        assert!(told.contains("for a word each: at most $0.0") && told.contains(". Go on? [y/N] "), "{told}");
-        assert_eq!(told.contains("no model was asked"), asked == 0, "{told}");
-        assert_eq!(sandbox.chats().len(), asked, "{told}");
+        let screen = output.text();
+        assert!(
+            screen.contains("for a word each: at most $0.0") && screen.contains(". Go on? [y/N] "),
+            "{screen}"
+        );
+        assert_eq!(screen.contains("no model was asked"), asked == 0, "{screen}");
+        assert_eq!(sandbox.chats().len(), asked, "{screen}");
     }
 }
 
 #[test]
-fn a_model_that_does_not_answer_is_in_the_way_and_one_that_only_thinks_is_not() {
-    let sandbox = probed()
+fn deep_fails_for_a_model_that_fails_but_not_for_one_that_only_reasons() {
+    let sandbox = with_simulated_panel()
         .scripted("openai/gpt-6.1-sol", Script::fault(Fault::ReasoningBurn))
         .scripted("x-ai/grok-4.7", Script::fault(Fault::NoEndpoints));
-    let output = alone(&sandbox, &["doctor", "--deep", "--yes", "--json"]).run();
+    let output = without_local_servers(&sandbox, &["doctor", "--deep", "--yes", "--json"]).run();
     assert_eq!((output.code, sandbox.chats().len()), (Some(1), 2), "{}", output.stderr);
-    let probe = told(&output, "probe");
+    let probe = lines_of(&output, "probe");
     assert!(probe[0].starts_with("ok openai/gpt-6.1-sol answers"), "{probe:?}");
     assert!(probe[1].starts_with("failed x-ai/grok-4.7: "), "{probe:?}");
 }
 
 #[test]
-fn a_report_for_others_holds_no_key_no_text_and_no_name() {
+fn a_bundle_holds_no_key_no_text_and_no_user_name() {
     const ANSWER: &str = "canary-of-an-answer";
     let sandbox = sandbox()
         .scripted("openai/gpt-6.1-sol", Script::answering(ANSWER))
         .scripted("x-ai/grok-4.7", Script::fault(Fault::Moderation));
     let log = sandbox.home().join("canaryname.log");
-    let places = [("log_file", log.to_str().unwrap()), ("log_level", "debug")];
+    let log_settings = [("log_file", log.to_str().unwrap()), ("log_level", "debug")];
     let panel = ["-m", "openai/gpt-6.1-sol", "-m", "x-ai/grok-4.7", "canary of a question"];
-    let asked = sandbox.call(["ask", "--strict"]).args(panel).settings(places).run();
+    let asked = sandbox.call(["ask", "--strict"]).args(panel).settings(log_settings).run();
     assert_eq!(asked.code, Some(3), "{}", asked.stderr);
     let file = sandbox.home().join("report.json");
     let call = || {
-        let call = alone(&sandbox, &["doctor", "--bundle", "report.json"]).settings(places);
+        let call =
+            without_local_servers(&sandbox, &["doctor", "--bundle", "report.json"]).settings(log_settings);
         call.env("HTTPS_PROXY", "http://me:canary-password@127.0.0.1:9").env("USER", "canaryname")
     };
     let output = call().run();
@@ -610,41 +628,42 @@ fn a_report_for_others_holds_no_key_no_text_and_no_name() {
     assert!(again.stderr.contains("`report.json` cannot be written: there is something of that name"));
 }
 
-/// Takes as long as such a program is waited for, once for all three.
+/// Takes as long as a key program is waited for, once for all three.
 #[cfg(unix)]
 #[test]
-fn what_a_program_that_keeps_a_key_does_is_told_before_the_check_is_given_up() {
-    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+fn a_hanging_key_program_is_reported_before_its_check_is_given_up() {
+    let (sandbox, openrouter) = (sandbox(), offering(&["lab/a"]));
     let team = |name: &str| {
-        format!("[providers.{name}]\nbase_url = '{NOBODY}'\nkey_command = ['/bin/sleep', '600']\n")
+        format!("[providers.{name}]\nbase_url = '{NO_SERVER}'\nkey_command = ['/bin/sleep', '600']\n")
     };
     let text = format!(
         "panel = ['lab/a', 'one:a', 'two:a', 'three:a']\nsynthesizer = ['lab/a']\n{PRESETS}{}",
         ["one", "two", "three"].map(team).concat()
     );
     sandbox.write(".config/parallel-llm-mcp/config.toml", text);
-    let call = alone(&sandbox, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
+    let call = without_local_servers(&sandbox, &["doctor", "--json"])
+        .env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
     let diagnosis = findings(&call.run());
-    let told = |check: &str| {
+    let late_findings = |check: &str| {
         let findings = diagnosis["findings"].as_array().unwrap().iter();
         let late = "cannot be fetched: `/bin/sleep` did not end within 10000 ms";
         findings
             .filter(|finding| finding["check"] == check && finding["found"].as_str().unwrap().contains(late))
             .count()
     };
-    assert_eq!((told("keys"), told("models")), (3, 3), "{diagnosis}");
+    assert_eq!((late_findings("keys"), late_findings("models")), (3, 3), "{diagnosis}");
 }
 
 #[test]
-fn a_persona_that_nobody_has_written_is_found() {
-    let (sandbox, openrouter) = (sandbox(), selling(&["lab/a"]));
+fn an_unknown_persona_is_reported() {
+    let (sandbox, openrouter) = (sandbox(), offering(&["lab/a"]));
     let text = format!(
         "panel = ['lab/a@persona=skeptc', 'lab/a@persona=skeptic']\nsynthesizer = 'lab/a@stance=for'\n{PRESETS}nice.panel = ['lab/a@persona=zzz']\n"
     );
     sandbox.write(".config/parallel-llm-mcp/config.toml", text);
     let output = doctor(&sandbox, &openrouter).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
-    insta::assert_snapshot!(told(&output, "settings").join("\n"), @"
+    insta::assert_snapshot!(lines_of(&output, "settings").join("\n"), @"
     ok settings files: your own at <home>/.config/parallel-llm-mcp/config.toml; 5 presets, 3 personas
     failed lab/a@persona=skeptc (panel): there is no persona `skeptc`; did you mean `skeptic`?
     failed lab/a@stance=for (synthesizer): `lab/a` is a synthesizer, which has neither a persona nor a stance: it fuses; name the persona at a seat of the panel

@@ -1,5 +1,5 @@
-//! Every command that a page of the documentation shows is run as it stands there, page by page and in its order, against
-//! the simulator. What cannot be run here is listed with the reason.
+//! Runs every command that the documentation shows, page by page and in order, against the simulator. Commands that
+//! cannot run here are listed with a reason.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use parallel_llm_testkit::{Call, Sandbox, each};
 const ONE: &str = "openai/gpt-6.1-sol";
 /// A model that never answers, so that `runs resume` has something to do.
 const MISSING: &str = "x-ai/grok-4.7";
-/// The panel of the preset `budget`, and what its models answer: the cookbook's gate reads their verdict.
+/// The panel of the preset `budget`.
 const REVIEWERS: [&str; 5] = [
     "openai/gpt-6.1-terra",
     "anthropic/claude-sonnet-5.5",
@@ -17,9 +17,10 @@ const REVIEWERS: [&str; 5] = [
     "z-ai/glm-5.3",
     "deepseek/deepseek-v4.1-flash-1017",
 ];
+/// The answer of each reviewer; the cookbook's gate reads its verdict.
 const REVIEW: &str = "Nothing in this change breaks production.\n\nVERDICT: pass";
 
-/// Commands that are not run, by their beginning, and why.
+/// The beginnings of commands that are not run, with the reason.
 const NOT_RUN: &[(&str, &str)] = &[
     ("cargo install", "it builds the program, which is what these tests run"),
     ("cargo xtask", "it runs these tests"),
@@ -33,8 +34,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("parallel-llm-mcp simulate", "it serves until it is stopped; `tests/manual.rs` starts it"),
 ];
 
-/// A line of a page that a shell is to run.
-struct Shown {
+/// A line that a page shows in a shell block.
+struct ShellLine {
     line: String,
     at: String,
 }
@@ -51,8 +52,8 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// What a page shows in blocks for a shell.
-fn shown(page: &Path) -> Vec<Shown> {
+/// The lines that a page shows in shell blocks.
+fn shell_lines(page: &Path) -> Vec<ShellLine> {
     let text = std::fs::read_to_string(page).expect("a page is text");
     let mut lines = Vec::new();
     let mut is_shell = None;
@@ -60,7 +61,7 @@ fn shown(page: &Path) -> Vec<Shown> {
         match (line.trim().strip_prefix("```"), is_shell) {
             (Some(language), None) => is_shell = Some(language == "sh"),
             (Some(_), Some(_)) => is_shell = None,
-            (None, Some(true)) if !line.trim().is_empty() => lines.push(Shown {
+            (None, Some(true)) if !line.trim().is_empty() => lines.push(ShellLine {
                 line: line.trim().to_owned(),
                 at: format!("{}:{number}", page.file_name().unwrap_or_default().to_string_lossy()),
             }),
@@ -70,7 +71,7 @@ fn shown(page: &Path) -> Vec<Shown> {
     lines
 }
 
-/// A home with the files that the pages name, a run whose one seat is missing, and the program on the path.
+/// A home with the files that the pages name, a run with one seat missing, and the program on the path.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
         .scripted(MISSING, Script::fault(Fault::KeyLimit));
@@ -97,7 +98,7 @@ fn ask_with_one_missing(sandbox: &Sandbox) {
     assert_eq!(sandbox.call(models).run().code, Some(0));
 }
 
-/// A line in a shell that finds the program and the simulated providers.
+/// Runs this line in a shell that finds the program and the simulated providers.
 fn in_shell<'a>(sandbox: &'a Sandbox, line: &str) -> Call<'a> {
     let home = sandbox.home().display();
     let base = sandbox.simulator().base_url();
@@ -112,50 +113,51 @@ fn in_shell<'a>(sandbox: &'a Sandbox, line: &str) -> Call<'a> {
         .env("LMSTUDIO_BASE_URL", &format!("{root}/lmstudio/v1"))
 }
 
-/// Runs a line in a shell; what went wrong, where something did.
-fn run(sandbox: &Sandbox, shown: &Shown) -> Option<String> {
-    let mut call = in_shell(sandbox, &shown.line);
-    if shown.line.contains("runs resume @") {
+/// Runs a line in a shell. Returns a description of what went wrong, if anything did.
+fn run(sandbox: &Sandbox, command: &ShellLine) -> Option<String> {
+    let mut call = in_shell(sandbox, &command.line);
+    if command.line.contains("runs resume @") {
         ask_with_one_missing(sandbox);
     }
-    if shown.line.contains("keys set") {
+    if command.line.contains("keys set") {
         call = call.stdin(sandbox.simulator().api_key());
     }
     let output = call.run();
-    let is_whole = !shown.line.contains("tools/list") || output.text().contains("process_prompt");
+    let is_whole = !command.line.contains("tools/list") || output.text().contains("process_prompt");
     (output.code != Some(0) || !is_whole)
-        .then(|| format!("{}: {}\n{}", shown.at, shown.line, output.transcript()))
+        .then(|| format!("{}: {}\n{}", command.at, command.line, output.transcript()))
 }
 
 #[test]
-fn every_command_of_the_documentation_works_as_it_stands() {
+fn every_documented_command_works() {
     let wrong = each(&pages(), |page| {
-        let lines = shown(page);
-        let is_run = |shown: &&Shown| !NOT_RUN.iter().any(|(beginning, _)| shown.line.starts_with(beginning));
-        let lines: Vec<&Shown> = lines.iter().filter(is_run).collect();
+        let lines = shell_lines(page);
+        let is_run =
+            |command: &&ShellLine| !NOT_RUN.iter().any(|(beginning, _)| command.line.starts_with(beginning));
+        let lines: Vec<&ShellLine> = lines.iter().filter(is_run).collect();
         if lines.is_empty() {
             return Vec::new();
         }
         let sandbox = sandbox();
-        lines.into_iter().filter_map(|shown| run(&sandbox, shown)).collect::<Vec<_>>()
+        lines.into_iter().filter_map(|command| run(&sandbox, command)).collect::<Vec<_>>()
     });
     let wrong = wrong.concat();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn each_reason_for_not_running_a_command_is_still_needed() {
-    let lines: Vec<Shown> = pages().iter().flat_map(|page| shown(page)).collect();
+fn every_command_that_is_not_run_is_still_documented() {
+    let lines: Vec<ShellLine> = pages().iter().flat_map(|page| shell_lines(page)).collect();
     assert!(lines.len() > 40, "the pages show commands");
     for (beginning, _) in NOT_RUN {
         assert!(
-            lines.iter().any(|shown| shown.line.starts_with(beginning)),
+            lines.iter().any(|command| command.line.starts_with(beginning)),
             "`{beginning}` is shown nowhere"
         );
     }
 }
 
-/// Lines that are refused or warned about, and what troubleshooting quotes of the message.
+/// Commands with an error or a warning, and the part of the message that the page on troubleshooting quotes.
 const QUOTED: [(&str, &str); 8] = [
     ("parallel-llm-mcp ask -m groq:llama Why?", "no API key is set for"),
     ("parallel-llm-mcp ask -m openai/gpt-9 Why?", "is unknown"),
@@ -168,7 +170,7 @@ const QUOTED: [(&str, &str); 8] = [
 ];
 
 #[test]
-fn troubleshooting_quotes_what_the_program_says() {
+fn troubleshooting_quotes_messages_of_the_program() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/troubleshooting.md");
     let page = std::fs::read_to_string(page).expect("a page is text");
     let table = page.split("\n## A question is refused\n").nth(1).and_then(|rest| rest.split("\n## ").next());
@@ -187,7 +189,7 @@ fn troubleshooting_quotes_what_the_program_says() {
 }
 
 #[test]
-fn the_example_of_a_client_is_what_the_readme_shows_and_starts_the_server() {
+fn the_example_configuration_is_in_the_readme_and_starts_the_server() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let example = std::fs::read_to_string(root.join("examples/mcp_config.json")).unwrap();
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
@@ -206,12 +208,12 @@ fn the_example_of_a_client_is_what_the_readme_shows_and_starts_the_server() {
     ];
     let mut call = sandbox.call([] as [&str; 0]).stdin(lines.join("\n") + "\n");
     for (name, value) in server["env"].as_object().unwrap() {
-        // The example says to fill it in.
+        // The example leaves the key for the user to fill in.
         assert_eq!((name.as_str(), value.as_str()), ("OPENROUTER_API_KEY", Some("")));
         call = call.env(name, sandbox.simulator().api_key());
     }
     let output = call.run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert_eq!(output.json_lines().len(), 2, "{}", output.text());
-    assert_eq!(sandbox.asked(ONE), 2, "once for the run that was there, once for this");
+    assert_eq!(sandbox.asked(ONE), 2, "once for the earlier run, once for this one");
 }

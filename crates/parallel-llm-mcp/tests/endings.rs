@@ -1,5 +1,5 @@
-//! What stands below an answer: who agrees and who objects, whose answer it is, what is missing, what it cost and where
-//! it is kept. One case for each way in which a run can end.
+//! The summary below an answer: agreement and objections, author, missing seats, cost and where the run is stored.
+//! There is one case for each way in which a run can end.
 
 use parallel_llm_testkit::simulator::{Fault, Script};
 use parallel_llm_testkit::{Output, Sandbox};
@@ -20,15 +20,16 @@ fn sandbox(answers: [&str; 3]) -> Sandbox {
         .scripted(THREE, three)
 }
 
-/// Asks all three how many legs a spider has.
+/// Asks all three models how many legs a spider has.
 fn ask(sandbox: &Sandbox, flags: &[&str]) -> Output {
-    let words = ["ask", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER, HOW_MANY];
-    let output = sandbox.call(words).args(flags).run();
+    let arguments =
+        ["ask", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER, HOW_MANY];
+    let output = sandbox.call(arguments).args(flags).run();
     output.assert_no_key();
     output
 }
 
-/// What stands below the answer.
+/// The summary below the answer.
 fn ending(answers: [&str; 3], flags: &[&str]) -> String {
     ask(&sandbox(answers), flags).summary()
 }
@@ -108,7 +109,7 @@ fn who_objects_to_the_same_answer_of_others_is_named() {
 }
 
 #[test]
-fn an_answer_that_was_chosen_says_who_chose_it() {
+fn a_selected_answer_says_who_selected_it() {
     insta::assert_snapshot!(ending(["6", "It has 8 legs.", "8"], &["--strategy", "vote"]), @"
     Answer by 2 x-ai/grok-4.7, chosen by vote: 2 of 3 answers say `8`; 1 openai/gpt-6.1-sol says `6`.
     Cost $0.000069, <time>.
@@ -180,7 +181,7 @@ fn the_first_answer_of_a_race_says_that_it_was_first() {
 }
 
 #[test]
-fn an_answer_that_was_checked_says_what_came_of_it() {
+fn a_checked_answer_shows_the_result_of_each_check() {
     insta::assert_snapshot!(ending(["6", "It has 8 legs.", "8"], &["--check", "grep -q legs"]), @"
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Answer by 2 x-ai/grok-4.7, chosen by your check: it is the only one of 3 answers that passes the check.
     Checked: seat 1 does not pass, seat 2 passes, seat 3 does not pass.
@@ -203,8 +204,8 @@ fn an_answer_that_was_checked_says_what_came_of_it() {
 fn an_answer_that_could_not_be_fused_says_how_to_try_again() {
     let sandbox = sandbox(["Take the first.", "Take the second.", "Take the third."])
         .scripted(FUSER, Script::fault(Fault::Credits));
-    let words = ["ask", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "Which design?"];
-    let output = sandbox.call(words).settings([("synthesizer", FUSER)]).run();
+    let arguments = ["ask", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "Which design?"];
+    let output = sandbox.call(arguments).settings([("synthesizer", FUSER)]).run();
     insta::assert_snapshot!(output.summary(), @"
     Answer by 1 openai/gpt-6.1-sol: every synthesizer failed; this is the answer closest to the others, word for word.
     warning[credits]: the synthesizer `google/gemini-4-argon` failed: openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up to 16000 tokens, but can only afford 3395. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account (next: add credit at the provider, lower `--max-tokens`, or ask a model of another provider)
@@ -214,7 +215,7 @@ fn an_answer_that_could_not_be_fused_says_how_to_try_again() {
 }
 
 #[test]
-fn what_was_not_to_be_kept_is_not_said_to_be_kept() {
+fn a_run_that_is_not_stored_is_not_called_stored() {
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--store", "none", "--strategy", "vote"]), @"
     Answer by 2 x-ai/grok-4.7, chosen by vote: 2 of 3 answers say `8`; 1 openai/gpt-6.1-sol says `6`.
     Cost $0.000051, <time>.
@@ -228,11 +229,11 @@ fn what_was_not_to_be_kept_is_not_said_to_be_kept() {
 }
 
 #[test]
-fn the_ordinary_ending_is_three_lines_on_a_wide_terminal() {
+fn the_usual_summary_is_three_lines_on_a_wide_terminal() {
     let sandbox = sandbox(["8", "8 legs", "6"]);
-    let words = ["ask", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER, HOW_MANY];
+    let arguments = ["ask", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER, HOW_MANY];
     let shown = |columns: u16| {
-        let mut terminal = sandbox.call(words).on_screen(columns, 40);
+        let mut terminal = sandbox.call(arguments).on_screen(columns, 40);
         assert_eq!(terminal.wait(), 0);
         terminal.masked()
     };
@@ -259,8 +260,8 @@ fn the_ordinary_ending_is_three_lines_on_a_wide_terminal() {
     ");
 }
 
-/// How many lines tell a failure with its reason, and how many refer to another call for it.
-fn told_and_referred(output: &Output) -> [usize; 2] {
+/// How many lines state a failure with its reason, and how many refer to another call for it.
+fn stated_and_referred(output: &Output) -> [usize; 2] {
     let failures =
         || output.stderr.lines().filter(|line| line.starts_with('[') && line.contains(" failed ["));
     let referred = failures().filter(|line| line.contains("], as seat ")).count();
@@ -268,11 +269,11 @@ fn told_and_referred(output: &Output) -> [usize; 2] {
 }
 
 #[test]
-fn a_refused_key_is_told_once_with_its_source() {
+fn a_refused_key_is_reported_once_with_its_source() {
     let refused = || Script::fault(Fault::AuthBad);
     let sandbox = sandbox(["8", "8", "8"]).scripted(ONE, refused()).scripted(TWO, refused());
     let output = ask(&sandbox, &[]);
-    assert_eq!(told_and_referred(&output), [1, 1], "{}", output.stderr);
+    assert_eq!(stated_and_referred(&output), [1, 1], "{}", output.stderr);
     insta::assert_snapshot!(output.summary(), @"
     Answer by 3 mistralai/mistral-large-4-0: only one answer came, so there was nothing to fuse.
     Missing: 1 openai/gpt-6.1-sol and 2 x-ai/grok-4.7 failed: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `keys set openrouter`, or ask another model)
@@ -281,7 +282,7 @@ fn a_refused_key_is_told_once_with_its_source() {
     ");
     let sandbox = sandbox.scripted(THREE, refused());
     let output = ask(&sandbox, &[]);
-    assert_eq!(told_and_referred(&output), [1, 2], "{}", output.stderr);
+    assert_eq!(stated_and_referred(&output), [1, 2], "{}", output.stderr);
     insta::assert_snapshot!(output.summary(), @"
     No model answered.
     Missing: 1 openai/gpt-6.1-sol, 2 x-ai/grok-4.7 and 3 mistralai/mistral-large-4-0 failed: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep another with `keys set openrouter`, or ask another model)
@@ -295,12 +296,13 @@ fn a_refused_key_is_told_once_with_its_source() {
 }
 
 #[test]
-fn a_host_that_cannot_be_reached_is_told_once() {
+fn an_unreachable_host_is_reported_once() {
     let sandbox = sandbox(["8", "8", "8"]);
-    let words = ["ask", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER, HOW_MANY];
-    let call = sandbox.call(words).env("OPENROUTER_BASE_URL", "http://127.0.0.1:1/api/v1");
+    let arguments =
+        ["ask", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER, HOW_MANY];
+    let call = sandbox.call(arguments).env("OPENROUTER_BASE_URL", "http://127.0.0.1:1/api/v1");
     let output = call.settings([("retries_max", "0")]).run();
-    assert_eq!(told_and_referred(&output), [1, 2], "{}", output.stderr);
+    assert_eq!(stated_and_referred(&output), [1, 2], "{}", output.stderr);
     insta::assert_snapshot!(output.summary(), @"
     No model answered.
     Missing: 1 openai/gpt-6.1-sol, 2 x-ai/grok-4.7 and 3 mistralai/mistral-large-4-0 failed: openrouter at 127.0.0.1:1 cannot be reached: Connection refused (os error 111) (next: check the network and the base URL, or try again later)
@@ -310,7 +312,7 @@ fn a_host_that_cannot_be_reached_is_told_once() {
 }
 
 #[test]
-fn time_that_is_up_is_told_as_that() {
+fn an_expired_deadline_is_named_as_the_reason() {
     let stalled = || Script::fault(Fault::Stall);
     let all = sandbox(["8"; 3]).scripted(ONE, stalled()).scripted(TWO, stalled()).scripted(THREE, stalled());
     insta::assert_snapshot!(ask(&all, &["--deadline", "1s"]).summary(), @"

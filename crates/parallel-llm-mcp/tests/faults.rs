@@ -1,8 +1,8 @@
-//! Every way a provider is known to fail, through the real program: what it is called, how often it was tried, what
-//! the run still gave, and the exit code.
+//! Every known fault of a provider, through the real program: error code, attempts, what the run still returned, and
+//! the exit code.
 //!
-//! Each fault is met twice: by one seat of three, where an answer still comes, and by a seat that is alone. The tables
-//! below are whole outputs, one line a fault; the simulator's own record is held against the report in every line.
+//! Each fault is played twice: to one seat of three, where an answer still comes, and to a seat that is alone. The
+//! tables are whole outputs with one row per fault; every row is compared with the simulator's own record.
 
 use parallel_llm_testkit::simulator::{Fault, Script};
 use parallel_llm_testkit::{Output, Sandbox, each, seats, synthesis};
@@ -13,10 +13,10 @@ const HEALTHY: [&str; 2] = ["openai/gpt-6.1-sol", "mistralai/mistral-large-4-0"]
 const SYNTHESIZER: &str = "google/gemini-4-argon";
 const QUESTION: &str = "Which of two designs is safer?";
 
-/// What the timers are set to where a fault is about them: long enough for a healthy answer on a busy machine.
+/// The limit of the timers under test: long enough for a healthy answer on a busy machine.
 const TIMER_MS: &str = "3000";
 
-/// The account or its limits are in the way.
+/// Faults of the account or its limits.
 const ACCOUNT: &[Fault] = &[
     Fault::AuthMissing,
     Fault::AuthBad,
@@ -32,7 +32,7 @@ const ACCOUNT: &[Fault] = &[
     Fault::RateFreeDay,
 ];
 
-/// The request is in the way.
+/// Faults of the request.
 const REQUEST: &[Fault] = &[
     Fault::BadModel,
     Fault::CtxOverflow,
@@ -45,8 +45,8 @@ const REQUEST: &[Fault] = &[
     Fault::KeyEcho,
 ];
 
-/// The provider is not well, or it is not the provider at all.
-const AILING: &[Fault] = &[
+/// Faults of the provider, or of a server that is no provider at all.
+const PROVIDER: &[Fault] = &[
     Fault::Timeout408,
     Fault::Server500,
     Fault::BadGateway,
@@ -61,8 +61,8 @@ const AILING: &[Fault] = &[
     Fault::Redirect307,
 ];
 
-/// The reply comes to its end, whatever is in it.
-const WHOLE: &[Fault] = &[
+/// Replies that are complete, whatever they contain.
+const COMPLETE: &[Fault] = &[
     Fault::EmptyChoices,
     Fault::NullContent,
     Fault::EmptyContent,
@@ -76,8 +76,8 @@ const WHOLE: &[Fault] = &[
     Fault::UnknownFields,
 ];
 
-/// The reply begins and has no end.
-const BROKEN: &[Fault] = &[
+/// Replies that begin and do not complete.
+const INCOMPLETE: &[Fault] = &[
     Fault::OkFinishError,
     Fault::SseErrorMid,
     Fault::SseErrorBare,
@@ -96,7 +96,7 @@ fn sandbox(script: Script) -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")).scripted(FAULTY, script)
 }
 
-/// The settings that end this fault in a few seconds; the others end by themselves.
+/// Settings that end this fault in a few seconds; other faults end by themselves.
 fn timers(fault: Fault) -> Vec<(&'static str, &'static str)> {
     match fault {
         Fault::Stall => vec![("idle_timeout_ms", TIMER_MS)],
@@ -108,20 +108,21 @@ fn timers(fault: Fault) -> Vec<(&'static str, &'static str)> {
     }
 }
 
-/// Asks this panel where one model has a script.
+/// Asks this panel, in which one model is faulty.
 fn ask(sandbox: &Sandbox, models: &[&str], settings: Vec<(&str, &str)>) -> Output {
     let models = models.iter().flat_map(|model| ["-m", model]);
     let call = sandbox.call(["ask", "--json", QUESTION]).args(models);
     let output = call.settings([("synthesizer", SYNTHESIZER)]).settings(settings).run();
     output.assert_no_key();
     sandbox.assert_no_key_in_files();
-    assert!(!output.stderr.contains(QUESTION), "what was flagged is not repeated");
+    assert!(!output.stderr.contains(QUESTION), "the flagged question is not repeated");
     assert_eq!(sandbox.simulator().redirect_target_requests(), [], "nobody follows a redirect");
     output
 }
 
-/// The line of the faulty seat, the exit code and how the run ended; attempts are held against the simulator's record.
-fn told(sandbox: &Sandbox, output: &Output, report: &Value) -> String {
+/// The result of the faulty seat, the end of the run, and the exit code. Attempts are compared with the simulator's
+/// record.
+fn result_of(sandbox: &Sandbox, output: &Output, report: &Value) -> String {
     let line = seats(report).lines().find(|line| line.contains(FAULTY)).unwrap_or_default().to_owned();
     let seat =
         report["answers"].as_array().and_then(|seats| seats.iter().find(|seat| seat["model"] == FAULTY));
@@ -135,7 +136,7 @@ fn told(sandbox: &Sandbox, output: &Output, report: &Value) -> String {
     format!("{line} | {} | exit {}", synthesis(report), output.code.unwrap_or(-1))
 }
 
-/// One seat of three meets the fault: an answer comes all the same, and who is missing is said.
+/// The row of a fault that meets one seat of three: an answer still comes, and the missing seat is named.
 fn beside_others(fault: Fault) -> String {
     let sandbox = sandbox(Script::fault(fault));
     let output = ask(&sandbox, &[HEALTHY[0], FAULTY, HEALTHY[1]], timers(fault));
@@ -146,10 +147,10 @@ fn beside_others(fault: Fault) -> String {
         assert!(seats(&report).contains(&format!("{healthy} answered x1")), "{fault}: {}", seats(&report));
     }
     let is_missing = report["answers"][1]["status"] != "answered";
-    let is_said = output.stderr.contains(&format!("Missing: 2 {FAULTY}"));
-    assert_eq!(is_missing, is_said, "{fault}: {}", output.stderr);
-    let line = format!("{:<20} {}", fault.name(), told(&sandbox, &output, &report));
-    // How much dripped before its time was over is the machine's to say.
+    let is_named = output.stderr.contains(&format!("Missing: 2 {FAULTY}"));
+    assert_eq!(is_missing, is_named, "{fault}: {}", output.stderr);
+    let line = format!("{:<20} {}", fault.name(), result_of(&sandbox, &output, &report));
+    // How much text arrives before the timeout depends on the machine.
     if fault == Fault::SlowDrip { line.replace(&dripped(&report["answers"][1]), "some") } else { line }
 }
 
@@ -157,14 +158,14 @@ fn dripped(seat: &Value) -> String {
     seat["text_bytes"].to_string()
 }
 
-/// The only seat meets the fault: what it is called, how it is told, and what to do next.
+/// The row of a fault that meets the only seat, with the error message and the next step.
 fn alone(fault: Fault) -> String {
     let sandbox = sandbox(Script::fault(fault));
     let output = ask(&sandbox, &[FAULTY], timers(fault));
     let report = output.json();
     assert_eq!(sandbox.chats().len(), sandbox.asked(FAULTY), "{fault}: a single answer needs no synthesizer");
     let seat = &report["answers"][0];
-    let line = format!("{:<20} {}", fault.name(), told(&sandbox, &output, &report));
+    let line = format!("{:<20} {}", fault.name(), result_of(&sandbox, &output, &report));
     let line = if fault == Fault::SlowDrip { line.replace(&dripped(seat), "some") } else { line };
     let Some(reason) = seat["error"]["message"].as_str() else { return line };
     if report["answer"].is_null() {
@@ -175,11 +176,11 @@ fn alone(fault: Fault) -> String {
     output.masked(&format!("{line}\n    {reason}\n    next: {next}"))
 }
 
-/// The fault passes after two tries: the third is answered.
+/// The row of a fault that ends after two attempts: the third is answered.
 fn flaky(fault: Fault) -> String {
     let sandbox = sandbox(Script { fail_first: Some(2), ..Script::fault(fault) });
     let output = ask(&sandbox, &[FAULTY], Vec::new());
-    format!("{:<20} {}", fault.name(), told(&sandbox, &output, &output.json()))
+    format!("{:<20} {}", fault.name(), result_of(&sandbox, &output, &output.json()))
 }
 
 fn table(check: fn(Fault) -> String, faults: &[Fault]) -> String {
@@ -187,7 +188,7 @@ fn table(check: fn(Fault) -> String, faults: &[Fault]) -> String {
 }
 
 #[test]
-fn one_seat_of_three_meets_every_fault() {
+fn every_fault_of_one_seat_leaves_an_answer_of_the_others() {
     insta::assert_snapshot!(table(beside_others, Fault::ALL), @"
     auth_missing         failed auth x1 | partial fused by google/gemini-4-argon | exit 0
     auth_bad             failed auth x1 | partial fused by google/gemini-4-argon | exit 0
@@ -249,14 +250,14 @@ fn one_seat_of_three_meets_every_fault() {
 }
 
 #[test]
-fn no_fault_is_forgotten() {
-    let told = [ACCOUNT, REQUEST, AILING, WHOLE, BROKEN].concat();
-    let forgotten: Vec<&Fault> = Fault::ALL.iter().filter(|fault| !told.contains(fault)).collect();
-    assert!(forgotten.is_empty() && told.len() == Fault::ALL.len(), "{forgotten:?}");
+fn every_fault_is_listed_once() {
+    let listed = [ACCOUNT, REQUEST, PROVIDER, COMPLETE, INCOMPLETE].concat();
+    let forgotten: Vec<&Fault> = Fault::ALL.iter().filter(|fault| !listed.contains(fault)).collect();
+    assert!(forgotten.is_empty() && listed.len() == Fault::ALL.len(), "{forgotten:?}");
 }
 
 #[test]
-fn the_account_is_in_the_way() {
+fn faults_of_the_account_are_explained() {
     insta::assert_snapshot!(table(alone, ACCOUNT), @"
     auth_missing         failed auth x1 | failed none by - | exit 4
         openrouter refused the key (401): No cookie auth credentials found
@@ -298,7 +299,7 @@ fn the_account_is_in_the_way() {
 }
 
 #[test]
-fn the_request_is_in_the_way() {
+fn faults_of_the_request_are_explained() {
     insta::assert_snapshot!(table(alone, REQUEST), @r#"
     bad_model            failed model_unknown x1 | failed none by - | exit 1
         openrouter answered 400: x-ai/grok-4.7 is not a valid model ID
@@ -331,8 +332,8 @@ fn the_request_is_in_the_way() {
 }
 
 #[test]
-fn the_provider_is_not_well() {
-    insta::assert_snapshot!(table(alone, AILING), @"
+fn faults_of_the_provider_are_explained() {
+    insta::assert_snapshot!(table(alone, PROVIDER), @"
     timeout_408          failed upstream x3 | failed none by - | exit 1
         openrouter answered 408: Operation timed out. Please try again later.
         next: try again later, or ask another model
@@ -373,8 +374,8 @@ fn the_provider_is_not_well() {
 }
 
 #[test]
-fn the_reply_comes_to_its_end() {
-    insta::assert_snapshot!(table(alone, WHOLE), @"
+fn complete_replies_are_used_or_explained() {
+    insta::assert_snapshot!(table(alone, COMPLETE), @"
     empty_choices        failed empty x2 | failed none by - | exit 1
         the model answered with nothing
         next: ask again, or ask another model
@@ -402,8 +403,8 @@ fn the_reply_comes_to_its_end() {
 }
 
 #[test]
-fn the_reply_has_no_end() {
-    insta::assert_snapshot!(table(alone, BROKEN), @"
+fn incomplete_replies_are_explained() {
+    insta::assert_snapshot!(table(alone, INCOMPLETE), @"
     ok_finish_error      cut upstream x1 48 bytes | failed none by - | exit 1
         openrouter reported 502: Provider disconnected mid-stream
         next: try again later, or ask another model
@@ -444,7 +445,7 @@ fn the_reply_has_no_end() {
 }
 
 #[test]
-fn what_passes_is_tried_until_it_has_passed() {
+fn temporary_faults_are_retried_until_they_pass() {
     let passing = [
         Fault::InFlight,
         Fault::Timeout408,
@@ -480,7 +481,7 @@ fn what_passes_is_tried_until_it_has_passed() {
 }
 
 #[test]
-fn a_closed_port_is_tried_like_any_broken_connection() {
+fn a_closed_port_is_retried_like_a_broken_connection() {
     let sandbox = sandbox(Script::default());
     let call = sandbox.call(["ask", "--json", "-m", FAULTY, QUESTION]);
     let output = call.env("OPENROUTER_BASE_URL", "http://127.0.0.1:1/api/v1").run();
@@ -490,7 +491,7 @@ fn a_closed_port_is_tried_like_any_broken_connection() {
 }
 
 #[test]
-fn a_wrong_key_is_shown_to_nobody() {
+fn a_wrong_key_appears_nowhere() {
     const WRONG: &str = "sk-or-v1-00112233445566778899aabbccddeeff";
     let sandbox = sandbox(Script::default());
     let models = ["-m", HEALTHY[0], "-m", FAULTY, "-m", HEALTHY[1]];
@@ -508,7 +509,7 @@ fn a_wrong_key_is_shown_to_nobody() {
 }
 
 #[test]
-fn the_log_at_its_loudest_holds_no_key() {
+fn the_most_verbose_log_holds_no_key() {
     let sandbox = sandbox(Script::fault(Fault::KeyEcho));
     let settings = vec![("log_level", "trace"), ("log_file", "loud.log")];
     let output = ask(&sandbox, &[HEALTHY[0], FAULTY], settings);

@@ -6,7 +6,7 @@ mod versions;
 use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
-use client::{Client, PANEL, SOON, hello, text, told};
+use client::{Client, PANEL, SOON, hello, structured, text};
 use parallel_llm_testkit::Sandbox;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ fn who_asked_first_has_an_answer_first() {
         })
         .collect();
     for id in ids {
-        assert_eq!(told(&client.result(id))["status"], "complete");
+        assert_eq!(structured(&client.result(id))["status"], "complete");
     }
     let fused = sandbox.chats().iter().position(|chat| chat.body["model"] == PANEL[2]);
     let fused = fused.expect("the first run was fused");
@@ -65,7 +65,7 @@ fn a_question_gets_a_fused_answer_with_progress() {
     let id = client.start("process_prompt", question());
     let result = client.result(id);
     assert_eq!(result["isError"], false, "{result}");
-    let report = told(&result);
+    let report = structured(&result);
     assert_eq!(
         (&report["status"], &report["synthesis"]["kind"]),
         (&json!("complete"), &json!("fused")),
@@ -170,7 +170,7 @@ fn a_prompt_of_ten_megabytes_is_read_and_refused_for_its_length() {
     let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", json!({"prompt": "a ".repeat(5 << 20)}));
     assert_eq!(
-        (&result["isError"], &told(&result)["code"]),
+        (&result["isError"], &structured(&result)["code"]),
         (&json!(true), &json!("prompt_too_long")),
         "{result}"
     );
@@ -199,7 +199,7 @@ fn an_answer_comes_before_the_clients_wall_and_the_run_goes_on() {
     let mut client =
         Client::new(&sandbox, &[("PARALLEL_LLM_CLIENT_WALL_MS", "1500"), ("PARALLEL_LLM_WAIT", "all")]);
     let soft = client.call("process_prompt", question());
-    let report = told(&soft);
+    let report = structured(&soft);
     assert_eq!((&report["status"], &soft["isError"]), (&json!("running"), &json!(false)), "{report}");
     let run_id = report["run_id"].as_str().unwrap();
     assert!(report["answer"].is_null() && report["texts"][0]["text"].is_string(), "{report}");
@@ -212,11 +212,11 @@ fn an_answer_comes_before_the_clients_wall_and_the_run_goes_on() {
         "it is as old as it is, not as its newest event: {whole}"
     );
     let mut rest = client.call("get_run", json!({"run_id": run_id, "wait_s": 50}));
-    while told(&rest)["status"] == "running" {
+    while structured(&rest)["status"] == "running" {
         rest = client.call("get_run", json!({"run_id": run_id, "wait_s": 50}));
     }
-    assert_eq!(told(&rest)["status"], "complete", "{rest}");
-    assert!(told(&rest)["answer"].is_string());
+    assert_eq!(structured(&rest)["status"], "complete", "{rest}");
+    assert!(structured(&rest)["answer"].is_string());
     assert_eq!(sandbox.asked(PANEL[2]), 1);
 }
 
@@ -225,11 +225,11 @@ fn a_run_that_is_not_over_is_not_gone_on_with() {
     let sandbox = stage_of([(PANEL[2], Script::fault(Fault::Stall))]);
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_WAIT", "quorum:2")]);
     let first = client.call("process_prompt", question());
-    let run_id = told(&first)["run_id"].clone();
-    assert!(told(&first)["answer"].is_string(), "{first}");
+    let run_id = structured(&first)["run_id"].clone();
+    assert!(structured(&first)["answer"].is_string(), "{first}");
     for arguments in [json!({"run_id": run_id}), json!({"run_id": run_id, "models": [PANEL[0]]})] {
         let refused = client.call("resume_run", arguments);
-        let error = told(&refused);
+        let error = structured(&refused);
         assert_eq!((&error["code"], &error["run_id"]), (&json!("busy"), &run_id), "{error}");
         assert_eq!(refused["isError"], true);
     }
@@ -242,7 +242,7 @@ fn parts_are_fetched_page_by_page() {
     let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", question());
     let mut report = client.report(&result);
-    let run_id = &told(&result)["run_id"];
+    let run_id = &structured(&result)["run_id"];
     assert_eq!(
         (&report["answers"][0]["text"], &report["answers"][0]["text_bytes"]),
         (&Value::Null, &json!(60_000))
@@ -253,20 +253,20 @@ fn parts_are_fetched_page_by_page() {
     let (mut fetched, mut offset) = (String::new(), json!(0));
     while !offset.is_null() {
         let page = client.call("get_run", json!({"run_id": run_id, "part": "answer:1", "offset": offset}));
-        fetched.push_str(told(&page)["text"].as_str().unwrap());
-        offset = told(&page)["next_offset"].clone();
+        fetched.push_str(structured(&page)["text"].as_str().unwrap());
+        offset = structured(&page)["next_offset"].clone();
     }
     assert!(fetched == long);
     let mut part = |part: &str| {
         let page = client.call("get_run", json!({"run_id": run_id, "part": part}));
-        told(&page)["text"].as_str().unwrap_or_else(|| panic!("{page}")).to_owned()
+        structured(&page)["text"].as_str().unwrap_or_else(|| panic!("{page}")).to_owned()
     };
     assert_eq!(part("prompt"), "Which is safer, and why?");
     assert!(part("plan").contains("\"seats\""));
     assert!(part("events").starts_with("{\"seq\":1,"));
     assert!(part("answer").len() > 20);
     let wrong = client.call("get_run", json!({"run_id": run_id, "part": "answers"}));
-    assert_eq!((&told(&wrong)["code"], &wrong["isError"]), (&json!("usage"), &json!(true)));
+    assert_eq!((&structured(&wrong)["code"], &wrong["isError"]), (&json!("usage"), &json!(true)));
 }
 
 #[test]
@@ -290,12 +290,15 @@ fn mistakes_are_told_with_what_is_right() {
     ] {
         let result = client.call(tool, arguments.clone());
         assert_eq!(
-            (&result["isError"], &told(&result)["code"]),
+            (&result["isError"], &structured(&result)["code"]),
             (&json!(true), &json!(code)),
             "{arguments}: {result}"
         );
         assert!(text(&result).contains(expected), "{arguments}: {}", text(&result));
-        assert!(told(&result)["next"].is_string() && told(&result)["retryable"].is_boolean(), "{result}");
+        assert!(
+            structured(&result)["next"].is_string() && structured(&result)["retryable"].is_boolean(),
+            "{result}"
+        );
     }
     assert_eq!(sandbox.chats().len(), 0);
 }
@@ -307,7 +310,7 @@ fn what_to_do_next_is_told_in_the_words_of_the_tools() {
     let mut asked = |store: &str| {
         let result =
             client.call("process_prompt", json!({"prompt": "Why?", "models": PANEL, "store": store}));
-        told(&result)["run_id"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
+        structured(&result)["run_id"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
     };
     let (full, metadata) = (asked("full"), asked("metadata"));
     let paid = sandbox.chats().len();
@@ -336,7 +339,7 @@ fn what_to_do_next_is_told_in_the_words_of_the_tools() {
     ] {
         let result = client.call(tool, arguments.clone());
         assert_eq!(
-            (&result["isError"], &told(&result)["next"]),
+            (&result["isError"], &structured(&result)["next"]),
             (&json!(true), &json!(expected)),
             "{arguments}"
         );
@@ -352,7 +355,7 @@ fn without_a_key_the_server_starts_and_says_what_to_set() {
     assert_eq!(client.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len(), 4);
     let result = client.call("process_prompt", question());
     assert_eq!(
-        (&result["isError"], &told(&result)["code"]),
+        (&result["isError"], &structured(&result)["code"]),
         (&json!(true), &json!("key_missing")),
         "{result}"
     );
@@ -366,14 +369,14 @@ fn the_list_of_models_is_bounded_and_holds_no_key() {
     let sandbox = sandbox();
     let mut client = Client::new(&sandbox, &[]);
     let all = client.call("list_models", json!({}));
-    let list = told(&all);
+    let list = structured(&all);
     assert!(list.to_string().len() <= 10_000, "{list}");
     let is_whole = list["models_total"] == list["models"].as_array().unwrap().len();
     assert!(is_whole != list["next"].is_string(), "{list}");
     assert_eq!(list["panel"].as_array().unwrap().len(), 5);
     assert!(!all.to_string().contains(sandbox.simulator().api_key()));
     let some = client.call("list_models", json!({"search": "grok"}));
-    let models = told(&some)["models"].as_array().unwrap();
+    let models = structured(&some)["models"].as_array().unwrap();
     assert!(!models.is_empty() && models.iter().all(|model| model["id"].as_str().unwrap().contains("grok")));
 }
 
@@ -403,7 +406,7 @@ fn a_ping_is_answered_while_a_call_runs_and_an_id_is_used_once() {
     assert!(client.seen.iter().all(|message| message["id"] != id), "the call is over: {:?}", client.seen);
     client.line(json!({"jsonrpc": "2.0", "id": id, "method": "ping"}).to_string());
     assert_eq!(client.reply(&json!(id))["error"]["code"], -32600);
-    assert_eq!(told(&client.result(id))["status"], "complete");
+    assert_eq!(structured(&client.result(id))["status"], "complete");
 }
 
 #[test]
@@ -433,7 +436,7 @@ fn a_client_of_the_newest_protocol_needs_no_handshake() {
     let tools = client.request("tools/list", json!({"_meta": meta}))["result"].clone();
     assert_eq!((&tools["cacheScope"], &tools["ttlMs"]), (&json!("public"), &json!(3_600_000)), "{tools}");
     let call = json!({"name": "process_prompt", "arguments": question(), "_meta": meta});
-    assert_eq!(told(&client.request("tools/call", call)["result"])["status"], "complete");
+    assert_eq!(structured(&client.request("tools/call", call)["result"])["status"], "complete");
 }
 
 #[test]
@@ -443,7 +446,7 @@ fn no_answer_at_all_is_an_error_with_each_reason() {
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
     let result = client.call("process_prompt", question());
     assert_eq!(
-        (&result["isError"], &told(&result)["code"]),
+        (&result["isError"], &structured(&result)["code"]),
         (&json!(true), &json!("all_failed")),
         "{result}"
     );
@@ -451,7 +454,7 @@ fn no_answer_at_all_is_an_error_with_each_reason() {
         assert!(text(&result).contains(model), "{}", text(&result));
     }
     let errors: Vec<&Value> =
-        told(&result)["missing"].as_array().unwrap().iter().map(|seat| &seat["code"]).collect();
+        structured(&result)["missing"].as_array().unwrap().iter().map(|seat| &seat["code"]).collect();
     assert_eq!(errors, ["model_unknown", "moderated", "empty"]);
 }
 
@@ -462,11 +465,11 @@ fn a_scrap_of_an_answer_is_told_and_is_no_answer() {
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
     let result = client.call("process_prompt", question());
     assert_eq!(
-        (&result["isError"], &told(&result)["status"], &told(&result)["code"]),
+        (&result["isError"], &structured(&result)["status"], &structured(&result)["code"]),
         (&json!(true), &json!("failed"), &json!("incomplete")),
         "{result}"
     );
-    let seat = &told(&result)["texts"][0];
+    let seat = &structured(&result)["texts"][0];
     let scrap = seat["text"].as_str().unwrap_or_else(|| panic!("{result}"));
     assert_eq!(seat["status"], "cut");
     assert!(!scrap.is_empty() && text(&result).contains(scrap), "{}", text(&result));
@@ -494,14 +497,14 @@ fn a_killed_run_without_an_answer_is_an_error_that_says_what_helps() {
     let run_id = listed["name"].as_str().unwrap().to_owned();
     let result = client.call("get_run", json!({"run_id": run_id}));
     assert_eq!(
-        (&result["isError"], &told(&result)["code"], &told(&result)["status"]),
+        (&result["isError"], &structured(&result)["code"], &structured(&result)["status"]),
         (&json!(true), &json!("interrupted"), &json!("interrupted")),
         "{result}"
     );
     let why =
         "the run was interrupted; what was sent and never heard of may have been paid, so ask the user first";
     let next = json!({"tool": "resume_run", "arguments": {"run_id": run_id, "resend": true}, "why": why});
-    assert_eq!(told(&result)["next"], next);
+    assert_eq!(structured(&result)["next"], next);
     let said = format!("next: {why}: call resume_run with {{\"run_id\":\"{run_id}\",\"resend\":true}}");
     assert!(text(&result).ends_with(&said), "{}", text(&result));
     // The log says it, too, as a command.
@@ -512,7 +515,7 @@ fn a_killed_run_without_an_answer_is_an_error_that_says_what_helps() {
     let resumed = client.call("resume_run", json!({"run_id": run_id}));
     assert_eq!((&resumed["isError"], sandbox.chats().len()), (&json!(true), 3), "{resumed}");
     let next = "ask again what may have been paid already with resume_run and `\"resend\":true`";
-    assert_eq!(told(&resumed)["next"], next);
+    assert_eq!(structured(&resumed)["next"], next);
 }
 
 #[test]
@@ -521,17 +524,17 @@ fn a_run_whose_texts_are_not_kept_says_so_wherever_one_is_wanted() {
     let mut client = Client::new(&sandbox, &[]);
     let mut asked = |store: &str| {
         let question = json!({"prompt": format!("Why {store}?"), "models": PANEL, "store": store});
-        told(&client.call("process_prompt", question))["run_id"].as_str().unwrap().to_owned()
+        structured(&client.call("process_prompt", question))["run_id"].as_str().unwrap().to_owned()
     };
     let (metadata, none) = (asked("metadata"), asked("none"));
     sandbox.until("the run is closed", || {
         let run = client.call("get_run", json!({"run_id": none, "part": "events"}));
-        told(&run)["code"] == "run_not_found"
+        structured(&run)["code"] == "run_not_found"
     });
     let by_tool = client.call("get_run", json!({"run_id": none, "part": "events"}));
     let uri = format!("parallel-llm://runs/{none}/events");
     let by_address = client.request("resources/read", json!({"uri": uri}));
-    let (message, next) = (&told(&by_tool)["message"], &told(&by_tool)["next"]);
+    let (message, next) = (&structured(&by_tool)["message"], &structured(&by_tool)["next"]);
     assert_eq!(message, "the events of this run are not kept: its `store` is `none`");
     let sentence = format!("{}: {}", message.as_str().unwrap(), next.as_str().unwrap());
     assert_eq!(by_address["error"]["message"], sentence, "{by_address}");
@@ -539,13 +542,13 @@ fn a_run_whose_texts_are_not_kept_says_so_wherever_one_is_wanted() {
     let mut later = Client::new(&sandbox, &[]);
     let report = later.call("get_run", json!({"run_id": metadata}));
     let gone = "the texts of this run were not kept: ask again and have texts kept with `\"store\":\"full\"`";
-    assert_eq!((&report["isError"], &told(&report)["next"]), (&json!(false), &json!(gone)), "{report}");
+    assert_eq!((&report["isError"], &structured(&report)["next"]), (&json!(false), &json!(gone)), "{report}");
     for part in ["answer", "answer:1", "prompt"] {
         let refused = later.call("get_run", json!({"run_id": metadata, "part": part}));
         let said = format!(
             "{}: {}",
-            told(&refused)["message"].as_str().unwrap(),
-            told(&refused)["next"].as_str().unwrap()
+            structured(&refused)["message"].as_str().unwrap(),
+            structured(&refused)["next"].as_str().unwrap()
         );
         assert_eq!((said.as_str(), &refused["isError"]), (gone, &json!(true)), "{part}");
     }
@@ -557,7 +560,7 @@ fn some_answers_are_an_answer_and_the_missing_are_named() {
     let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", question());
     assert_eq!(
-        (&result["isError"], &told(&result)["status"]),
+        (&result["isError"], &structured(&result)["status"]),
         (&json!(false), &json!("partial")),
         "{result}"
     );
@@ -574,7 +577,7 @@ fn a_vote_is_asked_for_by_name_and_its_knobs_are_checked() {
         client.call("process_prompt", asked)
     };
     let voted = call("vote");
-    let report = told(&voted);
+    let report = structured(&voted);
     assert_eq!(
         (&report["synthesis"]["kind"], &report["status"]),
         (&json!("selected"), &json!("complete")),
@@ -593,7 +596,7 @@ fn a_vote_is_asked_for_by_name_and_its_knobs_are_checked() {
     let whole = client.report(&voted);
     assert_eq!(whole["agreement"]["clusters"][0], json!({"value": "8", "seats": [2, 3]}));
     assert_eq!(whole["confidence"], json!({"band": "uncalibrated", "basis": "2 of 3 agree"}));
-    assert_eq!(told(&refused)["code"], "usage", "{refused}");
+    assert_eq!(structured(&refused)["code"], "usage", "{refused}");
     assert!(
         text(&refused).contains("has no option `gates` (next: choose one of: gate"),
         "{}",
@@ -613,7 +616,7 @@ fn contradictions_and_dissent_are_told_in_a_line() {
     );
     let line = text(&result).lines().find(|line| line.contains("objects")).unwrap_or_default();
     insta::assert_snapshot!(line, @"2 of 3 say the same; 1 contradiction; agree: google/gemini-4-argon, x-ai/grok-4.7; openai/gpt-6.1-sol objects: The migration is safe to run online with a short lock timeout.");
-    let objection = &told(&result)["agreement"]["object"][0];
+    let objection = &structured(&result)["agreement"]["object"][0];
     assert_eq!((&objection["model"], &objection["says"]), (&json!(PANEL[0]), &json!(safe)), "{result}");
     let agreement = &client.report(&result)["agreement"];
     assert_eq!(agreement["contradictions"], json!([0]), "{agreement}");
@@ -626,7 +629,7 @@ fn at_the_end_of_stdin_answers_that_are_due_still_come() {
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_WAIT", "all")]);
     let id = client.start("process_prompt", question());
     client.hang_up();
-    assert_eq!(told(&client.result(id))["status"], "complete");
+    assert_eq!(structured(&client.result(id))["status"], "complete");
     let (status, took) = client.wait();
     assert!(status.success() && took < SOON, "{status} after {took:?}");
 }
@@ -655,7 +658,7 @@ fn a_signal_ends_calls_softly_and_a_second_one_at_once() {
     let id = client.start("process_prompt", question());
     sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
     client.signal("TERM");
-    assert_eq!(told(&client.result(id))["status"], "running");
+    assert_eq!(structured(&client.result(id))["status"], "running");
     let (status, took) = client.wait();
     assert!(status.success() && took < SOON, "{status} after {took:?}");
 
@@ -718,7 +721,7 @@ fn a_log_that_nobody_reads_holds_up_no_run() {
 fn a_model_that_keeps_failing_is_not_asked_and_that_is_said() {
     let sandbox = stage_of([(PANEL[0], Script::fault(Fault::BadGateway))]);
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
-    assert_eq!(told(&client.call("list_models", json!({})))["circuits"], Value::Null);
+    assert_eq!(structured(&client.call("list_models", json!({})))["circuits"], Value::Null);
     let mut ask = |number: u32| {
         let question = json!({"prompt": format!("Question {number}?"), "models": [PANEL[0]]});
         let result = client.call("process_prompt", question);
@@ -733,7 +736,7 @@ fn a_model_that_keeps_failing_is_not_asked_and_that_is_said() {
     );
     assert_eq!(sandbox.asked(PANEL[0]), 5);
     let listed = client.call("list_models", json!({}));
-    let circuit = &told(&listed)["circuits"][0];
+    let circuit = &structured(&listed)["circuits"][0];
     assert_eq!(
         (&circuit["id"], &circuit["state"], &circuit["failures"]),
         (&json!(PANEL[0]), &json!("open"), &json!(5))
@@ -745,18 +748,21 @@ fn a_run_goes_on_without_paying_twice() {
     let sandbox = stage_of([(PANEL[0], Script::fault(Fault::Moderation))]);
     let mut client = Client::new(&sandbox, &[]);
     let asked = client.call("process_prompt", question());
-    assert_eq!(told(&asked)["status"], "partial", "{asked}");
-    let run_id = &told(&asked)["run_id"];
+    assert_eq!(structured(&asked)["status"], "partial", "{asked}");
+    let run_id = &structured(&asked)["run_id"];
 
     let more = client.call("resume_run", json!({"run_id": run_id, "models": ["z-ai/glm-5.3"]}));
-    assert_eq!((&told(&more)["status"], &told(&more)["answered"]), (&json!("partial"), &json!("3 of 4")));
+    assert_eq!(
+        (&structured(&more)["status"], &structured(&more)["answered"]),
+        (&json!("partial"), &json!("3 of 4"))
+    );
     let report = client.report(&more);
     assert_eq!((&report["status"], &report["answers"][3]["status"]), (&json!("partial"), &json!("answered")));
     assert_eq!(report["earlier"].as_array().map(Vec::len), Some(1), "{report}");
     assert_eq!(PANEL.map(|model| sandbox.asked(model)), [1, 2, 1], "the second has fused once");
 
     let anew = client.call("resume_run", json!({"run_id": run_id, "synthesizer": PANEL[2]}));
-    assert_eq!(told(&anew)["synthesis"]["by"], PANEL[2], "{anew}");
+    assert_eq!(structured(&anew)["synthesis"]["by"], PANEL[2], "{anew}");
     assert_eq!(PANEL.map(|model| sandbox.asked(model)), [1, 2, 2]);
 }
 
@@ -766,10 +772,10 @@ fn two_calls_that_go_on_with_one_run_at_once_are_one_and_a_refusal() {
     let mut client = Client::new(&sandbox, &[]);
     let asked = client.call("process_prompt", question());
     for round in 1..=2 {
-        let more = json!({"run_id": told(&asked)["run_id"], "models": ["z-ai/glm-5.3"]});
+        let more = json!({"run_id": structured(&asked)["run_id"], "models": ["z-ai/glm-5.3"]});
         let calls: Vec<i64> = (0..3).map(|_| client.start("resume_run", more.clone())).collect();
         let mut codes: Vec<Value> =
-            calls.iter().map(|id| told(&client.result(*id))["code"].clone()).collect();
+            calls.iter().map(|id| structured(&client.result(*id))["code"].clone()).collect();
         codes.sort_by_key(Value::is_string);
         assert_eq!(codes, [Value::Null, json!("busy"), json!("busy")], "round {round}");
     }
@@ -781,7 +787,7 @@ fn a_persona_is_named_like_any_option() {
     let sandbox = sandbox();
     sandbox.write(".config/parallel-llm-mcp/config.toml", "[personas.critic]\nsystem = 'Find the flaw.'\n");
     let mut client = Client::new(&sandbox, &[]);
-    let names = told(&client.call("list_models", json!({})))["personas"].clone();
+    let names = structured(&client.call("list_models", json!({})))["personas"].clone();
     assert_eq!(names, json!(["critic", "plain", "proponent", "skeptic"]));
     let model = format!("{}@persona=critic,stance=for", PANEL[0]);
     let result = client.call("process_prompt", json!({"prompt": "Which?", "models": [model]}));
@@ -796,6 +802,6 @@ fn a_persona_is_named_like_any_option() {
     assert!(text(&plan).contains("Find the flaw."), "the owner is told all of it");
     let unknown = json!({"prompt": "Which?", "models": [format!("{}@persona=critc", PANEL[0])]});
     let refused = client.call("process_prompt", unknown);
-    assert_eq!(told(&refused)["next"], "did you mean `critic`?", "{refused}");
+    assert_eq!(structured(&refused)["next"], "did you mean `critic`?", "{refused}");
     assert_eq!(sandbox.chats().len(), 1);
 }

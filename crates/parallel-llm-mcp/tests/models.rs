@@ -1,7 +1,7 @@
 //! `models`: what can be asked and at what price, where each list is from, and whether the configured ones are alive.
 
-use crate::lists::{Lists, NOBODY, alone};
-use crate::mcp::client::{Client, told};
+use crate::lists::{Lists, NO_SERVER, without_local_servers};
+use crate::mcp::client::{Client, structured};
 use parallel_llm_testkit::{Output, Sandbox};
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn sandbox() -> Sandbox {
 
 /// `models` with these arguments, OpenRouter's list from this server.
 fn models(sandbox: &Sandbox, openrouter: &Lists, arguments: &[&str]) -> Output {
-    let call = alone(sandbox, &["models"]).args(arguments);
+    let call = without_local_servers(sandbox, &["models"]).args(arguments);
     let output = call.env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1")).run();
     output.assert_no_key();
     assert_eq!(sandbox.chats(), [], "nothing is asked but lists");
@@ -183,7 +183,7 @@ fn a_kept_list_serves_when_the_server_is_gone() {
     std::fs::write(&file, old).unwrap();
     drop(openrouter);
     let call = || {
-        let call = alone(&sandbox, &["models"]).env("OPENROUTER_BASE_URL", &address);
+        let call = without_local_servers(&sandbox, &["models"]).env("OPENROUTER_BASE_URL", &address);
         call.settings([("catalogue_max_age_ms", "60000")])
     };
     let output = call().run();
@@ -192,7 +192,9 @@ fn a_kept_list_serves_when_the_server_is_gone() {
     assert_eq!(lines[1], "OpenRouter: 4 models, kept 3 min ago");
     assert!(lines[2].starts_with("  not newer: openrouter at "), "{}", output.stderr);
     // A list of another address says nothing of this one, and a broken one nothing at all.
-    let other = alone(&sandbox, &["models"]).env("OPENROUTER_BASE_URL", "http://127.0.0.1:1/api/v1").run();
+    let other = without_local_servers(&sandbox, &["models"])
+        .env("OPENROUTER_BASE_URL", "http://127.0.0.1:1/api/v1")
+        .run();
     assert!(other.stderr.contains("that this program carries"), "{}", other.stderr);
     std::fs::write(&file, "{\"version\":1,").unwrap();
     let broken = call().run();
@@ -214,8 +216,8 @@ fn a_broken_kept_list_is_replaced() {
 fn a_server_on_this_machine_is_offered_and_not_used() {
     let (sandbox, openrouter, ollama) = (sandbox(), Lists::of(&sold("2099-12-31")), Lists::of(pulled()));
     let call = || {
-        let call =
-            alone(&sandbox, &["models", "llama"]).env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
+        let call = without_local_servers(&sandbox, &["models", "llama"])
+            .env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
         call.env("OLLAMA_BASE_URL", &ollama.url(""))
     };
     let output = call().run();
@@ -249,12 +251,12 @@ fn an_mcp_client_sees_who_is_at_hand() {
         &[
             ("OPENROUTER_BASE_URL", &openrouter.url("/api/v1")),
             ("OLLAMA_BASE_URL", &ollama.url("")),
-            ("LMSTUDIO_BASE_URL", NOBODY),
-            ("VLLM_BASE_URL", NOBODY),
+            ("LMSTUDIO_BASE_URL", NO_SERVER),
+            ("VLLM_BASE_URL", NO_SERVER),
         ],
     );
     let result = client.call("list_models", json!({"search": "l"}));
-    let list = told(&result);
+    let list = structured(&result);
     assert_eq!(
         list["providers"],
         json!([
@@ -334,8 +336,9 @@ fn the_configured_models_are_called() {
 #[test]
 fn without_a_list_of_today_nothing_is_called_dead() {
     let sandbox = sandbox();
-    let call = alone(&sandbox, &["models", "--check", "--json"]).settings([("panel", "lab/gone")]);
-    let output = call.env("OPENROUTER_BASE_URL", &NOBODY.replace("/v1", "/api/v1")).run();
+    let call =
+        without_local_servers(&sandbox, &["models", "--check", "--json"]).settings([("panel", "lab/gone")]);
+    let output = call.env("OPENROUTER_BASE_URL", &NO_SERVER.replace("/v1", "/api/v1")).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let checked = output.json();
     assert_eq!(checked["has_dead"], false);
@@ -347,7 +350,8 @@ fn without_a_list_of_today_nothing_is_called_dead() {
 fn a_typed_model_is_looked_up_at_its_own_provider() {
     let (sandbox, ollama) = (sandbox(), Lists::of(pulled()));
     let ask = |model: &str| {
-        let call = alone(&sandbox, &["ask", "--json", "-m", model, "-m", "x-ai/grok-4.7", "Why?"]);
+        let call =
+            without_local_servers(&sandbox, &["ask", "--json", "-m", model, "-m", "x-ai/grok-4.7", "Why?"]);
         call.env("OLLAMA_BASE_URL", &ollama.url("")).run()
     };
     ask("ollama:llama4:8b");
@@ -363,7 +367,8 @@ fn a_typed_model_is_looked_up_at_its_own_provider() {
 #[test]
 fn a_typed_model_without_a_key_is_refused_before_anything_is_sent() {
     let sandbox = sandbox();
-    let refused = alone(&sandbox, &["ask", "-m", "x-ai/grok-4.7", "-m", "mistral:large", "Why?"]).run();
+    let refused =
+        without_local_servers(&sandbox, &["ask", "-m", "x-ai/grok-4.7", "-m", "mistral:large", "Why?"]).run();
     insta::assert_snapshot!(refused.transcript(), @"
     exit 4
     --- stdout
@@ -371,12 +376,15 @@ fn a_typed_model_without_a_key_is_refused_before_anything_is_sent() {
     error[key_missing]: no API key is set for `mistral`
       next: set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`
     ");
-    let fuse =
-        alone(&sandbox, &["ask", "-m", "x-ai/grok-4.7", "--synthesizer", "mistral:large", "Why?"]).run();
+    let fuse = without_local_servers(
+        &sandbox,
+        &["ask", "-m", "x-ai/grok-4.7", "--synthesizer", "mistral:large", "Why?"],
+    )
+    .run();
     assert_eq!(fuse.code, Some(4));
     assert_eq!(sandbox.simulator().requests(), []);
     // One of the settings fails its own seat; without any key on the panel there is no run.
-    let ask = || alone(&sandbox, &["ask", "--json", "Why?"]);
+    let ask = || without_local_servers(&sandbox, &["ask", "--json", "Why?"]);
     let settled = ask().settings([("panel", "x-ai/grok-4.7 mistral:large")]).run();
     assert_eq!(settled.code, Some(0), "{}", settled.stderr);
     let answers = &settled.json()["answers"];
@@ -393,10 +401,13 @@ fn a_typed_model_without_a_key_is_refused_before_anything_is_sent() {
 fn what_a_provider_cannot_do_is_said() {
     let sandbox = sandbox();
     let local = sandbox.simulator().base_url_of("openai").expect("it speaks OpenAI");
-    let ask = alone(&sandbox, &["ask", "--json", "-m", "mistral:mistralai/mistral-large-4-0", "Why?"])
-        .env("MISTRAL_BASE_URL", &local)
-        .env("MISTRAL_API_KEY", sandbox.simulator().api_key())
-        .settings([("zdr", "on"), ("reasoning_effort", "high"), ("synthesizer", "x-ai/grok-4.7")]);
+    let ask = without_local_servers(
+        &sandbox,
+        &["ask", "--json", "-m", "mistral:mistralai/mistral-large-4-0", "Why?"],
+    )
+    .env("MISTRAL_BASE_URL", &local)
+    .env("MISTRAL_API_KEY", sandbox.simulator().api_key())
+    .settings([("zdr", "on"), ("reasoning_effort", "high"), ("synthesizer", "x-ai/grok-4.7")]);
     let report = ask.run().json();
     let warnings: Vec<&str> = report["warnings"]
         .as_array()
@@ -425,17 +436,17 @@ fn an_mcp_client_gets_no_more_than_it_can_read() {
     for number in 0..60 {
         writeln!(text, "[presets.preset-of-some-length-{number}]\npanel = ['lab/large']").unwrap();
         if number < 50 {
-            writeln!(text, "[providers.team-of-some-length-{number}]\nbase_url = '{NOBODY}'").unwrap();
+            writeln!(text, "[providers.team-of-some-length-{number}]\nbase_url = '{NO_SERVER}'").unwrap();
             writeln!(text, "key_command = ['/no/program']").unwrap();
         }
     }
     sandbox.write(".config/parallel-llm-mcp/config.toml", text);
-    let nobody = ["OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"].map(|name| (name, NOBODY));
+    let nobody = ["OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"].map(|name| (name, NO_SERVER));
     let address = openrouter.url("/api/v1");
     let mut client =
         Client::new(&sandbox, &[&nobody[..], &[("OPENROUTER_BASE_URL", address.as_str())]].concat());
     let result = client.call("list_models", json!({}));
-    let list = told(&result);
+    let list = structured(&result);
     let size = list.to_string().len();
     assert!(size <= 10_000, "{size} bytes");
     let count = |name: &str| list[name].as_array().unwrap().len();
@@ -504,7 +515,8 @@ fn what_no_longer_can_be_asked_and_why_is_called() {
 #[test]
 fn a_seat_of_a_provider_without_an_address_says_what_to_set() {
     let sandbox = sandbox();
-    let call = alone(&sandbox, &["ask", "--json", "Why?"]).settings([("panel", "x-ai/grok-4.7 azure:gpt")]);
+    let call = without_local_servers(&sandbox, &["ask", "--json", "Why?"])
+        .settings([("panel", "x-ai/grok-4.7 azure:gpt")]);
     let report = call.run().json();
     let error = &report["answers"][1]["error"];
     assert_eq!(error["message"], "no base URL is set for `azure`");

@@ -1,7 +1,7 @@
 //! Names that people type: models by a part of their name or by an alias of their own, and runs by a part of their id.
 
 use crate::http::program::{self, serve};
-use crate::mcp::client::{Client, told};
+use crate::mcp::client::{Client, structured};
 use parallel_llm_testkit::{Output, Sandbox, seats};
 use serde_json::{Value, json};
 
@@ -201,7 +201,12 @@ fn short_names_hold_for_mcp_clients_on_pipes_and_over_http() {
     assert_eq!(client.call("process_prompt", question("fast"))["isError"], false);
     assert_eq!(sandbox.asked("google/gemini-3.8-flash"), 1);
     let error = |result: &Value| {
-        format!("{}: {} | {}", told(result)["code"], told(result)["message"], told(result)["next"])
+        format!(
+            "{}: {} | {}",
+            structured(result)["code"],
+            structured(result)["message"],
+            structured(result)["next"]
+        )
     };
     insta::assert_snapshot!(error(&client.call("process_prompt", question("deepseek"))), @r#""model_unknown": "the name `deepseek` fits 3 models" | "choose one of: ~deepseek/deepseek-pro-latest, deepseek/deepseek-v4-pro-0813, deepseek/deepseek-v4.1-flash-1017""#);
     insta::assert_snapshot!(error(&client.call("process_prompt", question("opnai:gpt-6"))), @r#""model_unknown": "no provider is called `opnai`" | "did you mean `openai:gpt-6`?""#);
@@ -379,8 +384,9 @@ fn a_run_is_named_by_its_age_or_by_the_beginning_of_its_id() {
       next: look for the run with `runs list`
     ");
     let mut client = Client::new(&sandbox, &[]);
-    let told_of =
-        |client: &mut Client, name: &str| told(&client.call("get_run", json!({"run_id": name}))).clone();
+    let told_of = |client: &mut Client, name: &str| {
+        structured(&client.call("get_run", json!({"run_id": name}))).clone()
+    };
     assert_eq!(told_of(&mut client, "@~1")["run_id"], ids[1]);
     assert_eq!(told_of(&mut client, &ids[2][..25])["run_id"], ids[2]);
     let ambiguous = told_of(&mut client, "01");

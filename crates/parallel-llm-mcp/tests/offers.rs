@@ -1,7 +1,7 @@
 //! What the server offers besides its tools, prompts, resources and completions, and that results are what the tools say
 //! of them: the real program on pipes, as clients use it.
 
-use crate::mcp::client::{Client, PANEL, text, told};
+use crate::mcp::client::{Client, PANEL, structured, text};
 use parallel_llm_testkit::Sandbox;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ fn modern() -> Value {
 /// Asks, and returns the run's name.
 fn asked(client: &mut Client, question: Value) -> String {
     let result = client.call("process_prompt", question);
-    told(&result)["run_id"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
+    structured(&result)["run_id"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
 }
 
 /// What stands at an address: its one content.
@@ -66,7 +66,8 @@ fn a_client_of_the_newest_protocol_is_told_how_long_everything_may_be_kept() {
     let sandbox = sandbox();
     let mut client = Client::silent(&sandbox, &[]);
     let call = json!({"name": "process_prompt", "arguments": question(), "_meta": modern()});
-    let run_id = told(&client.request("tools/call", call)["result"])["run_id"].as_str().unwrap().to_owned();
+    let run_id =
+        structured(&client.request("tools/call", call)["result"])["run_id"].as_str().unwrap().to_owned();
     let uri = format!("parallel-llm://runs/{run_id}");
     let mut kept = |method: &str, mut params: Value| {
         params["_meta"] = modern();
@@ -157,7 +158,7 @@ fn a_run_and_each_of_its_parts_can_be_read_by_its_address() {
     let sandbox = sandbox().scripted(PANEL[0], Script::answering("The first, for three reasons."));
     let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", question());
-    let report = told(&result);
+    let report = structured(&result);
     let run_id = report["run_id"].as_str().unwrap();
     let listed = client.request("resources/list", json!({}))["result"].clone();
     let run = &listed["resources"][0];
@@ -377,9 +378,9 @@ fn checked(client: &mut Client, tool: &str, arguments: &Value) -> Value {
     let schema = listed.find(|one| one["name"] == tool).expect("the tool is listed");
     // What a report has besides is in a schema of its own.
     let members = if arguments["part"] == "report" { Members::Any } else { Members::Named };
-    let found = faults(&schema["outputSchema"], told(&result), members, tool);
+    let found = faults(&schema["outputSchema"], structured(&result), members, tool);
     assert_eq!(found, Vec::<String>::new(), "{result}");
-    let (reply, shown) = (told(&result), text(&result));
+    let (reply, shown) = (structured(&result), text(&result));
     for name in ["run_id", "answer", "message", "text", "next"] {
         // A page of a part is told as it is.
         let is_told = name != "run_id" || reply["part"].is_null();
@@ -403,7 +404,7 @@ fn every_result_is_what_its_tool_says_and_told_alike_in_both_forms() {
     let mut client = Client::new(&sandbox, &[]);
     let mut call = |tool: &str, arguments: Value| checked(&mut client, tool, &arguments);
     let done = call("process_prompt", question());
-    let run_id = &told(&done)["run_id"];
+    let run_id = &structured(&done)["run_id"];
     assert_eq!(done["content"].as_array().unwrap().len(), 1, "the answer is whole: {done}");
     call("get_run", json!({"run_id": run_id}));
     for part in ["answer", "answer:1", "prompt", "plan", "events"] {
@@ -419,7 +420,9 @@ fn every_result_is_what_its_tool_says_and_told_alike_in_both_forms() {
         "{report}"
     );
     assert_eq!(report["content"].as_array().unwrap().len(), 2, "{report}");
-    assert!(told(&done)["third_party"].is_string() && link["_meta"]["parallel-llm/third_party"].is_string());
+    assert!(
+        structured(&done)["third_party"].is_string() && link["_meta"]["parallel-llm/third_party"].is_string()
+    );
     call("get_run", json!({"run_id": run_id, "part": "answers"}));
     call("get_run", json!({"run_id": "none"}));
     call("resume_run", json!({"run_id": run_id}));
@@ -430,7 +433,7 @@ fn every_result_is_what_its_tool_says_and_told_alike_in_both_forms() {
     let listed = call("process_prompt", json!({"prompt": "p", "models": PANEL, "strategy": "panel"}));
     let failed = call("process_prompt", json!({"prompt": "q", "models": [BROKEN]}));
     for of in [listed, failed] {
-        call("get_run", json!({"run_id": told(&of)["run_id"], "part": "report"}));
+        call("get_run", json!({"run_id": structured(&of)["run_id"], "part": "report"}));
     }
     call("list_models", json!({}));
     call("list_models", json!({"search": "grok"}));
@@ -443,16 +446,16 @@ fn every_result_is_what_its_tool_says_and_told_alike_in_both_forms() {
     let models = [PANEL[1], SLOW];
     let early = checked(&mut hurried, "process_prompt", &json!({"prompt": "And now?", "models": models}));
     assert_eq!(
-        (&told(&early)["status"], &told(&early)["next"]["tool"]),
+        (&structured(&early)["status"], &structured(&early)["next"]["tool"]),
         (&json!("running"), &json!("get_run"))
     );
-    let rest = told(&early)["next"]["arguments"].clone();
-    checked(&mut hurried, "get_run", &json!({"run_id": told(&early)["run_id"], "part": "report"}));
+    let rest = structured(&early)["next"]["arguments"].clone();
+    checked(&mut hurried, "get_run", &json!({"run_id": structured(&early)["run_id"], "part": "report"}));
     let mut later = checked(&mut hurried, "get_run", &rest);
-    while told(&later)["status"] == "running" {
+    while structured(&later)["status"] == "running" {
         later = checked(&mut hurried, "get_run", &rest);
     }
-    assert!(told(&later)["answer"].is_string(), "{later}");
+    assert!(structured(&later)["answer"].is_string(), "{later}");
 }
 
 /// A client shows its model what comes first, and may cut the rest.

@@ -14,7 +14,7 @@ const PLAIN: &str = "gpt-6.1-sol";
 const USER: &str = ".config/parallel-llm-mcp/config.toml";
 const KEPT: &str = ".config/parallel-llm-mcp/keys.toml";
 /// Where nobody listens.
-const NOBODY: &str = "http://127.0.0.1:1";
+const NO_SERVER: &str = "http://127.0.0.1:1";
 
 fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
@@ -284,7 +284,7 @@ fn hindered_demo(sandbox: &Sandbox, words: &[&str]) -> Output {
         ("log_file", "elsewhere.log"),
     ];
     let call = sandbox.call(["demo"]).args(words).folder("work").settings(settings);
-    let output = run(sandbox, call.env("HTTP_PROXY", NOBODY).env("ALL_PROXY", NOBODY));
+    let output = run(sandbox, call.env("HTTP_PROXY", NO_SERVER).env("ALL_PROXY", NO_SERVER));
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert_eq!(sandbox.simulator().requests(), [], "it brings its own provider");
     let own = ".local/share/parallel-llm-mcp/demo/";

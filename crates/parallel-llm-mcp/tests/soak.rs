@@ -13,7 +13,7 @@ use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::mcp::client::{Client, PANEL, told};
+use crate::mcp::client::{Client, PANEL, structured};
 
 /// Calls under way at once.
 const CALLS: usize = 8;
@@ -91,7 +91,7 @@ fn what_it_holds_does_not_grow_with_what_it_has_done() {
             calls.push_back(client.start("process_prompt", question(asked)));
         }
         let result = client.result(calls.pop_front().expect("there is one"));
-        let report = told(&result);
+        let report = structured(&result);
         assert_ne!(report["status"], "running", "{report}");
         answered += usize::from(report["answer"].is_string());
         client.seen.retain(|message| message.get("method").is_none());
@@ -144,7 +144,7 @@ fn bytes_after(sandbox: &Sandbox, runs: usize) -> u64 {
     for number in 1..=runs {
         let prompt = format!("Question {number} of {runs}: why does it rain on the windward side of ridges?");
         let arguments = json!({"prompt": prompt, "models": SPEAKERS, "synthesizer": PANEL[1]});
-        assert_eq!(told(&client.call("process_prompt", arguments))["status"], "complete");
+        assert_eq!(structured(&client.call("process_prompt", arguments))["status"], "complete");
     }
     client.hang_up();
     client.wait();

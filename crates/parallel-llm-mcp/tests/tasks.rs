@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use crate::mcp::client::{Client, PANEL, SOON, hello, text, told};
+use crate::mcp::client::{Client, PANEL, SOON, hello, structured, text};
 use parallel_llm_testkit::Sandbox;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use serde_json::{Value, json};
@@ -129,7 +129,7 @@ fn a_task_ends_with_the_result_its_call_would_have_had() {
     assert!(done["createdAt"].as_str() < done["lastUpdatedAt"].as_str(), "{done}");
     assert_eq!(done["createdAt"], handle["createdAt"]);
     assert_eq!(done["result"], client.call("get_run", json!({"run_id": task})));
-    assert_eq!(told(&done["result"])["status"], "complete");
+    assert_eq!(structured(&done["result"])["status"], "complete");
     assert_eq!(client.get(&task), done, "a task that is over stays as it is");
 }
 
@@ -141,9 +141,9 @@ fn a_call_without_an_answer_is_a_completed_task_with_an_error() {
     let task = client.task("process_prompt", question());
     let done = client.settled(&sandbox, &task);
     assert_eq!((&done["status"], &done["result"]["isError"]), (&json!("completed"), &json!(true)), "{done}");
-    assert_eq!(told(&done["result"])["code"], "empty", "{done}");
+    assert_eq!(structured(&done["result"])["code"], "empty", "{done}");
     let refused = client.call("process_prompt", json!({"prompt": ""}));
-    assert_eq!((&refused["isError"], &told(&refused)["code"]), (&json!(true), &json!("prompt_empty")));
+    assert_eq!((&refused["isError"], &structured(&refused)["code"]), (&json!(true), &json!("prompt_empty")));
 }
 
 #[test]
@@ -151,8 +151,11 @@ fn only_who_takes_tasks_in_this_very_request_gets_one() {
     let sandbox = stage_of([(PANEL[0], slow(200))]);
     let mut without = Modern::new(&sandbox, json!({}), &[]);
     let answer = without.call("process_prompt", question());
-    assert_eq!((&answer["resultType"], &told(&answer)["status"]), (&json!("complete"), &json!("complete")));
-    let refused = without.request("tasks/get", json!({"taskId": told(&answer)["run_id"]}));
+    assert_eq!(
+        (&answer["resultType"], &structured(&answer)["status"]),
+        (&json!("complete"), &json!("complete"))
+    );
+    let refused = without.request("tasks/get", json!({"taskId": structured(&answer)["run_id"]}));
     assert_eq!(refused["error"]["code"], -32021, "{refused}");
 
     let mut older = Client::silent(&sandbox, &[]);
@@ -160,14 +163,14 @@ fn only_who_takes_tasks_in_this_very_request_gets_one() {
     greeting["capabilities"] = json!({"extensions": {TASKS: {}}});
     older.request("initialize", greeting);
     older.notify("notifications/initialized", json!({}));
-    assert_eq!(told(&older.call("process_prompt", question()))["status"], "complete");
+    assert_eq!(structured(&older.call("process_prompt", question()))["status"], "complete");
 
     let mut client = Modern::with_tasks(&sandbox, &[]);
     for store in ["none", "metadata"] {
         let mut question = question();
         question["store"] = store.into();
         let answer = client.call("process_prompt", question);
-        assert_eq!(told(&answer)["status"], "complete", "{store}: {answer}");
+        assert_eq!(structured(&answer)["status"], "complete", "{store}: {answer}");
     }
 }
 
@@ -231,7 +234,7 @@ fn a_task_that_is_given_up_leaves_the_run_to_others_who_wait_for_it() {
     client.request("tasks/cancel", json!({"taskId": task}));
     let result = client.client.result(id);
     assert_eq!(
-        (&told(&result)["status"], &told(&result)["run_id"]),
+        (&structured(&result)["status"], &structured(&result)["run_id"]),
         (&json!("complete"), &json!(task)),
         "{result}"
     );
@@ -253,7 +256,7 @@ fn a_client_that_goes_away_after_the_handle_cancels_nothing() {
     // After a restart of the server.
     let done = Modern::with_tasks(&sandbox, &[]).get(&task);
     assert_eq!(
-        (&done["status"], &told(&done["result"])["status"]),
+        (&done["status"], &structured(&done["result"])["status"]),
         (&json!("completed"), &json!("complete"))
     );
 }
@@ -278,7 +281,7 @@ fn another_process_tells_of_a_task_while_it_runs_and_after_it_was_killed() {
     doing.client.child.kill().unwrap();
     let over = watching.settled(&sandbox, &lost);
     assert_eq!((&over["status"], &over["result"]["isError"]), (&json!("completed"), &json!(true)), "{over}");
-    let report = told(&over["result"]);
+    let report = structured(&over["result"]);
     assert_eq!((&report["status"], &report["code"]), (&json!("interrupted"), &json!("interrupted")));
     assert!(text(&over["result"]).contains("resume_run"), "{}", text(&over["result"]));
 }
@@ -288,15 +291,15 @@ fn going_on_with_a_run_is_a_task_too() {
     let sandbox = stage_of([(PANEL[2], Script::fault(Fault::NoEndpoints)), ("z-ai/glm-5.3", slow(600))]);
     let mut client = Modern::with_tasks(&sandbox, &[]);
     let handle = client.call("process_prompt", question());
-    let run_id = handle["taskId"].as_str().or(told(&handle)["run_id"].as_str()).unwrap().to_owned();
+    let run_id = handle["taskId"].as_str().or(structured(&handle)["run_id"].as_str()).unwrap().to_owned();
     client.settled(&sandbox, &run_id);
     sandbox.until("the run is closed", || {
         let more = client.call("resume_run", json!({"run_id": run_id, "models": ["z-ai/glm-5.3"]}));
-        assert!(more["resultType"] == "task" || told(&more)["code"] == "busy", "{more}");
+        assert!(more["resultType"] == "task" || structured(&more)["code"] == "busy", "{more}");
         more["taskId"] == run_id.as_str()
     });
     let done = client.settled(&sandbox, &run_id);
-    assert_eq!(told(&done["result"])["answered"], "3 of 4", "{done}");
+    assert_eq!(structured(&done["result"])["answered"], "3 of 4", "{done}");
 }
 
 /// A limit that every question is beyond.
@@ -349,18 +352,18 @@ fn the_user_is_asked_and_what_is_approved_is_the_budget() {
     assert_eq!(sandbox.chats().len(), 0, "nothing is paid before the word");
     reply(&mut client, &asked, &yes());
     let result = client.result(id);
-    assert_eq!(told(&result)["status"], "complete", "{result}");
+    assert_eq!(structured(&result)["status"], "complete", "{result}");
 
-    let part = client.call("get_run", json!({"run_id": told(&result)["run_id"], "part": "plan"}));
-    let plan: Value = serde_json::from_str(told(&part)["text"].as_str().unwrap()).unwrap();
+    let part = client.call("get_run", json!({"run_id": structured(&result)["run_id"], "part": "plan"}));
+    let plan: Value = serde_json::from_str(structured(&part)["text"].as_str().unwrap()).unwrap();
     assert_eq!(plan["budget"], plan["worst_case"], "{plan}");
 
     // Going on with the run asks again, for what that may cost.
-    let more = json!({"run_id": told(&result)["run_id"], "models": ["z-ai/glm-5.3"]});
+    let more = json!({"run_id": structured(&result)["run_id"], "models": ["z-ai/glm-5.3"]});
     let id = client.start("resume_run", more);
     let (question, _) = self::asked(&mut client);
     reply(&mut client, &question, &yes());
-    assert_eq!(told(&client.result(id))["answered"], "4 of 4");
+    assert_eq!(structured(&client.result(id))["answered"], "4 of 4");
 }
 
 #[test]
@@ -377,7 +380,11 @@ fn without_a_yes_the_budget_holds_and_that_is_said() {
         let (asked, _) = asked(&mut client);
         reply(&mut client, &asked, &no);
         let refused = client.result(id);
-        assert_eq!((&refused["isError"], &told(&refused)["code"]), (&json!(true), &json!("budget")), "{no}");
+        assert_eq!(
+            (&refused["isError"], &structured(&refused)["code"]),
+            (&json!(true), &json!("budget")),
+            "{no}"
+        );
         let said = text(&refused);
         assert!(said.contains("the user declined") && said.contains("$0.000010"), "{said}");
     }
@@ -386,7 +393,7 @@ fn without_a_yes_the_budget_holds_and_that_is_said() {
     client
         .line(json!({"jsonrpc": "2.0", "id": asked, "error": {"code": -32603, "message": "no"}}).to_string());
     let refused = client.result(id);
-    assert_eq!(told(&refused)["code"], "budget");
+    assert_eq!(structured(&refused)["code"], "budget");
     assert!(text(&refused).contains("the user could not be asked"), "{}", text(&refused));
     assert_eq!(sandbox.chats().len(), 0);
 }
@@ -413,7 +420,7 @@ fn a_question_to_the_user_ends_with_the_call_or_in_time() {
     let begun = Instant::now();
     let refused = client.call("process_prompt", question());
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
-    assert_eq!(told(&refused)["code"], "budget", "{refused}");
+    assert_eq!(structured(&refused)["code"], "budget", "{refused}");
     assert!(text(&refused).contains("did not answer in time"), "{}", text(&refused));
     assert_eq!(sandbox.chats().len(), 0);
 }
@@ -436,14 +443,14 @@ fn nobody_is_asked_where_that_would_change_nothing() {
         let mut client = older(&sandbox, capabilities.clone(), &[settings]);
         let refused = client.call("process_prompt", arguments.clone());
         assert_eq!(
-            (&refused["isError"], &told(&refused)["code"]),
+            (&refused["isError"], &structured(&refused)["code"]),
             (&json!(true), &json!("budget")),
             "{case}"
         );
         assert!(client.seen.iter().all(|message| message["method"] != "elicitation/create"), "{case}");
         let mut client = Modern::new(&sandbox, capabilities, &[settings]);
         let refused = client.call("process_prompt", arguments);
-        assert_eq!(told(&refused)["code"], "budget", "{case}: {refused}");
+        assert_eq!(structured(&refused)["code"], "budget", "{case}: {refused}");
     }
     assert_eq!(sandbox.chats().len(), 0);
 }
@@ -460,7 +467,7 @@ fn a_refusal_for_its_cost_says_what_the_caller_itself_can_do() {
         let refused = client.call("process_prompt", arguments.clone());
         // What the panel costs at most is the simulator's to know.
         let masked = |name: &str| {
-            let told = told(&refused)[name].as_str().unwrap_or_else(|| panic!("{refused}"));
+            let told = structured(&refused)[name].as_str().unwrap_or_else(|| panic!("{refused}"));
             let mut words: Vec<&str> = told.split(' ').collect();
             for at in 2..words.len() {
                 let is_worst = ["up to", "`budget_usd` from"].contains(&&*words[at - 2..at].join(" "));
@@ -498,7 +505,11 @@ fn a_yes_does_not_raise_the_limit_of_a_day() {
     let (asked, _) = asked(&mut client);
     reply(&mut client, &asked, &yes());
     let refused = client.result(id);
-    assert_eq!((&refused["isError"], &told(&refused)["code"]), (&json!(true), &json!("budget")), "{refused}");
+    assert_eq!(
+        (&refused["isError"], &structured(&refused)["code"]),
+        (&json!(true), &json!("budget")),
+        "{refused}"
+    );
     assert!(text(&refused).contains("budget_day_usd"), "{}", text(&refused));
     assert_eq!(sandbox.chats().len(), 0);
 }
@@ -515,8 +526,8 @@ fn a_budget_above_the_setting_is_asked_for_as_it_is() {
     assert_eq!(dollars(message)[1..], ["$7.00", "$3.00", "$7.00"], "{message}");
     reply(&mut client, &asked, &yes());
     let result = client.result(id);
-    let part = client.call("get_run", json!({"run_id": told(&result)["run_id"], "part": "plan"}));
-    let plan: Value = serde_json::from_str(told(&part)["text"].as_str().unwrap()).unwrap();
+    let part = client.call("get_run", json!({"run_id": structured(&result)["run_id"], "part": "plan"}));
+    let plan: Value = serde_json::from_str(structured(&part)["text"].as_str().unwrap()).unwrap();
     assert_eq!(plan["budget"], json!(7_000_000_000_000_i64), "{plan}");
 }
 
@@ -558,13 +569,13 @@ fn the_newest_protocol_carries_the_question_and_the_sealed_word() {
     let replayed = client.call_with("process_prompt", question(), &with(state, &yes()));
     assert_eq!(replayed["error"]["code"], INVALID, "{replayed}");
     let done = client.settled(&sandbox, approved["taskId"].as_str().unwrap());
-    assert_eq!(told(&done["result"])["status"], "complete", "{done}");
+    assert_eq!(structured(&done["result"])["status"], "complete", "{done}");
 
     let asked = client.call("process_prompt", question());
     let state = asked["requestState"].as_str().unwrap().to_owned();
     let word = json!({"action": "decline"});
     let declined = client.call_with("process_prompt", question(), &with(&state, &word))["result"].take();
-    assert_eq!(told(&declined)["code"], "budget", "{declined}");
+    assert_eq!(structured(&declined)["code"], "budget", "{declined}");
     let said = text(&declined);
     assert!(said.contains("the user declined") && said.contains("$0.000010"), "{said}");
     let paid = sandbox.chats().len();
@@ -583,7 +594,7 @@ fn a_retry_is_told_while_it_is_waited_for() {
     let sandbox = stage_of([(PANEL[0], limited)]);
     let mut client = Client::new(&sandbox, &[]);
     let id = client.start("process_prompt", json!({"prompt": "Why?", "models": [PANEL[0]]}));
-    assert_eq!(told(&client.result(id))["status"], "complete");
+    assert_eq!(structured(&client.result(id))["status"], "complete");
     let progress = client.progress(id);
     let numbers: Vec<f64> = progress.iter().map(|note| note["progress"].as_f64().unwrap()).collect();
     assert!(numbers[0] == 0.0 && numbers.windows(2).all(|two| two[0] < two[1]), "{numbers:?}");
@@ -643,7 +654,7 @@ fn a_call_is_taken_back_in_each_protocol_and_only_the_one_that_pays_ends_the_run
         let looking = send("get_run", json!({"run_id": run_id, "wait_s": 50}));
         client.client.notify("notifications/cancelled", json!({"requestId": looking}));
         let after = send_look(&mut client, &run_id, is_newest);
-        assert_eq!(told(&after)["status"], "running", "{after}");
+        assert_eq!(structured(&after)["status"], "running", "{after}");
         assert_eq!(sandbox.simulator().stats().client_cancelled, 0);
 
         let begun = Instant::now();
@@ -651,7 +662,7 @@ fn a_call_is_taken_back_in_each_protocol_and_only_the_one_that_pays_ends_the_run
         sandbox.until("the simulator sees it", || sandbox.simulator().stats().client_cancelled >= 2);
         assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
         sandbox.until("the run is over", || {
-            told(&send_look(&mut client, &run_id, is_newest))["status"] == "cancelled"
+            structured(&send_look(&mut client, &run_id, is_newest))["status"] == "cancelled"
         });
     }
 }
@@ -777,7 +788,7 @@ fn over_http_a_task_and_a_question_outlive_their_connections() {
         done = network.request("tasks/get", task.clone(), &both)["result"].take();
         done["status"] != "working"
     });
-    assert_eq!(told(&done["result"])["status"], "complete", "{done}");
+    assert_eq!(structured(&done["result"])["status"], "complete", "{done}");
     let refused = network.request("tasks/get", task, &json!({}));
     assert_eq!(refused["error"]["code"], -32021, "{refused}");
 }
@@ -801,5 +812,5 @@ fn over_http_a_session_asks_its_user_on_the_stream_of_the_call() {
     let asked = stream.find(|message| message["method"] == "elicitation/create").expect("the user is asked");
     network.post(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": yes()})).for_each(drop);
     let result = stream.find(|message| message["id"] == 1 && message.get("method").is_none());
-    assert_eq!(told(&result.expect("a reply")["result"])["status"], "complete");
+    assert_eq!(structured(&result.expect("a reply")["result"])["status"], "complete");
 }

@@ -56,7 +56,7 @@ pub(crate) fn call(address: SocketAddr, tool: &str, arguments: &Value) -> Value 
 }
 
 /// The structured content of an answer that is waited for.
-pub(crate) fn told(message: &Value) -> &Value {
+pub(crate) fn structured(message: &Value) -> &Value {
     &message["result"]["structuredContent"]
 }
 
@@ -68,7 +68,7 @@ fn a_question_is_answered_in_both_eras() {
     let client = Legacy::begun(address, "");
     let older = client.ask("tools/call", json!({"name": "process_prompt", "arguments": question()}));
     for reply in [modern, older] {
-        assert_eq!(told(&reply.json())["status"], "complete", "{reply:?}");
+        assert_eq!(structured(&reply.json())["status"], "complete", "{reply:?}");
         // A client shows its model what comes first.
         assert!(reply.text().contains(r#""structuredContent":{"answer":""#), "{reply:?}");
     }
@@ -114,7 +114,7 @@ fn nobody_has_answers_checked_over_http() {
     let mut checked = question();
     checked["strategy"] = json!("best-of-n@by=check");
     let refused = ask(address, modern(address, "process_prompt", &checked)).json();
-    let error = told(&refused);
+    let error = structured(&refused);
     assert_eq!(error["code"], "scope_missing", "{refused}");
     assert_eq!(
         error["message"],
@@ -122,9 +122,9 @@ fn nobody_has_answers_checked_over_http() {
     );
     assert_eq!(sandbox.chats().len(), 0);
     let report = ask(address, modern(address, "process_prompt", &question())).json();
-    let of_run = json!({"run_id": told(&report)["run_id"], "part": "report"});
+    let of_run = json!({"run_id": structured(&report)["run_id"], "part": "report"});
     let report = ask(address, modern(address, "get_run", &of_run)).json();
-    assert_eq!(told(&report)["strategy"], "synthesize", "{report}");
+    assert_eq!(structured(&report)["strategy"], "synthesize", "{report}");
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_session_that_ends_does_not_end_its_run() {
     let run = json!({"run_id": folder.file_name().into_string().unwrap(), "wait_s": 50});
     let other = Legacy::begun(address, "");
     let found = other.ask("tools/call", json!({"name": "get_run", "arguments": run})).json();
-    assert_eq!(told(&found)["status"], "complete", "{found}");
+    assert_eq!(structured(&found)["status"], "complete", "{found}");
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn many_runs_and_a_client_that_does_not_read_hold_nobody_up() {
     }
     for mut wire in waiting {
         let answer = std::iter::from_fn(|| wire.message()).find(|message| message.get("result").is_some());
-        assert_eq!(told(&answer.expect("an answer"))["status"], "complete");
+        assert_eq!(structured(&answer.expect("an answer"))["status"], "complete");
     }
     let runs = sandbox.data_dir().join("runs");
     let is_written = |path: std::path::PathBuf| path.join("final_best.md").is_file();
@@ -293,7 +293,7 @@ fn a_signal_answers_calls_softly_and_a_second_one_ends_at_once() {
     running.signal("TERM");
     for wire in [&mut legacy, &mut newer] {
         let answer = std::iter::from_fn(|| wire.message()).find(|message| message.get("result").is_some());
-        assert_eq!(told(&answer.expect("an answer"))["status"], "running");
+        assert_eq!(structured(&answer.expect("an answer"))["status"], "running");
     }
     assert_eq!(running.wait().code, Some(0));
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());

@@ -12,7 +12,7 @@ use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
 
 use super::client::{Reply, Wire, post};
-use super::program::{PANEL, question, serve, stage_of, told};
+use super::program::{PANEL, question, serve, stage_of, structured};
 use super::sessions::{Legacy, modern_with};
 
 /// A call in either era.
@@ -83,8 +83,8 @@ fn two_holders_never_meet_and_a_revoked_one_is_let_in_no_more() {
         asked["idempotency_key"] = format!("{era:?}").into();
         let of_anna = anna.call(era, "process_prompt", &asked);
         let of_bert = bert.call(era, "process_prompt", &asked);
-        let id = |report: &Value| told(report)["run_id"].as_str().expect("a run").to_owned();
-        assert_eq!(told(&of_anna)["status"], "complete", "{of_anna}");
+        let id = |report: &Value| structured(report)["run_id"].as_str().expect("a run").to_owned();
+        assert_eq!(structured(&of_anna)["status"], "complete", "{of_anna}");
         assert_ne!(id(&of_anna), id(&of_bert), "the same question of another is another run");
         // The beginning of all ids names its own runs alone, and no newest run is another's.
         for name in ["01", "@", "@~1"] {
@@ -146,10 +146,10 @@ fn a_token_allows_what_it_was_made_for() {
     let poor = Holder::of_stage(&sandbox, address, "poor", &["--budget-day", "0.0001"]);
     let hasty = Holder::of_stage(&sandbox, address, "hasty", &["--per-minute", "2"]);
     let refused = reader.call(Era::Modern, "process_prompt", &question());
-    assert_eq!(told(&refused)["code"], "scope_missing", "{refused}");
+    assert_eq!(structured(&refused)["code"], "scope_missing", "{refused}");
     assert_eq!(reader.call(Era::Modern, "list_models", &json!({}))["result"]["isError"], false);
     let refused = poor.call(Era::Modern, "process_prompt", &question());
-    assert_eq!(told(&refused)["code"], "budget", "{refused}");
+    assert_eq!(structured(&refused)["code"], "budget", "{refused}");
     let statuses: Vec<u16> = (0..3).map(|_| hasty.get("/nothing").status).collect();
     assert_eq!(statuses, [404, 404, 429]);
     assert!(sandbox.chats().is_empty(), "nothing was paid");
@@ -287,7 +287,7 @@ fn a_holder_is_told_no_path_and_no_step_of_the_owners() {
         for owners in ["/bin/sh", "/etc/passwd", "keys set", "key_command", "_API_KEY"] {
             assert!(!told.contains(owners), "{owners}: {told}");
         }
-        let Some(run_id) = super::program::told(&reply)["run_id"].as_str() else { continue };
+        let Some(run_id) = super::program::structured(&reply)["run_id"].as_str() else { continue };
         let events =
             ada.call(Era::Modern, "get_run", &json!({"run_id": run_id, "part": "events"})).to_string();
         assert!(!events.contains("/bin/sh") && !events.contains("/etc/passwd"), "{events}");
@@ -319,10 +319,10 @@ fn whoever_an_issuer_names_is_let_in_and_others_are_told_where_to_go() {
     let holder = |subject| Holder::with(address, &identities.token(&identities.claims(subject)));
     let (ada, eve) = (holder("ada"), holder("eve"));
     let report = ada.call(Era::Modern, "process_prompt", &question());
-    assert_eq!(told(&report)["status"], "complete", "{report}");
-    let run = json!({"run_id": told(&report)["run_id"]});
-    assert_eq!(told(&ada.call(Era::Modern, "get_run", &run))["status"], "complete");
-    assert_eq!(told(&eve.call(Era::Modern, "get_run", &run))["code"], "run_not_found");
+    assert_eq!(structured(&report)["status"], "complete", "{report}");
+    let run = json!({"run_id": structured(&report)["run_id"]});
+    assert_eq!(structured(&ada.call(Era::Modern, "get_run", &run))["status"], "complete");
+    assert_eq!(structured(&eve.call(Era::Modern, "get_run", &run))["code"], "run_not_found");
     let mut over = identities.claims("ada");
     over["exp"] = 1.into();
     assert_eq!(Holder::with(address, &identities.token(&over)).get("/mcp").code(), "token_refused");
@@ -339,14 +339,14 @@ fn a_holder_uses_a_persona_by_its_name_and_is_not_shown_its_words() {
     let ada = Holder::with(address, &identities.token(&identities.claims("ada")));
     let cast = format!("{}@persona=critic,stance=for", PANEL[0]);
     let reply = ada.call(Era::Modern, "process_prompt", &json!({"prompt": "Why?", "models": [cast]}));
-    let run_id = super::program::told(&reply)["run_id"].as_str().unwrap();
+    let run_id = super::program::structured(&reply)["run_id"].as_str().unwrap();
     let report = || ada.call(Era::Modern, "get_run", &json!({"run_id": run_id, "part": "report"}));
-    let persona = |seat: usize| super::program::told(&report())["answers"][seat]["persona"].clone();
+    let persona = |seat: usize| super::program::structured(&report())["answers"][seat]["persona"].clone();
     assert_eq!(persona(0), "critic");
     assert!(sandbox.chats()[0].body.to_string().contains("Find the flaw."));
     let further = json!({"run_id": run_id, "models": [format!("{}@persona=critic", PANEL[1])]});
     let further = ada.call(Era::Modern, "resume_run", &further);
-    assert_eq!(super::program::told(&further)["answered"], "2 of 2", "{further}");
+    assert_eq!(super::program::structured(&further)["answered"], "2 of 2", "{further}");
     assert_eq!(persona(1), "critic");
     for part in ["plan", "events", "prompt", "report"] {
         let told = ada.call(Era::Modern, "get_run", &json!({"run_id": run_id, "part": part})).to_string();

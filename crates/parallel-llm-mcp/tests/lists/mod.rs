@@ -1,4 +1,4 @@
-//! A server that gives a list of models to whoever asks, and keeps what it was asked.
+//! A server that answers every request with a list of models and records the requests.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,16 +8,16 @@ use std::thread::JoinHandle;
 
 use parallel_llm_testkit::{Call, Sandbox};
 
-/// The longest head of a request that is read, in bytes.
+/// The longest request head that it reads, in bytes.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 
-/// Where nobody listens: a port that only a system's own service may take.
-pub(crate) const NOBODY: &str = "http://127.0.0.1:1/v1";
+/// A base URL where nothing listens: only a system service may take this port.
+pub(crate) const NO_SERVER: &str = "http://127.0.0.1:1/v1";
 
-/// What is said of a key by whoever is asked.
-const KEY: &str = r#"{"data":{"limit_remaining":7.5,"usage":2.5}}"#;
+/// The reply to a request about a key.
+const KEY_REPLY: &str = r#"{"data":{"limit_remaining":7.5,"usage":2.5}}"#;
 
-/// A server that is there until it is dropped.
+/// A server that runs until it is dropped.
 pub(crate) struct Lists {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
@@ -26,12 +26,12 @@ pub(crate) struct Lists {
 }
 
 impl Lists {
-    /// A server that answers everything but the question about a key with this list.
+    /// Answers every request with this list, except those about a key.
     pub(crate) fn of(body: &str) -> Self {
         Self::with_head(body, "")
     }
 
-    /// The same, with these lines in the head of each answer.
+    /// The same, with these lines in the head of each reply.
     pub(crate) fn with_head(body: &str, head: &'static str) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a local port is free");
         let address = listener.local_addr().expect("a listener has an address");
@@ -69,7 +69,7 @@ impl Lists {
 impl Drop for Lists {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::SeqCst);
-        // Wakes the listener; one that is gone needs no waking.
+        // Wakes the listener, if it is still there.
         drop(TcpStream::connect(self.address));
         if let Some(serving) = self.serving.take() {
             let _ = serving.join();
@@ -87,7 +87,7 @@ fn answer(mut stream: TcpStream, lines: &str, body: &str) -> Option<String> {
         head.extend_from_slice(&byte);
     }
     let is_key = head.split(|byte| *byte == b' ').nth(1).is_some_and(|path| path.ends_with(b"/key"));
-    let body = if is_key { KEY } else { body };
+    let body = if is_key { KEY_REPLY } else { body };
     let reply = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n{lines}connection: close\r\n\r\n{body}",
         body.len()
@@ -96,10 +96,10 @@ fn answer(mut stream: TcpStream, lines: &str, body: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&head).to_lowercase())
 }
 
-/// The program on a machine where nobody serves models.
-pub(crate) fn alone<'a>(sandbox: &'a Sandbox, arguments: &[&str]) -> Call<'a> {
+/// The program on a machine without local model servers.
+pub(crate) fn without_local_servers<'a>(sandbox: &'a Sandbox, arguments: &[&str]) -> Call<'a> {
     let call = sandbox.call(arguments);
     ["OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"]
         .into_iter()
-        .fold(call, |call, variable| call.env(variable, NOBODY))
+        .fold(call, |call, variable| call.env(variable, NO_SERVER))
 }

@@ -47,15 +47,15 @@ const TIMER: &str = "parallel-llm-engine/tests/timer.rs";
 const KILL: &str = "parallel-llm-testkit/tests/kill.rs";
 
 /// Tables of [`FAULTS`], each with many faults in it.
-const ACCOUNT: Proof = (FAULTS, "the_account_is_in_the_way");
-const REQUEST: Proof = (FAULTS, "the_request_is_in_the_way");
-const AILING: Proof = (FAULTS, "the_provider_is_not_well");
-const WHOLE: Proof = (FAULTS, "the_reply_comes_to_its_end");
-const BROKEN: Proof = (FAULTS, "the_reply_has_no_end");
+const ACCOUNT: Proof = (FAULTS, "faults_of_the_account_are_explained");
+const REQUEST: Proof = (FAULTS, "faults_of_the_request_are_explained");
+const AILING: Proof = (FAULTS, "faults_of_the_provider_are_explained");
+const WHOLE: Proof = (FAULTS, "complete_replies_are_used_or_explained");
+const BROKEN: Proof = (FAULTS, "incomplete_replies_are_explained");
 
 /// Rows that are proved elsewhere, each by all of its tests together.
 const PROVED: &[(&str, &[Proof])] = &[
-    ("U1", &[(FAULTS, "a_closed_port_is_tried_like_any_broken_connection")]),
+    ("U1", &[(FAULTS, "a_closed_port_is_retried_like_a_broken_connection")]),
     ("U7", &[(CALLS, "a_handshake_that_stalls_is_given_up_by_the_connect_timer")]),
     ("U10", &[BROKEN, ("parallel-llm-engine/tests/wait.rs", "a_cut_answer_counts_if_it_is_long_enough")]),
     ("U12", &[BROKEN, (TIMER, "the_idle_timer_ends_a_call_without_bytes")]),
@@ -65,9 +65,12 @@ const PROVED: &[(&str, &[Proof])] = &[
     ("U16", &[(CALLS, "the_end_does_not_wait_for_the_connection")]),
     ("U19", &[("parallel-llm-provider/src/retry_after.rs", "every_form_of_the_header_is_read"), ACCOUNT]),
     ("U21", &[ACCOUNT, (RETRY, "waits_are_spread_and_bounded")]),
-    ("U24", &[ACCOUNT, (FAULTS, "a_wrong_key_is_shown_to_nobody")]),
+    ("U24", &[ACCOUNT, (FAULTS, "a_wrong_key_appears_nowhere")]),
     ("U25", &[ACCOUNT, (RETRY, "no_seat_retries_with_a_refused_key")]),
-    ("U26", &[REQUEST, ("parallel-llm-mcp/tests/bad_input.rs", "a_model_nobody_knows")]),
+    (
+        "U26",
+        &[REQUEST, ("parallel-llm-mcp/tests/bad_input.rs", "an_unknown_model_is_refused_with_a_suggestion")],
+    ),
     ("U27", &[REQUEST]),
     ("U28", &[REQUEST]),
     ("U29", &[REQUEST, WHOLE]),
@@ -136,14 +139,17 @@ const PROVED: &[(&str, &[Proof])] = &[
     ("U23", &[(LIMITS, "a_model_that_keeps_failing_is_not_asked_for_half_a_minute")]),
     (
         "S1",
-        &[(ASK, "when_all_fail_each_reason_is_told"), (ASK, "total_failure_has_the_exit_code_of_its_cause")],
+        &[
+            (ASK, "if_every_model_fails_each_reason_is_printed"),
+            (ASK, "total_failure_has_the_exit_code_of_its_cause"),
+        ],
     ),
-    ("S2", &[(ASK, "one_survivor_is_given_word_for_word")]),
+    ("S2", &[(ASK, "a_single_answer_is_returned_verbatim")]),
     (
         "S3",
         &[
             (ASK, "the_next_synthesizer_takes_over"),
-            (ASK, "without_a_synthesizer_the_answer_closest_to_the_others_stands"),
+            (ASK, "if_every_synthesizer_fails_the_answer_closest_to_the_others_is_returned"),
             ("parallel-llm-engine/tests/best.rs", "every_synthesizer_fails"),
         ],
     ),

@@ -114,9 +114,9 @@ impl Client {
 
     /// The whole report of the run that a result is of.
     pub(crate) fn report(&mut self, result: &Value) -> Value {
-        let run_id = &told(result)["run_id"];
+        let run_id = &structured(result)["run_id"];
         let report = self.call("get_run", json!({"run_id": run_id, "part": "report"}));
-        told(&report).clone()
+        structured(&report).clone()
     }
 
     /// The result of a request.
@@ -211,7 +211,7 @@ pub(crate) fn hello(name: &str) -> Value {
 }
 
 /// The structured content of a result.
-pub(crate) fn told(result: &Value) -> &Value {
+pub(crate) fn structured(result: &Value) -> &Value {
     &result["structuredContent"]
 }
 

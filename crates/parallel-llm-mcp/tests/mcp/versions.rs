@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use parallel_llm_testkit::simulator::Script;
 use serde_json::{Value, json};
 
-use super::client::{Client, PANEL, hello, told};
+use super::client::{Client, PANEL, hello, structured};
 use super::{question, stage_of};
 
 /// What is looked at as a whole: members of these are not the protocol's.
@@ -90,7 +90,7 @@ fn a_client_is_sent_the_paid_answer_and_nothing_its_version_does_not_know() {
         let results = results(&mut client, begun);
         let called = &results[1].1;
         let refused = client.call("get_run", json!({"run_id": ""}));
-        assert_eq!(told(&refused).is_null(), version < "2025-06-18", "{version}: {refused}");
+        assert_eq!(structured(&refused).is_null(), version < "2025-06-18", "{version}: {refused}");
         let text = called["content"][0]["text"].as_str().unwrap();
         assert!(text.contains("3 of 3 answered") && text.contains("was left out for its size"), "{text}");
         let mut now = BTreeSet::new();
