@@ -1,4 +1,4 @@
-//! How a user finds the way: the help pages, a bare question, and what comes of a command that does not exist.
+//! The help pages, a bare question, and the hints for commands that do not exist.
 
 use parallel_llm_testkit::{Output, Sandbox};
 
@@ -183,46 +183,46 @@ fn every_page_fits_a_narrow_terminal() {
 }
 
 /// Fails unless the call asks the one model this question.
-fn check_asked(arguments: &[&str], question: &str) {
+fn check_question(arguments: &[&str], question: &str) {
     let sandbox = sandbox();
     let output = sandbox.call(arguments).settings([("panel", ONE)]).run();
     assert_eq!(output.code, Some(0), "{arguments:?}: {}", output.stderr);
     let chats = sandbox.chats();
-    let asked = chats.first().map(|chat| chat.body["messages"][0]["content"].clone());
-    assert_eq!(asked.as_ref().and_then(serde_json::Value::as_str), Some(question), "{arguments:?}");
+    let question_sent = chats.first().map(|chat| chat.body["messages"][0]["content"].clone());
+    assert_eq!(question_sent.as_ref().and_then(serde_json::Value::as_str), Some(question), "{arguments:?}");
 }
 
 #[test]
-fn a_bare_question_is_asked() {
+fn a_question_without_a_command_is_asked() {
     let question = "Which is faster, a map or a tree?";
-    check_asked(&[question], question);
-    check_asked(&[question, "--quiet"], question);
-    check_asked(&["--quiet", question], question);
-    check_asked(&["-m", ONE, "--json", question], question);
-    check_asked(&["Explain entropy in one sentence"], "Explain entropy in one sentence");
-    check_asked(&["models of atoms: which came first?"], "models of atoms: which came first?");
-    check_asked(&["Why?"], "Why?");
-    check_asked(&["哪个更快？"], "哪个更快？");
+    check_question(&[question], question);
+    check_question(&[question, "--quiet"], question);
+    check_question(&["--quiet", question], question);
+    check_question(&["-m", ONE, "--json", question], question);
+    check_question(&["Explain entropy in one sentence"], "Explain entropy in one sentence");
+    check_question(&["models of atoms: which came first?"], "models of atoms: which came first?");
+    check_question(&["Why?"], "Why?");
+    check_question(&["哪个更快？"], "哪个更快？");
 }
 
 #[test]
-fn a_bare_question_takes_files_and_piped_text() {
+fn a_question_without_a_command_takes_files_and_piped_text() {
     let sandbox = sandbox();
     sandbox.write("notes.md", "A note.\n");
-    let asked = |call: parallel_llm_testkit::Call<'_>| {
+    let prompt_of = |call: parallel_llm_testkit::Call<'_>| {
         let output = call.settings([("panel", ONE)]).run();
         assert_eq!(output.code, Some(0), "{}", output.stderr);
         let last = sandbox.chats().pop().expect("a model was asked");
         last.body["messages"][0]["content"].as_str().unwrap_or_default().to_owned()
     };
-    assert_eq!(asked(sandbox.call(["Sum this up.", "@notes.md"])), "Sum this up.\n\nA note.\n");
-    assert_eq!(asked(sandbox.call(["@notes.md"])), "A note.\n");
-    assert_eq!(asked(sandbox.call(["Sum this up."]).stdin("piped")), "Sum this up.\n\npiped");
-    assert_eq!(asked(sandbox.call(["-"]).stdin("piped")), "piped");
+    assert_eq!(prompt_of(sandbox.call(["Sum this up.", "@notes.md"])), "Sum this up.\n\nA note.\n");
+    assert_eq!(prompt_of(sandbox.call(["@notes.md"])), "A note.\n");
+    assert_eq!(prompt_of(sandbox.call(["Sum this up."]).stdin("piped")), "Sum this up.\n\npiped");
+    assert_eq!(prompt_of(sandbox.call(["-"]).stdin("piped")), "piped");
 }
 
 #[test]
-fn a_wrong_flag_beside_a_bare_question_is_one_of_ask() {
+fn a_wrong_flag_beside_a_bare_question_gets_the_hint_of_ask() {
     insta::assert_snapshot!(run(&["Which is faster?", "--modle", "a/b"]).transcript(), @"
     exit 2
     --- stdout
@@ -232,21 +232,21 @@ fn a_wrong_flag_beside_a_bare_question_is_one_of_ask() {
     ");
 }
 
-/// What is said of calls that could be misspelt commands. None of them may reach a model.
-fn refused(calls: &[&[&str]]) -> String {
-    let said = calls.iter().map(|arguments| {
+/// The messages for calls that could be misspelt commands. None of them may reach a model.
+fn refusals(calls: &[&[&str]]) -> String {
+    let messages = calls.iter().map(|arguments| {
         let sandbox = sandbox();
         let output = sandbox.call(*arguments).run();
         assert_eq!(sandbox.chats().len(), 0, "{arguments:?} was asked");
         assert_eq!((output.code, output.text()), (Some(2), ""), "{arguments:?}");
         format!("{arguments:?}\n{}", output.stderr)
     });
-    said.collect()
+    messages.collect()
 }
 
 #[test]
-fn a_misspelt_command_is_refused_with_the_one_meant() {
-    insta::assert_snapshot!(refused(&[
+fn a_misspelt_command_is_refused_with_a_suggestion() {
+    insta::assert_snapshot!(refusals(&[
         &["lst"],
         &["list"],
         &["list", "-n", "3"],
@@ -296,8 +296,8 @@ fn a_misspelt_command_is_refused_with_the_one_meant() {
 }
 
 #[test]
-fn words_without_quotes_are_not_asked() {
-    insta::assert_snapshot!(refused(&[&["which", "is", "faster"], &["delete", "01KB3V"]]), @r#"
+fn a_question_without_quotes_is_refused() {
+    insta::assert_snapshot!(refusals(&[&["which", "is", "faster"], &["delete", "01KB3V"]]), @r#"
     ["which", "is", "faster"]
     error[usage]: there is no command `which`
       next: write it like `parallel-llm-mcp "which is faster"`
@@ -308,8 +308,8 @@ fn words_without_quotes_are_not_asked() {
 }
 
 #[test]
-fn a_command_in_quotes_is_not_asked() {
-    insta::assert_snapshot!(refused(&[
+fn a_command_in_quotes_is_refused() {
+    insta::assert_snapshot!(refusals(&[
         &["runs list"],
         &["run list"],
         &["serve --http 127.0.0.1:0"],

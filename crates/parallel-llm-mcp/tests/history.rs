@@ -1,4 +1,4 @@
-//! What a history is good for: what was paid, what was said, what to keep, what to give away, and what it teaches.
+//! The stored history: costs, search, purging, export and insights.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const NEWEST: &str = "@";
 /// A day after every run.
 const FUTURE: &str = "2999-01-01";
 
-/// What the answers of a panel are fused from: the second knows something that the first does not, the third nothing.
+/// The answers that are fused: the second adds to the first, and the third contributes nothing.
 const TEXTS: [(&str, &str); 3] = [
     (
         ONE,
@@ -39,7 +39,7 @@ fn sandbox() -> Sandbox {
     TEXTS.iter().fold(sandbox, |sandbox, (model, text)| sandbox.scripted(model, Script::answering(text)))
 }
 
-/// Asks these models and gives the report.
+/// Asks these models and returns the report.
 fn ask(sandbox: &Sandbox, models: &[&str], question: &str, flags: &[&str]) -> Value {
     let models = models.iter().flat_map(|model| ["-m", model]);
     let call = sandbox.call(["ask", "--json"]).args(models).args(flags).arg(question);
@@ -62,7 +62,7 @@ fn folder(report: &Value) -> PathBuf {
     PathBuf::from(word(report, "/files/dir"))
 }
 
-/// What lies in a folder: each name with its text.
+/// The files of a folder: each name with its text.
 fn contents(folder: &Path) -> Vec<(String, String)> {
     let read = |path: PathBuf| {
         let name = path.file_name().expect("an entry has a name").to_string_lossy().into_owned();
@@ -74,8 +74,8 @@ fn contents(folder: &Path) -> Vec<(String, String)> {
     contents
 }
 
-/// What was said, with placeholders for days and ages, too.
-fn told(output: &Output) -> String {
+/// The transcript, with placeholders for days and ages, too.
+fn dated_transcript(output: &Output) -> String {
     let line = |line: &str| {
         let words = line.split(' ').collect::<Vec<_>>();
         let is_day = |word: &str| word.len() == 10 && word.split('-').map(str::len).eq([4, 2, 2]);
@@ -91,8 +91,8 @@ fn told(output: &Output) -> String {
     output.transcript().lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A run of which one seat has answered and the other never will.
-fn under_way(sandbox: &Sandbox) -> Running<'_> {
+/// A run in which one seat has answered and the other never will.
+fn start_hanging_run(sandbox: &Sandbox) -> Running<'_> {
     let running = sandbox.call(["ask", "-m", ONE, "-m", HANGING, "Still there?"]).start();
     sandbox.until("one has answered", || {
         let shown = runs(sandbox, &["show", "--json", NEWEST]);
@@ -102,16 +102,16 @@ fn under_way(sandbox: &Sandbox) -> Running<'_> {
 }
 
 #[test]
-fn a_history_of_nothing_says_so() {
+fn an_empty_history_says_so() {
     let sandbox = sandbox();
-    let said = [
+    let messages = [
         &["cost"] as &[&str],
         &["search", "anything"],
         &["insights"],
         &["purge", "--older-than", "1d", "--yes"],
         &["export", "--jsonl", "--all"],
     ];
-    insta::assert_snapshot!(said.map(|arguments| told(&runs(&sandbox, arguments))).join("\n"), @"
+    insta::assert_snapshot!(messages.map(|arguments| dated_transcript(&runs(&sandbox, arguments))).join("\n"), @"
     exit 0
     --- stdout
     --- stderr
@@ -136,10 +136,10 @@ fn a_history_of_nothing_says_so() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_said_before_anything_happens() {
+fn invalid_arguments_are_refused_before_anything_happens() {
     let sandbox = sandbox();
     ask(&sandbox, &[ONE], "Why?", &[]);
-    let said = [
+    let messages = [
         &["cost", "--since", "yesterday"] as &[&str],
         &["purge"],
         &["purge", "--older-than", "30", "--json"],
@@ -147,7 +147,7 @@ fn what_cannot_be_understood_is_said_before_anything_happens() {
         &["purge", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--yes", "--json"],
         &["search", "...", "--json"],
     ];
-    insta::assert_snapshot!(said.map(|arguments| told(&runs(&sandbox, arguments))).join("\n"), @r#"
+    insta::assert_snapshot!(messages.map(|arguments| dated_transcript(&runs(&sandbox, arguments))).join("\n"), @r#"
     exit 2
     --- stdout
     --- stderr
@@ -186,12 +186,12 @@ fn what_cannot_be_understood_is_said_before_anything_happens() {
 }
 
 #[test]
-fn what_calls_cost_is_told_by_model_provider_and_day() {
+fn cost_is_listed_by_model_provider_and_day() {
     let sandbox = sandbox();
     ask(&sandbox, &[ONE, TWO, GONE], "Why does it rain?", &[]);
     ask(&sandbox, &[ONE], "And snow?", &["--store", "metadata"]);
     ask(&sandbox, &[ONE, HANGING], "And hail?", &["--wait", "quorum:1"]);
-    insta::assert_snapshot!(told(&runs(&sandbox, &["cost"])), @"
+    insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["cost"])), @"
     exit 0
     --- stdout
     MODEL                          RUNS  CALLS  FAILED  TOKENS IN  TOKENS OUT      COST  UNKNOWN  ESTIMATED
@@ -204,7 +204,7 @@ fn what_calls_cost_is_told_by_model_provider_and_day() {
     --- stderr
     what 1 call cost is unknown and not in the sum: it is the least that was paid, and up to $0.071 more may have been
     ");
-    insta::assert_snapshot!(told(&runs(&sandbox, &["cost", "--by", "provider"])), @"
+    insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["cost", "--by", "provider"])), @"
     exit 0
     --- stdout
     PROVIDER    RUNS  CALLS  FAILED  TOKENS IN  TOKENS OUT     COST  UNKNOWN  ESTIMATED
@@ -214,7 +214,7 @@ fn what_calls_cost_is_told_by_model_provider_and_day() {
     what 1 call cost is unknown and not in the sum: it is the least that was paid, and up to $0.071 more may have been
     ");
     let by_day = runs(&sandbox, &["cost", "--by", "day", "--since", "1h", "--json"]).json();
-    // A run that passes midnight has two days.
+    // A run that passes midnight spans two days.
     let days = by_day["lines"].as_array().expect("there are lines");
     assert!((1..=2).contains(&days.len()) && days.iter().all(|day| word(day, "/name").starts_with("20")));
     assert_eq!(by_day["total"], runs(&sandbox, &["cost", "--json"]).json()["total"]);
@@ -225,7 +225,7 @@ fn what_calls_cost_is_told_by_model_provider_and_day() {
 }
 
 #[test]
-fn words_are_found_wherever_they_were_said() {
+fn search_finds_words_in_questions_and_answers() {
     let sandbox =
         sandbox().scripted(HANGING, Script::answering("Hail is \u{1b}[2Jfrozen\u{202e} rain.\nIt hurts."));
     ask(&sandbox, &[ONE, TWO], "Why does it rain on the ridge?", &[]);
@@ -239,9 +239,9 @@ fn words_are_found_wherever_they_were_said() {
             found.text()
         );
     }
-    let said = [&["ridge"] as &[&str], &["windward", "lifts"], &["rain", "-n", "1"], &["secret"]];
-    let said = said.map(|words| told(&runs(&sandbox, &[&["search"], words].concat())));
-    insta::assert_snapshot!(said.join("\n"), @"
+    let messages = [&["ridge"] as &[&str], &["windward", "lifts"], &["rain", "-n", "1"], &["secret"]];
+    let messages = messages.map(|words| dated_transcript(&runs(&sandbox, &[&["search"], words].concat())));
+    insta::assert_snapshot!(messages.join("\n"), @"
     exit 0
     --- stdout
     <run>  <age> ago  question        Why does it rain on the ridge?
@@ -265,12 +265,12 @@ fn words_are_found_wherever_they_were_said() {
 }
 
 #[test]
-fn nothing_is_purged_unless_it_is_meant() {
+fn purge_without_consent_or_matches_removes_nothing() {
     let sandbox = sandbox();
     let kept = ask(&sandbox, &[ONE], "CANARY-ONE?", &[]);
     ask(&sandbox, &[ONE, TWO], "CANARY-TWO?", &[]);
     let before = runs(&sandbox, &["list", "--json"]).stdout;
-    insta::assert_snapshot!(told(&runs(&sandbox, &["purge", "--older-than", FUTURE])), @"
+    insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["purge", "--older-than", FUTURE])), @"
     exit 0
     --- stdout
     --- stderr
@@ -278,7 +278,7 @@ fn nothing_is_purged_unless_it_is_meant() {
     what they cost stays in `runs cost`
     nothing is removed yet: say it again with `--yes`
     ");
-    insta::assert_snapshot!(told(&runs(&sandbox, &["purge", NEWEST, NEWEST])), @"
+    insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["purge", NEWEST, NEWEST])), @"
     exit 0
     --- stdout
     --- stderr
@@ -286,7 +286,7 @@ fn nothing_is_purged_unless_it_is_meant() {
     what they cost stays in `runs cost`
     nothing is removed yet: say it again with `--yes`
     ");
-    insta::assert_snapshot!(told(&runs(&sandbox, &["purge", "--older-than", "1d", "--yes"])), @"
+    insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["purge", "--older-than", "1d", "--yes"])), @"
     exit 0
     --- stdout
     --- stderr
@@ -297,7 +297,7 @@ fn nothing_is_purged_unless_it_is_meant() {
 }
 
 #[test]
-fn what_is_purged_is_gone_and_what_it_cost_is_not() {
+fn purge_removes_texts_and_keeps_costs() {
     let sandbox = sandbox().scripted(ONE, Script::answering("CANARY-ANSWER, a word of one."));
     let reports = ["CANARY-ONE?", "CANARY-TWO?"].map(|question| ask(&sandbox, &[ONE, TWO], question, &[]));
     let cost = runs(&sandbox, &["cost", "--json"]).json();
@@ -305,12 +305,12 @@ fn what_is_purged_is_gone_and_what_it_cost_is_not() {
         runs(&sandbox, &["search", "--json", "canary"]).json()["found"].as_array().map(Vec::len),
         Some(2)
     );
-    // What somebody has put into a run's folder stays, and a link leads nowhere.
+    // Files of others in a run's folder stay, and links are not followed.
     let others = sandbox.write("mine/final_best.md", "mine");
     std::fs::write(folder(&reports[0]).join("notes.md"), "mine").expect("a file can be added");
     std::fs::remove_file(folder(&reports[0]).join("final_best.md")).expect("a file can be removed");
     symlink(&others, folder(&reports[0]).join("final_best.md")).expect("a link can be made");
-    insta::assert_snapshot!(told(&runs(&sandbox, &["purge", "--older-than", FUTURE, "--yes"])), @"
+    insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["purge", "--older-than", FUTURE, "--yes"])), @"
     exit 0
     --- stdout
     --- stderr
@@ -330,7 +330,7 @@ fn what_is_purged_is_gone_and_what_it_cost_is_not() {
 }
 
 #[test]
-fn a_link_in_place_of_a_folder_is_left() {
+fn purge_leaves_a_link_in_place_of_a_folder() {
     let sandbox = sandbox();
     let report = ask(&sandbox, &[ONE], "Why?", &[]);
     let elsewhere = sandbox.home().join("elsewhere");
@@ -345,8 +345,8 @@ fn a_link_in_place_of_a_folder_is_left() {
     assert_eq!(contents(&elsewhere).len(), 4);
 }
 
-/// The program without the right to write wherever it likes, which the superuser has: a folder's mode holds then.
-const MODES_HOLD: &str =
+/// Takes from root the right to ignore file modes, so that a folder's mode counts.
+const RESPECT_FILE_MODES: &str =
     r#"[ "$(id -u)" = 0 ] && exec setpriv --bounding-set=-dac_override,-dac_read_search "$0" "$@""#;
 
 fn set_mode(path: &Path, mode: u32) {
@@ -355,7 +355,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn a_folder_that_cannot_be_emptied_holds_up_no_other() {
+fn purge_skips_a_folder_that_cannot_be_emptied() {
     let sandbox = sandbox();
     let reports = ["One?", "Two?", "Three?"].map(|question| ask(&sandbox, &[ONE], question, &[]));
     let stuck = folder(&reports[1]);
@@ -364,10 +364,10 @@ fn a_folder_that_cannot_be_emptied_holds_up_no_other() {
         sandbox
             .call(["runs", "purge", "--older-than", FUTURE, "--yes"])
             .args(arguments)
-            .under(MODES_HOLD)
+            .under(RESPECT_FILE_MODES)
             .run()
     };
-    insta::assert_snapshot!(told(&purge(&[])), @"
+    insta::assert_snapshot!(dated_transcript(&purge(&[])), @"
     exit 3
     --- stdout
     --- stderr
@@ -381,8 +381,8 @@ fn a_folder_that_cannot_be_emptied_holds_up_no_other() {
     );
     let left = runs(&sandbox, &["show", NEWEST, "--json"]).json();
     assert_eq!((&left["run_id"], &left["answer"]), (&reports[1]["run_id"], &reports[1]["answer"]));
-    // Where none went, it is not a part that did.
-    insta::assert_snapshot!(told(&purge(&[])), @"
+    // If no run is removed, the exit code is not that of partial success.
+    insta::assert_snapshot!(dated_transcript(&purge(&[])), @"
     exit 7
     --- stdout
     --- stderr
@@ -398,24 +398,24 @@ fn a_folder_that_cannot_be_emptied_holds_up_no_other() {
 }
 
 #[test]
-fn a_run_under_way_is_left_alone() {
+fn purge_and_export_leave_a_run_in_progress_alone() {
     let sandbox = sandbox();
-    let running = under_way(&sandbox);
-    insta::assert_snapshot!(told(&runs(&sandbox, &["purge", NEWEST, "--yes"])), @"
+    let running = start_hanging_run(&sandbox);
+    insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["purge", NEWEST, "--yes"])), @"
     exit 0
     --- stdout
     --- stderr
     no run to remove
     run <run> is under way and stays
     ");
-    insta::assert_snapshot!(told(&runs(&sandbox, &["purge", "--older-than", FUTURE, "--yes"])), @"
+    insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["purge", "--older-than", FUTURE, "--yes"])), @"
     exit 0
     --- stdout
     --- stderr
     no run to remove
     run <run> is under way and stays
     ");
-    insta::assert_snapshot!(told(&runs(&sandbox, &["export", NEWEST])), @"
+    insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["export", NEWEST])), @"
     exit 1
     --- stdout
     --- stderr
@@ -429,7 +429,7 @@ fn a_run_under_way_is_left_alone() {
 }
 
 #[test]
-fn files_are_made_anew_as_they_were() {
+fn export_restores_the_files_of_a_run() {
     let sandbox = sandbox();
     let report = ask(&sandbox, &[ONE, TWO, GONE], "Why does it rain?", &[]);
     let (folder, id) = (folder(&report), word(&report, "/run_id"));
@@ -450,7 +450,7 @@ fn files_are_made_anew_as_they_were() {
 }
 
 #[test]
-fn files_keep_the_names_that_were_chosen_for_them() {
+fn export_keeps_the_file_names_chosen_for_a_run() {
     let sandbox = sandbox();
     let chosen = [("answer_file_name", "test_llm_{seat}.txt"), ("final_file_name", "test_final_best.md")];
     let call = sandbox.call(["ask", "--json", "-m", ONE, "-m", TWO, "Why does it rain?"]);
@@ -459,7 +459,7 @@ fn files_keep_the_names_that_were_chosen_for_them() {
     let before = contents(&folder);
     let names: Vec<&str> = before.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["prompt.md", "run.json", "test_final_best.md", "test_llm_1.txt", "test_llm_2.txt"]);
-    // The names are the run's: they hold although the settings have gone back.
+    // The names belong to the run: they stay even though the settings are the defaults again.
     std::fs::remove_file(folder.join("test_llm_1.txt")).expect("a file can be removed");
     assert_eq!(runs(&sandbox, &["export", NEWEST]).code, Some(0));
     assert_eq!(contents(&folder), before);
@@ -468,12 +468,12 @@ fn files_keep_the_names_that_were_chosen_for_them() {
 }
 
 #[test]
-fn names_that_two_files_would_share_are_refused() {
+fn file_names_that_may_collide_are_refused() {
     let sandbox = sandbox();
     let call = sandbox.call(["ask", "-m", ONE, "Why does it rain?"]);
     let clash = [("answer_file_name", "best_{seat}.md"), ("final_file_name", "best_2.md")];
     let output = call.settings(clash).run();
-    insta::assert_snapshot!(told(&output), @"
+    insta::assert_snapshot!(dated_transcript(&output), @"
     exit 2
     --- stdout
     --- stderr
@@ -484,12 +484,12 @@ fn names_that_two_files_would_share_are_refused() {
 }
 
 #[test]
-fn what_an_interrupted_run_has_is_made_anew() {
+fn export_restores_the_files_of_an_interrupted_run() {
     let sandbox = sandbox();
-    let running = under_way(&sandbox);
+    let running = start_hanging_run(&sandbox);
     let id = word(&runs(&sandbox, &["show", "--json", NEWEST]).json(), "/run_id").to_owned();
     let folder = sandbox.data_dir().join("runs").join(&id);
-    sandbox.until("the answer lies in its file", || folder.join("answer_1_openai-gpt-6.1-sol.md").is_file());
+    sandbox.until("the answer is in its file", || folder.join("answer_1_openai-gpt-6.1-sol.md").is_file());
     running.signal("KILL");
     running.wait();
     let before = contents(&folder);
@@ -506,7 +506,7 @@ fn what_an_interrupted_run_has_is_made_anew() {
     assert_eq!(texts, before);
     let report: Value = serde_json::from_str(&reports[0].1).expect("a report is JSON");
     assert_eq!((word(&report, "/status"), word(&report, "/run_id")), ("interrupted", &*id));
-    // What is not this program's is not written over, also where there is no report yet.
+    // Files of others are not overwritten, even if there is no report yet.
     std::fs::remove_file(folder.join("run.json")).expect("a file can be removed");
     std::fs::write(folder.join("notes.md"), "mine").expect("a file can be added");
     assert_eq!(runs(&sandbox, &["export", NEWEST]).code, Some(7));
@@ -514,14 +514,14 @@ fn what_an_interrupted_run_has_is_made_anew() {
 }
 
 #[test]
-fn what_is_not_the_runs_own_is_not_written_to() {
+fn export_refuses_a_folder_that_is_not_the_runs_own() {
     let sandbox = sandbox();
     let reports = ["One?", "Two?"].map(|question| ask(&sandbox, &[ONE], question, &[]));
     let ids = [word(&reports[0], "/run_id"), word(&reports[1], "/run_id")];
-    let theirs = [folder(&reports[0]).join("run.json"), folder(&reports[1]).join("run.json")];
-    std::fs::copy(&theirs[1], &theirs[0]).expect("a file can be copied");
+    let reports_on_disk = [folder(&reports[0]).join("run.json"), folder(&reports[1]).join("run.json")];
+    std::fs::copy(&reports_on_disk[1], &reports_on_disk[0]).expect("a file can be copied");
     let before = contents(&folder(&reports[0]));
-    insta::assert_snapshot!(told(&runs(&sandbox, &["export", ids[0]])), @"
+    insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["export", ids[0]])), @"
     exit 7
     --- stdout
     --- stderr
@@ -530,7 +530,7 @@ fn what_is_not_the_runs_own_is_not_written_to() {
     ");
     assert_eq!(contents(&folder(&reports[0])), before);
     symlink(folder(&reports[1]), sandbox.home().join(ids[1])).expect("a link can be made");
-    insta::assert_snapshot!(told(&runs(&sandbox, &["export", ids[1], "--dir", "."])), @"
+    insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["export", ids[1], "--dir", "."])), @"
     exit 7
     --- stdout
     --- stderr
@@ -538,7 +538,7 @@ fn what_is_not_the_runs_own_is_not_written_to() {
       next: move it away, or name another with `--dir`
     ");
     ask(&sandbox, &[ONE], "Three?", &["--store", "metadata"]);
-    insta::assert_snapshot!(told(&runs(&sandbox, &["export", NEWEST])), @"
+    insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["export", NEWEST])), @"
     exit 2
     --- stdout
     --- stderr
@@ -548,15 +548,15 @@ fn what_is_not_the_runs_own_is_not_written_to() {
 }
 
 #[test]
-fn the_files_of_all_runs_are_made_at_once() {
+fn export_writes_the_files_of_all_runs_at_once() {
     let sandbox = sandbox();
     let questions = [("One?", "full"), ("Two?", "metadata"), ("Three?", "full")];
-    let asked = questions.map(|(question, store)| ask(&sandbox, &[ONE], question, &["--store", store]));
+    let reports = questions.map(|(question, store)| ask(&sandbox, &[ONE], question, &["--store", store]));
     let copies = |which: &[&str], dir: &str| {
         let output = sandbox.call(["runs", "export", "--dir", dir]).args(which).run();
-        let made = [0, 2].map(|index| sandbox.home().join(dir).join(word(&asked[index], "/run_id")));
+        let made = [0, 2].map(|index| sandbox.home().join(dir).join(word(&reports[index], "/run_id")));
         assert!(made.iter().all(|folder| folder.join("run.json").is_file()), "{}", output.stderr);
-        told(&output)
+        dated_transcript(&output)
     };
     insta::assert_snapshot!(copies(&["--all"], "all"), @"
     exit 3
@@ -568,35 +568,36 @@ fn the_files_of_all_runs_are_made_at_once() {
       next: look at the run with `runs show`, or export its report with `runs export --jsonl`
     ");
     assert_eq!(copies(&["--since", "1h"], "since"), copies(&["--all"], "since"));
-    std::fs::remove_dir_all(folder(&asked[0])).expect("a folder can be removed");
+    std::fs::remove_dir_all(folder(&reports[0])).expect("a folder can be removed");
     assert_eq!(runs(&sandbox, &["export", "--all"]).code, Some(3));
-    assert!(folder(&asked[0]).join("run.json").is_file());
+    assert!(folder(&reports[0]).join("run.json").is_file());
     let none = runs(&sandbox, &["export", "--since", FUTURE, "--dir", "none"]);
     assert_eq!((none.code, none.stderr.trim_end()), (Some(0), "no run to export"));
 }
 
 #[test]
-fn reports_are_given_away_one_a_line() {
+fn export_prints_one_report_per_line() {
     let sandbox = sandbox();
     let questions = [("One?", "full"), ("Two?", "metadata"), ("Three?", "full")];
-    let asked = questions.map(|(question, store)| ask(&sandbox, &[ONE, TWO], question, &["--store", store]));
-    let ids = asked.each_ref().map(|report| word(report, "/run_id"));
+    let reports =
+        questions.map(|(question, store)| ask(&sandbox, &[ONE, TWO], question, &["--store", store]));
+    let ids = reports.each_ref().map(|report| word(report, "/run_id"));
     let shown = ids.map(|id| runs(&sandbox, &["show", "--json", id]).json());
     assert_eq!(runs(&sandbox, &["export", "--jsonl", "--all"]).json_lines(), shown);
     assert_eq!(runs(&sandbox, &["export", "--jsonl", "--since", "1h"]).json_lines(), shown);
     assert_eq!(runs(&sandbox, &["export", "--jsonl", "--since", FUTURE]).json_lines(), [Value::Null; 0]);
-    // Named in any order, and twice.
+    // Named in any order, and one of them twice.
     let named = runs(&sandbox, &["export", "--jsonl", ids[2], ids[0], ids[2]]);
     assert_eq!(named.json_lines(), [shown[0].clone(), shown[2].clone()]);
 }
 
 #[test]
-fn a_history_teaches_which_model_mattered() {
+fn insights_show_which_model_mattered() {
     let sandbox = sandbox();
     ask(&sandbox, &[ONE, TWO, IDLE], "Why does it rain?", &[]);
     ask(&sandbox, &[ONE, TWO, GONE], "Why does it rain?", &["--store", "metadata"]);
     ask(&sandbox, &[ONE, GONE], "One answer only", &[]);
-    insta::assert_snapshot!(told(&runs(&sandbox, &["insights"])), @"
+    insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["insights"])), @"
     exit 0
     --- stdout
     MODEL                        RUNS  ANSWERED  LATE  FAILED  REFUSED  BASE  MATTERED       COST    PER RUN   TIME
@@ -622,18 +623,18 @@ fn a_history_teaches_which_model_mattered() {
     );
 }
 
-/// Runs it takes to be sure of a model that never mattered.
+/// The number of runs that proves a model never mattered.
 const SURE_RUNS: usize = 35;
 
 #[test]
-fn a_history_that_is_long_enough_says_whom_to_leave_out() {
+fn insights_of_a_long_history_name_a_model_to_leave_out() {
     let sandbox = sandbox();
     let cases: Vec<String> =
         (0..SURE_RUNS).map(|number| format!("Why does it rain on day {number}?")).collect();
     parallel_llm_testkit::each(&cases, |question| {
         ask(&sandbox, &[ONE, TWO, IDLE], question, &["--store", "metadata"]);
     });
-    insta::assert_snapshot!(told(&runs(&sandbox, &["insights"])), @"
+    insta::assert_snapshot!(dated_transcript(&runs(&sandbox, &["insights"])), @"
     exit 0
     --- stdout
     MODEL                        RUNS  ANSWERED  LATE  FAILED  REFUSED  BASE  MATTERED      COST    PER RUN   TIME
@@ -648,7 +649,7 @@ fn a_history_that_is_long_enough_says_whom_to_leave_out() {
     from 35 runs whose text was made of two answers or more
     savings count a model's own calls, of all calls of the panels it sat on; the synthesizer would have read less, too
     ");
-    // What it teaches outlives the runs.
+    // Insights outlive the runs.
     let before = runs(&sandbox, &["insights"]).stdout;
     assert_eq!(runs(&sandbox, &["purge", "--older-than", FUTURE, "--yes"]).code, Some(0));
     assert_eq!(runs(&sandbox, &["insights"]).stdout, before);

@@ -1,5 +1,5 @@
-//! The door under fire: tens of thousands of bad inputs on one connection of the real program. Each that is due a reply
-//! gets exactly one, under its own id where one can be found, and afterwards the server is as well as before.
+//! Tens of thousands of bad inputs on one connection of the real program: each that is due a reply gets exactly one,
+//! under its own id if it has one, and the server still works afterwards.
 
 mod bad;
 mod http;
@@ -15,29 +15,29 @@ use parallel_llm_testkit::simulator::{Fault, Script};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-/// Inputs at each door.
+/// Inputs over each transport.
 const INPUTS: usize = 10_000;
-/// Inputs sent before their replies are read: far more than any queue between holds.
-const WAVE: usize = 400;
-/// How long all of a door's inputs may take on a machine that does several other things beside.
+/// Inputs sent before their replies are read: far more than any queue in between holds.
+const BATCH: usize = 400;
+/// How long all inputs over one transport may take on a busy machine.
 const ALL_MAX: Duration = Duration::from_secs(300);
 
 fn sandbox() -> Sandbox {
-    stage_of([])
+    sandbox_with([])
 }
 
-fn stage_of(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Sandbox {
+fn sandbox_with(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
     scripts.into_iter().fold(sandbox, |sandbox, (model, script)| sandbox.scripted(model, script))
 }
 
-/// Sends a wave and reads exactly the replies that are due.
-fn exchange(client: &mut Client, wave: &[Bad]) {
-    for bad in wave {
+/// Sends a batch and reads exactly the replies that are due.
+fn exchange(client: &mut Client, batch: &[Bad]) {
+    for bad in batch {
         client.line(&bad.bytes);
     }
     let mut due = BTreeMap::<String, Vec<&Bad>>::new();
-    for (bad, id) in wave.iter().flat_map(|bad| bad.replies.iter().map(move |id| (bad, id))) {
+    for (bad, id) in batch.iter().flat_map(|bad| bad.replies.iter().map(move |id| (bad, id))) {
         due.entry(id.to_string()).or_default().push(bad);
     }
     let expected: usize = due.values().map(Vec::len).sum();
@@ -46,8 +46,9 @@ fn exchange(client: &mut Client, wave: &[Bad]) {
         let Some(reply) = client.find(|_| true) else { break };
         assert!(reply["result"].is_object() != reply["error"].is_object(), "{reply}");
         let error = &reply["error"];
-        let is_told = error["code"].is_i64() && error["message"].as_str().is_some_and(|it| it.len() > 15);
-        assert!(error.is_null() || is_told, "{reply}");
+        let is_explained =
+            error["code"].is_i64() && error["message"].as_str().is_some_and(|it| it.len() > 15);
+        assert!(error.is_null() || is_explained, "{reply}");
         if due.get_mut(&reply["id"].to_string()).and_then(Vec::pop).is_none() {
             surplus.push(reply);
         }
@@ -64,7 +65,7 @@ fn ten_thousand_bad_lines_get_a_reply_each_and_harm_nothing() {
     let begun = Instant::now();
     let mut client = Client::new(&sandbox, &[]);
     let all = Generator::new(7).take(INPUTS);
-    all.chunks(WAVE).for_each(|wave| exchange(&mut client, wave));
+    all.chunks(BATCH).for_each(|batch| exchange(&mut client, batch));
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
     assert_eq!(client.seen, Vec::<Value>::new(), "more replies than are due");
     assert_eq!(sandbox.chats().len(), 0, "nothing was asked of a model");
@@ -75,11 +76,11 @@ fn ten_thousand_bad_lines_get_a_reply_each_and_harm_nothing() {
 }
 
 #[test]
-fn lines_that_are_far_too_long_are_answered_and_forgotten() {
+fn lines_over_the_limit_are_refused_under_their_id() {
     let sandbox = sandbox();
     let mut client = Client::new(&sandbox, &[]);
     let much = "a".repeat(33 << 20);
-    let wave: Vec<Bad> = [
+    let batch: Vec<Bad> = [
         (
             format!(r#"{{"jsonrpc":"2.0","id":"first","method":"ping","params":{{"x":"{much}"}}}}"#),
             json!("first"),
@@ -94,23 +95,23 @@ fn lines_that_are_far_too_long_are_answered_and_forgotten() {
     .into_iter()
     .map(|(line, id)| Bad { bytes: line.into_bytes(), replies: vec![id] })
     .collect();
-    exchange(&mut client, &wave);
+    exchange(&mut client, &batch);
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
     assert_eq!(client.seen, Vec::<Value>::new());
 }
 
 #[test]
-fn bad_lines_before_the_beginning_do_not_keep_it_from_beginning() {
+fn bad_lines_before_the_handshake_do_not_prevent_it() {
     let sandbox = sandbox();
     let mut client = Client::silent(&sandbox, &[]);
-    Generator::new(11).take(1_500).chunks(WAVE).for_each(|wave| exchange(&mut client, wave));
+    Generator::new(11).take(1_500).chunks(BATCH).for_each(|batch| exchange(&mut client, batch));
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
     assert_eq!(client.begin("test-client")["serverInfo"]["name"], "parallel-llm-mcp");
     assert!(client.request("tools/list", json!({}))["result"].is_object());
     assert_eq!(client.seen, Vec::<Value>::new());
 }
 
-/// Shapes of a long message, and whether it is read.
+/// Long JSON values of different shapes, and whether a message with one is read.
 fn shapes(bytes: usize) -> [(&'static str, String, bool); 7] {
     let fill = |piece: &str| piece.repeat(bytes / piece.len());
     let keys: Vec<String> = (0..bytes / 12).map(|number| format!("\"{number:08}\":0,")).collect();
@@ -135,14 +136,14 @@ fn peak_bytes(id: u32) -> usize {
     kilobytes * 1024
 }
 
-/// The length of each long message in the tests of memory: short enough to be read quickly without optimization, and
-/// hundreds of megabytes where each value in it is made something of.
+/// The length of each long message in the tests of memory: short enough to be read quickly without optimization, yet
+/// hundreds of megabytes if every value in it were allocated.
 const LONG_BYTES: usize = 512 * 1024;
-/// What all of them may take, with whatever is made once in a process.
+/// The most memory that all of them may take above the idle process.
 const ABOVE_IDLE_BYTES_MAX: usize = 64 << 20;
 
 #[test]
-fn long_lines_take_memory_by_their_length_and_not_by_their_values() {
+fn the_memory_for_a_long_line_depends_on_its_length_only() {
     let sandbox = sandbox();
     let mut client = Client::new(&sandbox, &[]);
     client.request("tools/list", json!({}));
@@ -152,15 +153,15 @@ fn long_lines_take_memory_by_their_length_and_not_by_their_values() {
             r#"{{"method":"tools/call","params":{{"name":"list_models","arguments":{{"search":{value}}}}},"jsonrpc":"2.0","id":"{shape}"}}"#
         ));
         let reply = client.reply(&json!(shape));
-        let told = reply["error"]["message"].as_str().unwrap_or_default();
-        assert_eq!(told.contains("20000 JSON values"), !is_read, "{shape}: {told}");
+        let message = reply["error"]["message"].as_str().unwrap_or_default();
+        assert_eq!(message.contains("20000 JSON values"), !is_read, "{shape}: {message}");
     }
     let above = peak_bytes(client.child.id()) - idle;
     assert!(above < ABOVE_IDLE_BYTES_MAX, "{} MiB above idle", above >> 20);
 }
 
 #[test]
-fn long_bodies_take_memory_by_their_length_and_not_by_their_values() {
+fn the_memory_for_a_long_body_depends_on_its_length_only() {
     let sandbox = sandbox();
     let server = Server::start(&sandbox);
     let [mut first, mut second] = [connect(&server), connect(&server)];
@@ -184,8 +185,8 @@ fn long_bodies_take_memory_by_their_length_and_not_by_their_values() {
     assert!(above < ABOVE_IDLE_BYTES_MAX, "{} MiB above idle", above >> 20);
 }
 
-/// Fills the pipe, and whatever the program keeps for a client that reads nothing, with answers and then refusals.
-fn deafen(client: &mut Client, refusals: usize) {
+/// Fills the pipe and the program's own queue, for a client that reads nothing, with replies and then errors.
+fn fill_output(client: &mut Client, refusals: usize) {
     client.send("initialize", hello("test-client"));
     client.notify("notifications/initialized", json!({}));
     for _ in 0..100 {
@@ -195,18 +196,18 @@ fn deafen(client: &mut Client, refusals: usize) {
 }
 
 #[test]
-fn a_client_that_reads_nothing_does_not_keep_the_process() {
+fn a_client_that_reads_nothing_does_not_keep_the_process_alive() {
     let sandbox = sandbox();
     let drain = [("PARALLEL_LLM_DRAIN_MS", "1000")];
-    // A line that is none, and the end of stdin.
+    // One line that is no message, then the end of stdin.
     let mut client = Client::deaf(&sandbox, &drain);
-    deafen(&mut client, 1);
+    fill_output(&mut client, 1);
     client.hang_up();
     let (status, took) = client.wait();
     assert!(status.success() && took < SOON, "{status} after {took:?}");
-    // More than is kept for it; then a signal.
+    // More than the program queues for a client, then a signal.
     let mut client = Client::deaf(&sandbox, &drain);
-    deafen(&mut client, 9_000);
+    fill_output(&mut client, 9_000);
     client.signal("TERM");
     let (status, took) = client.wait();
     assert!(status.success() && took < SOON, "{status} after {took:?}");
@@ -214,20 +215,20 @@ fn a_client_that_reads_nothing_does_not_keep_the_process() {
 
 /// Clients close stdin, send SIGTERM after two seconds, and SIGKILL two seconds later.
 #[test]
-fn a_signal_after_the_end_of_stdin_is_obeyed_before_the_client_kills() {
-    let sandbox = stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
+fn a_signal_after_the_end_of_stdin_ends_the_process_quickly() {
+    let sandbox = sandbox_with(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_DRAIN_MS", "20000")]);
     client.start("process_prompt", json!({"prompt": "Why?", "models": PANEL}));
     sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
     client.hang_up();
     let log = || std::fs::read_to_string(sandbox.home().join("stderr")).unwrap_or_default();
-    // It drains, as it does where no signal comes.
+    // It drains, as it does without a signal.
     std::thread::park_timeout(Duration::from_secs(1));
     assert!(client.child.try_wait().unwrap().is_none(), "{}", log());
     client.signal("TERM");
     let (status, took) = client.wait();
     assert!(status.success(), "{status}");
-    // Within a second where the machine does little else; half of what it would drain for in any case.
+    // Less than a second on an idle machine; in any case half of the drain time.
     assert!(took < SOON, "{took:?}");
     let runs = sandbox.call(["runs", "show", "@", "--json"]).run().json();
     assert_eq!(runs["status"], "interrupted", "{runs}");
@@ -249,13 +250,13 @@ fn connect(server: &Server) -> Connection {
     connection
 }
 
-/// What is wrong with the response to this input, if anything is.
+/// A description of what is wrong with the response to this input, if anything is.
 fn fault(bad: &Bad, response: &http::Response) -> Option<String> {
     let is_answered = match bad.replies.first() {
         None => response.status < 500,
         Some(id) => {
-            let told = response.messages();
-            let replies = told.iter().filter(|message| message.get("method").is_none());
+            let messages = response.messages();
+            let replies = messages.iter().filter(|message| message.get("method").is_none());
             response.status < 500
                 && replies.clone().count() == 1
                 && replies.clone().all(|reply| reply["id"] == *id)
@@ -285,10 +286,10 @@ fn ten_thousand_bad_bodies_get_a_response_each_and_harm_nothing() {
             });
         }
     });
-    // Without a session, and whatever comes of it, each gets its response.
-    let mut stranger = Connection::new(server.address);
+    // Without a session each also gets a response, whatever it says.
+    let mut without_session = Connection::new(server.address);
     for bad in Generator::new(17).take(1_500) {
-        let response = stranger.post(&bad.bytes);
+        let response = without_session.post(&bad.bytes);
         assert!(response.status < 500, "{}: {response:?}", shown(&bad.bytes));
     }
     let ping = connect(&server).post(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
@@ -299,14 +300,14 @@ fn ten_thousand_bad_bodies_get_a_response_each_and_harm_nothing() {
 }
 
 #[test]
-fn what_the_fuzzer_once_found_stays_found() {
+fn no_input_of_the_fuzz_corpus_makes_a_line_panic() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/line");
     let inputs = std::fs::read_dir(&folder).expect("the target has a corpus");
     let paths: Vec<_> = inputs.map(|input| input.expect("a corpus can be listed").path()).collect();
     assert!(!paths.is_empty());
     for path in paths {
         let line = std::fs::read(&path).expect("an input can be read");
-        // Cut anywhere, too: what was read of a line may end there.
+        // Also cut anywhere, because a line may be read in parts.
         (0..=line.len()).for_each(|end| parallel_llm_mcp_door::fuzz::line(&line[..end]));
     }
 }

@@ -1,6 +1,6 @@
-//! The HTTP door, entered as clients and as attackers do: bytes on a connection, and what comes back.
+//! The HTTP server as clients and attackers see it: bytes on a connection, and the reply.
 //!
-//! What was once found in others' servers is a test here, named for its advisory.
+//! A vulnerability found in another server is a test here, named for its advisory.
 
 mod client;
 pub(crate) mod program;
@@ -27,7 +27,7 @@ use parallel_llm_mcp_door::streamable;
 use parallel_llm_service::{Grant, Principal, Scope};
 use tokio::time::Instant;
 
-/// A token of this principal, without a limit; see [`tokens`].
+/// The header with a token of this principal, which has no rate limit; see [`tokens`].
 pub(crate) const ANNA: &str = "Authorization: Bearer anna\r\n";
 pub(crate) const BERT: &str = "Authorization: Bearer bert\r\n";
 
@@ -40,7 +40,7 @@ pub(crate) fn tokens() -> Access {
     Access::Tokens(check())
 }
 
-/// Lets in everybody as the owner, but who comes with a token as its holder.
+/// Lets in everybody as the owner, and the holder of a token as that holder.
 pub(crate) fn open() -> Access {
     Access::Open(check())
 }
@@ -59,30 +59,30 @@ fn check() -> Check {
     })
 }
 
-/// A handler of MCP that is never made.
+/// An MCP handler that is never constructed.
 #[derive(Clone)]
 struct NoHandler;
 
 impl rmcp::ServerHandler for NoHandler {}
 
-/// One route, which tells how long the body was.
-fn there() -> Router {
+/// One route, which replies with the length of the body.
+fn length_route() -> Router {
     Router::new().route("/there", any(|body: Bytes| async move { body.len().to_string() }))
 }
 
 fn server(change: impl FnOnce(&mut Config)) -> Server {
     let mut config = local(tokens());
     change(&mut config);
-    Server::start(config, |_| there())
+    Server::start(config, |_| length_route())
 }
 
 fn limited(change: impl FnOnce(&mut Limits)) -> Server {
     server(|config| change(&mut config.limits))
 }
 
-/// CVE-2025-66414, CVE-2025-66416, CVE-2026-42559 and the like: a page whose name is made to lead to this machine.
-/// CVE-2026-33252: a page of another origin that posts. Every combination is asked; what is expected follows from the
-/// first thing that is wrong with it.
+/// CVE-2025-66414, CVE-2025-66416, CVE-2026-42559 and the like: DNS rebinding, a page whose name resolves to this
+/// machine. CVE-2026-33252: a page of another origin that posts. Every combination is sent; the expected status is that
+/// of its first fault.
 #[test]
 fn every_combination_of_host_origin_token_method_and_type_has_its_status() {
     let server = server(|config| config.origins = vec!["https://friend.example".to_owned()]);
@@ -184,9 +184,9 @@ fn no_route_answers_without_a_token_and_a_token_is_one_header() {
     assert_eq!(server.send(server.head("GET /there", "authorization: bearer anna\r\n")).status, 200);
 }
 
-/// GHSA-hv2w-8mjj-jw22: a server that let every page read its answers.
+/// GHSA-hv2w-8mjj-jw22: a server that let every page read its replies.
 #[test]
-fn every_answer_carries_the_same_headers_and_none_opens_it_to_pages() {
+fn every_reply_has_the_security_headers_and_none_allows_other_origins() {
     let server = server(|_| ());
     let preflight = "Origin: http://evil.example\r\nAccess-Control-Request-Method: POST\r\n";
     let own = format!("Origin: http://{}\r\nAccess-Control-Request-Method: POST\r\n{ANNA}", server.address);
@@ -210,9 +210,9 @@ fn every_answer_carries_the_same_headers_and_none_opens_it_to_pages() {
     }
 }
 
-/// A route of a page says so itself; what goes wrong on the way to it is no page.
+/// The route of a page sets its own policy; an error on the way to it has the policy of the API.
 #[test]
-fn a_page_says_what_its_browser_may_do_and_other_routes_stay_as_they_are() {
+fn a_page_sets_its_own_policy_and_other_routes_keep_the_strict_one() {
     let page = || Policy::Page {
         content_security: HeaderValue::from_static(
             "default-src 'none'; img-src 'self'; frame-ancestors 'none'",
@@ -221,7 +221,7 @@ fn a_page_says_what_its_browser_may_do_and_other_routes_stay_as_they_are() {
     };
     let own = |body: &'static str| any(async move || Policy::Api.on(body.into_response()));
     let routes = Router::new().route("/page", any(async || "a page")).route("/page/data", own("data"));
-    let server = Server::start(local(tokens()), move |_| page().over(routes).merge(there()));
+    let server = Server::start(local(tokens()), move |_| page().over(routes).merge(length_route()));
     let policy = |path: &str, key: &str| {
         let reply = server.send(server.head(&format!("GET {path}"), key));
         let shown = |name| reply.header(name).unwrap_or_default().to_owned();
@@ -239,16 +239,15 @@ fn a_page_says_what_its_browser_may_do_and_other_routes_stay_as_they_are() {
     }
 }
 
-/// An origin that is listed is listed for its pages, which a browser calls cross-site, and asks about before it sends
-/// them.
+/// The pages of a listed origin are cross-site requests for a browser, which sends a preflight before them.
 #[test]
-fn a_page_of_a_listed_origin_asks_before_it_asks_and_reads_its_answer() {
+fn a_page_of_a_listed_origin_may_send_a_preflight_and_read_the_reply() {
     let config = Config { origins: vec!["https://friend.example".to_owned()], ..local(tokens()) };
-    let mcp = |end| streamable::door(|| -> NoHandler { unreachable!("nobody calls it") }, end);
-    let server = Server::start(config, move |end| Door { routes: there(), ..mcp(end) });
+    let mcp = |end| streamable::door(|| -> NoHandler { unreachable!("no test calls it") }, end);
+    let server = Server::start(config, move |end| Door { routes: length_route(), ..mcp(end) });
     let friend = "Origin: https://friend.example\r\nSec-Fetch-Site: cross-site\r\n";
-    let wish = "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization,content-type,mcp-protocol-version\r\n";
-    let preflight = server.send(server.head("OPTIONS /there", &format!("{friend}{wish}")));
+    let cors_headers = "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization,content-type,mcp-protocol-version\r\n";
+    let preflight = server.send(server.head("OPTIONS /there", &format!("{friend}{cors_headers}")));
     let shown = |reply: &client::Reply| -> Vec<String> {
         let lines =
             reply.headers.iter().filter(|(name, _)| name.starts_with("access-control") || name == "vary");
@@ -264,8 +263,8 @@ fn a_page_of_a_listed_origin_asks_before_it_asks_and_reads_its_answer() {
     vary: Origin
     ");
     let json = "Content-Type: application/json\r\nContent-Length: 2\r\n";
-    let asked = |headers: &str| server.send(server.head("POST /there", &format!("{headers}{json}")) + "{}");
-    for (reply, status) in [(asked(&format!("{friend}{ANNA}")), 200), (asked(friend), 401)] {
+    let post = |headers: &str| server.send(server.head("POST /there", &format!("{headers}{json}")) + "{}");
+    for (reply, status) in [(post(&format!("{friend}{ANNA}")), 200), (post(friend), 401)] {
         assert_eq!(reply.status, status);
         insta::allow_duplicates! {
             insta::assert_snapshot!(shown(&reply).join("\n"), @r"
@@ -275,7 +274,7 @@ fn a_page_of_a_listed_origin_asks_before_it_asks_and_reads_its_answer() {
             ");
         }
     }
-    // Nobody else is: neither by asking first, nor beside the friend, nor by another name or way to reach it.
+    // No other origin is allowed: neither by preflight, nor beside the listed one, nor by another scheme or name.
     for stranger in [
         "Origin: https://evil.example\r\n".to_owned(),
         "Origin: null\r\n".to_owned(),
@@ -285,39 +284,39 @@ fn a_page_of_a_listed_origin_asks_before_it_asks_and_reads_its_answer() {
         format!("Origin: http://127.0.0.1:{}\r\n{friend}", server.address.port()),
         "Sec-Fetch-Site: cross-site\r\n".to_owned(),
     ] {
-        let preflight = server.send(server.head("OPTIONS /there", &format!("{stranger}{wish}")));
-        for reply in [preflight, asked(&format!("{stranger}{ANNA}"))] {
+        let preflight = server.send(server.head("OPTIONS /there", &format!("{stranger}{cors_headers}")));
+        for reply in [preflight, post(&format!("{stranger}{ANNA}"))] {
             assert_eq!((reply.status, shown(&reply)), (403, Vec::new()), "{stranger}");
         }
     }
-    let elsewhere = format!("OPTIONS /there HTTP/1.1\r\nHost: evil.example\r\n{friend}{wish}\r\n");
+    let elsewhere = format!("OPTIONS /there HTTP/1.1\r\nHost: evil.example\r\n{friend}{cors_headers}\r\n");
     assert_eq!(server.send(elsewhere).status, 403);
 }
 
 #[test]
-fn where_no_token_is_wanted_one_that_is_brought_is_checked_all_the_same() {
+fn without_required_tokens_a_token_that_is_sent_is_still_checked() {
     let who = |_| {
-        let tell = |Extension(principal): Extension<Principal>| async move {
+        let name = |Extension(principal): Extension<Principal>| async move {
             principal.name().unwrap_or("the owner").to_owned()
         };
-        Router::new().route("/who", any(tell))
+        Router::new().route("/who", any(name))
     };
     let server = Server::start(local(open()), who);
-    let asked = |key: &str| server.send(server.head("GET /who", key));
-    assert_eq!(asked("").text(), "the owner");
-    assert_eq!(asked(ANNA).text(), "anna");
+    let get = |key: &str| server.send(server.head("GET /who", key));
+    assert_eq!(get("").text(), "the owner");
+    assert_eq!(get(ANNA).text(), "anna");
     for key in
         ["Authorization: Bearer stranger\r\n", "Authorization: Bearer \r\n", "Authorization: Basic YQ==\r\n"]
     {
-        let refused = asked(key);
+        let refused = get(key);
         assert_eq!((refused.status, refused.code().as_str()), (401, "token_refused"), "{key}");
         assert!(refused.text().contains("leave `Authorization` out"), "{}", refused.text());
     }
 }
 
-/// Slowloris: connections that are opened, and kept open with almost nothing.
+/// Slowloris: connections that are opened and kept open with very few bytes.
 #[test]
-fn a_head_that_does_not_come_to_an_end_is_not_waited_for() {
+fn a_head_that_does_not_end_times_out() {
     let server = limited(|limits| {
         limits.head_max = Duration::from_millis(300);
         limits.connections_max = 1;
@@ -330,16 +329,16 @@ fn a_head_that_does_not_come_to_an_end_is_not_waited_for() {
         assert!(reply.is_none_or(|reply| reply.status == 408), "{begun}");
         assert!(waited.elapsed() >= Duration::from_millis(290), "{:?}", waited.elapsed());
     }
-    // The one place is free again.
+    // The only connection slot is free again.
     assert_eq!(server.send(server.head("GET /there", ANNA)).status, 200);
 }
 
 #[test]
-fn a_head_has_a_size_and_a_number_of_lines() {
+fn a_head_over_its_size_or_its_number_of_lines_is_refused() {
     let server = server(|_| ());
     let long = format!("{ANNA}X-Long: {}\r\n", "a".repeat(300_000));
     assert_eq!(server.send(server.head("GET /there", &long)).status, 431);
-    // To the byte: the connection reads in blocks, of which the last may end beyond the bound.
+    // Exact to the byte: the connection reads in blocks, and the last block may end beyond the limit.
     let of_bytes = |bytes: usize| {
         let head =
             |filling: usize| server.head("GET /there", &format!("{ANNA}X-Long: {}\r\n", "a".repeat(filling)));
@@ -354,15 +353,15 @@ fn a_head_has_a_size_and_a_number_of_lines() {
     assert_eq!(server.send(server.head("GET /there", &many)).status, 431);
 }
 
-/// The same with a body.
+/// Slowloris with a body.
 #[test]
-fn a_body_that_comes_too_slowly_is_not_waited_for() {
+fn a_body_that_is_too_slow_times_out() {
     let slow = "Content-Type: application/json\r\nContent-Length: 100\r\n";
     let server = limited(|limits| limits.body_idle_max = Duration::from_millis(300));
     let reply = server.send(server.head("POST /there", &format!("{ANNA}{slow}")) + "{");
     assert_eq!((reply.status, reply.code().as_str()), (408, "usage"));
 
-    // A byte now and then is not enough either.
+    // A byte now and then does not help.
     let server = limited(|limits| limits.body_max = Duration::from_millis(600));
     let mut wire = Wire::to(server.address);
     wire.write(server.head("POST /there", &format!("{ANNA}{slow}")));
@@ -375,7 +374,7 @@ fn a_body_that_comes_too_slowly_is_not_waited_for() {
 }
 
 #[test]
-fn a_body_has_a_size_however_it_comes() {
+fn a_body_over_its_size_is_refused_in_every_framing() {
     let server = limited(|limits| limits.body_bytes_max = 1000);
     let json = format!("{ANNA}Content-Type: application/json\r\n");
     let whole = |length: usize| {
@@ -394,13 +393,13 @@ fn a_body_has_a_size_however_it_comes() {
         let endless = server.head("POST /there", &format!("{json}Content-Length: {length}\r\n"));
         assert_eq!(server.send(endless).status, status, "{length}");
     }
-    let packed =
+    let compressed =
         server.head("POST /there", &format!("{json}Content-Encoding: gzip\r\nContent-Length: 2\r\n"));
-    assert_eq!(server.send(packed + "{}").status, 415);
+    assert_eq!(server.send(compressed + "{}").status, 415);
 }
 
 #[test]
-fn all_bodies_together_have_a_size() {
+fn all_bodies_together_over_their_size_are_refused() {
     let server = limited(|limits| limits.bodies_bytes_max = 4096);
     let head = |length: usize| {
         let headers = format!("{ANNA}Content-Type: application/json\r\nContent-Length: {length}\r\n");
@@ -408,7 +407,7 @@ fn all_bodies_together_have_a_size() {
     };
     let mut first = Wire::to(server.address);
     first.write(head(3000) + &" ".repeat(2900));
-    // The first may not have been read when the second comes, so it is tried until there is no room.
+    // The first body may not have been read when the second arrives, so this is repeated until one is refused.
     let refused = std::iter::repeat_with(|| server.send(head(2000) + &" ".repeat(2000)))
         .take(1000)
         .find(|reply| reply.status != 200)
@@ -420,9 +419,9 @@ fn all_bodies_together_have_a_size() {
     assert_eq!(server.send(head(2000) + &" ".repeat(2000)).status, 200);
 }
 
-/// An answer may begin long before its end: headers come early, and events one by one.
+/// A reply may begin long before its end: its headers come early, and its events one by one.
 #[test]
-fn a_body_counts_until_its_answer_has_been_read() {
+fn a_body_counts_until_its_reply_has_been_read() {
     let mut config = local(tokens());
     config.limits.bodies_bytes_max = 4096;
     let server = Server::start(config, |_| endless());
@@ -438,12 +437,12 @@ fn a_body_counts_until_its_answer_has_been_read() {
     drop(answering);
     let begun = Instant::now();
     while posted("POST /there").1 != 200 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "no room once the answer is over");
+        assert!(begun.elapsed() < Duration::from_secs(20), "no room after the end of the reply");
     }
 }
 
 #[test]
-fn a_body_counts_by_the_values_in_it_too() {
+fn a_body_also_counts_by_its_json_values() {
     let server = limited(|limits| limits.bodies_bytes_max = 1 << 20);
     for (body, status) in
         [(format!("\"{}\"", "[,:{".repeat(50_000)), 200), (format!("[{}0]", "{},".repeat(5_000)), 503)]
@@ -452,9 +451,9 @@ fn a_body_counts_by_the_values_in_it_too() {
     }
 }
 
-/// A server that closes with bytes unread resets the connection, and the client loses the answer.
+/// A server that closes with unread bytes resets the connection, and the client loses the reply.
 #[test]
-fn whoever_sends_too_much_can_send_it_and_reads_why_it_is_refused() {
+fn a_client_that_sends_too_much_can_read_why_it_is_refused() {
     let server = limited(|limits| limits.body_bytes_max = 1000);
     let body = vec![b' '; 32 << 20];
     for (framing, body) in [
@@ -473,7 +472,7 @@ fn whoever_sends_too_much_can_send_it_and_reads_why_it_is_refused() {
             assert_eq!(wire.reply().map(|reply| reply.status), Some(status), "{framing:?}");
         }
     }
-    // One that never stops is not read for ever.
+    // A body without an end is not read for ever.
     let mut endless = tcp(server.address);
     let headers = format!("{ANNA}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n");
     endless.write_all(server.head("POST /there", &headers).as_bytes()).unwrap();
@@ -482,16 +481,16 @@ fn whoever_sends_too_much_can_send_it_and_reads_why_it_is_refused() {
     assert!(taken < 400, "{taken} MiB were taken");
 }
 
-/// Requests that two readers understand in two ways: whatever is hidden in one is never answered as another.
+/// Requests that two readers parse differently: a request hidden in another one is never served.
 #[test]
-fn nothing_is_smuggled_in_a_body() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&asked);
+fn no_request_is_smuggled_in_a_body() {
+    let hidden_requests = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&hidden_requests);
     let routes = move |_| {
         let hidden = any(move || async move {
             counted.fetch_add(1, Ordering::SeqCst);
         });
-        there().route("/hidden", hidden)
+        length_route().route("/hidden", hidden)
     };
     let server = Server::start(local(open()), routes);
     let hidden = server.head("GET /hidden", "");
@@ -504,7 +503,7 @@ fn nothing_is_smuggled_in_a_body() {
         ("Transfer-Encoding: xchunked\r\n", 400),
         ("Transfer-Encoding : chunked\r\n", 400),
         ("Transfer-Encoding:\r\n chunked\r\n", 400),
-        // In pieces, as the standard has it; a length beside that is not looked at, and the connection ends.
+        // Chunked, as the standard requires; the length beside it is ignored, and the connection ends.
         ("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", 200),
         ("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", 200),
     ];
@@ -515,15 +514,15 @@ fn nothing_is_smuggled_in_a_body() {
         assert_eq!(wire.reply().map(|reply| reply.status), Some(status), "{shape:?}");
         assert!(wire.reply().is_none(), "a second answer to {shape:?}");
     }
-    assert_eq!(asked.load(Ordering::SeqCst), 0);
+    assert_eq!(hidden_requests.load(Ordering::SeqCst), 0);
     let absolute = format!("GET http://{0}/hidden HTTP/1.1\r\nHost: {0}\r\n\r\n", server.address);
     assert_eq!(server.send(absolute).status, 400);
     assert_eq!(server.send(format!("CONNECT {0} HTTP/1.1\r\nHost: {0}\r\n\r\n", server.address)).status, 400);
-    assert_eq!(server.send(hidden).status, 200, "the route is there");
+    assert_eq!(server.send(hidden).status, 200, "the route exists");
 }
 
 #[test]
-fn a_token_has_its_rate() {
+fn a_token_over_its_rate_is_refused() {
     let server = server(|_| ());
     let hasty = || server.send(server.head("GET /there", "Authorization: Bearer hasty\r\n"));
     assert_eq!([hasty().status, hasty().status, hasty().status], [200; 3]);
@@ -531,17 +530,17 @@ fn a_token_has_its_rate() {
     assert_eq!((refused.status, refused.code().as_str()), (429, "rate_limited"));
     let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=20).contains(&wait), "{wait}");
-    assert_eq!(server.send(server.head("GET /there", ANNA)).status, 200, "others have theirs");
+    assert_eq!(server.send(server.head("GET /there", ANNA)).status, 200, "other tokens have their own rate");
 }
 
-/// Routes of which one answers with a stream without an end.
+/// Routes, one of which replies with an endless stream.
 fn endless() -> Router {
     let stream =
         || async { Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>()) };
-    there().route("/endless", any(stream))
+    length_route().route("/endless", any(stream))
 }
 
-/// A request under way, until it is dropped.
+/// A request in progress until it is dropped.
 fn hold(server: &Server, key: &str) -> Wire {
     let mut wire = Wire::to(server.address);
     wire.write(server.head("GET /endless", key));
@@ -550,7 +549,7 @@ fn hold(server: &Server, key: &str) -> Wire {
 }
 
 #[test]
-fn one_asker_has_at_most_half_of_the_places() {
+fn one_principal_has_at_most_half_of_the_request_slots() {
     let mut config = local(tokens());
     config.limits.requests_max = 4;
     let server = Server::start(config, |_| endless());
@@ -559,16 +558,16 @@ fn one_asker_has_at_most_half_of_the_places() {
     let refused = get(ANNA);
     assert_eq!((refused.status, refused.code().as_str()), (503, "busy"));
     assert_eq!(refused.header("retry-after"), Some("2"));
-    assert_eq!(get(BERT).status, 200, "others have theirs");
+    assert_eq!(get(BERT).status, 200, "others have their own");
     drop(first);
     let begun = Instant::now();
     while get(ANNA).status != 200 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "no place once a request is over");
+        assert!(begun.elapsed() < Duration::from_secs(20), "no slot after the end of a request");
     }
 }
 
 #[test]
-fn requests_and_connections_at_once_are_bounded() {
+fn concurrent_requests_and_connections_are_bounded() {
     let mut config = local(open());
     (config.limits.requests_max, config.limits.connections_max) = (2, 3);
     let mut server = Server::start(config, |_| endless());
@@ -577,7 +576,7 @@ fn requests_and_connections_at_once_are_bounded() {
     third.write(server.head("GET /there", ""));
     let refused = third.reply().unwrap();
     assert_eq!((refused.status, refused.code().as_str()), (503, "busy"));
-    // The third has nothing to do any more, so it makes room.
+    // The third connection is idle, so it makes room.
     let mut fourth = Wire::to(server.address);
     fourth.write(server.head("GET /there", ""));
     assert_eq!(fourth.reply().unwrap().status, 503);
@@ -585,9 +584,9 @@ fn requests_and_connections_at_once_are_bounded() {
     drop(first);
     let begun = Instant::now();
     while server.send(server.head("GET /there", "")).status != 200 {
-        assert!(begun.elapsed() < SOON, "no place once a request is over");
+        assert!(begun.elapsed() < SOON, "no slot after the end of a request");
     }
-    // A stream without an end does not hold the end of the server.
+    // An endless stream does not delay the end of the server.
     let begun = Instant::now();
     server.end();
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
@@ -595,7 +594,7 @@ fn requests_and_connections_at_once_are_bounded() {
 }
 
 #[test]
-fn a_connection_is_not_served_before_there_is_a_place_for_it() {
+fn a_connection_waits_for_a_free_slot() {
     let mut config = local(open());
     config.limits.connections_max = 2;
     let server = Server::start(config, |_| endless());
@@ -607,20 +606,20 @@ fn a_connection_is_not_served_before_there_is_a_place_for_it() {
 }
 
 #[test]
-fn connections_that_ask_nothing_keep_nobody_out() {
+fn idle_connections_keep_no_client_out() {
     let mut config = local(tokens());
     (config.limits.connections_max, config.limits.head_max) = (8, Duration::from_secs(60));
     let server = Server::start(config, |_| endless());
     let mut asking = hold(&server, ANNA);
     let mut silent: Vec<TcpStream> = (0..20).map(|_| tcp(server.address)).collect();
     for (number, stream) in silent.iter_mut().enumerate() {
-        // Some say half of what they want, some ask and are refused.
-        let said = match number % 3 {
+        // Some send half a request, others a request that is refused.
+        let sent = match number % 3 {
             0 => String::new(),
             1 => "GET /there HTTP/1.1\r\nHos".to_owned(),
             _ => server.head("GET /there", ""),
         };
-        let _ = stream.write_all(said.as_bytes());
+        let _ = stream.write_all(sent.as_bytes());
     }
     let begun = Instant::now();
     for _ in 0..8 {
@@ -628,12 +627,12 @@ fn connections_that_ask_nothing_keep_nobody_out() {
     }
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     drop(server);
-    assert_eq!(asking.event(), None, "what was under way went on to the end of the server");
+    assert_eq!(asking.event(), None, "the request in progress lasts until the server ends");
 }
 
 #[test]
-fn a_client_that_does_not_read_is_not_written_to_for_ever() {
-    /// Bytes of each piece.
+fn a_client_that_does_not_read_is_disconnected() {
+    /// The bytes of each piece.
     const PIECE: usize = 8 * 1024;
     let made = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&made);
@@ -645,31 +644,31 @@ fn a_client_that_does_not_read_is_not_written_to_for_ever() {
             });
             Body::from_stream(pieces)
         };
-        there().route("/flood", any(stream))
+        length_route().route("/flood", any(stream))
     };
     let mut config = local(open());
     (config.limits.stall_max, config.limits.connections_max) = (Duration::from_millis(500), 2);
     let server = Server::start(config, flood);
-    let [mut deaf, mut deafer] = [Wire::to(server.address), Wire::to(server.address)];
-    for wire in [&mut deaf, &mut deafer] {
+    let [mut unread, mut other] = [Wire::to(server.address), Wire::to(server.address)];
+    for wire in [&mut unread, &mut other] {
         wire.write(server.head("GET /flood", ""));
         assert_eq!(wire.reply_head().unwrap().status, 200);
     }
-    // Both places are taken, so an answer means that one of them was given back.
+    // Both slots are taken, so a reply means that one of them was freed.
     assert_eq!(server.send(server.head("GET /there", "")).status, 200);
-    // What the system keeps for two connections, and little of ours.
+    // As much as the system buffers for two connections, and little of ours.
     let made = made.load(Ordering::SeqCst);
-    assert!(made < 32 << 20, "{made} bytes were made for nobody");
+    assert!(made < 32 << 20, "{made} bytes were made for clients that do not read");
 }
 
 #[test]
-fn a_post_under_way_is_answered_before_the_end() {
+fn a_post_in_progress_is_answered_before_the_server_ends() {
     let slow = |_| {
         let answer = || async {
             tokio::time::sleep(Duration::from_millis(600)).await;
             "done"
         };
-        there().route("/slow", any(answer))
+        length_route().route("/slow", any(answer))
     };
     let mut server = Server::start(local(open()), slow);
     let mut wire = Wire::to(server.address);
@@ -682,18 +681,18 @@ fn a_post_under_way_is_answered_before_the_end() {
     assert!(idle.reply().is_none() && TcpStream::connect(server.address).is_err());
 }
 
-/// CVE-2026-108760: a server that listened on every address, whatever it was told.
+/// CVE-2026-108760: a server that listened on every address, whatever its configuration.
 #[test]
-fn only_the_address_that_was_named_is_listened_on() {
+fn the_server_listens_only_on_the_configured_address() {
     let server = server(|_| ());
     assert!(server.address.ip().is_loopback());
-    // All of 127/8 leads to this machine, so a server on 0.0.0.0 would answer there too.
+    // All of 127/8 is this machine, so a server on 0.0.0.0 would reply there too.
     let other = SocketAddr::from(([127, 0, 0, 2], server.address.port()));
     assert!(TcpStream::connect(other).is_err());
 }
 
 #[test]
-fn with_a_certificate_it_speaks_https_and_nothing_else() {
+fn with_a_certificate_the_server_speaks_only_https() {
     let folder = tempfile::tempdir().unwrap();
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let files = TlsFiles { certificate: folder.path().join("cert.pem"), key: folder.path().join("key.pem") };
@@ -718,14 +717,14 @@ fn with_a_certificate_it_speaks_https_and_nothing_else() {
 
     let mut plain = tcp(server.address);
     plain.write_all(server.head("GET /there", ANNA).as_bytes()).unwrap();
-    let mut said = Vec::new();
-    // An alert, or a reset: no HTTP.
-    let _ = plain.read_to_end(&mut said);
-    assert!(!said.starts_with(b"HTTP"), "{}", String::from_utf8_lossy(&said));
+    let mut received = Vec::new();
+    // A TLS alert or a reset, but no HTTP.
+    let _ = plain.read_to_end(&mut received);
+    assert!(!received.starts_with(b"HTTP"), "{}", String::from_utf8_lossy(&received));
 }
 
 #[tokio::test]
-async fn a_certificate_that_cannot_be_used_is_told() {
+async fn an_unusable_certificate_is_explained() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();

@@ -1,5 +1,5 @@
-//! `install` and `import`: what comes into files of the user's, what stays as it was, and what is said; and that each form
-//! the manual shows starts the real server.
+//! `install` and `import`: what they write to the user's files, what they leave unchanged, and what they print; every
+//! configuration in the manual starts the real server.
 #![cfg(unix)]
 
 use std::fs;
@@ -13,9 +13,9 @@ const BINARY: &str = env!("CARGO_BIN_EXE_parallel-llm-mcp");
 /// The Python server's folder below the home.
 const OLD: &str = "old";
 const USER_FILE: &str = ".config/parallel-llm-mcp/config.toml";
-/// The user's own file before anything is taken over.
+/// The user's own file before the import.
 const OWN: &str = "# mine\nmax_tokens = 900 # enough\n\n[presets.two]\npanel = [\"x-ai/grok-4.7\"]\n";
-/// What a client says first.
+/// The first messages of a client.
 const HELLO: [&str; 3] = [
     r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#,
     r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
@@ -33,11 +33,11 @@ fn run(call: Call<'_>) -> Output {
 }
 
 /// `install` with a command that is the same on every machine.
-fn install<'a>(sandbox: &'a Sandbox, words: &[&str]) -> Call<'a> {
-    sandbox.call(["install"]).args(words).args(["--command", "parallel-llm-mcp"])
+fn install<'a>(sandbox: &'a Sandbox, arguments: &[&str]) -> Call<'a> {
+    sandbox.call(["install"]).args(arguments).args(["--command", "parallel-llm-mcp"])
 }
 
-fn text(sandbox: &Sandbox, name: &str) -> String {
+fn content(sandbox: &Sandbox, name: &str) -> String {
     fs::read_to_string(sandbox.home().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
@@ -47,7 +47,7 @@ fn names(sandbox: &Sandbox) -> Vec<String> {
 }
 
 #[test]
-fn an_entry_is_shown_first_and_written_when_asked_to() {
+fn an_entry_is_shown_first_and_written_with_consent() {
     let sandbox = sandbox();
     let before = "{\n  // mine\n  \"theme\": \"One\", // light\n  \"assistant\": { \"api_key\": \"0000-not-yours\" }\n}\n";
     sandbox.write(".config/zed/settings.json", before);
@@ -76,7 +76,7 @@ fn an_entry_is_shown_first_and_written_when_asked_to() {
     --- stderr
     nothing is written; `--yes` writes it to <home>/.config/zed/settings.json
     "#);
-    assert_eq!(text(&sandbox, ".config/zed/settings.json"), before);
+    assert_eq!(content(&sandbox, ".config/zed/settings.json"), before);
     let written = run(install(&sandbox, &["zed", "--yes"]));
     insta::assert_snapshot!(written.summary(), @"
     Zed knows this program: <home>/.config/zed/settings.json is written
@@ -84,7 +84,7 @@ fn an_entry_is_shown_first_and_written_when_asked_to() {
     note: a client may start the program without the variables of your shell: keep a key once with `keys set openrouter`
     next: look at the server in Zed's agent settings
     ");
-    insta::assert_snapshot!(text(&sandbox, ".config/zed/settings.json"), @r#"
+    insta::assert_snapshot!(content(&sandbox, ".config/zed/settings.json"), @r#"
     {
       // mine
       "theme": "One", // light
@@ -101,7 +101,7 @@ fn an_entry_is_shown_first_and_written_when_asked_to() {
       }
     }
     "#);
-    assert_eq!(text(&sandbox, ".config/zed/settings.json.bak-1"), before);
+    assert_eq!(content(&sandbox, ".config/zed/settings.json.bak-1"), before);
     insta::assert_snapshot!(run(install(&sandbox, &["zed", "--yes"])).transcript(), @"
     exit 0
     --- stdout
@@ -113,7 +113,7 @@ fn an_entry_is_shown_first_and_written_when_asked_to() {
     Zed no longer knows this program: <home>/.config/zed/settings.json is written
     what was there is kept in <home>/.config/zed/settings.json.bak-2
     ");
-    assert_eq!(text(&sandbox, ".config/zed/settings.json"), before);
+    assert_eq!(content(&sandbox, ".config/zed/settings.json"), before);
     assert_eq!(
         names(&sandbox),
         [".config/zed/settings.json", ".config/zed/settings.json.bak-1", ".config/zed/settings.json.bak-2"]
@@ -121,7 +121,7 @@ fn an_entry_is_shown_first_and_written_when_asked_to() {
 }
 
 #[test]
-fn a_terminal_is_asked() {
+fn install_asks_for_consent_on_a_terminal() {
     for (reply, is_written) in [("y\n", true), ("n\n", false), ("", false)] {
         let sandbox = sandbox();
         let Some(call) = install(&sandbox, &["cursor"]).on_terminal() else { return };
@@ -137,7 +137,7 @@ fn a_terminal_is_asked() {
 }
 
 #[test]
-fn the_list_tells_how_each_client_stands() {
+fn the_list_shows_the_state_of_each_client() {
     let sandbox = sandbox();
     sandbox.write(
         ".codex/config.toml",
@@ -172,7 +172,7 @@ fn the_list_tells_how_each_client_stands() {
 }
 
 #[test]
-fn links_permissions_and_copies_are_kept() {
+fn links_permissions_and_earlier_backups_are_preserved() {
     let sandbox = sandbox();
     let real = sandbox.write("dotfiles/mcp.json", "{}\n");
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
@@ -181,11 +181,11 @@ fn links_permissions_and_copies_are_kept() {
     sandbox.write("dotfiles/mcp.json.bak-1", "somebody's");
     assert_eq!(run(install(&sandbox, &["cursor", "--yes"])).code, Some(0));
     assert!(sandbox.home().join(".cursor/mcp.json").is_symlink());
-    assert!(text(&sandbox, "dotfiles/mcp.json").contains("parallel-llm-mcp"));
+    assert!(content(&sandbox, "dotfiles/mcp.json").contains("parallel-llm-mcp"));
     let mode = |name| fs::metadata(sandbox.home().join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("dotfiles/mcp.json"), mode("dotfiles/mcp.json.bak-2")), (0o640, 0o640));
     assert_eq!(
-        (text(&sandbox, "dotfiles/mcp.json.bak-1"), text(&sandbox, "dotfiles/mcp.json.bak-2")),
+        (content(&sandbox, "dotfiles/mcp.json.bak-1"), content(&sandbox, "dotfiles/mcp.json.bak-2")),
         ("somebody's".to_owned(), "{}\n".to_owned())
     );
     assert_eq!(run(install(&sandbox, &["vscode", "--yes"])).code, Some(0));
@@ -193,7 +193,7 @@ fn links_permissions_and_copies_are_kept() {
 }
 
 #[test]
-fn an_entry_in_yaml_is_shown_and_put_in_by_hand() {
+fn an_entry_in_yaml_is_shown_to_be_added_by_hand() {
     let sandbox = sandbox();
     let file = ".config/goose/config.yaml";
     sandbox.write(file, "extensions: {} # none yet\n");
@@ -224,11 +224,11 @@ fn an_entry_in_yaml_is_shown_and_put_in_by_hand() {
     ");
     let shown = run(install(&sandbox, &["goose", "--json"])).json();
     assert_eq!((&shown["act"], &shown["written"]), (&json!("by_hand"), &json!(false)));
-    assert_eq!(text(&sandbox, file), "extensions: {} # none yet\n");
+    assert_eq!(content(&sandbox, file), "extensions: {} # none yet\n");
 }
 
 #[test]
-fn what_cannot_be_changed_is_an_error_and_stays() {
+fn a_file_that_cannot_be_edited_is_an_error_and_stays_unchanged() {
     let sandbox = sandbox();
     let home = sandbox.home().to_owned();
     fs::create_dir_all(home.join(".cursor/mcp.json")).unwrap();
@@ -249,7 +249,7 @@ fn what_cannot_be_changed_is_an_error_and_stays() {
     huge.set_len((16 << 20) + 1).unwrap();
     let before = sandbox.files();
     let clients = ["cursor", "gemini", "windsurf", "vscode", "zed", "claude-code", "codex", "claude-desktop"];
-    let told: Vec<String> = clients
+    let errors: Vec<String> = clients
         .iter()
         .map(|client| {
             let output = run(install(&sandbox, &[client, "--yes", "--json"]));
@@ -257,7 +257,7 @@ fn what_cannot_be_changed_is_an_error_and_stays() {
             output.masked(&format!("{:?} {client} {}: {}", output.code, error["code"], error["message"]))
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(errors.join("\n"), @r#"
     Some(2) cursor "settings_invalid": "`<home>/.cursor/mcp.json` cannot be read: it is not a file"
     Some(2) gemini "settings_invalid": "`<home>/.gemini/settings.json` cannot be read: Too many levels of symbolic links (os error 40)"
     Some(2) windsurf "settings_invalid": "`<home>/.codeium/windsurf/mcp_config.json` cannot be read: it is a link to a file that is not there"
@@ -293,7 +293,7 @@ fn what_cannot_be_changed_is_an_error_and_stays() {
 }
 
 #[test]
-fn flags_that_cannot_be_meant_are_refused() {
+fn invalid_flags_are_refused() {
     let sandbox = sandbox();
     let rows: [&[&str]; 10] = [
         &["claude-desktop", "--project"],
@@ -307,14 +307,14 @@ fn flags_that_cannot_be_meant_are_refused() {
         &["cursor", "--env", "OPENROUTER_KEY"],
         &["emacs"],
     ];
-    let told: Vec<String> = rows
+    let errors: Vec<String> = rows
         .iter()
-        .map(|words| {
-            let output = run(sandbox.call(["install", "--yes"]).args(*words));
+        .map(|arguments| {
+            let output = run(sandbox.call(["install", "--yes"]).args(*arguments));
             format!("{:?} {}", output.code, output.stderr.lines().next().unwrap_or_default())
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @"
+    insta::assert_snapshot!(errors.join("\n"), @"
     Some(2) error[usage]: Claude Desktop has no file for a project
     Some(2) error[usage]: Claude Desktop takes no addresses in its file, only programs that it starts
     Some(2) error[insecure_url]: the address given with `--http` would show the token to the network
@@ -330,23 +330,23 @@ fn flags_that_cannot_be_meant_are_refused() {
 }
 
 #[test]
-fn an_address_without_a_path_is_given_ours_and_is_known_again() {
+fn an_address_gets_the_path_mcp_and_is_recognized_later() {
     let sandbox = sandbox();
-    let http = |words: &[&str]| run(sandbox.call(["install", "cursor", "--yes"]).args(words));
+    let http = |arguments: &[&str]| run(sandbox.call(["install", "cursor", "--yes"]).args(arguments));
     let written = http(&["--http", "http://127.0.0.1:8930"]);
     assert_eq!(written.code, Some(0), "{}", written.stderr);
-    assert!(text(&sandbox, ".cursor/mcp.json").contains("\"url\": \"http://127.0.0.1:8930/mcp\""));
+    assert!(content(&sandbox, ".cursor/mcp.json").contains("\"url\": \"http://127.0.0.1:8930/mcp\""));
     let again = http(&["--http", "http://127.0.0.1:8930/mcp/"]);
     assert!(again.stderr.starts_with("nothing to do: "), "{}", again.stderr);
-    let behind_a_proxy = http(&["--http", "https://llm.example.com/of/us/mcp"]);
-    assert_eq!(behind_a_proxy.code, Some(0), "{}", behind_a_proxy.stderr);
+    let proxied = http(&["--http", "https://llm.example.com/of/us/mcp"]);
+    assert_eq!(proxied.code, Some(0), "{}", proxied.stderr);
     let listed = run(sandbox.call(["install"]));
     assert!(listed.text().contains("yes: https://llm.example.com/of/us/mcp"), "{}", listed.text());
     assert_eq!(http(&["--remove"]).code, Some(0));
-    assert_eq!(text(&sandbox, ".cursor/mcp.json"), "{}\n");
+    assert_eq!(content(&sandbox, ".cursor/mcp.json"), "{}\n");
 }
 
-/// What a client starts, and with which variables: a reference stands for what the user's environment has.
+/// What a client starts, with resolved variables: a reference becomes a value from the user's environment.
 struct Entry {
     command: String,
     arguments: Vec<String>,
@@ -354,40 +354,45 @@ struct Entry {
 }
 
 impl Entry {
-    /// The entry of a client's file, read as that client does.
+    /// Reads the entry of a client's file as that client does.
     fn read(kind: &str, text: &str) -> Self {
-        let whole: Value = match kind {
-            "json" => serde_json::from_str(text).expect("the form is whole"),
-            "toml" => serde_json::to_value(toml::from_str::<toml::Table>(text).expect("the form is whole"))
-                .expect("the form is whole"),
+        let parsed: Value = match kind {
+            "json" => serde_json::from_str(text).expect("the configuration is valid"),
+            "toml" => {
+                serde_json::to_value(toml::from_str::<toml::Table>(text).expect("the configuration is valid"))
+                    .expect("the configuration is valid")
+            }
             _ => yaml(text),
         };
         let servers = ["mcpServers", "servers", "mcp_servers", "context_servers", "extensions"];
-        let entry =
-            servers.iter().find_map(|key| whole.get(key)?.get("parallel-llm")).expect("the form is whole");
+        let entry = servers
+            .iter()
+            .find_map(|key| parsed.get(key)?.get("parallel-llm"))
+            .expect("the configuration is valid");
         let text_at = |key: &str| entry[key].as_str().map(str::to_owned);
         let passed = entry["env_vars"].as_array().or(entry["env_keys"].as_array()).into_iter().flatten();
-        let passed =
-            passed.map(|name| (name.as_str().expect("the form is whole").to_owned(), "0000".to_owned()));
+        let passed = passed
+            .map(|name| (name.as_str().expect("the configuration is valid").to_owned(), "0000".to_owned()));
         let set = entry["env"].as_object().or(entry["envs"].as_object()).into_iter().flatten();
-        let set =
-            set.map(|(name, value)| (name.clone(), value.as_str().expect("the form is whole").to_owned()));
+        let set = set.map(|(name, value)| {
+            (name.clone(), value.as_str().expect("the configuration is valid").to_owned())
+        });
         let resolved = |(name, value): (String, String)| {
             (name, if value.starts_with("${") { "0000".to_owned() } else { value })
         };
         Self {
-            command: text_at("command").or_else(|| text_at("cmd")).expect("the form is whole"),
+            command: text_at("command").or_else(|| text_at("cmd")).expect("the configuration is valid"),
             arguments: entry["args"]
                 .as_array()
-                .expect("the form is whole")
+                .expect("the configuration is valid")
                 .iter()
-                .map(|one| one.as_str().expect("the form is whole").to_owned())
+                .map(|one| one.as_str().expect("the configuration is valid").to_owned())
                 .collect(),
             variables: passed.chain(set.map(resolved)).collect(),
         }
     }
 
-    /// Starts it, begins the protocol and lists its tools.
+    /// Starts the server, performs the handshake and lists the tools.
     fn check(&self, sandbox: &Sandbox) {
         assert!(["parallel-llm-mcp", BINARY].contains(&self.command.as_str()), "{}", self.command);
         let mut call =
@@ -396,21 +401,22 @@ impl Entry {
             call = call.env(name, value);
         }
         let output = call.run();
-        let tools = output.json_lines().into_iter().find(|line| line["id"] == 2).expect("the form is whole");
-        let tools = tools["result"]["tools"].as_array().expect("the form is whole");
+        let tools =
+            output.json_lines().into_iter().find(|line| line["id"] == 2).expect("the configuration is valid");
+        let tools = tools["result"]["tools"].as_array().expect("the configuration is valid");
         assert!(tools.iter().any(|tool| tool["name"] == "process_prompt"), "{tools:?}");
     }
 }
 
-/// The few forms of YAML that stand in our entry: tables by indentation, lists of words, and words.
+/// Parses the YAML that our entry uses: tables by indentation, lists of words, and words.
 fn yaml(text: &str) -> Value {
     let mut path: Vec<(usize, String)> = Vec::new();
-    let mut whole = json!({});
+    let mut parsed = json!({});
     for line in text.lines() {
         let indent = line.len() - line.trim_start().len();
         let at = |path: &[(usize, String)]| path.iter().flat_map(|(_, key)| ["/", key]).collect::<String>();
         if let Some(item) = line.trim_start().strip_prefix("- ") {
-            let list = whole.pointer_mut(&at(&path)).expect("the form is whole");
+            let list = parsed.pointer_mut(&at(&path)).expect("the configuration is valid");
             match list.as_array_mut() {
                 Some(list) => list.push(json!(item)),
                 None => *list = json!([item]),
@@ -418,18 +424,18 @@ fn yaml(text: &str) -> Value {
             continue;
         }
         path.retain(|(outer, _)| *outer < indent);
-        let (key, value) = line.trim_start().split_once(':').expect("the form is whole");
+        let (key, value) = line.trim_start().split_once(':').expect("the configuration is valid");
         let value = match value.trim() {
             "" => json!({}),
             value => serde_json::from_str(value).unwrap_or_else(|_| json!(value)),
         };
-        whole.pointer_mut(&at(&path)).expect("the form is whole")[key] = value;
+        parsed.pointer_mut(&at(&path)).expect("the configuration is valid")[key] = value;
         path.push((indent, key.to_owned()));
     }
-    whole
+    parsed
 }
 
-/// The blocks of code of a page, each with its kind.
+/// The code blocks of a page, each with its language.
 fn blocks(page: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
     let mut lines = page.lines();
@@ -444,28 +450,28 @@ fn blocks(page: &str) -> Vec<(String, String)> {
 
 fn repository(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    fs::read_to_string(root.join(name)).expect("the form is whole")
+    fs::read_to_string(root.join(name)).expect("the repository has this file")
 }
 
 #[test]
-fn every_form_in_the_manual_starts_the_server() {
+fn every_configuration_in_the_manual_starts_the_server() {
     let sandbox = sandbox();
     let page = repository("docs/mcp.md");
     let (_, part) =
         page.split_once("<!-- Generated from the program, up to the end of clients. -->").unwrap();
     let (part, _) = part.split_once("<!-- The end of clients. -->").unwrap();
-    let mut forms = blocks(part);
-    assert_eq!(forms.len(), 9);
-    forms.push(("json".to_owned(), repository("examples/mcp_config.json")));
-    forms.extend(blocks(&repository("README.md")).into_iter().find(|(kind, _)| kind == "json"));
-    assert_eq!(forms.len(), 11);
-    for (kind, form) in forms {
-        Entry::read(&kind, &form).check(&sandbox);
+    let mut configurations = blocks(part);
+    assert_eq!(configurations.len(), 9);
+    configurations.push(("json".to_owned(), repository("examples/mcp_config.json")));
+    configurations.extend(blocks(&repository("README.md")).into_iter().find(|(kind, _)| kind == "json"));
+    assert_eq!(configurations.len(), 11);
+    for (kind, configuration) in configurations {
+        Entry::read(&kind, &configuration).check(&sandbox);
     }
 }
 
 #[test]
-fn every_client_starts_the_program_that_installed_itself() {
+fn every_client_starts_the_program_that_install_entered() {
     let sandbox = sandbox();
     let listed = run(sandbox.call(["install", "--json"])).json();
     for client in listed["clients"].as_array().unwrap() {
@@ -494,35 +500,35 @@ fn every_client_starts_the_program_that_installed_itself() {
 }
 
 #[test]
-fn a_project_has_its_own_file_and_a_link_stays_a_link() {
+fn install_writes_the_file_of_a_project_and_keeps_a_linked_path() {
     let sandbox = sandbox();
     fs::create_dir(sandbox.home().join("bin")).unwrap();
     symlink(BINARY, sandbox.home().join("bin/parallel-llm-mcp")).unwrap();
     fs::create_dir(sandbox.home().join("work")).unwrap();
-    let words = ["install", "claude-code", "--project", "--yes"];
-    let command = format!("exec ../bin/../bin/parallel-llm-mcp {}", words.join(" "));
-    let linked = format!("exec \"$HOME/bin/parallel-llm-mcp\" {}", words.join(" "));
+    let arguments = ["install", "claude-code", "--project", "--yes"];
+    let command = format!("exec ../bin/../bin/parallel-llm-mcp {}", arguments.join(" "));
+    let linked = format!("exec \"$HOME/bin/parallel-llm-mcp\" {}", arguments.join(" "));
     for (line, expected) in [(linked, sandbox.home().join("bin/parallel-llm-mcp")), (command, BINARY.into())]
     {
         assert_eq!(sandbox.call([""; 0]).folder("work").under(&line).run().code, Some(0));
-        let entry = Entry::read("json", &text(&sandbox, "work/.mcp.json"));
+        let entry = Entry::read("json", &content(&sandbox, "work/.mcp.json"));
         assert_eq!(Path::new(&entry.command), expected);
     }
 }
 
-/// What the Python server left behind.
-fn old(sandbox: &Sandbox, env: &Value, models: &str) {
+/// Writes the files of the Python server.
+fn write_old(sandbox: &Sandbox, env: &Value, models: &str) {
     let config = json!({ "mcpServers": { "parallel-llm": { "command": "python", "args": ["-m", "parallel_llm_mcp"], "env": env } } });
     sandbox.write(&format!("{OLD}/mcp_config.json"), config.to_string());
     sandbox.write(&format!("{OLD}/ai_models.txt"), models);
 }
 
-fn import<'a>(sandbox: &'a Sandbox, words: &[&str]) -> Call<'a> {
-    sandbox.call(["import"]).args(words).without("OPENROUTER_API_KEY")
+fn import<'a>(sandbox: &'a Sandbox, arguments: &[&str]) -> Call<'a> {
+    sandbox.call(["import"]).args(arguments).without("OPENROUTER_API_KEY")
 }
 
-/// What was set there, and the user's own file.
-fn old_and_own(sandbox: &Sandbox) {
+/// Writes the files of the Python server and the user's own settings.
+fn write_old_and_own(sandbox: &Sandbox) {
     let env = json!({
         "OPENROUTER_API_KEY": sandbox.simulator().api_key(),
         "MAX_WORKERS": "5",
@@ -531,7 +537,7 @@ fn old_and_own(sandbox: &Sandbox) {
         "PARALLEL_LLM_LOG_LEVEL": "WARNING",
         "DEBUG": "1",
     });
-    old(
+    write_old(
         sandbox,
         &env,
         "# the best\nopenai/gpt-6.1-sol\n\n- x-ai/grok-4.7  # fast\n\"google/gemini-4-argonn\",\nwhatever\n",
@@ -540,9 +546,9 @@ fn old_and_own(sandbox: &Sandbox) {
 }
 
 #[test]
-fn the_settings_of_the_python_server_are_taken_over() {
+fn import_takes_over_the_settings_of_the_python_server() {
     let sandbox = sandbox();
-    old_and_own(&sandbox);
+    write_old_and_own(&sandbox);
     let shown = run(import(&sandbox, &[OLD]));
     insta::assert_snapshot!(shown.transcript(), @r#"
     exit 0
@@ -573,10 +579,10 @@ fn the_settings_of_the_python_server_are_taken_over() {
     ai_models.txt: becomes `panel`
     nothing is written; `--yes` writes it
     "#);
-    assert_eq!(text(&sandbox, USER_FILE), OWN);
+    assert_eq!(content(&sandbox, USER_FILE), OWN);
     let written = run(import(&sandbox, &[OLD, "--yes"]));
     assert_eq!(written.code, Some(0), "{}", written.stderr);
-    insta::assert_snapshot!(text(&sandbox, USER_FILE), @r#"
+    insta::assert_snapshot!(content(&sandbox, USER_FILE), @r#"
     # mine
     max_tokens = 900 # enough
     calls_per_key_max = 5
@@ -587,15 +593,15 @@ fn the_settings_of_the_python_server_are_taken_over() {
     [presets.two]
     panel = ["x-ai/grok-4.7"]
     "#);
-    assert_eq!(text(&sandbox, &format!("{USER_FILE}.bak-1")), OWN);
+    assert_eq!(content(&sandbox, &format!("{USER_FILE}.bak-1")), OWN);
 }
 
 #[test]
-fn what_was_taken_over_is_not_taken_again() {
+fn a_second_import_changes_nothing() {
     let sandbox = sandbox();
-    old_and_own(&sandbox);
+    write_old_and_own(&sandbox);
     assert_eq!(run(import(&sandbox, &[OLD, "--yes"])).code, Some(0));
-    let before = (names(&sandbox), text(&sandbox, USER_FILE));
+    let before = (names(&sandbox), content(&sandbox, USER_FILE));
     let kept = run(sandbox.call(["keys", "list"]).without("OPENROUTER_API_KEY"));
     insta::assert_snapshot!(kept.text().lines().next().unwrap_or_default(), @"openrouter  kept");
     insta::assert_snapshot!(run(import(&sandbox, &[OLD, "--yes"])).summary(), @"
@@ -608,18 +614,18 @@ fn what_was_taken_over_is_not_taken_again() {
     google/gemini-4-argonn: left out: its provider does not offer it; did you mean `google/gemini-4-argon`?
     nothing to do: your settings have all that can be taken over
     ");
-    assert_eq!((names(&sandbox), text(&sandbox, USER_FILE)), before);
+    assert_eq!((names(&sandbox), content(&sandbox, USER_FILE)), before);
 }
 
 #[test]
-fn a_kept_key_stays_whatever_else_gives_one() {
+fn import_keeps_a_stored_key_and_other_sources_of_a_key() {
     const KEYS_FILE: &str = ".config/parallel-llm-mcp/keys.toml";
     let sandbox = sandbox();
     let [mine, theirs] = ['1', '2'].map(|digit| digit.to_string().repeat(64));
-    old(&sandbox, &json!({ "OPENROUTER_API_KEY": sandbox.simulator().api_key() }), "");
+    write_old(&sandbox, &json!({ "OPENROUTER_API_KEY": sandbox.simulator().api_key() }), "");
     assert_eq!(run(sandbox.call(["keys", "set", "openrouter"]).stdin(mine.as_str())).code, Some(0));
-    let before = text(&sandbox, KEYS_FILE);
-    // The variable goes before the kept key, which is there all the same.
+    let before = content(&sandbox, KEYS_FILE);
+    // The variable takes precedence over the stored key, which nevertheless exists.
     let import = || run(sandbox.call(["import", OLD, "--yes"]).env("OPENROUTER_API_KEY", &theirs));
     insta::assert_snapshot!(import().transcript(), @"
     exit 0
@@ -630,7 +636,7 @@ fn a_kept_key_stays_whatever_else_gives_one() {
     OPENROUTER_API_KEY: left out, because a key is kept already; `keys set openrouter` puts another in its place
     nothing to do: your settings have all that can be taken over
     ");
-    assert_eq!(text(&sandbox, KEYS_FILE), before);
+    assert_eq!(content(&sandbox, KEYS_FILE), before);
     assert_eq!(run(sandbox.call(["keys", "remove", "openrouter"])).code, Some(0));
     insta::assert_snapshot!(import().transcript(), @"
     exit 0
@@ -643,7 +649,7 @@ fn a_kept_key_stays_whatever_else_gives_one() {
     `OPENROUTER_API_KEY` goes before it as long as it is set
     next: take the key out of the old file, and run `doctor`
     ");
-    assert!(text(&sandbox, KEYS_FILE).contains(sandbox.simulator().api_key()));
+    assert!(content(&sandbox, KEYS_FILE).contains(sandbox.simulator().api_key()));
     let command = "[providers.openrouter]\nkey_command = [\"pass\", \"openrouter\"]\n";
     sandbox.write(USER_FILE, command);
     fs::remove_file(sandbox.home().join(KEYS_FILE)).unwrap();
@@ -660,8 +666,8 @@ fn a_kept_key_stays_whatever_else_gives_one() {
 }
 
 #[test]
-fn what_cannot_be_taken_over_is_told() {
-    let told = |config: &str, models: &str| {
+fn import_explains_what_it_leaves_out() {
+    let summary = |config: &str, models: &str| {
         let sandbox = sandbox();
         sandbox.write(&format!("{OLD}/mcp_config.json"), config);
         sandbox.write(&format!("{OLD}/ai_models.txt"), models);
@@ -670,10 +676,10 @@ fn what_cannot_be_taken_over_is_told() {
     let many: Vec<String> = (0..40).map(|at| format!("lab/model-{at}")).collect();
     let config = r#"{"mcpServers":{"a":{"command":"x","env":{"OPENROUTER_API_KEY":"<your key>","MAX_WORKERS":"many","MODELS":"lab/none","PARALLEL_LLM_LOG_LEVEL":"loud"}}}}"#;
     let all = [
-        told("{", ""),
-        told("{}", ""),
-        told(r#"{"mcpServers":{"other":{"command":"x"}}}"#, ""),
-        told(config, &many.join("\n")),
+        summary("{", ""),
+        summary("{}", ""),
+        summary(r#"{"mcpServers":{"other":{"command":"x"}}}"#, ""),
+        summary(config, &many.join("\n")),
     ];
     insta::assert_snapshot!(all.join("\n\n"), @"
     error[settings_invalid]: `<home>/old/mcp_config.json` cannot be imported: line 1 is not JSON
@@ -703,7 +709,7 @@ fn what_cannot_be_taken_over_is_told() {
 }
 
 #[test]
-fn an_odd_file_of_the_python_server_is_read_and_no_key_of_it_is_shown() {
+fn import_reads_an_unusual_file_and_shows_no_key() {
     let sandbox = sandbox();
     let key = format!("sk-or-v1-{}", "0".repeat(64));
     let config = format!(
@@ -714,10 +720,10 @@ fn an_odd_file_of_the_python_server_is_read_and_no_key_of_it_is_shown() {
     sandbox.write(&format!("{OLD}/mcp_config.json"), config);
     let models = format!("\u{feff}openai/gpt-6.1-sol, x-ai/grok-4.7 # both\r\n{key}/{key}\r\n");
     sandbox.write(&format!("{OLD}/ai_models.txt"), models);
-    for words in [&[OLD][..], &[OLD, "--json"], &[OLD, "--yes"]] {
-        let output = run(import(&sandbox, words));
-        assert!(!(output.text().to_owned() + &output.stderr).contains("00000000"), "{words:?}");
-        if words == [OLD] {
+    for arguments in [&[OLD][..], &[OLD, "--json"], &[OLD, "--yes"]] {
+        let output = run(import(&sandbox, arguments));
+        assert!(!(output.text().to_owned() + &output.stderr).contains("00000000"), "{arguments:?}");
+        if arguments == [OLD] {
             insta::assert_snapshot!(output.transcript(), @r#"
             exit 0
             --- stdout
@@ -740,7 +746,7 @@ fn an_odd_file_of_the_python_server_is_read_and_no_key_of_it_is_shown() {
             "#);
         }
     }
-    insta::assert_snapshot!(text(&sandbox, USER_FILE), @r#"
+    insta::assert_snapshot!(content(&sandbox, USER_FILE), @r#"
     max_tokens = 900
     panel = ["openai/gpt-6.1-sol", "x-ai/grok-4.7"]
     "#);

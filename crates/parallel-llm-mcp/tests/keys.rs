@@ -1,4 +1,4 @@
-//! `keys`: what is kept, where, and that it is shown to nobody.
+//! `keys`: stored keys and tokens, their files, and that none is ever shown.
 #![cfg(unix)]
 
 use std::fs;
@@ -22,15 +22,15 @@ fn call<'a>(sandbox: &'a Sandbox, arguments: &[&str]) -> Call<'a> {
     sandbox.call(arguments).without("OPENROUTER_API_KEY")
 }
 
-/// What is said, which is never a key.
+/// The output of a call; it never contains the key.
 fn run(call: Call<'_>) -> Output {
     let output = call.run();
     output.assert_no_key();
     output
 }
 
-/// Keeps the simulator's key for a provider.
-fn keep(sandbox: &Sandbox, provider: &str) -> Output {
+/// Stores the simulator's key for a provider.
+fn store_key(sandbox: &Sandbox, provider: &str) -> Output {
     run(call(sandbox, &["keys", "set", provider]).stdin(format!("{}\n", sandbox.simulator().api_key())))
 }
 
@@ -39,9 +39,9 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn a_kept_key_is_used_and_nobody_else_may_read_it() {
+fn a_stored_key_is_used_and_only_its_owner_may_read_it() {
     let sandbox = sandbox();
-    insta::assert_snapshot!(keep(&sandbox, "openrouter").transcript(), @"
+    insta::assert_snapshot!(store_key(&sandbox, "openrouter").transcript(), @"
     exit 0
     --- stdout
     --- stderr
@@ -63,9 +63,9 @@ fn a_kept_key_is_used_and_nobody_else_may_read_it() {
 }
 
 #[test]
-fn what_is_replaced_and_what_goes_before_it_is_said() {
+fn set_names_the_key_that_is_replaced_and_the_variable_that_takes_precedence() {
     let sandbox = sandbox();
-    keep(&sandbox, "openrouter");
+    store_key(&sandbox, "openrouter");
     let variable = ("OPENROUTER_API_KEY", sandbox.simulator().api_key());
     let again = call(&sandbox, &["keys", "set", "openrouter"]).env(variable.0, variable.1).stdin("0000-0000");
     insta::assert_snapshot!(run(again).transcript(), @"
@@ -80,14 +80,14 @@ fn what_is_replaced_and_what_goes_before_it_is_said() {
 }
 
 #[test]
-fn the_list_tells_where_each_key_comes_from() {
+fn the_list_names_the_source_of_each_key() {
     let sandbox = sandbox();
     sandbox.write(
         ".config/parallel-llm-mcp/config.toml",
         "[providers.team]\nbase_url = 'https://llm.example.com/v1'\nkey_command = ['pass', 'show', 'secret']\n[providers.bare]\nbase_url = 'https://bare.example.com/v1'\n",
     );
-    keep(&sandbox, "mistral");
-    keep(&sandbox, "bare");
+    store_key(&sandbox, "mistral");
+    store_key(&sandbox, "bare");
     let list = || call(&sandbox, &["keys", "list"]).env("GROQ_API_KEY", "0000");
     insta::assert_snapshot!(run(list()).transcript(), @"
     exit 0
@@ -130,7 +130,7 @@ fn a_key_outlives_its_provider_and_can_be_removed() {
         ".config/parallel-llm-mcp/config.toml",
         "[providers.team]\nbase_url = 'https://a.example/v1'\n",
     );
-    keep(&sandbox, "team");
+    store_key(&sandbox, "team");
     fs::remove_file(settings).unwrap();
     let listed = run(call(&sandbox, &["keys", "list"]));
     insta::assert_snapshot!(listed.text().lines().last().unwrap_or_default(), @"team        kept, but there is no such provider: type `keys remove team`");
@@ -151,9 +151,9 @@ fn a_key_outlives_its_provider_and_can_be_removed() {
 }
 
 #[test]
-fn keys_that_are_set_at_once_are_all_kept() {
+fn keys_that_are_set_concurrently_are_all_stored() {
     let sandbox = sandbox();
-    // A file of somebody else's that stands where a writer might put its own is left alone.
+    // Another file at the name of a temporary file is left alone.
     let other = sandbox.write(".config/parallel-llm-mcp/keys.toml.new", "not ours");
     let providers = ["openai", "anthropic", "gemini", "groq", "deepseek", "xai", "mistral", "together"];
     let running = providers.map(|provider| {
@@ -172,7 +172,7 @@ fn keys_that_are_set_at_once_are_all_kept() {
 }
 
 #[test]
-fn keys_never_make_a_file_that_is_not_read_back() {
+fn keys_too_long_to_be_read_back_are_not_stored() {
     let sandbox = sandbox();
     let set = |provider: &str, length: usize| {
         run(call(&sandbox, &["keys", "set", provider]).stdin(format!("{}\n", "0".repeat(length))))
@@ -191,7 +191,7 @@ fn keys_never_make_a_file_that_is_not_read_back() {
         }
     }
     assert!(sandbox.files().is_empty(), "nothing was kept: {:?}", sandbox.files());
-    // The longest keys of many providers come to the bound of the file, which stays as it was.
+    // Very long keys of many providers reach the limit of the file, which then stays as it was.
     let table = |at: usize| format!("[providers.p{at}]\nbase_url = 'https://a.example/v1'\n");
     let tables: Vec<String> = (0..17).map(table).collect();
     sandbox.write(".config/parallel-llm-mcp/config.toml", tables.concat());
@@ -209,9 +209,9 @@ fn keys_never_make_a_file_that_is_not_read_back() {
 }
 
 #[test]
-fn what_cannot_be_a_key_or_a_provider_is_refused() {
+fn an_invalid_key_or_provider_is_refused() {
     let sandbox = sandbox();
-    insta::assert_snapshot!(keep(&sandbox, "mistrl").transcript(), @"
+    insta::assert_snapshot!(store_key(&sandbox, "mistrl").transcript(), @"
     exit 2
     --- stdout
     --- stderr
@@ -253,9 +253,9 @@ fn what_cannot_be_a_key_or_a_provider_is_refused() {
 }
 
 #[test]
-fn a_file_that_others_may_read_is_refused_with_what_mends_it() {
+fn a_key_file_that_others_may_read_is_refused_with_the_remedy() {
     let sandbox = sandbox();
-    keep(&sandbox, "openrouter");
+    store_key(&sandbox, "openrouter");
     let file = sandbox.home().join(KEYS_FILE);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     insta::assert_snapshot!(run(call(&sandbox, &["ask", "-m", MODEL, "Why?"])).transcript(), @"
@@ -269,7 +269,7 @@ fn a_file_that_others_may_read_is_refused_with_what_mends_it() {
     fs::remove_file(&file).unwrap();
     let made = Command::new("mkfifo").arg(&file).status();
     assert!(made.is_ok_and(|status| status.success()));
-    insta::assert_snapshot!(keep(&sandbox, "openrouter").transcript(), @"
+    insta::assert_snapshot!(store_key(&sandbox, "openrouter").transcript(), @"
     exit 2
     --- stdout
     --- stderr
@@ -279,14 +279,14 @@ fn a_file_that_others_may_read_is_refused_with_what_mends_it() {
 }
 
 #[test]
-fn a_lock_that_is_no_plain_file_is_refused_and_not_waited_for() {
+fn a_lock_that_is_no_plain_file_is_refused_at_once() {
     let sandbox = sandbox();
-    keep(&sandbox, "openrouter");
+    store_key(&sandbox, "openrouter");
     let lock = sandbox.home().join(LOCK_FILE);
     fs::remove_file(&lock).unwrap();
     let made = Command::new("mkfifo").arg(&lock).status();
     assert!(made.is_ok_and(|status| status.success()));
-    insta::assert_snapshot!(keep(&sandbox, "openrouter").transcript(), @"
+    insta::assert_snapshot!(store_key(&sandbox, "openrouter").transcript(), @"
     exit 7
     --- stdout
     --- stderr
@@ -296,12 +296,12 @@ fn a_lock_that_is_no_plain_file_is_refused_and_not_waited_for() {
     fs::remove_file(&lock).unwrap();
     let elsewhere = sandbox.home().join("elsewhere");
     std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
-    assert_eq!(keep(&sandbox, "openrouter").code, Some(7));
+    assert_eq!(store_key(&sandbox, "openrouter").code, Some(7));
     assert!(!elsewhere.exists(), "no link is followed");
 }
 
 #[test]
-fn a_key_that_is_typed_is_not_shown() {
+fn a_typed_key_is_not_shown() {
     const SCRIPT: &str = "/usr/bin/script";
     if !Path::new(SCRIPT).is_file() {
         return;
@@ -334,13 +334,13 @@ fn a_key_that_is_typed_is_not_shown() {
     assert!(kept.ends_with("mistral = \"0000-1111-0000\"\n"), "{kept}");
 }
 
-/// The tokens as the list of keys has them, without what differs from day to day.
+/// The tokens in the list of keys, with placeholders for what differs from run to run.
 fn tokens(sandbox: &Sandbox) -> Vec<serde_json::Value> {
     let listed = run(call(sandbox, &["keys", "list", "--json"])).json();
     let mut tokens = listed["tokens"].as_array().expect("there are tokens").clone();
     for token in &mut tokens {
-        for moment in ["created_at_ms", "expires_at_ms", "revoked_at_ms", "last_used_at_ms"] {
-            token[moment] = token[moment].is_number().into();
+        for time in ["created_at_ms", "expires_at_ms", "revoked_at_ms", "last_used_at_ms"] {
+            token[time] = token[time].is_number().into();
         }
         token["last_four"] = token["last_four"].as_str().is_some_and(|text| text.len() == 4).into();
     }
@@ -362,12 +362,12 @@ fn a_token_is_printed_once_and_then_only_its_last_four_characters() {
     take it back with `keys revoke ci --yes`
     ");
     let reader = ["keys", "create", "reader", "--scope", "read", "--expires", "90d", "--json"];
-    let told = run(call(&sandbox, &reader)).json();
+    let created = run(call(&sandbox, &reader)).json();
     assert_eq!(
-        (told["schema"].as_i64(), told["id"].as_i64(), told["scopes"].to_string()),
+        (created["schema"].as_i64(), created["id"].as_i64(), created["scopes"].to_string()),
         (Some(1), Some(2), "[\"read\"]".to_owned())
     );
-    let second = told["token"].as_str().expect("it is told").to_owned();
+    let second = created["token"].as_str().expect("it is printed").to_owned();
     insta::assert_snapshot!(tokens(&sandbox).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"), @r#"
     {"budget_day_usd":2.5,"created_at_ms":true,"expires_at_ms":false,"id":1,"last_four":true,"last_used_at_ms":false,"name":"ci","requests_per_minute":60,"revoked_at_ms":false,"scopes":["ask","read"],"state":"active"}
     {"budget_day_usd":null,"created_at_ms":true,"expires_at_ms":true,"id":2,"last_four":true,"last_used_at_ms":false,"name":"reader","requests_per_minute":null,"revoked_at_ms":false,"scopes":["read"],"state":"active"}
@@ -386,13 +386,13 @@ fn a_token_is_printed_once_and_then_only_its_last_four_characters() {
 }
 
 #[test]
-fn a_token_is_revoked_by_name_or_number_once_it_is_said_twice() {
+fn a_token_is_revoked_by_name_or_number_only_with_yes() {
     let sandbox = sandbox();
     let last_four = |output: &Output| output.text().trim()[49..].to_owned();
     let ends = ["ci", "laptop"].map(|name| last_four(&run(call(&sandbox, &["keys", "create", name]))));
     let revoke = |arguments: &[&str]| {
-        let told = run(call(&sandbox, &["keys", "revoke"]).args(arguments)).transcript();
-        ends.iter().fold(told, |told, end| told.replace(end.as_str(), "0000"))
+        let transcript = run(call(&sandbox, &["keys", "revoke"]).args(arguments)).transcript();
+        ends.iter().fold(transcript, |transcript, end| transcript.replace(end.as_str(), "0000"))
     };
     insta::assert_snapshot!(revoke(&["ci"]), @"
     exit 0
@@ -413,8 +413,11 @@ fn a_token_is_revoked_by_name_or_number_once_it_is_said_twice() {
     --- stderr
     the token `ci` (number 1, ...0000) is revoked already
     ");
-    let told = run(call(&sandbox, &["keys", "revoke", "2", "--yes", "--json"])).json();
-    assert_eq!((told["done"].as_bool(), told["token"]["state"].as_str()), (Some(true), Some("revoked")));
+    let revoked = run(call(&sandbox, &["keys", "revoke", "2", "--yes", "--json"])).json();
+    assert_eq!(
+        (revoked["done"].as_bool(), revoked["token"]["state"].as_str()),
+        (Some(true), Some("revoked"))
+    );
     insta::assert_snapshot!(revoke(&["nobody", "--yes"]), @"
     exit 2
     --- stdout
@@ -432,7 +435,7 @@ fn a_token_is_revoked_by_name_or_number_once_it_is_said_twice() {
 }
 
 #[test]
-fn what_cannot_be_a_token_is_refused_before_anything_is_made() {
+fn an_invalid_token_is_refused_before_anything_is_created() {
     let sandbox = sandbox();
     for (arguments, expected) in [
         (&["create", "Mine"][..], "this cannot be the name of a token"),
@@ -449,5 +452,5 @@ fn what_cannot_be_a_token_is_refused_before_anything_is_made() {
         assert!(output.stderr.contains(expected), "{arguments:?}: {}", output.stderr);
     }
     run(call(&sandbox, &["keys", "list"]));
-    assert!(!sandbox.data_dir().exists(), "to list what is not there makes nothing");
+    assert!(!sandbox.data_dir().exists(), "listing creates nothing");
 }

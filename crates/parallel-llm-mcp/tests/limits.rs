@@ -1,4 +1,4 @@
-//! What bounds a run: calls at once, the wait for the slowest, its time, and money to the last pico-dollar.
+//! The limits of a run: concurrent calls, slow models, deadlines, and money to the pico-dollar.
 
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use parallel_llm_testkit::{Sandbox, each, seats, synthesis};
@@ -16,38 +16,38 @@ fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
-/// A model that answers after so many milliseconds.
+/// A model that answers after this many milliseconds.
 fn after(ms: u64) -> Script {
     Script::behaving(Behaviour { ttft_ms: Latency::of(ms), ..Behaviour::instant() })
 }
 
-/// The most calls the simulator ever answered at once, where this many seats are asked with this limit.
+/// The largest number of calls in flight at once if this many seats are asked with this limit.
 fn high_water(seats: &str, limit: &str) -> u64 {
     let sandbox = sandbox().scripted(ONE, after(1_500));
     let call = sandbox.call(["ask", "--json", "-m", &format!("{ONE}*{seats}"), "--budget", "100", "Why?"]);
     let output = call.settings([("calls_per_key_max", limit), ("synthesizer", ONE)]).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    assert_eq!(Ok(sandbox.asked(ONE)), seats.parse(), "each seat; the same answers are not fused");
+    assert_eq!(Ok(sandbox.asked(ONE)), seats.parse(), "each seat is asked once; equal answers are not fused");
     sandbox.simulator().stats().concurrent_high_water
 }
 
 #[test]
-fn calls_at_once_are_as_many_as_allowed_and_no_more() {
+fn concurrent_calls_reach_their_limit_and_no_more() {
     let cases = [("12", "4"), ("3", "64"), ("12", "64")];
     assert_eq!(each(&cases, |(seats, limit)| high_water(seats, limit)), [4, 3, 12]);
 }
 
 #[test]
-fn one_slow_model_does_not_hold_the_others() {
+fn one_slow_model_does_not_delay_the_others() {
     let sandbox = sandbox().scripted(SLOW, after(6_000));
     let call = sandbox.call(["ask", "--json", "-m", ONE, "-m", TWO, "-m", SLOW, "Why?"]);
     let settings = [("straggler_after_ms", "500"), ("synthesizer", SYNTHESIZER)];
     let output = call.settings(settings).arg("--linger").run();
-    let told = output.json();
-    assert_eq!(synthesis(&told), "complete fused by google/gemini-4-argon");
-    assert_eq!(told["synthesis"]["considered"], serde_json::json!([1, 2]));
-    assert_eq!(sandbox.call(["runs", "show", "--json", NEWEST]).run().json(), told);
-    insta::assert_snapshot!(seats(&told), @"
+    let report = output.json();
+    assert_eq!(synthesis(&report), "complete fused by google/gemini-4-argon");
+    assert_eq!(report["synthesis"]["considered"], serde_json::json!([1, 2]));
+    assert_eq!(sandbox.call(["runs", "show", "--json", NEWEST]).run().json(), report);
+    insta::assert_snapshot!(seats(&report), @"
     1 openai/gpt-6.1-sol answered x1 444 bytes
     2 mistralai/mistral-large-4-0 answered x1 148 bytes
     3 x-ai/grok-4.7 answered late x1 344 bytes
@@ -56,7 +56,7 @@ fn one_slow_model_does_not_hold_the_others() {
 }
 
 #[test]
-fn without_linger_the_late_are_given_up() {
+fn without_linger_late_seats_are_cancelled() {
     let sandbox = sandbox().scripted(SLOW, after(30_000));
     let call = sandbox.call(["ask", "--json", "-m", ONE, "-m", TWO, "-m", SLOW, "Why?"]);
     let output = call.settings([("straggler_after_ms", "500"), ("synthesizer", SYNTHESIZER)]).run();
@@ -71,7 +71,7 @@ fn without_linger_the_late_are_given_up() {
 }
 
 #[test]
-fn enough_is_what_the_rule_says() {
+fn a_quorum_ends_the_wait() {
     let sandbox = sandbox().scripted(SLOW, after(30_000));
     let call =
         sandbox.call(["ask", "--json", "--wait", "quorum:2", "-m", ONE, "-m", TWO, "-m", SLOW, "Why?"]);
@@ -80,7 +80,7 @@ fn enough_is_what_the_rule_says() {
 }
 
 #[test]
-fn the_deadline_ends_a_run_that_nobody_answers() {
+fn the_deadline_ends_a_run_without_answers() {
     let sandbox = sandbox().scripted(SLOW, after(30_000));
     let output = sandbox.call(["ask", "--json", "--deadline", "900ms", "-m", SLOW, "Why?"]).run();
     assert_eq!(output.code, Some(6), "{}", output.stderr);
@@ -88,7 +88,7 @@ fn the_deadline_ends_a_run_that_nobody_answers() {
 }
 
 #[test]
-fn a_call_that_waits_for_its_turn_ends_with_the_run() {
+fn a_queued_call_ends_with_the_run() {
     let sandbox = sandbox().scripted(SLOW, after(30_000));
     let call = sandbox.call(["ask", "--json", "--deadline", "1500ms", "-m", "x-ai/grok-4.7*2", "Why?"]);
     let output = call.settings([("calls_per_key_max", "1")]).run();
@@ -99,14 +99,14 @@ fn a_call_that_waits_for_its_turn_ends_with_the_run() {
     assert_eq!((output.code, sandbox.asked(SLOW)), (Some(6), 1));
 }
 
-/// Whole pico-dollars of an amount in a report.
+/// An amount of a report in whole pico-dollars.
 fn pico(amount: &Value) -> i64 {
     (amount.as_f64().unwrap_or(f64::NAN) * PICO_PER_USD).round() as i64
 }
 
 #[test]
 fn the_report_and_the_ledger_agree_to_the_pico_dollar() {
-    // An empty answer is billed and asked for once more; a refusal is billed; a 503 costs nothing.
+    // An empty answer is billed and asked for again; a refusal is billed; a 503 costs nothing.
     let sandbox = sandbox()
         .scripted(ONE, Script::fault(Fault::EmptyContent).fail_first(1))
         .scripted(TWO, Script::fault(Fault::Refusal))

@@ -1,4 +1,4 @@
-//! The commands beside `ask`: they need no key and no network, and say what is in force and what it means.
+//! `explain`, `config`, `generate`, `simulate` and `demo`, which need no key and no network.
 
 use parallel_llm_testkit::{Call, Output, Sandbox};
 
@@ -10,7 +10,7 @@ fn sandbox() -> Sandbox {
 fn run(arguments: &[&str]) -> Output {
     let sandbox = sandbox();
     let output = sandbox.call(arguments).without("OPENROUTER_API_KEY").run();
-    assert_eq!(sandbox.simulator().requests(), [], "nothing is asked of anybody");
+    assert_eq!(sandbox.simulator().requests(), [], "no provider is asked");
     output
 }
 
@@ -47,7 +47,7 @@ fn every_code_has_a_page() {
 }
 
 #[test]
-fn the_settings_tell_where_they_come_from() {
+fn settings_are_shown_with_their_origin() {
     let sandbox = sandbox();
     sandbox.write(".config/parallel-llm-mcp/config.toml", "max_tokens = 500\nretries_max = 1\n");
     sandbox.write("work/.parallel-llm.toml", "max_tokens = 400\n");
@@ -83,7 +83,7 @@ fn every_page_can_be_generated() {
 }
 
 #[test]
-fn help_and_version_are_data() {
+fn help_and_version_are_printed_to_stdout() {
     for arguments in [["--help"], ["--version"]] {
         let output = run(&arguments);
         assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
@@ -92,15 +92,15 @@ fn help_and_version_are_data() {
 }
 
 #[test]
-fn the_simulator_serves_until_it_is_stopped() {
+fn simulate_serves_until_it_is_stopped() {
     let sandbox = sandbox();
     let running = sandbox.call(["simulate", "--time-scale", "0"]).start();
     let line = |name: &str| {
         let prefix = format!("{name}=");
-        let said = running.stdout_so_far();
-        said.lines().find_map(|line| line.strip_prefix(&prefix).map(str::to_owned))
+        let printed = running.stdout_so_far();
+        printed.lines().find_map(|line| line.strip_prefix(&prefix).map(str::to_owned))
     };
-    sandbox.until("it has said both variables", || line("OPENROUTER_API_KEY").is_some());
+    sandbox.until("both variables are printed", || line("OPENROUTER_API_KEY").is_some());
     let (url, key) = (line("OPENROUTER_BASE_URL"), line("OPENROUTER_API_KEY"));
     let (url, key) = (url.unwrap_or_default(), key.unwrap_or_default());
     let ask = sandbox.call(["ask", "-q", "-m", "x-ai/grok-4.7", "Why?"]);
@@ -113,15 +113,15 @@ fn the_simulator_serves_until_it_is_stopped() {
 }
 
 #[test]
-fn the_simulator_serves_https_to_whoever_trusts_its_certificate() {
+fn simulate_serves_https_to_clients_that_trust_its_certificate() {
     let sandbox = sandbox();
     let file = sandbox.home().join("certificate.pem");
     let file = file.to_str().unwrap();
     let running = sandbox.call(["simulate", "--time-scale", "0", "--tls", "--certificate", file]).start();
-    sandbox.until("it has said all variables", || running.stdout_so_far().contains("SSL_CERT_FILE="));
-    let said = running.stdout_so_far();
-    let variables: Vec<(&str, &str)> = said.lines().filter_map(|line| line.split_once('=')).collect();
-    let [(_, url), _, (_, certificate)] = variables.as_slice() else { panic!("three variables: {said}") };
+    sandbox.until("all variables are printed", || running.stdout_so_far().contains("SSL_CERT_FILE="));
+    let printed = running.stdout_so_far();
+    let variables: Vec<(&str, &str)> = printed.lines().filter_map(|line| line.split_once('=')).collect();
+    let [(_, url), _, (_, certificate)] = variables.as_slice() else { panic!("three variables: {printed}") };
     assert!(url.starts_with("https://127.0.0.1:"), "{url}");
     assert_eq!(*certificate, file);
     let asked = |variables: &[(&str, &str)]| {
@@ -130,13 +130,13 @@ fn the_simulator_serves_https_to_whoever_trusts_its_certificate() {
     };
     let trusting = asked(&variables);
     assert_eq!(trusting.code, Some(0), "{}", trusting.stderr);
-    assert_ne!(asked(&variables[..2]).code, Some(0), "a stranger's certificate is not trusted");
+    assert_ne!(asked(&variables[..2]).code, Some(0), "an unknown certificate is not trusted");
     running.signal("TERM");
     assert_eq!(running.wait().code, Some(0));
 }
 
 #[test]
-fn a_certificate_that_cannot_be_written_is_told() {
+fn an_unwritable_certificate_file_is_reported() {
     let sandbox = sandbox();
     let file = sandbox.home().join("nowhere/certificate.pem");
     let call = sandbox.call(["simulate", "--tls", "--certificate", file.to_str().unwrap()]);
@@ -155,13 +155,13 @@ fn the_demo_needs_no_key_and_says_that_it_is_simulated() {
     assert!(output.stderr.contains("These models are simulated"), "{}", output.stderr);
     assert!(output.stderr.contains("\nCost $"), "{}", output.stderr);
     assert!(output.text().len() > 300, "{}", output.text());
-    assert_eq!(sandbox.simulator().requests(), [], "it brings its own provider");
+    assert_eq!(sandbox.simulator().requests(), [], "the demo has its own provider");
     let listed = sandbox.call(["runs", "list"]).run();
     assert_eq!(listed.text(), "", "its runs are not among the user's");
 }
 
 #[test]
-fn the_run_of_the_demo_is_shown_again() {
+fn a_demo_run_can_be_shown_again() {
     let sandbox = sandbox();
     let demo = sandbox.call(["demo"]).run();
     let shown = sandbox.call(["runs", "show", "@", "--demo"]).run();

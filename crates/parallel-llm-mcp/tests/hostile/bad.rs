@@ -1,21 +1,21 @@
-//! Bad input by the thousand: each with what is due for it. The same seed gives the same input.
+//! Generates thousands of bad inputs, each with the replies that are due. The same seed gives the same inputs.
 
 use serde_json::{Value, json};
 
 /// One bad input, without its line end.
 pub(crate) struct Bad {
     pub(crate) bytes: Vec<u8>,
-    /// The ids of the replies that are due, `null` where none can be found; empty for what is not answered.
+    /// The ids of the replies that are due, `null` if no id can be recovered; empty for an input that gets no reply.
     pub(crate) replies: Vec<Value>,
 }
 
-/// Where the inputs come from.
+/// The source of the inputs: a pseudorandom generator and a counter of ids.
 pub(crate) struct Generator {
     state: u64,
     count: u64,
 }
 
-/// What requests are made of: methods that exist, with parameters that are right.
+/// Valid requests, from which inputs are made: a method and its parameters.
 const REQUESTS: [(&str, &str); 10] = [
     ("ping", "{}"),
     ("tools/list", "{}"),
@@ -32,7 +32,7 @@ const REQUESTS: [(&str, &str); 10] = [
     ("server/discover", "{}"),
 ];
 
-/// Methods of the protocol that get parameters of a wrong shape, served or not.
+/// Methods of the protocol that get parameters of a wrong shape, whether the server has them or not.
 const METHODS: [&str; 24] = [
     "initialize",
     "ping",
@@ -90,7 +90,7 @@ const SHAPES: [&str; 26] = [
     r#"{"taskId":7}"#,
 ];
 
-/// What is no JSON at all, or no object.
+/// Inputs that are no JSON, or no object.
 const GARBAGE: [&str; 14] = [
     "hello",
     "GET / HTTP/1.1",
@@ -108,7 +108,7 @@ const GARBAGE: [&str; 14] = [
     "\\",
 ];
 
-/// What is written as `jsonrpc`; nothing for a message without it.
+/// Values of `jsonrpc`; an empty one leaves the member out.
 const VERSIONS: [&str; 7] = ["\"1.0\"", "2.0", "2", "null", "\"2.0 \"", "{}", ""];
 
 impl Generator {
@@ -116,7 +116,7 @@ impl Generator {
         Self { state: seed, count: 0 }
     }
 
-    /// At least so many inputs, all kinds in turn.
+    /// At least this many inputs, of all kinds in turn.
     pub(crate) fn take(&mut self, least: usize) -> Vec<Bad> {
         let kinds: [fn(&mut Self) -> Vec<Bad>; 17] = [
             Self::cuts,
@@ -130,7 +130,7 @@ impl Generator {
             Self::ids,
             Self::methods,
             Self::shapes,
-            Self::strangers,
+            Self::unknown_names,
             Self::batches,
             Self::notifications,
             Self::responses,
@@ -146,7 +146,7 @@ impl Generator {
         all
     }
 
-    fn chance(&mut self, below: usize) -> usize {
+    fn random_below(&mut self, below: usize) -> usize {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -154,26 +154,26 @@ impl Generator {
     }
 
     fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.chance(of.len())]
+        of[self.random_below(of.len())]
     }
 
-    /// An id no other input has: as it is written, and as it is read.
+    /// An id that no other input has: as written in JSON, and as read.
     fn id(&mut self) -> (String, Value) {
         self.count += 1;
         let number = 1_000_000 + self.count;
-        match self.chance(3) {
+        match self.random_below(3) {
             0 => (number.to_string(), json!(number)),
             1 => (format!("\"h-{number}\""), json!(format!("h-{number}"))),
             _ => (format!("\"\\u00e9\\\"{number}\""), json!(format!("é\"{number}"))),
         }
     }
 
-    /// A request that is right, its id first or last.
+    /// A valid request with its id first or last, and the offset at which the id ends.
     fn request(&mut self, id: &str) -> (String, usize) {
         let (method, params) = self.pick(&REQUESTS);
         let head = format!(r#"{{"jsonrpc":"2.0","id":{id}"#);
         let end = head.len();
-        if self.chance(2) == 0 {
+        if self.random_below(2) == 0 {
             return (format!(r#"{head},"method":"{method}","params":{params}}}"#), end);
         }
         let head = format!(r#"{{"method":"{method}","params":{params},"jsonrpc":"2.0","id":{id}"#);
@@ -181,7 +181,8 @@ impl Generator {
         (format!("{head}}}"), end)
     }
 
-    /// A message cut after every byte. A number may go on where it is cut, a string may not.
+    /// A message cut off after every byte. An id that is a string is complete at its closing quote; a number only at
+    /// the byte after it.
     fn cuts(&mut self) -> Vec<Bad> {
         let (length, seed) = {
             let before = self.state;
@@ -189,7 +190,7 @@ impl Generator {
             (self.request(&id).0.len(), before)
         };
         let cut = |end| {
-            // The same message each time, under an id of its own of the same length.
+            // The same message each time, with another id of the same length.
             self.state = seed;
             let (id, read) = self.id();
             let (message, id_end) = self.request(&id);
@@ -201,17 +202,17 @@ impl Generator {
 
     fn garbage(&mut self) -> Vec<Bad> {
         let mut all: Vec<Bad> = GARBAGE.iter().map(|text| bad(text, Value::Null)).collect();
-        let length = 1 + self.chance(300);
-        // Nothing below 128, so neither a line end nor anything that looks like JSON.
+        let length = 1 + self.random_below(300);
+        // All bytes are 128 or above, so none is a line end or looks like JSON.
         let noise: Vec<u8> =
-            (0..length).map(|_| 0x80 | u8::try_from(self.chance(128)).unwrap_or(0)).collect();
+            (0..length).map(|_| 0x80 | u8::try_from(self.random_below(128)).unwrap_or(0)).collect();
         all.push(bad(&noise, Value::Null));
         let (id, read) = self.id();
         all.push(bad(format!("{}x", self.request(&id).0), read));
         all
     }
 
-    /// A request with bytes in it that no JSON may hold.
+    /// A request with bytes that JSON must not contain.
     fn bytes(&mut self) -> Vec<Bad> {
         let pieces: [&[u8]; 7] =
             [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\0", b"\x1b[2J", b"\xc0\xaf"];
@@ -236,7 +237,7 @@ impl Generator {
         all
     }
 
-    /// Half emojis: in a text, in a method's name, in an id.
+    /// Unpaired surrogates: in a text, in the name of a method, in an id.
     fn surrogates(&mut self) -> Vec<Bad> {
         let half = self.pick(&["\\ud83d", "\\uDE00", "\\ud83d\\ud83d"]);
         let (id, read) = self.id();
@@ -246,16 +247,16 @@ impl Generator {
         let method = format!(r#"{{"jsonrpc":"2.0","id":{other},"method":"pi{half}ng"}}"#);
         self.count += 1;
         let number = self.count;
-        let mended = "\u{fffd}".repeat(half.len() / 6);
+        let replaced = "\u{fffd}".repeat(half.len() / 6);
         let in_id = format!(r#"{{"jsonrpc":"2.0","id":"{half}{number}","method":"ping"}}"#);
-        vec![bad(text, read), bad(method, other_read), bad(in_id, json!(format!("{mended}{number}")))]
+        vec![bad(text, read), bad(method, other_read), bad(in_id, json!(format!("{replaced}{number}")))]
     }
 
     fn nesting(&mut self) -> Vec<Bad> {
         let depth = self.pick(&[127, 128, 129, 200, 5_000, 50_000]);
         let (open, close) = self.pick(&[("[", "]"), ("{\"a\":", "}")]);
         let inner = if open == "[" { "" } else { "1" };
-        let closes = if self.chance(2) == 0 { close.repeat(depth) } else { String::new() };
+        let closes = if self.random_below(2) == 0 { close.repeat(depth) } else { String::new() };
         let deep = format!("{}{inner}{closes}", open.repeat(depth));
         let (id, read) = self.id();
         let first = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{"x":{deep}}}}}"#);
@@ -294,10 +295,10 @@ impl Generator {
             .into()
     }
 
-    /// What is no id, or one that must be given back exactly.
+    /// Values that are no id, or ids that must be returned exactly.
     fn ids(&mut self) -> Vec<Bad> {
         self.count += 1;
-        // Far from the other ids, a thousand times as much, too.
+        // Far from all other ids, even times a thousand.
         let number = 50_000_000 + self.count;
         let long = format!("\"{}\"", "x".repeat(300));
         let huge = format!("9999999999999999{number}");
@@ -346,7 +347,7 @@ impl Generator {
     }
 
     /// Methods, tools, prompts, resources and arguments that do not exist.
-    fn strangers(&mut self) -> Vec<Bad> {
+    fn unknown_names(&mut self) -> Vec<Bad> {
         let name = self.pick(&["nothing", "", "\\u0000", "../../etc/passwd", "\\u202egnihton", "get_run "]);
         let long = "x".repeat(5_000);
         [
@@ -400,7 +401,7 @@ impl Generator {
         .into()
     }
 
-    /// Answers to what nobody asked.
+    /// Replies to requests that nobody made.
     fn responses(&mut self) -> Vec<Bad> {
         let id = self.id().0;
         let result = self.pick(&["{}", "5", "null", "[]", r#"{"tools":[]}"#, r#"{"action":"accept"}"#]);
@@ -415,7 +416,7 @@ impl Generator {
         .into()
     }
 
-    /// An id that is used again at once, perhaps while it is in flight.
+    /// An id that is used twice in a row, perhaps while it is in flight.
     fn twice(&mut self) -> Vec<Bad> {
         let (id, read) = self.id();
         let request = self.request(&id).0;

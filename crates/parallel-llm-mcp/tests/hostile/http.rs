@@ -12,8 +12,8 @@ use serde_json::Value;
 /// The longest a test waits for a byte. Only a test that fails waits so long.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
-/// What it is started with.
-const SERVE: [&str; 4] = ["serve", "--http", "127.0.0.1:0", "--no-auth"];
+/// The arguments of the program.
+const ARGUMENTS: [&str; 4] = ["serve", "--http", "127.0.0.1:0", "--no-auth"];
 
 /// The real server on a port of its own. It is killed when dropped.
 pub(crate) struct Server {
@@ -27,7 +27,7 @@ impl Server {
         let stderr = File::create(&log).expect("a file can be made");
         let mut command = Command::new(sandbox.binary());
         command
-            .args(SERVE)
+            .args(ARGUMENTS)
             .env_clear()
             .env("HOME", sandbox.home())
             .env("PATH", "/usr/bin:/bin")
@@ -39,9 +39,9 @@ impl Server {
             .stdout(Stdio::null())
             .stderr(stderr);
         let child = command.spawn().expect("the program starts");
-        let said = || std::fs::read_to_string(&log).unwrap_or_default();
-        sandbox.until("it listens", || address_in(&said()).is_some());
-        Self { child, address: address_in(&said()).expect("it was just there") }
+        let log_text = || std::fs::read_to_string(&log).unwrap_or_default();
+        sandbox.until("it listens", || address_in(&log_text()).is_some());
+        Self { child, address: address_in(&log_text()).expect("it was just there") }
     }
 }
 
@@ -57,7 +57,7 @@ impl Drop for Server {
     }
 }
 
-/// One connection, made anew where the server closes it.
+/// One connection; it is opened again if the server closes it.
 pub(crate) struct Connection {
     address: SocketAddr,
     stream: Option<BufReader<TcpStream>>,
@@ -104,7 +104,7 @@ impl Connection {
             stream.set_nodelay(true).expect("a flag is set");
             BufReader::new(stream)
         });
-        // A server that has read enough may answer and close before it has read all.
+        // The server may reply and close before it has read everything.
         let _ = stream.get_mut().write_all(&[head.as_bytes(), body].concat());
         let response = read(stream).unwrap_or_else(|error| panic!("no response to {}: {error}", shown(body)));
         if response.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close")) {

@@ -1,5 +1,5 @@
-//! A tiny HTTP client that writes what it is told, byte by byte, and a server to write to. It knows nothing of the
-//! program's own types but how a server is begun.
+//! A tiny HTTP client that writes requests byte by byte, and a server for it. It uses the program's own types only to
+//! start the server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,13 +13,13 @@ use tokio_util::sync::CancellationToken;
 
 /// The longest a test waits for anything. Only a test that fails waits so long.
 const WAIT_MAX: Duration = Duration::from_secs(60);
-/// The longest that something takes which waits for nothing: far less than what it must not wait for, and time enough for a
-/// machine that does much else.
+/// The longest that something may take that has nothing to wait for: far less than what it must not wait for, and
+/// enough for a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(10);
-/// How long the servers of tests wait for calls at their end.
+/// How long the servers of tests wait for calls when they stop.
 const DRAIN: Duration = Duration::from_secs(20);
 
-/// A server on a thread of its own, until it is dropped.
+/// A server on a thread of its own. It stops when dropped.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) stop: CancellationToken,
@@ -27,7 +27,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves this door, which is told when to end its streams.
+    /// Serves this door, which gets a token that is cancelled when its streams must end.
     pub(crate) fn start<D: Into<Door>>(
         config: Config,
         door: impl FnOnce(CancellationToken) -> D + Send + 'static,
@@ -49,12 +49,12 @@ impl Server {
         Self { address: bound.recv().expect("the server begins"), stop, thread: Some(thread) }
     }
 
-    /// What a request to it begins with: the target, its host, and these headers, each with a line end.
+    /// The head of a request to it: the target, its host, and these headers, each with a line end.
     pub(crate) fn head(&self, target: &str, headers: &str) -> String {
         format!("{target} HTTP/1.1\r\nHost: {}\r\n{headers}\r\n", self.address)
     }
 
-    /// Sends this on a connection of its own, and reads one reply.
+    /// Sends this on a new connection and reads one reply.
     pub(crate) fn send(&self, bytes: impl AsRef<[u8]>) -> Reply {
         let mut wire = Wire::to(self.address);
         wire.write(bytes);
@@ -66,7 +66,7 @@ impl Server {
         self.send(post(self.address, path, headers, body))
     }
 
-    /// Stops it and waits for its end.
+    /// Stops it and waits until it has ended.
     pub(crate) fn end(&mut self) {
         self.stop.cancel();
         if let Some(thread) = self.thread.take() {
@@ -78,7 +78,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.cancel();
-        // A test that failed has said why already.
+        // A test that failed has already said why.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -91,7 +91,7 @@ pub(crate) fn post(address: SocketAddr, path: &str, headers: &str, body: &str) -
     )
 }
 
-/// What came back.
+/// A reply.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -123,16 +123,16 @@ impl Reply {
     }
 }
 
-/// Anything that bytes go through.
+/// A stream of bytes in both directions.
 pub(crate) trait Pipe: Read + Write + Send {}
 impl<T: Read + Write + Send> Pipe for T {}
 
 /// One connection.
 pub(crate) struct Wire {
     pipe: BufReader<Box<dyn Pipe>>,
-    /// Whether the head of the answer has been read.
+    /// Whether the head of the reply has been read.
     is_headed: bool,
-    /// Bytes of a stream that are no whole event yet.
+    /// The bytes of a stream after its last whole event.
     rest: String,
 }
 
@@ -145,14 +145,14 @@ impl Wire {
         Self { pipe: BufReader::new(pipe), is_headed: false, rest: String::new() }
     }
 
-    /// Writes as much as the other side takes.
+    /// Writes as much as the other side accepts.
     pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) {
         // A server that refuses early does not read the rest.
         let _ = self.pipe.get_mut().write_all(bytes.as_ref());
         let _ = self.pipe.get_mut().flush();
     }
 
-    /// The next reply; `None` where the connection ends instead.
+    /// The next reply; `None` if the connection ends instead.
     pub(crate) fn reply(&mut self) -> Option<Reply> {
         let mut reply = self.reply_head()?;
         if reply.header("transfer-encoding") == Some("chunked") {
@@ -180,7 +180,7 @@ impl Wire {
         Some(Reply { status, headers, body: Vec::new() })
     }
 
-    /// The next event of a stream, comments left as they are; `None` at its end.
+    /// The next event of a stream, including comments; `None` at its end.
     pub(crate) fn event(&mut self) -> Option<String> {
         if !self.is_headed {
             self.reply_head()?;
@@ -196,7 +196,7 @@ impl Wire {
         }
     }
 
-    /// The next message of the protocol in a stream.
+    /// The next protocol message in a stream.
     pub(crate) fn message(&mut self) -> Option<Value> {
         loop {
             let event = self.event()?;
@@ -207,7 +207,7 @@ impl Wire {
         }
     }
 
-    /// The next piece of a body that comes in pieces; `None` after the last.
+    /// The next chunk of a chunked body; `None` after the last.
     fn piece(&mut self) -> Option<Vec<u8>> {
         let length = usize::from_str_radix(self.line()?.trim(), 16).ok()?;
         let mut piece = vec![0; length];
@@ -223,7 +223,7 @@ impl Wire {
     }
 }
 
-/// A connection that a test does not wait on for ever.
+/// A connection on which no test waits for ever.
 pub(crate) fn tcp(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("the server listens");
     stream.set_read_timeout(Some(WAIT_MAX)).expect("a wait can be bounded");

@@ -1,4 +1,4 @@
-//! The real program behind the door: who is let in, what is given up upstream, and how it ends.
+//! The real program over HTTP: who is let in, which calls are cancelled upstream, and how it ends.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,7 @@ use super::sessions::{Legacy, modern};
 /// The panel of most tests: three labs of the simulator.
 pub(crate) const PANEL: [&str; 3] = ["openai/gpt-6.1-sol", "google/gemini-4-argon", "x-ai/grok-4.7"];
 
-pub(crate) fn stage_of(script: Option<&Script>) -> Sandbox {
+pub(crate) fn sandbox_with(script: Option<&Script>) -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
     let Some(script) = script else { return sandbox };
     PANEL.into_iter().fold(sandbox, |sandbox, model| sandbox.scripted(model, script.clone()))
@@ -23,7 +23,7 @@ pub(crate) fn question() -> Value {
     json!({"prompt": "Which is safer, and why?", "models": PANEL, "synthesizer": PANEL[1]})
 }
 
-/// Starts the program, and waits until it says where it listens.
+/// Starts the program and waits until its log names its address.
 pub(crate) fn serve<'a>(
     sandbox: &'a Sandbox,
     flags: &[&str],
@@ -31,7 +31,7 @@ pub(crate) fn serve<'a>(
 ) -> (Running<'a>, SocketAddr) {
     let log = sandbox.home().join("log");
     let log_file = log.display().to_string();
-    // That of an earlier start tells its address.
+    // The log of an earlier start names an old address.
     let _ = std::fs::remove_file(&log);
     let call = sandbox.call(["serve", "--http", "127.0.0.1:0"]).args(flags);
     let running = call.settings(settings.iter().copied()).settings([("log_file", log_file.as_str())]).start();
@@ -55,21 +55,21 @@ pub(crate) fn call(address: SocketAddr, tool: &str, arguments: &Value) -> Value 
     ask(address, modern(address, tool, arguments)).json()
 }
 
-/// The structured content of an answer that is waited for.
+/// The structured content of a reply.
 pub(crate) fn structured(message: &Value) -> &Value {
     &message["result"]["structuredContent"]
 }
 
 #[test]
-fn a_question_is_answered_in_both_eras() {
-    let sandbox = stage_of(None);
+fn a_question_is_answered_with_and_without_sessions() {
+    let sandbox = sandbox_with(None);
     let (running, address) = serve(&sandbox, &["--no-auth"], &[]);
     let modern = ask(address, modern(address, "process_prompt", &question()));
-    let client = Legacy::begun(address, "");
+    let client = Legacy::connect(address, "");
     let older = client.ask("tools/call", json!({"name": "process_prompt", "arguments": question()}));
     for reply in [modern, older] {
         assert_eq!(structured(&reply.json())["status"], "complete", "{reply:?}");
-        // A client shows its model what comes first.
+        // A client shows its model the beginning of the content.
         assert!(reply.text().contains(r#""structuredContent":{"answer":""#), "{reply:?}");
     }
     running.signal("TERM");
@@ -77,19 +77,20 @@ fn a_question_is_answered_in_both_eras() {
     assert_eq!((output.code, output.text()), (Some(0), ""));
 }
 
-/// The newest version of the protocol has no handshake: an `initialize` in it is an unknown method, whole or not.
+/// The newest version of the protocol has no handshake: `initialize` is an unknown method in it, with valid parameters
+/// or not.
 #[test]
-fn a_handshake_in_the_version_without_one_is_an_unknown_method() {
-    let sandbox = stage_of(None);
+fn initialize_is_an_unknown_method_in_the_newest_version() {
+    let sandbox = sandbox_with(None);
     let (_running, address) = serve(&sandbox, &["--no-auth"], &[]);
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    let whole = json!({"protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
-    let mut both = whole.clone();
+    let valid = json!({"protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    let mut both = valid.clone();
     both["_meta"] = meta.clone();
-    for params in [json!({"_meta": meta}), whole.clone(), both] {
+    for params in [json!({"_meta": meta}), valid.clone(), both] {
         let message =
             json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": params}).to_string();
         let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: initialize\r\n";
@@ -100,15 +101,15 @@ fn a_handshake_in_the_version_without_one_is_an_unknown_method() {
         let offered = error["message"].as_str().unwrap().split_once("there are").unwrap().1.to_owned();
         assert!(!offered.contains("initialize") && !offered.contains("ping"), "{offered}");
     }
-    // Without a word of that version it is the handshake of the older ones, whatever version it wishes for.
-    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": whole}).to_string();
+    // Without the metadata of that version it is the handshake of older versions, whatever version it requests.
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": valid}).to_string();
     let reply = ask(address, post(address, "/mcp", "", &message));
     assert_eq!((reply.status, reply.json()["result"]["protocolVersion"].clone()), (200, json!("2025-11-25")));
 }
 
 #[test]
-fn nobody_has_answers_checked_over_http() {
-    let sandbox = stage_of(None);
+fn the_check_command_is_not_available_over_http() {
+    let sandbox = sandbox_with(None);
     let settings = [("check_command", "/bin/sh -c 'exit 0'"), ("strategy", "auto")];
     let (_running, address) = serve(&sandbox, &["--no-auth"], &settings);
     let mut checked = question();
@@ -128,8 +129,8 @@ fn nobody_has_answers_checked_over_http() {
 }
 
 #[test]
-fn without_no_auth_nobody_is_let_in_without_a_token() {
-    let sandbox = stage_of(None);
+fn without_no_auth_a_token_is_required() {
+    let sandbox = sandbox_with(None);
     let (running, address) = serve(&sandbox, &[], &[]);
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     for key in ["", "Authorization: Bearer 00000000\r\n"] {
@@ -141,41 +142,41 @@ fn without_no_auth_nobody_is_let_in_without_a_token() {
 }
 
 #[test]
-fn an_address_that_others_reach_is_refused_with_what_to_type() {
-    let sandbox = stage_of(None);
-    let refused = |flags: &[&str], settings: &[(&str, &str)]| {
+fn an_unsafe_address_is_refused_with_a_command_to_type() {
+    let sandbox = sandbox_with(None);
+    let refusal = |flags: &[&str], settings: &[(&str, &str)]| {
         let output = sandbox.call(["serve", "--http"]).args(flags).settings(settings.iter().copied()).run();
         output.transcript()
     };
-    insta::assert_snapshot!(refused(&["0.0.0.0:8930"], &[]), @"
+    insta::assert_snapshot!(refusal(&["0.0.0.0:8930"], &[]), @"
     exit 2
     --- stdout
     --- stderr
     error[settings_invalid]: `0.0.0.0:8930` can be reached from other machines, and without TLS tokens can be read on the way
       next: type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 0.0.0.0:8930 --tls-cert FILE --tls-key FILE` (put the name that clients call the server by for `llm.example.com` and your own files for `FILE`), where a proxy speaks TLS, `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 0.0.0.0:8930 --behind-proxy` (put the name that clients call the server by for `llm.example.com`), or for this machine alone, `parallel-llm-mcp serve --http 127.0.0.1:8930`
     ");
-    insta::assert_snapshot!(refused(&["0.0.0.0:8930", "--no-auth"], &[]), @"
+    insta::assert_snapshot!(refusal(&["0.0.0.0:8930", "--no-auth"], &[]), @"
     exit 2
     --- stdout
     --- stderr
     error[settings_invalid]: `0.0.0.0:8930` can be reached from other machines, so it cannot be open to everyone
       next: make a token with `parallel-llm-mcp keys create NAME`, then type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 0.0.0.0:8930 --tls-cert FILE --tls-key FILE` without `--no-auth` (put the name that clients call the server by for `llm.example.com` and your own files for `FILE`)
     ");
-    insta::assert_snapshot!(refused(&["127.0.0.1:8930", "--behind-proxy"], &[]), @"
+    insta::assert_snapshot!(refusal(&["127.0.0.1:8930", "--behind-proxy"], &[]), @"
     exit 2
     --- stdout
     --- stderr
     error[settings_invalid]: the names that clients call the server by are not known, so none would be let in
       next: type `PARALLEL_LLM_HTTP_HOSTS=llm.example.com parallel-llm-mcp serve --http 127.0.0.1:8930 --behind-proxy` (put the name that clients call the server by for `llm.example.com`)
     ");
-    insta::assert_snapshot!(refused(&["127.0.0.1:0", "--tls-cert", "cert.pem"], &[]), @r"
+    insta::assert_snapshot!(refusal(&["127.0.0.1:0", "--tls-cert", "cert.pem"], &[]), @r"
     exit 2
     --- stdout
     --- stderr
     error[settings_invalid]: of `tls_cert` and `tls_key` only one is set
       next: set both, or neither
     ");
-    insta::assert_snapshot!(refused(&["127.0.0.1:0"], &[("http_hosts", "https://llm.example.com")]), @"
+    insta::assert_snapshot!(refusal(&["127.0.0.1:0"], &[("http_hosts", "https://llm.example.com")]), @"
     exit 2
     --- stdout
     --- stderr
@@ -185,24 +186,24 @@ fn an_address_that_others_reach_is_refused_with_what_to_type() {
 }
 
 #[test]
-fn a_stream_that_is_closed_is_given_up_upstream() {
-    let sandbox = stage_of(Some(&Script::fault(Fault::Stall)));
+fn closing_the_stream_cancels_the_calls_upstream() {
+    let sandbox = sandbox_with(Some(&Script::fault(Fault::Stall)));
     let (_running, address) = serve(&sandbox, &["--no-auth"], &[("drain_ms", "2000")]);
     let mut wire = Wire::to(address);
     wire.write(modern(address, "process_prompt", &question()));
     sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
     let begun = Instant::now();
     drop(wire);
-    // The third bills on when its connection is closed, so it is listened to for a while.
+    // The third provider bills on after its connection is closed, so its reply is read for a while.
     sandbox.until("the simulator sees it", || sandbox.simulator().stats().client_cancelled >= 2);
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
 }
 
 #[test]
-fn a_call_that_is_taken_back_in_a_session_is_given_up_upstream() {
-    let sandbox = stage_of(Some(&Script::fault(Fault::Stall)));
+fn cancelling_a_call_of_a_session_cancels_the_calls_upstream() {
+    let sandbox = sandbox_with(Some(&Script::fault(Fault::Stall)));
     let (_running, address) = serve(&sandbox, &["--no-auth"], &[("drain_ms", "2000")]);
-    let client = Legacy::begun(address, "");
+    let client = Legacy::connect(address, "");
     let call = json!({"name": "process_prompt", "arguments": question()});
     let mut waiting = client.start(7, "tools/call", call);
     sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
@@ -210,37 +211,37 @@ fn a_call_that_is_taken_back_in_a_session_is_given_up_upstream() {
     assert_eq!(client.notify("notifications/cancelled", json!({"requestId": 7})).status, 202);
     sandbox.until("the simulator sees it", || sandbox.simulator().stats().client_cancelled >= 2);
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
-    assert_eq!(waiting.message(), None, "a reply to a call that was taken back");
+    assert_eq!(waiting.message(), None, "no reply to a cancelled call");
 }
 
-/// The library gives up a call five seconds after its session has ended.
+/// The library ends a call five seconds after its session has ended.
 #[test]
 fn a_session_that_ends_does_not_end_its_run() {
     let slow = Script::behaving(Behaviour { ttft_ms: Latency::of(6_500), ..Behaviour::instant() });
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")).scripted(PANEL[0], slow);
     let (_running, address) = serve(&sandbox, &["--no-auth"], &[("wait", "all")]);
-    let client = Legacy::begun(address, "");
+    let client = Legacy::connect(address, "");
     let call = json!({"name": "process_prompt", "arguments": question()});
     let mut waiting = client.start(7, "tools/call", call);
     let is_slow = || sandbox.simulator().stats().in_flight == 1 && sandbox.chats().len() == 3;
     sandbox.until("only the slow one is waited for", is_slow);
     let delete = format!("DELETE /mcp HTTP/1.1\r\nHost: {address}\r\n{}\r\n", client.session);
     assert_eq!(ask(address, delete).status, 204);
-    assert_eq!(waiting.message(), None, "nobody is told any more");
+    assert_eq!(waiting.message(), None, "no reply after the end of the session");
 
     let folder = std::fs::read_dir(sandbox.data_dir().join("runs")).unwrap().flatten().next().unwrap();
     let run = json!({"run_id": folder.file_name().into_string().unwrap(), "wait_s": 50});
-    let other = Legacy::begun(address, "");
+    let other = Legacy::connect(address, "");
     let found = other.ask("tools/call", json!({"name": "get_run", "arguments": run})).json();
     assert_eq!(structured(&found)["status"], "complete", "{found}");
 }
 
 #[test]
-fn many_runs_and_a_client_that_does_not_read_hold_nobody_up() {
+fn many_runs_and_a_client_that_does_not_read_delay_no_other_call() {
     let slow = Script::behaving(Behaviour { ttft_ms: Latency::of(3_000), ..Behaviour::instant() });
-    let sandbox = stage_of(Some(&slow));
+    let sandbox = sandbox_with(Some(&slow));
     let (_running, address) = serve(&sandbox, &["--no-auth"], &[("wait", "all")]);
-    let client = Legacy::begun(address, "");
+    let client = Legacy::connect(address, "");
     let ask = |number: u64| {
         let mut arguments = question();
         arguments["prompt"] = format!("Question {number}?").into();
@@ -251,7 +252,7 @@ fn many_runs_and_a_client_that_does_not_read_hold_nobody_up() {
             json!({"name": "process_prompt", "arguments": arguments, "_meta": meta}),
         )
     };
-    // The first is never read.
+    // The first stream is never read.
     let mut waiting: Vec<Wire> = (100..120).map(ask).collect();
     let stalled = waiting.remove(0);
     sandbox.until("all are asked", || sandbox.simulator().stats().in_flight >= 60);
@@ -266,7 +267,7 @@ fn many_runs_and_a_client_that_does_not_read_hold_nobody_up() {
     }
     let runs = sandbox.data_dir().join("runs");
     let is_written = |path: std::path::PathBuf| path.join("final_best.md").is_file();
-    sandbox.until("the run that nobody reads is over, too", || {
+    sandbox.until("the run of the unread stream has ended, too", || {
         std::fs::read_dir(&runs).is_ok_and(|runs| {
             runs.filter(|run| run.as_ref().is_ok_and(|run| is_written(run.path()))).count() == 20
         })
@@ -275,10 +276,10 @@ fn many_runs_and_a_client_that_does_not_read_hold_nobody_up() {
 }
 
 #[test]
-fn a_signal_answers_calls_softly_and_a_second_one_ends_at_once() {
-    let sandbox = stage_of(Some(&Script::fault(Fault::Stall)));
+fn a_signal_answers_calls_in_progress_and_a_second_one_ends_at_once() {
+    let sandbox = sandbox_with(Some(&Script::fault(Fault::Stall)));
     let (running, address) = serve(&sandbox, &["--no-auth"], &[("drain_ms", "2000")]);
-    let client = Legacy::begun(address, "");
+    let client = Legacy::connect(address, "");
     let mut listening = Wire::to(address);
     let session = &client.session;
     listening
@@ -303,7 +304,7 @@ fn a_signal_answers_calls_softly_and_a_second_one_ends_at_once() {
     waiting.write(modern(address, "process_prompt", &question()));
     sandbox.until("all are asked", || sandbox.simulator().stats().in_flight >= 3);
     running.signal("INT");
-    sandbox.until("it takes nothing new", || std::net::TcpStream::connect(address).is_err());
+    sandbox.until("it accepts no new connection", || std::net::TcpStream::connect(address).is_err());
     let begun = Instant::now();
     running.signal("INT");
     assert_eq!(running.wait().code, Some(130));
@@ -311,45 +312,45 @@ fn a_signal_answers_calls_softly_and_a_second_one_ends_at_once() {
     assert!(waiting.reply().is_none_or(|reply| reply.body.is_empty()));
 }
 
-/// What a server on these addresses logs until it says where it is served, without times.
-fn begun(sandbox: &Sandbox, flags: &[&str], settings: &[(&str, &str)]) -> String {
+/// The log of a server from its start until it names its address, without times and port numbers.
+fn startup_log(sandbox: &Sandbox, flags: &[&str], settings: &[(&str, &str)]) -> String {
     let log = sandbox.home().join("begun.log");
     let _ = std::fs::remove_file(&log);
     let log_file = log.display().to_string();
     let call = sandbox.call(["serve", "--http"]).args(flags).settings(settings.iter().copied());
     let running = call.settings([("log_file", log_file.as_str())]).start();
-    let said = || std::fs::read_to_string(&log).unwrap_or_default();
-    sandbox.until("it listens", || said().contains("MCP is served at"));
-    let served = said();
+    let log_text = || std::fs::read_to_string(&log).unwrap_or_default();
+    sandbox.until("it listens", || log_text().contains("MCP is served at"));
+    let served = log_text();
     running.signal("TERM");
     assert_eq!(running.wait().code, Some(0));
     let ports = served.split(':').filter_map(|rest| {
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
         digits.parse::<u16>().ok().filter(|port| *port > 1024).map(|_| digits)
     });
-    let told = ports
+    let masked = ports
         .collect::<std::collections::BTreeSet<_>>()
         .iter()
         .fold(served.clone(), |text, port| text.replace(&format!(":{port}"), ":PORT"));
-    let lines = told.lines().filter_map(|line| line.split_once(' ').map(|(_, rest)| rest.trim_start()));
+    let lines = masked.lines().filter_map(|line| line.split_once(' ').map(|(_, rest)| rest.trim_start()));
     lines.collect::<Vec<_>>().join("\n").replace(&sandbox.home().display().to_string(), "<home>")
 }
 
 #[test]
-fn a_server_tells_at_its_start_how_it_is_reached_and_what_is_in_the_way() {
-    let sandbox = stage_of(None);
-    insta::assert_snapshot!(begun(&sandbox, &["127.0.0.1:0"], &[]), @"
+fn at_its_start_a_server_logs_its_address_and_its_problems() {
+    let sandbox = sandbox_with(None);
+    insta::assert_snapshot!(startup_log(&sandbox, &["127.0.0.1:0"], &[]), @"
     INFO the log is also written to `<home>/begun.log`
     WARN no token is in force, so every request is answered 401: make a token with `parallel-llm-mcp keys create NAME`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
     ");
-    insta::assert_snapshot!(begun(&sandbox, &["127.0.0.1:0", "--no-auth"], &[]), @"
+    insta::assert_snapshot!(startup_log(&sandbox, &["127.0.0.1:0", "--no-auth"], &[]), @"
     INFO the log is also written to `<home>/begun.log`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
     ");
     assert_eq!(sandbox.call(["keys", "create", "laptop"]).run().code, Some(0));
     insta::assert_snapshot!(
-        begun(&sandbox, &["0.0.0.0:0", "--behind-proxy"], &[("http_hosts", "llm.example.com,b.example:8443")]),
+        startup_log(&sandbox, &["0.0.0.0:0", "--behind-proxy"], &[("http_hosts", "llm.example.com,b.example:8443")]),
         @"
     INFO the log is also written to `<home>/begun.log`
     WARN `0.0.0.0:0` can be reached from other machines without the proxy, and then tokens and answers can be read on the way: let only the proxy reach it, or listen on `127.0.0.1:0`
@@ -357,7 +358,7 @@ fn a_server_tells_at_its_start_how_it_is_reached_and_what_is_in_the_way() {
     "
     );
     insta::assert_snapshot!(
-        begun(&sandbox, &["127.0.0.1:0", "--behind-proxy"], &[("http_hosts", "llm.example.com")]),
+        startup_log(&sandbox, &["127.0.0.1:0", "--behind-proxy"], &[("http_hosts", "llm.example.com")]),
         @"
     INFO the log is also written to `<home>/begun.log`
     INFO MCP is served at http://127.0.0.1:PORT/mcp and https://llm.example.com/mcp
@@ -366,7 +367,7 @@ fn a_server_tells_at_its_start_how_it_is_reached_and_what_is_in_the_way() {
     // A file is no folder, whoever looks.
     sandbox.write("taken", "a file");
     let taken = sandbox.home().join("taken/data").display().to_string();
-    insta::assert_snapshot!(begun(&sandbox, &["127.0.0.1:0", "--no-auth"], &[("data_dir", &taken)]), @"
+    insta::assert_snapshot!(startup_log(&sandbox, &["127.0.0.1:0", "--no-auth"], &[("data_dir", &taken)]), @"
     INFO the log is also written to `<home>/begun.log`
     WARN the data folder `<home>/taken/data` cannot be written (not a directory): nothing is remembered, so every question is refused whose `store` is not `none`; correct its permissions, or choose another with `PARALLEL_LLM_DATA_DIR`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
@@ -374,8 +375,8 @@ fn a_server_tells_at_its_start_how_it_is_reached_and_what_is_in_the_way() {
 }
 
 #[test]
-fn the_command_that_a_refusal_tells_starts_a_server() {
-    let sandbox = stage_of(None);
+fn the_commands_that_a_refusal_suggests_start_a_server() {
+    let sandbox = sandbox_with(None);
     let made = rcgen::generate_simple_self_signed(["llm.example.com".to_owned()]).unwrap();
     let certificate = sandbox.write("cert.pem", made.cert.pem()).display().to_string();
     let key = sandbox.write("key.pem", made.signing_key.serialize_pem()).display().to_string();
@@ -392,9 +393,9 @@ fn the_command_that_a_refusal_tells_starts_a_server() {
         let hosts = before.trim().strip_prefix("PARALLEL_LLM_HTTP_HOSTS=").unwrap_or_default();
         let settings: &[(&str, &str)] = if hosts.is_empty() { &[] } else { &[("http_hosts", hosts)] };
         let flags: Vec<&str> = flags.split(' ').collect();
-        let said = begun(&sandbox, &flags, settings);
+        let startup = startup_log(&sandbox, &flags, settings);
         let expected =
             if flags[0].starts_with("127.") { "http://127.0.0.1:" } else { "https://llm.example.com" };
-        assert!(said.contains(&format!("MCP is served at {expected}")), "{command}: {said}");
+        assert!(startup.contains(&format!("MCP is served at {expected}")), "{command}: {startup}");
     }
 }

@@ -1,5 +1,5 @@
-//! The protocol's transport behind the door, with a handler that only sleeps: whose a session is, how many there are,
-//! how long they last, and that a silent call is not given up.
+//! Sessions of MCP over HTTP, with a handler that only sleeps: their owners, their number, their lifetime, and calls
+//! that stay silent for long.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::client::{Reply, SOON, Server, Wire, post};
 use super::{ANNA, BERT, local, open, tokens};
 
-/// Sleeps for as long as it is told, and counts those who did not wait.
+/// Sleeps for the time that a call asks for, and counts the calls that were cancelled.
 #[derive(Clone, Default)]
 struct Sleeper(Arc<AtomicUsize>);
 
@@ -50,9 +50,9 @@ impl ServerHandler for Sleeper {
 
 fn server(access: Access, limits: SessionLimits) -> (Server, Arc<AtomicUsize>) {
     let sleeper = Sleeper::default();
-    let gone = Arc::clone(&sleeper.0);
+    let cancelled = Arc::clone(&sleeper.0);
     let start = move |end| door_within(move || sleeper.clone(), end, limits);
-    (Server::start(local(access), start), gone)
+    (Server::start(local(access), start), cancelled)
 }
 
 fn small(sessions_max: usize) -> SessionLimits {
@@ -75,7 +75,7 @@ pub(crate) struct Legacy<'a> {
 }
 
 impl<'a> Legacy<'a> {
-    /// Begins a session, where there is room.
+    /// Begins a session, if there is room.
     pub(crate) fn begin(address: SocketAddr, key: &'a str) -> Result<Self, Reply> {
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test-client", "version": "1"}});
         let mut client = Self { address, key, session: String::new() };
@@ -86,11 +86,11 @@ impl<'a> Legacy<'a> {
         Ok(client)
     }
 
-    pub(crate) fn begun(address: SocketAddr, key: &'a str) -> Self {
+    pub(crate) fn connect(address: SocketAddr, key: &'a str) -> Self {
         Self::begin(address, key).unwrap_or_else(|reply| panic!("no session: {reply:?}"))
     }
 
-    /// Makes a request, and leaves the answer to be read.
+    /// Sends a request and leaves the reply to be read.
     pub(crate) fn start(&self, id: u64, method: &str, params: Value) -> Wire {
         self.send(json!({"jsonrpc": "2.0", "id": id, "method": method}), params)
     }
@@ -143,11 +143,11 @@ pub(crate) fn modern_with(more: &str, address: SocketAddr, tool: &str, arguments
     post(address, "/mcp", &headers, &message.to_string())
 }
 
-/// CVE-2026-52869: whoever knew the id of a session could use it.
+/// CVE-2026-52869: everybody who knew the id of a session could use it.
 #[test]
-fn a_session_is_none_to_another_asker() {
+fn a_session_does_not_exist_for_another_principal() {
     let (server, _) = server(tokens(), small(10));
-    let anna = Legacy::begun(server.address, ANNA);
+    let anna = Legacy::connect(server.address, ANNA);
     let session = &anna.session;
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
     for (key, expected) in [(BERT, 404), (ANNA, 200)] {
@@ -159,25 +159,29 @@ fn a_session_is_none_to_another_asker() {
     let delete =
         |key: &str, session: &str| server.send(server.head("DELETE /mcp", &format!("{key}{session}")));
     assert_eq!((delete(BERT, session).status, delete(BERT, session).code().as_str()), (404, "usage"));
-    assert_eq!(server.post("/mcp", &format!("{ANNA}{session}"), &list).status, 200, "it is still there");
+    assert_eq!(
+        server.post("/mcp", &format!("{ANNA}{session}"), &list).status,
+        200,
+        "the session still exists"
+    );
     assert_eq!(delete(ANNA, &format!("{session}{session}")).status, 404, "one session at a time");
     assert_eq!(delete(ANNA, session).status, 204);
     assert_eq!(delete(ANNA, session).status, 404);
     assert_eq!(server.post("/mcp", &format!("{ANNA}{session}"), &list).status, 404);
 }
 
-/// CVE-2026-63128: a table of sessions that grew for ever.
+/// CVE-2026-63128: a table of sessions that grew without bound.
 #[test]
-fn sessions_are_bounded_and_the_idlest_makes_room() {
+fn sessions_are_bounded_and_the_longest_idle_one_makes_room() {
     let (server, _) = server(tokens(), small(2));
     let is_there = |client: &Legacy<'_>| client.ask("tools/list", json!({})).status == 200;
-    let first = Legacy::begun(server.address, ANNA);
-    let second = Legacy::begun(server.address, ANNA);
-    assert!(is_there(&first), "the second is the idlest now");
-    let third = Legacy::begun(server.address, BERT);
+    let first = Legacy::connect(server.address, ANNA);
+    let second = Legacy::connect(server.address, ANNA);
+    assert!(is_there(&first), "the second has now been idle longest");
+    let third = Legacy::connect(server.address, BERT);
     assert_eq!([is_there(&first), is_there(&second), is_there(&third)], [true, false, true]);
 
-    // Calls in flight hold their sessions, even where nobody listens any more.
+    // Calls in flight keep their sessions, even if nobody reads the reply any more.
     let mut sleeping = third.sleep(3_000);
     assert_eq!(sleeping.reply_head().unwrap().status, 200);
     let mut leaving = first.sleep(3_000);
@@ -189,63 +193,63 @@ fn sessions_are_bounded_and_the_idlest_makes_room() {
     assert_eq!(sleeping.message().unwrap()["result"]["content"][0]["text"], "slept");
     let begun = Instant::now();
     while Legacy::begin(server.address, ANNA).is_err() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "no room once the calls are over");
+        assert!(begun.elapsed() < Duration::from_secs(20), "no room after the end of the calls");
     }
 }
 
 #[test]
-fn one_asker_does_not_take_the_room_of_all() {
+fn one_principal_has_a_limit_of_its_own_for_sessions() {
     let limits = SessionLimits { sessions_of_one_max: 2, ..small(10) };
     let (server, _) = server(tokens(), limits);
-    let bert = Legacy::begun(server.address, BERT);
-    let annas: Vec<Legacy<'_>> = (0..4).map(|_| Legacy::begun(server.address, ANNA)).collect();
+    let bert = Legacy::connect(server.address, BERT);
+    let annas: Vec<Legacy<'_>> = (0..4).map(|_| Legacy::connect(server.address, ANNA)).collect();
     let there = |client: &Legacy<'_>| client.ask("tools/list", json!({})).status;
     assert_eq!(annas.iter().map(there).collect::<Vec<u16>>(), [404, 404, 200, 200]);
     assert_eq!(there(&bert), 200);
 }
 
-/// The library ends a session after a while without a request, and the call in it with it.
+/// The library ends a session that has been idle for a while, together with its calls.
 #[test]
 fn a_session_with_a_call_in_flight_is_not_idle() {
     let limits = SessionLimits { idle_max: Duration::from_millis(300), ..small(10) };
-    let (server, gone) = server(open(), limits);
-    let client = Legacy::begun(server.address, "");
+    let (server, cancelled) = server(open(), limits);
+    let client = Legacy::connect(server.address, "");
     let mut sleeping = client.sleep(1_500);
     pass(Duration::from_millis(500));
-    assert_eq!(client.ask("ping", json!({})).status, 200, "the call holds it");
+    assert_eq!(client.ask("ping", json!({})).status, 200, "the call keeps the session");
     assert_eq!(sleeping.message().unwrap()["result"]["content"][0]["text"], "slept");
-    assert_eq!(gone.load(Ordering::SeqCst), 0);
+    assert_eq!(cancelled.load(Ordering::SeqCst), 0);
     pass(Duration::from_millis(400));
-    assert_eq!(client.ask("tools/list", json!({})).status, 404, "and without one it is");
+    assert_eq!(client.ask("tools/list", json!({})).status, 404, "without a call the session is idle");
 }
 
-/// The library forgets the first caller where a second comes with the same id.
+/// The library forgets a call if a second one has the same id.
 #[test]
 fn an_id_in_flight_is_refused_and_its_first_call_is_answered() {
     let (server, _) = server(open(), small(10));
-    let client = Legacy::begun(server.address, "");
+    let client = Legacy::connect(server.address, "");
     let mut first = client.sleep(1_000);
     assert_eq!(first.reply_head().unwrap().status, 200);
     let refused = client.sleep(0).reply().unwrap();
     let message = "a request with id 7 is still in flight: give each request an id of its own";
     let expected = json!({"jsonrpc": "2.0", "id": 7, "error": {"code": -32600, "message": message}});
     assert_eq!((refused.status, refused.json()), (400, expected));
-    let elsewhere = Legacy::begun(server.address, "");
+    let elsewhere = Legacy::connect(server.address, "");
     for mut wire in [first, elsewhere.sleep(0)] {
         assert_eq!(wire.message().unwrap()["result"]["content"][0]["text"], "slept");
     }
     for _ in 0..50 {
         let again = client.sleep(0).reply().unwrap();
-        assert_eq!(again.status, 200, "its id is free as soon as it is answered: {again:?}");
+        assert_eq!(again.status, 200, "an id is free as soon as its call is answered: {again:?}");
     }
 }
 
 #[test]
-fn calls_in_flight_are_bounded_in_a_session_and_for_an_asker() {
+fn calls_in_flight_are_bounded_for_a_session_and_a_principal() {
     let limits = SessionLimits { calls_max: 2, calls_of_one_max: 3, ..small(10) };
     let (server, _) = server(tokens(), limits);
-    let [anna, also_anna] = [(); 2].map(|()| Legacy::begun(server.address, ANNA));
-    let bert = Legacy::begun(server.address, BERT);
+    let [anna, also_anna] = [(); 2].map(|()| Legacy::connect(server.address, ANNA));
+    let bert = Legacy::connect(server.address, BERT);
     let busy = |id: u64, calls: u64| {
         let message = format!("{calls} requests are in flight: try again when one is answered");
         (429, json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": message}}))
@@ -264,18 +268,19 @@ fn calls_in_flight_are_bounded_in_a_session_and_for_an_asker() {
     assert_eq!(held[2].reply_head().unwrap().status, 200);
     assert_eq!(refused(&also_anna, 3), busy(3, 3));
     assert_eq!(bert.sleep(0).message().unwrap()["result"]["content"][0]["text"], "slept");
-    // What is taken back is not in flight.
+    // A cancelled call is no longer in flight.
     assert_eq!(anna.notify("notifications/cancelled", json!({"requestId": 2})).status, 202);
     let begun = Instant::now();
     while refused(&anna, 4).0 != 200 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "no room once a call is taken back");
+        assert!(begun.elapsed() < Duration::from_secs(20), "no room after a call was cancelled");
     }
 }
 
-/// The library sends nothing before a handler's first message, and clients give up on that after a minute.
+/// The library sends nothing before the first message of a handler, and clients give up waiting for headers after a
+/// minute.
 #[test]
-fn a_silent_call_has_its_headers_early() {
-    let (server, gone) = server(open(), small(10));
+fn a_silent_call_gets_its_headers_early() {
+    let (server, cancelled) = server(open(), small(10));
     let call = |tool: &str, ms: u64| {
         let mut wire = Wire::to(server.address);
         wire.write(modern(server.address, tool, &json!({"ms": ms})));
@@ -296,14 +301,14 @@ fn a_silent_call_has_its_headers_early() {
     assert_eq!(failing.message(), None);
     assert_eq!(silent.message().unwrap()["result"]["content"][0]["text"], "slept");
     assert_eq!(silent.message(), None);
-    assert_eq!(gone.load(Ordering::SeqCst), 1, "whoever leaves ends the call");
-    // A quick call keeps its own head, and a quick error its status.
+    assert_eq!(cancelled.load(Ordering::SeqCst), 1, "a closed connection cancels its call");
+    // A quick call keeps its own headers, and a quick error its status.
     assert_eq!(call("fail", 0).reply().unwrap().status, 404);
     assert_eq!(call("sleep", 0).reply().unwrap().json()["result"]["content"][0]["text"], "slept");
 }
 
 #[test]
-fn what_is_none_of_the_protocol_is_told_as_everywhere() {
+fn requests_outside_the_protocol_get_the_usual_error_format() {
     let (server, _) = server(open(), small(10));
     let cases = [
         (server.send(server.head("GET /mcp", "")), 406),
@@ -316,23 +321,23 @@ fn what_is_none_of_the_protocol_is_told_as_everywhere() {
         assert_eq!((reply.status, reply.code().as_str()), (status, "usage"), "{reply:?}");
         assert_eq!(reply.header("content-type"), Some("application/json"));
     }
-    // What cannot be read is told in the protocol's own words.
+    // Invalid JSON gets the error of the protocol.
     let reply = server.post("/mcp", "", "no JSON");
     assert_eq!((reply.status, reply.json()["error"]["code"].clone()), (400, json!(-32700)), "{reply:?}");
 }
 
-/// The library answers a method of older versions with its bare name, and repeats a wrong header whole.
+/// The library replies to a method of older versions with its bare name, and repeats a wrong header in full.
 #[test]
-fn the_librarys_own_errors_are_sentences_of_some_length() {
+fn errors_of_the_library_become_short_sentences() {
     let (server, _) = server(open(), small(10));
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
         "io.modelcontextprotocol/clientInfo": {"name": "test-client", "version": "1"},
     });
-    let told = |said: &str, method: &str, mut params: Value| {
+    let error_of = |header: &str, method: &str, mut params: Value| {
         params["_meta"] = meta.clone();
-        let headers = format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {said}\r\n");
+        let headers = format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {header}\r\n");
         let message = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
         let reply = server.post("/mcp", &headers, &message.to_string());
         (reply.status, reply.json()["id"].clone(), reply.json()["error"].clone())
@@ -344,9 +349,9 @@ fn the_librarys_own_errors_are_sentences_of_some_length() {
     ] {
         let message = format!("there is no method `{method}` in this version of the protocol");
         let expected = (404, json!(7), json!({"code": -32601, "message": message}));
-        assert_eq!(told(method, method, params), expected);
+        assert_eq!(error_of(method, method, params), expected);
     }
-    let (status, id, error) = told(&"a".repeat(50_000), "tools/list", json!({}));
+    let (status, id, error) = error_of(&"a".repeat(50_000), "tools/list", json!({}));
     assert_eq!((status, id, &error["code"]), (400, json!(7), &json!(-32020)));
     let message = error["message"].as_str().unwrap();
     assert!(message.starts_with("Mcp-Method header `aaa") && message.chars().count() <= 300, "{message}");

@@ -1,4 +1,4 @@
-//! Who is let in by the real program, and that those who are let in never meet.
+//! Access to the real program over HTTP: who is let in, and how token holders are kept apart.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -12,17 +12,17 @@ use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
 
 use super::client::{Reply, Wire, post};
-use super::program::{PANEL, question, serve, stage_of, structured};
+use super::program::{PANEL, question, sandbox_with, serve, structured};
 use super::sessions::{Legacy, modern_with};
 
-/// A call in either era.
+/// The version of the protocol in which a call is made.
 #[derive(Clone, Copy, Debug)]
-enum Era {
+enum Version {
     Sessions,
     Modern,
 }
 
-/// Somebody with a token.
+/// The holder of a token.
 struct Holder {
     address: SocketAddr,
     header: String,
@@ -30,7 +30,7 @@ struct Holder {
 
 impl Holder {
     /// The holder of a token made on the command line.
-    fn of_stage(sandbox: &Sandbox, address: SocketAddr, name: &str, flags: &[&str]) -> Self {
+    fn created(sandbox: &Sandbox, address: SocketAddr, name: &str, flags: &[&str]) -> Self {
         let made = sandbox.call(["keys", "create", name]).args(flags).run();
         assert_eq!(made.code, Some(0), "{}", made.transcript());
         Self::with(address, made.text().trim())
@@ -44,20 +44,20 @@ impl Holder {
         self.header.trim_end().rsplit(' ').next().unwrap_or_default()
     }
 
-    /// Calls a tool. Whatever comes back, the token is not in it.
-    fn call(&self, era: Era, tool: &str, arguments: &Value) -> Value {
-        let reply = self.reply(era, tool, arguments);
+    /// Calls a tool. The reply must not contain the token.
+    fn call(&self, version: Version, tool: &str, arguments: &Value) -> Value {
+        let reply = self.reply(version, tool, arguments);
         assert!(!reply.to_string().contains(self.token()), "a token in a reply");
         reply
     }
 
-    fn reply(&self, era: Era, tool: &str, arguments: &Value) -> Value {
-        match era {
-            Era::Sessions => {
-                let client = Legacy::begun(self.address, &self.header);
+    fn reply(&self, version: Version, tool: &str, arguments: &Value) -> Value {
+        match version {
+            Version::Sessions => {
+                let client = Legacy::connect(self.address, &self.header);
                 client.ask("tools/call", json!({"name": tool, "arguments": arguments})).json()
             }
-            Era::Modern => {
+            Version::Modern => {
                 let mut wire = Wire::to(self.address);
                 wire.write(modern_with(&self.header, self.address, tool, arguments));
                 wire.reply().expect("an answer").json()
@@ -73,45 +73,45 @@ impl Holder {
 }
 
 #[test]
-fn two_holders_never_meet_and_a_revoked_one_is_let_in_no_more() {
-    let sandbox = stage_of(None);
+fn holders_never_see_each_others_runs_and_a_revoked_token_is_refused() {
+    let sandbox = sandbox_with(None);
     let (running, address) = serve(&sandbox, &[], &[("log_level", "trace")]);
-    let anna = Holder::of_stage(&sandbox, address, "anna", &[]);
-    let bert = Holder::of_stage(&sandbox, address, "bert", &[]);
-    for era in [Era::Sessions, Era::Modern] {
+    let anna = Holder::created(&sandbox, address, "anna", &[]);
+    let bert = Holder::created(&sandbox, address, "bert", &[]);
+    for version in [Version::Sessions, Version::Modern] {
         let mut asked = question();
-        asked["idempotency_key"] = format!("{era:?}").into();
-        let of_anna = anna.call(era, "process_prompt", &asked);
-        let of_bert = bert.call(era, "process_prompt", &asked);
+        asked["idempotency_key"] = format!("{version:?}").into();
+        let of_anna = anna.call(version, "process_prompt", &asked);
+        let of_bert = bert.call(version, "process_prompt", &asked);
         let id = |report: &Value| structured(report)["run_id"].as_str().expect("a run").to_owned();
         assert_eq!(structured(&of_anna)["status"], "complete", "{of_anna}");
-        assert_ne!(id(&of_anna), id(&of_bert), "the same question of another is another run");
-        // The beginning of all ids names its own runs alone, and no newest run is another's.
+        assert_ne!(id(&of_anna), id(&of_bert), "the same question of another holder is another run");
+        // The common beginning of all ids finds only a holder's own runs, and the newest run is a holder's own.
         for name in ["01", "@", "@~1"] {
-            let found = bert.call(era, "get_run", &json!({"run_id": name})).to_string();
+            let found = bert.call(version, "get_run", &json!({"run_id": name})).to_string();
             assert!(!found.contains(&id(&of_anna)), "{name}: {found}");
         }
-        let nobodys = "01JD0M3Z8K5Q2W7V9X4B6N1C0A";
+        let unknown_id = "01JD0M3Z8K5Q2W7V9X4B6N1C0A";
         for (tool, part) in [
             ("get_run", None),
             ("get_run", Some("answer:1")),
             ("get_run", Some("events")),
             ("resume_run", None),
         ] {
-            let told_of = |id: &str| {
+            let reply_about = |id: &str| {
                 let mut arguments = json!({"run_id": id});
                 if let Some(part) = part {
                     arguments["part"] = part.into();
                 }
-                bert.call(era, tool, &arguments).to_string().replace(id, "ID")
+                bert.call(version, tool, &arguments).to_string().replace(id, "ID")
             };
-            let others = told_of(&id(&of_anna));
+            let others = reply_about(&id(&of_anna));
             assert!(others.contains("run_not_found"), "{others}");
-            assert_eq!(others, told_of(nobodys), "{era:?} {tool} {part:?}");
-            assert_ne!(told_of(&id(&of_bert)), others, "its own is there");
+            assert_eq!(others, reply_about(unknown_id), "{version:?} {tool} {part:?}");
+            assert_ne!(reply_about(&id(&of_bert)), others, "a holder's own run is found");
         }
     }
-    let session = Legacy::begun(address, &anna.header);
+    let session = Legacy::connect(address, &anna.header);
     let stolen = Legacy { address, key: &bert.header, session: session.session.clone() };
     assert_eq!(stolen.ask("tools/list", json!({})).status, 404);
 
@@ -122,7 +122,7 @@ fn two_holders_never_meet_and_a_revoked_one_is_let_in_no_more() {
     wire.write(post(address, "/mcp", &anna.header, list));
     let refused = wire.reply().expect("an answer");
     assert_eq!((refused.status, refused.code().as_str()), (401, "token_refused"));
-    // Nor do they stand anywhere that is kept, logged or listed, however much is logged.
+    // Nor do the tokens appear in any file, log or process list, however verbose the log.
     #[cfg(target_os = "linux")]
     let listed = String::from_utf8_lossy(&running.command_line()).into_owned();
     running.signal("TERM");
@@ -132,23 +132,23 @@ fn two_holders_never_meet_and_a_revoked_one_is_let_in_no_more() {
     sandbox.assert_no_key_in_files();
     for secret in [anna.token(), bert.token()] {
         sandbox.assert_nowhere(secret.as_bytes());
-        assert!(!output.stderr.contains(secret) && !output.text().contains(secret), "a token is told");
+        assert!(!output.stderr.contains(secret) && !output.text().contains(secret), "a token is printed");
         #[cfg(target_os = "linux")]
         assert!(!listed.contains(secret) && listed.contains("serve"), "{listed}");
     }
 }
 
 #[test]
-fn a_token_allows_what_it_was_made_for() {
-    let sandbox = stage_of(None);
+fn a_token_allows_only_its_scope_budget_and_rate() {
+    let sandbox = sandbox_with(None);
     let (_running, address) = serve(&sandbox, &[], &[]);
-    let reader = Holder::of_stage(&sandbox, address, "reader", &["--scope", "read"]);
-    let poor = Holder::of_stage(&sandbox, address, "poor", &["--budget-day", "0.0001"]);
-    let hasty = Holder::of_stage(&sandbox, address, "hasty", &["--per-minute", "2"]);
-    let refused = reader.call(Era::Modern, "process_prompt", &question());
+    let reader = Holder::created(&sandbox, address, "reader", &["--scope", "read"]);
+    let poor = Holder::created(&sandbox, address, "poor", &["--budget-day", "0.0001"]);
+    let hasty = Holder::created(&sandbox, address, "hasty", &["--per-minute", "2"]);
+    let refused = reader.call(Version::Modern, "process_prompt", &question());
     assert_eq!(structured(&refused)["code"], "scope_missing", "{refused}");
-    assert_eq!(reader.call(Era::Modern, "list_models", &json!({}))["result"]["isError"], false);
-    let refused = poor.call(Era::Modern, "process_prompt", &question());
+    assert_eq!(reader.call(Version::Modern, "list_models", &json!({}))["result"]["isError"], false);
+    let refused = poor.call(Version::Modern, "process_prompt", &question());
     assert_eq!(structured(&refused)["code"], "budget", "{refused}");
     let statuses: Vec<u16> = (0..3).map(|_| hasty.get("/nothing").status).collect();
     assert_eq!(statuses, [404, 404, 429]);
@@ -156,10 +156,10 @@ fn a_token_allows_what_it_was_made_for() {
 }
 
 #[test]
-fn a_token_that_is_over_lets_nobody_in() {
-    let sandbox = stage_of(None);
+fn an_expired_token_is_refused() {
+    let sandbox = sandbox_with(None);
     let (_running, address) = serve(&sandbox, &[], &[]);
-    let brief = Holder::of_stage(&sandbox, address, "brief", &["--expires", "3s"]);
+    let brief = Holder::created(&sandbox, address, "brief", &["--expires", "3s"]);
     assert_eq!(brief.get("/nothing").status, 404, "it is let in");
     sandbox.pause(Duration::from_secs(3));
     let refused = brief.get("/nothing");
@@ -168,7 +168,7 @@ fn a_token_that_is_over_lets_nobody_in() {
     assert!(listed.text().contains("expired"), "{}", listed.text());
 }
 
-/// A server for identities on loopback: its description and its keys.
+/// An OpenID provider on loopback, with its metadata and its keys.
 fn issuer(keys: Value) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("it is bound"));
@@ -185,7 +185,7 @@ fn issuer(keys: Value) -> String {
                 header.clear();
             }
             let body = if line.contains("/keys") { keys.to_string() } else { description.to_string() };
-            // A client that has gone needs no answer.
+            // A client that has closed the connection needs no reply.
             let _ = write!(
                 stream,
                 "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
@@ -196,13 +196,13 @@ fn issuer(keys: Value) -> String {
     address
 }
 
-/// An issuer, and what signs its tokens.
+/// An issuer of tokens with its signing key.
 struct Identities {
     key: Ed25519KeyPair,
     address: String,
 }
 
-/// What tokens of tests are for.
+/// The audience of the tokens.
 const AUDIENCE: &str = "https://llm.example.com/mcp";
 
 impl Identities {
@@ -221,32 +221,32 @@ impl Identities {
         format!("{signed}.{}", encode(self.key.sign(signed.as_bytes()).as_ref()))
     }
 
-    /// What it says of somebody who may do all, until a day after any a test runs on.
+    /// The claims of a subject with every scope, valid for longer than any test machine.
     fn claims(&self, subject: &str) -> Value {
         let exp = 4_000_000_000_u64;
         json!({"iss": self.address, "aud": AUDIENCE, "sub": subject, "exp": exp, "scope": "ask read"})
     }
 }
 
-/// Its tokens need no database, so a broken one is met by what they ask for.
+/// Tokens of an issuer need no database, so it is the call itself that meets the broken database.
 #[test]
-fn a_holder_is_told_no_path_and_no_step_of_the_owners() {
+fn failures_name_no_path_and_no_remedy_of_the_owner_to_a_holder() {
     let identities = Identities::new();
-    let sandbox = stage_of(None);
-    let taken = [("issuer", identities.address.as_str()), ("issuer_audience", AUDIENCE)];
+    let sandbox = sandbox_with(None);
+    let issuer_settings = [("issuer", identities.address.as_str()), ("issuer_audience", AUDIENCE)];
     let database = sandbox.data_dir().join("runs.db");
     std::fs::create_dir_all(sandbox.data_dir()).unwrap();
     std::fs::write(&database, "this is no database at all".repeat(400)).unwrap();
-    let (running, address) = serve(&sandbox, &[], &taken);
+    let (running, address) = serve(&sandbox, &[], &issuer_settings);
     let ada = Holder::with(address, &identities.token(&identities.claims("ada")));
-    let nobodys = "01JD0M3Z8K5Q2W7V9X4B6N1C0A";
-    let client = Legacy::begun(address, &ada.header);
+    let unknown_id = "01JD0M3Z8K5Q2W7V9X4B6N1C0A";
+    let client = Legacy::connect(address, &ada.header);
     let replies = [
-        ada.call(Era::Modern, "process_prompt", &question()),
-        ada.call(Era::Sessions, "get_run", &json!({"run_id": nobodys})),
-        ada.call(Era::Modern, "resume_run", &json!({"run_id": nobodys})),
+        ada.call(Version::Modern, "process_prompt", &question()),
+        ada.call(Version::Sessions, "get_run", &json!({"run_id": unknown_id})),
+        ada.call(Version::Modern, "resume_run", &json!({"run_id": unknown_id})),
         client.ask("resources/list", json!({})).json(),
-        client.ask("resources/read", json!({"uri": format!("parallel-llm://runs/{nobodys}")})).json(),
+        client.ask("resources/read", json!({"uri": format!("parallel-llm://runs/{unknown_id}")})).json(),
         client
             .ask(
                 "completion/complete",
@@ -259,46 +259,46 @@ fn a_holder_is_told_no_path_and_no_step_of_the_owners() {
     ];
     let home = sandbox.home().display().to_string();
     for reply in &replies {
-        let told = reply.to_string();
-        assert!(told.contains("the run database of this server has trouble"), "{told}");
-        assert!(told.contains("ask the owner of this server, whose log says why"), "{told}");
-        assert!(!told.contains(&home) && !told.contains("runs.db") && !told.contains("DATA_DIR"), "{told}");
+        let text = reply.to_string();
+        assert!(text.contains("the run database of this server has trouble"), "{text}");
+        assert!(text.contains("ask the owner of this server, whose log says why"), "{text}");
+        assert!(!text.contains(&home) && !text.contains("runs.db") && !text.contains("DATA_DIR"), "{text}");
     }
     let log = std::fs::read_to_string(sandbox.home().join("log")).unwrap();
     assert!(log.contains(&database.display().to_string()), "the owner's log says why: {log}");
     running.signal("TERM");
     running.wait();
 
-    // A key that is missing, or that a program of the owner's does not give.
+    // A missing key, and a key whose program fails.
     std::fs::remove_file(&database).unwrap();
     let config = "[providers.mistral]\nkey_command = \"/bin/sh -c 'echo /etc/passwd is mine >&2; exit 1'\"\n";
     sandbox.write(".config/parallel-llm-mcp/config.toml", config);
-    let (_running, address) = serve(&sandbox, &[], &taken);
+    let (_running, address) = serve(&sandbox, &[], &issuer_settings);
     let ada = Holder::with(address, &identities.token(&identities.claims("ada")));
     for models in [
         json!(["mistral:mistral-large-latest"]),
         json!(["groq:llama"]),
         json!(["mistral:mistral-large-latest", PANEL[0]]),
     ] {
-        let asked = json!({"prompt": "Why?", "models": models});
-        let reply = ada.call(Era::Modern, "process_prompt", &asked);
-        let told = reply.to_string();
-        assert!(told.contains("this server has no key for a provider"), "{told}");
-        for owners in ["/bin/sh", "/etc/passwd", "keys set", "key_command", "_API_KEY"] {
-            assert!(!told.contains(owners), "{owners}: {told}");
+        let question = json!({"prompt": "Why?", "models": models});
+        let reply = ada.call(Version::Modern, "process_prompt", &question);
+        let text = reply.to_string();
+        assert!(text.contains("this server has no key for a provider"), "{text}");
+        for detail in ["/bin/sh", "/etc/passwd", "keys set", "key_command", "_API_KEY"] {
+            assert!(!text.contains(detail), "{detail}: {text}");
         }
         let Some(run_id) = super::program::structured(&reply)["run_id"].as_str() else { continue };
         let events =
-            ada.call(Era::Modern, "get_run", &json!({"run_id": run_id, "part": "events"})).to_string();
+            ada.call(Version::Modern, "get_run", &json!({"run_id": run_id, "part": "events"})).to_string();
         assert!(!events.contains("/bin/sh") && !events.contains("/etc/passwd"), "{events}");
     }
 }
 
 #[test]
-fn whoever_an_issuer_names_is_let_in_and_others_are_told_where_to_go() {
+fn subjects_of_an_issuer_are_let_in_and_others_get_its_address() {
     let identities = Identities::new();
     let (issuer, audience) = (identities.address.as_str(), AUDIENCE);
-    let sandbox = stage_of(None);
+    let sandbox = sandbox_with(None);
     let (_running, address) = serve(&sandbox, &[], &[("issuer", issuer), ("issuer_audience", audience)]);
 
     let nobody = Holder { address, header: String::new() };
@@ -318,11 +318,11 @@ fn whoever_an_issuer_names_is_let_in_and_others_are_told_where_to_go() {
 
     let holder = |subject| Holder::with(address, &identities.token(&identities.claims(subject)));
     let (ada, eve) = (holder("ada"), holder("eve"));
-    let report = ada.call(Era::Modern, "process_prompt", &question());
+    let report = ada.call(Version::Modern, "process_prompt", &question());
     assert_eq!(structured(&report)["status"], "complete", "{report}");
     let run = json!({"run_id": structured(&report)["run_id"]});
-    assert_eq!(structured(&ada.call(Era::Modern, "get_run", &run))["status"], "complete");
-    assert_eq!(structured(&eve.call(Era::Modern, "get_run", &run))["code"], "run_not_found");
+    assert_eq!(structured(&ada.call(Version::Modern, "get_run", &run))["status"], "complete");
+    assert_eq!(structured(&eve.call(Version::Modern, "get_run", &run))["code"], "run_not_found");
     let mut over = identities.claims("ada");
     over["exp"] = 1.into();
     assert_eq!(Holder::with(address, &identities.token(&over)).get("/mcp").code(), "token_refused");
@@ -330,32 +330,32 @@ fn whoever_an_issuer_names_is_let_in_and_others_are_told_where_to_go() {
 }
 
 #[test]
-fn a_holder_uses_a_persona_by_its_name_and_is_not_shown_its_words() {
+fn a_holder_may_name_a_persona_but_not_read_its_prompt() {
     let identities = Identities::new();
-    let sandbox = stage_of(None);
+    let sandbox = sandbox_with(None);
     sandbox.write(".config/parallel-llm-mcp/config.toml", "[personas.critic]\nsystem = 'Find the flaw.'\n");
-    let taken = [("issuer", identities.address.as_str()), ("issuer_audience", AUDIENCE)];
-    let (_running, address) = serve(&sandbox, &[], &taken);
+    let issuer_settings = [("issuer", identities.address.as_str()), ("issuer_audience", AUDIENCE)];
+    let (_running, address) = serve(&sandbox, &[], &issuer_settings);
     let ada = Holder::with(address, &identities.token(&identities.claims("ada")));
-    let cast = format!("{}@persona=critic,stance=for", PANEL[0]);
-    let reply = ada.call(Era::Modern, "process_prompt", &json!({"prompt": "Why?", "models": [cast]}));
+    let model = format!("{}@persona=critic,stance=for", PANEL[0]);
+    let reply = ada.call(Version::Modern, "process_prompt", &json!({"prompt": "Why?", "models": [model]}));
     let run_id = super::program::structured(&reply)["run_id"].as_str().unwrap();
-    let report = || ada.call(Era::Modern, "get_run", &json!({"run_id": run_id, "part": "report"}));
+    let report = || ada.call(Version::Modern, "get_run", &json!({"run_id": run_id, "part": "report"}));
     let persona = |seat: usize| super::program::structured(&report())["answers"][seat]["persona"].clone();
     assert_eq!(persona(0), "critic");
     assert!(sandbox.chats()[0].body.to_string().contains("Find the flaw."));
     let further = json!({"run_id": run_id, "models": [format!("{}@persona=critic", PANEL[1])]});
-    let further = ada.call(Era::Modern, "resume_run", &further);
+    let further = ada.call(Version::Modern, "resume_run", &further);
     assert_eq!(super::program::structured(&further)["answered"], "2 of 2", "{further}");
     assert_eq!(persona(1), "critic");
     for part in ["plan", "events", "prompt", "report"] {
-        let told = ada.call(Era::Modern, "get_run", &json!({"run_id": run_id, "part": part})).to_string();
-        assert!(!told.contains("flaw") && !told.contains("Argue"), "{part}: {told}");
-        assert_eq!(told.contains("critic"), part != "prompt", "{part}: {told}");
+        let text = ada.call(Version::Modern, "get_run", &json!({"run_id": run_id, "part": part})).to_string();
+        assert!(!text.contains("flaw") && !text.contains("Argue"), "{part}: {text}");
+        assert_eq!(text.contains("critic"), part != "prompt", "{part}: {text}");
     }
     for part in ["plan", "events"] {
         let uri = format!("parallel-llm://runs/{run_id}/{part}");
-        let read = Legacy::begun(address, &ada.header).ask("resources/read", json!({"uri": uri})).json();
+        let read = Legacy::connect(address, &ada.header).ask("resources/read", json!({"uri": uri})).json();
         assert!(!read.to_string().contains("flaw") && read.to_string().contains("critic"), "{read}");
     }
 }

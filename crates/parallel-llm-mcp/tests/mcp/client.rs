@@ -13,32 +13,33 @@ use tokio::time::Instant;
 /// The longest a test waits for anything. Only a test that fails waits so long.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
-/// The longest that something takes which waits for nothing: far less than what it must not wait for, and time enough for a
-/// machine that does much else.
+/// The longest that something may take that has nothing to wait for: far less than what it must not wait for, and
+/// enough
+/// for a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(10);
 
 /// The panel of most tests: three labs of the simulator.
 pub(crate) const PANEL: [&str; 3] = ["openai/gpt-6.1-sol", "google/gemini-4-argon", "x-ai/grok-4.7"];
 
-/// The program, and what it has said so far.
+/// The program and the messages that it has sent so far.
 pub(crate) struct Client {
     pub(crate) child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Value>,
-    /// Everything received that nobody has waited for, in order.
+    /// The received messages that nobody has waited for, in order.
     pub(crate) seen: Vec<Value>,
     next_id: i64,
 }
 
 impl Client {
-    /// Starts the program and begins the protocol.
+    /// Starts the program and performs the handshake.
     pub(crate) fn new(sandbox: &Sandbox, settings: &[(&str, &str)]) -> Self {
         let mut client = Self::silent(sandbox, settings);
         client.begin("test-client");
         client
     }
 
-    /// Starts the program without a word.
+    /// Starts the program without a handshake.
     pub(crate) fn silent(sandbox: &Sandbox, settings: &[(&str, &str)]) -> Self {
         let stderr = File::create(sandbox.home().join("stderr")).expect("a file can be made");
         let mut child = spawn(sandbox, settings, stderr.into());
@@ -56,14 +57,14 @@ impl Client {
         Self { stdin: child.stdin.take(), child, lines, seen: Vec::new(), next_id: 1000 }
     }
 
-    /// Starts the program and never reads what it says, on neither of its pipes.
+    /// Starts the program and never reads from its pipes.
     pub(crate) fn deaf(sandbox: &Sandbox, settings: &[(&str, &str)]) -> Self {
         let mut child = spawn(sandbox, settings, Stdio::piped());
         let (_, lines) = sync_channel(1);
         Self { stdin: child.stdin.take(), child, lines, seen: Vec::new(), next_id: 1000 }
     }
 
-    /// The handshake, under this name.
+    /// Performs the handshake under this name.
     pub(crate) fn begin(&mut self, name: &str) -> Value {
         let reply = self.request("initialize", hello(name));
         self.notify("notifications/initialized", json!({}));
@@ -112,7 +113,7 @@ impl Client {
         self.result(id)
     }
 
-    /// The whole report of the run that a result is of.
+    /// The whole report of the run of this result.
     pub(crate) fn report(&mut self, result: &Value) -> Value {
         let run_id = &structured(result)["run_id"];
         let report = self.call("get_run", json!({"run_id": run_id, "part": "report"}));
@@ -132,7 +133,7 @@ impl Client {
             .unwrap_or_else(|| panic!("no reply to {id}; seen: {:?}", self.seen))
     }
 
-    /// The first message that is so, if it comes in time.
+    /// The first message for which this holds, if it comes in time.
     pub(crate) fn find(&mut self, is_so: impl Fn(&Value) -> bool) -> Option<Value> {
         if let Some(at) = self.seen.iter().position(&is_so) {
             return Some(self.seen.remove(at));
@@ -147,7 +148,7 @@ impl Client {
         }
     }
 
-    /// The progress notifications of a call that were seen.
+    /// The progress notifications of a call that were received and not waited for.
     pub(crate) fn progress(&self, id: i64) -> Vec<Value> {
         let is_its = |message: &&Value| {
             message["method"] == "notifications/progress" && message["params"]["progressToken"] == id
@@ -167,7 +168,7 @@ impl Client {
         assert!(sent.is_ok_and(|status| status.success()));
     }
 
-    /// Waits for the end of the program, and how long that took.
+    /// Waits for the end of the program. Returns its status and the time it took.
     pub(crate) fn wait(&mut self) -> (ExitStatus, Duration) {
         let begun = Instant::now();
         loop {
@@ -205,7 +206,7 @@ impl Drop for Client {
     }
 }
 
-/// What a client of this name says first.
+/// The parameters of `initialize` for a client of this name.
 pub(crate) fn hello(name: &str) -> Value {
     json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": name, "version": "1"}})
 }
