@@ -1,14 +1,15 @@
 //! The fault matrix: every fault of a provider (U), of fusing (S), of the disk (D) and of the process (P) that one
-//! machine can play, each by the name of its row.
+//! machine can simulate, each under the name of its row.
 //!
 //! [`rows`] checks that each row is accounted for exactly once: by a test here that is named for it, by tests elsewhere
-//! that a table there names, or by a reason why no test can play it. After every row [`holds`] checks what always holds.
+//! that a table there names, or by a reason why no test can play it. After every row, [`invariants`] checks what must
+//! always hold.
 #![cfg(target_os = "linux")]
 
 mod d;
 mod database;
 mod frames;
-mod holds;
+mod invariants;
 mod p;
 mod rows;
 mod s;
@@ -20,7 +21,7 @@ use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use parallel_llm_testkit::{Call, Output, Sandbox};
 use serde_json::Value;
 
-use holds::holds;
+use invariants::assert_invariants;
 
 const ONE: &str = "openai/gpt-6.1-sol";
 const TWO: &str = "mistralai/mistral-large-4-0";
@@ -28,7 +29,7 @@ const HANGING: &str = "x-ai/grok-4.7";
 const SYNTHESIZER: &str = "google/gemini-4-argon";
 /// Names the newest run.
 const NEWEST: &str = "@";
-/// Where a test may put what is not the program's, below the home.
+/// The folder below the home for files of the tests.
 const PLAYGROUND: &str = "playground";
 
 fn sandbox() -> Sandbox {
@@ -37,12 +38,12 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// A sandbox where two models answer and one begins and never ends.
+/// A sandbox in which two models answer, and one begins and never ends.
 fn hanging() -> Sandbox {
     sandbox().scripted(HANGING, Script::fault(Fault::Stall))
 }
 
-/// A model that answers with this text after so many milliseconds.
+/// A model that answers with this text after this many milliseconds.
 fn late(ms: u64, text: &str) -> Script {
     let behaviour = Script::answering(text).behaviour.expect("it answers");
     Script::behaving(Behaviour { ttft_ms: Latency::of(ms), ..behaviour })
@@ -54,23 +55,23 @@ fn ask<'a>(sandbox: &'a Sandbox, models: &[&str]) -> Call<'a> {
     sandbox.call(["ask", "--json", "Which is safer?"]).args(models).settings([("synthesizer", SYNTHESIZER)])
 }
 
-/// Runs to the end what says no key.
-fn done(call: Call<'_>) -> Output {
+/// Runs a call. Its output must not contain the key.
+fn output_of(call: Call<'_>) -> Output {
     let output = call.run();
     output.assert_no_key();
     output
 }
 
-/// The newest run as it is kept.
-fn kept(sandbox: &Sandbox) -> Value {
-    done(sandbox.call(["runs", "show", "--json", NEWEST])).json()
+/// The newest run as stored.
+fn stored_run(sandbox: &Sandbox) -> Value {
+    output_of(sandbox.call(["runs", "show", "--json", NEWEST])).json()
 }
 
 fn word<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_default()
 }
 
-/// Waits until an answer of the newest run lies in its file and the hanging model has begun.
+/// Waits until an answer of the newest run is in its file and the hanging model has begun.
 fn until_one_has_answered(sandbox: &Sandbox) {
     sandbox.until("one has answered and one hangs", || {
         let has_begun = |model| {

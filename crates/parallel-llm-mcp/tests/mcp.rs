@@ -1,4 +1,4 @@
-//! The MCP door, entered as clients do: the real program on pipes, in a scrubbed environment, against the simulator.
+//! The MCP server on pipes as clients use it: the real program in a clean environment, against the simulator.
 
 pub(crate) mod client;
 mod versions;
@@ -16,12 +16,12 @@ fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
-/// A sandbox whose models behave like this.
-fn stage_of(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Sandbox {
+/// A sandbox in which these models have these scripts.
+fn sandbox_with(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Sandbox {
     scripts.into_iter().fold(sandbox(), |sandbox, (model, script)| sandbox.scripted(model, script))
 }
 
-/// A model that takes so long for its first word.
+/// A model whose first text comes after this many milliseconds.
 fn slow(ms: u64) -> Script {
     Script::behaving(Behaviour { ttft_ms: Latency::of(ms), ..Behaviour::instant() })
 }
@@ -30,18 +30,18 @@ fn question() -> Value {
     json!({"prompt": "Which is safer, and why?", "models": PANEL, "synthesizer": PANEL[1]})
 }
 
-/// A run that has all its answers is fused before the seats of runs that began after it are asked.
+/// A run that has all its answers is fused before the seats of later runs are asked.
 #[test]
-fn who_asked_first_has_an_answer_first() {
+fn earlier_runs_are_fused_before_later_runs_are_asked() {
     const QUESTIONS: usize = 6;
-    let sandbox = stage_of([(PANEL[0], slow(50))]);
+    let sandbox = sandbox_with([(PANEL[0], slow(50))]);
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_CALLS_PER_KEY_MAX", "1")]);
     let ids: Vec<i64> = (0..QUESTIONS)
         .map(|number| {
             let (prompt, models) = (format!("Question {number}?"), &PANEL[..2]);
             let question = json!({"prompt": prompt, "models": models, "synthesizer": PANEL[2]});
             let id = client.start("process_prompt", question);
-            sandbox.until("the run has begun", || runs_begun(&sandbox) > number);
+            sandbox.until("the run has started", || runs_started(&sandbox) > number);
             id
         })
         .collect();
@@ -53,14 +53,14 @@ fn who_asked_first_has_an_answer_first() {
     assert!(fused <= QUESTIONS, "{fused} calls were made before any run was fused");
 }
 
-/// How many runs have a folder.
-fn runs_begun(sandbox: &Sandbox) -> usize {
+/// The number of runs that have a folder.
+fn runs_started(sandbox: &Sandbox) -> usize {
     std::fs::read_dir(sandbox.data_dir().join("runs")).map_or(0, Iterator::count)
 }
 
 #[test]
 fn a_question_gets_a_fused_answer_with_progress() {
-    let sandbox = stage_of([(PANEL[0], slow(700))]);
+    let sandbox = sandbox_with([(PANEL[0], slow(700))]);
     let mut client = Client::new(&sandbox, &[]);
     let id = client.start("process_prompt", question());
     let result = client.result(id);
@@ -86,7 +86,7 @@ fn a_question_gets_a_fused_answer_with_progress() {
 }
 
 #[test]
-fn the_server_says_who_it_is_and_its_tools_are_small() {
+fn the_server_names_itself_and_describes_its_tools_briefly() {
     let sandbox = sandbox();
     let mut client = Client::silent(&sandbox, &[]);
     let server = client.begin("test-client");
@@ -95,7 +95,7 @@ fn the_server_says_who_it_is_and_its_tools_are_small() {
     assert!(server["instructions"].as_str().unwrap().contains("third-party"));
     let tools = client.request("tools/list", json!({}));
     let all = tools["result"]["tools"].as_array().unwrap();
-    // Programs read the output schemas; a model is shown the rest.
+    // Programs read the output schemas; a model sees the rest.
     let mut shown = all.clone();
     for tool in shown.iter_mut().filter_map(Value::as_object_mut) {
         tool.remove("outputSchema");
@@ -153,7 +153,7 @@ fn every_bad_line_gets_one_reply_and_the_next_call_works() {
 }
 
 #[test]
-fn half_an_emoji_is_repaired() {
+fn an_unpaired_surrogate_is_replaced() {
     let sandbox = sandbox();
     let mut client = Client::new(&sandbox, &[]);
     let models = json!([PANEL[0]]);
@@ -178,38 +178,38 @@ fn a_prompt_of_ten_megabytes_is_read_and_refused_for_its_length() {
 }
 
 #[test]
-fn what_is_taken_back_is_given_up_upstream() {
-    let sandbox = stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
+fn cancelling_a_call_cancels_its_requests_upstream() {
+    let sandbox = sandbox_with(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_DRAIN_MS", "2000")]);
     let id = client.start("process_prompt", question());
     sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
     let begun = Instant::now();
     client.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"}));
-    // The third bills on when its connection is closed, so it is listened to for a while.
+    // The third provider bills on after its connection is closed, so its reply is read for a while.
     sandbox.until("the simulator sees it", || sandbox.simulator().stats().client_cancelled == 2);
-    sandbox.until("nothing is listened to for ever", || sandbox.simulator().stats().client_cancelled == 3);
+    sandbox.until("the last reply is no longer read", || sandbox.simulator().stats().client_cancelled == 3);
     assert!(begun.elapsed() >= Duration::from_secs(2), "{:?}", begun.elapsed());
     client.request("ping", json!({}));
-    assert!(client.seen.iter().all(|message| message["id"] != id), "a reply to a call that was taken back");
+    assert!(client.seen.iter().all(|message| message["id"] != id), "no reply to a cancelled call");
 }
 
 #[test]
-fn an_answer_comes_before_the_clients_wall_and_the_run_goes_on() {
-    let sandbox = stage_of([(PANEL[2], slow(3_000))]);
+fn a_call_is_answered_before_the_client_timeout_and_its_run_continues() {
+    let sandbox = sandbox_with([(PANEL[2], slow(3_000))]);
     let mut client =
         Client::new(&sandbox, &[("PARALLEL_LLM_CLIENT_WALL_MS", "1500"), ("PARALLEL_LLM_WAIT", "all")]);
-    let soft = client.call("process_prompt", question());
-    let report = structured(&soft);
-    assert_eq!((&report["status"], &soft["isError"]), (&json!("running"), &json!(false)), "{report}");
+    let early = client.call("process_prompt", question());
+    let report = structured(&early);
+    assert_eq!((&report["status"], &early["isError"]), (&json!("running"), &json!(false)), "{report}");
     let run_id = report["run_id"].as_str().unwrap();
     assert!(report["answer"].is_null() && report["texts"][0]["text"].is_string(), "{report}");
-    assert!(text(&soft).contains("2 of 3 answered") && text(&soft).contains("get_run"), "{}", text(&soft));
+    assert!(text(&early).contains("2 of 3 answered") && text(&early).contains("get_run"), "{}", text(&early));
     let next = (&report["next"]["tool"], &report["next"]["arguments"]);
     assert_eq!(next, (&json!("get_run"), &json!({"run_id": run_id, "wait_s": 50})), "{report}");
-    let whole = client.report(&soft);
+    let whole = client.report(&early);
     assert!(
         whole["elapsed_ms"].as_u64() >= Some(1_000),
-        "it is as old as it is, not as its newest event: {whole}"
+        "its age counts to now, not to its newest event: {whole}"
     );
     let mut rest = client.call("get_run", json!({"run_id": run_id, "wait_s": 50}));
     while structured(&rest)["status"] == "running" {
@@ -221,8 +221,8 @@ fn an_answer_comes_before_the_clients_wall_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_run_that_is_not_over_is_not_gone_on_with() {
-    let sandbox = stage_of([(PANEL[2], Script::fault(Fault::Stall))]);
+fn a_run_in_progress_cannot_be_resumed() {
+    let sandbox = sandbox_with([(PANEL[2], Script::fault(Fault::Stall))]);
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_WAIT", "quorum:2")]);
     let first = client.call("process_prompt", question());
     let run_id = structured(&first)["run_id"].clone();
@@ -236,9 +236,9 @@ fn a_run_that_is_not_over_is_not_gone_on_with() {
 }
 
 #[test]
-fn parts_are_fetched_page_by_page() {
+fn long_parts_are_fetched_page_by_page() {
     let long = "wörd ".repeat(10_000);
-    let sandbox = stage_of([(PANEL[0], Script::answering(&long))]);
+    let sandbox = sandbox_with([(PANEL[0], Script::answering(&long))]);
     let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", question());
     let mut report = client.report(&result);
@@ -270,7 +270,7 @@ fn parts_are_fetched_page_by_page() {
 }
 
 #[test]
-fn mistakes_are_told_with_what_is_right() {
+fn invalid_calls_are_explained_with_a_remedy() {
     let sandbox = sandbox();
     let mut client = Client::new(&sandbox, &[]);
     for (tool, arguments, code, expected) in [
@@ -304,15 +304,15 @@ fn mistakes_are_told_with_what_is_right() {
 }
 
 #[test]
-fn what_to_do_next_is_told_in_the_words_of_the_tools() {
+fn remedies_name_the_tools() {
     let sandbox = sandbox();
     let mut client = Client::new(&sandbox, &[]);
-    let mut asked = |store: &str| {
+    let mut run_of = |store: &str| {
         let result =
             client.call("process_prompt", json!({"prompt": "Why?", "models": PANEL, "store": store}));
         structured(&result)["run_id"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
     };
-    let (full, metadata) = (asked("full"), asked("metadata"));
+    let (full, metadata) = (run_of("full"), run_of("metadata"));
     let paid = sandbox.chats().len();
     for (tool, arguments, expected) in [
         (
@@ -349,7 +349,7 @@ fn what_to_do_next_is_told_in_the_words_of_the_tools() {
 }
 
 #[test]
-fn without_a_key_the_server_starts_and_says_what_to_set() {
+fn without_a_key_the_server_starts_and_names_the_variable_to_set() {
     let sandbox = sandbox();
     let mut client = Client::new(&sandbox, &[("OPENROUTER_API_KEY", " ")]);
     assert_eq!(client.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len(), 4);
@@ -381,7 +381,7 @@ fn the_list_of_models_is_bounded_and_holds_no_key() {
 }
 
 #[test]
-fn two_questions_at_once_have_a_folder_each() {
+fn concurrent_questions_have_separate_folders() {
     let sandbox = sandbox();
     let mut client = Client::new(&sandbox, &[]);
     let ids = ["One?", "Two?"].map(|prompt| {
@@ -398,8 +398,8 @@ fn two_questions_at_once_have_a_folder_each() {
 }
 
 #[test]
-fn a_ping_is_answered_while_a_call_runs_and_an_id_is_used_once() {
-    let sandbox = stage_of([(PANEL[0], slow(2_000))]);
+fn a_ping_is_answered_during_a_call_and_an_id_in_flight_is_refused() {
+    let sandbox = sandbox_with([(PANEL[0], slow(2_000))]);
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_WAIT", "all")]);
     let id = client.start("process_prompt", question());
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
@@ -410,7 +410,7 @@ fn a_ping_is_answered_while_a_call_runs_and_an_id_is_used_once() {
 }
 
 #[test]
-fn what_comes_before_the_beginning_does_no_harm() {
+fn messages_before_the_handshake_do_no_harm() {
     let sandbox = sandbox();
     let mut client = Client::silent(&sandbox, &[]);
     client.notify("notifications/cancelled", json!({"requestId": 1}));
@@ -440,9 +440,9 @@ fn a_client_of_the_newest_protocol_needs_no_handshake() {
 }
 
 #[test]
-fn no_answer_at_all_is_an_error_with_each_reason() {
+fn if_every_model_fails_the_result_is_an_error_with_each_reason() {
     let faults = [Fault::BadModel, Fault::Moderation, Fault::EmptyContent].map(Script::fault);
-    let sandbox = stage_of(PANEL.into_iter().zip(faults));
+    let sandbox = sandbox_with(PANEL.into_iter().zip(faults));
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
     let result = client.call("process_prompt", question());
     assert_eq!(
@@ -459,9 +459,9 @@ fn no_answer_at_all_is_an_error_with_each_reason() {
 }
 
 #[test]
-fn a_scrap_of_an_answer_is_told_and_is_no_answer() {
+fn a_fragment_is_shown_but_is_no_answer() {
     // Each breaks off after a few words.
-    let sandbox = stage_of(PANEL.map(|model| (model, Script::fault(Fault::SseCut))));
+    let sandbox = sandbox_with(PANEL.map(|model| (model, Script::fault(Fault::SseCut))));
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
     let result = client.call("process_prompt", question());
     assert_eq!(
@@ -470,23 +470,23 @@ fn a_scrap_of_an_answer_is_told_and_is_no_answer() {
         "{result}"
     );
     let seat = &structured(&result)["texts"][0];
-    let scrap = seat["text"].as_str().unwrap_or_else(|| panic!("{result}"));
+    let fragment = seat["text"].as_str().unwrap_or_else(|| panic!("{result}"));
     assert_eq!(seat["status"], "cut");
-    assert!(!scrap.is_empty() && text(&result).contains(scrap), "{}", text(&result));
-    // To a script it is no answer either.
+    assert!(!fragment.is_empty() && text(&result).contains(fragment), "{}", text(&result));
+    // For a script it is no answer either.
     let output =
         sandbox.call(["ask", "-m", PANEL[0], "-m", PANEL[1], "Why?"]).settings([("retries_max", "0")]).run();
     assert_eq!(output.code, Some(1), "{}", output.stderr);
 }
 
 #[test]
-fn a_killed_run_without_an_answer_is_an_error_that_says_what_helps() {
-    let sandbox = stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
-    let killed = |sandbox: &Sandbox, asked: usize| {
+fn a_killed_run_without_an_answer_is_an_error_with_a_remedy() {
+    let sandbox = sandbox_with(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
+    let killed = |sandbox: &Sandbox, started: usize| {
         let mut client = Client::new(sandbox, &[]);
         client.start("process_prompt", question());
-        sandbox.until("all write", || {
-            sandbox.chats().iter().filter(|chat| chat.first_byte_us.is_some()).count() == asked
+        sandbox.until("all are writing", || {
+            sandbox.chats().iter().filter(|chat| chat.first_byte_us.is_some()).count() == started
         });
         client.child.kill().unwrap();
         client.child.wait().unwrap();
@@ -505,12 +505,12 @@ fn a_killed_run_without_an_answer_is_an_error_that_says_what_helps() {
         "the run was interrupted; what was sent and never heard of may have been paid, so ask the user first";
     let next = json!({"tool": "resume_run", "arguments": {"run_id": run_id, "resend": true}, "why": why});
     assert_eq!(structured(&result)["next"], next);
-    let said = format!("next: {why}: call resume_run with {{\"run_id\":\"{run_id}\",\"resend\":true}}");
-    assert!(text(&result).ends_with(&said), "{}", text(&result));
-    // The log says it, too, as a command.
-    let said = format!("`runs resume {run_id} --resend` (which may pay a second time) finishes it");
-    sandbox.until("the log says what helps", || {
-        std::fs::read_to_string(sandbox.home().join("stderr")).is_ok_and(|log| log.contains(&said))
+    let remedy = format!("next: {why}: call resume_run with {{\"run_id\":\"{run_id}\",\"resend\":true}}");
+    assert!(text(&result).ends_with(&remedy), "{}", text(&result));
+    // The log names the remedy as a command.
+    let remedy = format!("`runs resume {run_id} --resend` (which may pay a second time) finishes it");
+    sandbox.until("the log names the remedy", || {
+        std::fs::read_to_string(sandbox.home().join("stderr")).is_ok_and(|log| log.contains(&remedy))
     });
     let resumed = client.call("resume_run", json!({"run_id": run_id}));
     assert_eq!((&resumed["isError"], sandbox.chats().len()), (&json!(true), 3), "{resumed}");
@@ -519,14 +519,14 @@ fn a_killed_run_without_an_answer_is_an_error_that_says_what_helps() {
 }
 
 #[test]
-fn a_run_whose_texts_are_not_kept_says_so_wherever_one_is_wanted() {
+fn a_run_without_stored_texts_says_so_for_each_part() {
     let sandbox = sandbox();
     let mut client = Client::new(&sandbox, &[]);
-    let mut asked = |store: &str| {
+    let mut run_of = |store: &str| {
         let question = json!({"prompt": format!("Why {store}?"), "models": PANEL, "store": store});
         structured(&client.call("process_prompt", question))["run_id"].as_str().unwrap().to_owned()
     };
-    let (metadata, none) = (asked("metadata"), asked("none"));
+    let (metadata, none) = (run_of("metadata"), run_of("none"));
     sandbox.until("the run is closed", || {
         let run = client.call("get_run", json!({"run_id": none, "part": "events"}));
         structured(&run)["code"] == "run_not_found"
@@ -541,22 +541,27 @@ fn a_run_whose_texts_are_not_kept_says_so_wherever_one_is_wanted() {
 
     let mut later = Client::new(&sandbox, &[]);
     let report = later.call("get_run", json!({"run_id": metadata}));
-    let gone = "the texts of this run were not kept: ask again and have texts kept with `\"store\":\"full\"`";
-    assert_eq!((&report["isError"], &structured(&report)["next"]), (&json!(false), &json!(gone)), "{report}");
+    let missing =
+        "the texts of this run were not kept: ask again and have texts kept with `\"store\":\"full\"`";
+    assert_eq!(
+        (&report["isError"], &structured(&report)["next"]),
+        (&json!(false), &json!(missing)),
+        "{report}"
+    );
     for part in ["answer", "answer:1", "prompt"] {
         let refused = later.call("get_run", json!({"run_id": metadata, "part": part}));
-        let said = format!(
+        let message = format!(
             "{}: {}",
             structured(&refused)["message"].as_str().unwrap(),
             structured(&refused)["next"].as_str().unwrap()
         );
-        assert_eq!((said.as_str(), &refused["isError"]), (gone, &json!(true)), "{part}");
+        assert_eq!((message.as_str(), &refused["isError"]), (missing, &json!(true)), "{part}");
     }
 }
 
 #[test]
-fn some_answers_are_an_answer_and_the_missing_are_named() {
-    let sandbox = stage_of([(PANEL[2], Script::fault(Fault::NoEndpoints))]);
+fn a_partial_answer_names_the_missing_seats() {
+    let sandbox = sandbox_with([(PANEL[2], Script::fault(Fault::NoEndpoints))]);
     let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", question());
     assert_eq!(
@@ -568,13 +573,14 @@ fn some_answers_are_an_answer_and_the_missing_are_named() {
 }
 
 #[test]
-fn a_vote_is_asked_for_by_name_and_its_knobs_are_checked() {
+fn a_vote_is_selected_by_name_and_its_options_are_checked() {
     let answers = ["6", "It has 8 legs.", "The answer is **8**."];
-    let sandbox = stage_of(PANEL.into_iter().zip(answers.map(Script::answering)));
+    let sandbox = sandbox_with(PANEL.into_iter().zip(answers.map(Script::answering)));
     let mut client = Client::new(&sandbox, &[]);
     let mut call = |strategy: &str| {
-        let asked = json!({"prompt": "How many legs has a spider?", "models": PANEL, "strategy": strategy});
-        client.call("process_prompt", asked)
+        let question =
+            json!({"prompt": "How many legs has a spider?", "models": PANEL, "strategy": strategy});
+        client.call("process_prompt", question)
     };
     let voted = call("vote");
     let report = structured(&voted);
@@ -605,10 +611,10 @@ fn a_vote_is_asked_for_by_name_and_its_knobs_are_checked() {
 }
 
 #[test]
-fn contradictions_and_dissent_are_told_in_a_line() {
+fn contradictions_and_objections_take_one_line() {
     let safe = "The migration is safe to run online with a short lock timeout.";
-    let unsafe_ = "The migration is not safe to run online with a short lock timeout.";
-    let sandbox = stage_of(PANEL.into_iter().zip([safe, unsafe_, unsafe_].map(Script::answering)));
+    let not_safe = "The migration is not safe to run online with a short lock timeout.";
+    let sandbox = sandbox_with(PANEL.into_iter().zip([safe, not_safe, not_safe].map(Script::answering)));
     let mut client = Client::new(&sandbox, &[]);
     let result = client.call(
         "process_prompt",
@@ -624,8 +630,8 @@ fn contradictions_and_dissent_are_told_in_a_line() {
 }
 
 #[test]
-fn at_the_end_of_stdin_answers_that_are_due_still_come() {
-    let sandbox = stage_of([(PANEL[0], slow(1_000))]);
+fn at_the_end_of_stdin_calls_in_progress_are_still_answered() {
+    let sandbox = sandbox_with([(PANEL[0], slow(1_000))]);
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_WAIT", "all")]);
     let id = client.start("process_prompt", question());
     client.hang_up();
@@ -635,14 +641,14 @@ fn at_the_end_of_stdin_answers_that_are_due_still_come() {
 }
 
 #[test]
-fn an_idle_server_leaves_at_once() {
+fn an_idle_server_ends_at_once() {
     for has_begun in [false, true] {
         let sandbox = sandbox();
         let mut client = Client::silent(&sandbox, &[]);
         if has_begun {
             client.begin("test-client");
         } else {
-            // Its reply says that the program is up.
+            // The reply shows that the program has started.
             client.request("ping", json!({}));
         }
         client.hang_up();
@@ -652,8 +658,8 @@ fn an_idle_server_leaves_at_once() {
 }
 
 #[test]
-fn a_signal_ends_calls_softly_and_a_second_one_at_once() {
-    let sandbox = stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
+fn a_signal_answers_calls_in_progress_and_a_second_one_ends_at_once() {
+    let sandbox = sandbox_with(PANEL.map(|model| (model, Script::fault(Fault::Stall))));
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_DRAIN_MS", "1000")]);
     let id = client.start("process_prompt", question());
     sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
@@ -669,18 +675,18 @@ fn a_signal_ends_calls_softly_and_a_second_one_at_once() {
     while client.request("ping", json!({}))["error"]["code"] != -32000 {}
     client.signal("INT");
     let (status, took) = client.wait();
-    assert_eq!(status.code(), Some(130), "it says that it was ended");
+    assert_eq!(status.code(), Some(130), "the exit code of an interrupt");
     assert!(took < SOON, "{took:?}");
 }
 
 #[test]
-fn a_client_that_does_not_read_holds_up_neither_a_run_nor_the_end() {
+fn a_client_that_does_not_read_delays_neither_a_run_nor_the_end() {
     const LISTS: usize = 40;
     let sandbox = sandbox();
     let mut client = Client::deaf(&sandbox, &[]);
     client.send("initialize", hello("test-client"));
     client.notify("notifications/initialized", json!({}));
-    // More than three times what a pipe holds.
+    // More than three times the capacity of a pipe.
     for _ in 0..LISTS {
         client.send("tools/list", json!({}));
     }
@@ -700,12 +706,12 @@ fn a_client_that_does_not_read_holds_up_neither_a_run_nor_the_end() {
 }
 
 #[test]
-fn a_log_that_nobody_reads_holds_up_no_run() {
+fn an_unread_log_delays_no_run() {
     let sandbox = sandbox();
     let settings = [("PARALLEL_LLM_LOG_LEVEL", "debug"), ("PARALLEL_LLM_DRAIN_MS", "500")];
     let mut client = Client::deaf(&sandbox, &settings);
     client.send("initialize", hello("test-client"));
-    // Some twelve lines of a hundred and more bytes each; a pipe holds 64 kB.
+    // About twelve lines of a hundred bytes or more for each run; a pipe holds 64 kB.
     let runs = 80;
     for number in 0..runs {
         let mut question = question();
@@ -718,8 +724,8 @@ fn a_log_that_nobody_reads_holds_up_no_run() {
 }
 
 #[test]
-fn a_model_that_keeps_failing_is_not_asked_and_that_is_said() {
-    let sandbox = stage_of([(PANEL[0], Script::fault(Fault::BadGateway))]);
+fn a_model_that_keeps_failing_is_skipped_and_listed_as_such() {
+    let sandbox = sandbox_with([(PANEL[0], Script::fault(Fault::BadGateway))]);
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
     assert_eq!(structured(&client.call("list_models", json!({})))["circuits"], Value::Null);
     let mut ask = |number: u32| {
@@ -744,8 +750,8 @@ fn a_model_that_keeps_failing_is_not_asked_and_that_is_said() {
 }
 
 #[test]
-fn a_run_goes_on_without_paying_twice() {
-    let sandbox = stage_of([(PANEL[0], Script::fault(Fault::Moderation))]);
+fn resuming_a_run_does_not_pay_twice() {
+    let sandbox = sandbox_with([(PANEL[0], Script::fault(Fault::Moderation))]);
     let mut client = Client::new(&sandbox, &[]);
     let asked = client.call("process_prompt", question());
     assert_eq!(structured(&asked)["status"], "partial", "{asked}");
@@ -767,8 +773,8 @@ fn a_run_goes_on_without_paying_twice() {
 }
 
 #[test]
-fn two_calls_that_go_on_with_one_run_at_once_are_one_and_a_refusal() {
-    let sandbox = stage_of([("z-ai/glm-5.3", slow(5_000))]);
+fn of_concurrent_calls_to_resume_a_run_one_is_accepted() {
+    let sandbox = sandbox_with([("z-ai/glm-5.3", slow(5_000))]);
     let mut client = Client::new(&sandbox, &[]);
     let asked = client.call("process_prompt", question());
     for round in 1..=2 {
@@ -783,7 +789,7 @@ fn two_calls_that_go_on_with_one_run_at_once_are_one_and_a_refusal() {
 }
 
 #[test]
-fn a_persona_is_named_like_any_option() {
+fn a_persona_is_chosen_in_the_model_reference() {
     let sandbox = sandbox();
     sandbox.write(".config/parallel-llm-mcp/config.toml", "[personas.critic]\nsystem = 'Find the flaw.'\n");
     let mut client = Client::new(&sandbox, &[]);
@@ -799,7 +805,7 @@ fn a_persona_is_named_like_any_option() {
     assert!(system.starts_with("Find the flaw.\n\nArgue from this stance: you are for "), "{messages}");
     assert_eq!(messages[1], json!({"role": "user", "content": "Which?"}));
     let plan = client.call("get_run", json!({"run_id": report["run_id"], "part": "plan"}));
-    assert!(text(&plan).contains("Find the flaw."), "the owner is told all of it");
+    assert!(text(&plan).contains("Find the flaw."), "the owner sees the whole prompt");
     let unknown = json!({"prompt": "Which?", "models": [format!("{}@persona=critc", PANEL[0])]});
     let refused = client.call("process_prompt", unknown);
     assert_eq!(structured(&refused)["next"], "did you mean `critic`?", "{refused}");

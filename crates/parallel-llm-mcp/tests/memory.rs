@@ -1,7 +1,7 @@
-//! What a hostile provider may cost in memory: the real program, as an MCP server, against a raw server that sends a
-//! compressed flood, an endless answer, one endless line, an endless document and an endless error.
+//! The memory that a hostile provider may cost: the real program as an MCP server, against a raw server that sends a
+//! compressed flood, an endless answer, an endless line, an endless document and an endless error.
 //!
-//! The bound is on the most the process ever held, as the kernel counts it, above what it held before.
+//! The limit applies to the peak memory of the process, as the kernel counts it, above its peak before the flood.
 #![cfg(target_os = "linux")]
 
 mod flood;
@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 
 use flood::{Flood, Server};
 
-/// What one hostile reply may hold above idle, whatever it sends: the longest document that is read (32 MiB), where it lay
-/// before it grew so long, and what the allocator has not given back yet.
+/// The most that a hostile reply may take above idle: the longest document that is read (32 MiB), the smaller buffers
+/// it has outgrown, and memory that the allocator has not yet returned.
 const ABOVE_IDLE_BYTES_MAX: u64 = 96 * 1024 * 1024;
 
 /// Longer than any flood takes.
 const CLIENT_WALL_MS: &str = "3600000";
 
-/// The program, talked to in lines.
+/// The program with its pipes.
 struct Program {
     child: Child,
     stdin: ChildStdin,
@@ -37,7 +37,7 @@ impl Program {
             .env("OPENROUTER_BASE_URL", base_url)
             .env("OPENROUTER_API_KEY", "a-key-of-no-worth")
             .env("PARALLEL_LLM_RETRIES_MAX", "0")
-            // However slow the machine is, the answer is waited for and not put off.
+            // However slow the machine, the client timeout must not end the call.
             .env("PARALLEL_LLM_CLIENT_WALL_MS", CLIENT_WALL_MS)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -49,16 +49,16 @@ impl Program {
         let mut program = Self { child, stdin, stdout, _home: home };
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
         program.request("initialize", &hello);
-        program.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        program.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         program
     }
 
-    fn say(&mut self, message: &Value) {
+    fn send(&mut self, message: &Value) {
         writeln!(self.stdin, "{message}").and_then(|()| self.stdin.flush()).expect("the program reads");
     }
 
     fn request(&mut self, method: &str, params: &Value) -> Value {
-        self.say(&json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}));
+        self.send(&json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}));
         loop {
             let mut line = String::new();
             assert_ne!(self.stdout.read_line(&mut line).expect("the program answers"), 0, "it has ended");
@@ -69,7 +69,7 @@ impl Program {
         }
     }
 
-    /// Asks one model and gives the seat's code, or its status where it has none.
+    /// Asks one model. Returns the error code of the seat, or its status if it has none.
     fn ask(&mut self, flood: Flood) -> String {
         let arguments = json!({"prompt": "How much?", "models": [flood.model()]});
         let result = self.request("tools/call", &json!({"name": "process_prompt", "arguments": arguments}));
@@ -98,7 +98,7 @@ impl Drop for Program {
     }
 }
 
-/// Meets one flood after an ordinary answer, so that what an answer takes at all is not counted.
+/// Meets a flood after an ordinary answer, so that the memory of an ordinary answer does not count.
 fn meet(flood: Flood) -> String {
     let server = Server::start();
     let mut program = Program::start(&server.base_url());
@@ -111,17 +111,17 @@ fn meet(flood: Flood) -> String {
         "{flood:?} took {} MiB above idle and ended as {code}",
         above / 1024 / 1024
     );
-    assert_eq!(program.ask(Flood::None), "answered", "it goes on as before");
+    assert_eq!(program.ask(Flood::None), "answered", "it still works");
     code
 }
 
 #[test]
-fn a_compressed_flood_is_bounded() {
+fn a_compressed_flood_is_refused() {
     assert_eq!(meet(Flood::Gzip), "protocol");
 }
 
 #[test]
-fn an_endless_answer_is_cut_and_kept() {
+fn an_endless_answer_is_cut_off_and_kept() {
     assert_eq!(meet(Flood::Answer), "answer_too_large");
 }
 
@@ -136,6 +136,6 @@ fn an_endless_document_is_refused() {
 }
 
 #[test]
-fn an_endless_error_is_still_its_status() {
+fn an_endless_error_is_still_classified_by_its_status() {
     assert_eq!(meet(Flood::Error), "upstream");
 }

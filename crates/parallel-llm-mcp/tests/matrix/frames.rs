@@ -1,4 +1,4 @@
-//! Servers behind TLS that are not to be trusted, or that speak HTTP/2 to no good end, frame by frame.
+//! Servers with an invalid TLS certificate, and servers that break HTTP/2 frame by frame.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,43 +13,43 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::wire;
 
-/// What the server does.
+/// The fault of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Speech {
-    /// Its certificate is over.
+pub(crate) enum ServerFault {
+    /// Its certificate has expired.
     Expired,
-    /// Its certificate is another host's.
+    /// Its certificate names another host.
     OtherHost,
-    /// Its certificate is signed by itself, and nobody was told to trust it.
+    /// Its certificate is self-signed and not trusted.
     Untrusted,
-    /// It speaks no version of TLS that is safe.
+    /// It speaks only an unsafe version of TLS.
     OldProtocol,
-    /// It takes a request and says that it goes away without having looked at it.
+    /// It reads a request and sends `GOAWAY` without processing it.
     GoAway,
     /// It refuses each stream.
     RefusedStream,
-    /// It answers with frames of no bytes, without end.
+    /// It replies with endless empty frames.
     EmptyFrames,
 }
 
-/// How a client of HTTP/2 begins.
+/// The length of the preface of an HTTP/2 client.
 const PREFACE_BYTES: usize = 24;
-/// Kinds of frames.
+/// Types of frames.
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
-/// The stream ends; the header block is whole.
+/// Flags: the stream ends; the header block is complete.
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
-/// The stream was not looked at.
+/// Error code: the stream was not processed.
 const REFUSED_STREAM: [u8; 4] = [0, 0, 0, 7];
-/// `:method: POST`, `:status: 200` and `:status: 404`, by their places in the table of HPACK.
+/// `:method: POST`, `:status: 200` and `:status: 404`, by their index in the static table of HPACK.
 const POST: u8 = 0x83;
 const STATUS_200: [u8; 1] = [0x88];
 const STATUS_404: [u8; 1] = [0x8d];
-/// Frames of no bytes that are sent at once, and how often: a client that takes them all in has no bound.
+/// The number of empty frames sent at once, and how often: together more than any client should accept.
 const EMPTY_FRAMES: usize = 1_000;
 const EMPTY_FRAMES_TIMES: usize = 1_000;
 
@@ -57,13 +57,13 @@ const EMPTY_FRAMES_TIMES: usize = 1_000;
 pub(crate) struct Server {
     port: u16,
     certificate_pem: String,
-    speech: Speech,
+    fault: ServerFault,
     requests: Arc<AtomicUsize>,
 }
 
 impl Server {
-    pub(crate) fn start(speech: Speech) -> Self {
-        let (config, certificate_pem) = identity(speech);
+    pub(crate) fn start(fault: ServerFault) -> Self {
+        let (config, certificate_pem) = identity(fault);
         let listener = TcpListener::bind("127.0.0.1:0").expect("a local port is free");
         let port = listener.local_addr().expect("it is bound").port();
         let requests = Arc::new(AtomicUsize::new(0));
@@ -71,35 +71,35 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let (config, counted) = (Arc::clone(&config), Arc::clone(&counted));
-                // Whoever has had enough hangs up.
-                thread::spawn(move || drop(serve(stream, config, speech, &counted)));
+                // A client that has read enough closes the connection.
+                thread::spawn(move || drop(serve(stream, config, fault, &counted)));
             }
         });
-        Self { port, certificate_pem, speech, requests }
+        Self { port, certificate_pem, fault, requests }
     }
 
-    /// Calls that came.
+    /// The number of calls received.
     pub(crate) fn requests(&self) -> usize {
         self.requests.load(Ordering::SeqCst)
     }
 
-    /// Makes this server the provider `wire` of a sandbox, and gives the file of further certificates to trust.
+    /// Makes this server the provider `wire` of a sandbox. Returns the file of additional certificates to trust.
     pub(crate) fn join(&self, sandbox: &Sandbox) -> String {
         wire::provide(sandbox, &format!("https://127.0.0.1:{}/v1", self.port));
-        let pem = match self.speech {
-            Speech::Untrusted => identity(Speech::GoAway).1,
+        let pem = match self.fault {
+            ServerFault::Untrusted => identity(ServerFault::GoAway).1,
             _ => self.certificate_pem.clone(),
         };
         sandbox.write("playground/trusted.pem", pem).display().to_string()
     }
 }
 
-fn identity(speech: Speech) -> (ServerConfig, String) {
-    let name = if speech == Speech::OtherHost { "provider.invalid" } else { "127.0.0.1" };
+fn identity(fault: ServerFault) -> (ServerConfig, String) {
+    let name = if fault == ServerFault::OtherHost { "provider.invalid" } else { "127.0.0.1" };
     let mut params = CertificateParams::new([name.to_owned()]).expect("a name is a name");
     params.distinguished_name = DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, format!("{speech:?}"));
-    if speech == Speech::Expired {
+    params.distinguished_name.push(DnType::CommonName, format!("{fault:?}"));
+    if fault == ServerFault::Expired {
         params.not_after = rcgen::date_time_ymd(2001, 1, 1);
     }
     let key = KeyPair::generate().expect("the machine gives randomness");
@@ -121,11 +121,11 @@ fn identity(speech: Speech) -> (ServerConfig, String) {
 fn serve(
     mut stream: TcpStream,
     config: Arc<ServerConfig>,
-    speech: Speech,
+    fault: ServerFault,
     requests: &AtomicUsize,
 ) -> std::io::Result<()> {
-    if speech == Speech::OldProtocol {
-        // The alert `protocol_version`, as a server of TLS 1.0 alone says it.
+    if fault == ServerFault::OldProtocol {
+        // The alert `protocol_version`, as a server that only speaks TLS 1.0 sends it.
         stream.read_exact(&mut [0; 5])?;
         return stream.write_all(&[0x15, 3, 1, 0, 2, 2, 70]);
     }
@@ -139,15 +139,15 @@ fn serve(
             continue;
         }
         if first != POST {
-            // A list of models, which this server does not have: no call.
+            // The list of models, which this server does not have, is not a call.
             stream.write_all(&frame(HEADERS, END_HEADERS | END_STREAM, id, &STATUS_404))?;
             stream.flush()?;
             continue;
         }
         requests.fetch_add(1, Ordering::SeqCst);
-        match speech {
-            Speech::RefusedStream => stream.write_all(&frame(RST_STREAM, 0, id, &REFUSED_STREAM))?,
-            Speech::EmptyFrames => {
+        match fault {
+            ServerFault::RefusedStream => stream.write_all(&frame(RST_STREAM, 0, id, &REFUSED_STREAM))?,
+            ServerFault::EmptyFrames => {
                 stream.write_all(&frame(HEADERS, END_HEADERS, id, &STATUS_200))?;
                 let empty = frame(DATA, 0, id, &[]).repeat(EMPTY_FRAMES);
                 (0..EMPTY_FRAMES_TIMES).try_for_each(|_| stream.write_all(&empty))?;
@@ -162,13 +162,13 @@ fn serve(
     }
 }
 
-/// A frame of HTTP/2.
+/// An HTTP/2 frame.
 fn frame(kind: u8, flags: u8, id: u32, payload: &[u8]) -> Vec<u8> {
     let length = u8::try_from(payload.len()).expect("these are short");
     [&[0, 0, length, kind, flags], &id.to_be_bytes()[..], payload].concat()
 }
 
-/// The next frame's kind, stream and first byte.
+/// The type, stream and first payload byte of the next frame.
 fn read_frame(stream: &mut impl Read) -> std::io::Result<(u8, u32, u8)> {
     let mut head = [0; 9];
     stream.read_exact(&mut head)?;

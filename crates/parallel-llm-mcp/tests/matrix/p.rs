@@ -1,11 +1,14 @@
-//! The process: signals, limits, and what ends it.
+//! Faults of the process: signals and limits.
 
 use parallel_llm_testkit::seats;
 use parallel_llm_testkit::simulator::{Fault, Script};
 use tokio::time::{Duration, Instant};
 
-use super::database::{self, Stranger};
-use super::{HANGING, ONE, TWO, ask, done, hanging, holds, kept, sandbox, until_one_has_answered, word};
+use super::database::{self, OutsideConnection};
+use super::{
+    HANGING, ONE, TWO, ask, assert_invariants, hanging, output_of, sandbox, stored_run,
+    until_one_has_answered, word,
+};
 
 /// "At once", on a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(5);
@@ -15,26 +18,26 @@ fn p04_sigint_twice() {
     let sandbox = hanging();
     let running = ask(&sandbox, &[ONE, HANGING]).start();
     until_one_has_answered(&sandbox);
-    // Saving is held up, so that there is something to cut short.
-    let mut stranger = Stranger::new(&database::path(&sandbox));
-    stranger.execute("BEGIN IMMEDIATE");
+    // The database is locked, so that there is something to interrupt.
+    let mut outside = OutsideConnection::new(&database::path(&sandbox));
+    outside.execute("BEGIN IMMEDIATE");
     running.signal("INT");
-    sandbox.until("the first signal is heard", || sandbox.chats().iter().any(|chat| chat.client_cancelled));
+    sandbox.until("the first signal is handled", || sandbox.chats().iter().any(|chat| chat.client_cancelled));
     running.signal("INT");
     let signalled = Instant::now();
     let output = running.wait();
-    assert!(signalled.elapsed() < AT_ONCE, "it left after {:?}", signalled.elapsed());
+    assert!(signalled.elapsed() < AT_ONCE, "it ended after {:?}", signalled.elapsed());
     output.assert_no_key();
     assert_eq!(output.code, Some(130));
     assert!(output.stderr.contains("Ctrl-C stops at once"), "{}", output.stderr);
-    stranger.execute("ROLLBACK");
-    drop(stranger);
-    let told = seats(&kept(&sandbox));
+    outside.execute("ROLLBACK");
+    drop(outside);
+    let lines = seats(&stored_run(&sandbox));
     assert!(
-        told.contains("1 openai/gpt-6.1-sol answered x1") && told.contains("unknown interrupted x1"),
-        "{told}"
+        lines.contains("1 openai/gpt-6.1-sol answered x1") && lines.contains("unknown interrupted x1"),
+        "{lines}"
     );
-    holds(&sandbox);
+    assert_invariants(&sandbox);
 }
 
 #[test]
@@ -48,31 +51,31 @@ fn p06_sighup() {
     assert_eq!(output.code, Some(129), "{}", output.stderr);
     assert!(output.stderr.contains("stopping: what has come is saved"), "{}", output.stderr);
     assert!(sandbox.chats().iter().any(|chat| chat.client_cancelled), "its connection was closed");
-    let report = kept(&sandbox);
+    let report = stored_run(&sandbox);
     assert_eq!(word(&report, "status"), "cancelled");
     assert!(seats(&report).starts_with("1 openai/gpt-6.1-sol answered x1"), "{}", seats(&report));
-    holds(&sandbox);
+    assert_invariants(&sandbox);
 
-    // As under `nohup`.
+    // As with `nohup`.
     let sandbox = hanging();
     let running = ask(&sandbox, &[ONE, HANGING]).under("trap '' HUP").start();
     until_one_has_answered(&sandbox);
     running.signal("HUP");
     running.signal("TERM");
     let output = running.wait();
-    assert_eq!(output.code, Some(143), "only the second was heard: {}", output.stderr);
-    holds(&sandbox);
+    assert_eq!(output.code, Some(143), "only the second signal was handled: {}", output.stderr);
+    assert_invariants(&sandbox);
 }
 
 #[test]
 fn p08_little_memory() {
-    // Address space, of which a thread's stack takes more than it uses; in kilobytes.
+    // A limit of the address space in kilobytes, of which the stack of a thread takes more than it uses.
     const LITTLE: &str = "ulimit -v 524288";
     let sandbox = sandbox().scripted(HANGING, Script::fault(Fault::HugeLine));
-    let output = done(ask(&sandbox, &[ONE, TWO, HANGING]).under(LITTLE));
+    let output = output_of(ask(&sandbox, &[ONE, TWO, HANGING]).under(LITTLE));
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let report = output.json();
     assert_eq!(word(&report["answers"][2]["error"], "code"), "protocol");
-    assert_eq!(kept(&sandbox)["answer"], report["answer"]);
-    holds(&sandbox);
+    assert_eq!(stored_run(&sandbox)["answer"], report["answer"]);
+    assert_invariants(&sandbox);
 }

@@ -1,14 +1,14 @@
-//! Where each row of the matrix is proved: here by a test that bears its name, elsewhere by the tests named below, or
-//! by none, for the reason named below. No row is forgotten and none is claimed twice.
+//! Where each row of the matrix is proved: by a test here with its name, by the tests elsewhere named below, or not at
+//! all, for the reason named below. No row is missing or proved twice.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The groups of rows, and how many each has.
+/// The groups of rows, and the number of rows in each.
 const GROUPS: [(char, usize); 4] = [('U', 58), ('S', 9), ('D', 23), ('P', 12)];
 
-/// Rows without a test, and why: one machine cannot play them, or what they could happen to does not exist yet.
+/// Rows without a test, and why: one machine cannot play them, or the part of the program does not exist yet.
 ///
 /// A power failure is not a row: what is acknowledged is flushed first, and a killed process stands in for it.
 const NOT_TESTED: &[(&str, &str)] = &[
@@ -46,22 +46,22 @@ const RETRY: &str = "parallel-llm-engine/tests/retry.rs";
 const TIMER: &str = "parallel-llm-engine/tests/timer.rs";
 const KILL: &str = "parallel-llm-testkit/tests/kill.rs";
 
-/// Tables of [`FAULTS`], each with many faults in it.
+/// Tests of [`FAULTS`], each a table of many faults.
 const ACCOUNT: Proof = (FAULTS, "faults_of_the_account_are_explained");
 const REQUEST: Proof = (FAULTS, "faults_of_the_request_are_explained");
-const AILING: Proof = (FAULTS, "faults_of_the_provider_are_explained");
-const WHOLE: Proof = (FAULTS, "complete_replies_are_used_or_explained");
-const BROKEN: Proof = (FAULTS, "incomplete_replies_are_explained");
+const PROVIDER: Proof = (FAULTS, "faults_of_the_provider_are_explained");
+const COMPLETE: Proof = (FAULTS, "complete_replies_are_used_or_explained");
+const INCOMPLETE: Proof = (FAULTS, "incomplete_replies_are_explained");
 
 /// Rows that are proved elsewhere, each by all of its tests together.
 const PROVED: &[(&str, &[Proof])] = &[
     ("U1", &[(FAULTS, "a_closed_port_is_retried_like_a_broken_connection")]),
     ("U7", &[(CALLS, "a_handshake_that_stalls_is_given_up_by_the_connect_timer")]),
-    ("U10", &[BROKEN, ("parallel-llm-engine/tests/wait.rs", "a_cut_answer_counts_if_it_is_long_enough")]),
-    ("U12", &[BROKEN, (TIMER, "the_idle_timer_ends_a_call_without_bytes")]),
-    ("U13", &[BROKEN, (TIMER, "the_content_timer_ends_a_call_without_text")]),
-    ("U14", &[BROKEN, (TIMER, "the_call_timer_ends_a_call_that_takes_too_long")]),
-    ("U15", &[BROKEN, (CALLS, "a_reply_that_breaks_off_says_how")]),
+    ("U10", &[INCOMPLETE, ("parallel-llm-engine/tests/wait.rs", "a_cut_answer_counts_if_it_is_long_enough")]),
+    ("U12", &[INCOMPLETE, (TIMER, "the_idle_timer_ends_a_call_without_bytes")]),
+    ("U13", &[INCOMPLETE, (TIMER, "the_content_timer_ends_a_call_without_text")]),
+    ("U14", &[INCOMPLETE, (TIMER, "the_call_timer_ends_a_call_that_takes_too_long")]),
+    ("U15", &[INCOMPLETE, (CALLS, "a_reply_that_breaks_off_says_how")]),
     ("U16", &[(CALLS, "the_end_does_not_wait_for_the_connection")]),
     ("U19", &[("parallel-llm-provider/src/retry_after.rs", "every_form_of_the_header_is_read"), ACCOUNT]),
     ("U21", &[ACCOUNT, (RETRY, "waits_are_spread_and_bounded")]),
@@ -73,20 +73,24 @@ const PROVED: &[(&str, &[Proof])] = &[
     ),
     ("U27", &[REQUEST]),
     ("U28", &[REQUEST]),
-    ("U29", &[REQUEST, WHOLE]),
-    ("U30", &[AILING]),
+    ("U29", &[REQUEST, COMPLETE]),
+    ("U30", &[PROVIDER]),
     (
         "U31",
-        &[BROKEN, AILING, ("parallel-llm-mcp/tests/dialects.rs", "every_fault_in_every_dialect_over_http_1")],
+        &[
+            INCOMPLETE,
+            PROVIDER,
+            ("parallel-llm-mcp/tests/dialects.rs", "every_fault_in_every_dialect_over_http_1"),
+        ],
     ),
-    ("U32", &[WHOLE, (RETRY, "an_empty_answer_is_retried_once")]),
-    ("U33", &[WHOLE, (RETRY, "failures_that_would_repeat_are_not_retried")]),
-    ("U35", &[WHOLE, (REPLY, "odd_framing_and_unknown_fields_are_read")]),
-    ("U36", &[BROKEN, (REPLY, "json_that_breaks_off_names_no_payload")]),
+    ("U32", &[COMPLETE, (RETRY, "an_empty_answer_is_retried_once")]),
+    ("U33", &[COMPLETE, (RETRY, "failures_that_would_repeat_are_not_retried")]),
+    ("U35", &[COMPLETE, (REPLY, "odd_framing_and_unknown_fields_are_read")]),
+    ("U36", &[INCOMPLETE, (REPLY, "json_that_breaks_off_names_no_payload")]),
     (
         "U39",
         &[
-            WHOLE,
+            COMPLETE,
             (SSE, "letters_of_several_bytes_survive_every_cut"),
             (REPLY, "letters_that_are_no_utf8_become_marks"),
             (REPLY, "any_cutting_gives_the_same_parts"),
@@ -94,11 +98,16 @@ const PROVED: &[(&str, &[Proof])] = &[
     ),
     (
         "U41",
-        &[WHOLE, BROKEN, (SSE, "what_is_no_data_is_passed_over"), (SSE, "a_line_without_end_is_given_up")],
+        &[
+            COMPLETE,
+            INCOMPLETE,
+            (SSE, "what_is_no_data_is_passed_over"),
+            (SSE, "a_line_without_end_is_given_up"),
+        ],
     ),
-    ("U42", &[(MEMORY, "a_compressed_flood_is_bounded")]),
-    ("U44", &[(MEMORY, "an_endless_answer_is_cut_and_kept"), BROKEN]),
-    ("U47", &[(CALLS, "a_redirect_is_not_followed"), AILING]),
+    ("U42", &[(MEMORY, "a_compressed_flood_is_refused")]),
+    ("U44", &[(MEMORY, "an_endless_answer_is_cut_off_and_kept"), INCOMPLETE]),
+    ("U47", &[(CALLS, "a_redirect_is_not_followed"), PROVIDER]),
     (
         "U50",
         &[
@@ -161,7 +170,10 @@ const PROVED: &[(&str, &[Proof])] = &[
     (
         "P3",
         &[
-            ("parallel-llm-mcp/tests/mcp.rs", "a_signal_ends_calls_softly_and_a_second_one_at_once"),
+            (
+                "parallel-llm-mcp/tests/mcp.rs",
+                "a_signal_answers_calls_in_progress_and_a_second_one_ends_at_once",
+            ),
             (RUNS, "a_terminated_run_is_saved"),
         ],
     ),
@@ -206,8 +218,8 @@ fn row_of(test: &str) -> Option<String> {
     Some(format!("{}{number}", row.get(..1)?.to_uppercase()))
 }
 
-/// The rows that bear the name of a test here.
-fn own() -> Vec<String> {
+/// The rows with a test of their name here.
+fn tested_here() -> Vec<String> {
     let folder = crates().join("parallel-llm-mcp/tests/matrix");
     let sources = ["u.rs", "s.rs", "d.rs", "p.rs"].map(|name| read(&folder.join(name)));
     let rows = |source: &String| tests(source).into_iter().filter_map(row_of).collect::<Vec<_>>();
@@ -215,7 +227,7 @@ fn own() -> Vec<String> {
 }
 
 #[test]
-fn every_row_is_proved_once_or_has_its_reason() {
+fn every_row_is_proved_once_or_has_a_reason() {
     let elsewhere = PROVED.iter().map(|(row, _)| (*row).to_owned());
     let not_tested = NOT_TESTED.iter().map(|(row, _)| (*row).to_owned());
     let mut claims: BTreeMap<String, usize> = BTreeMap::new();
@@ -226,13 +238,13 @@ fn every_row_is_proved_once_or_has_its_reason() {
         GROUPS.iter().flat_map(|(group, count)| (1..=*count).map(move |number| format!("{group}{number}")));
     let expected: BTreeMap<String, usize> = rows.map(|row| (row, 1)).collect();
     let wrong: Vec<_> = claims.iter().filter(|(row, count)| expected.get(*row) != Some(*count)).collect();
-    assert!(wrong.is_empty(), "claimed twice, or no row at all: {wrong:?}");
-    let forgotten: Vec<_> = expected.keys().filter(|row| !claims.contains_key(*row)).collect();
-    assert!(forgotten.is_empty(), "forgotten: {forgotten:?}");
+    assert!(wrong.is_empty(), "claimed twice, or no row: {wrong:?}");
+    let missing: Vec<_> = expected.keys().filter(|row| !claims.contains_key(*row)).collect();
+    assert!(missing.is_empty(), "forgotten: {missing:?}");
 }
 
 #[test]
-fn every_named_test_is_there() {
+fn every_named_test_exists() {
     for (row, proofs) in PROVED {
         for (file, name) in *proofs {
             let path = crates().join(file);
@@ -246,10 +258,10 @@ fn every_named_test_is_there() {
 }
 
 #[test]
-fn names_of_rows_are_read() {
+fn row_names_are_parsed() {
     assert_eq!(row_of("u02_connect_black_hole").as_deref(), Some("U2"));
     assert_eq!(row_of("p12_soak").as_deref(), Some("P12"));
-    assert_eq!(row_of("names_of_rows_are_read"), None);
+    assert_eq!(row_of("row_names_are_parsed"), None);
     assert_eq!(
         tests("#[test]\nfn one() {}\n#[tokio::test(start_paused = true)]\nasync fn two() {}"),
         ["one", "two"]

@@ -1,9 +1,9 @@
-//! The program as a server that lives on, called tool by tool.
+//! The program as a long-running MCP server, called tool by tool.
 
 use parallel_llm_testkit::{Call, Output, Running, Sandbox};
 use serde_json::{Value, json};
 
-/// A server, and what it was asked so far.
+/// A server and the id of its last request.
 pub(crate) struct Server<'a> {
     pub(crate) running: Running<'a>,
     sandbox: &'a Sandbox,
@@ -11,7 +11,7 @@ pub(crate) struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    /// Starts the server and begins the protocol.
+    /// Starts the server and performs the handshake.
     pub(crate) fn start(sandbox: &'a Sandbox, serve: Call<'a>) -> Self {
         let mut server = Self { running: serve.listening().start(), sandbox, last_id: 0 };
         let hello = json!({"name": "matrix", "version": "1"});
@@ -23,38 +23,38 @@ impl<'a> Server<'a> {
         server
     }
 
-    /// Calls a tool, and wants to hear how it goes; gives the id of the call.
+    /// Calls a tool with a progress token. Returns the id of the call.
     pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> u64 {
-        let heard = json!({"progressToken": self.last_id + 1});
-        self.send("tools/call", &json!({"name": tool, "arguments": arguments, "_meta": heard}))
+        let meta = json!({"progressToken": self.last_id + 1});
+        self.send("tools/call", &json!({"name": tool, "arguments": arguments, "_meta": meta}))
     }
 
-    /// What came of a call: its structured content.
-    pub(crate) fn told(&self, id: u64) -> Value {
+    /// Waits for the result of a call: its structured content.
+    pub(crate) fn result(&self, id: u64) -> Value {
         let mut reply = None;
         self.sandbox.until("the call is answered", || {
-            let said = self.running.stdout_so_far();
-            let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            let stdout = self.running.stdout_so_far();
+            let messages = stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
             reply = messages.into_iter().find(|message| message["id"] == id);
             reply.is_some()
         });
         reply.expect("it was waited for")["result"]["structuredContent"].clone()
     }
 
-    /// Calls a tool and waits for what comes of it.
+    /// Calls a tool and waits for its result.
     pub(crate) fn ask(&mut self, tool: &str, arguments: &Value) -> Value {
         let id = self.call(tool, arguments);
-        self.told(id)
+        self.result(id)
     }
 
-    /// Hangs up and waits for the end.
+    /// Closes stdin and waits for the end.
     pub(crate) fn end(self) -> Output {
         self.running.wait()
     }
 
     fn request(&mut self, method: &str, params: &Value) {
         let id = self.send(method, params);
-        self.told(id);
+        self.result(id);
     }
 
     fn send(&mut self, method: &str, params: &Value) -> u64 {

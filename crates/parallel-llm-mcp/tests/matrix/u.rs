@@ -1,4 +1,4 @@
-//! The provider: everything it may do, while two others are well.
+//! Faults of one provider while two others are well.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -8,23 +8,23 @@ use parallel_llm_testkit::{Sandbox, each, seats, synthesis};
 use serde_json::Value;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-use super::frames::{self, Speech};
-use super::wire::{self, Act, END, EVENTS, HELLO, Wire, answer, say, whole};
-use super::{HANGING, ONE, SYNTHESIZER, TWO, ask, done, holds, sandbox, word};
+use super::frames::{self, ServerFault};
+use super::wire::{self, Act, END, EVENTS, HELLO, Wire, answer, send, whole};
+use super::{HANGING, ONE, SYNTHESIZER, TWO, ask, assert_invariants, output_of, sandbox, word};
 
 /// The model of the raw server.
 const RAW: &str = "wire:raw/model";
-/// Quick timers, long enough for two healthy answers on a busy machine; and one more try.
-const QUICK: [(&str, &str); 2] = [("first_text_timeout_ms", "2500"), ("retries_max", "1")];
+/// Short timers, yet long enough for two healthy answers on a busy machine, and a single retry.
+const SHORT_TIMERS: [(&str, &str); 2] = [("first_text_timeout_ms", "2500"), ("retries_max", "1")];
 
-/// Asks a panel of three, of which the second is the provider `wire`: the others are not touched by its fault, and what
-/// always holds does. Gives the report.
+/// Asks a panel of three, whose second seat is the provider `wire`: its fault must not affect the others, and the
+/// invariants must hold. Returns the report.
 fn beside_others(sandbox: &Sandbox, settings: &[(&str, &str)]) -> Value {
     let call = wire::with_key(
         sandbox,
-        ask(sandbox, &[ONE, RAW, TWO]).settings(QUICK).settings(settings.iter().copied()),
+        ask(sandbox, &[ONE, RAW, TWO]).settings(SHORT_TIMERS).settings(settings.iter().copied()),
     );
-    let output = done(call);
+    let output = output_of(call);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let report = output.json();
     for healthy in [ONE, TWO] {
@@ -32,11 +32,11 @@ fn beside_others(sandbox: &Sandbox, settings: &[(&str, &str)]) -> Value {
         assert!(seats(&report).contains(&format!("{healthy} answered x1")), "{}", seats(&report));
     }
     assert!(synthesis(&report).ends_with(&format!(" fused by {SYNTHESIZER}")), "{}", synthesis(&report));
-    holds(sandbox);
+    assert_invariants(sandbox);
     report
 }
 
-/// The seat of the provider `wire`.
+/// The result of the seat of `wire`.
 fn seat(report: &Value) -> String {
     let line = seats(report).lines().nth(1).unwrap_or_default().to_owned();
     let line = line.trim_start_matches(&format!("2 {RAW} ")).to_owned();
@@ -44,33 +44,33 @@ fn seat(report: &Value) -> String {
     if message.is_empty() { line } else { masked(&format!("{line}: {message}")) }
 }
 
-/// Without ports and times of day.
+/// Removes ports and times of day.
 fn masked(line: &str) -> String {
     let line = line.split_once(": verification time").map_or(line, |(before, _)| before);
     let mut parts = line.split("127.0.0.1:");
     let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |told, part| {
-        told + "<wire>" + part.trim_start_matches(|letter: char| letter.is_ascii_digit())
+    parts.fold(first, |masked, part| {
+        masked + "<wire>" + part.trim_start_matches(|letter: char| letter.is_ascii_digit())
     })
 }
 
-/// Meets a raw server that does this with its requests, counted from 1. Every request it saw is an attempt that is
-/// known.
+/// Meets a raw server that performs these acts for each request, counted from 1. The report must count every request
+/// that the server received.
 fn meet(acts: impl Fn(usize) -> Vec<Act> + Send + Sync + 'static) -> Value {
     let (sandbox, server) = (sandbox(), Wire::start(acts));
     server.join(&sandbox);
     let report = beside_others(&sandbox, &[]);
-    assert_eq!(report["answers"][1]["attempts"], server.asked().len(), "{}", seats(&report));
+    assert_eq!(report["answers"][1]["attempts"], server.requests().len(), "{}", seats(&report));
     report
 }
 
-/// As [`meet`], for several servers at once: the seat's line of each.
+/// Like [`meet`], for several servers at once: the result of the seat of each.
 fn meet_each(cases: &[Vec<Act>]) -> String {
-    let told = each(cases, |acts| {
+    let lines = each(cases, |acts| {
         let acts = acts.clone();
         seat(&meet(move |_| acts.clone()))
     });
-    told.join("\n")
+    lines.join("\n")
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn u02_connect_black_hole() {
     let sandbox = sandbox();
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
-    // A listener whose queue is full drops whatever else knocks, as a firewall does.
+    // A listener with a full queue drops further connections, as a firewall does.
     let (listener, _queue): (TcpListener, Vec<TcpStream>) = runtime.block_on(async {
         let socket = TcpSocket::new_v4().expect("a socket can be made");
         socket.bind((Ipv4Addr::LOCALHOST, 0).into()).expect("a local port is free");
@@ -101,15 +101,16 @@ fn u02_connect_black_hole() {
 
 #[test]
 fn u06_tls_that_cannot_be_trusted() {
-    let cases = [Speech::Expired, Speech::OtherHost, Speech::Untrusted, Speech::OldProtocol];
-    let told = each(&cases, |case| {
+    let cases =
+        [ServerFault::Expired, ServerFault::OtherHost, ServerFault::Untrusted, ServerFault::OldProtocol];
+    let lines = each(&cases, |case| {
         let (sandbox, server) = (sandbox(), frames::Server::start(*case));
         let trusted = server.join(&sandbox);
         let report = beside_others(&sandbox, &[("ca_file", &trusted)]);
-        assert_eq!(server.requests(), 0, "{case:?}: no request, and no key, went over it");
+        assert_eq!(server.requests(), 0, "{case:?}: neither a request nor the key was sent");
         format!("{case:?}: {}", seat(&report))
     });
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(lines.join("\n"), @r#"
     Expired: failed connection x1: the certificate of wire at <wire> is not trusted: invalid peer certificate: certificate expired
     OtherHost: failed connection x1: the certificate of wire at <wire> is not trusted: invalid peer certificate: certificate not valid for name "127.0.0.1"; certificate is only valid for DnsName("provider.invalid")
     Untrusted: failed connection x1: the certificate of wire at <wire> is not trusted: invalid peer certificate: UnknownIssuer
@@ -126,23 +127,24 @@ fn u08_reset_before_headers() {
 #[test]
 fn u09_reset_after_headers_before_content() {
     let accepted = EVENTS.replace("Connection", "X-Generation-Id: gen-7\r\nConnection");
-    let first = vec![say(accepted), say(": working\n\n"), Act::Wait(100), Act::Reset];
+    let first = vec![send(accepted), send(": working\n\n"), Act::Wait(100), Act::Reset];
     let report = meet(move |number| if number == 1 { first.clone() } else { answer() });
     insta::assert_snapshot!(seat(&report), @"answered x2 5 bytes");
-    assert_eq!(report["answers"][1]["cost_usd"], Value::Null, "what the broken one cost is not known");
+    assert_eq!(report["answers"][1]["cost_usd"], Value::Null, "the cost of the broken attempt is unknown");
     assert_eq!(report["cost_is_estimate"], true);
 }
 
 #[test]
 fn u11_stall_before_content() {
-    let report = meet(|_| vec![say(EVENTS), Act::Listen]);
+    let report = meet(|_| vec![send(EVENTS), Act::Listen]);
     insta::assert_snapshot!(seat(&report), @"failed timeout x2: no text or reasoning came within 2.5 s");
 }
 
 #[test]
 fn u17_content_after_done() {
-    let report =
-        meet(|_| vec![say(EVENTS), say(HELLO), say(END), say(HELLO.replace("Hello", " again")), say(END)]);
+    let report = meet(|_| {
+        vec![send(EVENTS), send(HELLO), send(END), send(HELLO.replace("Hello", " again")), send(END)]
+    });
     insta::assert_snapshot!(seat(&report), @"answered x1 5 bytes");
     assert_eq!(report["answers"][1]["text"], "Hello");
 }
@@ -151,15 +153,15 @@ fn u17_content_after_done() {
 fn u20_absurd_retry_after() {
     let waits =
         ["86400", "-1", "NaN", "1000000000000000000000000000000", "", "0.0000000001", "soon, very soon"];
-    let told = each(&waits, |wait| {
+    let lines = each(&waits, |wait| {
         let sandbox = sandbox().scripted(HANGING, Script::fault(Fault::RateUpstreamC).retry_after(wait));
-        let output = done(ask(&sandbox, &[ONE, HANGING, TWO]).settings(QUICK));
+        let output = output_of(ask(&sandbox, &[ONE, HANGING, TWO]).settings(SHORT_TIMERS));
         assert_eq!(output.code, Some(0), "{}", output.stderr);
-        holds(&sandbox);
+        assert_invariants(&sandbox);
         let line = seats(&output.json()).lines().nth(1).unwrap_or_default().to_owned();
         format!("{wait:?}: {line}")
     });
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(lines.join("\n"), @r#"
     "86400": 2 x-ai/grok-4.7 failed rate_limited x1
     "-1": 2 x-ai/grok-4.7 failed rate_limited x2
     "NaN": 2 x-ai/grok-4.7 failed rate_limited x2
@@ -173,12 +175,12 @@ fn u20_absurd_retry_after() {
 #[test]
 fn u34_answer_cut_by_its_length() {
     let sandbox = sandbox().scripted(HANGING, Script::fault(Fault::TruncatedLength));
-    let output = done(ask(&sandbox, &[ONE, HANGING, TWO]));
+    let output = output_of(ask(&sandbox, &[ONE, HANGING, TWO]));
     let report = output.json();
     let seat = &report["answers"][1];
     assert_eq!((word(seat, "status"), &seat["truncated"]), ("answered", &true.into()));
     assert_eq!((word(seat, "finish"), &seat["error"]), ("length", &Value::Null));
-    holds(&sandbox);
+    assert_invariants(&sandbox);
 }
 
 #[test]
@@ -186,7 +188,7 @@ fn u37_json_cut_at_the_end() {
     let cut = "data: {\"choices\":[{\"index\":0,\"delta\":{\"cont";
     let body = "{\"id\":\"gen-7\",\"choices\":[{\"message\":{\"role\":\"assistant\",\"content\":\"Hel";
     insta::assert_snapshot!(
-        meet_each(&[vec![say(EVENTS), say(HELLO), say(cut)], vec![whole("200 OK", "Content-Type: application/json\r\n", body)]]),
+        meet_each(&[vec![send(EVENTS), send(HELLO), send(cut)], vec![whole("200 OK", "Content-Type: application/json\r\n", body)]]),
         @r#"
         cut incomplete x1 5 bytes: wire: the stream ended in the middle of the answer
         failed protocol x1: wire answered with something that is no API reply: {"id":"gen-7","choices":[{"message":{"role":"assistant","content":"Hel
@@ -199,7 +201,7 @@ fn u38_body_of_another_kind() {
     let page = whole("200 OK", "Content-Type: text/html\r\n", "<!doctype html><title>Log in</title>");
     let json = r#"{"id":"gen-7","choices":[{"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}"#;
     let json = whole("200 OK", "Content-Type: text/plain\r\n", json);
-    let stream = say([&EVENTS.replace("text/event-stream", "application/json"), HELLO, END].concat());
+    let stream = send([&EVENTS.replace("text/event-stream", "application/json"), HELLO, END].concat());
     insta::assert_snapshot!(meet_each(&[vec![page], vec![json], vec![stream]]), @"
     failed protocol x1: wire answered with something that is no API reply: a web page
     answered x1 5 bytes
@@ -214,10 +216,10 @@ fn u40_events_twice_and_out_of_order() {
     };
     let events =
         [choice(1, "No"), choice(0, "Ho"), choice(1, "no"), choice(0, "ho"), choice(0, "ho")].concat();
-    let report = meet(move |_| vec![say(EVENTS), say(&events), say(END)]);
+    let report = meet(move |_| vec![send(EVENTS), send(&events), send(END)]);
     assert_eq!(
         report["answers"][1]["text"], "Hohoho",
-        "the first choice alone, and no repetition is guessed away"
+        "only the first choice counts, and repetitions are kept"
     );
 }
 
@@ -231,12 +233,12 @@ fn u43_lengths_that_lie() {
     let both = "Content-Length: 9\r\nTransfer-Encoding: chunked\r\n";
     insta::assert_snapshot!(
         meet_each(&[
-            vec![say(head(&short)), say(HELLO)],
-            vec![say(head(&long)), say(&body)],
-            vec![say(head("Content-Length: 5\r\nContent-Length: 7\r\n")), say(&body)],
-            vec![say(head(both)), say(&chunk), say("0\r\n\r\n")],
-            vec![say(head("Transfer-Encoding: chunked\r\n")), say("zz\r\n")],
-            vec![say(head("Transfer-Encoding: chunked\r\n")), say("ffffffffffffffffff\r\n")],
+            vec![send(head(&short)), send(HELLO)],
+            vec![send(head(&long)), send(&body)],
+            vec![send(head("Content-Length: 5\r\nContent-Length: 7\r\n")), send(&body)],
+            vec![send(head(both)), send(&chunk), send("0\r\n\r\n")],
+            vec![send(head("Transfer-Encoding: chunked\r\n")), send("zz\r\n")],
+            vec![send(head("Transfer-Encoding: chunked\r\n")), send("ffffffffffffffffff\r\n")],
         ]),
         @"
         cut connection x1 5 bytes: wire at <wire> broke the connection: end of file before message length reached
@@ -254,26 +256,22 @@ fn u45_a_flood_of_tiny_events() {
     const EVENTS_SENT: usize = 50_000;
     let tiny = HELLO.replace("Hello", "x");
     let report = meet(move |_| {
-        vec![say(EVENTS), Act::Repeat(tiny.repeat(1_000).into_bytes(), EVENTS_SENT / 1_000), say(END)]
+        vec![send(EVENTS), Act::Repeat(tiny.repeat(1_000).into_bytes(), EVENTS_SENT / 1_000), send(END)]
     });
     insta::assert_snapshot!(seat(&report), @"answered x1 50000 bytes");
 }
 
 #[test]
 fn u46_http2_that_breaks_off() {
-    let cases = [Speech::GoAway, Speech::RefusedStream, Speech::EmptyFrames];
-    let told = each(&cases, |case| {
+    let cases = [ServerFault::GoAway, ServerFault::RefusedStream, ServerFault::EmptyFrames];
+    let lines = each(&cases, |case| {
         let (sandbox, server) = (sandbox(), frames::Server::start(*case));
         let trusted = server.join(&sandbox);
         let report = beside_others(&sandbox, &[("ca_file", &trusted)]);
-        assert_eq!(
-            report["answers"][1]["attempts"],
-            server.requests(),
-            "{case:?}: no request that is not known"
-        );
+        assert_eq!(report["answers"][1]["attempts"], server.requests(), "{case:?}: every request is counted");
         format!("{case:?}: {}", seat(&report))
     });
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(lines.join("\n"), @r#"
     GoAway: failed connection x2: wire at <wire> broke the connection: connection error received: not a result of an error
     RefusedStream: failed connection x2: wire at <wire> broke the connection: stream error received: refused stream before processing any application logic
     EmptyFrames: failed connection x2: wire at <wire> broke the connection: connection error detected: detected excessive load generating behavior (b"too_many_data_frames")
@@ -296,7 +294,7 @@ fn u48_redirect_to_the_same_host() {
 fn u49_endless_headers() {
     let many = "x-flood: 1\r\n".repeat(10_000);
     let long = format!("x-flood: {}\r\n", "x".repeat(10 << 20));
-    let head = |headers: &str| vec![say(format!("HTTP/1.1 200 OK\r\n{headers}\r\n"))];
+    let head = |headers: &str| vec![send(format!("HTTP/1.1 200 OK\r\n{headers}\r\n"))];
     insta::assert_snapshot!(meet_each(&[head(&many), head(&long)]), @"
     failed protocol x1: the reply of wire at <wire> cannot be read: message head is too large
     failed protocol x1: the reply of wire at <wire> cannot be read: message head is too large
@@ -310,68 +308,69 @@ fn u54_pictures_and_scripts_in_an_answer() {
     let text =
         format!("![x](http://{address}/pixel.png) <img src='http://{address}/pixel.png'><script>1</script>");
     sandbox.simulator().script(ONE, Script::answering(&text));
-    let output = done(sandbox.call(["ask", "-m", ONE, "Which is safer?"]));
-    assert_eq!((output.code, output.text()), (Some(0), format!("{text}\n").as_str()), "word for word");
+    let output = output_of(sandbox.call(["ask", "-m", ONE, "Which is safer?"]));
+    assert_eq!((output.code, output.text()), (Some(0), format!("{text}\n").as_str()), "verbatim");
     let fetched: Vec<_> =
         sandbox.simulator().requests().into_iter().filter(|request| request.method == "GET").collect();
     assert_eq!(fetched, [], "nothing in an answer is fetched");
-    holds(&sandbox);
+    assert_invariants(&sandbox);
 }
 
 #[test]
 fn u56_proxies_and_dead_addresses() {
-    // A name that leads to a dead address first, and to a living one.
+    // A host name that resolves to a dead address first, and then to a live one.
     let (sandbox, server) = (sandbox(), Wire::start(|_| answer()));
     wire::provide(&sandbox, &format!("http://localhost:{}/v1", server.port()));
-    // A proxy is not for this machine, however broken it is.
+    // A proxy, even a broken one, is not used for this machine.
     let dead = "http://127.0.0.1:1";
     let models = [ONE, RAW];
     let call =
         wire::with_key(&sandbox, ask(&sandbox, &models)).env("HTTPS_PROXY", dead).env("HTTP_PROXY", dead);
-    let output = done(call.env("ALL_PROXY", dead));
+    let output = output_of(call.env("ALL_PROXY", dead));
     assert_eq!(synthesis(&output.json()), format!("complete fused by {SYNTHESIZER}"), "{}", output.stderr);
-    // A provider elsewhere is reached through the proxy alone, which learns its name and no more.
+    // A provider elsewhere is reached only through the proxy, which learns no more than its host name.
     let proxy = Wire::start(|_| vec![whole("502 Bad Gateway", "", "")]);
     wire::provide(&sandbox, "https://provider.invalid/v1");
     let call = wire::with_key(&sandbox, ask(&sandbox, &[ONE, RAW])).settings([("retries_max", "0")]);
-    let output = done(call.env("HTTPS_PROXY", &format!("http://127.0.0.1:{}", proxy.port())));
+    let output = output_of(call.env("HTTPS_PROXY", &format!("http://127.0.0.1:{}", proxy.port())));
     insta::assert_snapshot!(seat(&output.json()), @"failed connection x1: wire at provider.invalid cannot be reached: tunnel error: unsuccessful");
     // The list of models, and the call.
-    let asked = proxy.asked();
+    let asked = proxy.requests();
     assert_eq!(asked.len(), 2);
     for request in asked {
         assert!(request.starts_with("CONNECT provider.invalid:443 HTTP/1.1\r\n"), "{request}");
-        assert!(!request.contains(sandbox.simulator().api_key()), "the key is not the proxy's");
+        assert!(!request.contains(sandbox.simulator().api_key()), "the proxy does not get the key");
     }
-    holds(&sandbox);
+    assert_invariants(&sandbox);
 }
 
 #[test]
 fn u57_no_more_descriptors() {
-    // Room for the program itself and a few connections, and many more seats than that.
+    // Enough descriptors for the program and a few connections, but far fewer than seats.
     const SEATS: usize = 64;
-    let told = each(&["ulimit -n 24", "ulimit -n 40"], |limit| {
+    let outcomes = each(&["ulimit -n 24", "ulimit -n 40"], |limit| {
         let sandbox = sandbox();
-        let call = ask(&sandbox, &[&format!("{ONE}*{SEATS}")]).settings(QUICK).args(["--budget", "100"]);
-        let output = done(call.under(limit));
-        holds(&sandbox);
-        let after = done(ask(&sandbox, &[TWO]));
+        let call =
+            ask(&sandbox, &[&format!("{ONE}*{SEATS}")]).settings(SHORT_TIMERS).args(["--budget", "100"]);
+        let output = output_of(call.under(limit));
+        assert_invariants(&sandbox);
+        let after = output_of(ask(&sandbox, &[TWO]));
         assert_eq!(after.code, Some(0), "{limit}: {}", after.stderr);
         let report = output.json();
         let answered = seats(&report).lines().filter(|line| line.contains(" answered ")).count();
         assert!((1..=SEATS).contains(&answered), "{limit}: {}", seats(&report));
-        // Those there was no descriptor for were asked again, or said so.
+        // Seats without a descriptor were retried or failed.
         let has_failed = |line: &&str| !line.contains(" answered x1 ");
         (output.code, seats(&report).lines().any(|line| has_failed(&line)))
     });
-    assert_eq!(told, [(Some(0), true); 2]);
+    assert_eq!(outcomes, [(Some(0), true); 2]);
 }
 
 #[test]
 fn u58_another_model_than_asked() {
     let behaviour = Behaviour { dated_slug: true, ..Behaviour::instant() };
     let sandbox = sandbox().scripted(ONE, Script::behaving(behaviour));
-    let report = done(ask(&sandbox, &[ONE, TWO])).json();
+    let report = output_of(ask(&sandbox, &[ONE, TWO])).json();
     insta::assert_snapshot!(report["answers"][0]["served_model"], @r#""openai/gpt-6.1-sol-20260929""#);
-    holds(&sandbox);
+    assert_invariants(&sandbox);
 }

@@ -1,5 +1,5 @@
-//! A raw server that says exactly the bytes it is told, and counts what it was asked. A provider named `wire` stands
-//! for it beside the simulator's models.
+//! A raw server that sends exactly the given bytes and records its requests. A sandbox knows it as the provider `wire`,
+//! beside the simulator's models.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,75 +11,75 @@ use tokio::task::JoinSet;
 
 use parallel_llm_testkit::{Call, Sandbox};
 
-/// What goes before a stream.
+/// The head of a streamed reply.
 pub(crate) const EVENTS: &str =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
 /// A piece of an answer.
 pub(crate) const HELLO: &str =
     "data: {\"id\":\"gen-7\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello\"}}]}\n\n";
-/// How an answer ends.
+/// The end of an answer.
 pub(crate) const END: &str =
     "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
-/// The variable the provider's key is read from.
+/// The variable that holds the provider's key.
 const KEY_VARIABLE: &str = "WIRE_KEY";
 
-/// One thing the server does with a request.
+/// One act of the server in reply to a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
-    /// Says these bytes.
-    Say(Vec<u8>),
-    /// Says these bytes so many times, or until nobody listens.
+    /// Sends these bytes.
+    Send(Vec<u8>),
+    /// Sends these bytes this many times, or until the client closes the connection.
     Repeat(Vec<u8>, usize),
-    /// Says nothing for so many milliseconds.
+    /// Waits for this many milliseconds.
     Wait(u64),
-    /// Closes with a reset instead of an end.
+    /// Closes the connection with a reset.
     Reset,
-    /// Waits for the client to close.
+    /// Waits until the client closes the connection.
     Listen,
 }
 
-/// Says a text.
-pub(crate) fn say(text: impl AsRef<[u8]>) -> Act {
-    Act::Say(text.as_ref().to_vec())
+/// Sends a text.
+pub(crate) fn send(text: impl AsRef<[u8]>) -> Act {
+    Act::Send(text.as_ref().to_vec())
 }
 
-/// An answer of one body.
+/// A reply with a body of known length.
 pub(crate) fn whole(status: &str, headers: &str, body: &str) -> Act {
     let length = body.len();
-    say(format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n{headers}\r\n{body}"))
+    send(format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n{headers}\r\n{body}"))
 }
 
 /// A healthy answer.
 pub(crate) fn answer() -> Vec<Act> {
-    vec![say(EVENTS), say(HELLO), say(END)]
+    vec![send(EVENTS), send(HELLO), send(END)]
 }
 
-/// The server. It ends with the value.
+/// The server. It ends when dropped.
 pub(crate) struct Wire {
     port: u16,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
     _runtime: Runtime,
 }
 
 impl Wire {
-    /// Answers each call with the acts for its number, counted from 1.
+    /// Replies to each call with the acts for its number, counted from 1.
     pub(crate) fn start(acts: impl Fn(usize) -> Vec<Act> + Send + Sync + 'static) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a test machine can start a thread");
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a local port is free");
         let port = listener.local_addr().expect("it is bound").port();
-        let asked = Arc::default();
-        runtime.spawn(serve(listener, Arc::new(acts), Arc::clone(&asked)));
-        Self { port, asked, _runtime: runtime }
+        let requests = Arc::default();
+        runtime.spawn(serve(listener, Arc::new(acts), Arc::clone(&requests)));
+        Self { port, requests, _runtime: runtime }
     }
 
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
-    /// The calls so far, heads and bodies.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        self.asked.lock().expect("nobody panics with it").clone()
+    /// The calls so far, with heads and bodies.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.requests.lock().expect("nobody panics with it").clone()
     }
 
     /// Makes this server the provider `wire` of a sandbox.
@@ -88,7 +88,7 @@ impl Wire {
     }
 }
 
-/// Makes what is at this address the provider `wire` of a sandbox.
+/// Makes the server at this address the provider `wire` of a sandbox.
 pub(crate) fn provide(sandbox: &Sandbox, base_url: &str) {
     let table = format!(
         "[providers.wire]\nkind = 'openai'\nbase_url = '{base_url}'\nkey_variable = '{KEY_VARIABLE}'\n"
@@ -96,30 +96,30 @@ pub(crate) fn provide(sandbox: &Sandbox, base_url: &str) {
     sandbox.write(".config/parallel-llm-mcp/config.toml", table);
 }
 
-/// The call with the key of the provider `wire`, which is the simulator's, so that it is looked for.
+/// The call with the key of the provider `wire`: the simulator's own key, so that checks for leaked keys find it.
 pub(crate) fn with_key<'a>(sandbox: &Sandbox, call: Call<'a>) -> Call<'a> {
     call.env(KEY_VARIABLE, sandbox.simulator().api_key())
 }
 
 type Acts = Arc<dyn Fn(usize) -> Vec<Act> + Send + Sync>;
 
-async fn serve(listener: TcpListener, acts: Acts, asked: Arc<Mutex<Vec<String>>>) {
+async fn serve(listener: TcpListener, acts: Acts, requests: Arc<Mutex<Vec<String>>>) {
     let mut connections = JoinSet::new();
     while let Ok((mut stream, _)) = listener.accept().await {
-        let (acts, asked) = (Arc::clone(&acts), Arc::clone(&asked));
+        let (acts, requests) = (Arc::clone(&acts), Arc::clone(&requests));
         connections.spawn(async move {
             let Some(request) = read_request(&mut stream).await else { return };
             if request.starts_with("GET ") {
-                // A list of models, which this server does not have: no call.
+                // The list of models, which this server does not have, is not a call.
                 let _ = perform(&mut stream, vec![whole("404 Not Found", "", "")]).await;
                 return;
             }
             let number = {
-                let mut asked = asked.lock().expect("nobody panics with it");
-                asked.push(request);
-                asked.len()
+                let mut requests = requests.lock().expect("nobody panics with it");
+                requests.push(request);
+                requests.len()
             };
-            // Whoever has had enough hangs up.
+            // A client that has read enough closes the connection.
             let _ = perform(&mut stream, acts(number)).await;
         });
     }
@@ -128,7 +128,7 @@ async fn serve(listener: TcpListener, acts: Acts, asked: Arc<Mutex<Vec<String>>>
 async fn perform(stream: &mut TcpStream, acts: Vec<Act>) -> std::io::Result<()> {
     for act in acts {
         match act {
-            Act::Say(bytes) => stream.write_all(&bytes).await?,
+            Act::Send(bytes) => stream.write_all(&bytes).await?,
             Act::Repeat(bytes, times) => {
                 for _ in 0..times {
                     stream.write_all(&bytes).await?;
@@ -142,7 +142,7 @@ async fn perform(stream: &mut TcpStream, acts: Vec<Act>) -> std::io::Result<()> 
     stream.shutdown().await
 }
 
-/// One request, head and body; `None` where there is none.
+/// One request, head and body; `None` if the connection closes before its end.
 async fn read_request(stream: &mut TcpStream) -> Option<String> {
     let (mut request, mut bytes) = (Vec::new(), [0; 4096]);
     loop {

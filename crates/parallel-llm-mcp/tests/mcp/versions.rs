@@ -1,4 +1,4 @@
-//! What clients of older versions of the protocol are sent: the whole paid answer, and nothing that they do not know.
+//! Clients of older protocol versions get the whole paid answer and nothing that their version does not define.
 
 use std::collections::BTreeSet;
 
@@ -6,24 +6,24 @@ use parallel_llm_testkit::simulator::Script;
 use serde_json::{Value, json};
 
 use super::client::{Client, PANEL, hello, structured};
-use super::{question, stage_of};
+use super::{question, sandbox_with};
 
-/// What is looked at as a whole: members of these are not the protocol's.
-const WHOLE: [&str; 5] = ["structuredContent", "inputSchema", "outputSchema", "_meta", "instructions"];
+/// Members whose content is not compared, because the protocol does not define it.
+const OPAQUE: [&str; 5] = ["structuredContent", "inputSchema", "outputSchema", "_meta", "instructions"];
 
-/// A client of this version, with a form and a task as far as it can name them.
-fn of(version: &str, sandbox: &parallel_llm_testkit::Sandbox) -> (Client, Value) {
+/// A client of this version after its handshake, and the result of `initialize`.
+fn connect(version: &str, sandbox: &parallel_llm_testkit::Sandbox) -> (Client, Value) {
     let mut client = Client::silent(sandbox, &[]);
     let mut greeting = hello("test-client");
     greeting["protocolVersion"] = version.into();
-    let begun = client.request("initialize", greeting)["result"].clone();
-    assert_eq!(begun["protocolVersion"], version);
+    let initialized = client.request("initialize", greeting)["result"].clone();
+    assert_eq!(initialized["protocolVersion"], version);
     client.notify("notifications/initialized", json!({}));
-    (client, begun)
+    (client, initialized)
 }
 
-/// Every result that holds anything of a version's own, by its method.
-fn results(client: &mut Client, begun: Value) -> Vec<(&'static str, Value)> {
+/// The results of the methods that differ between versions, by method.
+fn results(client: &mut Client, initialized: Value) -> Vec<(&'static str, Value)> {
     let id = client.start("process_prompt", question());
     let asked = client.result(id);
     let note = client.progress(id).pop().unwrap_or_default();
@@ -31,7 +31,7 @@ fn results(client: &mut Client, begun: Value) -> Vec<(&'static str, Value)> {
     let run_id = text.split_once("run_id ").expect("it names the run").1[..26].to_owned();
     let uri = format!("parallel-llm://runs/{run_id}");
     let report = client.call("get_run", json!({"run_id": run_id, "part": "report"}));
-    let mut results = vec![("initialize", begun), ("tools/call", report), ("progress", note)];
+    let mut results = vec![("initialize", initialized), ("tools/call", report), ("progress", note)];
     for (method, params) in [
         ("tools/list", json!({})),
         ("prompts/list", json!({})),
@@ -47,7 +47,7 @@ fn results(client: &mut Client, begun: Value) -> Vec<(&'static str, Value)> {
     results
 }
 
-/// One line for each method, with the members of its result.
+/// One line per method, with the members of its result.
 fn by_method<'a>(paths: impl Iterator<Item = &'a String>) -> String {
     let mut lines: Vec<(&str, Vec<&str>)> = Vec::new();
     for (method, member) in paths.filter_map(|path| path.split_once('.')) {
@@ -60,7 +60,7 @@ fn by_method<'a>(paths: impl Iterator<Item = &'a String>) -> String {
     lines.collect::<Vec<_>>().concat()
 }
 
-/// The members of a value, each by its path, and the types of its blocks.
+/// Collects the paths of all members of a value, and the types of its content blocks.
 fn members(path: &str, value: &Value, found: &mut BTreeSet<String>) {
     for element in value.as_array().into_iter().flatten() {
         members(&format!("{path}[]"), element, found);
@@ -71,23 +71,23 @@ fn members(path: &str, value: &Value, found: &mut BTreeSet<String>) {
             continue;
         }
         let path = format!("{path}.{name}");
-        if !WHOLE.contains(&name.as_str()) {
+        if !OPAQUE.contains(&name.as_str()) {
             members(&path, inner, found);
         }
         found.insert(path);
     }
 }
 
-/// Two-year-old SDKs throw a whole result away for one block of a type they do not know, and with it what was paid.
+/// Two-year-old SDKs reject a whole result, paid answer included, for one block of an unknown type.
 #[test]
-fn a_client_is_sent_the_paid_answer_and_nothing_its_version_does_not_know() {
+fn a_client_gets_the_paid_answer_and_nothing_its_version_does_not_define() {
     let long = "wörd ".repeat(10_000);
-    let sandbox = stage_of([(PANEL[0], Script::answering(&long))]);
+    let sandbox = sandbox_with([(PANEL[0], Script::answering(&long))]);
     let mut before = BTreeSet::new();
-    let mut story = String::new();
+    let mut differences = String::new();
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-        let (mut client, begun) = of(version, &sandbox);
-        let results = results(&mut client, begun);
+        let (mut client, initialized) = connect(version, &sandbox);
+        let results = results(&mut client, initialized);
         let called = &results[1].1;
         let refused = client.call("get_run", json!({"run_id": ""}));
         assert_eq!(structured(&refused).is_null(), version < "2025-06-18", "{version}: {refused}");
@@ -97,14 +97,14 @@ fn a_client_is_sent_the_paid_answer_and_nothing_its_version_does_not_know() {
         for (method, result) in &results {
             members(method, result, &mut now);
         }
-        assert_eq!(before.difference(&now).next(), None, "{version} knows less than the one before");
-        story += &format!("{version}\n{}", by_method(now.difference(&before)));
+        assert_eq!(before.difference(&now).next(), None, "{version} lacks a member of the version before");
+        differences += &format!("{version}\n{}", by_method(now.difference(&before)));
         before = now;
         for (_, result) in &results {
             assert_uris(result);
         }
     }
-    insta::assert_snapshot!(story, @r"
+    insta::assert_snapshot!(differences, @r"
     2024-11-05
       initialize: capabilities, capabilities.prompts, capabilities.resources, capabilities.tools, instructions, protocolVersion, serverInfo, serverInfo.name, serverInfo.version
       progress: progress, progressToken, total
@@ -132,7 +132,7 @@ fn a_client_is_sent_the_paid_answer_and_nothing_its_version_does_not_know() {
     ");
 }
 
-/// Fails where an address is none by RFC 3986.
+/// Fails if an address is no URI by RFC 3986.
 #[track_caller]
 fn assert_uris(value: &Value) {
     value.as_array().into_iter().flatten().for_each(assert_uris);
@@ -148,7 +148,7 @@ fn assert_uris(value: &Value) {
     }
 }
 
-/// A scheme, and behind it only what RFC 3986 lets stand, percent signs with two digits behind them.
+/// A scheme, followed only by characters that RFC 3986 allows and by percent signs with two hexadecimal digits.
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -165,7 +165,7 @@ fn is_uri(text: &str) -> bool {
 }
 
 #[test]
-fn what_is_no_uri_is_found() {
+fn invalid_uris_are_recognized() {
     for (text, expected) in [
         ("data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%3E", true),
         ("parallel-llm://runs/01JD/answer:1", true),
@@ -180,9 +180,9 @@ fn what_is_no_uri_is_found() {
 }
 
 #[test]
-fn an_unknown_method_is_told_with_those_of_its_version() {
-    let sandbox = stage_of([]);
-    let (mut older, _) = of("2025-11-25", &sandbox);
+fn an_unknown_method_is_explained_with_those_of_its_version() {
+    let sandbox = sandbox_with([]);
+    let (mut older, _) = connect("2025-11-25", &sandbox);
     let error = older.request("tools/lst", json!({}))["error"].clone();
     let message = error["message"].as_str().unwrap();
     assert!(
@@ -195,11 +195,13 @@ fn an_unknown_method_is_told_with_those_of_its_version() {
         "io.modelcontextprotocol/clientCapabilities": {},
     });
     assert!(newest.request("tools/list", json!({"_meta": meta}))["result"].is_object());
-    let mut whole = hello("test-client");
-    whole["_meta"] = meta.clone();
-    for (method, params) in
-        [("tools/lst", json!({"_meta": meta})), ("initialize", json!({"_meta": meta})), ("initialize", whole)]
-    {
+    let mut greeting = hello("test-client");
+    greeting["_meta"] = meta.clone();
+    for (method, params) in [
+        ("tools/lst", json!({"_meta": meta})),
+        ("initialize", json!({"_meta": meta})),
+        ("initialize", greeting),
+    ] {
         let error = newest.request(method, params)["error"].clone();
         assert_eq!(error["code"], -32601, "{error}");
         let (_, offered) = error["message"].as_str().unwrap().split_once("there are").unwrap();

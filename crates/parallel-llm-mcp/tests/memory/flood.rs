@@ -1,4 +1,4 @@
-//! A raw server that sends more than anyone should take in, by the name of the model it is asked for.
+//! A raw server that sends more than a client should read; the name of the model selects the flood.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,34 +7,34 @@ use std::thread;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// Bytes after which a flood ends by itself, so that a program that swallows it ends too.
+/// Bytes after which a flood ends by itself, so that a program that reads it all ends too.
 const FLOOD_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Bytes written at once.
 const PIECE_BYTES: usize = 64 * 1024;
 /// The longest request that is read.
 const REQUEST_BYTES_MAX: usize = 64 * 1024;
 
-/// What is sent.
+/// The reply of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flood {
     /// An ordinary answer.
     None,
-    /// White space, packed a thousand to one.
+    /// White space, compressed a thousand to one.
     Gzip,
-    /// Pieces of an answer.
+    /// Endless pieces of an answer.
     Answer,
-    /// One event without an end.
+    /// One endless event.
     Line,
-    /// One JSON document without an end.
+    /// One endless JSON document.
     Document,
-    /// The body of an error.
+    /// The endless body of an error.
     Error,
 }
 
 impl Flood {
     const ALL: [Self; 6] = [Self::None, Self::Gzip, Self::Answer, Self::Line, Self::Document, Self::Error];
 
-    /// The model that sends it.
+    /// The model that selects this flood.
     pub(crate) fn model(self) -> String {
         format!("flood/{self:?}").to_lowercase()
     }
@@ -45,11 +45,11 @@ impl Flood {
             Self::Document => ("200 OK", "application/json"),
             _ => ("200 OK", "text/event-stream"),
         };
-        let packed = if self == Self::Gzip { "Content-Encoding: gzip\r\n" } else { "" };
-        format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{packed}Connection: close\r\n\r\n")
+        let encoding = if self == Self::Gzip { "Content-Encoding: gzip\r\n" } else { "" };
+        format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{encoding}Connection: close\r\n\r\n")
     }
 
-    /// What goes before the flood, and what the flood is made of.
+    /// The start of the body, and the piece that is repeated.
     fn body(self) -> (&'static str, Vec<u8>) {
         let words = "more and more and more ".repeat(8);
         let event = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{words}\"}}}}]}}\n\n");
@@ -77,7 +77,7 @@ impl Server {
         let address = listener.local_addr().expect("it is bound");
         thread::spawn(move || {
             for connection in listener.incoming().map_while(Result::ok) {
-                // Whoever has had enough hangs up.
+                // A client that has read enough closes the connection.
                 thread::spawn(move || drop(serve(connection)));
             }
         });
@@ -89,14 +89,14 @@ impl Server {
     }
 }
 
-/// Two hundred and fifty-six mebibytes of white space in a quarter of one.
-fn packed() -> io::Result<Vec<u8>> {
-    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+/// A gzip of 256 MiB of white space, about 0.25 MiB long.
+fn compressed() -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     let piece = vec![b' '; PIECE_BYTES];
     for _ in 0..FLOOD_BYTES_MAX / PIECE_BYTES {
-        packer.write_all(&piece)?;
+        encoder.write_all(&piece)?;
     }
-    packer.finish()
+    encoder.finish()
 }
 
 fn serve(mut connection: TcpStream) -> io::Result<()> {
@@ -108,7 +108,7 @@ fn serve(mut connection: TcpStream) -> io::Result<()> {
     connection.write_all(flood.head().as_bytes())?;
     match flood {
         Flood::None => connection.write_all(ANSWER.as_bytes()),
-        Flood::Gzip => connection.write_all(&packed()?),
+        Flood::Gzip => connection.write_all(&compressed()?),
         _ => {
             let (before, piece) = flood.body();
             connection.write_all(before.as_bytes())?;
