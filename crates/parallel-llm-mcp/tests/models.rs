@@ -1,12 +1,13 @@
-//! `models`: what can be asked and at what price, where each list is from, and whether the configured ones are alive.
+//! `models`: the models that can be asked with their prices, the source of each list, and the check of configured
+//! models.
 
 use crate::lists::{Lists, NO_SERVER, without_local_servers};
 use crate::mcp::client::{Client, structured};
 use parallel_llm_testkit::{Output, Sandbox};
 use serde_json::{Value, json};
 
-/// A small OpenRouter: a model with files and two prices, one that ends soon, an alias and a router.
-fn sold(ends_on: &str) -> String {
+/// A small list of OpenRouter: a model with files and two prices, one that expires soon, an alias and a router.
+fn openrouter_list(ends_on: &str) -> String {
     json!({"data": [
         {"id": "lab/large", "name": "Lab: Large", "context_length": 1_048_576,
             "architecture": {"input_modalities": ["text", "image", "file"]},
@@ -24,8 +25,8 @@ fn sold(ends_on: &str) -> String {
     .to_string()
 }
 
-/// What an Ollama with two models says.
-fn pulled() -> &'static str {
+/// The list of an Ollama with two models.
+fn ollama_list() -> &'static str {
     r#"{"object":"list","data":[{"id":"llama4:8b","object":"model"},{"id":"qwen3:4b","object":"model"}]}"#
 }
 
@@ -33,12 +34,12 @@ fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
-/// `models` with these arguments, OpenRouter's list from this server.
+/// `models` with these arguments and OpenRouter's list from this server.
 fn models(sandbox: &Sandbox, openrouter: &Lists, arguments: &[&str]) -> Output {
     let call = without_local_servers(sandbox, &["models"]).args(arguments);
     let output = call.env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1")).run();
     output.assert_no_key();
-    assert_eq!(sandbox.chats(), [], "nothing is asked but lists");
+    assert_eq!(sandbox.chats(), [], "only lists are fetched");
     output
 }
 
@@ -49,7 +50,7 @@ fn ids(output: &Output) -> Vec<String> {
     models.map(|model| model["id"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// A day so many days from today, `YYYY-MM-DD`; today is taken from a new file's date.
+/// The date this many days from today, `YYYY-MM-DD`; today is the date of a new file.
 fn in_days(sandbox: &Sandbox, days: i64) -> String {
     let modified = sandbox.write("today", "").metadata().and_then(|metadata| metadata.modified());
     let since = modified.map(|at| at.duration_since(std::time::UNIX_EPOCH).unwrap_or_default());
@@ -69,7 +70,7 @@ fn in_days(sandbox: &Sandbox, days: i64) -> String {
     }
 }
 
-/// Replaces what differs from run to run in the list lines.
+/// Replaces what differs from run to run in the entries of `lists`.
 fn masked(mut value: Value) -> Value {
     for list in value["lists"].as_array_mut().into_iter().flatten() {
         for name in ["fetched_at_ms", "age_ms"] {
@@ -83,7 +84,7 @@ fn masked(mut value: Value) -> Value {
 
 #[test]
 fn the_list_is_a_table_on_stdout_and_its_source_on_stderr() {
-    let (sandbox, openrouter) = (sandbox(), Lists::of(&sold("2099-12-31")));
+    let (sandbox, openrouter) = (sandbox(), Lists::of(&openrouter_list("2099-12-31")));
     let output = models(&sandbox, &openrouter, &[]);
     insta::assert_snapshot!(output.transcript(), @r"
     exit 0
@@ -100,8 +101,8 @@ fn the_list_is_a_table_on_stdout_and_its_source_on_stderr() {
 }
 
 #[test]
-fn models_are_sifted_and_put_in_order() {
-    let (sandbox, openrouter) = (sandbox(), Lists::of(&sold("2099-12-31")));
+fn models_are_filtered_and_sorted() {
+    let (sandbox, openrouter) = (sandbox(), Lists::of(&openrouter_list("2099-12-31")));
     for (arguments, expected) in [
         (&["large", "LAB"][..], &["lab/large", "~lab/large-latest"][..]),
         (&["newest"], &["~lab/large-latest"]),
@@ -118,14 +119,14 @@ fn models_are_sifted_and_put_in_order() {
     }
     let cut = models(&sandbox, &openrouter, &["--limit", "1"]);
     assert!(cut.stderr.starts_with("1 of 4 models that fit\n"), "{}", cut.stderr);
-    assert_eq!(openrouter.asked().len(), 1, "the list is kept on disk, and good for a day");
+    assert_eq!(openrouter.asked().len(), 1, "the list is cached on disk for a day");
     models(&sandbox, &openrouter, &["--refresh"]);
     assert_eq!(openrouter.asked().len(), 2);
 }
 
 #[test]
-fn a_program_gets_every_field() {
-    let (sandbox, openrouter) = (sandbox(), Lists::of(&sold("2099-12-31")));
+fn json_has_every_field() {
+    let (sandbox, openrouter) = (sandbox(), Lists::of(&openrouter_list("2099-12-31")));
     let found = models(&sandbox, &openrouter, &["--json", "--limit", "1"]).json();
     assert_eq!(
         masked(found),
@@ -151,8 +152,8 @@ fn a_program_gets_every_field() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused() {
-    let (sandbox, openrouter) = (sandbox(), Lists::of(&sold("2099-12-31")));
+fn invalid_arguments_are_refused() {
+    let (sandbox, openrouter) = (sandbox(), Lists::of(&openrouter_list("2099-12-31")));
     let unknown = models(&sandbox, &openrouter, &["--provider", "mistrall"]);
     assert_eq!(unknown.code, Some(2));
     assert!(unknown.stderr.contains("there is no provider `mistrall`"), "{}", unknown.stderr);
@@ -163,23 +164,23 @@ fn what_cannot_be_meant_is_refused() {
 }
 
 #[test]
-fn a_kept_list_serves_when_the_server_is_gone() {
+fn a_cached_list_is_used_when_the_provider_is_unreachable() {
     let sandbox = sandbox();
-    let openrouter = Lists::of(&sold("2099-12-31"));
+    let openrouter = Lists::of(&openrouter_list("2099-12-31"));
     let address = openrouter.url("/api/v1");
     models(&sandbox, &openrouter, &[]);
     let file = sandbox.data_dir().join("models/openrouter.json");
-    let kept: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    assert_eq!((&kept["version"], &kept["base_url"]), (&json!(1), &json!(address)));
+    let cached: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!((&cached["version"], &cached["base_url"]), (&json!(1), &json!(address)));
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
         let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
     }
-    // No longer fresh, yet newer than the one carried along; and nobody to ask.
-    let older = kept["fetched_at"].as_u64().unwrap() - 180_000;
-    let old = kept.to_string().replace(&kept["fetched_at"].to_string(), &older.to_string());
+    // No longer fresh, but newer than the embedded list; and the provider is unreachable.
+    let older = cached["fetched_at"].as_u64().unwrap() - 180_000;
+    let old = cached.to_string().replace(&cached["fetched_at"].to_string(), &older.to_string());
     std::fs::write(&file, old).unwrap();
     drop(openrouter);
     let call = || {
@@ -191,7 +192,7 @@ fn a_kept_list_serves_when_the_server_is_gone() {
     let lines: Vec<&str> = output.stderr.lines().collect();
     assert_eq!(lines[1], "OpenRouter: 4 models, kept 3 min ago");
     assert!(lines[2].starts_with("  not newer: openrouter at "), "{}", output.stderr);
-    // A list of another address says nothing of this one, and a broken one nothing at all.
+    // A cached list of another address is not used, nor is a broken one.
     let other = without_local_servers(&sandbox, &["models"])
         .env("OPENROUTER_BASE_URL", "http://127.0.0.1:1/api/v1")
         .run();
@@ -203,8 +204,8 @@ fn a_kept_list_serves_when_the_server_is_gone() {
 }
 
 #[test]
-fn a_broken_kept_list_is_replaced() {
-    let (sandbox, openrouter) = (sandbox(), Lists::of(&sold("2099-12-31")));
+fn a_broken_cached_list_is_replaced() {
+    let (sandbox, openrouter) = (sandbox(), Lists::of(&openrouter_list("2099-12-31")));
     let file = sandbox.write(".local/share/parallel-llm-mcp/models/openrouter.json", "no list");
     let output = models(&sandbox, &openrouter, &[]);
     assert!(output.stderr.contains("OpenRouter: 4 models, live"), "{}", output.stderr);
@@ -213,8 +214,9 @@ fn a_broken_kept_list_is_replaced() {
 }
 
 #[test]
-fn a_server_on_this_machine_is_offered_and_not_used() {
-    let (sandbox, openrouter, ollama) = (sandbox(), Lists::of(&sold("2099-12-31")), Lists::of(pulled()));
+fn a_local_server_is_suggested_but_not_used() {
+    let (sandbox, openrouter, ollama) =
+        (sandbox(), Lists::of(&openrouter_list("2099-12-31")), Lists::of(ollama_list()));
     let call = || {
         let call = without_local_servers(&sandbox, &["models", "llama"])
             .env("OPENROUTER_BASE_URL", &openrouter.url("/api/v1"));
@@ -236,7 +238,7 @@ fn a_server_on_this_machine_is_offered_and_not_used() {
         assert!(head.starts_with("get /v1/models http/1.1\r\n"), "{head}");
         assert!(!head.contains("authorization") && !head.contains("api-key"), "{head}");
     }
-    // A question that does not name it does not reach it.
+    // A question that does not name the server does not reach it.
     let before = ollama.asked().len();
     let asked = sandbox.call(["ask", "-q", "-m", "x-ai/grok-4.7", "Why?"]);
     assert_eq!(asked.env("OLLAMA_BASE_URL", &ollama.url("")).run().code, Some(0));
@@ -244,8 +246,9 @@ fn a_server_on_this_machine_is_offered_and_not_used() {
 }
 
 #[test]
-fn an_mcp_client_sees_who_is_at_hand() {
-    let (sandbox, openrouter, ollama) = (sandbox(), Lists::of(&sold("2099-12-31")), Lists::of(pulled()));
+fn an_mcp_client_sees_the_available_providers_and_models() {
+    let (sandbox, openrouter, ollama) =
+        (sandbox(), Lists::of(&openrouter_list("2099-12-31")), Lists::of(ollama_list()));
     let mut client = Client::new(
         &sandbox,
         &[
@@ -282,10 +285,10 @@ fn an_mcp_client_sees_who_is_at_hand() {
 }
 
 #[test]
-fn the_configured_models_are_called() {
+fn check_reports_the_status_of_each_configured_model() {
     let sandbox = sandbox();
     let soon = in_days(&sandbox, 10);
-    let openrouter = Lists::of(&sold(&soon));
+    let openrouter = Lists::of(&openrouter_list(&soon));
     sandbox.write(
         ".config/parallel-llm-mcp/config.toml",
         "panel = [\"~lab/large-latest\", \"lab/larg\", \"mistral:mistral-large-4-0\"]\n\
@@ -295,8 +298,8 @@ fn the_configured_models_are_called() {
     );
     let output = models(&sandbox, &openrouter, &["--check"]);
     assert_eq!(output.code, Some(2));
-    let told = output.transcript().replace(&soon, "<soon>").replace(", 9 days", ", 10 days");
-    insta::assert_snapshot!(told, @"
+    let transcript = output.transcript().replace(&soon, "<soon>").replace(", 9 days", ", 10 days");
+    insta::assert_snapshot!(transcript, @"
     exit 2
     --- stdout
     STATE     MODEL                      NAMED IN                                 REMARK
@@ -324,17 +327,17 @@ fn the_configured_models_are_called() {
             "message": "its provider does not offer it", "next": "did you mean `lab/large`?",
         })
     );
-    let standings: Vec<&str> = checked["models"]
+    let statuses: Vec<&str> = checked["models"]
         .as_array()
         .unwrap()
         .iter()
         .map(|model| model["standing"].as_str().unwrap())
         .collect();
-    assert_eq!(standings, ["alive", "dead", "unknown", "expiring", "alive"]);
+    assert_eq!(statuses, ["alive", "dead", "unknown", "expiring", "alive"]);
 }
 
 #[test]
-fn without_a_list_of_today_nothing_is_called_dead() {
+fn without_a_current_list_no_model_is_called_dead() {
     let sandbox = sandbox();
     let call =
         without_local_servers(&sandbox, &["models", "--check", "--json"]).settings([("panel", "lab/gone")]);
@@ -347,8 +350,8 @@ fn without_a_list_of_today_nothing_is_called_dead() {
 }
 
 #[test]
-fn a_typed_model_is_looked_up_at_its_own_provider() {
-    let (sandbox, ollama) = (sandbox(), Lists::of(pulled()));
+fn a_model_named_by_flag_is_looked_up_at_its_own_provider() {
+    let (sandbox, ollama) = (sandbox(), Lists::of(ollama_list()));
     let ask = |model: &str| {
         let call =
             without_local_servers(&sandbox, &["ask", "--json", "-m", model, "-m", "x-ai/grok-4.7", "Why?"]);
@@ -358,14 +361,14 @@ fn a_typed_model_is_looked_up_at_its_own_provider() {
     let lists = |lists: &Lists| lists.asked().iter().filter(|head| head.starts_with("get ")).count();
     assert_eq!(lists(&ollama), 1);
     ask("ollama:llama4:8b");
-    assert_eq!(lists(&ollama), 1, "a fresh kept list that knows the name is enough");
+    assert_eq!(lists(&ollama), 1, "a fresh cached list with the name is enough");
     ask("ollama:qwen9:1b");
-    assert_eq!(lists(&ollama), 2, "a name that it does not know may be new");
+    assert_eq!(lists(&ollama), 2, "an unknown name may be new");
     assert!(sandbox.simulator().requests().iter().all(|request| !request.path.ends_with("/models")));
 }
 
 #[test]
-fn a_typed_model_without_a_key_is_refused_before_anything_is_sent() {
+fn a_model_named_by_flag_without_a_key_is_refused_before_anything_is_sent() {
     let sandbox = sandbox();
     let refused =
         without_local_servers(&sandbox, &["ask", "-m", "x-ai/grok-4.7", "-m", "mistral:large", "Why?"]).run();
@@ -383,22 +386,22 @@ fn a_typed_model_without_a_key_is_refused_before_anything_is_sent() {
     .run();
     assert_eq!(fuse.code, Some(4));
     assert_eq!(sandbox.simulator().requests(), []);
-    // One of the settings fails its own seat; without any key on the panel there is no run.
+    // A configured model without a key fails only its own seat; if no model of the panel has a key, there is no run.
     let ask = || without_local_servers(&sandbox, &["ask", "--json", "Why?"]);
-    let settled = ask().settings([("panel", "x-ai/grok-4.7 mistral:large")]).run();
-    assert_eq!(settled.code, Some(0), "{}", settled.stderr);
-    let answers = &settled.json()["answers"];
+    let configured = ask().settings([("panel", "x-ai/grok-4.7 mistral:large")]).run();
+    assert_eq!(configured.code, Some(0), "{}", configured.stderr);
+    let answers = &configured.json()["answers"];
     assert_eq!((&answers[0]["provider"], &answers[0]["status"]), (&json!("openrouter"), &json!("answered")));
     assert_eq!(
         (&answers[1]["provider"], &answers[1]["error"]["code"]),
         (&json!("mistral"), &json!("key_missing"))
     );
-    let mute = ask().settings([("panel", "mistral:large mistral:small")]).run();
-    assert_eq!((mute.code, sandbox.chats().len()), (Some(4), 1), "{}", mute.stderr);
+    let keyless = ask().settings([("panel", "mistral:large mistral:small")]).run();
+    assert_eq!((keyless.code, sandbox.chats().len()), (Some(4), 1), "{}", keyless.stderr);
 }
 
 #[test]
-fn what_a_provider_cannot_do_is_said() {
+fn options_that_a_provider_does_not_support_are_warnings() {
     let sandbox = sandbox();
     let local = sandbox.simulator().base_url_of("openai").expect("it speaks OpenAI");
     let ask = without_local_servers(
@@ -427,9 +430,9 @@ fn what_a_provider_cannot_do_is_said() {
 }
 
 #[test]
-fn an_mcp_client_gets_no_more_than_it_can_read() {
+fn list_models_keeps_its_size_limit() {
     use std::fmt::Write as _;
-    let (sandbox, openrouter) = (sandbox(), Lists::of(&sold("2099-12-31")));
+    let (sandbox, openrouter) = (sandbox(), Lists::of(&openrouter_list("2099-12-31")));
     let panel: Vec<String> =
         (0..64).map(|number| format!("'laboratory-of-long-names/model-of-some-length-{number}'")).collect();
     let mut text = format!("panel = [{}]\n", panel.join(", "));
@@ -441,10 +444,13 @@ fn an_mcp_client_gets_no_more_than_it_can_read() {
         }
     }
     sandbox.write(".config/parallel-llm-mcp/config.toml", text);
-    let nobody = ["OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"].map(|name| (name, NO_SERVER));
+    let no_local_servers =
+        ["OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"].map(|name| (name, NO_SERVER));
     let address = openrouter.url("/api/v1");
-    let mut client =
-        Client::new(&sandbox, &[&nobody[..], &[("OPENROUTER_BASE_URL", address.as_str())]].concat());
+    let mut client = Client::new(
+        &sandbox,
+        &[&no_local_servers[..], &[("OPENROUTER_BASE_URL", address.as_str())]].concat(),
+    );
     let result = client.call("list_models", json!({}));
     let list = structured(&result);
     let size = list.to_string().len();
@@ -460,13 +466,13 @@ fn an_mcp_client_gets_no_more_than_it_can_read() {
 }
 
 #[test]
-fn a_program_that_keeps_a_key_is_run_for_a_list_only_where_its_provider_is_named() {
+fn a_key_program_is_run_for_a_list_only_if_its_provider_is_named() {
     let (sandbox, openrouter, team) =
-        (sandbox(), Lists::of(&sold("2099-12-31")), Lists::of(r#"{"data":[{"id":"own"}]}"#));
+        (sandbox(), Lists::of(&openrouter_list("2099-12-31")), Lists::of(r#"{"data":[{"id":"own"}]}"#));
     let program = r#"["/bin/sh", "-c", "echo once >> \"$HOME/asked\"; echo 0000000000000000"]"#;
     let table = format!("[providers.team]\nbase_url = '{}'\nkey_command = {program}\n", team.url("/v1"));
     sandbox.write(".config/parallel-llm-mcp/config.toml", table);
-    let asked = sandbox.home().join("asked");
+    let marker = sandbox.home().join("asked");
     let output = models(&sandbox, &openrouter, &["own"]);
     insta::assert_snapshot!(output.transcript(), @"
     exit 0
@@ -477,27 +483,30 @@ fn a_program_that_keeps_a_key_is_run_for_a_list_only_where_its_provider_is_named
     team: no list
       why: the program that keeps the key of `team` is run only when `team` is named (next: type `models --provider team`)
     ");
-    assert!(!asked.exists() && team.asked().is_empty());
+    assert!(!marker.exists() && team.asked().is_empty());
     let named = models(&sandbox, &openrouter, &["--provider", "team", "--provider", "team", "--json"]);
-    assert_eq!(ids(&named), ["team:own"], "each provider is told once");
-    assert_eq!(std::fs::read_to_string(&asked).unwrap(), "once\n");
-    let kept = models(&sandbox, &openrouter, &["own", "--json"]);
-    assert_eq!((ids(&kept), &kept.json()["lists"][1]["error"]), (vec!["team:own".to_owned()], &Value::Null));
-    assert_eq!(std::fs::read_to_string(&asked).unwrap(), "once\n", "a kept list serves");
+    assert_eq!(ids(&named), ["team:own"], "each provider is listed once");
+    assert_eq!(std::fs::read_to_string(&marker).unwrap(), "once\n");
+    let cached = models(&sandbox, &openrouter, &["own", "--json"]);
+    assert_eq!(
+        (ids(&cached), &cached.json()["lists"][1]["error"]),
+        (vec!["team:own".to_owned()], &Value::Null)
+    );
+    assert_eq!(std::fs::read_to_string(&marker).unwrap(), "once\n", "the cached list is used");
 }
 
 #[test]
-fn what_no_longer_can_be_asked_and_why_is_called() {
+fn check_names_expired_models_and_missing_addresses() {
     let sandbox = sandbox();
-    let over = in_days(&sandbox, -19);
-    let openrouter = Lists::of(&sold(&over));
+    let expired_on = in_days(&sandbox, -19);
+    let openrouter = Lists::of(&openrouter_list(&expired_on));
     let presets = ["quick", "budget", "max"].map(|name| format!("{name}.panel = ['lab/large']\n")).concat();
     sandbox.write(
         ".config/parallel-llm-mcp/config.toml",
         format!("panel = ['lab/small', 'azure:gpt']\nsynthesizer = 'lab/large'\n[presets]\n{presets}"),
     );
     let output = models(&sandbox, &openrouter, &["--check"]);
-    insta::assert_snapshot!(output.transcript().replace(&over, "<over>"), @"
+    insta::assert_snapshot!(output.transcript().replace(&expired_on, "<over>"), @"
     exit 2
     --- stdout
     STATE    MODEL      NAMED IN                                                                   REMARK
@@ -513,7 +522,7 @@ fn what_no_longer_can_be_asked_and_why_is_called() {
 }
 
 #[test]
-fn a_seat_of_a_provider_without_an_address_says_what_to_set() {
+fn a_seat_of_a_provider_without_an_address_names_the_setting() {
     let sandbox = sandbox();
     let call = without_local_servers(&sandbox, &["ask", "--json", "Why?"])
         .settings([("panel", "x-ai/grok-4.7 azure:gpt")]);

@@ -1,4 +1,4 @@
-//! Names that people type: models by a part of their name or by an alias of their own, and runs by a part of their id.
+//! The names that users type: parts of names and aliases for models, parts of ids for runs.
 
 use crate::http::program::{self, serve};
 use crate::mcp::client::{Client, structured};
@@ -11,7 +11,7 @@ fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
-/// A sandbox with this user file.
+/// A sandbox with this configuration file.
 fn with_settings(settings: &str) -> Sandbox {
     let sandbox = sandbox();
     sandbox.write(USER, settings);
@@ -26,21 +26,21 @@ fn ask(sandbox: &Sandbox, models: &[&str]) -> Output {
     output
 }
 
-/// What a call says that is refused before anything is sent.
-fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
+/// The transcript of a call that is refused before anything is sent.
+fn refusal(sandbox: &Sandbox, arguments: &[&str]) -> String {
     let transcript = sandbox.call(arguments).run().transcript();
     assert_eq!(sandbox.chats(), [], "nothing is sent");
     transcript
 }
 
-/// The seats that were asked, without what came of them.
+/// The models of the seats, in order.
 fn models(report: &Value) -> Vec<String> {
     let seats = report["answers"].as_array().expect("a report has answers");
     seats.iter().map(|seat| seat["model"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
 #[test]
-fn a_part_of_a_name_that_fits_one_model_is_enough() {
+fn a_part_of_a_name_that_fits_one_model_is_accepted() {
     let sandbox = sandbox();
     let output =
         ask(&sandbox, &["opus", "gpt-sol", "claude-opus-5.5", "grok*2@temperature=0.5", "openrouter:kimi"]);
@@ -87,21 +87,21 @@ fn a_part_of_a_name_that_fits_one_model_is_enough() {
 #[test]
 fn a_name_that_fits_several_models_is_refused_with_all_of_them() {
     let sandbox = sandbox();
-    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "claude", "Why?"]), @"
+    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "claude", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
     error[model_unknown]: the name `claude` fits 5 models
       next: choose one of: ~anthropic/claude-opus-latest, ~anthropic/claude-sonnet-latest, anthropic/claude-opus-5.5, anthropic/claude-sonnet-5.5, anthropic/claude-haiku-5.5
     ");
-    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "gpt*3", "Why?"]), @"
+    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "gpt*3", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
     error[model_unknown]: the name `gpt` fits 5 models
       next: choose one of: ~openai/gpt-sol-latest, openai/gpt-6.1-sol, openai/gpt-6.1-terra, openai/gpt-6-luna, openai/gpt-oss-120b
     ");
-    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "opus", "--synthesizer", "flash", "Why?"]), @"
+    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "opus", "--synthesizer", "flash", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
@@ -113,28 +113,28 @@ fn a_name_that_fits_several_models_is_refused_with_all_of_them() {
 #[test]
 fn a_name_that_fits_no_model_is_refused_with_similar_ones() {
     let sandbox = sandbox();
-    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "gpt5", "Why?"]), @"
+    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "gpt5", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
     error[model_unknown]: the model `gpt5` is unknown
       next: choose one of: openai/gpt-6.1-sol, openai/gpt-6.1-terra, openai/gpt-6-luna
     ");
-    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "opuss", "Why?"]), @"
+    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "opuss", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
     error[model_unknown]: the model `opuss` is unknown
       next: choose one of: anthropic/claude-opus-5.5, ~anthropic/claude-opus-latest
     ");
-    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "gpt-6.", "Why?"]), @"
+    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "gpt-6.", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
     error[model_unknown]: the model `gpt-6.` is unknown
       next: choose one of: openai/gpt-6.1-sol, openai/gpt-6.1-terra, openai/gpt-6-luna
     ");
-    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "qqqq", "Why?"]), @"
+    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "qqqq", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
@@ -144,15 +144,16 @@ fn a_name_that_fits_no_model_is_refused_with_similar_ones() {
 }
 
 #[test]
-fn short_names_hold_in_settings_and_presets() {
+fn short_names_work_in_settings_and_presets() {
     let sandbox = with_settings(
         "panel = ['grok', 'sonnet']\nsynthesizer = 'opus'\n\
          [presets.two]\npanel = ['gpt-sol', 'glm*2']\n[presets.vague]\npanel = ['gpt']\n",
     );
-    let asked = |flags: &[&str]| models(&sandbox.call(["ask", "--json", "Why?"]).args(flags).run().json());
-    assert_eq!(asked(&[]), ["~x-ai/grok-latest", "~anthropic/claude-sonnet-latest"]);
+    let models_with =
+        |flags: &[&str]| models(&sandbox.call(["ask", "--json", "Why?"]).args(flags).run().json());
+    assert_eq!(models_with(&[]), ["~x-ai/grok-latest", "~anthropic/claude-sonnet-latest"]);
     assert_eq!(
-        asked(&["--preset", "two"]),
+        models_with(&["--preset", "two"]),
         ["~openai/gpt-sol-latest", "~z-ai/glm-latest", "~z-ai/glm-latest"]
     );
     let before = sandbox.chats().len();
@@ -191,7 +192,7 @@ fn short_names_hold_in_settings_and_presets() {
 }
 
 #[test]
-fn short_names_hold_for_mcp_clients_on_pipes_and_over_http() {
+fn short_names_work_for_mcp_clients_on_pipes_and_over_http() {
     let sandbox = with_settings("[aliases]\nfast = 'google/gemini-3.8-flash'\n");
     let question = |model: &str| json!({"prompt": "Why?", "models": [model]});
     let mut client = Client::new(&sandbox, &[]);
@@ -219,37 +220,37 @@ fn short_names_hold_for_mcp_clients_on_pipes_and_over_http() {
 }
 
 #[test]
-fn a_wrong_provider_or_vendor_is_named_as_that() {
+fn a_wrong_provider_or_vendor_is_named_as_the_mistake() {
     let sandbox = sandbox();
-    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "opnai:gpt-6", "Why?"]), @"
+    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "opnai:gpt-6", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
     error[model_unknown]: no provider is called `opnai`
       next: did you mean `openai:gpt-6`?
     ");
-    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "antropic/claude-opus-5.5", "Why?"]), @"
+    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "antropic/claude-opus-5.5", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
     error[model_unknown]: the model `antropic/claude-opus-5.5` is unknown: no vendor is called `antropic`
       next: did you mean `anthropic/claude-opus-5.5`?
     ");
-    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "x-ai:grok-4.7", "Why?"]), @"
+    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "x-ai:grok-4.7", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
     error[model_unknown]: no provider is called `x-ai`
       next: did you mean `x-ai/grok-4.7`?
     ");
-    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "antropic/claude-opus-9", "Why?"]), @"
+    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "antropic/claude-opus-9", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
     error[model_unknown]: the model `antropic/claude-opus-9` is unknown: no vendor is called `antropic`
       next: did you mean `anthropic/claude-opus-5.5`?
     ");
-    insta::assert_snapshot!(refused(&sandbox, &["ask", "-m", "qqqq:gpt-6", "Why?"]), @"
+    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "qqqq:gpt-6", "Why?"]), @"
     exit 2
     --- stdout
     --- stderr
@@ -259,7 +260,7 @@ fn a_wrong_provider_or_vendor_is_named_as_that() {
 }
 
 #[test]
-fn an_alias_of_ones_own_stands_for_a_model() {
+fn a_configured_alias_stands_for_a_model() {
     let sandbox = with_settings(
         "panel = ['fast*2', 'second']\n[aliases]\nfast = 'google/gemini-3.8-flash@temperature=0.3'\nsecond = 'grok'\n",
     );
@@ -283,10 +284,10 @@ fn an_alias_of_ones_own_stands_for_a_model() {
 }
 
 #[test]
-fn an_alias_that_cannot_be_one_is_refused_when_the_settings_are_read() {
+fn an_invalid_alias_is_refused_when_the_settings_are_read() {
     let check = |alias: &str| {
         let sandbox = with_settings(&format!("[aliases]\n{alias}\n"));
-        refused(&sandbox, &["ask", "Why?"])
+        refusal(&sandbox, &["ask", "Why?"])
     };
     insta::assert_snapshot!(check("a = 'b'\nb = 'a'"), @"
     exit 2
@@ -384,12 +385,12 @@ fn a_run_is_named_by_its_age_or_by_the_beginning_of_its_id() {
       next: look for the run with `runs list`
     ");
     let mut client = Client::new(&sandbox, &[]);
-    let told_of = |client: &mut Client, name: &str| {
+    let get_run = |client: &mut Client, name: &str| {
         structured(&client.call("get_run", json!({"run_id": name}))).clone()
     };
-    assert_eq!(told_of(&mut client, "@~1")["run_id"], ids[1]);
-    assert_eq!(told_of(&mut client, &ids[2][..25])["run_id"], ids[2]);
-    let ambiguous = told_of(&mut client, "01");
+    assert_eq!(get_run(&mut client, "@~1")["run_id"], ids[1]);
+    assert_eq!(get_run(&mut client, &ids[2][..25])["run_id"], ids[2]);
+    let ambiguous = get_run(&mut client, "01");
     assert_eq!(ambiguous["code"], "usage", "{ambiguous}");
     assert!(
         ids[1..].iter().all(|id| ambiguous["message"].as_str().unwrap_or_default().contains(id)),

@@ -1,5 +1,4 @@
-//! What the server offers besides its tools, prompts, resources and completions, and that results are what the tools say
-//! of them: the real program on pipes, as clients use it.
+//! Prompts, resources and completions over MCP, and that every tool result has the shape that its tool declares.
 
 use crate::mcp::client::{Client, PANEL, structured, text};
 use parallel_llm_testkit::Sandbox;
@@ -14,7 +13,7 @@ fn question() -> Value {
     json!({"prompt": "Which is safer, and why?", "models": PANEL, "synthesizer": PANEL[1]})
 }
 
-/// What a client of the newest protocol says with each request.
+/// The metadata that a client of the newest protocol sends with each request.
 fn modern() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -23,13 +22,13 @@ fn modern() -> Value {
     })
 }
 
-/// Asks, and returns the run's name.
-fn asked(client: &mut Client, question: Value) -> String {
+/// Asks a question and returns the id of the run.
+fn ask(client: &mut Client, question: Value) -> String {
     let result = client.call("process_prompt", question);
     structured(&result)["run_id"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
 }
 
-/// What stands at an address: its one content.
+/// The single content of a resource.
 fn read(client: &mut Client, uri: &str) -> Value {
     let reply = client.request("resources/read", json!({"uri": uri}));
     assert_eq!(reply["result"]["contents"].as_array().map(Vec::len), Some(1), "{uri}: {reply}");
@@ -37,7 +36,7 @@ fn read(client: &mut Client, uri: &str) -> Value {
 }
 
 #[test]
-fn the_server_says_truthfully_what_it_can() {
+fn the_server_advertises_exactly_its_capabilities() {
     let sandbox = sandbox();
     let mut client = Client::silent(&sandbox, &[]);
     let server = client.begin("test-client");
@@ -51,7 +50,7 @@ fn the_server_says_truthfully_what_it_can() {
     assert!(who["description"].is_string() && who.get("websiteUrl").is_none(), "{who}");
     let icon = who["icons"][0]["src"].as_str().unwrap();
     assert!(icon.starts_with("data:image/svg+xml,%3Csvg") && icon.len() < 600, "{icon}");
-    // What is not advertised is not there.
+    // Methods that are not advertised do not exist.
     for (method, params) in [
         ("logging/setLevel", json!({"level": "info"})),
         ("resources/subscribe", json!({"uri": "parallel-llm://runs/x"})),
@@ -62,14 +61,14 @@ fn the_server_says_truthfully_what_it_can() {
 }
 
 #[test]
-fn a_client_of_the_newest_protocol_is_told_how_long_everything_may_be_kept() {
+fn a_client_of_the_newest_protocol_is_told_how_long_to_cache_each_result() {
     let sandbox = sandbox();
     let mut client = Client::silent(&sandbox, &[]);
     let call = json!({"name": "process_prompt", "arguments": question(), "_meta": modern()});
     let run_id =
         structured(&client.request("tools/call", call)["result"])["run_id"].as_str().unwrap().to_owned();
     let uri = format!("parallel-llm://runs/{run_id}");
-    let mut kept = |method: &str, mut params: Value| {
+    let mut caching = |method: &str, mut params: Value| {
         params["_meta"] = modern();
         let result = client.request(method, params)["result"].clone();
         assert_eq!(result["resultType"], "complete", "{method}: {result}");
@@ -77,23 +76,23 @@ fn a_client_of_the_newest_protocol_is_told_how_long_everything_may_be_kept() {
     };
     let public = |ttl_ms| (Some(ttl_ms), Some("public".to_owned()));
     let private = |ttl_ms| (Some(ttl_ms), Some("private".to_owned()));
-    assert_eq!(kept("server/discover", json!({})), public(3_600_000));
-    assert_eq!(kept("tools/list", json!({})), public(3_600_000));
-    assert_eq!(kept("prompts/list", json!({})), public(3_600_000));
-    assert_eq!(kept("resources/templates/list", json!({})), public(3_600_000));
-    assert_eq!(kept("resources/list", json!({})), private(5_000));
-    sandbox.until("the run is closed", || kept("resources/read", json!({"uri": uri})) == private(600_000));
+    assert_eq!(caching("server/discover", json!({})), public(3_600_000));
+    assert_eq!(caching("tools/list", json!({})), public(3_600_000));
+    assert_eq!(caching("prompts/list", json!({})), public(3_600_000));
+    assert_eq!(caching("resources/templates/list", json!({})), public(3_600_000));
+    assert_eq!(caching("resources/list", json!({})), private(5_000));
+    sandbox.until("the run is closed", || caching("resources/read", json!({"uri": uri})) == private(600_000));
     let lost = json!({"uri": "parallel-llm://runs/01JD0M3Z8K5Q2W7V9X4B6N1C0A", "_meta": modern()});
     assert_eq!(client.request("resources/read", lost)["error"]["code"], -32602);
 }
 
 #[test]
-fn a_prompt_becomes_a_message_that_leads_to_one_good_call() {
+fn a_prompt_becomes_a_message_that_asks_for_one_call() {
     let sandbox = sandbox();
     let mut client = Client::new(&sandbox, &[]);
     let listed = client.request("prompts/list", json!({}));
     assert_eq!(client.request("prompts/list", json!({}))["result"], listed["result"]);
-    let told: Vec<String> = listed["result"]["prompts"]
+    let lines: Vec<String> = listed["result"]["prompts"]
         .as_array()
         .unwrap()
         .iter()
@@ -106,7 +105,7 @@ fn a_prompt_becomes_a_message_that_leads_to_one_good_call() {
         })
         .collect();
     assert_eq!(
-        told,
+        lines,
         [
             "second-opinion: question! models",
             "compare: first! second! criteria models",
@@ -140,7 +139,7 @@ fn a_prompt_becomes_a_message_that_leads_to_one_good_call() {
 }
 
 #[test]
-fn a_prompt_that_would_lead_to_a_refused_call_is_refused_itself() {
+fn a_prompt_whose_call_would_be_refused_is_refused() {
     let sandbox = sandbox();
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_PROMPT_CHARS_MAX", "1000")]);
     let mut get = |diff: usize| {
@@ -154,7 +153,7 @@ fn a_prompt_that_would_lead_to_a_refused_call_is_refused_itself() {
 }
 
 #[test]
-fn a_run_and_each_of_its_parts_can_be_read_by_its_address() {
+fn a_run_and_its_parts_can_be_read_by_uri() {
     let sandbox = sandbox().scripted(PANEL[0], Script::answering("The first, for three reasons."));
     let mut client = Client::new(&sandbox, &[]);
     let result = client.call("process_prompt", question());
@@ -212,12 +211,12 @@ fn a_run_and_each_of_its_parts_can_be_read_by_its_address() {
 }
 
 #[test]
-fn of_a_run_under_way_there_is_what_there_is() {
+fn the_parts_of_a_run_in_progress_can_be_read_as_they_come() {
     let slow = Script::behaving(Behaviour { ttft_ms: Latency::of(4_000), ..Behaviour::instant() });
     let sandbox = sandbox().scripted(PANEL[2], slow);
     let mut client =
         Client::new(&sandbox, &[("PARALLEL_LLM_CLIENT_WALL_MS", "1500"), ("PARALLEL_LLM_WAIT", "all")]);
-    let run_id = asked(&mut client, question());
+    let run_id = ask(&mut client, question());
     let uri = format!("parallel-llm://runs/{run_id}");
     let params = json!({"uri": uri, "_meta": modern()});
     let reply = client.request("resources/read", params)["result"].clone();
@@ -234,12 +233,12 @@ fn of_a_run_under_way_there_is_what_there_is() {
 }
 
 #[test]
-fn the_list_of_runs_has_pages_and_an_end() {
+fn the_list_of_runs_is_paged() {
     let sandbox = sandbox();
     let mut client = Client::new(&sandbox, &[]);
     let mut expected: Vec<String> = (0..52)
         .map(|number| {
-            asked(&mut client, json!({"prompt": format!("Number {number}?\u{1b}[2J"), "models": [PANEL[0]]}))
+            ask(&mut client, json!({"prompt": format!("Number {number}?\u{1b}[2J"), "models": [PANEL[0]]}))
         })
         .collect();
     expected.reverse();
@@ -248,8 +247,8 @@ fn the_list_of_runs_has_pages_and_an_end() {
     let cursor = first["nextCursor"].as_str().unwrap_or_else(|| panic!("{first}"));
     let second = client.request("resources/list", json!({"cursor": cursor}))["result"].clone();
     assert_eq!(second.get("nextCursor"), None);
-    let of = |page: &Value| page["resources"].as_array().unwrap().clone();
-    let names = of(&first).into_iter().chain(of(&second));
+    let runs_of = |page: &Value| page["resources"].as_array().unwrap().clone();
+    let names = runs_of(&first).into_iter().chain(runs_of(&second));
     let names: Vec<String> = names.map(|run| run["name"].as_str().unwrap().to_owned()).collect();
     assert_eq!(names, expected);
     let wrong = client.request("resources/list", json!({"cursor": "nothing"}));
@@ -257,10 +256,10 @@ fn the_list_of_runs_has_pages_and_an_end() {
 }
 
 #[test]
-fn what_is_typed_is_completed_from_what_is_at_hand() {
+fn arguments_are_completed_from_cached_data() {
     let sandbox = sandbox();
     let mut client = Client::new(&sandbox, &[]);
-    let run_id = asked(&mut client, question());
+    let run_id = ask(&mut client, question());
     let before = sandbox.simulator().requests().len();
     let mut complete = |reference: Value, name: &str, value: &str, run_id: Option<&str>| {
         let mut params = json!({"ref": reference, "argument": {"name": name, "value": value}});
@@ -291,11 +290,11 @@ fn what_is_typed_is_completed_from_what_is_at_hand() {
     let parts = complete(template("{run_id}/{part}"), "part", "a", Some(&run_id));
     assert_eq!(parts["values"], json!(["answer", "answer:1", "answer:2", "answer:3"]));
     assert_eq!(complete(template("{run_id}"), "part", "", None), -32602);
-    assert_eq!(sandbox.simulator().requests().len(), before, "nobody is asked for a menu");
+    assert_eq!(sandbox.simulator().requests().len(), before, "completion sends no request");
 }
 
-/// The words of a schema that [`faults`] reads. It must read all that our schemas use.
-const WORDS: [&str; 8] =
+/// The keywords of JSON Schema that [`violations`] reads. They must be all that our schemas use.
+const SCHEMA_KEYWORDS: [&str; 8] =
     ["type", "description", "properties", "items", "anyOf", "enum", "required", "pattern"];
 
 /// Whether a value may have members that its schema does not name.
@@ -305,14 +304,15 @@ enum Members {
     Any,
 }
 
-/// What in a value is not as its schema says.
-fn faults(schema: &Value, value: &Value, members: Members, at: &str) -> Vec<String> {
-    let words = schema.as_object().expect("a schema is an object");
-    let unread = words.keys().filter(|word| !WORDS.contains(&word.as_str()));
-    let mut faults: Vec<String> = unread.map(|word| format!("{at} has `{word}` in its schema")).collect();
+/// The violations of a schema by a value.
+fn violations(schema: &Value, value: &Value, members: Members, at: &str) -> Vec<String> {
+    let keywords = schema.as_object().expect("a schema is an object");
+    let unread = keywords.keys().filter(|keyword| !SCHEMA_KEYWORDS.contains(&keyword.as_str()));
+    let mut violations: Vec<String> =
+        unread.map(|keyword| format!("{at} has `{keyword}` in its schema")).collect();
     if let Some(branches) = schema["anyOf"].as_array() {
-        let fits = branches.iter().any(|branch| self::faults(branch, value, members, at).is_empty());
-        faults.extend((!fits).then(|| format!("{at} is none of {branches:?}: {value}")));
+        let fits = branches.iter().any(|branch| self::violations(branch, value, members, at).is_empty());
+        violations.extend((!fits).then(|| format!("{at} is none of {branches:?}: {value}")));
     }
     let is_type = match schema["type"].as_str() {
         Some("object") => value.is_object(),
@@ -326,28 +326,29 @@ fn faults(schema: &Value, value: &Value, members: Members, at: &str) -> Vec<Stri
         None => schema["anyOf"].is_array(),
     };
     if !is_type {
-        faults.push(format!("{at} is no {}: {value}", schema["type"]));
+        violations.push(format!("{at} is no {}: {value}", schema["type"]));
     }
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    faults.extend(required.filter(|name| value.get(name).is_none()).map(|name| format!("{at} lacks {name}")));
+    violations
+        .extend(required.filter(|name| value.get(name).is_none()).map(|name| format!("{at} lacks {name}")));
     if let Some(properties) = schema["properties"].as_object() {
         for (name, value) in value.as_object().into_iter().flatten() {
             let at = format!("{at}.{name}");
             match properties.get(name) {
-                Some(property) => faults.extend(self::faults(property, value, members, &at)),
+                Some(property) => violations.extend(self::violations(property, value, members, &at)),
                 None if members == Members::Any => {}
-                None => faults.push(format!("{at} is not in its schema")),
+                None => violations.push(format!("{at} is not in its schema")),
             }
         }
     }
     for item in value.as_array().into_iter().flatten().filter(|_| schema["items"].is_object()) {
-        faults.extend(self::faults(&schema["items"], item, members, &format!("{at}[]")));
+        violations.extend(self::violations(&schema["items"], item, members, &format!("{at}[]")));
     }
-    faults
+    violations
 }
 
 #[test]
-fn what_is_not_as_its_schema_says_is_found() {
+fn violations_of_a_schema_are_found() {
     let text = json!({"type": "string"});
     let schema = json!({"type": "object", "required": ["a"], "properties": {
         "a": {"anyOf": [text, {"type": "null"}]},
@@ -362,29 +363,29 @@ fn what_is_not_as_its_schema_says_is_found() {
         (json!({"a": "x", "c": 1}), 1),
         (json!([]), 2),
     ] {
-        let found = faults(&schema, &value, Members::Named, "it");
+        let found = violations(&schema, &value, Members::Named, "it");
         assert_eq!(found.len(), expected, "{value}: {found:?}");
     }
-    assert_eq!(faults(&schema, &json!({"a": "x", "c": 1}), Members::Any, "it"), Vec::<String>::new());
+    assert_eq!(violations(&schema, &json!({"a": "x", "c": 1}), Members::Any, "it"), Vec::<String>::new());
     let unread = json!({"type": "string", "const": "x"});
-    assert_eq!(faults(&unread, &json!("x"), Members::Any, "it").len(), 1);
+    assert_eq!(violations(&unread, &json!("x"), Members::Any, "it").len(), 1);
 }
 
-/// Calls a tool, and fails where the result is not as the tool says or its two forms differ.
+/// Calls a tool, and fails if the result violates the tool's schema or its structure and its text differ.
 fn checked(client: &mut Client, tool: &str, arguments: &Value) -> Value {
     let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
     let result = client.call(tool, arguments.clone());
     let mut listed = tools.as_array().into_iter().flatten();
     let schema = listed.find(|one| one["name"] == tool).expect("the tool is listed");
-    // What a report has besides is in a schema of its own.
+    // The further members of a report have a schema of their own.
     let members = if arguments["part"] == "report" { Members::Any } else { Members::Named };
-    let found = faults(&schema["outputSchema"], structured(&result), members, tool);
+    let found = violations(&schema["outputSchema"], structured(&result), members, tool);
     assert_eq!(found, Vec::<String>::new(), "{result}");
     let (reply, shown) = (structured(&result), text(&result));
     for name in ["run_id", "answer", "message", "text", "next"] {
-        // A page of a part is told as it is.
-        let is_told = name != "run_id" || reply["part"].is_null();
-        let words = reply[name].as_str().or(reply[name]["why"].as_str()).filter(|_| is_told);
+        // A page of a part is shown without the id of its run.
+        let is_shown = name != "run_id" || reply["part"].is_null();
+        let words = reply[name].as_str().or(reply[name]["why"].as_str()).filter(|_| is_shown);
         assert!(shown.contains(words.unwrap_or_default()), "{tool}: `{name}` is not in the text: {shown}");
     }
     assert_eq!(result["isError"] == true, reply["code"].is_string(), "{result}");
@@ -392,7 +393,7 @@ fn checked(client: &mut Client, tool: &str, arguments: &Value) -> Value {
 }
 
 #[test]
-fn every_result_is_what_its_tool_says_and_told_alike_in_both_forms() {
+fn every_result_matches_its_schema_and_its_text() {
     const BROKEN: &str = "anthropic/claude-opus-5.5";
     const SLOW: &str = "z-ai/glm-5.3";
     let long = "wörd ".repeat(10_000);
@@ -410,7 +411,7 @@ fn every_result_is_what_its_tool_says_and_told_alike_in_both_forms() {
     for part in ["answer", "answer:1", "prompt", "plan", "events"] {
         call("get_run", json!({"run_id": run_id, "part": part}));
     }
-    // The text that was left out is linked to, and the link leads to it.
+    // A text that was left out is linked, and the link leads to it.
     let report = call("get_run", json!({"run_id": run_id, "part": "report"}));
     let link = &report["content"][1];
     let uri = format!("parallel-llm://runs/{}/answer:1", run_id.as_str().unwrap());
@@ -432,8 +433,8 @@ fn every_result_is_what_its_tool_says_and_told_alike_in_both_forms() {
     call("process_prompt", json!({"prompt": "How many legs?", "models": PANEL, "strategy": "vote@first=2"}));
     let listed = call("process_prompt", json!({"prompt": "p", "models": PANEL, "strategy": "panel"}));
     let failed = call("process_prompt", json!({"prompt": "q", "models": [BROKEN]}));
-    for of in [listed, failed] {
-        call("get_run", json!({"run_id": structured(&of)["run_id"], "part": "report"}));
+    for result in [listed, failed] {
+        call("get_run", json!({"run_id": structured(&result)["run_id"], "part": "report"}));
     }
     call("list_models", json!({}));
     call("list_models", json!({"search": "grok"}));
@@ -442,23 +443,23 @@ fn every_result_is_what_its_tool_says_and_told_alike_in_both_forms() {
     assert!(linked["text"] == long, "the link leads elsewhere");
 
     let settings = [("PARALLEL_LLM_CLIENT_WALL_MS", "1500"), ("PARALLEL_LLM_WAIT", "all")];
-    let mut hurried = Client::new(&sandbox, &settings);
+    let mut impatient = Client::new(&sandbox, &settings);
     let models = [PANEL[1], SLOW];
-    let early = checked(&mut hurried, "process_prompt", &json!({"prompt": "And now?", "models": models}));
+    let early = checked(&mut impatient, "process_prompt", &json!({"prompt": "And now?", "models": models}));
     assert_eq!(
         (&structured(&early)["status"], &structured(&early)["next"]["tool"]),
         (&json!("running"), &json!("get_run"))
     );
     let rest = structured(&early)["next"]["arguments"].clone();
-    checked(&mut hurried, "get_run", &json!({"run_id": structured(&early)["run_id"], "part": "report"}));
-    let mut later = checked(&mut hurried, "get_run", &rest);
+    checked(&mut impatient, "get_run", &json!({"run_id": structured(&early)["run_id"], "part": "report"}));
+    let mut later = checked(&mut impatient, "get_run", &rest);
     while structured(&later)["status"] == "running" {
-        later = checked(&mut hurried, "get_run", &rest);
+        later = checked(&mut impatient, "get_run", &rest);
     }
     assert!(structured(&later)["answer"].is_string(), "{later}");
 }
 
-/// A client shows its model what comes first, and may cut the rest.
+/// A client shows its model the beginning of a result, and may cut off the rest.
 #[test]
 fn the_answer_comes_first_on_the_wire() {
     let sandbox = sandbox();
@@ -474,9 +475,10 @@ fn the_answer_comes_first_on_the_wire() {
     }
     let mut content = String::new();
     sandbox.until("the call is answered", || {
-        let said = serving.stdout_so_far();
-        content =
-            said.split_once(r#""structuredContent":"#).map_or_else(String::new, |(_, rest)| rest.to_owned());
+        let stdout = serving.stdout_so_far();
+        content = stdout
+            .split_once(r#""structuredContent":"#)
+            .map_or_else(String::new, |(_, rest)| rest.to_owned());
         content.ends_with('\n')
     });
     assert!(content.starts_with(r#"{"answer":""#), "{content}");
@@ -484,14 +486,17 @@ fn the_answer_comes_first_on_the_wire() {
     assert!(after.is_some_and(|(_, rest)| rest.contains(r#","cost_usd":"#)), "{content}");
 }
 
-/// The example on the page of the manual.
+/// The example of a result in the manual.
 #[test]
-fn the_example_of_a_reply_is_one() {
+fn the_example_in_the_manual_matches_the_schema() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/mcp.md")).unwrap();
     let example = page.split_once("## Results").and_then(|(_, rest)| rest.split_once("```json")).unwrap().1;
     let example: Value = serde_json::from_str(example.split_once("```").unwrap().0).unwrap();
     let sandbox = sandbox();
     let mut client = Client::new(&sandbox, &[]);
     let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
-    assert_eq!(faults(&tools[0]["outputSchema"], &example, Members::Named, "example"), Vec::<String>::new());
+    assert_eq!(
+        violations(&tools[0]["outputSchema"], &example, Members::Named, "example"),
+        Vec::<String>::new()
+    );
 }

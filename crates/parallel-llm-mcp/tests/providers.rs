@@ -1,4 +1,4 @@
-//! Several providers in one panel: each is called at its own address with its own key, whoever sets it.
+//! Several providers in one panel: each is called at its own address with its own key.
 
 use std::fs;
 
@@ -9,11 +9,11 @@ use serde_json::json;
 
 const ONE: &str = "openai/gpt-6.1-sol";
 const TWO: &str = "x-ai/grok-4.7";
-/// What the plain chat protocol calls the first one.
+/// The name of the first model in the plain chat protocol.
 const PLAIN: &str = "gpt-6.1-sol";
 const USER: &str = ".config/parallel-llm-mcp/config.toml";
 const KEPT: &str = ".config/parallel-llm-mcp/keys.toml";
-/// Where nobody listens.
+/// An address where nothing listens.
 const NO_SERVER: &str = "http://127.0.0.1:1";
 
 fn sandbox() -> Sandbox {
@@ -22,7 +22,7 @@ fn sandbox() -> Sandbox {
         .scripted(TWO, Script::answering("Take the second design."))
 }
 
-/// A table for a provider of one's own at the simulator's plain chat protocol.
+/// The settings of a provider at the simulator's plain chat protocol.
 fn team(sandbox: &Sandbox, more: &str) -> String {
     format!(
         "[providers.team]\nkind = 'openai'\nbase_url = '{}'\n{more}\n",
@@ -30,7 +30,7 @@ fn team(sandbox: &Sandbox, more: &str) -> String {
     )
 }
 
-/// Runs what says no key, and leaves none anywhere.
+/// Runs a call. The key must not be in its output or in any file.
 fn run(sandbox: &Sandbox, call: Call<'_>) -> Output {
     let output = call.run();
     output.assert_no_key();
@@ -85,13 +85,13 @@ fn a_panel_mixes_providers() {
 }
 
 #[test]
-fn a_program_gives_the_key_once() {
+fn a_key_program_is_run_once() {
     let sandbox = sandbox();
     let command = r#"key_command = ["/bin/sh", "-c", "echo once >> \"$HOME/asked\"; printenv TEAM_SECRET"]"#;
     sandbox.write(USER, team(&sandbox, command));
     let none = run(&sandbox, sandbox.call(["keys", "list"]));
     assert!(none.text().contains("team        command /bin/sh"), "{}", none.text());
-    assert!(!sandbox.home().join("asked").exists(), "it is run when a call is about to be made");
+    assert!(!sandbox.home().join("asked").exists(), "the program runs only before a call");
     let asking = ask(&sandbox, &[&format!("team:{PLAIN}*3")]).args(["--strategy", "synthesize@gate=off"]);
     let output = run(&sandbox, asking);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
@@ -101,7 +101,7 @@ fn a_program_gives_the_key_once() {
 }
 
 #[test]
-fn a_program_that_fails_is_told() {
+fn a_failing_key_program_is_reported() {
     let sandbox = sandbox();
     sandbox.write(
         USER,
@@ -109,7 +109,7 @@ fn a_program_that_fails_is_told() {
     );
     let call =
         sandbox.call(["ask", "-m", "team:x", "Why?"]).env("TEAM_SECRET", sandbox.simulator().api_key());
-    // A server on this machine needs no key; but who names a program for it wants it to have one.
+    // A local server needs no key, but one with a key program is meant to have one.
     insta::assert_snapshot!(run(&sandbox, call).transcript(), @"
     exit 4
     --- stdout
@@ -121,44 +121,44 @@ fn a_program_that_fails_is_told() {
 }
 
 #[test]
-fn a_provider_that_lacks_something_says_what_to_set() {
+fn a_provider_that_lacks_a_setting_names_it() {
     let sandbox = sandbox();
     sandbox.write(
         USER,
         "[providers.team]\nbase_url = 'https://llm.example.com/v1'\nkey_variable = 'TEAM_SECRET'\n",
     );
-    let told = |model: &str| run(&sandbox, sandbox.call(["ask", "-m", model, "Why?"])).transcript();
-    insta::assert_snapshot!(told("azure:gpt"), @"
+    let refusal = |model: &str| run(&sandbox, sandbox.call(["ask", "-m", model, "Why?"])).transcript();
+    insta::assert_snapshot!(refusal("azure:gpt"), @"
     exit 2
     --- stdout
     --- stderr
     error[settings_invalid]: no base URL is set for `azure`
       next: set `AZURE_OPENAI_ENDPOINT`, or `base_url` in `[providers.azure]`
     ");
-    insta::assert_snapshot!(told("mistral:mistral-large"), @"
+    insta::assert_snapshot!(refusal("mistral:mistral-large"), @"
     exit 4
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `mistral`
       next: set `MISTRAL_API_KEY`, or keep the key with `keys set mistral`
     ");
-    insta::assert_snapshot!(told("team:x"), @"
+    insta::assert_snapshot!(refusal("team:x"), @"
     exit 4
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `team`
       next: set `TEAM_SECRET`, or keep the key with `keys set team`
     ");
-    // A variable in place of the usual one is the one to set.
+    // If the settings name another variable, that is the one to set.
     sandbox.write(USER, "[providers.openai]\nkey_variable = 'WORK_OPENAI'\n[providers.openrouter]\nkey_variable = 'WORK_OR'\n");
-    insta::assert_snapshot!(told("openai:x"), @"
+    insta::assert_snapshot!(refusal("openai:x"), @"
     exit 4
     --- stdout
     --- stderr
     error[key_missing]: no API key is set for `openai`
       next: set `WORK_OPENAI`, or keep the key with `keys set openai`
     ");
-    insta::assert_snapshot!(told(ONE), @"
+    insta::assert_snapshot!(refusal(ONE), @"
     exit 4
     --- stdout
     --- stderr
@@ -170,25 +170,25 @@ fn a_provider_that_lacks_something_says_what_to_set() {
 
 #[cfg(unix)]
 #[test]
-fn a_key_that_is_no_text_stops_its_own_provider_only() {
+fn a_key_that_is_not_utf8_stops_only_its_own_provider() {
     let sandbox = sandbox();
-    // No other program of these tests sets a variable that is no text.
-    let told = |arguments: &[&str]| {
+    // The test kit cannot set a variable that is not UTF-8.
+    let run_program = |arguments: &[&str]| {
         let mut program = std::process::Command::new(sandbox.binary());
         program.args(arguments).env_clear().env("HOME", sandbox.home());
         let odd = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"0000\xff");
         let output = program.env("LM_API_TOKEN", odd).output().expect("it can be started");
         (output.status.code(), String::from_utf8(output.stderr).expect("it is text"))
     };
-    assert_eq!(told(&["keys", "list"]), (Some(0), String::new()));
-    insta::assert_snapshot!(told(&["ask", "-m", "lmstudio:x", "Why?"]).1, @"
+    assert_eq!(run_program(&["keys", "list"]), (Some(0), String::new()));
+    insta::assert_snapshot!(run_program(&["ask", "-m", "lmstudio:x", "Why?"]).1, @"
     error[key_missing]: the API key holds white space, control characters or characters that are not ASCII
       next: copy the key of `lmstudio` again, without line breaks
     ");
 }
 
 #[test]
-fn what_other_programs_set_for_providers_that_are_not_asked_holds_nothing_up() {
+fn invalid_variables_of_unused_providers_are_ignored() {
     let sandbox = sandbox();
     let odd = [
         ("OPENAI_BASE_URL", "http://litellm:4000"),
@@ -215,7 +215,7 @@ fn what_other_programs_set_for_providers_that_are_not_asked_holds_nothing_up() {
 }
 
 #[test]
-fn a_projects_file_names_no_providers() {
+fn a_project_file_must_not_define_providers() {
     let sandbox = sandbox();
     sandbox.write("work/.parallel-llm.toml", team(&sandbox, "key_variable = 'TEAM_SECRET'"));
     let call = sandbox.call(["ask", "-m", TWO, "Why?"]).folder("work");
@@ -230,7 +230,7 @@ fn a_projects_file_names_no_providers() {
 }
 
 #[test]
-fn what_holds_for_providers_is_shown_without_a_secret() {
+fn config_show_lists_providers_without_secrets() {
     let sandbox = sandbox();
     sandbox.write(USER, team(&sandbox, "key_variable = 'TEAM_SECRET'\nheaders = { X-Team = 'blue-secret' }"));
     let call = sandbox.call(["config", "show", "--origin"]).env("TEAM_SECRET", sandbox.simulator().api_key());
@@ -248,7 +248,7 @@ fn what_holds_for_providers_is_shown_without_a_secret() {
 }
 
 #[test]
-fn the_terms_and_the_name_of_the_program_reach_the_router() {
+fn privacy_terms_and_the_name_of_the_program_reach_the_router() {
     let sandbox = sandbox();
     let terms = [
         ("zdr", "on"),
@@ -269,8 +269,8 @@ fn the_terms_and_the_name_of_the_program_reach_the_router() {
     assert_eq!(chat.header("x-openrouter-title"), Some("parallel-llm-mcp"));
 }
 
-/// The demo, asked for in a project, under settings that would change it or stop it.
-fn hindered_demo(sandbox: &Sandbox, words: &[&str]) -> Output {
+/// Runs the demo in a project, under settings that would change or stop it.
+fn demo_with_hostile_settings(sandbox: &Sandbox, arguments: &[&str]) -> Output {
     let settings = [
         ("panel", TWO),
         ("synthesizer", TWO),
@@ -283,10 +283,10 @@ fn hindered_demo(sandbox: &Sandbox, words: &[&str]) -> Output {
         ("ca_file", "gone.pem"),
         ("log_file", "elsewhere.log"),
     ];
-    let call = sandbox.call(["demo"]).args(words).folder("work").settings(settings);
+    let call = sandbox.call(["demo"]).args(arguments).folder("work").settings(settings);
     let output = run(sandbox, call.env("HTTP_PROXY", NO_SERVER).env("ALL_PROXY", NO_SERVER));
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    assert_eq!(sandbox.simulator().requests(), [], "it brings its own provider");
+    assert_eq!(sandbox.simulator().requests(), [], "the demo has its own provider");
     let own = ".local/share/parallel-llm-mcp/demo/";
     for (path, _) in sandbox.files() {
         let name = path.display().to_string();
@@ -297,27 +297,27 @@ fn hindered_demo(sandbox: &Sandbox, words: &[&str]) -> Output {
 }
 
 #[test]
-fn the_demo_asks_nobody_else_whatever_is_set() {
+fn the_demo_calls_no_other_provider_whatever_the_settings() {
     let sandbox = sandbox();
     let panel = format!("panel = ['team:{TWO}']\n");
     sandbox.write(USER, format!("{panel}zdr = true\nretries_max = 0\n{}", team(&sandbox, "")));
     sandbox.write("work/.parallel-llm.toml", "panel = ['x-ai/grok-4.7']\nwait = 'all'\n");
-    let killed = hindered_demo(&sandbox, &["--kill"]);
+    let killed = demo_with_hostile_settings(&sandbox, &["--kill"]);
     assert!(killed.stderr.contains("Paid twice: nothing."), "{}", killed.stderr);
 }
 
 #[test]
-fn the_demo_needs_no_file_that_can_be_read() {
+fn the_demo_works_without_a_valid_settings_file() {
     let sandbox = sandbox();
     for name in [USER, KEPT, "work/.parallel-llm.toml"] {
         sandbox.write(name, "not = [what belongs here");
     }
-    let output = hindered_demo(&sandbox, &[]);
+    let output = demo_with_hostile_settings(&sandbox, &[]);
     assert!(output.stderr.contains("\nCost $"), "{}", output.stderr);
 }
 
 #[test]
-fn the_demo_empties_no_folder_of_somebodys() {
+fn the_demo_empties_no_folder_of_others() {
     let sandbox = sandbox();
     let file = sandbox.write("work/demo/thesis.txt", "mine");
     let call = sandbox.call(["demo"]).folder("work").settings([("data_dir", ".")]);
@@ -332,15 +332,19 @@ fn the_demo_empties_no_folder_of_somebodys() {
 }
 
 #[test]
-fn a_certificate_of_ones_own_is_trusted_where_it_is_named() {
+fn a_configured_certificate_is_trusted() {
     let sandbox = sandbox();
     let file = sandbox.home().join("certificate.pem");
     let file = file.to_str().unwrap();
     let running = sandbox.call(["simulate", "--time-scale", "0", "--tls", "--certificate", file]).start();
-    sandbox.until("it has said all variables", || running.stdout_so_far().contains("SSL_CERT_FILE="));
-    let said = running.stdout_so_far();
+    sandbox.until("all variables are printed", || running.stdout_so_far().contains("SSL_CERT_FILE="));
+    let printed = running.stdout_so_far();
     let value = |name: &str| {
-        said.lines().find_map(|line| line.strip_prefix(&format!("{name}="))).expect("it is said").to_owned()
+        printed
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{name}=")))
+            .expect("it is printed")
+            .to_owned()
     };
     let asked = |settings: &[(&str, &str)]| {
         let call = sandbox.call(["ask", "-q", "-m", TWO, "Why?"]).settings(settings.iter().copied());
@@ -349,7 +353,7 @@ fn a_certificate_of_ones_own_is_trusted_where_it_is_named() {
     };
     let trusting = asked(&[("ca_file", file)]);
     assert_eq!(trusting.code, Some(0), "{}", trusting.stderr);
-    assert_ne!(asked(&[]).code, Some(0), "a stranger's certificate is not trusted");
+    assert_ne!(asked(&[]).code, Some(0), "an unknown certificate is not trusted");
     let gone = asked(&[("ca_file", "gone.pem")]);
     insta::assert_snapshot!(gone.transcript(), @"
     exit 2
@@ -363,7 +367,7 @@ fn a_certificate_of_ones_own_is_trusted_where_it_is_named() {
 }
 
 #[test]
-fn a_persona_and_the_callers_instructions_reach_every_protocol() {
+fn a_persona_and_a_system_prompt_reach_every_protocol() {
     let sandbox = sandbox();
     sandbox.write(USER, "[personas.critic]\nsystem = 'Find the flaw.'\n");
     let address = |dialect: &str| sandbox.simulator().base_url_of(dialect).unwrap();
@@ -383,8 +387,8 @@ fn a_persona_and_the_callers_instructions_reach_every_protocol() {
         .map(|post| {
             let fields = ["system", "systemInstruction", "messages", "contents"];
             let fields = fields.iter().filter(|field| !post.body[**field].is_null());
-            let told: Vec<String> = fields.map(|field| format!("{field} {}", post.body[*field])).collect();
-            told.join(" ")
+            let parts: Vec<String> = fields.map(|field| format!("{field} {}", post.body[*field])).collect();
+            parts.join(" ")
         })
         .collect();
     sent.sort();

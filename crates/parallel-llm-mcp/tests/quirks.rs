@@ -1,12 +1,12 @@
-//! Every provider's own way, against a server that is strict about it: an ordinary question needs one request, one with
-//! every option at most one more, and whatever a provider refuses is left out of the next.
+//! The request format of every provider, against a strict server: an ordinary question takes one request, one with
+//! every option at most two, and an option that a provider refuses is left out of the second.
 
 use parallel_llm_provider::Known;
 use parallel_llm_testkit::simulator::{Behaviour, RecordedRequest, SimulatorConfig};
 use parallel_llm_testkit::{Sandbox, each};
 use serde_json::Value;
 
-/// A model that each provider sells; servers that sell anything sell this.
+/// A model that each provider offers; servers that accept any name also accept this one.
 fn model(provider: &str) -> &'static str {
     match provider {
         "openrouter" => "openai/gpt-6.1-sol",
@@ -20,7 +20,7 @@ fn model(provider: &str) -> &'static str {
     }
 }
 
-/// The fields of a request beside what every one has, in their order on the wire; those within `generationConfig` too.
+/// The fields that not every request has, in their order on the wire, including those within `generationConfig`.
 fn fields(request: &RecordedRequest) -> String {
     const EVERYWHERE: [&str; 4] = ["model", "messages", "stream", "contents"];
     let Value::Object(body) = &request.body else { return "no body".to_owned() };
@@ -30,8 +30,8 @@ fn fields(request: &RecordedRequest) -> String {
     names.cloned().collect::<Vec<_>>().join(" ")
 }
 
-/// What one provider was asked, request by request, and what came of it.
-fn asked(provider: &Known, options: &[(&str, &str)], reference: &str) -> String {
+/// The fields of each request that a provider received, and the result of the seat.
+fn requests_to(provider: &Known, options: &[(&str, &str)], reference: &str) -> String {
     let config = SimulatorConfig { behaviour: Behaviour::instant(), ..SimulatorConfig::default() };
     let sandbox = Sandbox::with(env!("CARGO_BIN_EXE_parallel-llm-mcp"), config);
     let base_url = sandbox.simulator().base_url_of(provider.id).expect("the simulator speaks it");
@@ -47,16 +47,16 @@ fn asked(provider: &Known, options: &[(&str, &str)], reference: &str) -> String 
     let requests: Vec<RecordedRequest> = sandbox.simulator().requests().into_iter().filter(is_call).collect();
     assert_eq!(seat["attempts"].as_u64(), u64::try_from(requests.len()).ok(), "{}: {report:#}", provider.id);
     let left_out = seat["without"].as_array().map_or(0, Vec::len);
-    assert_eq!(left_out + 1, requests.len(), "{}: what was left out is said: {seat}", provider.id);
-    let told: Vec<String> = requests.iter().map(|request| format!("[{}]", fields(request))).collect();
+    assert_eq!(left_out + 1, requests.len(), "{}: the report names what was left out: {seat}", provider.id);
+    let lines: Vec<String> = requests.iter().map(|request| format!("[{}]", fields(request))).collect();
     let code = seat["error"]["code"].as_str().map(|code| format!(" {code}")).unwrap_or_default();
-    format!("{:<10} {}{code} {}", provider.id, seat["status"].as_str().unwrap_or("-"), told.join(" "))
+    format!("{:<10} {}{code} {}", provider.id, seat["status"].as_str().unwrap_or("-"), lines.join(" "))
 }
 
 fn table(options: &[(&str, &str)], suffix: &str) -> String {
     each(Known::ALL, |provider| {
         let prefix = if provider.id == "openrouter" { String::new() } else { format!("{}:", provider.id) };
-        asked(provider, options, &format!("{prefix}{}{suffix}", model(provider.id)))
+        requests_to(provider, options, &format!("{prefix}{}{suffix}", model(provider.id)))
     })
     .join("\n")
 }
@@ -82,7 +82,7 @@ fn an_ordinary_question_is_one_request_everywhere() {
 }
 
 #[test]
-fn an_effort_is_asked_for_in_each_ones_words() {
+fn an_effort_is_requested_in_the_format_of_each_provider() {
     insta::assert_snapshot!(table(&[("reasoning_effort", "high")], ""), @"
     openrouter answered [max_completion_tokens reasoning session_id usage]
     openai     answered [max_completion_tokens reasoning_effort stream_options]
@@ -102,7 +102,7 @@ fn an_effort_is_asked_for_in_each_ones_words() {
 }
 
 #[test]
-fn thinking_is_switched_off_where_it_can_be() {
+fn thinking_is_switched_off_if_possible() {
     insta::assert_snapshot!(table(&[("reasoning_effort", "none")], ""), @"
     openrouter answered [max_completion_tokens reasoning session_id usage] [max_completion_tokens session_id usage]
     openai     answered [max_completion_tokens reasoning_effort stream_options] [max_completion_tokens stream_options]
@@ -142,7 +142,7 @@ fn a_temperature_is_lowered_or_left_out() {
 }
 
 #[test]
-fn privacy_and_routing_are_told_to_the_router_alone() {
+fn privacy_and_routing_options_go_only_to_the_router() {
     let terms = [("zdr", "on"), ("data_collection", "deny"), ("session", "seat"), ("service_tier", "flex")];
     insta::assert_snapshot!(table(&terms, ""), @"
     openrouter answered [max_completion_tokens provider service_tier session_id usage]

@@ -1,5 +1,5 @@
-//! The same question twice is one run: while it is being answered, under a key of the caller's own, and from the history
-//! where that is asked for. And what a day may cost.
+//! Repeated questions: they share a run while it is in progress, under an idempotency key, and from the history on
+//! request. Also the daily limit.
 
 use crate::mcp::client::Client;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const ADA: &str = "openai/gpt-6.1-sol";
 const BOB: &str = "anthropic/claude-opus-5.5";
-/// Its provider charges for the whole reply, whether or not it is listened to.
+/// Its provider charges for the whole reply, even if the connection is closed.
 const FUSER: &str = "google/gemini-3.8-flash";
 
 /// Names the newest run.
@@ -18,17 +18,17 @@ fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
-/// A sandbox where an answer takes a while.
-fn slow() -> Sandbox {
-    let slow = Behaviour { ttft_ms: Latency::of(4_000), ..Behaviour::instant() };
-    sandbox().scripted(ADA, Script::behaving(slow))
+/// A sandbox in which the first model is slow.
+fn with_slow_model() -> Sandbox {
+    let behaviour = Behaviour { ttft_ms: Latency::of(4_000), ..Behaviour::instant() };
+    sandbox().scripted(ADA, Script::behaving(behaviour))
 }
 
 fn ask<'a>(sandbox: &'a Sandbox, question: &str) -> Call<'a> {
     sandbox.call(["ask", "--json", "-m", ADA, question])
 }
 
-fn told(call: Call<'_>) -> Value {
+fn report_of(call: Call<'_>) -> Value {
     let output = call.run();
     output.assert_no_key();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
@@ -45,20 +45,20 @@ fn warnings(report: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn the_same_question_at_once_is_one_run() {
-    let sandbox = slow();
-    let reports = each(&[0; 4], |_| told(ask(&sandbox, "Why do tides rise?")));
+fn concurrent_equal_questions_are_one_run() {
+    let sandbox = with_slow_model();
+    let reports = each(&[0; 4], |_| report_of(ask(&sandbox, "Why do tides rise?")));
     assert_eq!(sandbox.asked(ADA), 1);
     assert!(reports.iter().all(|report| report["run_id"] == reports[0]["run_id"]));
     assert!(reports.iter().all(|report| report["answer"] == reports[0]["answer"]));
     assert!(reports.iter().all(|report| report["files"]["state"] == "written"), "{reports:?}");
     let joined = reports.iter().filter(|report| warnings(report) == ["repeated"]).count();
-    assert_eq!(joined, 3, "who joined is told so");
-    told(ask(&sandbox, "Why do tides rise?"));
-    assert_eq!(sandbox.asked(ADA), 2, "a question that has its answer is asked anew");
+    assert_eq!(joined, 3, "the calls that joined have a warning");
+    report_of(ask(&sandbox, "Why do tides rise?"));
+    assert_eq!(sandbox.asked(ADA), 2, "an answered question is asked anew");
 }
 
-/// The names of the files of a report, in the folder that it tells.
+/// The names of the files in the folder that a report names.
 fn files(report: &Value) -> Vec<String> {
     assert_eq!(report["files"]["state"], "written", "{report}");
     let folder = std::fs::read_dir(report["files"]["dir"].as_str().expect("there is a folder"));
@@ -70,12 +70,12 @@ fn files(report: &Value) -> Vec<String> {
 }
 
 #[test]
-fn whoever_joins_a_run_gets_its_files_where_they_want_them() {
-    let sandbox = slow();
+fn a_joined_run_writes_its_files_to_every_requested_folder() {
+    let sandbox = with_slow_model();
     let flags: [&[&str]; 4] = [&[], &[], &["--output-dir", "mine"], &["--output-dir", "mine"]];
-    let mut reports = each(&flags, |flags| told(ask(&sandbox, "Why?").args(*flags)));
+    let mut reports = each(&flags, |flags| report_of(ask(&sandbox, "Why?").args(*flags)));
     let later: [&[&str]; 2] = [&["--cache", "1h", "--output-dir", "later"], &["--cache", "1h"]];
-    reports.extend(each(&later, |flags| told(ask(&sandbox, "Why?").args(*flags))));
+    reports.extend(each(&later, |flags| report_of(ask(&sandbox, "Why?").args(*flags))));
     assert_eq!(sandbox.asked(ADA), 1);
     let usual = sandbox.data_dir().join("runs");
     let mine = sandbox.home().join("mine");
@@ -92,22 +92,22 @@ fn whoever_joins_a_run_gets_its_files_where_they_want_them() {
 }
 
 #[test]
-fn another_question_is_another_run() {
-    let sandbox = slow();
-    each(&["Why?", "How?"], |question| told(ask(&sandbox, question)));
+fn different_questions_are_different_runs() {
+    let sandbox = with_slow_model();
+    each(&["Why?", "How?"], |question| report_of(ask(&sandbox, question)));
     assert_eq!(sandbox.asked(ADA), 2);
     each(&[("temperature", "0.5"), ("temperature", "0.6")], |(flag, value)| {
-        told(ask(&sandbox, "Why?").args([&format!("--{flag}"), *value]))
+        report_of(ask(&sandbox, "Why?").args([&format!("--{flag}"), *value]))
     });
     assert_eq!(sandbox.asked(ADA), 4);
 }
 
 #[test]
-fn a_key_names_a_question_for_good() {
+fn an_idempotency_key_belongs_to_one_question() {
     let sandbox = sandbox();
     let keyed = |question: &str| ask(&sandbox, question).args(["--idempotency-key", "ticket-1"]);
-    let first = told(keyed("Why?"));
-    let again = told(keyed("Why?"));
+    let first = report_of(keyed("Why?"));
+    let again = report_of(keyed("Why?"));
     assert_eq!((&again["run_id"], &again["answer"]), (&first["run_id"], &first["answer"]));
     assert_eq!(sandbox.asked(ADA), 1);
     insta::assert_snapshot!(keyed("How?").run().transcript(), @r#"
@@ -118,8 +118,8 @@ fn a_key_names_a_question_for_good() {
     error[idempotency_conflict]: another question was asked under the same idempotency key: run <run>
       next: give each question a key of its own
     "#);
-    assert_eq!(sandbox.asked(ADA), 1, "nothing is paid before a conflict is told");
-    told(ask(&sandbox, "Why?").args(["--idempotency-key", "ticket-2"]));
+    assert_eq!(sandbox.asked(ADA), 1, "a conflict is reported before anything is paid");
+    report_of(ask(&sandbox, "Why?").args(["--idempotency-key", "ticket-2"]));
     assert_eq!(sandbox.asked(ADA), 2);
     insta::assert_snapshot!(ask(&sandbox, "Why?").args(["--idempotency-key", ""]).run().transcript(), @r#"
     exit 2
@@ -132,7 +132,7 @@ fn a_key_names_a_question_for_good() {
 }
 
 #[test]
-fn a_keyed_question_goes_on_after_a_crash() {
+fn a_question_with_a_key_continues_after_a_crash() {
     let sandbox = sandbox().scripted(BOB, Script::fault(Fault::Stall));
     let keyed = || ask(&sandbox, "Why?").args(["-m", BOB, "--idempotency-key", "k"]);
     let running = keyed().start();
@@ -142,13 +142,13 @@ fn a_keyed_question_goes_on_after_a_crash() {
     });
     running.signal("KILL");
     running.wait();
-    let report = told(keyed());
+    let report = report_of(keyed());
     assert_eq!(report["status"], "partial");
     assert_eq!((sandbox.asked(ADA), sandbox.asked(BOB)), (1, 1), "nothing is asked twice");
 }
 
 #[test]
-fn a_keyed_question_of_which_nothing_is_known_says_how_it_goes_on() {
+fn a_question_with_a_key_and_an_unknown_outcome_says_how_to_continue() {
     let sandbox = sandbox().scripted(ADA, Script::fault(Fault::Stall));
     let keyed = || sandbox.call(["ask", "-m", ADA, "--idempotency-key", "k", "Why?"]);
     let running = keyed().start();
@@ -166,27 +166,27 @@ fn a_keyed_question_of_which_nothing_is_known_says_how_it_goes_on() {
 }
 
 #[test]
-fn an_answer_of_the_history_is_given_where_it_is_asked_for() {
+fn cache_returns_an_answer_from_the_history() {
     let sandbox = sandbox();
-    let first = told(ask(&sandbox, "Why?"));
-    let cached = told(ask(&sandbox, "Why?").args(["--cache", "1h"]));
+    let first = report_of(ask(&sandbox, "Why?"));
+    let cached = report_of(ask(&sandbox, "Why?").args(["--cache", "1h"]));
     assert_eq!((&cached["run_id"], &cached["answer"]), (&first["run_id"], &first["answer"]));
     assert_eq!(warnings(&cached), ["repeated"]);
     assert_eq!(sandbox.asked(ADA), 1);
-    // It is not told as just spent.
+    // Its cost is not shown as spent now.
     assert_eq!((&first["spent_now_usd"], &cached["spent_now_usd"]), (&Value::Null, &json!(0.0)));
     assert_eq!(cached["cost_usd"], first["cost_usd"]);
-    let day = cached["asked_at"].as_str().and_then(|moment| moment.split('T').next()).unwrap_or_default();
+    let day = cached["asked_at"].as_str().and_then(|time| time.split('T').next()).unwrap_or_default();
     let shown = sandbox.call(["ask", "-m", ADA, "Why?", "--cache", "1h"]).run().summary();
     let expected = format!("$0.00 now, $0.0011 in all since it was asked on {day}");
     assert!(day.starts_with("20") && shown.contains(&expected), "{shown}");
-    told(ask(&sandbox, "How?").args(["--cache", "1h"]));
-    told(ask(&sandbox, "Why?").args(["--cache", "1ms"]));
+    report_of(ask(&sandbox, "How?").args(["--cache", "1h"]));
+    report_of(ask(&sandbox, "Why?").args(["--cache", "1ms"]));
     assert_eq!(sandbox.asked(ADA), 3, "another question, or one too long ago, is asked");
 }
 
 #[test]
-fn a_days_limit_refuses_before_anything_is_sent() {
+fn the_daily_limit_refuses_a_run_before_anything_is_sent() {
     let sandbox = sandbox();
     let limited = |limit: &str| ask(&sandbox, "Why?").settings([("budget_day_usd", limit)]).run();
     let refused = limited("0.01");
@@ -198,13 +198,13 @@ fn a_days_limit_refuses_before_anything_is_sent() {
     assert_eq!(limited("1").code, Some(0));
     let listed = sandbox.call(["runs", "list", "--json"]).run();
     assert_eq!(listed.json_lines().len(), 1, "a refused run leaves nothing behind");
-    // Going on with a run is held against the limit of now, not of then.
+    // A continuation counts against the limit of today's settings.
     let more = |limit: &str| {
         sandbox.call(["runs", "add", "@", "-m", BOB]).settings([("budget_day_usd", limit)]).run().code
     };
     assert_eq!((more("0.01"), sandbox.asked(BOB)), (Some(5), 0));
     assert_eq!((more("2"), sandbox.asked(BOB)), (Some(0), 1));
-    // What was spent counts, and what is spent elsewhere does not.
+    // A provider's limit counts only what was spent there.
     sandbox.write(
         ".config/parallel-llm-mcp/config.toml",
         "[providers.openrouter]\nbudget_day_usd = 0.0000001\n[providers.mistral]\nbudget_day_usd = 0.1\n",
@@ -215,7 +215,7 @@ fn a_days_limit_refuses_before_anything_is_sent() {
 }
 
 #[test]
-fn what_is_not_remembered_cannot_be_given_again() {
+fn without_stored_texts_a_repeat_is_refused() {
     let sandbox = sandbox();
     insta::assert_snapshot!(
         ask(&sandbox, "Why?").args(["--store", "none", "--idempotency-key", "k"]).run().transcript(),
@@ -239,7 +239,7 @@ fn what_is_not_remembered_cannot_be_given_again() {
     "#);
     assert_eq!(sandbox.asked(ADA), 0);
     let keyed = || ask(&sandbox, "Why?").args(["--store", "metadata", "--idempotency-key", "k"]);
-    told(keyed());
+    report_of(keyed());
     insta::assert_snapshot!(keyed().run().transcript(), @r#"
     exit 1
     --- stdout
@@ -251,7 +251,7 @@ fn what_is_not_remembered_cannot_be_given_again() {
     assert_eq!(sandbox.asked(ADA), 1, "and it is not paid again");
 }
 
-/// Two models, and one that fuses, whose first reply hangs and bills on.
+/// Two models, and a synthesizer whose first reply hangs and is billed in full.
 fn hanging_fuser() -> Sandbox {
     sandbox().scripted(FUSER, Script::fault(Fault::Stall).fail_first(1))
 }
@@ -260,17 +260,17 @@ fn fused<'a>(sandbox: &'a Sandbox, drain_ms: &str) -> Call<'a> {
     ask(sandbox, "Why?").args(["-m", BOB, "--synthesizer", FUSER]).settings([("drain_ms", drain_ms)])
 }
 
-/// How often each was asked.
-fn counts(sandbox: &Sandbox) -> [usize; 3] {
+/// How often each model was called.
+fn call_counts(sandbox: &Sandbox) -> [usize; 3] {
     [ADA, BOB, FUSER].map(|model| sandbox.asked(model))
 }
 
 #[test]
-fn nobody_is_told_of_somebody_elses_cancel() {
+fn a_cancel_does_not_affect_others_with_the_same_question() {
     let sandbox = hanging_fuser();
     let first = fused(&sandbox, "300").start();
     sandbox.until("it is being fused", || sandbox.asked(FUSER) == 1);
-    // One who asks before it is given up, and one who asks while it is.
+    // One asks before the run is cancelled, and one while it is being cancelled.
     let before = fused(&sandbox, "300").start();
     sandbox.until("the second has joined", || {
         before.stdout_so_far().is_empty()
@@ -291,28 +291,32 @@ fn nobody_is_told_of_somebody_elses_cancel() {
         assert_eq!(warnings(report), ["repeated"]);
     }
     assert_eq!(reports[0]["run_id"], reports[1]["run_id"]);
-    assert_eq!(counts(&sandbox), [1, 1, 2], "what was given is not asked for again");
+    assert_eq!(call_counts(&sandbox), [1, 1, 2], "existing answers are not requested again");
 }
 
 #[test]
-fn a_question_given_up_over_mcp_and_asked_again_at_once_is_answered() {
+fn a_question_cancelled_over_mcp_and_asked_again_at_once_is_answered() {
     let sandbox = hanging_fuser();
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_DRAIN_MS", "300")]);
     let question = || json!({"prompt": "Why?", "models": [ADA, BOB], "synthesizer": FUSER});
-    let given_up = client.start("process_prompt", question());
+    let cancelled = client.start("process_prompt", question());
     sandbox.until("it is being fused", || sandbox.asked(FUSER) == 1);
-    client.notify("notifications/cancelled", json!({"requestId": given_up, "reason": "enough"}));
+    client.notify("notifications/cancelled", json!({"requestId": cancelled, "reason": "enough"}));
     let ids = [client.start("process_prompt", question()), client.start("process_prompt", question())];
     let results = ids.map(|id| client.result(id)["structuredContent"].clone());
-    for told in &results {
-        assert_eq!((&told["status"], &told["answer"].is_string()), (&json!("complete"), &true), "{told}");
+    for result in &results {
+        assert_eq!(
+            (&result["status"], &result["answer"].is_string()),
+            (&json!("complete"), &true),
+            "{result}"
+        );
     }
     assert_eq!(results[0]["run_id"], results[1]["run_id"]);
-    assert_eq!(counts(&sandbox), [1, 1, 2], "what was given is not asked for again");
+    assert_eq!(call_counts(&sandbox), [1, 1, 2], "existing answers are not requested again");
 }
 
-/// A run of two, one of which has answered, that has come to this end.
-fn left(sandbox: &Sandbox, signal: &str) {
+/// Ends a run of two seats by this signal after one has answered.
+fn abandon(sandbox: &Sandbox, signal: &str) {
     let running = ask(sandbox, "Why?").args(["-m", BOB]).start();
     sandbox.until("one has answered and the other is asked", || {
         let shown = sandbox.call(["runs", "show", NEWEST, "--json"]).run();
@@ -323,39 +327,39 @@ fn left(sandbox: &Sandbox, signal: &str) {
 }
 
 #[test]
-fn what_a_run_that_was_left_has_is_not_paid_again() {
+fn the_answers_of_an_abandoned_run_are_not_paid_again() {
     for (signal, word, expected, asked) in
         [("KILL", "interrupted", "partial", [1, 1]), ("INT", "cancelled", "complete", [1, 2])]
     {
         let sandbox = sandbox().scripted(BOB, Script::fault(Fault::Stall).fail_first(1));
-        left(&sandbox, signal);
+        abandon(&sandbox, signal);
         let before = sandbox.call(["runs", "show", NEWEST, "--json"]).run().json();
         assert_eq!(before["status"], word);
         let call = || ask(&sandbox, "Why?").args(["-m", BOB]);
-        let report = told(call());
+        let report = report_of(call());
         assert_eq!((&report["status"], &report["run_id"]), (&json!(expected), &before["run_id"]), "{report}");
         assert_eq!([ADA, BOB].map(|model| sandbox.asked(model)), asked, "{}", seats(&report));
         assert_eq!(warnings(&report), ["repeated"], "{report}");
         let warning = report["warnings"][0].to_string();
         assert!(warning.contains(&format!("which was {word}")) && warning.contains("`--fresh`"), "{warning}");
-        // It has its answer now, so whoever asks once more wants another.
-        let anew = told(call());
+        // The run has its answer now, so the same question is a new run.
+        let anew = report_of(call());
         assert_ne!(anew["run_id"], before["run_id"]);
         assert_eq!(sandbox.asked(ADA), 2);
     }
 }
 
 #[test]
-fn whoever_wants_all_of_it_anew_says_so() {
+fn fresh_starts_a_new_run() {
     let sandbox = sandbox().scripted(BOB, Script::fault(Fault::Stall).fail_first(1));
-    left(&sandbox, "INT");
-    let anew = told(ask(&sandbox, "Why?").args(["-m", BOB, "--fresh"]));
+    abandon(&sandbox, "INT");
+    let anew = report_of(ask(&sandbox, "Why?").args(["-m", BOB, "--fresh"]));
     assert_eq!((&anew["status"], warnings(&anew).len()), (&json!("complete"), 0));
     assert_eq!([ADA, BOB].map(|model| sandbox.asked(model)), [2, 2]);
 }
 
 #[test]
-fn a_client_that_asks_again_after_a_restart_pays_for_what_is_missing() {
+fn a_client_that_asks_again_after_a_restart_pays_only_for_what_is_missing() {
     let sandbox = sandbox().scripted(BOB, Script::fault(Fault::Stall).fail_first(1));
     let question = |fresh: bool| json!({"prompt": "Why?", "models": [ADA, BOB], "fresh": fresh});
     let mut client = Client::new(&sandbox, &[]);
@@ -382,7 +386,7 @@ fn a_client_that_asks_again_after_a_restart_pays_for_what_is_missing() {
 }
 
 #[test]
-fn what_may_have_been_paid_for_nothing_is_said_before_it_is_asked_anew() {
+fn asking_again_after_a_lost_run_warns_of_what_may_have_been_paid() {
     let sandbox = sandbox().scripted(ADA, Script::fault(Fault::Stall).fail_first(1));
     let running = ask(&sandbox, "Why?").start();
     sandbox.until("it is asked", || sandbox.asked(ADA) == 1);

@@ -1,4 +1,4 @@
-//! Runs that were done, and runs that were not done: listed, shown, and found again after whatever ended their process.
+//! Stored runs: listed, shown, and recovered after whatever ended their process.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const HANGING: &str = "x-ai/grok-4.7";
 /// Names the newest run.
 const NEWEST: &str = "@";
 
-/// The upstream sees a cancel within this time. The promise is one second; the rest is for a busy machine.
+/// The time within which the upstream must see a cancel. The promise is one second; the rest is for a busy machine.
 const CANCEL_MAX: Duration = Duration::from_secs(3);
 
 fn sandbox() -> Sandbox {
@@ -22,7 +22,7 @@ fn sandbox() -> Sandbox {
 }
 
 /// A finished run of two seats.
-fn asked(sandbox: &Sandbox) -> Output {
+fn finished_run(sandbox: &Sandbox) -> Output {
     let output =
         sandbox.call(["ask", "--json", "-m", QUICK, "-m", "mistralai/mistral-large-4-0", "Why?"]).run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
@@ -40,7 +40,7 @@ fn word<'a>(value: &'a Value, name: &str) -> &'a str {
 }
 
 #[test]
-fn no_runs_yet() {
+fn without_runs_the_list_is_empty_and_show_fails() {
     let sandbox = sandbox();
     insta::assert_snapshot!(runs(&sandbox, &["list"]).transcript(), @r#"
     exit 0
@@ -80,9 +80,9 @@ fn runs_are_listed_newest_first() {
 }
 
 #[test]
-fn a_run_is_shown_as_it_was_told() {
+fn show_repeats_the_report_of_a_run() {
     let sandbox = sandbox();
-    let report = asked(&sandbox).json();
+    let report = finished_run(&sandbox).json();
     let id = word(&report, "run_id");
     let mut shown = runs(&sandbox, &["show", "--json", id]).json();
     assert_eq!(shown, report, "the report of `ask` and of `runs show` is the same");
@@ -98,7 +98,7 @@ fn a_run_is_shown_as_it_was_told() {
 }
 
 #[test]
-fn the_events_of_a_run_are_told_one_a_line() {
+fn events_are_printed_one_per_line() {
     let sandbox = sandbox();
     sandbox.call(["ask", "-q", "-m", QUICK, "Why?"]).run();
     insta::assert_snapshot!(runs(&sandbox, &["show", NEWEST, "--events"]).transcript(), @"
@@ -115,9 +115,9 @@ fn the_events_of_a_run_are_told_one_a_line() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn unknown_runs_and_seats_are_refused() {
     let sandbox = sandbox();
-    asked(&sandbox);
+    finished_run(&sandbox);
     insta::assert_snapshot!(runs(&sandbox, &["show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]).transcript(), @"
     exit 2
     --- stdout
@@ -148,8 +148,8 @@ fn what_is_not_there_is_said() {
     ");
 }
 
-/// Asks at once, in so many processes, on a data folder that does not exist yet.
-fn at_once(count: usize) {
+/// Asks from this many processes at once, in a data folder that does not exist yet.
+fn ask_concurrently(count: usize) {
     let sandbox = sandbox();
     let numbers: Vec<String> = (0..count).map(|number| format!("Question {number}?")).collect();
     let reports = each(&numbers, |question| sandbox.call(["ask", "--json", "-m", QUICK, question]).run());
@@ -168,20 +168,20 @@ fn at_once(count: usize) {
 
 #[test]
 fn two_processes_share_a_fresh_data_folder() {
-    at_once(2);
+    ask_concurrently(2);
 }
 
 #[test]
 fn eight_processes_share_a_fresh_data_folder() {
-    at_once(8);
+    ask_concurrently(8);
 }
 
-/// A sandbox where one model answers and the other begins and never ends, and a run of both under way.
+/// A sandbox in which one model answers, and the other begins and never ends.
 fn hanging() -> Sandbox {
     sandbox().scripted(HANGING, Script::fault(Fault::Stall))
 }
 
-/// Waits until the quick answer lies in its file and the other model has begun.
+/// Waits until the first answer is in its file and the other model has begun.
 fn until_one_has_answered(sandbox: &Sandbox) {
     sandbox.until("one has answered and one hangs", || {
         let has_begun = sandbox
@@ -197,8 +197,8 @@ fn a_killed_process_loses_no_answer() {
     let sandbox = hanging();
     let running = sandbox.call(["ask", "-m", QUICK, "-m", HANGING, "Why?"]).start();
     until_one_has_answered(&sandbox);
-    // A text on its way is kept each second, and so is the provider's name for a call.
-    sandbox.until("both are kept", || {
+    // A partial text is stored each second, and so is the provider's id of a call.
+    sandbox.until("both are stored", || {
         let seat = &runs(&sandbox, &["show", "--json", NEWEST]).json()["answers"][1];
         seat["text"].is_string() && seat["generation_id"].is_string()
     });
@@ -238,11 +238,11 @@ fn a_run_whose_seats_have_all_ended_is_resumed_without_a_key() {
 }
 
 #[test]
-fn a_killed_process_keeps_the_name_of_a_call_that_never_spoke() {
+fn the_id_of_a_call_without_text_survives_a_kill() {
     let sandbox = sandbox().scripted(HANGING, Script::fault(Fault::CommentsForever));
     let running = sandbox.call(["ask", "-m", HANGING, "Why?"]).start();
     let show = || runs(&sandbox, &["show", "--json", NEWEST]);
-    sandbox.until("the name is kept", || {
+    sandbox.until("the id is stored", || {
         let shown = show();
         shown.code == Some(0) && shown.json()["answers"][0]["generation_id"].is_string()
     });
@@ -253,17 +253,17 @@ fn a_killed_process_keeps_the_name_of_a_call_that_never_spoke() {
     assert_eq!(report["answers"][0]["generation_id"].as_str(), sandbox.chats()[0].generation_id.as_deref());
 }
 
-/// What a terminal of its own shows below the answer, where the machine has the tool that makes one.
+/// What a terminal shows, if the machine has a tool that provides one.
 fn shown_on_a_terminal(sandbox: &Sandbox, flags: &[&str]) -> Option<String> {
     let call = sandbox.call(["ask", "-m", QUICK, "How?"]).args(flags).env("NO_COLOR", "1");
     let output = call.on_terminal()?.run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    // What did not fit into a line is indented.
+    // The rest of a wrapped line is indented.
     Some(output.masked(&String::from_utf8_lossy(&output.stdout).replace("\r\n  ", " ")))
 }
 
 #[test]
-fn a_person_is_reminded_of_what_was_interrupted() {
+fn a_terminal_shows_a_reminder_of_interrupted_runs() {
     let sandbox = hanging();
     let interrupt = |question: &str| {
         let running = sandbox.call(["ask", "-m", QUICK, "-m", HANGING, question]).start();
@@ -300,7 +300,7 @@ fn a_person_is_reminded_of_what_was_interrupted() {
     assert!(!piped.stderr.contains("interrupted"), "{}", piped.stderr);
 }
 
-/// Stops a run by this signal: the exit code, the report kept, and that the upstream saw the cancel at once.
+/// Stops a run by this signal. Returns the exit code and the stored report; the upstream must see the cancel at once.
 fn stopped_by(signal: &str) -> (Option<i32>, String) {
     let sandbox = hanging();
     let running = sandbox.call(["ask", "-m", QUICK, "-m", HANGING, "Why?"]).start();
@@ -313,15 +313,16 @@ fn stopped_by(signal: &str) -> (Option<i32>, String) {
     let output = running.wait();
     output.assert_no_key();
     let report = runs(&sandbox, &["show", "--json", NEWEST]).json();
-    let said = output.masked(output.stderr.lines().find(|line| line.starts_with("stopping")).unwrap_or("-"));
-    (output.code, format!("{said}\n{}\n{}", synthesis(&report), seats(&report)))
+    let notice =
+        output.masked(output.stderr.lines().find(|line| line.starts_with("stopping")).unwrap_or("-"));
+    (output.code, format!("{notice}\n{}\n{}", synthesis(&report), seats(&report)))
 }
 
 #[test]
 fn an_interrupted_run_is_saved() {
-    let (code, told) = stopped_by("INT");
+    let (code, stored) = stopped_by("INT");
     assert_eq!(code, Some(130));
-    insta::assert_snapshot!(told, @"
+    insta::assert_snapshot!(stored, @"
     stopping: what has come is saved in run <run>; Ctrl-C stops at once
     cancelled none by -
     1 openai/gpt-6.1-sol answered x1 32 bytes
@@ -331,9 +332,9 @@ fn an_interrupted_run_is_saved() {
 
 #[test]
 fn a_terminated_run_is_saved() {
-    let (code, told) = stopped_by("TERM");
+    let (code, stored) = stopped_by("TERM");
     assert_eq!(code, Some(143));
-    insta::assert_snapshot!(told, @"
+    insta::assert_snapshot!(stored, @"
     stopping: what has come is saved in run <run>; Ctrl-C stops at once
     cancelled none by -
     1 openai/gpt-6.1-sol answered x1 32 bytes
@@ -342,7 +343,7 @@ fn a_terminated_run_is_saved() {
 }
 
 #[test]
-fn a_reader_that_went_away_is_no_failure() {
+fn a_closed_stdout_is_no_failure() {
     let sandbox = sandbox();
     let output = sandbox.call(["ask", "-m", QUICK, "Why?"]).closes_stdout().run();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
@@ -355,24 +356,25 @@ fn a_reader_that_went_away_is_no_failure() {
     assert_eq!(output.code, Some(0), "{}", output.stderr);
 }
 
-/// A shell has its prompt back this soon after the answer. The promise is one second; the rest is for a busy machine.
+/// The time after the answer within which a shell must have its prompt back. The promise is one second; the rest is for
+/// a busy machine.
 const PROMPT_MAX: Duration = Duration::from_secs(3);
 
 #[test]
-fn the_shell_has_its_prompt_back_although_a_late_seat_is_paid_for() {
+fn the_program_ends_soon_after_the_answer_despite_a_late_seat() {
     const LATE: &str = "google/gemini-4-argon";
     let sandbox = sandbox().scripted(LATE, Script::fault(Fault::Stall));
     let call =
         sandbox.call(["ask", "--json", "-m", QUICK, "-m", QUICK, "-m", LATE, "--wait", "quorum:2", "Why?"]);
     let running = call.settings([("synthesizer", QUICK)]).start();
-    sandbox.until("the answer is told", || running.stdout_so_far().contains("\"answer\""));
-    let told = Instant::now();
+    sandbox.until("the answer is printed", || running.stdout_so_far().contains("\"answer\""));
+    let printed = Instant::now();
     let output = running.wait();
-    let passed = told.elapsed();
+    let passed = printed.elapsed();
     assert!(passed < PROMPT_MAX, "the prompt came {passed:?} after the answer");
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    let left = output.stderr.lines().find(|line| line.contains("--linger")).unwrap_or_default();
-    insta::assert_snapshot!(left, @"a late answer is not waited for, though paid for either way; `--linger` waits");
+    let note = output.stderr.lines().find(|line| line.contains("--linger")).unwrap_or_default();
+    insta::assert_snapshot!(note, @"a late answer is not waited for, though paid for either way; `--linger` waits");
     let report = runs(&sandbox, &["show", "--json", NEWEST]).json();
     insta::assert_snapshot!(seats(&report), @"
     1 openai/gpt-6.1-sol answered x1 32 bytes
@@ -400,7 +402,7 @@ fn a_signal_ends_the_wait_for_late_seats() {
     assert_eq!(report["answers"][2]["status"], "cancelled");
 }
 
-/// What three models say of one migration; the second contradicts the others, the third knows something of its own.
+/// Three answers about a migration: the second contradicts the others, and the third adds a point of its own.
 const MIGRATION: [(&str, &str); 3] = [
     (
         QUICK,
@@ -416,8 +418,8 @@ const MIGRATION: [(&str, &str); 3] = [
     ),
 ];
 
-/// Asks all three, and two of another.
-fn asked_of_a_migration(flags: &[&str]) -> (Sandbox, Output) {
+/// Asks these three models about a migration, and a fourth one that fails.
+fn ask_about_migration(flags: &[&str]) -> (Sandbox, Output) {
     let sandbox = MIGRATION
         .into_iter()
         .fold(sandbox(), |sandbox, (model, text)| sandbox.scripted(model, Script::answering(text)))
@@ -429,8 +431,8 @@ fn asked_of_a_migration(flags: &[&str]) -> (Sandbox, Output) {
 }
 
 #[test]
-fn how_far_the_answers_agree_is_a_page() {
-    let (sandbox, _) = asked_of_a_migration(&[]);
+fn the_agreement_page_compares_the_answers() {
+    let (sandbox, _) = ask_about_migration(&[]);
     insta::assert_snapshot!(runs(&sandbox, &["show", NEWEST, "--agreement"]).transcript(), @"
     exit 0
     --- stdout
@@ -463,17 +465,17 @@ fn how_far_the_answers_agree_is_a_page() {
     --- stderr
     ");
     let report = runs(&sandbox, &["show", NEWEST, "--agreement", "--json"]).json();
-    let mut told = report["agreement"].clone();
-    insta::assert_snapshot!(told, @r#"{"blind_spots":[],"claims":[{"contradicted_by":[2],"reason":"It is disputed, and the safer reading is kept.","supported_by":[1,3],"text":"The migration is safe to run online with a short lock timeout.","verdict":"kept"}],"clusters":[],"consensus":[],"contradictions":[0],"discarded":[],"dissent":[{"seat":2,"text":"The migration is not safe to run online with a short lock timeout."},{"seat":2,"text":"[2JIt adds one column."}],"effective_votes":{"largest":null,"panel":1.45,"source":"prior"},"entropy_bits":null,"equal":1,"novel":{"passages":[],"share":0.0,"value":null},"of":3,"share":null,"unique_points":[],"unread":[]}"#);
-    told = report["calls"].clone();
-    mask_report(&mut told);
-    insta::assert_snapshot!(told, @r#"[{"attempts":1,"cost_usd":0.00316,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":865,"output_tokens":143,"reasoning_tokens":0}}]"#);
+    let mut shown = report["agreement"].clone();
+    insta::assert_snapshot!(shown, @r#"{"blind_spots":[],"claims":[{"contradicted_by":[2],"reason":"It is disputed, and the safer reading is kept.","supported_by":[1,3],"text":"The migration is safe to run online with a short lock timeout.","verdict":"kept"}],"clusters":[],"consensus":[],"contradictions":[0],"discarded":[],"dissent":[{"seat":2,"text":"The migration is not safe to run online with a short lock timeout."},{"seat":2,"text":"[2JIt adds one column."}],"effective_votes":{"largest":null,"panel":1.45,"source":"prior"},"entropy_bits":null,"equal":1,"novel":{"passages":[],"share":0.0,"value":null},"of":3,"share":null,"unique_points":[],"unread":[]}"#);
+    shown = report["calls"].clone();
+    mask_report(&mut shown);
+    insta::assert_snapshot!(shown, @r#"[{"attempts":1,"cost_usd":0.00316,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":865,"output_tokens":143,"reasoning_tokens":0}}]"#);
     insta::assert_snapshot!(report["confidence"], @r#"{"band":"uncalibrated","basis":"3 answers to an open question, which are not counted"}"#);
 }
 
 #[test]
-fn what_models_disagree_on_is_told_below_the_answer() {
-    let (_, output) = asked_of_a_migration(&["--diff"]);
+fn diff_lists_below_the_answer_where_the_models_differ() {
+    let (_, output) = ask_about_migration(&["--diff"]);
     insta::assert_snapshot!(output.summary(), @"
     where the models differ:
       - The migration is safe to run online with a short lock timeout. (kept: It is disputed, and the safer reading is kept.)
@@ -507,8 +509,8 @@ fn what_models_disagree_on_is_told_below_the_answer() {
 }
 
 #[test]
-fn of_words_that_are_not_kept_nothing_is_told() {
-    let (sandbox, output) = asked_of_a_migration(&["--store", "metadata", "--no-files"]);
+fn without_stored_texts_the_agreement_page_shows_no_claims() {
+    let (sandbox, output) = ask_about_migration(&["--store", "metadata", "--no-files"]);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let page = runs(&sandbox, &["show", NEWEST, "--agreement"]);
     insta::assert_snapshot!(page.transcript(), @"
@@ -531,7 +533,7 @@ fn of_words_that_are_not_kept_nothing_is_told() {
 }
 
 #[test]
-fn whatever_a_synthesizer_writes_of_the_answers_steers_nothing() {
+fn control_characters_in_an_analysis_do_not_reach_the_terminal() {
     const FUSER: &str = "google/gemini-4-argon";
     let analysis = r#"{"claims": [{"text": "\u001b[31mAll of\nit.\u202e", "supported_by": ["A", "B", "Z"]}, {"text": 7}, "x"],
         "blind_spots": ["\u001b]0;What it costs.\u0007"], "suspected_injection": ["A", "B"], "dissent": [{"label": "C"}]}"#;
@@ -573,7 +575,7 @@ fn whatever_a_synthesizer_writes_of_the_answers_steers_nothing() {
 }
 
 #[test]
-fn judges_that_change_their_mind_are_told() {
+fn a_judge_that_flips_between_orders_is_reported() {
     const JUDGE: &str = "google/gemini-4-argon";
     let first = r#"{"suspected_injection": ["A"], "ranking": ["A", "B"]}"#;
     let sandbox = sandbox()
@@ -593,9 +595,9 @@ fn judges_that_change_their_mind_are_told() {
         report["suspected_injection"].as_array().unwrap().iter().map(|one| &one["seat"]).collect();
     assert_eq!(seats, [1, 2]);
     let calls = report["calls"].as_array().expect("there are calls");
-    let told: Vec<String> =
+    let lines: Vec<String> =
         calls.iter().map(|call| format!("{} {}", word(call, "role"), call["number"])).collect();
-    assert_eq!(told, ["judge 1", "judge 2"]);
+    assert_eq!(lines, ["judge 1", "judge 2"]);
     let page = runs(&sandbox, &["show", NEWEST, "--agreement"]);
     assert!(page.text().contains("with the order: 1\nsuspected of having tried"), "{}", page.text());
 }

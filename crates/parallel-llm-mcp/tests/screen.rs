@@ -1,4 +1,4 @@
-//! What a person sees on a terminal while a run is under way, and what is left of it there.
+//! The live view of a run on a terminal, and what remains on the terminal afterwards.
 
 use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, Latency, Script};
 use parallel_llm_testkit::{Call, Sandbox};
@@ -8,7 +8,7 @@ const TWO: &str = "anthropic/claude-opus-5.5";
 const THREE: &str = "x-ai/grok-4.7";
 const FUSER: &str = "google/gemini-4-argon";
 
-/// One has answered, one fails, one writes for long; the synthesizer writes slowly.
+/// The first model answers at once, the second is refused, the third is slow; the synthesizer writes slowly.
 fn sandbox() -> Sandbox {
     let quick = Behaviour { answer: Answer::Fixed("Use **shards**.".to_owned()), ..Behaviour::instant() };
     let slow = Behaviour {
@@ -26,12 +26,14 @@ fn sandbox() -> Sandbox {
 }
 
 fn ask(sandbox: &Sandbox) -> Call<'_> {
-    let words = ["ask", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER, "--no-files"];
-    sandbox.call(words).arg("How do I shard a counter in Postgres so that writes do not wait for each other?")
+    let arguments = ["ask", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER, "--no-files"];
+    sandbox
+        .call(arguments)
+        .arg("How do I shard a counter in Postgres so that writes do not wait for each other?")
 }
 
 #[test]
-fn a_run_is_watched_and_its_answers_are_read() {
+fn the_live_view_shows_progress_and_answers() {
     let sandbox = sandbox();
     let mut terminal = ask(&sandbox).on_screen(80, 24);
     terminal.until("one has failed", |text| text.contains("refused") && text.contains("4 tok"));
@@ -83,7 +85,7 @@ fn a_run_is_watched_and_its_answers_are_read() {
 }
 
 #[test]
-fn another_size_in_the_middle_leaves_nothing_stale() {
+fn resizing_leaves_nothing_stale_on_the_screen() {
     let sandbox = sandbox();
     let mut terminal = ask(&sandbox).on_screen(120, 30);
     terminal.until("it is drawn", |text| text.contains("1-3 read an answer"));
@@ -102,11 +104,11 @@ fn another_size_in_the_middle_leaves_nothing_stale() {
 }
 
 #[test]
-fn more_seats_than_rows_are_summed_up() {
+fn more_seats_than_rows_are_summarized() {
     let sandbox = sandbox();
-    let mut words = vec!["ask", "--no-files"];
-    words.extend((0..16).flat_map(|_| ["-m", THREE]));
-    let mut terminal = sandbox.call(words).arg("Why?").on_screen(60, 12);
+    let mut arguments = vec!["ask", "--no-files"];
+    arguments.extend((0..16).flat_map(|_| ["-m", THREE]));
+    let mut terminal = sandbox.call(arguments).arg("Why?").on_screen(60, 12);
     terminal.until("all are asked", |text| text.contains("8 asked"));
     insta::assert_snapshot!(terminal.masked(), @"
     Why?                                                  <time>
@@ -126,7 +128,7 @@ fn more_seats_than_rows_are_summed_up() {
 }
 
 #[test]
-fn leaving_by_key_keeps_what_has_come() {
+fn quitting_by_key_keeps_the_answers() {
     let sandbox = sandbox();
     let mut terminal = ask(&sandbox).on_screen(80, 24);
     terminal.until("one has answered", |text| text.contains("4 tok"));
@@ -150,7 +152,7 @@ fn leaving_by_key_keeps_what_has_come() {
 }
 
 #[test]
-fn a_terminal_is_given_what_it_can_show() {
+fn a_terminal_gets_only_what_it_can_show() {
     let sandbox = sandbox();
     let ask = || sandbox.call(["ask", "--no-files", "-m", ONE, "Why?"]);
     let mut plain = ask().env("TERM", "dumb").on_screen(80, 24);
@@ -174,17 +176,17 @@ fn a_terminal_is_given_what_it_can_show() {
     assert!(!bare.screen().contents_formatted().contains("\u{1b}[1m"), "no style is set");
 }
 
-/// One has answered, another is silent for an hour.
+/// The first model answers at once, and the third stays silent for an hour.
 fn with_a_silent_seat() -> Sandbox {
     let silent = Behaviour { ttft_ms: Latency::of(3_600_000), ..Behaviour::instant() };
     sandbox().scripted(THREE, Script::behaving(silent))
 }
 
 #[test]
-fn enter_decides_with_what_has_come() {
+fn enter_decides_with_the_answers_so_far() {
     let sandbox = with_a_silent_seat();
-    let words = ["ask", "--no-files", "-m", ONE, "-m", THREE, "Why?"];
-    let mut terminal = sandbox.call(words).on_screen(80, 24);
+    let arguments = ["ask", "--no-files", "-m", ONE, "-m", THREE, "Why?"];
+    let mut terminal = sandbox.call(arguments).on_screen(80, 24);
     terminal.until("one has answered", |text| text.contains("enter decide now"));
     insta::assert_snapshot!(terminal.masked(), @"
     Why?                                                                      <time>
@@ -213,8 +215,8 @@ fn enter_decides_with_what_has_come() {
 #[test]
 fn a_silent_seat_is_skipped() {
     let sandbox = with_a_silent_seat();
-    let words = ["ask", "--no-files", "--wait", "all", "-m", ONE, "-m", THREE, "Why?"];
-    let mut terminal = sandbox.call(words).on_screen(80, 24);
+    let arguments = ["ask", "--no-files", "--wait", "all", "-m", ONE, "-m", THREE, "Why?"];
+    let mut terminal = sandbox.call(arguments).on_screen(80, 24);
     terminal.until("one has answered", |text| text.contains("1 of 2 answered"));
     terminal.press("2");
     terminal.until("the silent one is read", |text| text.contains("s skip this seat"));
@@ -245,7 +247,7 @@ fn a_silent_seat_is_skipped() {
     ");
 }
 
-/// Draws the pictures of the manual into `docs/images`: the demo while it runs, and its end.
+/// Draws the images of the manual into `docs/images`: the demo in progress, and its end.
 #[test]
 #[ignore = "it writes files of the repository: `cargo test -p parallel-llm-mcp -- --ignored screen::pictures`"]
 fn pictures() {

@@ -1,8 +1,8 @@
-//! The real server under steady work with faults, for as long as one wishes: what it holds of memory and descriptors does
-//! not grow with the runs it has done. And how much of the disk a run takes.
+//! The real server under steady load with faults, for as long as requested: its memory and descriptors must not grow
+//! with the number of runs. Also the disk space of a run.
 //!
-//! `SOAK_MINUTES=30 cargo test -p parallel-llm-mcp --test program soak -- --nocapture` measures the slopes and holds them against
-//! their bounds. Without the variable it works for some seconds and only shows that it can.
+//! `SOAK_MINUTES=30 cargo test -p parallel-llm-mcp --test program soak -- --nocapture` measures the slopes and compares
+//! them with their limits. Without the variable it runs for a few seconds and checks no slope.
 #![cfg(target_os = "linux")]
 
 use std::collections::VecDeque;
@@ -15,22 +15,22 @@ use tokio::time::Instant;
 
 use crate::mcp::client::{Client, PANEL, structured};
 
-/// Calls under way at once.
+/// Calls in flight at once.
 const CALLS: usize = 8;
-/// How often each model meets its fault.
+/// How often each model has its fault.
 const FAULT_PROBABILITY: f64 = 0.05;
-/// How long it works where nobody says: enough for some hundred runs.
+/// The default duration: enough for a few hundred runs.
 const SECONDS_DEFAULT: u64 = 5;
-/// The first part is not counted, because pools and caches fill then.
+/// The share of samples that does not count, because pools and caches fill at first.
 const WARM_UP_SHARE: f64 = 1.0 / 3.0;
-/// Between two looks at the process.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// The most that memory may grow, in MiB an hour. Half an hour cannot tell less from noise.
+/// The time between two samples.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(500);
+/// The most that memory may grow, in MiB per hour. Half an hour cannot tell less from noise.
 const MIB_PER_HOUR_MAX: f64 = 12.0;
-/// The most that open descriptors may grow, in an hour.
+/// The most that the number of open descriptors may grow, per hour.
 const DESCRIPTORS_PER_HOUR_MAX: f64 = 4.0;
 
-/// One look at the process.
+/// A measurement of the process.
 struct Sample {
     hours: f64,
     mib: f64,
@@ -52,7 +52,7 @@ fn question(number: usize) -> Value {
 }
 
 /// Resident memory in MiB and open descriptors, as the kernel counts them.
-fn look(id: u32, hours: f64) -> Sample {
+fn sample(id: u32, hours: f64) -> Sample {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("the server runs");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("the kernel counts it");
     let kib: f64 = line.trim().trim_end_matches("kB").trim().parse().expect("it is a number");
@@ -60,7 +60,7 @@ fn look(id: u32, hours: f64) -> Sample {
     Sample { hours, mib: kib / 1024.0, descriptors: descriptors as f64 }
 }
 
-/// The slope of the straight line that fits best, in units an hour.
+/// The slope of the least-squares line, in units per hour.
 fn slope(samples: &[Sample], value: impl Fn(&Sample) -> f64) -> f64 {
     let count = samples.len() as f64;
     let mean = |of: &dyn Fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>() / count;
@@ -70,19 +70,19 @@ fn slope(samples: &[Sample], value: impl Fn(&Sample) -> f64) -> f64 {
     rise / run
 }
 
-/// How long it is to work, where somebody says so.
+/// The requested duration, if there is one.
 #[expect(clippy::disallowed_methods, reason = "the length of a test is no setting of the program")]
 fn minutes() -> Option<u64> {
     std::env::var("SOAK_MINUTES").ok()?.parse().ok()
 }
 
 #[test]
-fn what_it_holds_does_not_grow_with_what_it_has_done() {
+fn memory_and_descriptors_do_not_grow_with_the_number_of_runs() {
     let minutes = minutes();
     let length = Duration::from_secs(minutes.map_or(SECONDS_DEFAULT, |minutes| minutes * 60));
     let sandbox = sandbox();
     let mut client = Client::new(&sandbox, &[]);
-    let (begun, mut looked) = (Instant::now(), Instant::now());
+    let (begun, mut last_sample) = (Instant::now(), Instant::now());
     let (mut calls, mut samples) = (VecDeque::new(), Vec::new());
     let (mut asked, mut answered) = (0, 0);
     while begun.elapsed() < length || !calls.is_empty() {
@@ -95,15 +95,15 @@ fn what_it_holds_does_not_grow_with_what_it_has_done() {
         assert_ne!(report["status"], "running", "{report}");
         answered += usize::from(report["answer"].is_string());
         client.seen.retain(|message| message.get("method").is_none());
-        if looked.elapsed() >= LOOK_EVERY {
-            looked = Instant::now();
-            samples.push(look(client.child.id(), begun.elapsed().as_secs_f64() / 3600.0));
+        if last_sample.elapsed() >= SAMPLE_INTERVAL {
+            last_sample = Instant::now();
+            samples.push(sample(client.child.id(), begun.elapsed().as_secs_f64() / 3600.0));
         }
     }
     let warm = (samples.len() as f64 * WARM_UP_SHARE) as usize;
     let steady = &samples[warm..];
     let (memory, descriptors) = (slope(steady, |one| one.mib), slope(steady, |one| one.descriptors));
-    let last = samples.last().expect("it was looked at");
+    let last = samples.last().expect("there is a sample");
     println!(
         "{asked} runs, {answered} with an answer, in {:.1} min; {:.1} MiB and {} descriptors at the end; {memory:+.2} MiB/h, \
          {descriptors:+.2} descriptors/h",
@@ -118,11 +118,12 @@ fn what_it_holds_does_not_grow_with_what_it_has_done() {
     }
 }
 
-/// The most of the disk that a run of [`SPEAKERS`] takes, in bytes. It is 18,300 to 20,000, by how many events go into one
-/// commit on a busy machine and how far the index of words is merged; it was 35,600 before texts were compressed.
+/// The most disk space that a run of [`SPEAKERS`] may take, in bytes. It is 18,300 to 20,000, depending on how many
+/// events share a commit on a busy machine and how far the search index is merged; before texts were compressed it was
+/// 35,600.
 const RUN_BYTES_MAX: u64 = 22_000;
 
-/// Five who answer with 1 kB each.
+/// Five models that answer with 1 kB each.
 const SPEAKERS: [&str; 5] = [
     "openai/gpt-6.1-sol",
     "x-ai/grok-4.7",
@@ -131,14 +132,14 @@ const SPEAKERS: [&str; 5] = [
     "z-ai/glm-5.3",
 ];
 
-/// About 1 kB of English, another for each number: sentences of the manual.
+/// About 1 kB of sentences from the manual, different for each number.
 fn speech(number: usize) -> String {
     const MANUAL: &str = include_str!("../../../docs/operations.md");
     let from = MANUAL.floor_char_boundary(number * 1_000 + 2_000);
     MANUAL[from..].chars().take(1_000).collect()
 }
 
-/// How large the database is after so many runs, with all their words in the index.
+/// The size of the database after this many runs, with all their words in the index.
 fn bytes_after(sandbox: &Sandbox, runs: usize) -> u64 {
     let mut client = Client::new(sandbox, &[]);
     for number in 1..=runs {
@@ -159,7 +160,7 @@ fn bytes_after(sandbox: &Sandbox, runs: usize) -> u64 {
 }
 
 #[test]
-fn a_run_takes_little_more_of_the_disk_than_its_texts() {
+fn a_run_takes_little_more_disk_space_than_its_texts() {
     const RUNS: usize = 60;
     let speakers = SPEAKERS.into_iter().enumerate();
     let sandbox = speakers
@@ -167,7 +168,7 @@ fn a_run_takes_little_more_of_the_disk_than_its_texts() {
             sandbox.scripted(model, Script::answering(&speech(number)))
         });
     let few = bytes_after(&sandbox, 5);
-    let a_run = (bytes_after(&sandbox, RUNS) - few) / RUNS as u64;
-    println!("{a_run} bytes a run");
-    assert!(a_run <= RUN_BYTES_MAX, "a run takes {a_run} bytes");
+    let bytes_per_run = (bytes_after(&sandbox, RUNS) - few) / RUNS as u64;
+    println!("{bytes_per_run} bytes a run");
+    assert!(bytes_per_run <= RUN_BYTES_MAX, "a run takes {bytes_per_run} bytes");
 }

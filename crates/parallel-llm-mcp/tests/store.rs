@@ -1,4 +1,4 @@
-//! The run database looked after: checked, copied while it is in use, and put back.
+//! Care of the run database: checks, backups during use, and restoring.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -37,29 +37,29 @@ fn database(sandbox: &Sandbox) -> PathBuf {
 }
 
 /// A run that has begun and does not end by itself.
-fn under_way(sandbox: &Sandbox) -> Running<'_> {
+fn start_hanging_run(sandbox: &Sandbox) -> Running<'_> {
     let running = sandbox.call(["ask", "-m", ONE, "-m", HANGING, "Still there?"]).start();
     sandbox.until("it has begun", || listed(sandbox).contains(&"Still there?".to_owned()));
     running
 }
 
-/// Changes a letter of every such word in the file, as a bad disk does.
+/// Changes a letter in every occurrence of this word in the file, as a failing disk might.
 fn damage(path: &Path, word: &str) {
     let mut bytes = std::fs::read(path).expect("it is there");
-    let places: Vec<usize> =
+    let offsets: Vec<usize> =
         (0..bytes.len()).filter(|at| bytes[*at..].starts_with(word.as_bytes())).collect();
-    assert!(!places.is_empty(), "`{word}` is in it");
-    for at in places {
+    assert!(!offsets.is_empty(), "`{word}` is in it");
+    for at in offsets {
         bytes[at] ^= 1;
     }
     std::fs::write(path, bytes).expect("it can be written");
 }
 
 #[test]
-fn a_backup_is_taken_while_the_database_is_in_use_and_put_back() {
+fn a_backup_is_made_during_use_and_can_be_restored() {
     let sandbox = sandbox();
     ask(&sandbox, "One?");
-    let running = under_way(&sandbox);
+    let running = start_hanging_run(&sandbox);
     insta::assert_snapshot!(store(&sandbox, &["backup", "copy.db"]).transcript().replace(char::is_numeric, "9"), @"
     exit 9
     --- stdout
@@ -88,10 +88,10 @@ fn a_backup_is_taken_while_the_database_is_in_use_and_put_back() {
     ask(&sandbox, "Two?");
     assert_eq!(listed(&sandbox), ["Two?", "Still there?", "One?"]);
     let restored = store(&sandbox, &["restore", "copy.db"]);
-    let told = restored.transcript();
-    let (told, number) = told.trim_end().rsplit_once('-').expect("the name ends in a number");
+    let transcript = restored.transcript();
+    let (transcript, number) = transcript.trim_end().rsplit_once('-').expect("the name ends in a number");
     assert!(number.chars().all(|digit| digit.is_ascii_digit()), "{number}");
-    insta::assert_snapshot!(told, @"
+    insta::assert_snapshot!(transcript, @"
     exit 0
     --- stdout
     --- stderr
@@ -100,9 +100,9 @@ fn a_backup_is_taken_while_the_database_is_in_use_and_put_back() {
     ");
     assert_eq!(listed(&sandbox), ["Still there?", "One?"]);
     let shown = sandbox.call(["runs", "show", "@", "--json"]).run().json();
-    assert_eq!(shown["status"], "interrupted", "as it stood then, and nobody is at it");
+    assert_eq!(shown["status"], "interrupted", "no process works on the restored run");
     assert_eq!(store(&sandbox, &["check", "--read-data"]).code, Some(0));
-    // What was there is whole, too, and can be put back by its name.
+    // The database that was replaced is intact, too, and can be restored by its name.
     let folder = database(&sandbox);
     let entries = std::fs::read_dir(folder.parent().expect("it is in a folder")).expect("it is there");
     let names: Vec<String> =
@@ -143,7 +143,7 @@ fn a_damaged_backup_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn what_is_no_backup_is_refused() {
+fn a_file_that_is_no_backup_is_refused() {
     let sandbox = sandbox();
     insta::assert_snapshot!(store(&sandbox, &["backup", "copy.db"]).transcript(), @"
     exit 2
@@ -163,9 +163,9 @@ fn what_is_no_backup_is_refused() {
     sandbox.write("words.db", "These are only words, and no database at all. ".repeat(40));
     sandbox.write("empty.db", "");
     let own = database(&sandbox);
-    let told = ["nowhere.db", ".", "words.db", "empty.db", &own.to_string_lossy()]
+    let refusals = ["nowhere.db", ".", "words.db", "empty.db", &own.to_string_lossy()]
         .map(|file| store(&sandbox, &["restore", file]).transcript());
-    insta::assert_snapshot!(told.join("\n"), @"
+    insta::assert_snapshot!(refusals.join("\n"), @"
     exit 2
     --- stdout
     --- stderr
@@ -229,10 +229,10 @@ fn damaged_runs_are_named() {
     let sound = store(&sandbox, &["check", "--read-data"]);
     assert_eq!((sound.code, sound.text()), (Some(0), ""));
     damage(&database(&sandbox), "One?");
-    let told = store(&sandbox, &["check", "--read-data"]).transcript();
-    let (_, size) = told.split_once("2 runs in ").expect("it says how large it is");
+    let transcript = store(&sandbox, &["check", "--read-data"]).transcript();
+    let (_, size) = transcript.split_once("2 runs in ").expect("it says how large it is");
     let size = size.split_once(':').expect("a colon follows").0;
-    insta::assert_snapshot!(told.replace(size, "<size>"), @"
+    insta::assert_snapshot!(transcript.replace(size, "<size>"), @"
     exit 7
     --- stdout
     <run>

@@ -1,5 +1,5 @@
-//! What is kept of a run, where, and exactly: texts to the byte, files by name and mode, and nothing that nobody was
-//! to keep.
+//! What is stored of a run, and where: exact texts, the names and modes of files, and nothing that the store mode
+//! excludes.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt;
@@ -38,7 +38,7 @@ fn read(folder: &Path, name: &str) -> String {
     std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// What lies below a folder, with its mode, one entry a line.
+/// The entries of a folder with their modes, one per line.
 fn listing(folder: &Path) -> String {
     let mut names: Vec<_> =
         std::fs::read_dir(folder).expect("the folder is there").flatten().map(|entry| entry.path()).collect();
@@ -52,8 +52,8 @@ fn listing(folder: &Path) -> String {
     listing
 }
 
-/// Two answers and a failure, fused.
-fn asked(sandbox: &Sandbox, flags: &[&str]) -> Output {
+/// Runs two answers and a failure, fused.
+fn ask(sandbox: &Sandbox, flags: &[&str]) -> Output {
     sandbox.simulator().script(ONE, Script::answering("Word of one, CANARY-ANSWER."));
     sandbox.simulator().script(TWO, Script::answering("Word of two, CANARY-ANSWER."));
     sandbox.simulator().script("z-ai/glm-5.3", Script::fault(Fault::NoEndpoints));
@@ -66,7 +66,7 @@ fn asked(sandbox: &Sandbox, flags: &[&str]) -> Output {
 }
 
 #[test]
-fn texts_are_exact_everywhere() {
+fn texts_are_sent_and_stored_byte_for_byte() {
     let echo = || Script::behaving(Behaviour { answer: Answer::Echo, ..Behaviour::instant() });
     let sandbox = sandbox().scripted(ONE, echo());
     for prompt in TEXTS {
@@ -86,7 +86,7 @@ fn texts_are_exact_everywhere() {
 }
 
 #[test]
-fn a_pipe_gets_every_byte_and_stderr_none_that_steers() {
+fn a_pipe_gets_every_byte_and_stderr_no_control_characters() {
     let hostile = "plain \u{1b}]52;c;ZXZpbA==\u{7} \u{1b}[2J end";
     let sandbox = sandbox().scripted(ONE, Script::answering(hostile));
     let output = sandbox.call(["ask", "-m", ONE, "Why?"]).run();
@@ -97,9 +97,9 @@ fn a_pipe_gets_every_byte_and_stderr_none_that_steers() {
     assert!(!shown.stderr.contains('\u{1b}') && !shown.stderr.contains('\u{7}'), "{}", shown.stderr);
 }
 
-/// A terminal of its own, where the machine has the tool that makes one.
+/// Runs on a terminal, if the machine has a tool that provides one.
 #[test]
-fn a_terminal_gets_nothing_that_steers_it() {
+fn a_terminal_gets_no_control_characters() {
     let hostile = "plain \u{1b}]52;c;ZXZpbA==\u{7} \u{1b}[2J end";
     let sandbox = sandbox().scripted(ONE, Script::answering(hostile));
     let Some(call) = sandbox.call(["ask", "-m", ONE, "Why?"]).on_terminal() else { return };
@@ -111,7 +111,7 @@ fn a_terminal_gets_nothing_that_steers_it() {
 }
 
 #[test]
-fn ten_megabytes_go_through_whole() {
+fn a_prompt_of_ten_megabytes_is_sent_whole() {
     let config = SimulatorConfig {
         body_bytes_max: 64 << 20,
         behaviour: Behaviour::instant(),
@@ -119,13 +119,13 @@ fn ten_megabytes_go_through_whole() {
     };
     let sandbox = Sandbox::with(env!("CARGO_BIN_EXE_parallel-llm-mcp"), config);
     let prompt = "Füñf 你好 🚀 ".repeat(10 * 1024 * 1024 / "Füñf 你好 🚀 ".len() + 1);
-    // The largest context there is holds fewer tokens than such a prompt has, so the model refuses; it was sent whole.
+    // Such a prompt exceeds the largest context, so the model refuses it; but it was sent whole.
     let call =
         sandbox.call(["ask", "--json", "-m", ONE, "--budget", "100", "--no-files"]).stdin(prompt.as_str());
     let output = call.settings([("prompt_chars_max", "16777216")]).run();
     let chats = sandbox.chats();
     assert_eq!(chats.len(), 1, "{}", output.stderr);
-    assert!(text(&chats[0].body, "/messages/0/content") == prompt, "it arrives to the byte");
+    assert!(text(&chats[0].body, "/messages/0/content") == prompt, "it arrives byte for byte");
     assert_eq!(seats(&output.json()), "1 openai/gpt-6.1-sol failed context_length x1");
 }
 
@@ -141,7 +141,7 @@ fn an_endless_answer_is_capped() {
 #[test]
 fn files_have_their_names_and_modes() {
     let sandbox = sandbox();
-    let output = asked(&sandbox, &[]);
+    let output = ask(&sandbox, &[]);
     let report = output.json();
     let folder = Path::new(text(&report, "/files/dir")).to_owned();
     insta::assert_snapshot!(listing(&folder), @"
@@ -155,14 +155,14 @@ fn files_have_their_names_and_modes() {
     assert_eq!(read(&folder, "prompt.md"), "CANARY-PROMPT?");
     assert_eq!(read(&folder, "answer_1_openai-gpt-6.1-sol.md"), "Word of one, CANARY-ANSWER.");
     assert_eq!(read(&folder, "final_best.md"), text(&report, "/answer"));
-    let mut kept: Value = serde_json::from_str(&read(&folder, "run.json")).expect("run.json is JSON");
-    let mut told = report.clone();
-    // The file is written before the late seats are in, and says what to do next in no door's words.
-    for report in [&mut kept, &mut told] {
+    let mut in_file: Value = serde_json::from_str(&read(&folder, "run.json")).expect("run.json is JSON");
+    let mut printed = report.clone();
+    // The file is written before late seats have ended, and its next steps are worded for no particular door.
+    for report in [&mut in_file, &mut printed] {
         report["files"] = Value::Null;
-        leave_steps_out(report);
+        remove_next_steps(report);
     }
-    assert_eq!(kept, told, "run.json is the report");
+    assert_eq!(in_file, printed, "run.json is the report");
     insta::assert_snapshot!(listing(&sandbox.data_dir()), @"
     700 .
     700 runs
@@ -183,9 +183,9 @@ fn a_run_without_an_answer_has_no_final_file() {
 }
 
 #[test]
-fn without_files_there_are_none() {
+fn the_flag_no_files_writes_none() {
     let sandbox = sandbox();
-    let report = asked(&sandbox, &["--no-files"]).json();
+    let report = ask(&sandbox, &["--no-files"]).json();
     assert_eq!(report["files"], serde_json::json!({"dir": null, "state": "off", "error": null}));
     insta::assert_snapshot!(listing(&sandbox.data_dir()), @"
     700 .
@@ -195,9 +195,9 @@ fn without_files_there_are_none() {
 }
 
 #[test]
-fn files_go_where_they_are_wanted() {
+fn output_dir_sets_the_folder_of_the_files() {
     let sandbox = sandbox();
-    let report = asked(&sandbox, &["--output-dir", "here/below"]).json();
+    let report = ask(&sandbox, &["--output-dir", "here/below"]).json();
     let folder = sandbox.home().join("here/below").join(text(&report, "/run_id"));
     assert_eq!(text(&report, "/files/dir"), folder.display().to_string());
     assert!(folder.join("final_best.md").is_file());
@@ -205,18 +205,18 @@ fn files_go_where_they_are_wanted() {
 }
 
 #[test]
-fn the_answer_goes_into_a_file() {
+fn the_answer_is_written_to_a_file() {
     let sandbox = sandbox().scripted(ONE, Script::answering("Into the file."));
     let output = sandbox.call(["ask", "-m", ONE, "-o", "answer.md", "Why?"]).run();
     assert_eq!((output.code, output.text()), (Some(0), ""));
     assert_eq!(read(sandbox.home(), "answer.md"), "Into the file.");
-    // A link stays one: what it leads to is written.
+    // A link stays a link: its target is written.
     std::os::unix::fs::symlink("answer.md", sandbox.home().join("link.md")).expect("a link can be made");
     sandbox.call(["ask", "-m", ONE, "-o", "link.md", "Why?"]).run();
     assert!(sandbox.home().join("link.md").is_symlink());
     assert_eq!(read(sandbox.home(), "answer.md"), "Into the file.");
     assert_eq!(sandbox.call(["ask", "-m", ONE, "-o", "/dev/stdout", "Why?"]).run().stdout, b"Into the file.");
-    // One that leads to nothing yet, and one to a file that has lost its name.
+    // A link to a file that does not exist yet, and a link to a file that was removed.
     for (name, target) in [("new.md", "made.md"), ("own.md", "/proc/self/fd/1")] {
         std::os::unix::fs::symlink(target, sandbox.home().join(name)).expect("a link can be made");
         let call = sandbox.call(["ask", "-m", ONE, "-o", name, "Why?"]).under("exec >gone && rm gone");
@@ -232,14 +232,14 @@ fn the_answer_goes_into_a_file() {
     error[output_unwritable]: the file `nowhere/answer.md` cannot be written: No such file or directory (os error 2)
       next: name a file in a folder you may write
     ");
-    assert_eq!(sandbox.asked(ONE), 5, "what cannot be written is not asked for");
+    assert_eq!(sandbox.asked(ONE), 5, "nothing is asked if its answer cannot be written");
 }
 
 #[test]
-fn metadata_keeps_no_text() {
+fn store_metadata_keeps_no_text() {
     let sandbox = sandbox();
-    let report = asked(&sandbox, &["--store", "metadata"]).json();
-    assert!(text(&report, "/answer").contains("CANARY-ANSWER"), "the answer is told all the same");
+    let report = ask(&sandbox, &["--store", "metadata"]).json();
+    assert!(text(&report, "/answer").contains("CANARY-ANSWER"), "the answer is still printed");
     sandbox.assert_nowhere(b"CANARY");
     insta::assert_snapshot!(listing(&sandbox.data_dir()), @"
     700 .
@@ -275,20 +275,20 @@ fn metadata_keeps_no_text() {
 }
 
 #[test]
-fn none_keeps_nothing() {
+fn store_none_keeps_nothing() {
     let sandbox = sandbox();
-    let report = asked(&sandbox, &["--store", "none"]).json();
-    assert!(text(&report, "/answer").contains("CANARY-ANSWER"), "the answer is told all the same");
+    let report = ask(&sandbox, &["--store", "none"]).json();
+    assert!(text(&report, "/answer").contains("CANARY-ANSWER"), "the answer is still printed");
     assert_eq!(sandbox.files(), [], "no file of any kind");
 }
 
-/// Takes away what to do next, which each door says in its own words.
-fn leave_steps_out(value: &mut Value) {
+/// Removes the next steps, which each door words differently.
+fn remove_next_steps(value: &mut Value) {
     match value {
-        Value::Array(elements) => elements.iter_mut().for_each(leave_steps_out),
+        Value::Array(elements) => elements.iter_mut().for_each(remove_next_steps),
         Value::Object(members) => {
             members.remove("next");
-            members.values_mut().for_each(leave_steps_out);
+            members.values_mut().for_each(remove_next_steps);
         }
         _ => {}
     }

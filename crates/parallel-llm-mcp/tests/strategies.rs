@@ -1,5 +1,5 @@
-//! Every strategy through the doors: what it comes to where all goes well and where something fails at each of its steps,
-//! whom it asks, and that its cost is what the provider charged, to the pico-dollar.
+//! Every strategy on the command line and over MCP: its outcome without faults and with a fault at each step, the
+//! models that it asks, and a cost that equals the provider's charge to the pico-dollar.
 
 use crate::mcp::client::Client;
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
@@ -7,14 +7,14 @@ use parallel_llm_testkit::{Sandbox, each};
 use serde_json::{Value, json};
 
 const MODELS: [&str; 3] = ["openai/gpt-6.1-sol", "x-ai/grok-4.7", "mistralai/mistral-large-4-0"];
-/// Two synthesizers, which judge, too.
+/// Two synthesizers, which also judge.
 const FIRST: &str = "google/gemini-4-argon";
 const SECOND: &str = "anthropic/claude-opus-5.5";
 
-const CLOSED: &str = "How many legs has a spider?";
+const SHORT: &str = "How many legs has a spider?";
 const OPEN: &str = "Which design?";
 
-/// Everything that can be named.
+/// Every strategy, some of them also with options.
 const STRATEGIES: &[&str] = &[
     "synthesize",
     "synthesize@first=2",
@@ -40,8 +40,8 @@ const STRATEGIES: &[&str] = &[
     "synthesize@paranoid=on",
 ];
 
-/// Who fails how: nobody, a seat, all seats but one, a seat once, a seat and a synthesizer that think for money and say
-/// nothing, every synthesizer.
+/// The faulty models of each case: none; a seat; all seats but one; a seat once; a seat and a synthesizer that are
+/// billed for reasoning and write nothing; every synthesizer.
 const FAULTS: [&[(&str, Fault)]; 6] = [
     &[],
     &[(MODELS[0], Fault::NoEndpoints)],
@@ -51,10 +51,10 @@ const FAULTS: [&[(&str, Fault)]; 6] = [
     &[(FIRST, Fault::NoEndpoints), (SECOND, Fault::NoEndpoints)],
 ];
 
-/// Three models that differ, and these of them broken.
+/// Three models with different answers, some of them faulty.
 fn sandbox(question: &str, broken: &[(&str, Fault)]) -> Sandbox {
     let answers = match question {
-        CLOSED => ["It has 8 legs.", "6", "The answer is **8**."],
+        SHORT => ["It has 8 legs.", "6", "The answer is **8**."],
         _ => ["Take the first design.", "Take the second design.", "Take the first design, and test it."],
     };
     let answering = |sandbox: Sandbox, (model, answer)| sandbox.scripted(model, Script::answering(answer));
@@ -62,7 +62,7 @@ fn sandbox(question: &str, broken: &[(&str, Fault)]) -> Sandbox {
     let sandbox = MODELS.into_iter().zip(answers).fold(sandbox, answering);
     broken.iter().fold(sandbox, |sandbox, (model, fault)| {
         let script = Script::fault(*fault);
-        // One that passes fails once.
+        // A temporary fault occurs once.
         let passes = *fault == Fault::Server500;
         sandbox.scripted(model, if passes { script.fail_first(1) } else { script })
     })
@@ -72,25 +72,26 @@ fn word(value: &Value) -> String {
     value.as_str().unwrap_or("-").to_owned()
 }
 
-/// How a run ended: status, kind, how often each model and synthesizer was asked, and whether the cost told is the cost charged.
+/// The end of a run: status, kind, and how often each model and synthesizer was called. The reported cost must equal
+/// the charge.
 fn line(sandbox: &Sandbox, report: &Value) -> String {
     let asked =
         [MODELS[0], MODELS[1], MODELS[2], FIRST, SECOND].map(|model| sandbox.asked(model).to_string());
     let is_race = report["strategy"] == "race";
-    // Who loses a race may be given up before its request has left.
+    // The loser of a race may be cancelled before its request is sent.
     let asked = if is_race { "…".to_owned() } else { asked.concat() };
     let charged = sandbox.simulator().ledger().charged_pico_usd;
-    let told = (report["cost_usd"].as_f64().unwrap_or_default() * 1e12).round();
-    // Who loses a race is given up, and nobody tells what that cost.
+    let reported = (report["cost_usd"].as_f64().unwrap_or_default() * 1e12).round();
+    // The cost of a cancelled loser is unknown.
     let is_whole = report["cost_lacks_calls"] == false;
-    assert!(is_whole || is_race, "only a race gives calls up: {report}");
+    assert!(is_whole || is_race, "only a race cancels calls: {report}");
     assert!(
-        if is_whole { told as i64 == charged } else { told as i64 <= charged },
+        if is_whole { reported as i64 == charged } else { reported as i64 <= charged },
         "charged {charged}: {report}"
     );
-    let kept = report["answer"].as_str().map_or(", no answer", |_| "");
+    let no_answer = report["answer"].as_str().map_or(", no answer", |_| "");
     let (status, kind) = (word(&report["status"]), word(&report["synthesis"]["kind"]));
-    format!("{status} {kind} {asked}{kept}")
+    format!("{status} {kind} {asked}{no_answer}")
 }
 
 fn by_command(strategy: &str, question: &str, broken: &[(&str, Fault)]) -> String {
@@ -101,24 +102,24 @@ fn by_command(strategy: &str, question: &str, broken: &[(&str, Fault)]) -> Strin
     line(&sandbox, &call.settings([("synthesizer", chain.as_str())]).run().json())
 }
 
-/// Who meets whom is drawn by lot, and two that say the same meet without a call: so how many there are is chance.
-const DRAWN_BY_LOT: &str = "tournament";
+/// Its pairings are random, and two equal answers meet without a call, so its number of calls is random.
+const RANDOM_CALLS: &str = "tournament";
 
-/// A line for each strategy: what it comes to with each of the faults, in their order.
-fn table(question: &str, told: impl Fn(&str, &[(&str, Fault)]) -> String + Sync) -> String {
-    let strategies = STRATEGIES.iter().filter(|name| question != CLOSED || **name != DRAWN_BY_LOT);
+/// A line per strategy: its outcome with each of the faults, in order.
+fn table(question: &str, outcome: impl Fn(&str, &[(&str, Fault)]) -> String + Sync) -> String {
+    let strategies = STRATEGIES.iter().filter(|name| question != SHORT || **name != RANDOM_CALLS);
     let cases: Vec<_> =
         strategies.flat_map(|name| FAULTS.into_iter().map(move |broken| (*name, broken))).collect();
-    let cells = each(&cases, |(strategy, broken)| told(strategy, broken));
+    let cells = each(&cases, |(strategy, broken)| outcome(strategy, broken));
     let line = |(cases, cells): (&[(&str, _)], &[String])| format!("{}: {}", cases[0].0, cells.join("; "));
     let lines = cases.chunks(FAULTS.len()).zip(cells.chunks(FAULTS.len())).map(line);
     lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn on_the_command_line_a_closed_question_gets_what_the_strategy_makes_of_it() {
-    let told = table(CLOSED, |strategy, broken| by_command(strategy, CLOSED, broken));
-    insta::assert_snapshot!(told, @"
+fn every_strategy_survives_every_fault_on_a_question_with_a_short_answer() {
+    let outcomes = table(SHORT, |strategy, broken| by_command(strategy, SHORT, broken));
+    insta::assert_snapshot!(outcomes, @"
     synthesize: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
     synthesize@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial selected 11100; complete verbatim 11111
     vote: complete selected 11100; partial selected 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
@@ -144,9 +145,9 @@ fn on_the_command_line_a_closed_question_gets_what_the_strategy_makes_of_it() {
 }
 
 #[test]
-fn on_the_command_line_an_open_question_gets_what_the_strategy_makes_of_it() {
-    let told = table(OPEN, |strategy, broken| by_command(strategy, OPEN, broken));
-    insta::assert_snapshot!(told, @"
+fn every_strategy_survives_every_fault_on_an_open_question() {
+    let outcomes = table(OPEN, |strategy, broken| by_command(strategy, OPEN, broken));
+    insta::assert_snapshot!(outcomes, @"
     synthesize: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
     synthesize@first=2: complete fused 11110; partial fused 11110; partial verbatim 11100; complete fused 12110; partial fused 11111; complete verbatim 11111
     vote: complete selected 11100; partial selected 11100; partial verbatim 11100; complete selected 12100; partial selected 11100; complete selected 11100
@@ -173,45 +174,46 @@ fn on_the_command_line_an_open_question_gets_what_the_strategy_makes_of_it() {
 }
 
 #[test]
-fn over_mcp_each_strategy_comes_to_the_same() {
+fn every_strategy_has_the_same_outcome_over_mcp() {
     let over_mcp = |strategy: &str, broken: &[(&str, Fault)]| {
-        let sandbox = sandbox(CLOSED, broken);
+        let sandbox = sandbox(SHORT, broken);
         let chain = format!("{FIRST} {SECOND}");
         let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_SYNTHESIZER", chain.as_str())]);
-        let asked = json!({"prompt": CLOSED, "models": MODELS, "strategy": strategy});
+        let asked = json!({"prompt": SHORT, "models": MODELS, "strategy": strategy});
         let called = client.call("process_prompt", asked);
         let report = client.report(&called);
         client.hang_up();
         client.wait();
         line(&sandbox, &report)
     };
-    let same = table(CLOSED, over_mcp);
-    let command = table(CLOSED, |strategy, broken| by_command(strategy, CLOSED, broken));
-    assert_eq!(same, command, "both doors come to the same");
+    let same = table(SHORT, over_mcp);
+    let command = table(SHORT, |strategy, broken| by_command(strategy, SHORT, broken));
+    assert_eq!(same, command, "both doors have the same outcomes");
 }
 
-/// A run whose synthesizer begins with two answers of three, the last and each text taking so long to begin: its end, its
-/// calls, and the reason it gives.
-fn begun_with_two(last_ms: u64, text_ms: u64) -> String {
+/// A run whose synthesizer begins after two of three answers, with these delays of the third answer and of each text:
+/// its end, its calls, and its reason.
+fn drafted_after_two(last_ms: u64, text_ms: u64) -> String {
     let after = |ms| Script::behaving(Behaviour { ttft_ms: Latency::of(ms), ..Behaviour::instant() });
     let sandbox = sandbox(OPEN, &[]).scripted(MODELS[2], after(last_ms)).scripted(FIRST, after(text_ms));
     let asking = ["ask", "-m", MODELS[0], "-m", MODELS[1], "-m", MODELS[2], "--json", "--linger", OPEN];
     let call = sandbox.call(asking).args(["--strategy", "synthesize@early=2"]);
     let report = call.settings([("synthesizer", FIRST)]).run().json();
-    let told = |list: &str, name: &str| {
-        let told = report[list].as_array().expect("they are told").iter();
-        told.map(|one| format!("{} {}", word(&one[name]), word(&one["status"])))
+    let statuses = |list: &str, name: &str| {
+        let statuses = report[list].as_array().expect("the report has this list").iter();
+        statuses
+            .map(|one| format!("{} {}", word(&one[name]), word(&one["status"])))
             .collect::<Vec<_>>()
             .join(", ")
     };
     let reason = word(&report["synthesis"]["reason"]);
-    let (line, calls) = (line(&sandbox, &report), told("calls", "role"));
-    format!("{line}: {reason}\n{}\n{calls}", told("answers", "model"))
+    let (line, calls) = (line(&sandbox, &report), statuses("calls", "role"));
+    format!("{line}: {reason}\n{}\n{calls}", statuses("answers", "model"))
 }
 
 #[test]
-fn a_text_begun_early_does_not_wait_for_who_is_late() {
-    insta::assert_snapshot!(begun_with_two(3_000, 0), @"
+fn an_early_draft_does_not_wait_for_a_late_seat() {
+    insta::assert_snapshot!(drafted_after_two(3_000, 0), @"
     complete fused 11110: the synthesizer started from one answer and patched it from the others, and began when 2 of 3 had answered
     openai/gpt-6.1-sol answered, x-ai/grok-4.7 answered, mistralai/mistral-large-4-0 answered
     draft answered
@@ -219,16 +221,16 @@ fn a_text_begun_early_does_not_wait_for_who_is_late() {
 }
 
 #[test]
-fn a_text_begun_early_is_begun_anew_for_who_comes_before_its_first_word() {
-    insta::assert_snapshot!(begun_with_two(300, 2_000), @"
+fn an_early_draft_is_replaced_if_an_answer_comes_before_its_first_word() {
+    insta::assert_snapshot!(drafted_after_two(300, 2_000), @"
     complete fused 11120: the synthesizer started from one answer and patched it from the others
     openai/gpt-6.1-sol answered, x-ai/grok-4.7 answered, mistralai/mistral-large-4-0 answered
     synthesizer answered, draft cancelled
     ");
 }
 
-/// What a vote on answers in JSON comes to: the reason, the clusters, and what is said of it on the command line.
-fn voted(strategy: &str) -> String {
+/// The outcome of a vote on JSON answers: the reason, the clusters, and the hint on the command line.
+fn vote_on_json(strategy: &str) -> String {
     let answers =
         [r#"{"answer": {"kg": 2.50}}"#, r#"Heavy. {"answer": {"kg": 2.5}}"#, r#"{"answer": {"kg": 3}}"#];
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
@@ -251,24 +253,24 @@ fn voted(strategy: &str) -> String {
     let report = output.json();
     let (synthesis, agreement) = (&report["synthesis"], &report["agreement"]);
     let clusters = serde_json::to_string(&agreement["clusters"]).expect("it is JSON");
-    let kept = output.stderr.lines().find(|line| line.contains("makes one text")).unwrap_or("-");
-    let kept = kept.replace(report["run_id"].as_str().unwrap_or_default(), "RUN");
+    let hint = output.stderr.lines().find(|line| line.contains("makes one text")).unwrap_or("-");
+    let hint = hint.replace(report["run_id"].as_str().unwrap_or_default(), "RUN");
     format!(
-        "{}: {}; {clusters}; {kept}",
+        "{}: {}; {clusters}; {hint}",
         synthesis["kind"].as_str().unwrap_or("-"),
         synthesis["reason"].as_str().unwrap_or("-")
     )
 }
 
 #[test]
-fn a_vote_is_on_what_the_recipe_says() {
-    insta::assert_snapshot!(voted("vote@extractor=json:/answer/kg"), @r#"selected: 2 of 3 answers say `2.5`; [{"seats":[1,2],"value":"2.5"},{"seats":[3],"value":"3"}]; -"#);
-    insta::assert_snapshot!(voted("vote@extractor=json:/answer/kg,min_share=67"), @r#"verbatim: what wins the vote has 2 of 3 answers, 66 %, and `min_share` asks for 67 %; this is the answer closest to the others, word for word; [{"seats":[1,2],"value":"2.5"},{"seats":[3],"value":"3"}]; Kept as run RUN; `parallel-llm-mcp runs replay RUN --strategy synthesize` makes one text of the answers; files in ~/.local/share/parallel-llm-mcp/runs/RUN."#);
-    insta::assert_snapshot!(voted("vote@extractor=json:/answer/lb"), @"selected: no answer has a value at `/answer/lb`; this is the one closest to the others; []; -");
+fn a_vote_uses_the_given_extractor_and_share() {
+    insta::assert_snapshot!(vote_on_json("vote@extractor=json:/answer/kg"), @r#"selected: 2 of 3 answers say `2.5`; [{"seats":[1,2],"value":"2.5"},{"seats":[3],"value":"3"}]; -"#);
+    insta::assert_snapshot!(vote_on_json("vote@extractor=json:/answer/kg,min_share=67"), @r#"verbatim: what wins the vote has 2 of 3 answers, 66 %, and `min_share` asks for 67 %; this is the answer closest to the others, word for word; [{"seats":[1,2],"value":"2.5"},{"seats":[3],"value":"3"}]; Kept as run RUN; `parallel-llm-mcp runs replay RUN --strategy synthesize` makes one text of the answers; files in ~/.local/share/parallel-llm-mcp/runs/RUN."#);
+    insta::assert_snapshot!(vote_on_json("vote@extractor=json:/answer/lb"), @"selected: no answer has a value at `/answer/lb`; this is the one closest to the others; []; -");
 }
 
 #[test]
-fn answers_that_were_paid_are_read_in_a_replay() {
+fn replay_reads_paid_answers_with_an_extractor() {
     let sandbox = sandbox(OPEN, &[]);
     let settings = [("synthesizer", FIRST)];
     let asking =

@@ -1,4 +1,4 @@
-//! Tables on terminals of several widths: no row is wider than the terminal, and what there is no room for is named.
+//! Tables on terminals of several widths: no row is too wide, and the columns that are left out are named.
 
 use parallel_llm_testkit::Sandbox;
 
@@ -10,18 +10,18 @@ const FUSER: &str = "google/gemini-4-argon";
 /// A history of one fused run.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
-    let words = ["ask", "-q", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER];
-    let asked = sandbox.call(words).arg("How do I shard a counter so that writes do not wait?").run();
+    let arguments = ["ask", "-q", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER];
+    let asked = sandbox.call(arguments).arg("How do I shard a counter so that writes do not wait?").run();
     assert_eq!(asked.code, Some(0), "{}", asked.stderr);
     sandbox
 }
 
-/// What a terminal of this width shows. Fails if a line is wider.
-fn shown(sandbox: &Sandbox, words: &[&str], columns: u16) -> String {
-    let mut terminal = sandbox.call(words).on_screen(columns, 60);
+/// What a terminal of this width shows; no line may be wider.
+fn shown(sandbox: &Sandbox, arguments: &[&str], columns: u16) -> String {
+    let mut terminal = sandbox.call(arguments).on_screen(columns, 60);
     assert_eq!(terminal.wait(), 0, "{}", terminal.text());
     for line in terminal.text().lines() {
-        assert!(line.chars().count() <= usize::from(columns), "{words:?} at {columns}: {line}");
+        assert!(line.chars().count() <= usize::from(columns), "{arguments:?} at {columns}: {line}");
     }
     terminal.masked()
 }
@@ -75,13 +75,13 @@ fn tables_fit_a_terminal_of_80_columns() {
 fn tables_fit_other_widths_too() {
     let sandbox = sandbox();
     for columns in [60, 100, 160] {
-        for words in [
+        for arguments in [
             &["runs", "list"] as &[&str],
             &["runs", "cost"],
             &["runs", "insights"],
             &["models", "--limit", "9"],
         ] {
-            shown(&sandbox, words, columns);
+            shown(&sandbox, arguments, columns);
         }
     }
     insta::assert_snapshot!(shown(&sandbox, &["runs", "cost"], 60), @"
@@ -97,10 +97,11 @@ fn tables_fit_other_widths_too() {
 }
 
 #[test]
-fn a_pipe_is_given_every_column() {
+fn a_pipe_gets_every_column() {
     let sandbox = sandbox();
-    let titles =
-        |words: &[&str]| sandbox.call(words).run().text().lines().next().unwrap_or_default().to_owned();
+    let titles = |arguments: &[&str]| {
+        sandbox.call(arguments).run().text().lines().next().unwrap_or_default().to_owned()
+    };
     insta::assert_snapshot!(titles(&["runs", "cost"]), @"MODEL                        RUNS  CALLS  FAILED  TOKENS IN  TOKENS OUT       COST  UNKNOWN  ESTIMATED");
     insta::assert_snapshot!(titles(&["runs", "insights"]), @"MODEL                        RUNS  ANSWERED  LATE  FAILED  REFUSED  BASE  MATTERED       COST    PER RUN   TIME");
     insta::assert_snapshot!(titles(&["models"]), @"MODEL                              NAME                                  CONTEXT  OUTPUT  $/M IN  $/M OUT  FILES                EXPIRES");

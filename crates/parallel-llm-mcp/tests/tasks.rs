@@ -1,4 +1,4 @@
-//! Long calls, and calls that cost more than allowed: tasks, progress, cancelling, and the user's word.
+//! Long calls and expensive calls over MCP: tasks, progress, cancelling, and the user's consent.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,20 +11,20 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 const TASKS: &str = "io.modelcontextprotocol/tasks";
-/// The error of a request that names what is not there.
+/// The error code of a request that names something unknown.
 const INVALID: i64 = -32602;
 
-fn stage_of(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Sandbox {
+fn sandbox_with(scripts: impl IntoIterator<Item = (&'static str, Script)>) -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
     scripts.into_iter().fold(sandbox, |sandbox, (model, script)| sandbox.scripted(model, script))
 }
 
 /// A sandbox whose models never answer.
 fn stalled() -> Sandbox {
-    stage_of(PANEL.map(|model| (model, Script::fault(Fault::Stall))))
+    sandbox_with(PANEL.map(|model| (model, Script::fault(Fault::Stall))))
 }
 
-/// A model that takes so long for its first word.
+/// A model whose first text comes after this many milliseconds.
 fn slow(ms: u64) -> Script {
     Script::behaving(Behaviour { ttft_ms: Latency::of(ms), ..Behaviour::instant() })
 }
@@ -33,7 +33,7 @@ fn question() -> Value {
     json!({"prompt": "Which is safer, and why?", "models": PANEL, "synthesizer": PANEL[1]})
 }
 
-/// A client of the newest protocol that can do these things.
+/// A client of the newest protocol with these capabilities.
 struct Modern {
     client: Client,
     capabilities: Value,
@@ -63,11 +63,11 @@ impl Modern {
         self.client.reply(&json!(id))
     }
 
-    /// Calls a tool; what its request holds besides is merged in.
-    fn call_with(&mut self, tool: &str, arguments: Value, besides: &Value) -> Value {
+    /// Calls a tool, with these further members in the request.
+    fn call_with(&mut self, tool: &str, arguments: Value, further: &Value) -> Value {
         let mut params = json!({"name": tool});
         params["arguments"] = arguments;
-        for (name, value) in besides.as_object().into_iter().flatten() {
+        for (name, value) in further.as_object().into_iter().flatten() {
             params[name] = value.clone();
         }
         self.request("tools/call", params)
@@ -88,20 +88,20 @@ impl Modern {
         self.request("tasks/get", json!({"taskId": task}))["result"].take()
     }
 
-    /// Asks until the task is over.
-    fn settled(&mut self, sandbox: &Sandbox, task: &str) -> Value {
-        let mut told = self.get(task);
-        sandbox.until("the task is over", || {
-            told = self.get(task);
-            told["status"] != "working"
+    /// Polls until the task has ended.
+    fn ended(&mut self, sandbox: &Sandbox, task: &str) -> Value {
+        let mut state = self.get(task);
+        sandbox.until("the task has ended", || {
+            state = self.get(task);
+            state["status"] != "working"
         });
-        told
+        state
     }
 }
 
 #[test]
-fn a_task_ends_with_the_result_its_call_would_have_had() {
-    let sandbox = stage_of([(PANEL[0], slow(1_000))]);
+fn a_task_ends_with_the_result_of_its_call() {
+    let sandbox = sandbox_with([(PANEL[0], slow(1_000))]);
     let mut client = Modern::with_tasks(&sandbox, &[("PARALLEL_LLM_CLIENT_WALL_MS", "300")]);
     let offered = client.request("server/discover", json!({}));
     assert_eq!(offered["result"]["capabilities"]["extensions"][TASKS], json!({}), "{offered}");
@@ -119,27 +119,27 @@ fn a_task_ends_with_the_result_its_call_would_have_had() {
     let line = working["statusMessage"].as_str().unwrap();
     assert!(line.contains("of 3 answered, waiting for gpt-6.1-sol"), "{line}");
 
-    let done = client.settled(&sandbox, &task);
+    let done = client.ended(&sandbox, &task);
     assert_eq!((&done["status"], &done["taskId"]), (&json!("completed"), &json!(task)), "{done}");
     assert!(done["statusMessage"].as_str().unwrap().starts_with("3 of 3 answered, "), "{done}");
     for (name, from) in [("createdAt", &handle), ("lastUpdatedAt", &done)] {
-        let moment = from[name].as_str().unwrap();
-        assert!(moment.len() == 24 && moment.starts_with("20") && moment.ends_with('Z'), "{moment}");
+        let time = from[name].as_str().unwrap();
+        assert!(time.len() == 24 && time.starts_with("20") && time.ends_with('Z'), "{time}");
     }
     assert!(done["createdAt"].as_str() < done["lastUpdatedAt"].as_str(), "{done}");
     assert_eq!(done["createdAt"], handle["createdAt"]);
     assert_eq!(done["result"], client.call("get_run", json!({"run_id": task})));
     assert_eq!(structured(&done["result"])["status"], "complete");
-    assert_eq!(client.get(&task), done, "a task that is over stays as it is");
+    assert_eq!(client.get(&task), done, "an ended task does not change");
 }
 
 #[test]
 fn a_call_without_an_answer_is_a_completed_task_with_an_error() {
     let late = Script { fault: Some(Fault::EmptyContent), ..slow(500) };
-    let sandbox = stage_of(PANEL.map(|model| (model, late.clone())));
+    let sandbox = sandbox_with(PANEL.map(|model| (model, late.clone())));
     let mut client = Modern::with_tasks(&sandbox, &[("PARALLEL_LLM_RETRIES_MAX", "0")]);
     let task = client.task("process_prompt", question());
-    let done = client.settled(&sandbox, &task);
+    let done = client.ended(&sandbox, &task);
     assert_eq!((&done["status"], &done["result"]["isError"]), (&json!("completed"), &json!(true)), "{done}");
     assert_eq!(structured(&done["result"])["code"], "empty", "{done}");
     let refused = client.call("process_prompt", json!({"prompt": ""}));
@@ -147,8 +147,8 @@ fn a_call_without_an_answer_is_a_completed_task_with_an_error() {
 }
 
 #[test]
-fn only_who_takes_tasks_in_this_very_request_gets_one() {
-    let sandbox = stage_of([(PANEL[0], slow(200))]);
+fn only_a_request_that_declares_tasks_gets_one() {
+    let sandbox = sandbox_with([(PANEL[0], slow(200))]);
     let mut without = Modern::new(&sandbox, json!({}), &[]);
     let answer = without.call("process_prompt", question());
     assert_eq!(
@@ -175,8 +175,8 @@ fn only_who_takes_tasks_in_this_very_request_gets_one() {
 }
 
 #[test]
-fn a_task_that_is_not_there_is_told_in_the_same_words_however_it_is_named() {
-    let sandbox = stage_of([(PANEL[0], slow(500))]);
+fn every_unknown_task_gets_the_same_error() {
+    let sandbox = sandbox_with([(PANEL[0], slow(500))]);
     let mut client = Modern::with_tasks(&sandbox, &[]);
     let task = client.task("process_prompt", question());
     let names = ["", "@", "0", "nonsense", &task[..20], "01JD0M3Z8K5Q2W7V9X4B6N1C0A", "../../etc/passwd"];
@@ -195,7 +195,7 @@ fn a_task_that_is_not_there_is_told_in_the_same_words_however_it_is_named() {
 }
 
 #[test]
-fn a_task_is_given_up_once_however_often_that_is_said() {
+fn cancelling_a_task_again_is_harmless() {
     let sandbox = stalled();
     let mut client = Modern::with_tasks(&sandbox, &[("PARALLEL_LLM_DRAIN_MS", "500")]);
     let task = client.task("process_prompt", question());
@@ -213,7 +213,7 @@ fn a_task_is_given_up_once_however_often_that_is_said() {
     }
     sandbox.until("the simulator sees it", || sandbox.simulator().stats().client_cancelled >= 2);
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
-    let over = client.settled(&sandbox, &task);
+    let over = client.ended(&sandbox, &task);
     assert_eq!((&over["status"], over.get("result")), (&json!("cancelled"), None), "{over}");
     client.request("tasks/cancel", json!({"taskId": task}));
     assert_eq!(client.get(&task)["status"], "cancelled");
@@ -221,8 +221,8 @@ fn a_task_is_given_up_once_however_often_that_is_said() {
 }
 
 #[test]
-fn a_task_that_is_given_up_leaves_the_run_to_others_who_wait_for_it() {
-    let sandbox = stage_of(PANEL.map(|model| (model, slow(1_500))));
+fn cancelling_a_task_leaves_its_run_to_others_that_wait_for_it() {
+    let sandbox = sandbox_with(PANEL.map(|model| (model, slow(1_500))));
     let mut client = Modern::with_tasks(&sandbox, &[]);
     let task = client.task("process_prompt", question());
     let declared = std::mem::replace(&mut client.capabilities, json!({}));
@@ -244,8 +244,8 @@ fn a_task_that_is_given_up_leaves_the_run_to_others_who_wait_for_it() {
 }
 
 #[test]
-fn a_client_that_goes_away_after_the_handle_cancels_nothing() {
-    let sandbox = stage_of(PANEL.map(|model| (model, slow(800))));
+fn a_client_that_disconnects_after_the_handle_cancels_nothing() {
+    let sandbox = sandbox_with(PANEL.map(|model| (model, slow(800))));
     let mut client = Modern::with_tasks(&sandbox, &[]);
     let id = client.send("tools/call", json!({"name": "process_prompt", "arguments": question()}));
     let task = client.client.result(id)["taskId"].as_str().unwrap().to_owned();
@@ -262,13 +262,13 @@ fn a_client_that_goes_away_after_the_handle_cancels_nothing() {
 }
 
 #[test]
-fn another_process_tells_of_a_task_while_it_runs_and_after_it_was_killed() {
-    let sandbox = stage_of(PANEL.map(|model| (model, slow(1_200))));
+fn another_process_reports_a_task_during_its_run_and_after_a_kill() {
+    let sandbox = sandbox_with(PANEL.map(|model| (model, slow(1_200))));
     let mut doing = Modern::with_tasks(&sandbox, &[]);
     let task = doing.task("process_prompt", question());
     let mut watching = Modern::with_tasks(&sandbox, &[]);
     assert_eq!(watching.get(&task)["status"], "working");
-    let done = watching.settled(&sandbox, &task);
+    let done = watching.ended(&sandbox, &task);
     assert_eq!((&done["status"], &done["result"]), (&json!("completed"), &doing.get(&task)["result"]));
 
     for model in PANEL {
@@ -279,7 +279,7 @@ fn another_process_tells_of_a_task_while_it_runs_and_after_it_was_killed() {
     let lost = doing.task("process_prompt", another);
     sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
     doing.client.child.kill().unwrap();
-    let over = watching.settled(&sandbox, &lost);
+    let over = watching.ended(&sandbox, &lost);
     assert_eq!((&over["status"], &over["result"]["isError"]), (&json!("completed"), &json!(true)), "{over}");
     let report = structured(&over["result"]);
     assert_eq!((&report["status"], &report["code"]), (&json!("interrupted"), &json!("interrupted")));
@@ -287,25 +287,25 @@ fn another_process_tells_of_a_task_while_it_runs_and_after_it_was_killed() {
 }
 
 #[test]
-fn going_on_with_a_run_is_a_task_too() {
-    let sandbox = stage_of([(PANEL[2], Script::fault(Fault::NoEndpoints)), ("z-ai/glm-5.3", slow(600))]);
+fn resuming_a_run_is_also_a_task() {
+    let sandbox = sandbox_with([(PANEL[2], Script::fault(Fault::NoEndpoints)), ("z-ai/glm-5.3", slow(600))]);
     let mut client = Modern::with_tasks(&sandbox, &[]);
     let handle = client.call("process_prompt", question());
     let run_id = handle["taskId"].as_str().or(structured(&handle)["run_id"].as_str()).unwrap().to_owned();
-    client.settled(&sandbox, &run_id);
+    client.ended(&sandbox, &run_id);
     sandbox.until("the run is closed", || {
         let more = client.call("resume_run", json!({"run_id": run_id, "models": ["z-ai/glm-5.3"]}));
         assert!(more["resultType"] == "task" || structured(&more)["code"] == "busy", "{more}");
         more["taskId"] == run_id.as_str()
     });
-    let done = client.settled(&sandbox, &run_id);
+    let done = client.ended(&sandbox, &run_id);
     assert_eq!(structured(&done["result"])["answered"], "3 of 4", "{done}");
 }
 
-/// A limit that every question is beyond.
+/// A limit that every question exceeds.
 const TIGHT: (&str, &str) = ("PARALLEL_LLM_BUDGET_USD", "0.00001");
 
-/// A client of an older protocol that can do these things.
+/// A client of an older protocol with these capabilities.
 fn older(sandbox: &Sandbox, capabilities: Value, settings: &[(&str, &str)]) -> Client {
     let mut client = Client::silent(sandbox, settings);
     let mut greeting = hello("test-client");
@@ -315,8 +315,8 @@ fn older(sandbox: &Sandbox, capabilities: Value, settings: &[(&str, &str)]) -> C
     client
 }
 
-/// The question to the user that the server sends, and its id.
-fn asked(client: &mut Client) -> (Value, Value) {
+/// Waits for the server's question to the user. Returns its id and its parameters.
+fn consent_request(client: &mut Client) -> (Value, Value) {
     let asked = client.find(|message| message["method"] == "elicitation/create").expect("the user is asked");
     (asked["id"].clone(), asked["params"].clone())
 }
@@ -329,7 +329,7 @@ fn yes() -> Value {
     json!({"action": "accept", "content": {"approve": true}})
 }
 
-/// The dollars a text names, in its order.
+/// The dollar amounts in a text, in order.
 fn dollars(text: &str) -> Vec<&str> {
     let is_amount = |c: char| c == '$' || c == '.' || c.is_ascii_digit();
     let words = text.split(|c: char| !is_amount(c)).filter(|word| word.starts_with('$'));
@@ -337,11 +337,11 @@ fn dollars(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_user_is_asked_and_what_is_approved_is_the_budget() {
-    let sandbox = stage_of([]);
+fn the_user_is_asked_and_the_approved_amount_is_the_budget() {
+    let sandbox = sandbox_with([]);
     let mut client = older(&sandbox, json!({"elicitation": {}}), &[TIGHT]);
     let id = client.start("process_prompt", question());
-    let (asked, form) = asked(&mut client);
+    let (asked, form) = consent_request(&mut client);
     let message = form["message"].as_str().unwrap();
     let [worst, limit, amount] = dollars(message)[..] else { panic!("{message}") };
     assert_eq!((worst, limit), (amount, "$0.000010"), "{message}");
@@ -349,7 +349,7 @@ fn the_user_is_asked_and_what_is_approved_is_the_budget() {
     let field = json!({"type": "boolean", "title": title, "description": "For this call only."});
     let schema = json!({"type": "object", "properties": {"approve": field}, "required": ["approve"]});
     assert_eq!((&form["mode"], &form["requestedSchema"]), (&json!("form"), &schema));
-    assert_eq!(sandbox.chats().len(), 0, "nothing is paid before the word");
+    assert_eq!(sandbox.chats().len(), 0, "nothing is paid before consent");
     reply(&mut client, &asked, &yes());
     let result = client.result(id);
     assert_eq!(structured(&result)["status"], "complete", "{result}");
@@ -358,17 +358,17 @@ fn the_user_is_asked_and_what_is_approved_is_the_budget() {
     let plan: Value = serde_json::from_str(structured(&part)["text"].as_str().unwrap()).unwrap();
     assert_eq!(plan["budget"], plan["worst_case"], "{plan}");
 
-    // Going on with the run asks again, for what that may cost.
+    // Resuming the run asks again, for the cost of the new part.
     let more = json!({"run_id": structured(&result)["run_id"], "models": ["z-ai/glm-5.3"]});
     let id = client.start("resume_run", more);
-    let (question, _) = self::asked(&mut client);
+    let (question, _) = consent_request(&mut client);
     reply(&mut client, &question, &yes());
     assert_eq!(structured(&client.result(id))["answered"], "4 of 4");
 }
 
 #[test]
-fn without_a_yes_the_budget_holds_and_that_is_said() {
-    let sandbox = stage_of([]);
+fn without_consent_the_call_is_refused() {
+    let sandbox = sandbox_with([]);
     let mut client = older(&sandbox, json!({"elicitation": {"form": {}, "url": {}}}), &[TIGHT]);
     for no in [
         json!({"action": "decline"}),
@@ -377,7 +377,7 @@ fn without_a_yes_the_budget_holds_and_that_is_said() {
         json!({"action": "accept"}),
     ] {
         let id = client.start("process_prompt", question());
-        let (asked, _) = asked(&mut client);
+        let (asked, _) = consent_request(&mut client);
         reply(&mut client, &asked, &no);
         let refused = client.result(id);
         assert_eq!(
@@ -385,11 +385,11 @@ fn without_a_yes_the_budget_holds_and_that_is_said() {
             (&json!(true), &json!("budget")),
             "{no}"
         );
-        let said = text(&refused);
-        assert!(said.contains("the user declined") && said.contains("$0.000010"), "{said}");
+        let message = text(&refused);
+        assert!(message.contains("the user declined") && message.contains("$0.000010"), "{message}");
     }
     let id = client.start("process_prompt", question());
-    let (asked, _) = asked(&mut client);
+    let (asked, _) = consent_request(&mut client);
     client
         .line(json!({"jsonrpc": "2.0", "id": asked, "error": {"code": -32603, "message": "no"}}).to_string());
     let refused = client.result(id);
@@ -399,21 +399,21 @@ fn without_a_yes_the_budget_holds_and_that_is_said() {
 }
 
 #[test]
-fn a_question_to_the_user_ends_with_the_call_or_in_time() {
-    let sandbox = stage_of([]);
+fn a_consent_request_ends_with_its_call_or_times_out() {
+    let sandbox = sandbox_with([]);
     let elicitation = json!({"elicitation": {}});
     let mut client = older(&sandbox, elicitation.clone(), &[TIGHT]);
     let id = client.start("process_prompt", question());
-    let (question_id, _) = asked(&mut client);
+    let (question_id, _) = consent_request(&mut client);
     client.notify("notifications/cancelled", json!({"requestId": id}));
-    let taken_back = |message: &Value| {
+    let is_cancelled = |message: &Value| {
         message["method"] == "notifications/cancelled" && message["params"]["requestId"] == question_id
     };
-    client.find(taken_back).expect("the form is taken back");
-    // A word that comes too late is none.
+    client.find(is_cancelled).expect("the form is cancelled");
+    // Consent that comes too late does not count.
     reply(&mut client, &question_id, &yes());
     client.request("ping", json!({}));
-    assert!(client.seen.iter().all(|message| message["id"] != id), "a reply to a call that was taken back");
+    assert!(client.seen.iter().all(|message| message["id"] != id), "no reply to a cancelled call");
 
     let settings = [TIGHT, ("PARALLEL_LLM_CLIENT_WALL_MS", "2000")];
     let mut client = older(&sandbox, elicitation, &settings);
@@ -426,8 +426,8 @@ fn a_question_to_the_user_ends_with_the_call_or_in_time() {
 }
 
 #[test]
-fn nobody_is_asked_where_that_would_change_nothing() {
-    let sandbox = stage_of([]);
+fn the_user_is_not_asked_if_consent_cannot_help() {
+    let sandbox = sandbox_with([]);
     let mut budgeted = question();
     budgeted["budget_usd"] = json!(0.000_000_1);
     let mut rich = question();
@@ -456,8 +456,8 @@ fn nobody_is_asked_where_that_would_change_nothing() {
 }
 
 #[test]
-fn a_refusal_for_its_cost_says_what_the_caller_itself_can_do() {
-    let sandbox = stage_of([]);
+fn a_refusal_for_cost_says_what_the_caller_can_do() {
+    let sandbox = sandbox_with([]);
     let mut poor = question();
     poor["budget_usd"] = json!(0.000_000_1);
     let mut rich = question();
@@ -465,10 +465,10 @@ fn a_refusal_for_its_cost_says_what_the_caller_itself_can_do() {
     let ask = |settings: &[(&str, &str)], arguments: &Value| {
         let mut client = older(&sandbox, json!({}), settings);
         let refused = client.call("process_prompt", arguments.clone());
-        // What the panel costs at most is the simulator's to know.
+        // The worst case depends on the simulator's prices.
         let masked = |name: &str| {
-            let told = structured(&refused)[name].as_str().unwrap_or_else(|| panic!("{refused}"));
-            let mut words: Vec<&str> = told.split(' ').collect();
+            let field = structured(&refused)[name].as_str().unwrap_or_else(|| panic!("{refused}"));
+            let mut words: Vec<&str> = field.split(' ').collect();
             for at in 2..words.len() {
                 let is_worst = ["up to", "`budget_usd` from"].contains(&&*words[at - 2..at].join(" "));
                 words[at] = if is_worst { "X" } else { words[at] };
@@ -497,12 +497,12 @@ fn a_refusal_for_its_cost_says_what_the_caller_itself_can_do() {
 }
 
 #[test]
-fn a_yes_does_not_raise_the_limit_of_a_day() {
-    let sandbox = stage_of([]);
+fn consent_does_not_raise_the_daily_limit() {
+    let sandbox = sandbox_with([]);
     let settings = [TIGHT, ("PARALLEL_LLM_BUDGET_DAY_USD", "0.00001")];
     let mut client = older(&sandbox, json!({"elicitation": {}}), &settings);
     let id = client.start("process_prompt", question());
-    let (asked, _) = asked(&mut client);
+    let (asked, _) = consent_request(&mut client);
     reply(&mut client, &asked, &yes());
     let refused = client.result(id);
     assert_eq!(
@@ -515,13 +515,13 @@ fn a_yes_does_not_raise_the_limit_of_a_day() {
 }
 
 #[test]
-fn a_budget_above_the_setting_is_asked_for_as_it_is() {
-    let sandbox = stage_of([]);
+fn a_budget_above_the_setting_needs_consent_to_its_full_amount() {
+    let sandbox = sandbox_with([]);
     let mut client = older(&sandbox, json!({"elicitation": {}}), &[]);
     let mut rich = question();
     rich["budget_usd"] = json!(7);
     let id = client.start("process_prompt", rich);
-    let (asked, form) = asked(&mut client);
+    let (asked, form) = consent_request(&mut client);
     let message = form["message"].as_str().unwrap();
     assert_eq!(dollars(message)[1..], ["$7.00", "$3.00", "$7.00"], "{message}");
     reply(&mut client, &asked, &yes());
@@ -532,18 +532,17 @@ fn a_budget_above_the_setting_is_asked_for_as_it_is() {
 }
 
 #[test]
-fn the_newest_protocol_carries_the_question_and_the_sealed_word() {
-    let sandbox = stage_of([(PANEL[0], slow(300))]);
+fn the_newest_protocol_asks_for_consent_with_a_sealed_state() {
+    let sandbox = sandbox_with([(PANEL[0], slow(300))]);
     let capabilities = json!({"elicitation": {"form": {}}, "extensions": {TASKS: {}}});
     let mut client = Modern::new(&sandbox, capabilities, &[TIGHT]);
     let asked = client.call("process_prompt", question());
     assert_eq!(asked["resultType"], "input_required", "{asked}");
-    let asking = &asked["inputRequests"]["confirm_spend"];
-    assert_eq!(asking["method"], "elicitation/create", "{asked}");
-    assert_eq!(asking["params"]["requestedSchema"]["required"], json!(["approve"]), "{asked}");
+    let form = &asked["inputRequests"]["confirm_spend"];
+    assert_eq!(form["method"], "elicitation/create", "{asked}");
+    assert_eq!(form["params"]["requestedSchema"]["required"], json!(["approve"]), "{asked}");
     let state = asked["requestState"].as_str().unwrap();
-    let with =
-        |state: &str, word: &Value| json!({"requestState": state, "inputResponses": {"confirm_spend": word}});
+    let with = |state: &str, response: &Value| json!({"requestState": state, "inputResponses": {"confirm_spend": response}});
 
     let other_letter = if &state[20..21] == "A" { "B" } else { "A" };
     let tampered = format!("{}{other_letter}{}", &state[..20], &state[21..]);
@@ -561,23 +560,23 @@ fn the_newest_protocol_carries_the_question_and_the_sealed_word() {
         assert_eq!(refused["error"]["code"], INVALID, "{case}: {refused}");
     }
     let again = client.call_with("process_prompt", question(), &json!({"requestState": state}));
-    assert_eq!(again["result"]["resultType"], "input_required", "no word yet: {again}");
+    assert_eq!(again["result"]["resultType"], "input_required", "no consent yet: {again}");
     assert_eq!(sandbox.chats().len(), 0);
 
     let approved = client.call_with("process_prompt", question(), &with(state, &yes()))["result"].take();
     assert_eq!(approved["resultType"], "task", "{approved}");
     let replayed = client.call_with("process_prompt", question(), &with(state, &yes()));
     assert_eq!(replayed["error"]["code"], INVALID, "{replayed}");
-    let done = client.settled(&sandbox, approved["taskId"].as_str().unwrap());
+    let done = client.ended(&sandbox, approved["taskId"].as_str().unwrap());
     assert_eq!(structured(&done["result"])["status"], "complete", "{done}");
 
     let asked = client.call("process_prompt", question());
     let state = asked["requestState"].as_str().unwrap().to_owned();
-    let word = json!({"action": "decline"});
-    let declined = client.call_with("process_prompt", question(), &with(&state, &word))["result"].take();
+    let response = json!({"action": "decline"});
+    let declined = client.call_with("process_prompt", question(), &with(&state, &response))["result"].take();
     assert_eq!(structured(&declined)["code"], "budget", "{declined}");
-    let said = text(&declined);
-    assert!(said.contains("the user declined") && said.contains("$0.000010"), "{said}");
+    let message = text(&declined);
+    assert!(message.contains("the user declined") && message.contains("$0.000010"), "{message}");
     let paid = sandbox.chats().len();
 
     let mut restarted = Modern::new(&sandbox, json!({"elicitation": {"form": {}}}), &[TIGHT]);
@@ -589,9 +588,9 @@ fn the_newest_protocol_carries_the_question_and_the_sealed_word() {
 }
 
 #[test]
-fn a_retry_is_told_while_it_is_waited_for() {
+fn progress_shows_a_pending_retry() {
     let limited = Script::fault(Fault::RateUpstream).fail_first(1).retry_after("2");
-    let sandbox = stage_of([(PANEL[0], limited)]);
+    let sandbox = sandbox_with([(PANEL[0], limited)]);
     let mut client = Client::new(&sandbox, &[]);
     let id = client.start("process_prompt", json!({"prompt": "Why?", "models": [PANEL[0]]}));
     assert_eq!(structured(&client.result(id))["status"], "complete");
@@ -603,7 +602,7 @@ fn a_retry_is_told_while_it_is_waited_for() {
         .map(|note| note["message"].as_str().unwrap().replace(|c: char| c.is_ascii_digit(), "N"))
         .collect();
     lines.dedup();
-    // The first look may come before the refusal.
+    // The first progress may come before the refusal.
     lines.retain(|line| !line.contains("waiting for gpt-N.N-sol, "));
     assert_eq!(
         lines,
@@ -615,16 +614,16 @@ fn a_retry_is_told_while_it_is_waited_for() {
 }
 
 #[test]
-fn a_run_in_which_nothing_happens_is_told_of_every_ten_seconds() {
+fn a_silent_run_sends_progress_within_ten_seconds() {
     let sandbox = stalled();
     let mut client = Client::new(&sandbox, &[("PARALLEL_LLM_CLIENT_WALL_MS", "600000")]);
     client.start("process_prompt", question());
     sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
     let is_progress = |message: &Value| message["method"] == "notifications/progress";
-    client.find(is_progress).expect("it is told at once");
+    client.find(is_progress).expect("progress comes at once");
     let (mut last, mut silence) = (Instant::now(), Duration::ZERO);
     while silence < Duration::from_secs(5) {
-        client.find(is_progress).expect("it is told again");
+        client.find(is_progress).expect("progress comes again");
         silence = last.elapsed();
         last = Instant::now();
         assert!(silence < Duration::from_secs(10), "{silence:?}");
@@ -632,7 +631,7 @@ fn a_run_in_which_nothing_happens_is_told_of_every_ten_seconds() {
 }
 
 #[test]
-fn a_call_is_taken_back_in_each_protocol_and_only_the_one_that_pays_ends_the_run() {
+fn only_cancelling_the_paying_call_ends_the_run_in_each_protocol() {
     for is_newest in [false, true] {
         let sandbox = stalled();
         let mut client = Modern::new(&sandbox, json!({}), &[("PARALLEL_LLM_DRAIN_MS", "500")]);
@@ -651,9 +650,9 @@ fn a_call_is_taken_back_in_each_protocol_and_only_the_one_that_pays_ends_the_run
         sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3);
         let folders = std::fs::read_dir(sandbox.data_dir().join("runs")).unwrap();
         let run_id = folders.flatten().next().unwrap().file_name().into_string().unwrap();
-        let looking = send("get_run", json!({"run_id": run_id, "wait_s": 50}));
-        client.client.notify("notifications/cancelled", json!({"requestId": looking}));
-        let after = send_look(&mut client, &run_id, is_newest);
+        let waiting = send("get_run", json!({"run_id": run_id, "wait_s": 50}));
+        client.client.notify("notifications/cancelled", json!({"requestId": waiting}));
+        let after = get_run(&mut client, &run_id, is_newest);
         assert_eq!(structured(&after)["status"], "running", "{after}");
         assert_eq!(sandbox.simulator().stats().client_cancelled, 0);
 
@@ -661,27 +660,27 @@ fn a_call_is_taken_back_in_each_protocol_and_only_the_one_that_pays_ends_the_run
         client.client.notify("notifications/cancelled", json!({"requestId": paying}));
         sandbox.until("the simulator sees it", || sandbox.simulator().stats().client_cancelled >= 2);
         assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
-        sandbox.until("the run is over", || {
-            structured(&send_look(&mut client, &run_id, is_newest))["status"] == "cancelled"
+        sandbox.until("the run has ended", || {
+            structured(&get_run(&mut client, &run_id, is_newest))["status"] == "cancelled"
         });
     }
 }
 
-/// A look at a run in either protocol.
-fn send_look(client: &mut Modern, run_id: &str, is_newest: bool) -> Value {
+/// Gets a run in either protocol.
+fn get_run(client: &mut Modern, run_id: &str, is_newest: bool) -> Value {
     let arguments = json!({"run_id": run_id});
     if is_newest { client.call("get_run", arguments) } else { client.client.call("get_run", arguments) }
 }
 
 #[test]
-fn a_ping_is_answered_among_twenty_runs_whose_progress_nobody_reads() {
+fn a_ping_is_answered_despite_the_unread_progress_of_twenty_runs() {
     const LISTS: usize = 40;
     const RUNS: usize = 20;
-    let sandbox = stage_of(PANEL.map(|model| (model, slow(40_000))));
+    let sandbox = sandbox_with(PANEL.map(|model| (model, slow(40_000))));
     let mut client = Client::deaf(&sandbox, &[]);
     client.send("initialize", hello("test-client"));
     client.notify("notifications/initialized", json!({}));
-    // More than three times what a pipe holds, so that whoever writes stands still from here on.
+    // More than three times the capacity of a pipe, so that every writer blocks from here on.
     for _ in 0..LISTS {
         client.send("tools/list", json!({}));
     }
@@ -691,7 +690,7 @@ fn a_ping_is_answered_among_twenty_runs_whose_progress_nobody_reads() {
         client.start("process_prompt", question);
     }
     sandbox.until("all are asked", || sandbox.simulator().stats().in_flight == 3 * RUNS as u64);
-    // Each of them tells twice a second, to nobody.
+    // Each run sends progress twice a second, which nobody reads.
     sandbox.pause(Duration::from_secs(2));
     let id = client.send("ping", json!({}));
     let begun = Instant::now();
@@ -711,15 +710,15 @@ fn a_ping_is_answered_among_twenty_runs_whose_progress_nobody_reads() {
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
 }
 
-/// A server over HTTP, and how it is spoken to: each request on a connection of its own.
+/// A server over HTTP; each request uses a new connection.
 struct Network {
     port: u16,
-    /// What comes with each request besides.
+    /// Further headers of each request.
     headers: String,
 }
 
 impl Network {
-    /// On a port that is free, for a server that is about to be started there.
+    /// Reserves a free port for a server that is about to start.
     fn reserve() -> Self {
         let free = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         Self { port: free.local_addr().expect("it has a port").port(), headers: String::new() }
@@ -729,7 +728,7 @@ impl Network {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Sends a message and gives the lines of what comes back.
+    /// Sends a message and returns the lines of the reply.
     fn post(&self, message: &Value) -> impl Iterator<Item = String> + use<> {
         let body = message.to_string();
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server listens");
@@ -744,7 +743,7 @@ impl Network {
         BufReader::new(stream).lines().map_while(Result::ok)
     }
 
-    /// A request of the newest protocol, and its reply.
+    /// Sends a request of the newest protocol and returns its reply.
     fn request(&mut self, method: &str, mut params: Value, capabilities: &Value) -> Value {
         let name = params["taskId"].as_str().or(params["name"].as_str()).unwrap_or_default();
         self.headers =
@@ -761,14 +760,14 @@ impl Network {
     }
 }
 
-/// The message a line of a body holds, with or without the mark of an event.
+/// The message in a line of a body, with or without the prefix of an event.
 fn message(line: &str) -> Option<Value> {
     serde_json::from_str(line.strip_prefix("data: ").unwrap_or(line)).ok().filter(Value::is_object)
 }
 
 #[test]
-fn over_http_a_task_and_a_question_outlive_their_connections() {
-    let sandbox = stage_of([(PANEL[0], slow(800))]);
+fn over_http_a_task_and_a_consent_request_outlive_their_connections() {
+    let sandbox = sandbox_with([(PANEL[0], slow(800))]);
     let mut network = Network::reserve();
     let _server =
         sandbox.call(["serve", "--http", &network.address(), "--no-auth"]).env(TIGHT.0, TIGHT.1).start();
@@ -784,7 +783,7 @@ fn over_http_a_task_and_a_question_outlive_their_connections() {
     assert_eq!((&handle["resultType"], &handle["status"]), (&json!("task"), &json!("working")), "{handle}");
     let task = json!({"taskId": handle["taskId"]});
     let mut done = Value::Null;
-    sandbox.until("the task is over", || {
+    sandbox.until("the task has ended", || {
         done = network.request("tasks/get", task.clone(), &both)["result"].take();
         done["status"] != "working"
     });
@@ -795,7 +794,7 @@ fn over_http_a_task_and_a_question_outlive_their_connections() {
 
 #[test]
 fn over_http_a_session_asks_its_user_on_the_stream_of_the_call() {
-    let sandbox = stage_of([]);
+    let sandbox = sandbox_with([]);
     let mut network = Network::reserve();
     let _server =
         sandbox.call(["serve", "--http", &network.address(), "--no-auth"]).env(TIGHT.0, TIGHT.1).start();

@@ -1,4 +1,4 @@
-//! The program among other programs: what is piped in, what is piped out, and readers that stop reading.
+//! The program among other programs: piped input, piped output, and readers that stop reading.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -11,39 +11,39 @@ fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
 }
 
-/// The question as the model was sent it.
-fn asked(sandbox: &Sandbox) -> String {
+/// The question that the model received.
+fn sent_question(sandbox: &Sandbox) -> String {
     sandbox.chats()[0].body["messages"][0]["content"].as_str().expect("a question is text").to_owned()
 }
 
-/// What the model was asked, or what was said where it was not, when this is piped to `ask` with these arguments.
+/// The question that the model received, or the refusal, if these bytes are piped to `ask` with these arguments.
 fn piped(arguments: &[&str], bytes: &[u8]) -> String {
     let sandbox = sandbox();
     sandbox.write("note.md", "From the file.");
     let output = sandbox.call(["ask", "-q", "-m", ONE]).args(arguments).stdin(bytes).run();
-    if output.code == Some(0) { asked(&sandbox) } else { said(&sandbox, &output) }
+    if output.code == Some(0) { sent_question(&sandbox) } else { refusal(&sandbox, &output) }
 }
 
-fn said(sandbox: &Sandbox, output: &Output) -> String {
+fn refusal(sandbox: &Sandbox, output: &Output) -> String {
     assert_eq!(sandbox.chats(), [], "nothing is sent");
     output.transcript()
 }
 
 #[test]
-fn what_is_piped_stands_below_the_arguments() {
+fn piped_text_follows_the_arguments() {
     assert_eq!(piped(&["Summarise this."], b"line 1\nline 2\n"), "Summarise this.\n\nline 1\nline 2\n");
     assert_eq!(piped(&["A", "@note.md"], b"piped"), "A\n\nFrom the file.\n\npiped");
-    // `-` says where.
+    // `-` puts it elsewhere.
     assert_eq!(piped(&["-", "Summarise that."], b"piped"), "piped\n\nSummarise that.");
     let long = "x".repeat(90_000);
-    assert_eq!(piped(&["A"], long.as_bytes()), format!("A\n\n{long}"), "longer than any pipe holds");
+    assert_eq!(piped(&["A"], long.as_bytes()), format!("A\n\n{long}"), "longer than the capacity of a pipe");
     for nothing in [&b""[..], b"\n", b" \n\t"] {
         assert_eq!(piped(&["A"], nothing), "A");
     }
 }
 
 #[test]
-fn piped_text_that_cannot_be_used_is_refused_before_anything_is_paid() {
+fn unusable_piped_text_is_refused_before_anything_is_paid() {
     insta::assert_snapshot!(piped(&["A"], b"caf\xe9"), @"
     exit 2
     --- stdout
@@ -75,7 +75,7 @@ fn a_stdin_that_is_closed_or_empty_adds_nothing() {
         let sandbox = sandbox();
         let output = sandbox.call(["ask", "-q", "-m", ONE, "A"]).under(first).run();
         assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{first}");
-        assert_eq!(asked(&sandbox), "A", "{first}");
+        assert_eq!(sent_question(&sandbox), "A", "{first}");
     }
 }
 
@@ -86,17 +86,17 @@ fn fifo(sandbox: &Sandbox, name: &str) -> std::path::PathBuf {
     path
 }
 
-/// It takes the five seconds that such pipes are waited for.
+/// Takes the five seconds that the program waits for such a pipe.
 #[test]
-fn a_pipe_that_a_script_left_open_does_not_hold_the_question_and_is_named() {
+fn a_pipe_left_open_on_stdin_is_named_and_does_not_block_the_question() {
     let (sandbox, other) = (sandbox(), sandbox());
     let running = sandbox.call(["ask", "-q", "-m", ONE, "A"]).listening().start();
     fifo(&other, "pipe");
     let unread = other.call(["ask", "-q", "-m", ONE, "A", "-o", "pipe"]).start();
     sandbox.until("it is asked", || sandbox.asked(ONE) == 1);
     let output = running.wait();
-    assert_eq!((output.code, asked(&sandbox).as_str()), (Some(0), "A"));
-    insta::assert_snapshot!(said(&other, &unread.wait()), @"
+    assert_eq!((output.code, sent_question(&sandbox).as_str()), (Some(0), "A"));
+    insta::assert_snapshot!(refusal(&other, &unread.wait()), @"
     exit 7
     --- stdout
     --- stderr
@@ -107,34 +107,34 @@ fn a_pipe_that_a_script_left_open_does_not_hold_the_question_and_is_named() {
 }
 
 #[test]
-fn a_file_of_secrets_is_not_sent_unless_a_person_insists() {
-    let refused = |arguments: &[&str]| {
+fn a_file_of_secrets_is_sent_only_with_the_flag() {
+    let ask_with = |arguments: &[&str]| {
         let sandbox = sandbox();
         sandbox.write(".env", "PORT=1\n");
         sandbox.write("notes.txt", "OPENAI_API_KEY=sk-proj-0a1B2c3D4e5F6g7H\n");
         let output = sandbox.call(["ask", "-q", "-m", ONE, "A"]).args(arguments).run();
-        if output.code == Some(0) { asked(&sandbox) } else { said(&sandbox, &output) }
+        if output.code == Some(0) { sent_question(&sandbox) } else { refusal(&sandbox, &output) }
     };
-    insta::assert_snapshot!(refused(&["-a", ".env"]), @"
+    insta::assert_snapshot!(ask_with(&["-a", ".env"]), @"
     exit 2
     --- stdout
     --- stderr
     error[attachment_invalid]: the attachment `.env` is not sent: by its name it holds environment variables with secrets
       next: remove the secrets, because they cannot be recalled once sent, or send it as it is with `--allow-secret-file`
     ");
-    insta::assert_snapshot!(refused(&["@notes.txt"]), @"
+    insta::assert_snapshot!(ask_with(&["@notes.txt"]), @"
     exit 2
     --- stdout
     --- stderr
     error[attachment_invalid]: the prompt file `notes.txt` is not sent: it holds variables with secrets
       next: remove the secrets, because they cannot be recalled once sent, or send it as it is with `--allow-secret-file`
     ");
-    let meant = refused(&["-a", ".env", "--allow-secret-file"]);
-    assert_eq!(meant, "A\n\n.env:\n```\nPORT=1\n```");
+    let allowed = ask_with(&["-a", ".env", "--allow-secret-file"]);
+    assert_eq!(allowed, "A\n\n.env:\n```\nPORT=1\n```");
 }
 
-/// A sandbox with a run of forty seats whose report is longer than any pipe and any queue.
-fn stage_with_much() -> Sandbox {
+/// A sandbox for a run of forty seats whose report exceeds any pipe and any queue.
+fn with_long_answers() -> Sandbox {
     sandbox().scripted(ONE, Script::answering(&"word ".repeat(8_000)))
 }
 
@@ -142,8 +142,8 @@ const FORTY: [&str; 8] =
     ["ask", "--budget", "9", "--strategy", "panel", "-m", "openai/gpt-6.1-sol*40", "Why?"];
 
 #[test]
-fn a_reader_that_stops_reading_freezes_nothing_and_a_signal_ends_the_program() {
-    let sandbox = stage_with_much();
+fn an_unread_stdout_blocks_no_run_and_a_signal_ends_the_program() {
+    let sandbox = with_long_answers();
     let running = sandbox.call(FORTY).arg("--jsonl").ignores_stdout().start();
     let runs = || sandbox.call(["runs", "list", "--json"]).run().text().to_owned();
     sandbox.until("all answers are stored", || runs().contains("\"answered\":40"));
@@ -153,14 +153,14 @@ fn a_reader_that_stops_reading_freezes_nothing_and_a_signal_ends_the_program() {
     let report = sandbox.call(["runs", "show", "@", "--json"]).run().json();
     let answers = report["answers"].as_array().unwrap();
     assert!(answers.len() == 40 && answers.iter().all(|seat| seat["status"] == "answered"));
-    // A reader that reads has all of it, and one that does not can be left.
+    // A program that prints to a reader that never reads can be ended, too.
     let running = sandbox.call(["runs", "show", "@", "--json"]).ignores_stdout().start();
     running.signal("TERM");
     assert_ne!(running.wait().code, Some(0));
 }
 
 #[test]
-fn a_stderr_that_nobody_reads_holds_nothing_up() {
+fn an_unread_stderr_blocks_nothing() {
     let sandbox = sandbox();
     let full = "mkfifo p; exec 3<>p; head -c 65536 /dev/zero >&3; exec 2>&3";
     let output = sandbox.call(["ask", "-m", ONE, "A"]).under(full).run();
@@ -169,7 +169,7 @@ fn a_stderr_that_nobody_reads_holds_nothing_up() {
 }
 
 #[test]
-fn an_answer_goes_to_a_private_file_or_to_whoever_reads_a_pipe() {
+fn an_answer_is_written_to_a_private_file_or_to_a_pipe() {
     let sandbox = sandbox().scripted(ONE, Script::answering("Take the first."));
     sandbox.write("old.md", "old");
     let output = sandbox.call(["ask", "-q", "-m", ONE, "A", "-o", "old.md"]).under("umask 000").run();
@@ -185,7 +185,7 @@ fn an_answer_goes_to_a_private_file_or_to_whoever_reads_a_pipe() {
 }
 
 #[test]
-fn without_utf8_or_on_a_dumb_terminal_words_are_ascii() {
+fn without_utf8_or_on_a_dumb_terminal_the_output_is_ascii() {
     for (name, value) in [("LANG", "C"), ("LC_ALL", "POSIX"), ("TERM", "dumb")] {
         let sandbox = sandbox();
         let output = sandbox.call(["ask", "-m", ONE, "A"]).env(name, value).run();
@@ -195,30 +195,30 @@ fn without_utf8_or_on_a_dumb_terminal_words_are_ascii() {
 }
 
 #[test]
-fn a_mistake_in_the_call_has_the_form_of_all_errors() {
-    let told = |arguments: &[&str]| sandbox().call(arguments).run().transcript();
-    insta::assert_snapshot!(told(&["ask", "--jsno", "A"]), @"
+fn a_usage_error_has_the_format_of_all_errors() {
+    let transcript_of = |arguments: &[&str]| sandbox().call(arguments).run().transcript();
+    insta::assert_snapshot!(transcript_of(&["ask", "--jsno", "A"]), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: unexpected argument '--jsno' found; a similar argument exists: '--json'
       next: see `parallel-llm-mcp ask --help`
     ");
-    insta::assert_snapshot!(told(&["runs", "wait"]), @"
+    insta::assert_snapshot!(transcript_of(&["runs", "wait"]), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: the following required arguments were not provided: <RUN>
       next: see `parallel-llm-mcp runs wait --help`
     ");
-    insta::assert_snapshot!(told(&["modles"]), @"
+    insta::assert_snapshot!(transcript_of(&["modles"]), @"
     exit 2
     --- stdout
     --- stderr
     error[usage]: there is no command `modles`
       next: did you mean `models`?
     ");
-    insta::assert_snapshot!(told(&["ask", "A", "--check", "grep -q X | cat"]), @"
+    insta::assert_snapshot!(transcript_of(&["ask", "A", "--check", "grep -q X | cat"]), @"
     exit 2
     --- stdout
     --- stderr

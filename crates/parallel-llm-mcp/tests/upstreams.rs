@@ -1,25 +1,26 @@
-//! The real program against servers that nobody here wrote: what they send is what others take the protocols to be.
+//! The real program against servers by other authors, which show how others read the protocols.
 //!
-//! `cargo xtask ci` starts each server and tells its test where it is; by themselves the tests are ignored. The servers'
-//! models are in `upstreams/`. A table has a line per seat, with every field of the report that a server has a part in.
+//! `cargo xtask ci` starts each server and passes its address; otherwise the tests are ignored. The configurations of
+//! the servers are in `upstreams/`. A table has a line per seat, with every field of the report that depends on the
+//! server.
 
 use parallel_llm_testkit::{Output, Sandbox, synthesis};
 use serde_json::Value;
 
-/// Where the server is, `127.0.0.1:PORT`, and the one key it takes.
+/// The variable with the server's address, `127.0.0.1:PORT`, and the one with its only valid key.
 const ADDRESS: &str = "UPSTREAM_ADDRESS";
 const KEY: &str = "UPSTREAM_KEY";
 
 const QUESTION: &str = "Why are there tides?";
 
-#[expect(clippy::disallowed_methods, reason = "a test asks where its server is, as the program may not")]
-fn told_by_the_stage(name: &str) -> String {
-    std::env::var(name).expect("`cargo xtask ci` starts the server and says where it is")
+#[expect(clippy::disallowed_methods, reason = "the address of a test server is no setting of the program")]
+fn variable(name: &str) -> String {
+    std::env::var(name).expect("`cargo xtask ci` starts the server and sets the variable")
 }
 
-/// Asks models of this server, the first of which fuses, with this key.
+/// Asks models of this server with this key; the first one fuses.
 fn ask(provider: &str, models: &[&str], key: &str) -> Output {
-    let address = told_by_the_stage(ADDRESS);
+    let address = variable(ADDRESS);
     let references: Vec<String> = models.iter().map(|model| format!("{provider}:{model}")).collect();
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
     let call = sandbox.call(["ask", "--json", QUESTION]).settings([("synthesizer", references[0].as_str())]);
@@ -27,14 +28,14 @@ fn ask(provider: &str, models: &[&str], key: &str) -> Output {
     let (name, path) = (provider.to_uppercase(), if provider == "gemini" { "v1beta" } else { "v1" });
     let call = call.env(&format!("{name}_BASE_URL"), &format!("http://{address}/{path}"));
     let output = call.env(&format!("{name}_API_KEY"), key).run();
-    assert_eq!(sandbox.chats(), [], "nothing goes where it was not to go");
+    assert_eq!(sandbox.chats(), [], "no request goes to another server");
     sandbox.assert_nowhere(key.as_bytes());
     assert!(!output.text().contains(key) && !output.stderr.contains(key), "the key is nowhere in the output");
     output
 }
 
-/// The seats, and what came of the run; a line each.
-fn told(output: &Output) -> String {
+/// A line for each seat, and one for the end of the run.
+fn rendered(output: &Output) -> String {
     let report = output.json();
     let seats = report["answers"].as_array().expect("a report has answers");
     let seats: Vec<String> = seats.iter().map(seat).collect();
@@ -42,12 +43,12 @@ fn told(output: &Output) -> String {
     format!("{}\nexit {:?}: {}{error}", seats.join("\n"), output.code.unwrap_or(-1), synthesis(&report))
 }
 
-/// What differs from run to run is the port, and whether there is a name for the reply: its letters are the server's.
+/// A seat without what differs from run to run: the port, and the id of the reply, of which only the presence counts.
 fn seat(seat: &Value) -> String {
     let word = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let first = format!("{} x{} ${}", word(&seat["model"]), seat["attempts"], seat["cost_usd"]);
     if seat["status"] != "answered" {
-        let message = word(&seat["error"]["message"]).replace(&told_by_the_stage(ADDRESS), "<server>");
+        let message = word(&seat["error"]["message"]).replace(&variable(ADDRESS), "<server>");
         return format!("{first} {}: {message}", word(&seat["error"]["code"]));
     }
     let usage = &seat["usage"];
@@ -68,7 +69,7 @@ const AIMOCK: [&str; 6] =
 #[test]
 #[ignore = "needs aimock: `cargo xtask ci --only aimock`"]
 fn aimock_is_understood_in_the_chat_protocol() {
-    insta::assert_snapshot!(told(&ask("openai", &AIMOCK, &told_by_the_stage(KEY))), @"
+    insta::assert_snapshot!(rendered(&ask("openai", &AIMOCK, &variable(KEY))), @"
     openai:mock-plain x1 $null 11 + 13 tokens, stop by mock-plain, named: The moon pulls the sea, and the far side bulges too.
     openai:mock-thinking x1 $null 11 + 21 tokens, stop by mock-thinking, named: It is gravity.
     openai:mock-long x1 $null 11 + 5 tokens, length by mock-long, named: The moon pulls the
@@ -82,7 +83,7 @@ fn aimock_is_understood_in_the_chat_protocol() {
 #[test]
 #[ignore = "needs aimock: `cargo xtask ci --only aimock`"]
 fn aimock_is_understood_in_anthropics_protocol() {
-    insta::assert_snapshot!(told(&ask("anthropic", &AIMOCK, &told_by_the_stage(KEY))), @"
+    insta::assert_snapshot!(rendered(&ask("anthropic", &AIMOCK, &variable(KEY))), @"
     anthropic:mock-plain x1 $null 11 + 13 tokens, stop by mock-plain, named: The moon pulls the sea, and the far side bulges too.
     anthropic:mock-thinking x1 $null 11 + 21 tokens, stop by mock-thinking, named: It is gravity.
     anthropic:mock-long x1 $null 11 + 5 tokens, length by mock-long, named: The moon pulls the
@@ -96,7 +97,7 @@ fn aimock_is_understood_in_anthropics_protocol() {
 #[test]
 #[ignore = "needs aimock: `cargo xtask ci --only aimock`"]
 fn aimock_is_understood_in_googles_protocol() {
-    insta::assert_snapshot!(told(&ask("gemini", &AIMOCK, &told_by_the_stage(KEY))), @"
+    insta::assert_snapshot!(rendered(&ask("gemini", &AIMOCK, &variable(KEY))), @"
     gemini:mock-plain x1 $null 11 + 13 tokens, stop by -: The moon pulls the sea, and the far side bulges too.
     gemini:mock-thinking x1 $null 11 + 21 tokens, stop by -: It is gravity.
     gemini:mock-long x1 $null 11 + 5 tokens, length by -: The moon pulls the
@@ -111,7 +112,8 @@ fn aimock_is_understood_in_googles_protocol() {
 #[ignore = "needs aimock: `cargo xtask ci --only aimock`"]
 fn aimock_refuses_a_wrong_key_in_each_protocol() {
     let wrong = "0".repeat(32);
-    let tables = ["openai", "anthropic", "gemini"].map(|provider| told(&ask(provider, &AIMOCK[..1], &wrong)));
+    let tables =
+        ["openai", "anthropic", "gemini"].map(|provider| rendered(&ask(provider, &AIMOCK[..1], &wrong)));
     insta::assert_snapshot!(tables.join("\n"), @"
     openai:mock-plain x1 $0.0 auth: openai refused the key (401): Invalid API key
     exit 4: failed none by -, auth
@@ -126,7 +128,7 @@ fn aimock_refuses_a_wrong_key_in_each_protocol() {
 #[ignore = "needs LiteLLM: `cargo xtask ci --only litellm`"]
 fn litellm_is_understood_in_the_chat_protocol() {
     let models = ["mock-priced", "mock-unpriced", "mock-limited", "mock-broken", "mock-too-long"];
-    insta::assert_snapshot!(told(&ask("openai", &models, &told_by_the_stage(KEY))), @"
+    insta::assert_snapshot!(rendered(&ask("openai", &models, &variable(KEY))), @"
     openai:mock-priced x1 $0.00009 12 + 6 tokens, stop by mock-priced, named: The moon pulls the sea.
     openai:mock-unpriced x1 $null 13 + 4 tokens, stop by mock-unpriced, named: It is gravity.
     openai:mock-limited x3 $0.0 rate_limited: openai answered 429: litellm.RateLimitError: this is a mock rate limit error  LiteLLM: model group 'mock-limited' failed with the error above. No fallback was attempted.
@@ -140,7 +142,7 @@ fn litellm_is_understood_in_the_chat_protocol() {
 #[ignore = "needs LiteLLM: `cargo xtask ci --only litellm`"]
 fn litellm_is_understood_in_anthropics_protocol() {
     let models = ["mock-priced", "mock-limited"];
-    insta::assert_snapshot!(told(&ask("anthropic", &models, &told_by_the_stage(KEY))), @"
+    insta::assert_snapshot!(rendered(&ask("anthropic", &models, &variable(KEY))), @"
     anthropic:mock-priced x1 $null 2095 + 503 tokens, stop by mock-priced, named: The moon pulls the sea.
     anthropic:mock-limited x3 $0.0 rate_limited: anthropic answered 429: litellm.RateLimitError: this is a mock rate limit error  LiteLLM: model group 'mock-limited' failed with the error above. No fallback was attempted.
     exit 0: partial verbatim by anthropic:mock-priced

@@ -1,5 +1,5 @@
-//! What is seen of a run while it happens and after: what it may cost, how far it is, what it did cost, and that data
-//! which could not be given are not taken for given.
+//! What a user sees of a run in progress and afterwards: its possible cost, its progress and its final cost; and that
+//! output which cannot be written is an error.
 
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Latency, Script};
 use parallel_llm_testkit::{Output, Sandbox};
@@ -7,7 +7,7 @@ use parallel_llm_testkit::{Output, Sandbox};
 const QUICK: &str = "openai/gpt-6.1-sol";
 const HANGING: &str = "x-ai/grok-4.7";
 const MORE: &str = "mistralai/mistral-large-4-0";
-/// Hanging up on it saves nothing, so its answers are read to their end.
+/// Closing its connection saves nothing, so its replies are read to the end.
 const FUSER: &str = "google/gemini-3.8-flash";
 
 /// Names the newest run.
@@ -19,7 +19,7 @@ fn sandbox() -> Sandbox {
         .scripted(HANGING, Script::fault(Fault::Stall))
 }
 
-/// A model that takes its time.
+/// A model whose first text comes after this many milliseconds.
 fn slow(ms: u64) -> Script {
     Script::behaving(Behaviour { ttft_ms: Latency::of(ms), ..Behaviour::instant() })
 }
@@ -30,12 +30,12 @@ fn runs(sandbox: &Sandbox, arguments: &[&str]) -> Output {
     output
 }
 
-/// stderr, the amounts of time masked.
-fn said(output: &Output) -> String {
+/// stderr with masked times.
+fn masked_stderr(output: &Output) -> String {
     output.masked(&output.stderr)
 }
 
-/// The lines of the list, without ids and ages.
+/// The lines of `runs list` without ids, ages and questions.
 fn listed(sandbox: &Sandbox) -> String {
     let output = runs(sandbox, &["list"]);
     let lines = output.text().lines().map(|line| line[28..66].trim_end().to_owned());
@@ -43,12 +43,12 @@ fn listed(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn data_that_cannot_be_given_is_an_error() {
+fn output_that_cannot_be_written_is_an_error() {
     let sandbox = sandbox();
     let asked = sandbox.call(["ask", "-q", "-m", QUICK, "Why?"]).run();
     assert_eq!(asked.code, Some(0), "{}", asked.stderr);
     let full = std::path::Path::new("/dev/full").exists().then_some("exec >/dev/full");
-    // A stdout that is open for reading only.
+    // A stdout that is open only for reading.
     for first in full.into_iter().chain(["exec 1</dev/null"]) {
         for arguments in [
             "ask -q -m openai/gpt-6.1-sol Why?",
@@ -66,8 +66,8 @@ fn data_that_cannot_be_given_is_an_error() {
             "explain timeout",
         ] {
             let output = sandbox.call(arguments.split(' ')).under(first).run();
-            let told = "error[output_unwritable]: stdout cannot be written: ";
-            assert!(output.stderr.contains(told), "{first}: {arguments}: {}", output.stderr);
+            let expected = "error[output_unwritable]: stdout cannot be written: ";
+            assert!(output.stderr.contains(expected), "{first}: {arguments}: {}", output.stderr);
             assert_eq!(output.code, Some(7), "{first}: {arguments}");
         }
     }
@@ -85,7 +85,7 @@ fn data_that_cannot_be_given_is_an_error() {
 }
 
 #[test]
-fn what_nobody_knows_is_never_told_as_nothing() {
+fn an_unknown_cost_is_never_shown_as_zero() {
     let sandbox = sandbox();
     let until_asked = |count: usize| {
         sandbox.until("it is being answered", || {
@@ -103,7 +103,7 @@ fn what_nobody_knows_is_never_told_as_nothing() {
     alone.signal("KILL");
     alone.wait();
     assert_eq!(listed(&sandbox), "interrupted   0 of 1     unknown");
-    insta::assert_snapshot!(said(&runs(&sandbox, &["show", NEWEST])), @"
+    insta::assert_snapshot!(masked_stderr(&runs(&sandbox, &["show", NEWEST])), @"
     no answer: the run is interrupted
 
     No answer: the process that did the run ended before it had an answer.
@@ -134,7 +134,7 @@ fn what_nobody_knows_is_never_told_as_nothing() {
 }
 
 #[test]
-fn a_sum_that_lacks_a_call_is_the_least_that_was_paid() {
+fn a_cost_that_lacks_a_call_is_shown_as_a_minimum() {
     let broken = Script::fault(Fault::AcceptAndClose).fail_first(1);
     let sandbox = sandbox().scripted(MORE, broken);
     let output = sandbox.call(["ask", "-m", QUICK, "-m", MORE, "--synthesizer", FUSER, "Why?"]).run();
@@ -151,10 +151,10 @@ fn a_sum_that_lacks_a_call_is_the_least_that_was_paid() {
 }
 
 #[test]
-fn a_further_part_is_told_like_the_first() {
+fn a_continuation_is_shown_like_the_first_part() {
     let sandbox = sandbox();
     let asked = sandbox.call(["ask", "-m", QUICK, "--synthesizer", FUSER, "Why?"]).run();
-    insta::assert_snapshot!(said(&asked), @"
+    insta::assert_snapshot!(masked_stderr(&asked), @"
     [ +<time>] run <run> started: 1 model, at most $0.16
     [ +<time>] seat 1 openai/gpt-6.1-sol: asked
     [ +<time>] seat 1 openai/gpt-6.1-sol: answered, 15 bytes, 4 tokens, $0.000042
@@ -165,7 +165,7 @@ fn a_further_part_is_told_like_the_first() {
     Cost $0.000042, <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
-    insta::assert_snapshot!(said(&runs(&sandbox, &["add", NEWEST, "-m", MORE, "--synthesizer", FUSER])), @"
+    insta::assert_snapshot!(masked_stderr(&runs(&sandbox, &["add", NEWEST, "-m", MORE, "--synthesizer", FUSER])), @"
     [ +<time>] run <run> goes on: 1 of 2 seats are asked, at most $0.13
     [ +<time>] seat 2 mistralai/mistral-large-4-0: asked
     [ +<time>] seat 2 mistralai/mistral-large-4-0: answered, 148 bytes, 37 tokens, $0.000078
@@ -178,7 +178,7 @@ fn a_further_part_is_told_like_the_first() {
     Cost $0.0016 (fusing $0.0015), <time>.
     Kept as run <run>; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
-    insta::assert_snapshot!(said(&runs(&sandbox, &["synthesize", NEWEST, "--synthesizer", FUSER])), @"
+    insta::assert_snapshot!(masked_stderr(&runs(&sandbox, &["synthesize", NEWEST, "--synthesizer", FUSER])), @"
     [ +<time>] run <run> goes on: 0 of 2 seats are asked, at most $0.092
     [ +<time>] synthesizer 7 google/gemini-3.8-flash: asked
     [ +<time>] synthesizer 7 google/gemini-3.8-flash: answered, 780 bytes, 195 tokens, $0.0015
@@ -203,12 +203,12 @@ fn a_further_part_is_told_like_the_first() {
 }
 
 #[test]
-fn a_terminal_is_told_what_a_run_may_cost_before_anything_else() {
+fn a_terminal_first_shows_what_a_run_may_cost() {
     let sandbox = sandbox();
     let first = |arguments: &[&str]| {
         let output = sandbox.call(arguments).on_terminal()?.run();
         let lines: Vec<&str> = output.text().lines().collect();
-        // A first line that was wrapped goes on indented.
+        // The rest of a wrapped first line is indented.
         let more = lines.iter().skip(1).take_while(|line| line.starts_with("  ")).count();
         let whole: Vec<&str> = lines[..=more].iter().map(|line| line.trim()).collect();
         Some(output.masked(&whole.join(" ")))
@@ -219,14 +219,14 @@ fn a_terminal_is_told_what_a_run_may_cost_before_anything_else() {
 }
 
 #[test]
-fn whoever_comes_in_the_middle_is_told_how_far_it_is() {
+fn wait_first_shows_how_far_the_run_is() {
     let sandbox = sandbox().scripted(MORE, slow(6_000));
     let asking = sandbox.call(["ask", "-m", QUICK, "-m", MORE, "--synthesizer", FUSER, "Why?"]).start();
     sandbox.until("one has answered", || {
         let shown = runs(&sandbox, &["show", NEWEST, "--json"]);
         shown.code == Some(0) && shown.json()["answers"][0]["status"] == "answered"
     });
-    // The clock of whoever comes is that of the run.
+    // The times that `wait` shows count from the start of the run.
     sandbox.pause(std::time::Duration::from_millis(1_100));
     let waited = runs(&sandbox, &["wait", NEWEST]);
     asking.wait();
@@ -243,7 +243,7 @@ fn whoever_comes_in_the_middle_is_told_how_far_it_is() {
 }
 
 #[test]
-fn a_run_that_was_given_up_says_what_came_of_it() {
+fn a_stopped_run_shows_its_result() {
     let sandbox =
         sandbox().scripted(FUSER, slow(4_000)).scripted(MORE, Script::answering("The second word."));
     let running = sandbox.call(["ask", "-m", QUICK, "-m", MORE, "--synthesizer", FUSER, "Why?"]).start();
@@ -268,7 +268,7 @@ fn an_empty_list_says_why_it_is_empty() {
     let sandbox = sandbox();
     let asked = sandbox.call(["ask", "--json", "-m", QUICK, "Why?"]).run().json();
     let id = asked["run_id"].as_str().unwrap_or_default();
-    let told = [
+    let refused = [
         &["list", "-n", "0"] as &[&str],
         &["list", "--before", id],
         &["search", "word", "-n", "0"],
@@ -276,7 +276,7 @@ fn an_empty_list_says_why_it_is_empty() {
         &["purge", "--older-than", "2026-11-31"],
         &["cost", "--since", "2026-02-30"],
     ];
-    insta::assert_snapshot!(told.map(|arguments| runs(&sandbox, arguments).transcript()).join("\n"), @"
+    insta::assert_snapshot!(refused.map(|arguments| runs(&sandbox, arguments).transcript()).join("\n"), @"
     exit 2
     --- stdout
     --- stderr

@@ -690,10 +690,10 @@ fn d22_a_million_runs() {
          CREATE TEMP TABLE had (n); INSERT INTO had VALUES (1)",
     );
     // Runs older than the first, doubled each time; columns that the list does not read stay empty.
-    let mut numbers = 1_usize;
-    while numbers < RUNS {
-        outside.execute(&format!("INSERT INTO had SELECT n + {numbers} FROM had"));
-        numbers *= 2;
+    let mut rows = 1_usize;
+    while rows < RUNS {
+        outside.execute(&format!("INSERT INTO had SELECT n + {rows} FROM had"));
+        rows *= 2;
     }
     outside.execute(
         "INSERT INTO runs (run_id, plan, plan_hash, store_mode, created_at_ms, owner, epoch, lease_until_ms, status, \

@@ -119,8 +119,8 @@ const PROVED: &[(&str, &[Proof])] = &[
     (
         "U52",
         &[
-            (STORE_MODES, "texts_are_exact_everywhere"),
-            (STORE_MODES, "a_terminal_gets_nothing_that_steers_it"),
+            (STORE_MODES, "texts_are_sent_and_stored_byte_for_byte"),
+            (STORE_MODES, "a_terminal_gets_no_control_characters"),
         ],
     ),
     ("U53", &[("parallel-llm-engine/src/prompt/mod.rs", "no_text_leaves_its_block")]),
@@ -177,7 +177,7 @@ const PROVED: &[(&str, &[Proof])] = &[
             (RUNS, "a_terminated_run_is_saved"),
         ],
     ),
-    ("P5", &[(RUNS, "a_reader_that_went_away_is_no_failure")]),
+    ("P5", &[(RUNS, "a_closed_stdout_is_no_failure")]),
     (
         "P7",
         &[
