@@ -4,14 +4,14 @@ use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, Script};
 use parallel_llm_testkit::{Output, Sandbox, mask_report, seats, synthesis};
 use serde_json::{Value, json};
 
-const ONE: &str = "openai/gpt-6.1-sol";
-const TWO: &str = "x-ai/grok-4.7";
-const THREE: &str = "mistralai/mistral-large-4-0";
-const FIRST: &str = "google/gemini-4-argon";
+pub(crate) const ONE: &str = "openai/gpt-6.1-sol";
+pub(crate) const TWO: &str = "x-ai/grok-4.7";
+pub(crate) const THREE: &str = "mistralai/mistral-large-4-0";
+pub(crate) const FIRST: &str = "google/gemini-4-argon";
 const SECOND: &str = "anthropic/claude-opus-5.5";
 
 /// Three models that answer; a test may give each model and synthesizer another script.
-fn sandbox() -> Sandbox {
+pub(crate) fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
         .scripted(ONE, Script::answering("Take the first design."))
         .scripted(TWO, Script::answering("Take the second design."))
@@ -34,7 +34,7 @@ fn call_counts(sandbox: &Sandbox) -> [usize; 5] {
 }
 
 /// The exit code, stdout, and the summary on stderr.
-fn rendered(output: &Output) -> String {
+pub(crate) fn rendered(output: &Output) -> String {
     format!("exit {:?}\n{}---\n{}", output.code.unwrap_or(-1), output.text(), output.summary())
 }
 
@@ -462,134 +462,6 @@ fn progress_names_the_seats_that_are_not_needed() {
     assert_eq!(what, "not asked, because the others are enough: seat 3");
 }
 
-/// Two personas, and a preset that gives them to two seats of one model and leaves the third seat plain.
-const PERSONAS: &str = "\
-[personas.critic]
-system = \"Find the flaw.\"
-temperature = 0.3
-
-[personas.rail]
-stance = \"trains beat planes\"
-max_tokens = 700
-
-[presets.review]
-panel = [
-  \"openai/gpt-6.1-sol@persona=critic,stance=against\",
-  \"openai/gpt-6.1-sol@persona=rail\",
-  \"x-ai/grok-4.7\",
-]
-";
-
-/// The requests that were sent: model, temperature, output cap and messages, sorted.
-fn sent_requests(sandbox: &Sandbox) -> String {
-    let request_text = |body: &Value| {
-        let message_text = |message: &Value| {
-            let [role, content] = ["role", "content"].map(|name| message[name].as_str().unwrap_or("?"));
-            format!("\n  {role}: {}", content.replace('\n', "/"))
-        };
-        let messages: Vec<String> =
-            body["messages"].as_array().into_iter().flatten().map(message_text).collect();
-        format!(
-            "{} {} {}{}",
-            body["model"],
-            body["temperature"],
-            body["max_completion_tokens"],
-            messages.concat()
-        )
-    };
-    let mut lines: Vec<String> = sandbox.chats().iter().map(|chat| request_text(&chat.body)).collect();
-    lines.sort();
-    lines.join("\n")
-}
-
-#[test]
-fn personas_and_stances_become_system_prompts() {
-    let sandbox = sandbox();
-    sandbox.write(".config/parallel-llm-mcp/config.toml", PERSONAS);
-    let flags = ["--preset", "review", "--system", "Be brief.", "--temperature", "0.9", "--strategy", "vote"];
-    let asking = |more: &[&str]| {
-        let output = sandbox.call(["ask", "--json", "Which design?"]).args(flags).args(more).run();
-        assert_eq!(output.code, Some(0), "{}", output.stderr);
-        output.json()
-    };
-    let report = asking(&[]);
-    insta::assert_snapshot!(sent_requests(&sandbox), @r#"
-    "openai/gpt-6.1-sol" 0.3 16000
-      system: Find the flaw.//Argue from this stance: you are against what the question proposes./Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence.//Be brief.
-      user: Which design?
-    "openai/gpt-6.1-sol" 0.9 700
-      system: Argue from this stance: trains beat planes/Make the strongest honest case for it. Invent no facts, and where the stance does not hold, say so in a sentence.//Be brief.
-      user: Which design?
-    "x-ai/grok-4.7" 0.9 16000
-      system: Be brief.
-      user: Which design?
-    "#);
-    let personas = |report: &Value| {
-        let line = |seat: &Value| format!("{} {} {}", seat["seat"], seat["persona"], seat["stance"]);
-        report["answers"].as_array().unwrap().iter().map(line).collect::<Vec<_>>().join(", ")
-    };
-    insta::assert_snapshot!(personas(&report), @r#"1 "critic" "against", 2 "rail" null, 3 null null"#);
-    let run_id = report["run_id"].as_str().unwrap();
-    let kept = sandbox.call(["runs", "show", run_id, "--json"]).run().json();
-    assert_eq!(personas(&kept), personas(&report));
-    // Without stored texts, a run still names its personas; their prompts are nowhere but in the settings.
-    let metadata = asking(&["--store", "metadata"]);
-    let kept = sandbox.call(["runs", "show", metadata["run_id"].as_str().unwrap(), "--json"]).run().json();
-    assert_eq!(personas(&kept), personas(&report));
-    assert!(sandbox.call(["runs", "purge", run_id, "--yes"]).run().code == Some(0));
-    std::fs::remove_file(sandbox.home().join(".config/parallel-llm-mcp/config.toml")).unwrap();
-    sandbox.assert_nowhere(b"Find the flaw");
-    sandbox.assert_nowhere(b"trains beat planes");
-}
-
-#[test]
-fn personas_are_named_in_the_summary_but_not_to_the_synthesizer() {
-    let sandbox = sandbox().scripted(TWO, Script::fault(Fault::KeyLimit));
-    sandbox.write(".config/parallel-llm-mcp/config.toml", PERSONAS);
-    let chain = [("synthesizer", FIRST)];
-    let models = [&*format!("{ONE}@persona=critic"), THREE, &*format!("{TWO}@persona=rail,stance=for")];
-    let call = sandbox.call(["ask", "Which design?"]).args(models.iter().flat_map(|model| ["-m", model]));
-    let output = call.settings(chain).run();
-    insta::assert_snapshot!(rendered(&output), @"
-    exit 0
-    Take the first design, and test it.
-    ---
-    Fused by google/gemini-4-argon from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
-    Missing: 3 x-ai/grok-4.7 (rail, for) failed: openrouter answered 403: Key limit exceeded (daily limit). Manage it using https://openrouter.ai/workspaces/default/keys/*** (next: raise the key's limit at the provider, wait until the limit is renewed, or ask a model of another provider)
-    Cost $0.0021 (fusing $0.0020), <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
-    ");
-    let fusing = sandbox.chats().into_iter().find(|chat| chat.model.as_deref() == Some(FIRST)).unwrap();
-    let prompt = fusing.body.to_string();
-    for word in ["critic", "flaw", "rail", "trains", "stance"] {
-        assert!(!prompt.contains(word), "{word}: {prompt}");
-    }
-    let refusal = |model: &str| sandbox.call(["ask", "-m", model, "Why?"]).settings(chain).run().transcript();
-    let before = sandbox.chats().len();
-    insta::assert_snapshot!(refusal("x-ai/grok-4.7@persona=critc"), @"
-    exit 2
-    --- stdout
-    --- stderr
-    error[model_invalid]: there is no persona `critc`
-      next: did you mean `critic`?
-    ");
-    insta::assert_snapshot!(refusal("x-ai/grok-4.7@stance=maybe"), @"
-    exit 2
-    --- stdout
-    --- stderr
-    error[model_invalid]: cannot read the model `x-ai/grok-4.7@stance=maybe`: `stance` is `for` or `against`; a persona may have one in words of its own
-      next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
-    ");
-    insta::assert_snapshot!(sandbox.call(["ask", "--synthesizer", "x-ai/grok-4.7@persona=critic", "Why?"]).run().transcript(), @"
-    exit 2
-    --- stdout
-    --- stderr
-    error[model_invalid]: `x-ai/grok-4.7` is a synthesizer, which has neither a persona nor a stance: it fuses
-      next: name the persona at a seat of the panel
-    ");
-    assert_eq!(sandbox.chats().len(), before, "nothing is paid");
-}
-
 #[test]
 fn the_paranoid_flag_sets_an_option_of_the_chosen_strategy() {
     let (output, calls) = ask_how_many(["6", "It has 8 legs.", "7"], &["--paranoid", "--json"]);
@@ -635,142 +507,6 @@ fn consensus_counts_only_the_answers_shown_to_the_synthesizer() {
         output.json()["agreement"]["consensus"].clone()
     };
     assert_eq!([consensus("synthesize"), consensus("synthesize@top_k=2")], [json!([]), json!([0])]);
-}
-
-#[test]
-fn continue_sends_the_earlier_questions_and_answers() {
-    let sandbox = sandbox();
-    let none = sandbox.call(["ask", "-c", "-m", ONE, "And now?"]).run();
-    insta::assert_snapshot!(none.transcript(), @"
-    exit 2
-    --- stdout
-    --- stderr
-    error[run_not_found]: there are no runs yet
-      next: ask something first
-    ");
-    sandbox.call(["ask", "-q", "-m", ONE, "--system", "Be brief.", "Which design?"]).run();
-    let output = sandbox.call(["ask", "-c", "-m", TWO, "Why that one?"]).run();
-    insta::assert_snapshot!(output.transcript(), @"
-    exit 0
-    --- stdout
-    Take the second design.
-    --- stderr
-    going on with the conversation of run <run>
-    [ +<time>] run <run> started: 1 model, at most $0.096
-    [ +<time>] seat 1 x-ai/grok-4.7: asked
-    [ +<time>] seat 1 x-ai/grok-4.7: answered, 23 bytes, 6 tokens, $0.000066
-    [ +<time>] decided: only one answer came, so there was nothing to fuse
-
-
-    Answer by 1 x-ai/grok-4.7: only one answer came, so there was nothing to fuse.
-    Cost $0.000066, <time>.
-    Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
-    ");
-    let sent = sandbox.chats().last().expect("it was asked").body["messages"].clone();
-    insta::assert_snapshot!(sent.to_string(), @r#"[{"content":"Be brief.","role":"system"},{"content":"Which design?","role":"user"},{"content":"Take the first design.","role":"assistant"},{"content":"Why that one?","role":"user"}]"#);
-    // By the id of the run.
-    let first =
-        sandbox.call(["runs", "list", "--json"]).run().json_lines().last().expect("two runs")["run_id"]
-            .clone();
-    let named = format!("--continue={}", first.as_str().expect("an id"));
-    assert_eq!(sandbox.call(["ask", &named, "-m", ONE, "Sure?"]).run().code, Some(0));
-    assert_eq!(
-        sandbox.chats().last().expect("it was asked").body["messages"].as_array().map(Vec::len),
-        Some(4)
-    );
-    sandbox.call(["ask", "-q", "-m", ONE, "--store", "metadata", "Secret?"]).run();
-    insta::assert_snapshot!(sandbox.call(["ask", "-c", "-m", ONE, "And?"]).run().transcript(), @"
-    exit 2
-    --- stdout
-    --- stderr
-    error[usage]: the texts of run <run> were not kept, so its conversation cannot go on
-      next: ask again and have texts kept with `--store full`
-    ");
-}
-
-#[test]
-fn a_dry_run_estimates_the_cost_without_asking_any_model() {
-    let sandbox = sandbox();
-    let output = sandbox.call(["ask", "--dry-run", "Why?"]).run();
-    insta::assert_snapshot!(output.transcript(), @"
-    exit 0
-    --- stdout
-    Nothing was asked. The question would go to:
-      1 ~openai/gpt-sol-latest
-      2 ~anthropic/claude-opus-latest
-      3 ~google/gemini-pro-latest
-      4 ~x-ai/grok-latest
-      5 ~deepseek/deepseek-pro-latest
-    Strategy: synthesize, by ~google/gemini-pro-latest.
-    Cost: about $0.11 with 1500 tokens for each reply, at most $1.18. The budget is $3.00.
-    --- stderr
-    ");
-    let report = sandbox.call(["ask", "--dry-run", "--json", "-m", ONE, "Why?"]).run().json();
-    insta::assert_snapshot!(report.to_string(), @r#"{"budget_usd":3.0,"cost_likely_usd":0.015004,"cost_max_usd":0.160004,"models":["openai/gpt-6.1-sol"],"models_without_price":0,"schema":1,"strategy":"synthesize","synthesizers":["~google/gemini-pro-latest","~anthropic/claude-opus-latest"]}"#);
-    let over_budget = sandbox.call(["ask", "--dry-run", "--budget", "0.01", "Why?"]).run();
-    insta::assert_snapshot!(over_budget.transcript(), @"
-    exit 5
-    --- stdout
-    Nothing was asked. The question would go to:
-      1 ~openai/gpt-sol-latest
-      2 ~anthropic/claude-opus-latest
-      3 ~google/gemini-pro-latest
-      4 ~x-ai/grok-latest
-      5 ~deepseek/deepseek-pro-latest
-    Strategy: synthesize, by ~google/gemini-pro-latest.
-    Cost: about $0.11 with 1500 tokens for each reply, at most $1.18. The budget is $0.010.
-    --- stderr
-    error[budget]: the run may cost up to $1.18; the budget is $0.010
-      next: raise `--budget`, lower `--max-tokens`, or ask fewer or cheaper models
-    ");
-    assert_eq!(sandbox.chats().len(), 0);
-}
-
-#[test]
-fn a_template_becomes_part_of_the_prompt() {
-    let sandbox = sandbox();
-    let ask = |arguments: &[&str]| sandbox.call(["ask", "-q", "-m", ONE]).args(arguments).run();
-    let last_prompt = |sandbox: &Sandbox| {
-        sandbox.chats().last().expect("it was asked").body["messages"][0]["content"].clone()
-    };
-    let no_templates = ask(&["-t", "review", "x"]).transcript();
-    let folder = ".config/parallel-llm-mcp/templates";
-    sandbox.write(&format!("{folder}/review.md"), "Review this:\n{{input}}\nBe brief.\n");
-    sandbox.write(&format!("{folder}/joke.md"), "Tell a joke.\n");
-    assert_eq!(ask(&["-t", "review", "x = 1"]).code, Some(0));
-    assert_eq!(last_prompt(&sandbox), "Review this:\nx = 1\nBe brief.");
-    assert_eq!(ask(&["--template", "joke", "About cats."]).code, Some(0));
-    assert_eq!(last_prompt(&sandbox), "Tell a joke.\n\nAbout cats.");
-    assert_eq!(ask(&["-t", "joke"]).code, Some(0));
-    assert_eq!(last_prompt(&sandbox), "Tell a joke.");
-    let wrong = [&["-t", "review"][..], &["-t", "revew", "x"], &["-t", "../joke", "x"]];
-    let refusals: Vec<String> = wrong.iter().map(|words| ask(words).transcript()).collect();
-    insta::assert_snapshot!(format!("{no_templates}\n{}", refusals.join("\n")), @"
-    exit 2
-    --- stdout
-    --- stderr
-    error[usage]: there are no templates; a text in `<home>/.config/parallel-llm-mcp/templates/review.md` would be the template `review`
-      next: see `parallel-llm-mcp help`
-
-    exit 2
-    --- stdout
-    --- stderr
-    error[prompt_empty]: the template `review` needs an input
-      next: give a prompt as an argument, as `@file` or on stdin
-
-    exit 2
-    --- stdout
-    --- stderr
-    error[usage]: there is no template `revew`
-      next: choose one of: joke, review
-
-    exit 2
-    --- stdout
-    --- stderr
-    error[usage]: `../joke` is no name of a template: letters, digits, `-` and `_` are
-      next: see `parallel-llm-mcp help`
-    ");
-    assert_eq!(sandbox.chats().len(), 3);
 }
 
 #[test]
