@@ -3,8 +3,8 @@
 //!
 //! Each line of `fixtures/*.jsonl` is a run of the engine, in which models give the listed answers and the agreement
 //! reported by the run is checked. Pairs that reading already tells apart are run only now and then. The many other
-//! phrasings are read without a run. Answers that are not read may cost some calls; an answer taken for another may
-//! never happen.
+//! phrasings are read without a run. Answers that are not read may cost some calls; different answers must never be
+//! called equal.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -35,7 +35,7 @@ const UNMARKED_PER_MILLE_MIN: usize = 850;
 /// Of the pairs that reading tells apart, one in this many is run through the engine.
 const RUNS_STEP: usize = 8;
 /// Each pair is read in one of this many phrasings; the next pair starts with another phrasing.
-const FORMS_STEP: usize = 3;
+const PHRASINGS_STEP: usize = 3;
 
 const NAMES: [&str; 12] =
     ["ada", "bob", "cyd", "dan", "eve", "fay", "gil", "hal", "ida", "jon", "kim", "lou"];
@@ -153,7 +153,7 @@ impl WronglyMerged {
     }
 
     fn assert_none(self) {
-        assert!(self.classes.is_empty(), "called the same: {}", table(&self.classes, self.of));
+        assert!(self.classes.is_empty(), "called equal: {}", table(&self.classes, self.of));
     }
 }
 
@@ -164,8 +164,8 @@ fn assert_never_called_equal(file: &str) {
         let (question, pair) = (text(&row, "question"), pair(&row));
         let [one, other] = read(Form::of(question).as_ref(), pair);
         // Answers without a value are compared character by character.
-        let is_told = one != other || one.is_none() && pair[0].trim() != pair[1].trim();
-        let is_run = !is_told || nth % RUNS_STEP == 0;
+        let is_distinguished = one != other || one.is_none() && pair[0].trim() != pair[1].trim();
+        let is_run = !is_distinguished || nth % RUNS_STEP == 0;
         wrong.count(&row, pair, is_run && gate.calls_equal(question, &pair));
     }
     wrong.assert_none();
@@ -178,9 +178,9 @@ fn assert_different_in_every_phrasing(file: &str) {
     for (nth, row) in rows(file).filter(|row| row["bare"] != true).enumerate() {
         let form = Form::of(text(&row, "question"));
         let [one, other] = pair(&row).map(phrasings);
-        for (one, other) in one.iter().zip(&other).skip(nth % FORMS_STEP).step_by(FORMS_STEP) {
-            let [said, again] = read(form.as_ref(), [one, other]);
-            wrong.count(&row, [one, other], said.is_some() && said == again);
+        for (one, other) in one.iter().zip(&other).skip(nth % PHRASINGS_STEP).step_by(PHRASINGS_STEP) {
+            let [one_value, other_value] = read(form.as_ref(), [one, other]);
+            wrong.count(&row, [one, other], one_value.is_some() && one_value == other_value);
         }
     }
     wrong.assert_none();
@@ -254,9 +254,9 @@ fn short_answers_are_read_correctly() {
     for row in rows(include_str!("fixtures/extraction.jsonl")) {
         let (shape, answer, question) = (text(&row, "shape"), text(&row, "answer"), text(&row, "question"));
         let form = Form::of(question);
-        let said = |answer: &str| form.as_ref().and_then(|form| form.read(answer));
-        let own = said(answer);
-        let is_own = |other: &str| own.is_some() && said(other) == own;
+        let value = |answer: &str| form.as_ref().and_then(|form| form.read(answer));
+        let own = value(answer);
+        let is_own = |other: &str| own.is_some() && value(other) == own;
         let reference = row["reference"].as_str().or_else(|| row["value"].as_str());
         let is_right = reference.is_some_and(is_own);
         let tempted: Vec<&str> = texts(&row, "tempts").into_iter().filter(|other| is_own(other)).collect();

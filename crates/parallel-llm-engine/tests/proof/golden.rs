@@ -6,7 +6,7 @@ use crate::proof::panel::{Panel, Parameters, Tie, oracle, plurality};
 const TOLERANCE: f64 = 0.002;
 
 fn fair_plurality(panel: &Panel) -> f64 {
-    panel.mean(|said| plurality(said, Tie::Fair))
+    panel.mean(|choices| plurality(choices, Tie::Fair))
 }
 
 fn check(what: &str, computed: f64, golden: f64) {
@@ -18,7 +18,7 @@ fn check(what: &str, computed: f64, golden: f64) {
 const FIVE: [f64; 5] = [0.876, 0.864, 0.850, 0.849, 0.833];
 
 fn strongest_plurality(panel: &Panel) -> f64 {
-    panel.mean(|said| plurality(said, Tie::Strongest))
+    panel.mean(|choices| plurality(choices, Tie::Strongest))
 }
 
 #[test]

@@ -21,19 +21,19 @@ async fn a_vote_depends_only_on_the_answers() {
         let seed = rng.below(1 << 30) as u64;
         let second = item.scenario("vote", Vec::new(), rng).plan(|plan| plan.seed = seed).run().await;
         assert_eq!(outcome(&first).base_seat, outcome(&second).base_seat, "{:?}", item.written);
-        let mut order: Vec<usize> = (0..item.said.len()).collect();
+        let mut order: Vec<usize> = (0..item.choices.len()).collect();
         rng.shuffle(&mut order);
         let other = item.in_order(&order);
         let third = other.scenario("vote", Vec::new(), rng).run().await;
-        if has_single_winner(&item.said) {
+        if has_single_winner(&item.choices) {
             assert_eq!(item.chosen(outcome(&first)), other.chosen(outcome(&third)), "{:?}", item.written);
         }
     }
 }
 
-fn has_single_winner(said: &[Choice]) -> bool {
-    let votes = |what: &Choice| said.iter().filter(|one| *one == what).count();
-    let top: Vec<&Choice> = said.iter().filter(|one| votes(one) == most(said)).collect();
+fn has_single_winner(choices: &[Choice]) -> bool {
+    let votes = |what: &Choice| choices.iter().filter(|one| *one == what).count();
+    let top: Vec<&Choice> = choices.iter().filter(|one| votes(one) == most(choices)).collect();
     top.iter().all(|one| one == &top[0])
 }
 

@@ -15,30 +15,30 @@ pub(super) const NAMES: [&str; 9] = ["ada", "bob", "cyd", "dan", "eve", "fay", "
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) question: Question,
-    pub(super) said: Vec<Choice>,
+    pub(super) choices: Vec<Choice>,
     pub(super) written: Vec<Written>,
 }
 
 impl Item {
     /// The answers of a panel to a random question, with options or with a number as its answer.
     pub(super) fn sample(panel: &Panel, rng: &mut Rng) -> Self {
-        let said = panel.answer(rng);
+        let choices = panel.answer(rng);
         let options = panel.options();
         let question =
             if options <= 4 { Question::choice(options, rng) } else { Question::number(options, rng) };
-        Self::written(question, said, rng)
+        Self::written(question, choices, rng)
     }
 
-    pub(super) fn written(question: Question, said: Vec<Choice>, rng: &mut Rng) -> Self {
-        let written = said.iter().map(|said| question.write(*said, rng)).collect();
-        Self { question, said, written }
+    pub(super) fn written(question: Question, choices: Vec<Choice>, rng: &mut Rng) -> Self {
+        let written = choices.iter().map(|choice| question.write(*choice, rng)).collect();
+        Self { question, choices, written }
     }
 
     /// The same answers from seats in another order; `order` holds indices from 0.
     pub(super) fn in_order(&self, order: &[usize]) -> Self {
-        let said = order.iter().map(|index| self.said[*index]).collect();
+        let choices = order.iter().map(|index| self.choices[*index]).collect();
         let written = order.iter().map(|index| self.written[*index].clone()).collect();
-        Self { question: self.question.clone(), said, written }
+        Self { question: self.question.clone(), choices, written }
     }
 
     /// The replies of the panel, from random models at random times.
@@ -75,7 +75,7 @@ impl Item {
         let seat = outcome.base_seat?;
         let written = &self.written[seat.index()];
         assert_eq!(outcome.text.as_deref(), Some(written.text()), "a selected answer is unchanged");
-        Some(self.said[seat.index()])
+        Some(self.choices[seat.index()])
     }
 
     pub(super) fn is_right(&self, outcome: &Outcome) -> bool {
@@ -84,7 +84,7 @@ impl Item {
 
     /// Asserts that the engine read every answer correctly and read none that says nothing.
     pub(super) fn check_clusters(&self, outcome: &Outcome) {
-        if self.said.iter().all(|said| *said == NOTHING) {
+        if self.choices.iter().all(|choice| *choice == NOTHING) {
             return;
         }
         let agreement = outcome.agreement.as_ref().expect("a closed question is compared");
@@ -92,10 +92,10 @@ impl Item {
             agreement.clusters.iter().map(|cluster| cluster.seats.clone()).collect();
         let mut there: Vec<Vec<SeatNumber>> = Vec::new();
         let mut unread = Vec::new();
-        for (index, said) in self.said.iter().enumerate() {
+        for (index, choice) in self.choices.iter().enumerate() {
             let seat = SeatNumber::at(index);
-            let before = self.said[..index].iter().position(|other| other == said);
-            match (*said, before) {
+            let before = self.choices[..index].iter().position(|other| other == choice);
+            match (*choice, before) {
                 (NOTHING, _) => {
                     unread.extend(matches!(self.written[index], Written::Text(_)).then_some(seat));
                 }

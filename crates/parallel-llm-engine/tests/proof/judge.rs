@@ -20,8 +20,8 @@ use crate::script::{Reply, after};
 const TEAM: [f64; 3] = [0.876, 0.85, 0.82];
 
 /// Each distinct answer with its weight, for a judge that gets this share of pairs right.
-fn weights(said: &[Choice], pairs: f64) -> Vec<(Choice, f64)> {
-    let mut distinct: Vec<Choice> = said.iter().copied().filter(|one| *one != NOTHING).collect();
+fn weights(choices: &[Choice], pairs: f64) -> Vec<(Choice, f64)> {
+    let mut distinct: Vec<Choice> = choices.iter().copied().filter(|one| *one != NOTHING).collect();
     distinct.sort_unstable();
     distinct.dedup();
     let odds = pairs / (1.0 - pairs);
@@ -29,27 +29,27 @@ fn weights(said: &[Choice], pairs: f64) -> Vec<(Choice, f64)> {
 }
 
 /// How often such a judge selects the right answer.
-fn selection_accuracy(said: &[Choice], pairs: f64) -> f64 {
-    let weights = weights(said, pairs);
+fn selection_accuracy(choices: &[Choice], pairs: f64) -> f64 {
+    let weights = weights(choices, pairs);
     let right: f64 = weights.iter().filter(|(one, _)| *one == RIGHT).map(|(_, weight)| weight).sum();
     right / weights.iter().map(|(_, weight)| weight).sum::<f64>()
 }
 
 /// A judge that decides once for each question, whatever order it is shown.
 fn judge_reply(item: &Item, pairs: f64, rng: &mut Rng) -> Reply {
-    let weights = weights(&item.said, pairs);
+    let weights = weights(&item.choices, pairs);
     let mut left = rng.unit() * weights.iter().map(|(_, weight)| weight).sum::<f64>();
     let taken = weights.iter().find(|(_, weight)| {
         left -= weight;
         left < 0.0
     });
-    let taken = taken.or(weights.last()).expect("something is said").0;
+    let taken = taken.or(weights.last()).expect("a model has answered").0;
     let written: Vec<String> = item.written.iter().map(|written| written.text().to_owned()).collect();
-    let said = item.said.clone();
+    let choices = item.choices.clone();
     let judge = move |call: &Call| {
         let mut shown = candidates(call);
         let is_other =
-            |text: &str| written.iter().position(|one| one == text).map(|at| said[at]) != Some(taken);
+            |text: &str| written.iter().position(|one| one == text).map(|at| choices[at]) != Some(taken);
         shown.sort_by_key(|(_, text)| is_other(text));
         verdict(shown.into_iter().map(|(label, _)| label))
     };
@@ -59,13 +59,14 @@ fn judge_reply(item: &Item, pairs: f64, rng: &mut Rng) -> Reply {
 #[tokio::test(start_paused = true)]
 async fn a_judge_beats_the_best_model_from_seven_right_pairs_in_ten() {
     let panel = Panel::of(&TEAM, Parameters::CALIBRATED);
-    let selected = |pairs: f64| panel.mean(|said| selection_accuracy(said, pairs));
+    let selected = |pairs: f64| panel.mean(|choices| selection_accuracy(choices, pairs));
     let crossing = normal::solve((0.5, 0.95), |pairs| selected(pairs) - TEAM[0]);
     println!("a judge crosses {} at {crossing:.3} of the pairs", TEAM[0]);
     assert!((crossing - 0.70).abs() < 0.01, "{crossing}");
     let alone = Panel::of(&TEAM, Parameters::independent(4));
-    let crossing =
-        normal::solve((0.5, 0.95), |pairs| alone.mean(|said| selection_accuracy(said, pairs)) - TEAM[0]);
+    let crossing = normal::solve((0.5, 0.95), |pairs| {
+        alone.mean(|choices| selection_accuracy(choices, pairs)) - TEAM[0]
+    });
     assert!((crossing - 0.70).abs() < 0.01, "{crossing}");
     let rng = &mut Rng::new(100);
     for pairs in [0.5, 0.7, 0.9] {

@@ -125,7 +125,7 @@ impl Panel {
             points.iter().map(|(difficulty, _)| accuracy_at(limit, self.shared, *difficulty)).collect()
         };
         let right: Vec<Vec<f64>> = self.members.iter().map(right).collect();
-        let mut enumeration = Enumeration { panel: self, right, said: Vec::new(), sum: 0.0, of: &of };
+        let mut enumeration = Enumeration { panel: self, right, choices: Vec::new(), sum: 0.0, of: &of };
         enumeration.extend(0, &points.iter().map(|(_, weight)| *weight).collect::<Vec<_>>());
         enumeration.sum
     }
@@ -151,7 +151,7 @@ fn correlation(accuracy: f64, shared: f64) -> f64 {
 struct Enumeration<'a, F: Fn(&[Choice]) -> f64> {
     panel: &'a Panel,
     right: Vec<Vec<f64>>,
-    said: Vec<Choice>,
+    choices: Vec<Choice>,
     sum: f64,
     of: &'a F,
 }
@@ -160,9 +160,9 @@ impl<F: Fn(&[Choice]) -> f64> Enumeration<'_, F> {
     /// `others` is the number of distinct unpopular wrong answers so far, and `mass` the probability of these answers
     /// at each difficulty.
     fn extend(&mut self, others: usize, mass: &[f64]) {
-        let index = self.said.len();
+        let index = self.choices.len();
         let Some(member) = self.panel.members.get(index).copied() else {
-            self.sum += mass.iter().sum::<f64>() * (self.of)(&self.said);
+            self.sum += mass.iter().sum::<f64>() * (self.of)(&self.choices);
             return;
         };
         let heard = 1.0 - self.panel.unreadable;
@@ -179,13 +179,13 @@ impl<F: Fn(&[Choice]) -> f64> Enumeration<'_, F> {
         self.branch(NOTHING, others, &scaled(mass, |_| self.panel.unreadable));
     }
 
-    fn branch(&mut self, said: Choice, others: usize, mass: &[f64]) {
+    fn branch(&mut self, choice: Choice, others: usize, mass: &[f64]) {
         if mass.iter().all(|mass| *mass == 0.0) {
             return;
         }
-        self.said.push(said);
+        self.choices.push(choice);
         self.extend(others, mass);
-        self.said.pop();
+        self.choices.pop();
     }
 }
 
@@ -205,19 +205,19 @@ pub(super) enum Tie {
 }
 
 /// The size of the largest group of equal answers.
-pub(super) fn most(said: &[Choice]) -> usize {
-    said.iter().map(|one| votes(said, *one)).max().unwrap_or(0)
+pub(super) fn most(choices: &[Choice]) -> usize {
+    choices.iter().map(|one| votes(choices, *one)).max().unwrap_or(0)
 }
 
-fn votes(said: &[Choice], what: Choice) -> usize {
-    if what == NOTHING { 0 } else { said.iter().filter(|one| **one == what).count() }
+fn votes(choices: &[Choice], what: Choice) -> usize {
+    if what == NOTHING { 0 } else { choices.iter().filter(|one| **one == what).count() }
 }
 
 /// How often the plurality is right. If no two models agree, a vote picks any of the answers, depending on their
 /// wording.
-pub(super) fn plurality(said: &[Choice], tie: Tie) -> f64 {
-    let most = most(said);
-    let mut level: Vec<Choice> = said.iter().copied().filter(|one| votes(said, *one) == most).collect();
+pub(super) fn plurality(choices: &[Choice], tie: Tie) -> f64 {
+    let most = most(choices);
+    let mut level: Vec<Choice> = choices.iter().copied().filter(|one| votes(choices, *one) == most).collect();
     if tie == Tie::Strongest || (tie == Tie::First && most > 1) {
         level.truncate(1);
     }
@@ -225,6 +225,6 @@ pub(super) fn plurality(said: &[Choice], tie: Tie) -> f64 {
 }
 
 /// Whether any model is right.
-pub(super) fn oracle(said: &[Choice]) -> f64 {
-    f64::from(said.contains(&RIGHT))
+pub(super) fn oracle(choices: &[Choice]) -> f64 {
+    f64::from(choices.contains(&RIGHT))
 }

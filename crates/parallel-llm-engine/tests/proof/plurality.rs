@@ -35,10 +35,10 @@ async fn score(panel: &Panel, seed: u64) -> Score {
             item.check_clusters(outcome);
         }
         let (is_right, first, any) =
-            (item.is_right(outcome), item.said[0] == RIGHT, item.said.contains(&RIGHT));
+            (item.is_right(outcome), item.choices[0] == RIGHT, item.choices.contains(&RIGHT));
         assert!(any || !is_right, "a vote selects one of the given answers");
         score.right += usize::from(is_right);
-        score.agreed += usize::from(is_right && most(&item.said) > 1);
+        score.agreed += usize::from(is_right && most(&item.choices) > 1);
         score.first += usize::from(first);
         score.any += usize::from(any);
         score.as_first += usize::from(is_right == first);
@@ -47,14 +47,14 @@ async fn score(panel: &Panel, seed: u64) -> Score {
 }
 
 fn vote(panel: &Panel) -> f64 {
-    panel.mean(|said| plurality(said, Tie::First))
+    panel.mean(|choices| plurality(choices, Tie::First))
 }
 
 async fn check(name: &str, panel: &Panel, seed: u64) {
     let score = score(panel, seed).await;
     check_share(&format!("{name}, plurality"), (score.right, score.of), vote(panel));
     check_share(&format!("{name}, any"), (score.any, score.of), panel.mean(oracle));
-    let first = |said: &[Choice]| f64::from(said[0] == RIGHT);
+    let first = |choices: &[Choice]| f64::from(choices[0] == RIGHT);
     check_share(&format!("{name}, the first alone"), (score.first, score.of), panel.mean(first));
 }
 
@@ -80,7 +80,7 @@ async fn votes_of_unequals_match_the_calculation() {
 async fn an_unreadable_answer_has_no_vote() {
     let panel = Panel::of_equals(4, 0.7, Parameters::CALIBRATED).unreadable(0.15);
     let score = score(&panel, 9).await;
-    let agreed = |said: &[Choice]| if most(said) > 1 { plurality(said, Tie::First) } else { 0.0 };
+    let agreed = |choices: &[Choice]| if most(choices) > 1 { plurality(choices, Tie::First) } else { 0.0 };
     check_share("right by two at least of four", (score.agreed, score.of), panel.mean(agreed));
 }
 

@@ -12,11 +12,11 @@ use crate::script::{Reply, hangs, says};
 
 /// Reply times are lognormal: their median in milliseconds, and their scale.
 const MEDIAN_MS: f64 = 10_000.0;
-const SCATTER: f64 = 0.7;
+const SIGMA: f64 = 0.7;
 
 /// The probability that a reply takes at most `ms`.
 fn share_within(ms: f64) -> f64 {
-    normal::below((ms / MEDIAN_MS).ln() / SCATTER)
+    normal::below((ms / MEDIAN_MS).ln() / SIGMA)
 }
 
 /// The probability that at least `enough` of `of` replies take at most `ms`.
@@ -51,7 +51,7 @@ fn decision_times_match_published_figures() {
 }
 
 fn reply(rng: &mut Rng) -> Reply {
-    let ms = (MEDIAN_MS * (SCATTER * rng.normal()).exp()).ceil();
+    let ms = (MEDIAN_MS * (SIGMA * rng.normal()).exp()).ceil();
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -9,11 +9,11 @@ use crate::proof::{check_share, question_count};
 use crate::scenario::{RunResult, scenario};
 
 /// The posterior probability of each answer, from a uniform prior.
-fn posterior(said: &[Choice], accuracies: &[f64], options: usize) -> Vec<f64> {
+fn posterior(choices: &[Choice], accuracies: &[f64], options: usize) -> Vec<f64> {
     let likely = |answer: Choice| {
-        let given = said.iter().zip(accuracies).map(|(said, accuracy)| match *said {
+        let given = choices.iter().zip(accuracies).map(|(choice, accuracy)| match *choice {
             NOTHING => 1.0,
-            said if said == answer => *accuracy,
+            choice if choice == answer => *accuracy,
             _ => (1.0 - accuracy) / (options - 1) as f64,
         });
         given.product::<f64>()
@@ -36,8 +36,8 @@ async fn weighted_vote(item: &Item, accuracies: &[f64], rng: &mut Rng) -> RunRes
 }
 
 /// The highest posterior probability of any given answer.
-fn highest_posterior(posterior: &[f64], said: &[Choice]) -> f64 {
-    said.iter().filter(|said| **said != NOTHING).map(|said| posterior[*said]).fold(0.0, f64::max)
+fn highest_posterior(posterior: &[f64], choices: &[Choice]) -> f64 {
+    choices.iter().filter(|choice| **choice != NOTHING).map(|choice| posterior[*choice]).fold(0.0, f64::max)
 }
 
 #[tokio::test(start_paused = true)]
@@ -49,7 +49,7 @@ async fn weighted_votes_follow_the_rule_of_bayes() {
         let accuracies: Vec<f64> = (0..2 + round % 5).map(|_| 0.02 + 0.96 * rng.unit()).collect();
         let panel = Panel::of(&accuracies, Parameters::independent(options)).unreadable(0.1);
         let item = Item::sample(&panel, rng);
-        if item.said.iter().all(|said| *said == NOTHING) {
+        if item.choices.iter().all(|choice| *choice == NOTHING) {
             continue;
         }
         let result = weighted_vote(&item, &accuracies, rng).await;
@@ -58,9 +58,9 @@ async fn weighted_votes_follow_the_rule_of_bayes() {
             continue;
         }
         let chosen = item.chosen(outcome).expect("a vote chooses");
-        let posterior = posterior(&item.said, &accuracies, options);
-        let most = highest_posterior(&posterior, &item.said);
-        assert!(posterior[chosen] >= most * (1.0 - 1e-7), "{accuracies:?} {:?} {posterior:?}", item.said);
+        let posterior = posterior(&item.choices, &accuracies, options);
+        let most = highest_posterior(&posterior, &item.choices);
+        assert!(posterior[chosen] >= most * (1.0 - 1e-7), "{accuracies:?} {:?} {posterior:?}", item.choices);
         let unsaid = posterior.iter().copied().fold(0.0, f64::max) > most * (1.0 + 1e-6);
         assert_eq!(
             outcome.reason.contains("a value that no answer gives is more likely"),
@@ -68,9 +68,10 @@ async fn weighted_votes_follow_the_rule_of_bayes() {
             "{}",
             outcome.reason
         );
-        let votes = |what: Choice| item.said.iter().filter(|said| **said == what).count();
-        minorities +=
-            usize::from(item.said.iter().any(|said| *said != NOTHING && votes(*said) > votes(chosen)));
+        let votes = |what: Choice| item.choices.iter().filter(|choice| **choice == what).count();
+        minorities += usize::from(
+            item.choices.iter().any(|choice| *choice != NOTHING && votes(*choice) > votes(chosen)),
+        );
     }
     assert!(minorities > question_count() / 20, "weights matter: {minorities}");
 }
@@ -79,12 +80,12 @@ async fn weighted_votes_follow_the_rule_of_bayes() {
 async fn weighted_votes_of_independent_models_are_right_as_often_as_calculated() {
     let accuracies = [0.9, 0.6, 0.55, 0.2, 0.5];
     let panel = Panel::of(&accuracies, Parameters::independent(4));
-    let weighing = |said: &[Choice]| {
+    let weighing = |choices: &[Choice]| {
         // The calculation names wrong answers only by the order in which they are given.
-        let posterior = posterior(said, &accuracies, 4);
-        let most = highest_posterior(&posterior, said);
+        let posterior = posterior(choices, &accuracies, 4);
+        let most = highest_posterior(&posterior, choices);
         let level: Vec<&Choice> =
-            said.iter().filter(|said| posterior[**said] >= most * (1.0 - 1e-7)).collect();
+            choices.iter().filter(|choice| posterior[**choice] >= most * (1.0 - 1e-7)).collect();
         f64::from(*level[0] == RIGHT)
     };
     let expected = panel.mean(weighing);
@@ -95,7 +96,8 @@ async fn weighted_votes_of_independent_models_are_right_as_often_as_calculated()
         right += usize::from(item.is_right(outcome(&weighted_vote(&item, &accuracies, rng).await)));
     }
     check_share("five unequal, weighed", (right, question_count()), expected);
-    let counted = panel.mean(|said| crate::proof::panel::plurality(said, crate::proof::panel::Tie::First));
+    let counted =
+        panel.mean(|choices| crate::proof::panel::plurality(choices, crate::proof::panel::Tie::First));
     println!("counted they would be right {counted:.4}");
     assert!(
         expected > counted + 0.05 && expected >= 0.9,

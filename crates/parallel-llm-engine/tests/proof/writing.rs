@@ -95,18 +95,18 @@ impl Question {
     /// A question for a number.
     pub(super) fn number(options: usize, rng: &mut Rng) -> Self {
         let right = 20 + rng.below(1_000);
-        let mut names: Vec<String> = (0..options).map(|said| (right + 3 * said).to_string()).collect();
+        let mut names: Vec<String> = (0..options).map(|choice| (right + 3 * choice).to_string()).collect();
         rng.shuffle(&mut names);
         Self { text: "How many coins are in the chest?".to_owned(), names, forms: &NUMBERS }
     }
 
     /// Writes an answer as a model would.
-    pub(super) fn write(&self, said: Choice, rng: &mut Rng) -> Written {
-        if said == NOTHING {
+    pub(super) fn write(&self, choice: Choice, rng: &mut Rng) -> Written {
+        if choice == NOTHING {
             let text = (*rng.pick(&NOTHINGS)).to_owned();
             return if rng.chance(0.3) { Written::Refused(text) } else { Written::Text(text) };
         }
-        let name = &self.names[said];
+        let name = &self.names[choice];
         let option = usize::from(name.as_bytes()[0].wrapping_sub(b'A'));
         let form = rng.pick(self.forms).replace('@', name);
         // The `#` in `####` does not stand for an option.
