@@ -250,7 +250,7 @@ fn events() -> Vec<Recorded> {
 }
 
 /// Events of a continued run, which version 1 gained later.
-fn events_of_a_run_that_goes_on() -> Vec<Recorded> {
+fn events_of_a_continued_run() -> Vec<Recorded> {
     let attempt = Attempt { slot: CallerSlot::Seat(SeatNumber(2)), number: 3 };
     let bare = Reopening {
         ask: Vec::new(),
@@ -285,7 +285,7 @@ fn events_of_a_run_that_goes_on() -> Vec<Recorded> {
 }
 
 /// Events of an unfused run, which version 1 gained later.
-fn events_of_a_run_nobody_could_fuse() -> Vec<Recorded> {
+fn events_of_an_unfused_run() -> Vec<Recorded> {
     let attempt = Attempt { slot: CallerSlot::Seat(SeatNumber(2)), number: 1 };
     let unfused = Some(Failure::new(Code::Upstream, "every synthesizer failed"));
     let agreement = Some(Agreement { equal: 2, of: 3, clusters: Vec::new(), unread: Vec::new() });
@@ -475,16 +475,16 @@ fn events_of_version_1_are_read() {
 #[test]
 fn events_of_a_continued_run_are_read() {
     let result = serde_json::from_str::<Vec<Recorded>>(EVENTS_REOPENED).expect("they are read");
-    assert_eq!(result, events_of_a_run_that_goes_on());
-    let text = serde_json::to_value(events_of_a_run_that_goes_on()).expect("events are JSON");
+    assert_eq!(result, events_of_a_continued_run());
+    let text = serde_json::to_value(events_of_a_continued_run()).expect("events are JSON");
     assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_REOPENED).expect("it is JSON"));
 }
 
 #[test]
 fn events_of_an_unfused_run_are_read() {
     let result = serde_json::from_str::<Vec<Recorded>>(EVENTS_UNFUSED).expect("they are read");
-    assert_eq!(result, events_of_a_run_nobody_could_fuse());
-    let text = serde_json::to_value(events_of_a_run_nobody_could_fuse()).expect("events are JSON");
+    assert_eq!(result, events_of_an_unfused_run());
+    let text = serde_json::to_value(events_of_an_unfused_run()).expect("events are JSON");
     assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_UNFUSED).expect("it is JSON"));
 }
 

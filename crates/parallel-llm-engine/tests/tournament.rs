@@ -219,7 +219,7 @@ async fn a_match_without_a_verdict_goes_to_the_next_judge() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_match_nobody_can_judge_is_a_tie() {
+async fn a_match_no_judge_decides_is_a_tie() {
     let result = panel_with_judges(4, "tournament", [("fuser", all_but("ozone", "{}"))]).run().await;
     insta::assert_snapshot!(result.end(), @"
     complete decided at 30, closed at 30

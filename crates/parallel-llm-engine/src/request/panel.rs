@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_says_why() {
+    fn a_malformed_reference_is_refused() {
         for text in [
             "",
             "a b",

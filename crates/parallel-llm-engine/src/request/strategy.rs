@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_first_where_a_model_reads_the_answers() {
+    fn first_cannot_go_with_an_extractor_model() {
         let refused = "`first` cannot go with `extractor=llm`: what the first answers come to is read only once all \
                        have come; leave one of them out";
         check("vote@first=2,extractor=llm", Err(refused));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_choose_has_it_chosen_by_the_question() {
+    fn auto_chooses_by_the_question() {
         let rendered = |question, has_checker| {
             let chosen = ResolvedStrategy::of("auto", question, has_checker).unwrap();
             (chosen.choice.to_string(), chosen.why)
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_what_may_stand_there() {
+    fn a_wrong_option_is_refused_with_the_possible_values() {
         let names: Vec<&str> = Strategy::names().collect();
         let known = format!("there is no strategy `fuse`; choose one of: {}", names.join(", "));
         check("fuse", Err(&known));

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_alike_is_suggested() {
+    fn only_similar_names_are_suggested() {
         let known = ["panel", "max_tokens", "wait", "~lab/sol-latest"];
         assert_eq!(nearest("pannel", known), Some("panel"));
         assert_eq!(nearest("MaxTokens", known), Some("max_tokens"));
