@@ -26,11 +26,18 @@ fn ask(sandbox: &Sandbox, models: &[&str]) -> Output {
     output
 }
 
-/// The transcript of a call that is refused before anything is sent.
+/// The message of a call that is refused with exit code 2 before anything is sent.
 fn refusal(sandbox: &Sandbox, arguments: &[&str]) -> String {
-    let transcript = sandbox.call(arguments).run().transcript();
+    let output = sandbox.call(arguments).run();
+    assert_eq!((output.code, output.text()), (Some(2), ""), "{}", output.stderr);
     assert_eq!(sandbox.chats(), [], "nothing is sent");
-    transcript
+    output.masked(&output.stderr)
+}
+
+/// The refusals of these models, each asked alone.
+fn refusals(models: &[&str]) -> String {
+    let sandbox = sandbox();
+    models.iter().map(|model| refusal(&sandbox, &["ask", "-m", model, "Why?"])).collect()
 }
 
 /// The models of the seats, in order.
@@ -86,25 +93,14 @@ fn a_part_of_a_name_that_fits_one_model_is_accepted() {
 
 #[test]
 fn a_name_that_fits_several_models_is_refused_with_all_of_them() {
-    let sandbox = sandbox();
-    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "claude", "Why?"]), @"
-    exit 2
-    --- stdout
-    --- stderr
+    insta::assert_snapshot!(refusals(&["claude", "gpt*3"]), @"
     error[model_unknown]: the name `claude` fits 5 models
       next: choose one of: ~anthropic/claude-opus-latest, ~anthropic/claude-sonnet-latest, anthropic/claude-opus-5.5, anthropic/claude-sonnet-5.5, anthropic/claude-haiku-5.5
-    ");
-    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "gpt*3", "Why?"]), @"
-    exit 2
-    --- stdout
-    --- stderr
     error[model_unknown]: the name `gpt` fits 5 models
       next: choose one of: ~openai/gpt-sol-latest, openai/gpt-6.1-sol, openai/gpt-6.1-terra, openai/gpt-6-luna, openai/gpt-oss-120b
     ");
-    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "opus", "--synthesizer", "flash", "Why?"]), @"
-    exit 2
-    --- stdout
-    --- stderr
+    let fused = refusal(&sandbox(), &["ask", "-m", "opus", "--synthesizer", "flash", "Why?"]);
+    insta::assert_snapshot!(fused, @"
     error[model_unknown]: the name `flash` fits 2 models
       next: choose one of: google/gemini-3.8-flash, deepseek/deepseek-v4.1-flash-1017
     ");
@@ -112,32 +108,13 @@ fn a_name_that_fits_several_models_is_refused_with_all_of_them() {
 
 #[test]
 fn a_name_that_fits_no_model_is_refused_with_similar_ones() {
-    let sandbox = sandbox();
-    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "gpt5", "Why?"]), @"
-    exit 2
-    --- stdout
-    --- stderr
+    insta::assert_snapshot!(refusals(&["gpt5", "opuss", "gpt-6.", "qqqq"]), @"
     error[model_unknown]: the model `gpt5` is unknown
       next: choose one of: openai/gpt-6.1-sol, openai/gpt-6.1-terra, openai/gpt-6-luna
-    ");
-    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "opuss", "Why?"]), @"
-    exit 2
-    --- stdout
-    --- stderr
     error[model_unknown]: the model `opuss` is unknown
       next: choose one of: anthropic/claude-opus-5.5, ~anthropic/claude-opus-latest
-    ");
-    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "gpt-6.", "Why?"]), @"
-    exit 2
-    --- stdout
-    --- stderr
     error[model_unknown]: the model `gpt-6.` is unknown
       next: choose one of: openai/gpt-6.1-sol, openai/gpt-6.1-terra, openai/gpt-6-luna
-    ");
-    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "qqqq", "Why?"]), @"
-    exit 2
-    --- stdout
-    --- stderr
     error[model_unknown]: the model `qqqq` is unknown
       next: see which models there are with `models`
     ");
@@ -221,39 +198,15 @@ fn short_names_work_for_mcp_clients_on_pipes_and_over_http() {
 
 #[test]
 fn a_wrong_provider_or_vendor_is_named_as_the_mistake() {
-    let sandbox = sandbox();
-    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "opnai:gpt-6", "Why?"]), @"
-    exit 2
-    --- stdout
-    --- stderr
+    insta::assert_snapshot!(refusals(&["opnai:gpt-6", "antropic/claude-opus-5.5", "x-ai:grok-4.7", "antropic/claude-opus-9", "qqqq:gpt-6"]), @"
     error[model_unknown]: no provider is called `opnai`
       next: did you mean `openai:gpt-6`?
-    ");
-    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "antropic/claude-opus-5.5", "Why?"]), @"
-    exit 2
-    --- stdout
-    --- stderr
     error[model_unknown]: the model `antropic/claude-opus-5.5` is unknown: no vendor is called `antropic`
       next: did you mean `anthropic/claude-opus-5.5`?
-    ");
-    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "x-ai:grok-4.7", "Why?"]), @"
-    exit 2
-    --- stdout
-    --- stderr
     error[model_unknown]: no provider is called `x-ai`
       next: did you mean `x-ai/grok-4.7`?
-    ");
-    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "antropic/claude-opus-9", "Why?"]), @"
-    exit 2
-    --- stdout
-    --- stderr
     error[model_unknown]: the model `antropic/claude-opus-9` is unknown: no vendor is called `antropic`
       next: did you mean `anthropic/claude-opus-5.5`?
-    ");
-    insta::assert_snapshot!(refusal(&sandbox, &["ask", "-m", "qqqq:gpt-6", "Why?"]), @"
-    exit 2
-    --- stdout
-    --- stderr
     error[model_unknown]: no provider is called `qqqq`
       next: see which models there are with `models`
     ");
@@ -285,49 +238,27 @@ fn a_configured_alias_stands_for_a_model() {
 
 #[test]
 fn an_invalid_alias_is_refused_when_the_settings_are_read() {
-    let check = |alias: &str| {
-        let sandbox = with_settings(&format!("[aliases]\n{alias}\n"));
-        refusal(&sandbox, &["ask", "Why?"])
-    };
-    insta::assert_snapshot!(check("a = 'b'\nb = 'a'"), @"
-    exit 2
-    --- stdout
-    --- stderr
+    let aliases = [
+        "a = 'b'\nb = 'a'",
+        "'claude-opus-5.5' = 'google/gemini-3.8-flash'",
+        "openai = 'openai/gpt-6.1-sol'",
+        "'a/b' = 'openai/gpt-6.1-sol'",
+        "a = 'x y'",
+        "a = ['x']",
+    ];
+    let refusals =
+        aliases.map(|alias| refusal(&with_settings(&format!("[aliases]\n{alias}\n")), &["ask", "Why?"]));
+    insta::assert_snapshot!(refusals.concat(), @"
     error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:1: the alias `a` leads to no model: its aliases go in a circle
       next: let it stand for a model
-    ");
-    insta::assert_snapshot!(check("'claude-opus-5.5' = 'google/gemini-3.8-flash'"), @"
-    exit 2
-    --- stdout
-    --- stderr
     error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:1: the alias `claude-opus-5.5` hides the model `anthropic/claude-opus-5.5`
       next: rename the alias
-    ");
-    insta::assert_snapshot!(check("openai = 'openai/gpt-6.1-sol'"), @"
-    exit 2
-    --- stdout
-    --- stderr
     error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:1: the alias `openai` has the name of a provider
       next: rename the alias
-    ");
-    insta::assert_snapshot!(check("'a/b' = 'openai/gpt-6.1-sol'"), @"
-    exit 2
-    --- stdout
-    --- stderr
     error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:1: the name of an alias has 1 to 40 lower-case letters, digits, `-`, `_` or `.`, not `a/b`
       next: rename the alias
-    ");
-    insta::assert_snapshot!(check("a = 'x y'"), @"
-    exit 2
-    --- stdout
-    --- stderr
     error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:5: cannot read the model `x y`: a model name has 1 to 200 visible ASCII characters and no quotes or commas
       next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
-    ");
-    insta::assert_snapshot!(check("a = ['x']"), @"
-    exit 2
-    --- stdout
-    --- stderr
     error[settings_invalid]: <home>/.config/parallel-llm-mcp/config.toml:2:5: `a` is a string, not a list
       next: correct the value at the place the message names
     ");

@@ -1,7 +1,7 @@
 //! The live view of a run on a terminal, and what remains on the terminal afterwards.
 
 use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, Latency, Script};
-use parallel_llm_testkit::{Call, Sandbox};
+use parallel_llm_testkit::{Call, Sandbox, Terminal};
 
 const ONE: &str = "openai/gpt-6.1-sol";
 const TWO: &str = "anthropic/claude-opus-5.5";
@@ -182,12 +182,38 @@ fn with_a_silent_seat() -> Sandbox {
     sandbox().scripted(THREE, Script::behaving(silent))
 }
 
+/// A terminal with a run in which the first model has answered and the third is silent.
+fn ask_with_a_silent_seat<'a>(sandbox: &'a Sandbox, flags: &[&str]) -> Terminal<'a> {
+    let call = sandbox.call(["ask", "--no-files", "-m", ONE, "-m", THREE, "Why?"]).args(flags);
+    let terminal = call.on_screen(80, 24);
+    terminal.until("one has answered", |text| text.contains("1 of 2 answered"));
+    terminal
+}
+
+/// Presses a key that ends the wait for the silent seat: the run ends with its one answer.
+fn check_ends_with_one_answer(mut terminal: Terminal<'_>, key: &str) {
+    terminal.press(key);
+    assert_eq!(terminal.wait(), 0);
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(terminal.masked(), @"
+        [ +<time>] run <run> started: 2 models, at most $0.48
+
+        Use shards.
+
+        Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to
+          fuse.
+        Missing: 2 x-ai/grok-4.7 asked: no longer waited for
+        Cost at least $0.000042, <time>.
+        Kept as run <run>: `runs show @`.
+        ");
+    }
+}
+
 #[test]
 fn enter_decides_with_the_answers_so_far() {
     let sandbox = with_a_silent_seat();
-    let arguments = ["ask", "--no-files", "-m", ONE, "-m", THREE, "Why?"];
-    let mut terminal = sandbox.call(arguments).on_screen(80, 24);
-    terminal.until("one has answered", |text| text.contains("enter decide now"));
+    let terminal = ask_with_a_silent_seat(&sandbox, &[]);
+    terminal.until("the keys are shown", |text| text.contains("enter decide now"));
     insta::assert_snapshot!(terminal.masked(), @"
     Why?                                                                      <time>
 
@@ -197,27 +223,13 @@ fn enter_decides_with_the_answers_so_far() {
     1 of 2 answered · at least $0.000042
     1-2 read an answer · enter decide now · q save and leave
     ");
-    terminal.press("\r");
-    assert_eq!(terminal.wait(), 0);
-    insta::assert_snapshot!(terminal.masked(), @"
-    [ +<time>] run <run> started: 2 models, at most $0.48
-
-    Use shards.
-
-    Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to
-      fuse.
-    Missing: 2 x-ai/grok-4.7 asked: no longer waited for
-    Cost at least $0.000042, <time>.
-    Kept as run <run>: `runs show @`.
-    ");
+    check_ends_with_one_answer(terminal, "\r");
 }
 
 #[test]
 fn a_silent_seat_is_skipped() {
     let sandbox = with_a_silent_seat();
-    let arguments = ["ask", "--no-files", "--wait", "all", "-m", ONE, "-m", THREE, "Why?"];
-    let mut terminal = sandbox.call(arguments).on_screen(80, 24);
-    terminal.until("one has answered", |text| text.contains("1 of 2 answered"));
+    let mut terminal = ask_with_a_silent_seat(&sandbox, &["--wait", "all"]);
     terminal.press("2");
     terminal.until("the silent one is read", |text| text.contains("s skip this seat"));
     insta::assert_snapshot!(terminal.masked(), @"
@@ -232,19 +244,7 @@ fn a_silent_seat_is_skipped() {
     1 of 2 answered · at least $0.000042
     up/down scroll · tab next · esc back · s skip this seat · q save and leave
     ");
-    terminal.press("s");
-    assert_eq!(terminal.wait(), 0);
-    insta::assert_snapshot!(terminal.masked(), @"
-    [ +<time>] run <run> started: 2 models, at most $0.48
-
-    Use shards.
-
-    Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to
-      fuse.
-    Missing: 2 x-ai/grok-4.7 asked: no longer waited for
-    Cost at least $0.000042, <time>.
-    Kept as run <run>: `runs show @`.
-    ");
+    check_ends_with_one_answer(terminal, "s");
 }
 
 /// Draws the images of the manual into `docs/images`: the demo in progress, and its end.
