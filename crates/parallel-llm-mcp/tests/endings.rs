@@ -58,25 +58,25 @@ fn a_fused_answer_says_who_objects() {
     ");
 }
 
-/// The first line below an answer whose synthesizer gives this analysis of three open answers, and the report.
+/// The first line below an answer that was fused with this analysis of three open answers, and the report's agreement.
 fn objections(analysis: &str) -> (String, Value) {
     let reply = format!("<<analysis>>\n{analysis}\n<<answer>>\nShard the counter.");
     let sandbox = sandbox(["Use shards.", "Use locks.", "Use a queue."]);
     let sandbox = sandbox.scripted(FUSER, Script::answering(&reply));
-    let words = ["ask", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER];
-    let output = sandbox.call(words).arg("How do I count?").run();
+    let arguments = ["ask", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER];
+    let output = sandbox.call(arguments).arg("How do I count?").run();
     let report = sandbox.call(["runs", "show", "@", "--json"]).run().json();
     (output.summary().lines().next().unwrap_or_default().to_owned(), report["agreement"].clone())
 }
 
-/// A seat with its model, as the terminal names it.
+/// A seat with its model, in the form that the terminal uses.
 fn named(seat: &Value) -> String {
     let number = seat.as_u64().expect("a seat");
     format!("{number} {}", [ONE, TWO, THREE][usize::try_from(number).expect("small") - 1])
 }
 
 #[test]
-fn those_who_make_a_claim_that_the_text_dropped_object() {
+fn a_model_whose_claim_was_dropped_is_named_as_objecting() {
     let (line, agreement) = objections(
         r#"{"claims": [{"text": "Locks are faster.", "supported_by": ["B"], "contradicted_by": ["A", "C"],
             "verdict": "dropped"}]}"#,
@@ -86,7 +86,7 @@ fn those_who_make_a_claim_that_the_text_dropped_object() {
 }
 
 #[test]
-fn a_contradiction_is_told_beside_dissent() {
+fn a_contradiction_is_shown_beside_dissent() {
     let (line, agreement) = objections(
         r#"{"claims": [{"text": "Shards are simple.", "supported_by": ["A"], "contradicted_by": ["C"], "verdict": "kept"}],
             "dissent": [{"label": "B", "text": "A queue loses counts."}]}"#,
@@ -99,13 +99,14 @@ fn a_contradiction_is_told_beside_dissent() {
 }
 
 #[test]
-fn who_objects_to_the_same_answer_of_others_is_named() {
+fn a_model_that_objects_to_equal_answers_is_named() {
     let safe = "The migration is safe to run online with a short lock timeout.";
     let not_safe = "The migration is not safe to run online with a short lock timeout.";
     let sandbox = sandbox([safe, not_safe, not_safe]);
-    let words = ["ask", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER, "Is it?"];
-    let said = sandbox.call(words).run().summary();
-    insta::assert_snapshot!(said.lines().next().unwrap_or_default(), @"2 of 3 models give the same answer, word for word; 1 openai/gpt-6.1-sol objects: The migration is safe to run online with a short lock timeout. Fused by google/gemini-4-argon from 3 answers, starting from 2 x-ai/grok-4.7 (0 % changed).");
+    let arguments =
+        ["ask", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "--synthesizer", FUSER, "Is it?"];
+    let summary = sandbox.call(arguments).run().summary();
+    insta::assert_snapshot!(summary.lines().next().unwrap_or_default(), @"2 of 3 models give the same answer, word for word; 1 openai/gpt-6.1-sol objects: The migration is safe to run online with a short lock timeout. Fused by google/gemini-4-argon from 3 answers, starting from 2 x-ai/grok-4.7 (0 % changed).");
 }
 
 #[test]

@@ -300,7 +300,7 @@ fn ten_thousand_bad_bodies_get_a_response_each_and_harm_nothing() {
 }
 
 #[test]
-fn no_input_of_the_fuzz_corpus_makes_a_line_panic() {
+fn no_input_of_the_fuzz_corpus_causes_a_panic() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/line");
     let inputs = std::fs::read_dir(&folder).expect("the target has a corpus");
     let paths: Vec<_> = inputs.map(|input| input.expect("a corpus can be listed").path()).collect();

@@ -377,18 +377,18 @@ fn a_body_that_is_too_slow_times_out() {
 fn a_body_over_its_size_is_refused_in_every_framing() {
     let server = limited(|limits| limits.body_bytes_max = 1000);
     let json = format!("{ANNA}Content-Type: application/json\r\n");
-    let whole = |length: usize| {
+    let with_length = |length: usize| {
         let head = server.head("POST /there", &format!("{json}Content-Length: {length}\r\n"));
         server.send(head + &" ".repeat(length))
     };
-    let pieces = |count: usize| {
+    let in_chunks = |count: usize| {
         let head = server.head("POST /there", &format!("{json}Transfer-Encoding: chunked\r\n"));
         let piece = format!("64\r\n{}\r\n", " ".repeat(100));
         server.send(head + &piece.repeat(count) + "0\r\n\r\n")
     };
-    assert_eq!((whole(1000).text().as_str(), pieces(10).text().as_str()), ("1000", "1000"));
-    assert_eq!((whole(1001).status, whole(1001).code().as_str()), (413, "usage"));
-    assert_eq!(pieces(11).status, 413);
+    assert_eq!((with_length(1000).text().as_str(), in_chunks(10).text().as_str()), ("1000", "1000"));
+    assert_eq!((with_length(1001).status, with_length(1001).code().as_str()), (413, "usage"));
+    assert_eq!(in_chunks(11).status, 413);
     for (length, status) in [("99999999999999", 413), ("18446744073709551615", 431)] {
         let endless = server.head("POST /there", &format!("{json}Content-Length: {length}\r\n"));
         assert_eq!(server.send(endless).status, status, "{length}");

@@ -1,5 +1,5 @@
-//! The program, entered through every door its users have: the command line, MCP on pipes and over HTTP, its files and its
-//! database. Behind it stands the simulator.
+//! The program as its users reach it: the command line, MCP on pipes and over HTTP, its files and its database. All model
+//! calls go to the simulator.
 //!
 //! One binary for all files: they share their clients and link once.
 

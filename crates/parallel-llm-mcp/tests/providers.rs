@@ -354,8 +354,8 @@ fn a_configured_certificate_is_trusted() {
     let trusting = asked(&[("ca_file", file)]);
     assert_eq!(trusting.code, Some(0), "{}", trusting.stderr);
     assert_ne!(asked(&[]).code, Some(0), "an unknown certificate is not trusted");
-    let gone = asked(&[("ca_file", "gone.pem")]);
-    insta::assert_snapshot!(gone.transcript(), @"
+    let missing = asked(&[("ca_file", "gone.pem")]);
+    insta::assert_snapshot!(missing.transcript(), @"
     exit 2
     --- stdout
     --- stderr

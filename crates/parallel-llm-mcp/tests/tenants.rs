@@ -3,7 +3,6 @@
 //! Every call enters through the service, as every door does, against the simulator. Two holders and the owner each
 //! have a run that has ended, one in progress and one that was interrupted; everybody tries every operation on each of
 //! them.
-//! that is over, one under way and one that was interrupted; every operation is tried on each of them by each.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;

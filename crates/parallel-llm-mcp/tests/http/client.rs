@@ -223,7 +223,7 @@ impl Wire {
     }
 }
 
-/// A connection on which no test waits for ever.
+/// A connection with a bound on every wait.
 pub(crate) fn tcp(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("the server listens");
     stream.set_read_timeout(Some(WAIT_MAX)).expect("a wait can be bounded");

@@ -364,7 +364,7 @@ fn at_its_start_a_server_logs_its_address_and_its_problems() {
     INFO MCP is served at http://127.0.0.1:PORT/mcp and https://llm.example.com/mcp
     "
     );
-    // A file is no folder, whoever looks.
+    // A path below a file is no folder, even for root.
     sandbox.write("taken", "a file");
     let taken = sandbox.home().join("taken/data").display().to_string();
     insta::assert_snapshot!(startup_log(&sandbox, &["127.0.0.1:0", "--no-auth"], &[("data_dir", &taken)]), @"

@@ -159,10 +159,10 @@ fn a_token_allows_only_its_scope_budget_and_rate() {
 fn an_expired_token_is_refused() {
     let sandbox = sandbox_with(None);
     let (_running, address) = serve(&sandbox, &[], &[]);
-    let brief = Holder::created(&sandbox, address, "brief", &["--expires", "3s"]);
-    assert_eq!(brief.get("/nothing").status, 404, "it is let in");
+    let short_lived = Holder::created(&sandbox, address, "brief", &["--expires", "3s"]);
+    assert_eq!(short_lived.get("/nothing").status, 404, "it is let in");
     sandbox.pause(Duration::from_secs(3));
-    let refused = brief.get("/nothing");
+    let refused = short_lived.get("/nothing");
     assert_eq!((refused.status, refused.code().as_str()), (401, "token_refused"));
     let listed = sandbox.call(["keys", "list"]).run();
     assert!(listed.text().contains("expired"), "{}", listed.text());
@@ -301,8 +301,8 @@ fn subjects_of_an_issuer_are_let_in_and_others_get_its_address() {
     let sandbox = sandbox_with(None);
     let (_running, address) = serve(&sandbox, &[], &[("issuer", issuer), ("issuer_audience", audience)]);
 
-    let nobody = Holder { address, header: String::new() };
-    let refused = nobody.get("/mcp");
+    let without_token = Holder { address, header: String::new() };
+    let refused = without_token.get("/mcp");
     let metadata = "https://llm.example.com/.well-known/oauth-protected-resource/mcp";
     let challenge = format!(r#"Bearer realm="parallel-llm-mcp", resource_metadata="{metadata}""#);
     assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some(challenge.as_str())));
@@ -311,10 +311,10 @@ fn subjects_of_an_issuer_are_let_in_and_others_get_its_address() {
             "resource": audience, "resource_name": "Parallel LLM", "authorization_servers": [issuer],
             "scopes_supported": ["ask", "read"], "bearer_methods_supported": ["header"],
         });
-        let described = nobody.get(path);
+        let described = without_token.get(path);
         assert_eq!((described.status, described.json()), (200, expected), "{path}");
     }
-    assert_eq!(nobody.get("/.well-known/else").status, 401);
+    assert_eq!(without_token.get("/.well-known/else").status, 401);
 
     let holder = |subject| Holder::with(address, &identities.token(&identities.claims(subject)));
     let (ada, eve) = (holder("ada"), holder("eve"));
