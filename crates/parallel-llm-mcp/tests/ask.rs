@@ -375,7 +375,7 @@ fn ask_how_many(answers: [&str; 3], flags: &[&str]) -> (Output, [usize; 5]) {
 fn a_vote_selects_an_answer_of_the_majority() {
     let (output, calls) =
         ask_how_many(["6", "It has 8 legs.", "The answer is **8**."], &["--strategy", "vote"]);
-    assert_eq!(calls, [1, 1, 1, 0, 0], "nobody fuses");
+    assert_eq!(calls, [1, 1, 1, 0, 0], "no synthesizer is called");
     insta::assert_snapshot!(rendered(&output), @"
     exit 0
     It has 8 legs.
@@ -392,7 +392,7 @@ fn a_vote_selects_an_answer_of_the_majority() {
 fn the_summary_and_the_report_count_the_rounds() {
     let answers = ["6", "It has 8 legs.", "The answer is **8**."];
     let (output, calls) = ask_how_many(answers, &["--strategy", "debate"]);
-    assert_eq!(calls, [2, 2, 2, 0, 0], "each twice, and nobody fuses");
+    assert_eq!(calls, [2, 2, 2, 0, 0], "each twice, and no synthesizer is called");
     insta::assert_snapshot!(rendered(&output), @"
     exit 0
     It has 8 legs.
@@ -416,7 +416,7 @@ fn the_summary_and_the_report_count_the_rounds() {
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let (output, calls) = ask_how_many(answers, &["--strategy", "self-moa@samples=2"]);
-    assert_eq!(calls, [2, 0, 0, 0, 0], "one model is sampled twice, and nobody fuses");
+    assert_eq!(calls, [2, 0, 0, 0, 0], "one model is sampled twice, and no synthesizer is called");
     insta::assert_snapshot!(rendered(&output), @"
     exit 0
     6
@@ -432,7 +432,7 @@ fn the_summary_and_the_report_count_the_rounds() {
 fn unanimous_answers_are_not_fused() {
     let answers = ["8", "It has 8 legs.", "#### 8"];
     let (output, calls) = ask_how_many(answers, &[]);
-    assert_eq!(calls, [1, 1, 1, 0, 0], "nobody fuses");
+    assert_eq!(calls, [1, 1, 1, 0, 0], "no synthesizer is called");
     insta::assert_snapshot!(rendered(&output), @"
     exit 0
     8

@@ -115,7 +115,7 @@ fn every_seat_gets_the_files_and_the_synthesizer_only_their_names() {
     let base64 = STANDARD.encode(png());
     let received = |model: &str| {
         let chat = sandbox.chats().into_iter().find(|chat| chat.model.as_deref() == Some(model));
-        let body = chat.expect("it was asked").body.to_string();
+        let body = chat.expect("the model was asked").body.to_string();
         (body.contains(&base64), body.contains("[an attached image: house.png]"))
     };
     assert_eq!(

@@ -31,7 +31,7 @@ fn continue_sends_the_earlier_questions_and_answers() {
     Cost $0.000066, <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
-    let sent = sandbox.chats().last().expect("it was asked").body["messages"].clone();
+    let sent = sandbox.chats().last().expect("the model was asked").body["messages"].clone();
     insta::assert_snapshot!(sent.to_string(), @r#"[{"content":"Be brief.","role":"system"},{"content":"Which design?","role":"user"},{"content":"Take the first design.","role":"assistant"},{"content":"Why that one?","role":"user"}]"#);
     // By the id of the run.
     let first =
@@ -40,7 +40,7 @@ fn continue_sends_the_earlier_questions_and_answers() {
     let named = format!("--continue={}", first.as_str().expect("an id"));
     assert_eq!(sandbox.call(["ask", &named, "-m", ONE, "Sure?"]).run().code, Some(0));
     assert_eq!(
-        sandbox.chats().last().expect("it was asked").body["messages"].as_array().map(Vec::len),
+        sandbox.chats().last().expect("the model was asked").body["messages"].as_array().map(Vec::len),
         Some(4)
     );
     sandbox.call(["ask", "-q", "-m", ONE, "--store", "metadata", "Secret?"]).run();

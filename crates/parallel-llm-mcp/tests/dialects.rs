@@ -84,7 +84,7 @@ fn ask(sandbox: &Sandbox, dialect: &str, faults: &[Fault]) -> Output {
     let output = call.run();
     output.assert_no_key();
     sandbox.assert_no_key_in_files();
-    assert_eq!(sandbox.simulator().redirect_target_requests(), [], "nobody follows a redirect");
+    assert_eq!(sandbox.simulator().redirect_target_requests(), [], "no redirect is followed");
     output
 }
 

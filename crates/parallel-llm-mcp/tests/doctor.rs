@@ -35,7 +35,7 @@ fn settings(sandbox: &Sandbox, panel: &str) {
 #[cfg(unix)]
 fn set_mode(path: &Path, mode: u32) {
     use std::os::unix::fs::PermissionsExt as _;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("the test owns it");
 }
 
 #[cfg(not(unix))]
@@ -398,7 +398,7 @@ fn a_silent_provider_delays_no_other_check() {
     let address = format!("http://{}/api/v1", silent.local_addr().unwrap());
     let output =
         without_local_servers(&sandbox, &["doctor", "--json"]).env("OPENROUTER_BASE_URL", &address).run();
-    assert_eq!(output.code, Some(1), "nobody else can be asked: {}", output.stderr);
+    assert_eq!(output.code, Some(1), "there is no other provider: {}", output.stderr);
     let next = "try again";
     let late = format!("failed OpenRouter did not say within 5 s what is left of its key; {next}");
     assert_eq!(lines_of(&output, "credit"), [late]);
@@ -413,7 +413,7 @@ fn a_silent_provider_delays_no_other_check() {
 fn an_unusable_provider_fails_the_check_only_if_no_other_is_usable() {
     const MODEL: &str = "openai/gpt-6.1-sol";
     let sandbox = sandbox();
-    let plain = sandbox.simulator().base_url_of("openai").expect("it speaks OpenAI");
+    let plain = sandbox.simulator().base_url_of("openai").expect("the simulator speaks OpenAI");
     let (right, wrong) = (sandbox.simulator().api_key(), "0".repeat(40));
     // The panel, the address of the team's provider, its key and OpenRouter's, the exit code, and the expected problem.
     let rows = [
@@ -524,7 +524,7 @@ fn deep_asks_each_model_of_the_panel_once_with_consent() {
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let caps: Vec<Value> =
         sandbox.chats().iter().map(|chat| chat.body["max_completion_tokens"].clone()).collect();
-    assert_eq!(caps, [16, 16], "each model is asked once, and nobody fuses");
+    assert_eq!(caps, [16, 16], "each model is asked once, and no synthesizer is called");
     let notice = output.masked(&output.stderr);
     assert!(
         notice.starts_with("`--deep` asks 2 models of the panel for a word each: at most $0.0"),

@@ -116,7 +116,7 @@ fn ask(sandbox: &Sandbox, models: &[&str], settings: Vec<(&str, &str)>) -> Outpu
     output.assert_no_key();
     sandbox.assert_no_key_in_files();
     assert!(!output.stderr.contains(QUESTION), "the flagged question is not repeated");
-    assert_eq!(sandbox.simulator().redirect_target_requests(), [], "nobody follows a redirect");
+    assert_eq!(sandbox.simulator().redirect_target_requests(), [], "no redirect is followed");
     output
 }
 
@@ -503,7 +503,7 @@ fn a_wrong_key_appears_nowhere() {
     3 mistralai/mistral-large-4-0 failed auth x1
     exit 4
     ");
-    assert_eq!(sandbox.chats().len(), 3, "each seat is asked once, nobody fuses");
+    assert_eq!(sandbox.chats().len(), 3, "each seat is asked once, and no synthesizer");
     assert!(!output.text().contains(&WRONG[9..]) && !output.stderr.contains(&WRONG[9..]));
     sandbox.assert_nowhere(&WRONG.as_bytes()[9..]);
 }

@@ -320,7 +320,7 @@ fn purge_removes_texts_and_keeps_costs() {
     what they cost stays in `runs cost`
     ");
     sandbox.assert_nowhere(b"CANARY");
-    assert_eq!(std::fs::read_to_string(&others).expect("it is there"), "mine");
+    assert_eq!(std::fs::read_to_string(&others).expect("the file exists"), "mine");
     let left: Vec<String> = contents(&folder(&reports[0])).into_iter().map(|(name, _)| name).collect();
     assert_eq!(left, ["final_best.md", "notes.md"]);
     assert!(!folder(&reports[1]).exists());

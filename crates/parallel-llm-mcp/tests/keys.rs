@@ -35,7 +35,7 @@ fn store_key(sandbox: &Sandbox, provider: &str) -> Output {
 }
 
 fn mode(path: &Path) -> u32 {
-    fs::metadata(path).expect("it is there").permissions().mode() & 0o777
+    fs::metadata(path).expect("the file exists").permissions().mode() & 0o777
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn a_token_is_printed_once_and_then_only_its_last_four_characters() {
         (created["schema"].as_i64(), created["id"].as_i64(), created["scopes"].to_string()),
         (Some(1), Some(2), "[\"read\"]".to_owned())
     );
-    let second = created["token"].as_str().expect("it is printed").to_owned();
+    let second = created["token"].as_str().expect("the output has it").to_owned();
     insta::assert_snapshot!(tokens(&sandbox).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"), @r#"
     {"budget_day_usd":2.5,"created_at_ms":true,"expires_at_ms":false,"id":1,"last_four":true,"last_used_at_ms":false,"name":"ci","requests_per_minute":60,"revoked_at_ms":false,"scopes":["ask","read"],"state":"active"}
     {"budget_day_usd":null,"created_at_ms":true,"expires_at_ms":true,"id":2,"last_four":true,"last_used_at_ms":false,"name":"reader","requests_per_minute":null,"revoked_at_ms":false,"scopes":["read"],"state":"active"}

@@ -597,7 +597,7 @@ fn a_vote_is_selected_by_name_and_its_options_are_checked() {
     assert_eq!(report["agreement"], agreement, "{report}");
     let line = format!("\n2 of 3 say `8`; agree: {}, {}; {} objects: `6`\n", PANEL[1], PANEL[2], PANEL[0]);
     assert!(text(&voted).contains(&line), "{}", text(&voted));
-    assert_eq!(sandbox.chats().len(), 3, "nobody fuses");
+    assert_eq!(sandbox.chats().len(), 3, "no synthesizer is called");
     let refused = call("synthesize@gates=off");
     let whole = client.report(&voted);
     assert_eq!(whole["agreement"]["clusters"][0], json!({"value": "8", "seats": [2, 3]}));

@@ -403,7 +403,7 @@ fn a_model_named_by_flag_without_a_key_is_refused_before_anything_is_sent() {
 #[test]
 fn options_that_a_provider_does_not_support_are_warnings() {
     let sandbox = sandbox();
-    let local = sandbox.simulator().base_url_of("openai").expect("it speaks OpenAI");
+    let local = sandbox.simulator().base_url_of("openai").expect("the simulator speaks OpenAI");
     let ask = without_local_servers(
         &sandbox,
         &["ask", "--json", "-m", "mistral:mistralai/mistral-large-4-0", "Why?"],

@@ -26,7 +26,7 @@ fn sandbox() -> Sandbox {
 fn team(sandbox: &Sandbox, more: &str) -> String {
     format!(
         "[providers.team]\nkind = 'openai'\nbase_url = '{}'\n{more}\n",
-        sandbox.simulator().base_url_of("openai").expect("it speaks OpenAI")
+        sandbox.simulator().base_url_of("openai").expect("the simulator speaks OpenAI")
     )
 }
 
@@ -343,7 +343,7 @@ fn a_configured_certificate_is_trusted() {
         printed
             .lines()
             .find_map(|line| line.strip_prefix(&format!("{name}=")))
-            .expect("it is printed")
+            .expect("the output has it")
             .to_owned()
     };
     let asked = |settings: &[(&str, &str)]| {

@@ -156,7 +156,7 @@ fn bytes_after(sandbox: &Sandbox, runs: usize) -> u64 {
             break;
         }
     }
-    std::fs::metadata(sandbox.data_dir().join("runs.db")).expect("it is there").len()
+    std::fs::metadata(sandbox.data_dir().join("runs.db")).expect("the file exists").len()
 }
 
 #[test]

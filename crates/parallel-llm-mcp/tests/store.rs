@@ -45,7 +45,7 @@ fn start_hanging_run(sandbox: &Sandbox) -> Running<'_> {
 
 /// Changes a letter in every occurrence of this word in the file, as a failing disk might.
 fn damage(path: &Path, word: &str) {
-    let mut bytes = std::fs::read(path).expect("it is there");
+    let mut bytes = std::fs::read(path).expect("the file exists");
     let offsets: Vec<usize> =
         (0..bytes.len()).filter(|at| bytes[*at..].starts_with(word.as_bytes())).collect();
     assert!(!offsets.is_empty(), "`{word}` is in it");
@@ -67,7 +67,7 @@ fn a_backup_is_made_during_use_and_can_be_restored() {
     9 runs in 999 kB: <home>/copy.db
     ");
     let copy = sandbox.home().join("copy.db");
-    let mode = std::fs::metadata(&copy).expect("it is there").permissions().mode();
+    let mode = std::fs::metadata(&copy).expect("the file exists").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     insta::assert_snapshot!(store(&sandbox, &["backup", "copy.db"]).transcript(), @"
     exit 7
@@ -104,7 +104,7 @@ fn a_backup_is_made_during_use_and_can_be_restored() {
     assert_eq!(store(&sandbox, &["check", "--read-data"]).code, Some(0));
     // The database that was replaced is intact, too, and can be restored by its name.
     let folder = database(&sandbox);
-    let entries = std::fs::read_dir(folder.parent().expect("it is in a folder")).expect("it is there");
+    let entries = std::fs::read_dir(folder.parent().expect("it is in a folder")).expect("the folder exists");
     let names: Vec<String> =
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     let before: Vec<&String> = names.iter().filter(|name| name.contains(".before-")).collect();
@@ -123,7 +123,7 @@ fn a_damaged_backup_is_refused_and_changes_nothing() {
     let copy = sandbox.home().join("copy.db");
     assert_eq!(store(&sandbox, &["backup", "copy.db"]).code, Some(0));
     damage(&copy, "CANARY sings");
-    let before = std::fs::read(database(&sandbox)).expect("it is there");
+    let before = std::fs::read(database(&sandbox)).expect("the file exists");
     insta::assert_snapshot!(store(&sandbox, &["restore", "copy.db"]).transcript(), @"
     exit 7
     --- stdout
@@ -135,10 +135,10 @@ fn a_damaged_backup_is_refused_and_changes_nothing() {
         .write(true)
         .open(&copy)
         .and_then(|file| file.set_len(20_000))
-        .expect("it can be cut");
+        .expect("the file can be truncated");
     let refused = store(&sandbox, &["restore", "copy.db"]);
     assert!(refused.code == Some(7) && refused.stderr.contains("is damaged"), "{}", refused.stderr);
-    assert!(std::fs::read(database(&sandbox)).expect("it is there") == before);
+    assert!(std::fs::read(database(&sandbox)).expect("the file exists") == before);
     assert_eq!(listed(&sandbox), ["One?"]);
 }
 

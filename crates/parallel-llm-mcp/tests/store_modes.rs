@@ -43,7 +43,7 @@ fn listing(folder: &Path) -> String {
     let mut names: Vec<_> =
         std::fs::read_dir(folder).expect("the folder is there").flatten().map(|entry| entry.path()).collect();
     names.sort();
-    let mode = |path: &Path| path.metadata().expect("it is there").permissions().mode() & 0o7777;
+    let mode = |path: &Path| path.metadata().expect("the file exists").permissions().mode() & 0o7777;
     let mut listing = format!("{:o} .\n", mode(folder));
     for path in names {
         let name = path.file_name().expect("an entry has a name").to_string_lossy();
@@ -78,7 +78,7 @@ fn texts_are_sent_and_stored_byte_for_byte() {
         assert_eq!(read(&folder, "prompt.md"), prompt);
         assert_eq!(read(&folder, "answer_1_openai-gpt-6.1-sol.md"), prompt);
         assert_eq!(read(&folder, "final_best.md"), prompt);
-        let last = sandbox.chats().pop().expect("it was asked");
+        let last = sandbox.chats().pop().expect("the model was asked");
         assert_eq!(text(&last.body, "/messages/0/content"), prompt);
         let newest = sandbox.call(["runs", "show", NEWEST, "--seat", "1"]).run();
         assert_eq!(newest.text().strip_suffix('\n'), Some(prompt));

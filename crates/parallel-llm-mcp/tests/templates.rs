@@ -9,7 +9,7 @@ fn a_template_becomes_part_of_the_prompt() {
     let sandbox = sandbox();
     let ask = |arguments: &[&str]| sandbox.call(["ask", "-q", "-m", ONE]).args(arguments).run();
     let last_prompt = |sandbox: &Sandbox| {
-        sandbox.chats().last().expect("it was asked").body["messages"][0]["content"].clone()
+        sandbox.chats().last().expect("the model was asked").body["messages"][0]["content"].clone()
     };
     let no_templates = ask(&["-t", "review", "x"]).transcript();
     let folder = ".config/parallel-llm-mcp/templates";

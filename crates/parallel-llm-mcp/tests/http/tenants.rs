@@ -171,7 +171,7 @@ fn an_expired_token_is_refused() {
 /// An OpenID provider on loopback, with its metadata and its keys.
 fn issuer(keys: Value) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let address = format!("http://{}", listener.local_addr().expect("the listener is bound"));
     let description = json!({"issuer": address, "jwks_uri": format!("{address}/keys")});
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {

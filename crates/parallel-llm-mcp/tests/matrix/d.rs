@@ -191,7 +191,7 @@ fn until_one_file_is_missing(sandbox: &Sandbox, base: &Path) -> PathBuf {
     let folder = || fs::read_dir(base).ok()?.flatten().map(|entry| entry.path()).next();
     let is_written = || folder().is_some_and(|path| path.join("answer_1_openai-gpt-6.1-sol.md").is_file());
     sandbox.until("one has answered and one is asked", || is_written() && sandbox.asked(TWO) == 1);
-    folder().expect("it is there")
+    folder().expect("the folder exists")
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn d03_folder_of_the_files_is_gone() {
     let base = sandbox.home().join(PLAYGROUND).join("out");
     let running = ask(&sandbox, &[ONE, TWO]).args(["--output-dir", &base.display().to_string()]).start();
     let path = until_one_file_is_missing(&sandbox, &base);
-    fs::rename(&path, sandbox.home().join(PLAYGROUND).join("moved")).expect("it can be taken away");
+    fs::rename(&path, sandbox.home().join(PLAYGROUND).join("moved")).expect("the folder can be moved");
     fs::write(&path, "something else").expect("a file can stand in its place");
     let output = running.wait();
     let report = output.json();
@@ -241,15 +241,15 @@ fn refuse_damaged(damage: fn(&mut Vec<u8>)) -> String {
         assert_eq!(output_of(ask(&sandbox, &[ONE])).code, Some(0));
     }
     let path = database::path(&sandbox);
-    let sound = fs::read(&path).expect("it is there");
+    let sound = fs::read(&path).expect("the file exists");
     let mut broken = sound.clone();
     damage(&mut broken);
-    fs::write(&path, &broken).expect("it can be written over");
+    fs::write(&path, &broken).expect("the file can be overwritten");
     let output = output_of(ask(&sandbox, &[ONE, TWO]));
     assert_eq!((output.code, sandbox.chats().len()), (Some(7), 3), "{}", output.stderr);
-    assert!(fs::read(&path).expect("it is there") == broken, "a refused database stays as it is");
+    assert!(fs::read(&path).expect("the file exists") == broken, "a refused database stays as it is");
     let doctor = output_of(sandbox.call(["doctor"]));
-    fs::write(&path, sound).expect("it can be written over");
+    fs::write(&path, sound).expect("the file can be overwritten");
     assert_invariants(&sandbox);
     let diagnosis = format!("{}{}", doctor.text(), doctor.stderr);
     let error = output.json()["error"].clone();
@@ -294,7 +294,7 @@ fn d05_damaged_database() {
         let log = sandbox.data_dir().join("runs.db-wal");
         let mut bytes = fs::read(&log).expect("a killed process leaves its log");
         bytes.truncate(*length);
-        fs::write(&log, bytes).expect("it can be cut");
+        fs::write(&log, bytes).expect("the file can be truncated");
         // Requests recorded in the lost part of the log are forgotten; no program can prevent that.
         let list = output_of(sandbox.call(["runs", "list", "--json"]));
         assert_eq!(list.code, Some(0), "{length}: {}", list.stderr);
@@ -379,7 +379,7 @@ fn d12_many_processes_one_database() {
     assert!(word(&second.json()["error"], "message").ends_with("is still under way"));
     running.signal("INT");
     assert_eq!(running.wait().code, Some(130));
-    assert_eq!((sandbox.asked(HANGING), sandbox.asked(SYNTHESIZER)), (1, 0), "asked once, fused by nobody");
+    assert_eq!((sandbox.asked(HANGING), sandbox.asked(SYNTHESIZER)), (1, 0), "asked once, and not fused");
     assert_invariants(&sandbox);
 }
 
@@ -440,7 +440,7 @@ fn planted(plant: Plant, name: &str) -> String {
     sandbox.write(OTHER_FILE, OTHER_TEXT);
     let data = sandbox.data_dir();
     fs::create_dir_all(&data).expect("a folder can be made");
-    fs::set_permissions(&data, fs::Permissions::from_mode(0o700)).expect("it is ours");
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o700)).expect("the test owns it");
     plant.put(&sandbox, &data.join(name));
     let output = output_of(ask(&sandbox, &[ONE]));
     assert_eq!(
@@ -485,7 +485,7 @@ fn replaced(plants: &[Plant]) {
         let (sandbox, report) = swapped(|sandbox, folder| plant.put(sandbox, &folder.join(name)));
         assert_eq!(word(&report["files"], "state"), "written", "{plant:?} {name}");
         let file = Path::new(word(&report["files"], "dir")).join("final_best.md");
-        let metadata = file.symlink_metadata().expect("it is there");
+        let metadata = file.symlink_metadata().expect("the file exists");
         assert!(metadata.is_file() && metadata.nlink() == 1, "{plant:?} {name}");
         assert!(!sandbox.home().join("playground/nowhere").exists(), "{plant:?} {name}");
         assert_invariants(&sandbox);
@@ -515,7 +515,7 @@ fn d14_symbolic_link_in_our_place() {
         symlink(elsewhere(sandbox), folder).expect("a link can be made");
     });
     assert!(report["answer"].is_string());
-    let strays: Vec<_> = fs::read_dir(elsewhere(&sandbox)).expect("it is there").flatten().collect();
+    let strays: Vec<_> = fs::read_dir(elsewhere(&sandbox)).expect("the folder exists").flatten().collect();
     assert!(strays.is_empty(), "written through a link: {strays:?}");
     replaced(&[Plant::Link, Plant::Dangling]);
 }
@@ -584,7 +584,9 @@ fn d16_names_that_lead_elsewhere() {
     run.json
     ");
     let is_inside = |entry: fs::DirEntry| entry.path() == folder;
-    assert!(fs::read_dir(sandbox.home().join(PLAYGROUND)).expect("it is there").flatten().all(is_inside));
+    assert!(
+        fs::read_dir(sandbox.home().join(PLAYGROUND)).expect("the folder exists").flatten().all(is_inside)
+    );
     for name in ["../../x", "..", "/etc/passwd", "CON", "%", "_", ""] {
         let output = output_of(sandbox.call(["runs", "show", name]));
         assert_eq!(output.code, Some(2), "`{name}` is no run: {}", output.text());
@@ -605,7 +607,7 @@ fn d17_loose_modes() {
     running.wait();
     assert!(sandbox.data_dir().join("runs.db-wal").is_file());
     assert_invariants(&sandbox);
-    fs::set_permissions(sandbox.data_dir(), fs::Permissions::from_mode(0o755)).expect("it is ours");
+    fs::set_permissions(sandbox.data_dir(), fs::Permissions::from_mode(0o755)).expect("the test owns it");
     let doctor = output_of(sandbox.call(["doctor"]));
     let diagnosis = format!("{}{}", doctor.text(), doctor.stderr);
     assert!(diagnosis.contains("others can look into it (mode 755)"), "{diagnosis}");

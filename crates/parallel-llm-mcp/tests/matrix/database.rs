@@ -32,28 +32,28 @@ impl OutsideConnection {
 
     /// Runs these statements.
     pub(crate) fn execute(&mut self, sql: &str) {
-        let connection = self.connection.as_mut().expect("it is open");
+        let connection = self.connection.as_mut().expect("the connection is open");
         let done = self.runtime.block_on(sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(connection));
         done.unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
     /// Whether no other connection holds the write lock.
     pub(crate) fn may_write(&mut self) -> bool {
-        let connection = self.connection.as_mut().expect("it is open");
+        let connection = self.connection.as_mut().expect("the connection is open");
         let begin = sqlx::raw_sql("PRAGMA busy_timeout = 100; BEGIN IMMEDIATE; ROLLBACK").execute(connection);
         self.runtime.block_on(begin).is_ok()
     }
 
     /// The single number that this query returns.
     pub(crate) fn number(&mut self, sql: &str) -> i64 {
-        let connection = self.connection.as_mut().expect("it is open");
+        let connection = self.connection.as_mut().expect("the connection is open");
         let query = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(connection);
         self.runtime.block_on(query).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
     /// The texts that this query returns.
     pub(crate) fn texts(&mut self, sql: &str) -> Vec<String> {
-        let connection = self.connection.as_mut().expect("it is open");
+        let connection = self.connection.as_mut().expect("the connection is open");
         let query = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_all(connection);
         self.runtime.block_on(query).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }

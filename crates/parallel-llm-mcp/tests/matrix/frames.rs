@@ -65,7 +65,7 @@ impl Server {
     pub(crate) fn start(fault: ServerFault) -> Self {
         let (config, certificate_pem) = identity(fault);
         let listener = TcpListener::bind("127.0.0.1:0").expect("a local port is free");
-        let port = listener.local_addr().expect("it is bound").port();
+        let port = listener.local_addr().expect("the listener is bound").port();
         let requests = Arc::new(AtomicUsize::new(0));
         let (config, counted) = (Arc::new(config), Arc::clone(&requests));
         thread::spawn(move || {

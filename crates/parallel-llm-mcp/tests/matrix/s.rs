@@ -98,7 +98,8 @@ fn s09_orders_in_an_answer() {
     let report = output_of(ask(&sandbox, &[ONE, TWO, "x-ai/grok-4.7"])).json();
     assert_eq!(synthesis(&report), format!("complete fused by {SYNTHESIZER}"));
     let chats = sandbox.chats();
-    let asked = chats.iter().find(|chat| chat.model.as_deref() == Some(SYNTHESIZER)).expect("it was asked");
+    let asked =
+        chats.iter().find(|chat| chat.model.as_deref() == Some(SYNTHESIZER)).expect("the model was asked");
     let messages = asked.body["messages"].as_array().expect("it has messages");
     let lines: Vec<&str> = messages.iter().flat_map(|message| word(message, "content").lines()).collect();
     let orders: Vec<&&str> = lines.iter().filter(|line| line.contains("CANARY-9")).collect();

@@ -83,7 +83,7 @@ fn u02_connect_black_hole() {
         let socket = TcpSocket::new_v4().expect("a socket can be made");
         socket.bind((Ipv4Addr::LOCALHOST, 0).into()).expect("a local port is free");
         let listener = socket.listen(1).expect("it listens");
-        let address = listener.local_addr().expect("it is bound");
+        let address = listener.local_addr().expect("the listener is bound");
         let mut queue = Vec::new();
         while let Ok(Ok(stream)) =
             tokio::time::timeout(Duration::from_millis(200), TcpStream::connect(address)).await
@@ -93,7 +93,7 @@ fn u02_connect_black_hole() {
         }
         (listener, queue)
     });
-    let port = listener.local_addr().expect("it is bound").port();
+    let port = listener.local_addr().expect("the listener is bound").port();
     wire::provide(&sandbox, &format!("http://127.0.0.1:{port}/v1"));
     let report = beside_others(&sandbox, &[("connect_timeout_ms", "300")]);
     insta::assert_snapshot!(seat(&report), @"failed timeout x2: no connection to wire at <wire> within the timer `connect` of 300 ms");

@@ -67,7 +67,7 @@ impl Wire {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a test machine can start a thread");
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a local port is free");
-        let port = listener.local_addr().expect("it is bound").port();
+        let port = listener.local_addr().expect("the listener is bound").port();
         let requests = Arc::default();
         runtime.spawn(serve(listener, Arc::new(acts), Arc::clone(&requests)));
         Self { port, requests, _runtime: runtime }
@@ -79,7 +79,7 @@ impl Wire {
 
     /// The calls so far, with heads and bodies.
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.requests.lock().expect("nobody panics with it").clone()
+        self.requests.lock().expect("the lock is not poisoned").clone()
     }
 
     /// Makes this server the provider `wire` of a sandbox.
@@ -115,7 +115,7 @@ async fn serve(listener: TcpListener, acts: Acts, requests: Arc<Mutex<Vec<String
                 return;
             }
             let number = {
-                let mut requests = requests.lock().expect("nobody panics with it");
+                let mut requests = requests.lock().expect("the lock is not poisoned");
                 requests.push(request);
                 requests.len()
             };

@@ -74,7 +74,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a local port is free");
-        let address = listener.local_addr().expect("it is bound");
+        let address = listener.local_addr().expect("the listener is bound");
         thread::spawn(move || {
             for connection in listener.incoming().map_while(Result::ok) {
                 // A client that has read enough closes the connection.
