@@ -41,8 +41,9 @@ fn the_live_view_shows_progress_and_answers() {
     How do I shard a counter in Postgres so that writes do not wait for eac…  <time>
 
      1 ✓ openai/gpt-6.1-sol        answered   first <time>      4 tok $0.000080
-     2 ✗ anthropic/claude-opus-5.5 refused    openrouter (Anthropic) answered 403:…
+     2 ✗ anthropic/claude-opus-5.5 refused
      3 * x-ai/grok-4.7             asked
+         seat 2: openrouter (Anthropic) answered 403: Your input was flagged
 
     1 of 3 answered · at least $0.000080
     1-3 read an answer · enter decide now · q save and leave
@@ -53,8 +54,9 @@ fn the_live_view_shows_progress_and_answers() {
     How do I shard a counter in Postgres so that writes do not wait for eac…  <time>
 
      1 ✓ openai/gpt-6.1-sol        answered   first <time>      4 tok $0.000080
-     2 ✗ anthropic/claude-opus-5.5 refused    openrouter (Anthropic) answered 403:…
+     2 ✗ anthropic/claude-opus-5.5 refused
      3 * x-ai/grok-4.7             asked
+         seat 2: openrouter (Anthropic) answered 403: Your input was flagged
 
     ── 1 openai/gpt-6.1-sol ───────────────────────────────────────────────────────
     Use shards.
@@ -125,6 +127,99 @@ fn more_seats_than_rows_are_summarized() {
     1-9 read an answer · q save and leave
     ");
     assert_eq!((terminal.wait(), terminal.text().contains("16 answers say the same")), (0, true));
+}
+
+#[test]
+fn a_reason_that_seats_share_is_shown_once() {
+    let refused = || Script::fault(Fault::AuthBad);
+    let sandbox = with_a_silent_seat().scripted(ONE, refused()).scripted(TWO, refused());
+    let shown = |columns: u16, rows: u16| {
+        let words = ["ask", "--no-files", "-m", ONE, "-m", TWO, "-m", THREE, "-m", ONE, "Why?"];
+        let mut terminal = sandbox.call(words).on_screen(columns, rows);
+        terminal.until("three have failed", |text| text.matches(" failed").count() == 3);
+        let shown = terminal.masked();
+        terminal.press("q");
+        assert_eq!(terminal.wait(), 130);
+        shown
+    };
+    insta::assert_snapshot!(shown(40, 10), @"
+    Why?                              <time>
+     1 ✗ openai/gpt-6.1-sol       failed
+     2 ✗ anthropic/claude-opus-5… failed
+     3 * x-ai/grok-4.7            asked
+     4 ✗ openai/gpt-6.1-sol       failed
+         seats 1, 2 and 4: openrouter
+           refused the key (401): User not
+           found. (next: check that the ke…
+    0 of 4 answered
+    1-4 read an answer · q save and leave
+    ");
+    insta::assert_snapshot!(shown(80, 24), @"
+    Why?                                                                      <time>
+
+     1 ✗ openai/gpt-6.1-sol        failed
+     2 ✗ anthropic/claude-opus-5.5 failed
+     3 * x-ai/grok-4.7             asked
+     4 ✗ openai/gpt-6.1-sol        failed
+         seats 1, 2 and 4: openrouter refused the key (401): User not found.
+           (next: check that the key is current and belongs to this provider,
+           correct it in `OPENROUTER_API_KEY`, unset that and keep another with
+           `keys set openrouter`, or ask another model)
+
+    0 of 4 answered
+    1-4 read an answer · q save and leave
+    ");
+    insta::assert_snapshot!(shown(200, 60), @"
+    Why?                                                                                                                                                                                              <time>
+
+     1 ✗ openai/gpt-6.1-sol        failed
+     2 ✗ anthropic/claude-opus-5.5 failed
+     3 * x-ai/grok-4.7             asked
+     4 ✗ openai/gpt-6.1-sol        failed
+         seats 1, 2 and 4: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep
+           another with `keys set openrouter`, or ask another model)
+
+    0 of 4 answered
+    1-4 read an answer · q save and leave
+    ");
+}
+
+#[test]
+fn a_host_out_of_reach_is_told_once_while_it_is_tried_again() {
+    let sandbox = sandbox();
+    let mut terminal =
+        ask(&sandbox).env("OPENROUTER_BASE_URL", "http://127.0.0.1:1/api/v1").on_screen(80, 24);
+    terminal.until("it is tried again", |text| {
+        let reasons = text.matches("cannot be reached").count();
+        assert!(reasons < 2, "{text}");
+        reasons == 1 && text.matches("trying again in").count() == 3
+    });
+    assert_eq!(terminal.wait(), 1);
+}
+
+#[test]
+fn fifty_seats_that_fail_for_one_reason_leave_room_for_it() {
+    let sandbox = with_a_silent_seat().scripted(ONE, Script::fault(Fault::AuthBad));
+    let mut words = vec!["ask", "--no-files", "--budget", "20", "-m", THREE];
+    words.extend((0..49).flat_map(|_| ["-m", ONE]));
+    let mut terminal = sandbox.call(words).arg("Why?").on_screen(60, 12);
+    terminal.until("all have failed", |text| text.contains("seats 2-50"));
+    insta::assert_snapshot!(terminal.masked(), @"
+    Why?                                                  <time>
+     1 * x-ai/grok-4.7      asked
+     2 ✗ openai/gpt-6.1-sol failed
+     3 ✗ openai/gpt-6.1-sol failed
+     4 ✗ openai/gpt-6.1-sol failed
+     5 ✗ openai/gpt-6.1-sol failed
+         + 45 more: 45 failed
+         seats 2-50: openrouter refused the key (401): User
+           not found. (next: check that the key is current and
+           belongs to this provider, correct it in …
+    0 of 50 answered
+    1-9 read an answer · q save and leave
+    ");
+    terminal.press("q");
+    assert_eq!(terminal.wait(), 130);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::text::safe;
 use parallel_llm_engine::{CallerSlot, Failure};
 
-use super::seat::SeatLine;
+use super::seat::{SeatLine, failure};
 use super::vocabulary;
 
 /// The longest reason shown, in characters.
@@ -37,9 +37,14 @@ pub fn lines(run: &Run) -> Vec<String> {
 pub fn same_reason(run: &Run, slot: CallerSlot, failure: &Failure) -> Option<CallerSlot> {
     let has_it = |view: &&SeatView| {
         let known = view.failure.as_ref().filter(|_| view.slot != slot);
-        known.is_some_and(|known| known.code == failure.code && known.message == failure.message)
+        known.is_some_and(|known| is_same(known, failure))
     };
     run.views().find(has_it).map(|view| view.slot)
+}
+
+/// Whether two calls failed for the same reason.
+pub fn is_same(one: &Failure, other: &Failure) -> bool {
+    one.code == other.code && one.message == other.message
 }
 
 /// A seat by its number and model.
@@ -52,7 +57,7 @@ fn numbered(seat: &SeatView) -> String {
 
 fn reason(run: &Run, seat: &SeatView) -> Reason {
     let word = SeatLine::of(seat, run.elapsed_ms).word;
-    match &seat.failure {
+    match failure(seat) {
         Some(failure) => Reason {
             word,
             why: safe::excerpt(&failure.message, REASON_CHARS_MAX),

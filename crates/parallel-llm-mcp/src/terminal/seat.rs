@@ -1,15 +1,12 @@
 //! A seat on one line: a glyph, a word and figures.
 
-use parallel_llm_engine::SeatStatus;
 use parallel_llm_engine::run::SeatView;
+use parallel_llm_engine::{Failure, SeatStatus};
 
 use super::console::Tone;
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::report::cost::Cost;
-
-/// The longest reason shown beside a seat, in characters.
-const REASON_CHARS: usize = 100;
 
 /// A seat as text.
 pub struct SeatLine {
@@ -23,22 +20,28 @@ pub struct SeatLine {
     pub model: String,
     /// Time, tokens and cost, as far as known.
     pub figures: String,
-    /// The reason for a problem.
+    /// The reason for a problem, on one line.
     pub reason: Option<String>,
+    /// When it is asked again.
+    pub retry: Option<String>,
 }
 
 impl SeatLine {
     /// The seat at this moment, in milliseconds from the start of the run.
     pub fn of(seat: &SeatView, now_ms: u64) -> Self {
         let (glyph, word, tone) = look(seat);
-        let described =
-            |failure: &parallel_llm_engine::Failure| safe::excerpt(&failure.message, REASON_CHARS);
+        let message = failure(seat).map(|failure| failure.message.as_str());
+        let reason = message.map(|message| safe::excerpt(message, message.len()));
         let retry =
-            seat.retry_at_ms.map(|at| format!(", trying again in {}", seconds(at.saturating_sub(now_ms))));
-        let reason =
-            seat.failure.as_ref().map(|failure| described(failure) + retry.as_deref().unwrap_or_default());
-        Self { glyph, word, tone, model: seat.who(), figures: figures(seat, now_ms), reason }
+            seat.retry_at_ms.map(|at| format!("trying again in {}", seconds(at.saturating_sub(now_ms))));
+        Self { glyph, word, tone, model: seat.who(), figures: figures(seat, now_ms), reason, retry }
     }
+}
+
+/// Why a seat has failed, or waits to be asked again. A seat that is being asked again has left its earlier failure behind.
+pub fn failure(seat: &SeatView) -> Option<&Failure> {
+    let is_over = seat.status.is_final() || seat.retry_at_ms.is_some();
+    seat.failure.as_ref().filter(|_| is_over)
 }
 
 const fn look(seat: &SeatView) -> (char, &'static str, Tone) {

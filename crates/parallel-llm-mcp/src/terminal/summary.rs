@@ -20,7 +20,9 @@ use parallel_llm_settings::PROGRAM;
 
 /// The longest excerpt of each seat's answer, in characters.
 const EXCERPT_CHARS: usize = 96;
-/// The indentation of that excerpt.
+/// The longest reason of each seat, in characters.
+const REASON_CHARS: usize = 100;
+/// The indentation of an excerpt or a reason.
 const EXCERPT_INDENT: &str = "      ";
 
 /// Prints the summary of a run. `shown_by` is the short command that shows it again, if there is one.
@@ -43,7 +45,10 @@ pub fn render_seats(console: &Console, run: &Run) {
         );
         console.say(line.trim_end());
         let excerpt = || Some(console.excerpt(seat.text()?, EXCERPT_CHARS, EXCERPT_INDENT.len()));
-        if let Some(detail) = described.reason.or_else(excerpt) {
+        let reason = described.reason.map(|reason| safe::excerpt(&reason, REASON_CHARS));
+        let reason = reason
+            .map(|reason| reason + &described.retry.map(|when| format!(", {when}")).unwrap_or_default());
+        if let Some(detail) = reason.or_else(excerpt) {
             console.say(&format!("{EXCERPT_INDENT}{}", console.tone(Tone::Dim, &detail)));
         }
     }

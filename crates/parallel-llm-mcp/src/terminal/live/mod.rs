@@ -1,6 +1,7 @@
 //! The live view: the progress of every call and the answer as it is written, on the terminal's second screen.
 
 mod keys;
+mod notes;
 mod picture;
 mod screen;
 

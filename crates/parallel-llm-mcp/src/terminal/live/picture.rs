@@ -16,6 +16,7 @@ use super::super::line::{Line, Span};
 use super::super::markdown;
 use super::super::seat::SeatLine;
 use super::keys::Key;
+use super::notes::Notes;
 use super::{FirstTextMs, Steering};
 
 /// The widest the column of names gets.
@@ -41,6 +42,8 @@ const SPINNER_ASCII: [char; 4] = ['|', '/', '-', '\\'];
 
 const DIM: Style = Style::new().dimmed();
 const PLAIN: Style = Style::new();
+/// The space before a reason.
+const GAP: &str = "  ";
 
 /// Which answer the user is reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +112,7 @@ impl Picture<'_> {
         let for_text = if text.is_some() { (room / 2).max(TEXT_ROWS_MIN).min(room) } else { 0 };
         let mut lines = vec![self.head(width)];
         lines.extend(gap());
-        lines.extend(self.calls(width, room - for_text));
+        lines.extend(self.calls(Size { columns: width, rows: room - for_text }));
         lines.extend(gap());
         if let Some(text) = text {
             let left = size.rows.saturating_sub(lines.len() + foot.len() + gap().len());
@@ -131,20 +134,32 @@ impl Picture<'_> {
         Line { spans: vec![Span::new(question, PLAIN.bold()), Span::new(gap + &time, DIM)] }
     }
 
-    /// A row for each call, the seats first. The last row sums up those that do not fit.
-    fn calls(&self, width: usize, rows: usize) -> Vec<Line> {
+    /// A row for each call, the seats first, and the reasons that have no room there or that several share. The last row
+    /// sums up the calls that do not fit.
+    fn calls(&self, room: Size) -> Vec<Line> {
+        let Size { columns: width, rows } = room;
         let views: Vec<&SeatView> = self.run.seats.iter().chain(self.run.called()).collect();
         let names: Vec<String> = views.iter().map(|view| self.name(view)).collect();
-        let shown = if views.len() <= rows { rows } else { rows.saturating_sub(1) };
-        let widest = names.iter().take(shown).map(|name| name.width()).max().unwrap_or(0);
+        let widest = names.iter().take(rows).map(|name| name.width()).max().unwrap_or(0);
         let beside = MARKS_WIDTH + WORD_WIDTH + figures_width(width);
         let name_width = widest.min(NAME_MAX).min(width.saturating_sub(beside)).max(NAME_MIN);
-        let of = |(view, name): (&&SeatView, &String)| self.call(view, name, name_width, width);
-        let mut lines: Vec<Line> = views.iter().zip(&names).take(shown).map(of).collect();
+        let fits = |view: &SeatView, reason: &str| {
+            let figures = if view.text().is_some() { figures_width(width) } else { 0 };
+            MARKS_WIDTH + name_width + WORD_WIDTH + figures + GAP.len() + reason.width() <= width
+        };
+        let notes = Notes::of(self.run, &views, room, fits);
+        let rows = rows - notes.lines.len();
+        let shown = if views.len() <= rows { rows } else { rows.saturating_sub(1) };
+        let row = |(view, name): (&&SeatView, &String)| {
+            let name = Line::of(fitted(name, name_width), self.name_style(view)).padded(name_width);
+            self.call(view, name, notes.have(view.slot), width)
+        };
+        let mut lines: Vec<Line> = views.iter().zip(&names).take(shown).map(row).collect();
         if rows > 0 && views.len() > shown {
             let more = fitted(&more(&views[shown..]), width.saturating_sub(MARKS_WIDTH));
             lines.push(Line::of(" ".repeat(MARKS_WIDTH) + &more, DIM));
         }
+        lines.extend(notes.lines);
         lines
     }
 
@@ -153,7 +168,16 @@ impl Picture<'_> {
         safe::for_terminal(&format!("{task}{}", view.who()))
     }
 
-    fn call(&self, view: &SeatView, name: &str, name_width: usize, width: usize) -> Line {
+    fn name_style(&self, view: &SeatView) -> Style {
+        let seat = |number: SeatNumber| self.reading.is_some_and(|reading| reading.seat == number.index());
+        match view.slot {
+            CallerSlot::Seat(number) if seat(number) => PLAIN.bold(),
+            _ => PLAIN,
+        }
+    }
+
+    /// The row of a call. With `is_noted`, its reason is not part of it.
+    fn call(&self, view: &SeatView, name: Line, is_noted: bool, width: usize) -> Line {
         let mut described = SeatLine::of(view, self.now_ms);
         if self.is_skipped(view) {
             described.word = "skipping";
@@ -163,23 +187,22 @@ impl Picture<'_> {
             CallerSlot::Seat(number) => number.to_string(),
             CallerSlot::Synthesizer(_) | CallerSlot::Step(_) => String::new(),
         };
-        let is_read = self.reading.is_some_and(|reading| number == (reading.seat + 1).to_string());
-        let name_style = if is_read { PLAIN.bold() } else { PLAIN };
         let mut line = Line {
             spans: vec![
                 Span::new(format!("{number:>2} "), DIM),
                 Span::new(format!("{} ", self.glyph(view, described.glyph)), style),
             ],
         };
-        line.spans.push(Span::new(fitted(name, name_width), name_style));
-        line = line.padded(MARKS_WIDTH + name_width);
+        line.spans.extend(name.spans);
         line.spans.push(Span::new(format!(" {:<9}", described.word), style));
         if view.text().is_some() || described.reason.is_none() {
             line.spans.push(Span::new(self.figures(view, width), DIM));
         }
-        let room = width.saturating_sub(line.width() + 2);
-        if let Some(reason) = described.reason.filter(|_| room >= NAME_MIN) {
-            line.spans.push(Span::new(format!("  {}", fitted(&safe::for_terminal(&reason), room)), style));
+        let room = width.saturating_sub(line.width() + GAP.len());
+        let reason = described.reason.filter(|_| !is_noted).into_iter().chain(described.retry);
+        let reason = reason.collect::<Vec<_>>().join(", ");
+        if !reason.is_empty() && room >= NAME_MIN {
+            line.spans.push(Span::new(format!("{GAP}{}", fitted(&reason, room)), style));
         }
         line
     }

@@ -1,0 +1,148 @@
+//! The reasons below the rows of calls: one that several calls share is shown once, and so is one too long for a row.
+
+use parallel_llm_engine::run::{Run, SeatView};
+use parallel_llm_engine::text::safe;
+use parallel_llm_engine::{CallerSlot, Failure};
+
+use super::super::columns;
+use super::super::console::Size;
+use super::super::line::{Line, Span, wrap};
+use super::super::missing::{and, is_same};
+use super::super::seat::{SeatLine, failure};
+use super::super::vocabulary;
+
+/// The most rows of a reason that several calls share, and of any other.
+const SHARED_ROWS_MAX: usize = 4;
+const SINGLE_ROWS_MAX: usize = 2;
+/// Of so many rows, one may be taken from the calls for a shared reason.
+const ROWS_PER_NOTE: usize = 3;
+/// The indentation of a reason, and of its further rows.
+const INDENT: &str = "     ";
+const FURTHER_INDENT: &str = "       ";
+
+/// The reasons below the rows.
+#[derive(Default)]
+pub(super) struct Notes {
+    /// Their rows.
+    pub(super) lines: Vec<Line>,
+    /// The calls whose reason is among them.
+    slots: Vec<CallerSlot>,
+}
+
+/// Calls that failed for one reason.
+struct Note<'r> {
+    failure: &'r Failure,
+    views: Vec<&'r SeatView>,
+}
+
+impl Notes {
+    /// The reasons of these calls that several share, or for which `fits` finds no room beside the call. They take the
+    /// rows that the calls leave free, and a shared reason a few more.
+    pub(super) fn of(
+        run: &Run,
+        views: &[&SeatView],
+        room: Size,
+        fits: impl Fn(&SeatView, &str) -> bool,
+    ) -> Self {
+        let mut reasons: Vec<Note<'_>> = Vec::new();
+        for view in views {
+            let Some(failure) = failure(view) else { continue };
+            match reasons.iter_mut().find(|reason| is_same(reason.failure, failure)) {
+                Some(reason) => reason.views.push(view),
+                None => reasons.push(Note { failure, views: vec![view] }),
+            }
+        }
+        reasons.retain(|reason| reason.is_shared() || !fits(reason.views[0], &reason.failure.message));
+        reasons.sort_by_key(|reason| !reason.is_shared());
+        let free = room.rows.saturating_sub(views.len());
+        let mut shared_left = reasons.iter().filter(|reason| reason.is_shared()).count();
+        let mut notes = Self::default();
+        for reason in reasons {
+            // A reason of one call is not worth the row of another call.
+            let rows = if reason.is_shared() { free.max(room.rows / ROWS_PER_NOTE) } else { free };
+            shared_left = shared_left.saturating_sub(1);
+            let rows = rows.saturating_sub(notes.lines.len() + shared_left).min(reason.rows_max());
+            if rows > 0 {
+                notes.lines.extend(reason.lines(run, room.columns, rows));
+                notes.slots.extend(reason.views.iter().map(|view| view.slot));
+            }
+        }
+        notes
+    }
+
+    /// Whether the reason of this call is among them.
+    pub(super) fn have(&self, slot: CallerSlot) -> bool {
+        self.slots.contains(&slot)
+    }
+}
+
+impl Note<'_> {
+    const fn is_shared(&self) -> bool {
+        self.views.len() > 1
+    }
+
+    const fn rows_max(&self) -> usize {
+        if self.is_shared() { SHARED_ROWS_MAX } else { SINGLE_ROWS_MAX }
+    }
+
+    /// The reason in at most this many rows; a row that is cut ends with an ellipsis.
+    fn lines(&self, run: &Run, width: usize, rows: usize) -> Vec<Line> {
+        let Failure { message, .. } = self.failure;
+        let next = self.is_shared().then(|| vocabulary::describe(self.failure.next_steps()));
+        let next = next.map(|next| format!(" (next: {next})")).unwrap_or_default();
+        let text = format!("{}: {message}{next}", who(run, &self.views));
+        let style = SeatLine::of(self.views[0], 0).tone.style();
+        let text = Span::new(safe::excerpt(&text, text.len()), style);
+        let text_width = width.saturating_sub(FURTHER_INDENT.len());
+        let mut lines = wrap(&[text], text_width);
+        if lines.len() > rows {
+            lines.truncate(rows);
+            if let Some(last) = lines.last_mut() {
+                let text: String = last.spans.iter().map(|span| span.text.as_str()).collect();
+                *last = Line::of(columns::shortened(&format!("{text} …"), text_width), style);
+            }
+        }
+        let indents = std::iter::once(INDENT).chain(std::iter::repeat(FURTHER_INDENT));
+        lines.into_iter().zip(indents).map(|(line, indent)| line.prefixed(indent, style)).collect()
+    }
+}
+
+/// The calls in words: `seats 1-3 and 5`, `fusing`.
+fn who(run: &Run, views: &[&SeatView]) -> String {
+    let seats = views.iter().filter_map(|view| match view.slot {
+        CallerSlot::Seat(number) => Some(number.0),
+        CallerSlot::Synthesizer(_) | CallerSlot::Step(_) => None,
+    });
+    let seats = ranges(&seats.collect::<Vec<_>>());
+    let mut names = Vec::new();
+    match seats.as_slice() {
+        [] => {}
+        [seat] if !seat.contains('-') => names.push(format!("seat {seat}")),
+        seats => names.push(format!("seats {}", and(seats))),
+    }
+    let mut tasks: Vec<&str> = views.iter().filter_map(|view| run.task(view.slot)).collect();
+    tasks.dedup();
+    names.extend(tasks.into_iter().map(str::to_owned));
+    and(&names)
+}
+
+/// Rising numbers, three or more in a row as a range: `1-3`, `5`.
+fn ranges(numbers: &[u8]) -> Vec<String> {
+    let rows = numbers.chunk_by(|one, next| one.checked_add(1) == Some(*next));
+    let written = |row: &[u8]| match row {
+        [first, .., last] if row.len() > 2 => vec![format!("{first}-{last}")],
+        row => row.iter().map(ToString::to_string).collect(),
+    };
+    rows.flat_map(written).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seats_in_a_row_are_a_range() {
+        assert_eq!(ranges(&[1, 2, 3, 5, 7, 8, 255]), ["1-3", "5", "7", "8", "255"]);
+        assert!(ranges(&[]).is_empty());
+    }
+}
