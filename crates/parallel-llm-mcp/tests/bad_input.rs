@@ -123,7 +123,7 @@ fn a_missing_prompt_file_is_refused() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: the prompt cannot be read from `.`: Is a directory (os error 21)
+    error[usage]: `.` cannot be read: Is a directory (os error 21)
       next: see `parallel-llm-mcp help`
     ");
 }

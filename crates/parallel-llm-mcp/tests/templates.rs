@@ -21,7 +21,15 @@ fn a_template_becomes_part_of_the_prompt() {
     assert_eq!(last_prompt(&sandbox), "Tell a joke.\n\nAbout cats.");
     assert_eq!(ask(&["-t", "joke"]).code, Some(0));
     assert_eq!(last_prompt(&sandbox), "Tell a joke.");
-    let wrong = [&["-t", "review"][..], &["-t", "revew", "x"], &["-t", "../joke", "x"]];
+    sandbox.write(&format!("{folder}/long.md"), "x".repeat((1 << 20) + 1));
+    sandbox.write(&format!("{folder}/latin.md"), b"caf\xe9");
+    let wrong = [
+        &["-t", "review"][..],
+        &["-t", "revew", "x"],
+        &["-t", "../joke", "x"],
+        &["-t", "long", "x"],
+        &["-t", "latin", "x"],
+    ];
     let refusals: Vec<String> = wrong.iter().map(|words| ask(words).transcript()).collect();
     insta::assert_snapshot!(format!("{no_templates}\n{}", refusals.join("\n")), @"
     exit 2
@@ -40,13 +48,25 @@ fn a_template_becomes_part_of_the_prompt() {
     --- stdout
     --- stderr
     error[usage]: there is no template `revew`
-      next: choose one of: joke, review
+      next: choose one of: joke, latin, long, review
 
     exit 2
     --- stdout
     --- stderr
     error[usage]: `../joke` is no name of a template: letters, digits, `-` and `_` are
       next: see `parallel-llm-mcp help`
+
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_too_long]: the template `long` holds more than 1048576 bytes
+      next: shorten the prompt, or raise the setting `prompt_chars_max`
+
+    exit 2
+    --- stdout
+    --- stderr
+    error[prompt_not_utf8]: the template `latin` is not UTF-8: the byte at offset 3 is wrong
+      next: convert the input to UTF-8 and send it again
     ");
     assert_eq!(sandbox.chats().len(), 3);
 }

@@ -3,6 +3,7 @@
 mod answer_file;
 mod ask;
 mod bare;
+mod bounded_text;
 mod completions;
 mod config;
 mod continuing;

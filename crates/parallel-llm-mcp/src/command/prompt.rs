@@ -6,11 +6,11 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Read};
 use std::path::Path;
-use std::str::Utf8Error;
 
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
+use super::bounded_text;
 use super::piped::{self, STDIN, Stdin};
 use crate::terminal::console::Console;
 use parallel_llm_service::attachment::{self, Attachments};
@@ -44,8 +44,8 @@ pub(super) async fn read(
 }
 
 fn read_part(part: &OsStr, attachments: &mut Attachments) -> Result<Option<String>, Failure> {
-    let text =
-        std::str::from_utf8(part.as_encoded_bytes()).map_err(|error| not_utf8("an argument", error))?;
+    let text = std::str::from_utf8(part.as_encoded_bytes())
+        .map_err(|error| bounded_text::not_utf8("an argument", error))?;
     match text.strip_prefix('@') {
         Some(path) => read_file(Path::new(path), attachments),
         None if text == "-" => read_stdin(attachments).map(Some),
@@ -65,36 +65,16 @@ fn read_file(path: &Path, attachments: &mut Attachments) -> Result<Option<String
             .with_next(Advice::NameFileAfterAt)
     })?;
     let name = format!("`{}`", path.display());
-    let bytes = read_all(file, &name)?;
+    let bytes = bounded_text::bytes(file, BYTES_MAX, &name)?;
     attachments.check_file(&format!("the prompt file {name}"), path, &bytes)?;
     if attachment::is_taken(&bytes) {
         return attachments.add(path, &bytes).map(|()| None);
     }
-    text_of(bytes, &name).map(Some)
+    bounded_text::text(bytes, &name).map(Some)
 }
 
 fn read_text(source: impl Read, name: &str) -> Result<String, Failure> {
-    text_of(read_all(source, name)?, name)
-}
-
-fn read_all(source: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    source.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| {
-        Failure::new(Code::Usage, format!("the prompt cannot be read from {name}: {error}"))
-    })?;
-    if bytes.len() as u64 > BYTES_MAX {
-        return Err(Failure::new(Code::PromptTooLong, format!("{name} holds more than {BYTES_MAX} bytes")));
-    }
-    Ok(bytes)
-}
-
-fn text_of(bytes: Vec<u8>, name: &str) -> Result<String, Failure> {
-    String::from_utf8(bytes).map_err(|error| not_utf8(name, error.utf8_error()))
-}
-
-fn not_utf8(name: &str, error: Utf8Error) -> Failure {
-    let offset = error.valid_up_to();
-    Failure::new(Code::PromptNotUtf8, format!("{name} is not UTF-8: the byte at offset {offset} is wrong"))
+    bounded_text::text(bounded_text::bytes(source, BYTES_MAX, name)?, name)
 }
 
 #[cfg(test)]

@@ -1,10 +1,14 @@
 //! Templates: prompts that the user keeps as files, for `ask --template`.
 
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_settings::settings::Settings;
+
+use super::bounded_text;
 
 /// The folder beside the user's settings.
 const FOLDER: &str = "templates";
@@ -31,16 +35,13 @@ impl Template {
             return Err(Failure::new(Code::Usage, message));
         }
         let path = folder.join(name).with_extension(ENDING);
-        let size = match std::fs::metadata(&path) {
-            Ok(file) => file.len(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(missing(name, &path)),
-            Err(error) => return Err(unreadable(name, &error)),
+        let named = format!("the template `{name}`");
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(missing(name, &path)),
+            Err(error) => return Err(Failure::new(Code::Usage, format!("{named} cannot be read: {error}"))),
         };
-        if size > BYTES_MAX {
-            let message = format!("the template `{name}` is larger than {BYTES_MAX} bytes");
-            return Err(Failure::new(Code::PromptTooLong, message));
-        }
-        let text = std::fs::read_to_string(&path).map_err(|error| unreadable(name, &error))?;
+        let text = bounded_text::text(bounded_text::bytes(file, BYTES_MAX, &named)?, &named)?;
         Ok(Self { name: name.to_owned(), text: text.trim_end().to_owned() })
     }
 
@@ -73,10 +74,6 @@ fn missing(name: &str, path: &Path) -> Failure {
         return Failure::new(Code::Usage, message);
     }
     Failure::new(Code::Usage, format!("there is no template `{name}`")).with_next(Next::choose_one(there))
-}
-
-fn unreadable(name: &str, error: &std::io::Error) -> Failure {
-    Failure::new(Code::Usage, format!("the template `{name}` cannot be read: {error}"))
 }
 
 /// The names of the templates, sorted.

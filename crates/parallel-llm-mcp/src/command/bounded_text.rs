@@ -1,0 +1,28 @@
+//! Reads text from files and pipes, within a bound and exact to the byte.
+
+use std::io::Read;
+use std::str::Utf8Error;
+
+use parallel_llm_engine::{Code, Failure};
+
+/// Everything that a source holds. `name` stands for it in messages.
+pub(super) fn bytes(source: impl Read, bytes_max: u64, name: &str) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = source.take(bytes_max + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::new(Code::Usage, format!("{name} cannot be read: {error}")))?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(Failure::new(Code::PromptTooLong, format!("{name} holds more than {bytes_max} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Bytes as text.
+pub(super) fn text(bytes: Vec<u8>, name: &str) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|error| not_utf8(name, error.utf8_error()))
+}
+
+/// The failure of bytes that are not text.
+pub(super) fn not_utf8(name: &str, error: Utf8Error) -> Failure {
+    let offset = error.valid_up_to();
+    Failure::new(Code::PromptNotUtf8, format!("{name} is not UTF-8: the byte at offset {offset} is wrong"))
+}
