@@ -186,6 +186,26 @@ fn cache_returns_an_answer_from_the_history() {
 }
 
 #[test]
+fn a_dry_run_says_that_the_history_holds_the_answer() {
+    let sandbox = sandbox();
+    let dry = |flags: &[&str]| sandbox.call(["ask", "--dry-run", "-m", ADA, "Why?"]).args(flags).run();
+    assert!(dry(&["--cache", "1h"]).text().contains("The question would go to"), "nothing is kept yet");
+    let first = report_of(ask(&sandbox, "Why?"));
+    insta::assert_snapshot!(dry(&["--cache", "1h"]).transcript(), @"
+    exit 0
+    --- stdout
+    Nothing was asked. The answer of run <run> to this question would be given again, at no cost.
+    --- stderr
+    ");
+    let report = dry(&["--cache", "1h", "--json"]).json();
+    assert_eq!((&report["cached_run_id"], &report["cost_max_usd"]), (&first["run_id"], &json!(0.0)));
+    for flags in [&["--cache", "1ms"][..], &[]] {
+        assert!(dry(flags).text().contains("The question would go to"), "{flags:?}");
+    }
+    assert_eq!(sandbox.asked(ADA), 1);
+}
+
+#[test]
 fn the_daily_limit_refuses_a_run_before_anything_is_sent() {
     let sandbox = sandbox();
     let limited = |limit: &str| ask(&sandbox, "Why?").settings([("budget_day_usd", limit)]).run();

@@ -2,21 +2,26 @@
 
 use parallel_llm_engine::plan::slots::TYPICAL_REPLY_TOKENS;
 use parallel_llm_engine::request::panel::Seat;
-use parallel_llm_engine::{Failure, RunPlan};
+use parallel_llm_engine::{Failure, RunId, RunPlan};
 use parallel_llm_service::Question;
 use serde_json::json;
 
 use super::CommandContext;
 use crate::exit;
+use crate::terminal::plain::unpriced;
 
-/// Prints the plan. Fails as asking would.
+/// Prints the plan, or the stored run that would be given instead. Fails as asking would.
 pub(super) async fn run(context: &CommandContext<'_>, question: Question, json: bool) -> Result<u8, Failure> {
     let quote = context.service.ask.quote(question).await?;
-    match (quote.plan(), json) {
-        (Some(plan), true) => context.console.data(&format!("{:#}", report(plan))),
-        (Some(plan), false) => context.console.page(&described(plan)),
-        (None, true) => context.console.data(&format!("{:#}", json!({ "schema": 1, "cost_max_usd": 0 }))),
-        (None, false) => {
+    let cached = quote.cached().await?;
+    match (quote.plan(), cached, json) {
+        (Some(plan), cached, true) => context.console.data(&format!("{:#}", report(plan, cached))),
+        (Some(_), Some(run), false) => context.console.page(&format!(
+            "Nothing was asked. The answer of run {run} to this question would be given again, at no cost."
+        )),
+        (Some(plan), None, false) => context.console.page(&described(plan)),
+        (None, _, true) => context.console.data(&format!("{:#}", json!({ "schema": 1, "cost_max_usd": 0 }))),
+        (None, _, false) => {
             context.console.page("This question is being answered already: it would wait for that run.");
         }
     }
@@ -30,12 +35,7 @@ fn described(plan: &RunPlan) -> String {
     let synthesizer = plan.strategy.fusers(&plan.synthesizers).first().filter(|_| plan.seats.len() > 1);
     let by = synthesizer.map(|synthesizer| format!(", by {}", synthesizer.model)).unwrap_or_default();
     lines.push(format!("Strategy: {}{by}.", plan.strategy.name()));
-    let unpriced = plan.seats.iter().filter(|seat| seat.price.is_none()).count();
-    let unpriced = match unpriced {
-        0 => String::new(),
-        1 => ", without the cost of one model, whose price is unknown".to_owned(),
-        count => format!(", without the cost of {count} models, whose prices are unknown"),
-    };
+    let unpriced = unpriced(&plan.seats);
     lines.push(format!(
         "Cost: about {} with {TYPICAL_REPLY_TOKENS} tokens for each reply, at most {}{unpriced}. The budget is {}.",
         plan.likely_cost(),
@@ -45,9 +45,9 @@ fn described(plan: &RunPlan) -> String {
     lines.join("\n")
 }
 
-fn report(plan: &RunPlan) -> serde_json::Value {
+fn report(plan: &RunPlan, cached: Option<RunId>) -> serde_json::Value {
     let model = |seat: &Seat| seat.model.to_string();
-    json!({
+    let mut report = json!({
         "schema": 1,
         "strategy": plan.strategy.name(),
         "models": plan.seats.iter().map(model).collect::<Vec<_>>(),
@@ -56,5 +56,11 @@ fn report(plan: &RunPlan) -> serde_json::Value {
         "cost_max_usd": plan.worst_case.as_usd(),
         "models_without_price": plan.seats.iter().filter(|seat| seat.price.is_none()).count(),
         "budget_usd": plan.budget.as_usd(),
-    })
+    });
+    if let Some(run) = cached {
+        report["cached_run_id"] = json!(run.to_string());
+        report["cost_likely_usd"] = json!(0.0);
+        report["cost_max_usd"] = json!(0.0);
+    }
+    report
 }

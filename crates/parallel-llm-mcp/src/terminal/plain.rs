@@ -127,7 +127,7 @@ fn of_call(run: &Run, attempt: Attempt, what: &str) -> String {
 }
 
 /// The note on seats without a known price, which the worst case leaves out.
-fn unpriced<'a>(seats: impl IntoIterator<Item = &'a Seat>) -> String {
+pub fn unpriced<'a>(seats: impl IntoIterator<Item = &'a Seat>) -> String {
     match seats.into_iter().filter(|seat| seat.price.is_none()).count() {
         0 => String::new(),
         1 => " and what one model without a known price costs".to_owned(),

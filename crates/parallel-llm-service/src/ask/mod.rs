@@ -15,7 +15,7 @@ mod waiting;
 use std::sync::Arc;
 
 use parallel_llm_engine::value::warning::Warning;
-use parallel_llm_engine::{Code, Failure, RunPlan};
+use parallel_llm_engine::{Code, Failure, RunId, RunPlan};
 
 use crate::access::Scope;
 use crate::lazy::Lazy;
@@ -81,14 +81,18 @@ impl Asking {
         cache_ms: Option<u64>,
     ) -> Result<RunHandle, Failure> {
         let Some(within_ms) = cache_ms else { return self.begin(plan).await };
-        let within_ms = i64::try_from(within_ms).unwrap_or(i64::MAX);
-        let asked_by = plan.asked_by.as_deref();
-        let same = self.history.store.get().await?.find_same(&plan.plan_hash, asked_by, within_ms).await?;
-        let Some(id) = same else { return self.begin(plan).await };
+        let Some(id) = self.find_cached(&plan, within_ms).await? else { return self.begin(plan).await };
         let note = Failure::new(Code::Repeated, format!("this is the answer of run {id}"));
         let past = self.history.read(id).await?;
         let cost = past.run.cost();
         let handle = self.join(past, plan.budget).await?.spending_since(cost);
         Ok(handle.with_note(Warning::of("nothing was asked again", &note)))
+    }
+
+    /// The newest run of the very same question that is at most this old.
+    pub(super) async fn find_cached(&self, plan: &RunPlan, within_ms: u64) -> Result<Option<RunId>, Failure> {
+        let within_ms = i64::try_from(within_ms).unwrap_or(i64::MAX);
+        let asked_by = plan.asked_by.as_deref();
+        self.history.store.get().await?.find_same(&plan.plan_hash, asked_by, within_ms).await
     }
 }

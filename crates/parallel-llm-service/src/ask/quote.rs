@@ -5,7 +5,7 @@
 
 use parallel_llm_engine::plan::budget;
 use parallel_llm_engine::run::Run;
-use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunPlan};
+use parallel_llm_engine::{Code, Failure, PicoUsd, Reopening, RunId, RunPlan};
 
 use super::Asking;
 use crate::runs::RunHandle;
@@ -67,6 +67,16 @@ impl Quote {
         match &self.resolved {
             Resolved::Ask { plan, .. } => Some(plan),
             Resolved::Join(_) | Resolved::Continue { .. } => None,
+        }
+    }
+
+    /// The stored run whose answer would be given instead of asking, if the caller accepts one and there is one.
+    pub async fn cached(&self) -> Result<Option<RunId>, Failure> {
+        match &self.resolved {
+            Resolved::Ask { plan, cache_ms: Some(within_ms) } => {
+                self.asking.find_cached(plan, *within_ms).await
+            }
+            _ => Ok(None),
         }
     }
 
