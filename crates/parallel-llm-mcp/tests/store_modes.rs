@@ -236,6 +236,33 @@ fn the_answer_is_written_to_a_file() {
 }
 
 #[test]
+fn a_link_to_nothing_gets_the_answer_or_leaves_nothing() {
+    let sandbox = sandbox()
+        .scripted(ONE, Script::answering("At its end."))
+        .scripted(TWO, Script::fault(Fault::AuthBad));
+    let link = |name: &str, target: &str| {
+        std::os::unix::fs::symlink(target, sandbox.home().join(name)).expect("a link can be made");
+    };
+    std::fs::create_dir(sandbox.home().join("below")).expect("a folder can be made");
+    link("first.md", "below/second.md");
+    link("below/second.md", "../made.md");
+    let ask = |name: &str, model: &str| sandbox.call(["ask", "-q", "-m", model, "-o", name, "Why?"]).run();
+    assert_eq!((ask("first.md", TWO).code, sandbox.asked(TWO)), (Some(4), 1));
+    assert!(!sandbox.home().join("made.md").exists(), "a run without an answer leaves no file");
+    assert_eq!(ask("first.md", ONE).code, Some(0));
+    assert_eq!(read(sandbox.home(), "made.md"), "At its end.");
+    assert!(
+        sandbox.home().join("first.md").is_symlink() && sandbox.home().join("below/second.md").is_symlink()
+    );
+    link("round.md", "round.md");
+    link("lost.md", "nowhere/lost.md");
+    for name in ["round.md", "lost.md"] {
+        assert_eq!(ask(name, ONE).code, Some(7), "{name}");
+    }
+    assert_eq!(sandbox.asked(ONE), 1, "what cannot be written is not asked for");
+}
+
+#[test]
 fn store_metadata_keeps_no_text() {
     let sandbox = sandbox();
     let report = ask(&sandbox, &["--store", "metadata"]).json();

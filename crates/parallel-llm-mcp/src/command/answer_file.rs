@@ -19,7 +19,10 @@ const READER_MAX: Duration = Duration::from_secs(5);
 /// The interval of looking for the reader.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The reserved answer file. Dropping it unwritten leaves nothing, except an empty file at the end of a link that led to none.
+/// The most links that are followed from one to the next, as on Linux.
+const LINKS_MAX: usize = 40;
+
+/// The reserved answer file. Dropping it unwritten leaves nothing.
 pub(super) struct AnswerFile {
     path: PathBuf,
     file: File,
@@ -32,9 +35,9 @@ struct Temporary(PathBuf);
 impl AnswerFile {
     /// Checks that the answer can be written to this path. An existing file stays as it is until then.
     pub(super) async fn reserve(path: &Path) -> Result<Self, Failure> {
-        // A link stays a link: its target is written.
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        // One that cannot be followed by name, such as `/dev/stdout` to a file that was removed, is written through as well.
+        // A link stays a link: its target is written, even one that does not exist yet.
+        let path = path.canonicalize().unwrap_or_else(|_| target(path));
+        // A link that still leads to something has no target by name, such as `/dev/stdout` to a file that was removed.
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         if is_link || path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
             let file = open_in_place(&path).await?;
@@ -82,12 +85,24 @@ impl Drop for Temporary {
     }
 }
 
+/// The path that links lead to although nothing is there; the path itself if something is there, or it is no link.
+fn target(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        let is_dangling = path.metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        let Some(next) = is_dangling.then(|| path.read_link().ok()).flatten() else { break };
+        // A relative target starts from the folder of its link.
+        path = path.parent().unwrap_or(Path::new("")).join(next);
+    }
+    path
+}
+
 /// Opens what is written in place: a device, the target of a link, or a pipe once it has a reader. Opening a pipe without a
 /// reader would block for ever.
 async fn open_in_place(path: &Path) -> Result<File, Failure> {
     let mut options = private_files::private(OpenOptions::new());
     // What is there stays until the answer is.
-    options.write(true).create(true).truncate(false);
+    options.write(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(
         &mut options,
