@@ -299,6 +299,17 @@ fn a_refused_key_is_reported_once_with_its_source() {
 }
 
 #[test]
+fn seats_of_one_model_are_named_together() {
+    let refused = || Script::fault(Fault::AuthBad);
+    let sandbox = sandbox(["8"; 3]).scripted(ONE, refused()).scripted(TWO, refused());
+    let panel = [ONE, ONE, ONE, TWO, ONE, THREE].into_iter().flat_map(|model| ["-m", model]);
+    let output = sandbox.call(["ask", "--no-files", HOW_MANY]).args(panel).run();
+    let missing = output.stderr.lines().find(|line| line.starts_with("Missing")).unwrap_or_default();
+    let who = missing.split(" failed:").next().unwrap_or_default();
+    insta::assert_snapshot!(who, @"Missing: 1-3 and 5 openai/gpt-6.1-sol and 4 x-ai/grok-4.7");
+}
+
+#[test]
 fn an_unreachable_host_is_reported_once() {
     let sandbox = sandbox(["8", "8", "8"]);
     let arguments =

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use parallel_llm_engine::call::hub::Update;
-use parallel_llm_engine::run::{Run, RunStatus};
+use parallel_llm_engine::run::{Run, RunStatus, SeatView};
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_service::report::event_line::EventLine;
@@ -11,8 +11,10 @@ use parallel_llm_service::report::event_line::EventLine;
 use super::CommandContext;
 use crate::terminal::console::Console;
 use crate::terminal::live::{self, Left};
+use crate::terminal::missing::and;
 use crate::terminal::plain;
 use crate::terminal::summary;
+use crate::terminal::verdict::sentence;
 use crate::terminal::vocabulary::COMMAND_LINE;
 use parallel_llm_service::RunHandle;
 use parallel_llm_service::report::Report;
@@ -197,9 +199,19 @@ pub(super) async fn close(
     signals: &mut Signals,
 ) -> Run {
     if linger {
+        let late: Vec<String> = handle.with_run(|run| run.awaited().map(SeatView::who).collect());
+        let is_told = context.console.is_interactive() && !late.is_empty();
+        if is_told {
+            context.console.say(&format!("waiting for {}, as `--linger` asks; Ctrl-C leaves", and(&late)));
+        }
         tokio::select! {
             _ = handle.wait_closed() => {}
             _ = signals.next() => {}
+        }
+        let run = handle.snapshot();
+        let has_late = run.seats.iter().any(|seat| seat.late);
+        if let Some(offer) = summary::offer(&run).filter(|_| is_told && has_late) {
+            context.console.say(&sentence(&offer));
         }
     }
     if handle.is_here() && context.console.is_interactive() {

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::text::safe;
+use parallel_llm_engine::value::next::{Next, Operation};
 use parallel_llm_engine::{CallerSlot, Failure};
 
 use super::seat::{SeatLine, failure};
@@ -22,15 +23,47 @@ struct Reason {
 
 /// The seats that should have an answer and have none, a line for each reason.
 pub fn lines(run: &Run) -> Vec<String> {
-    let mut reasons: Vec<(Reason, Vec<String>)> = Vec::new();
+    let mut reasons: Vec<(Reason, Vec<&SeatView>)> = Vec::new();
     for seat in run.missing() {
-        let (reason, name) = (reason(run, seat), numbered(seat));
+        let reason = reason(run, seat);
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, names)) => names.push(name),
-            None => reasons.push((reason, vec![name])),
+            Some((_, seats)) => seats.push(seat),
+            None => reasons.push((reason, vec![seat])),
         }
     }
-    reasons.iter().map(|(reason, names)| line(reason, names)).collect()
+    reasons.iter().map(|(reason, seats)| line(reason, &names(seats))).collect()
+}
+
+/// Calls in words, those of one model together: `1 and 3-5 a/b`, `2 c/d`.
+fn names(views: &[&SeatView]) -> Vec<String> {
+    let mut models: Vec<(String, Vec<u8>)> = Vec::new();
+    for view in views {
+        let (who, number) = (view.who(), number(view.slot));
+        match models.iter_mut().find(|(known, _)| *known == who) {
+            Some((_, numbers)) => numbers.extend(number),
+            None => models.push((who, number.into_iter().collect())),
+        }
+    }
+    let named = |(who, numbers): &(String, Vec<u8>)| format!("{} {who}", and(&ranges(numbers)));
+    models.iter().map(|model| named(model).trim_start().to_owned()).collect()
+}
+
+/// The number of a seat.
+pub fn number(slot: CallerSlot) -> Option<u8> {
+    match slot {
+        CallerSlot::Seat(number) => Some(number.0),
+        CallerSlot::Synthesizer(_) | CallerSlot::Step(_) => None,
+    }
+}
+
+/// Rising numbers, three or more in a row as a range: `1-3`, `5`.
+pub fn ranges(numbers: &[u8]) -> Vec<String> {
+    let rows = numbers.chunk_by(|one, next| one.checked_add(1) == Some(*next));
+    let written = |row: &[u8]| match row {
+        [first, .., last] if row.len() > 2 => vec![format!("{first}-{last}")],
+        row => row.iter().map(ToString::to_string).collect(),
+    };
+    rows.flat_map(written).collect()
 }
 
 /// The other call that failed for the same reason, so that the reason need not be repeated.
@@ -47,23 +80,20 @@ pub fn is_same(one: &Failure, other: &Failure) -> bool {
     one.code == other.code && one.message == other.message
 }
 
-/// A seat by its number and model.
-fn numbered(seat: &SeatView) -> String {
-    match seat.slot {
-        CallerSlot::Seat(number) => format!("{number} {}", seat.who()),
-        CallerSlot::Synthesizer(_) | CallerSlot::Step(_) => seat.who(),
-    }
-}
-
 fn reason(run: &Run, seat: &SeatView) -> Reason {
     let word = SeatLine::of(seat, run.elapsed_ms).word;
     match failure(seat) {
         Some(failure) => Reason {
             word,
             why: safe::excerpt(&failure.message, REASON_CHARS_MAX),
-            next: Some(vocabulary::describe(failure.next_steps())),
+            // The last line of the summary tells how to see the run.
+            next: Some(failure.next_steps())
+                .filter(|steps| *steps != [Next::Use(Operation::ShowRun)])
+                .map(vocabulary::describe),
         },
-        None if run.is_decided() => Reason { word, why: "no longer waited for".to_owned(), next: None },
+        None if run.is_decided() => {
+            Reason { word, why: "the answer did not wait for it".to_owned(), next: None }
+        }
         None => Reason { word, why: "still at it".to_owned(), next: None },
     }
 }
@@ -83,6 +113,12 @@ pub fn and(items: &[impl Display]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn seats_in_a_row_are_a_range() {
+        assert_eq!(ranges(&[1, 2, 3, 5, 7, 8, 255]), ["1-3", "5", "7", "8", "255"]);
+        assert!(ranges(&[]).is_empty());
+    }
 
     #[test]
     fn lists_read_as_words() {

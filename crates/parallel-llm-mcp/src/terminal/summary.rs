@@ -164,10 +164,10 @@ fn checked(run: &Run) -> Option<String> {
 }
 
 /// Suggests steps that cost little or nothing: answers that are in no text yet.
-fn offer(run: &Run) -> Option<String> {
+pub fn offer(run: &Run) -> Option<String> {
     let late = run.seats.iter().filter(|seat| seat.late).count();
     let id = run.plan.run_id;
-    if run.status == RunStatus::Interrupted {
+    if matches!(run.status, RunStatus::Interrupted | RunStatus::Cancelled) {
         return run.resuming().map(|command| format!("{command} goes on with it"));
     }
     if late > 0 {

@@ -7,7 +7,7 @@ use parallel_llm_engine::{CallerSlot, Failure};
 use super::super::columns;
 use super::super::console::Size;
 use super::super::line::{Line, Span, wrap};
-use super::super::missing::{and, is_same};
+use super::super::missing::{and, is_same, number, ranges};
 use super::super::seat::{SeatLine, failure};
 use super::super::vocabulary;
 
@@ -109,11 +109,8 @@ impl Note<'_> {
 
 /// The calls in words: `seats 1-3 and 5`, `fusing`.
 fn who(run: &Run, views: &[&SeatView]) -> String {
-    let seats = views.iter().filter_map(|view| match view.slot {
-        CallerSlot::Seat(number) => Some(number.0),
-        CallerSlot::Synthesizer(_) | CallerSlot::Step(_) => None,
-    });
-    let seats = ranges(&seats.collect::<Vec<_>>());
+    let seats: Vec<u8> = views.iter().filter_map(|view| number(view.slot)).collect();
+    let seats = ranges(&seats);
     let mut names = Vec::new();
     match seats.as_slice() {
         [] => {}
@@ -124,25 +121,4 @@ fn who(run: &Run, views: &[&SeatView]) -> String {
     tasks.dedup();
     names.extend(tasks.into_iter().map(str::to_owned));
     and(&names)
-}
-
-/// Rising numbers, three or more in a row as a range: `1-3`, `5`.
-fn ranges(numbers: &[u8]) -> Vec<String> {
-    let rows = numbers.chunk_by(|one, next| one.checked_add(1) == Some(*next));
-    let written = |row: &[u8]| match row {
-        [first, .., last] if row.len() > 2 => vec![format!("{first}-{last}")],
-        row => row.iter().map(ToString::to_string).collect(),
-    };
-    rows.flat_map(written).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn seats_in_a_row_are_a_range() {
-        assert_eq!(ranges(&[1, 2, 3, 5, 7, 8, 255]), ["1-3", "5", "7", "8", "255"]);
-        assert!(ranges(&[]).is_empty());
-    }
 }
