@@ -65,7 +65,7 @@ fn the_live_view_shows_progress_and_answers() {
     up/down scroll · tab next · esc back · q save and leave
     ");
     terminal.press("\u{1b}[C");
-    terminal.until("the next is read", |text| text.contains("(nothing yet)"));
+    terminal.until("the next is read", |text| text.contains("No answer: openrouter"));
     terminal.press("0");
     terminal
         .until("the fused answer streams", |text| text.contains("Use advisory") && !text.contains("retry"));
@@ -185,6 +185,91 @@ fn a_reason_that_seats_share_is_shown_once() {
 }
 
 #[test]
+fn who_reads_a_failed_seat_reads_why() {
+    let sandbox = with_a_silent_seat();
+    let words = ["ask", "--no-files", "-m", TWO, "-m", THREE, "Why?"];
+    let mut terminal = sandbox.call(words).on_screen(80, 24);
+    terminal.until("one has failed", |text| text.contains("refused"));
+    terminal.press("1");
+    terminal.until("it is read", |text| text.contains("── 1"));
+    insta::assert_snapshot!(terminal.masked(), @"
+    Why?                                                                      <time>
+
+     1 ✗ anthropic/claude-opus-5.5 refused
+     2 * x-ai/grok-4.7             asked
+         seat 1: openrouter (Anthropic) answered 403: Your input was flagged
+
+    ── 1 anthropic/claude-opus-5.5 ────────────────────────────────────────────────
+    No answer: openrouter (Anthropic) answered 403: Your input was flagged
+
+    Next: rephrase the question, or ask a model of another provider
+
+    0 of 2 answered
+    up/down scroll · tab next · esc back · q save and leave
+    ");
+    terminal.press("q");
+    assert_eq!(terminal.wait(), 130);
+}
+
+#[test]
+fn what_is_made_of_many_answers_stays_in_sight() {
+    let sandbox = sandbox();
+    let mut words = vec!["ask", "--no-files", "--synthesizer", FUSER, "-m", ONE];
+    words.extend((0..15).flat_map(|_| ["-m", THREE]));
+    let mut terminal = sandbox.call(words).arg("Why?").on_screen(60, 12);
+    terminal.until("it is fused", |text| text.contains("── fusing") && text.contains("Use"));
+    let shown = terminal.text();
+    let is_below = |line: &str| line.contains(" fusing: google/");
+    let rows: Vec<&str> = shown.lines().skip_while(|line| !line.contains(" more: ")).take(2).collect();
+    assert!(rows[0].ends_with(" answered") && is_below(rows[1]), "{shown}");
+    assert_eq!(terminal.wait(), 0);
+}
+
+#[test]
+fn on_a_narrow_terminal_the_way_out_is_named() {
+    let sandbox = with_a_silent_seat();
+    let words = ["ask", "--no-files", "-m", ONE, "-m", THREE, "Why?"];
+    let mut terminal = sandbox.call(words).on_screen(40, 10);
+    terminal.until("one has answered", |text| text.contains("1 of 2 answered"));
+    terminal.press("1");
+    terminal.until("it is read", |text| text.contains("Use shards."));
+    insta::assert_snapshot!(terminal.masked(), @"
+    Why?                              <time>
+     1 ✓ openai/gpt-6.1-sol answered
+     2 * x-ai/grok-4.7      asked
+    ── 1 openai/gpt-6.1-sol ───────────────
+    Use shards.
+    1 of 2 answered · at least $0.000042
+    up/down scroll · q save and leave
+    ");
+    terminal.press("q");
+    assert_eq!(terminal.wait(), 130);
+}
+
+#[test]
+fn a_late_seat_that_is_waited_for_is_named() {
+    let late = Behaviour { ttft_ms: Latency::of(2_000), ..Behaviour::instant() };
+    let sandbox = sandbox().scripted(THREE, Script::behaving(late));
+    let words = ["ask", "--no-files", "--linger", "--wait", "quorum:1", "-m", ONE, "-m", THREE, "Why?"];
+    let mut terminal = sandbox.call(words).on_screen(80, 24);
+    assert_eq!(terminal.wait(), 0);
+    insta::assert_snapshot!(terminal.masked(), @"
+    [ +<time>] run <run> started: 2 models, at most $0.48
+
+    Use shards.
+
+    Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to
+      fuse.
+    Missing: 2 x-ai/grok-4.7 asked: the answer did not wait for it
+    Cost at least $0.000042, <time>.
+    Kept as run <run>: `runs show @`.
+    waiting for x-ai/grok-4.7, as `--linger` asks; Ctrl-C leaves
+    `parallel-llm-mcp runs synthesize <run>` takes in the
+      answer that came too late.
+    ");
+}
+
+#[test]
 fn a_host_out_of_reach_is_told_once_while_it_is_tried_again() {
     let sandbox = sandbox();
     let mut terminal =
@@ -237,10 +322,10 @@ fn quitting_by_key_keeps_the_answers() {
     Missing: 2 anthropic/claude-opus-5.5 refused: openrouter (Anthropic) answered
       403: Your input was flagged (next: rephrase the question, or ask a model of
       another provider)
-    Missing: 3 x-ai/grok-4.7 cancelled: given up before it had answered (next: look
-      at the run with `runs show`)
+    Missing: 3 x-ai/grok-4.7 cancelled: given up before it had answered
     Cost at least $0.000080, up to $0.096, <time>.
-    Kept as run <run>.
+    Kept as run <run>; `runs resume <run>`
+      goes on with it.
     ");
     let kept = sandbox.call(["runs", "show", "@", "--json"]).run().json();
     assert_eq!(kept["answers"][0]["text"], "Use **shards**.");
@@ -297,7 +382,7 @@ fn check_ends_with_one_answer(mut terminal: Terminal<'_>, key: &str) {
 
         Answer by 1 openai/gpt-6.1-sol: only one answer came, so there was nothing to
           fuse.
-        Missing: 2 x-ai/grok-4.7 asked: no longer waited for
+        Missing: 2 x-ai/grok-4.7 asked: the answer did not wait for it
         Cost at least $0.000042, <time>.
         Kept as run <run>: `runs show @`.
         ");

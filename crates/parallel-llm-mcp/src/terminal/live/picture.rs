@@ -2,6 +2,8 @@
 //!
 //! Invariant: it fits the terminal, rows keep their order, and what does not fit is summed up or marked.
 
+use std::borrow::Cow;
+
 use anstyle::Style;
 use parallel_llm_engine::run::{Run, SeatView};
 use parallel_llm_engine::text::safe;
@@ -14,7 +16,8 @@ use super::super::columns;
 use super::super::console::Size;
 use super::super::line::{Line, Span};
 use super::super::markdown;
-use super::super::seat::SeatLine;
+use super::super::seat::{SeatLine, failure};
+use super::super::vocabulary;
 use super::keys::Key;
 use super::notes::Notes;
 use super::{FirstTextMs, Steering};
@@ -42,6 +45,12 @@ const SPINNER_ASCII: [char; 4] = ['|', '/', '-', '\\'];
 
 const DIM: Style = Style::new().dimmed();
 const PLAIN: Style = Style::new();
+/// Of so many rows, one may be taken from the seats for a call that works on their answers.
+const KEPT_SHARE: usize = 3;
+/// What stands between two keys.
+const BETWEEN_KEYS: &str = " · ";
+/// What a title begins with.
+const TITLE: &str = "── ";
 /// The space before a reason.
 const GAP: &str = "  ";
 
@@ -134,7 +143,7 @@ impl Picture<'_> {
         Line { spans: vec![Span::new(question, PLAIN.bold()), Span::new(gap + &time, DIM)] }
     }
 
-    /// A row for each call, the seats first, and the reasons that have no room there or that several share. The last row
+    /// A row for each call, the seats first, and the reasons that have no room there or that several share. A row
     /// sums up the calls that do not fit.
     fn calls(&self, room: Size) -> Vec<Line> {
         let Size { columns: width, rows } = room;
@@ -149,15 +158,19 @@ impl Picture<'_> {
         };
         let notes = Notes::of(self.run, &views, room, fits);
         let rows = rows - notes.lines.len();
-        let shown = if views.len() <= rows { rows } else { rows.saturating_sub(1) };
+        // What is being made of the answers stays in sight, however many seats there are.
+        let kept = (views.len() - self.run.seats.len()).min(rows / KEPT_SHARE);
+        let shown = if views.len() <= rows { views.len() } else { rows.saturating_sub(1 + kept) };
         let row = |(view, name): (&&SeatView, &String)| {
             let name = Line::of(fitted(name, name_width), self.name_style(view)).padded(name_width);
             self.call(view, name, notes.have(view.slot), width)
         };
         let mut lines: Vec<Line> = views.iter().zip(&names).take(shown).map(row).collect();
         if rows > 0 && views.len() > shown {
-            let more = fitted(&more(&views[shown..]), width.saturating_sub(MARKS_WIDTH));
+            let summed_up = &views[shown..views.len() - kept];
+            let more = fitted(&more(summed_up), width.saturating_sub(MARKS_WIDTH));
             lines.push(Line::of(" ".repeat(MARKS_WIDTH) + &more, DIM));
+            lines.extend(views.iter().zip(&names).skip(views.len() - kept).map(row));
         }
         lines.extend(notes.lines);
         lines
@@ -262,7 +275,7 @@ impl Picture<'_> {
             CallerSlot::Seat(number) => format!("{number} "),
             CallerSlot::Synthesizer(_) | CallerSlot::Step(_) => String::new(),
         };
-        let text = safe::for_terminal(view.text().unwrap_or("(nothing yet)"));
+        let text = safe::for_terminal(&written(view));
         let lines = markdown::lines(&text, width);
         let lines = lines.into_iter().flat_map(|line| line.split(width)).collect();
         Some(Text { title: format!("{number}{}", self.name(view)), lines, top })
@@ -278,12 +291,17 @@ impl Picture<'_> {
         let progress = format!("{answered} of {seats} answered{cost}{hurried}");
         let mut lines = vec![Line::of(fitted(&progress, width), PLAIN)];
         if self.has_keys {
-            lines.push(Line::of(fitted(&self.keys().join(" · "), width), DIM));
+            let mut keys = self.keys();
+            // The way out is named at any width.
+            while keys.len() > 1 && keys.join(BETWEEN_KEYS).width() > width {
+                keys.remove(keys.len() - 2);
+            }
+            lines.push(Line::of(fitted(&keys.join(BETWEEN_KEYS), width), DIM));
         }
         lines
     }
 
-    /// What the keys do now, the most useful first.
+    /// What the keys do now, the most useful first, and the way out last.
     fn keys(&self) -> Vec<String> {
         let mut keys = Vec::new();
         if let Some(reading) = self.reading {
@@ -322,10 +340,24 @@ impl Text {
             (top, last_top) if top == last_top => format!(" · {top} lines above"),
             (top, last_top) => format!(" · {top} lines above, {} below", last_top - top),
         };
-        let title = fitted(&format!("── {}{hidden}", self.title), width.saturating_sub(1)) + " ";
+        let room = width.saturating_sub(TITLE.width() + hidden.width() + 1);
+        let title = format!("{TITLE}{}{hidden} ", fitted(&self.title, room));
         let rule = "─".repeat(width.saturating_sub(title.width()));
         let title = Line { spans: vec![Span::new(title, DIM), Span::new(rule, DIM)] };
         std::iter::once(title).chain(self.lines.into_iter().skip(top).take(rows)).collect()
+    }
+}
+
+/// The text of a call, or why there is none.
+fn written(view: &SeatView) -> Cow<'_, str> {
+    match (view.text(), failure(view)) {
+        (Some(text), _) => text.into(),
+        (None, Some(failure)) => {
+            let next = vocabulary::describe(failure.next_steps());
+            format!("No answer: {}\n\nNext: {next}", failure.message).into()
+        }
+        (None, None) if view.status.is_final() => "(no answer)".into(),
+        (None, None) => "(nothing yet)".into(),
     }
 }
 
