@@ -43,6 +43,7 @@ fn the_live_view_shows_progress_and_answers() {
      1 ✓ openai/gpt-6.1-sol        answered   first <time>      4 tok $0.000080
      2 ✗ anthropic/claude-opus-5.5 refused
      3 * x-ai/grok-4.7             asked
+
          seat 2: openrouter (Anthropic) answered 403: Your input was flagged
 
     1 of 3 answered · at least $0.000080
@@ -56,6 +57,7 @@ fn the_live_view_shows_progress_and_answers() {
      1 ✓ openai/gpt-6.1-sol        answered   first <time>      4 tok $0.000080
      2 ✗ anthropic/claude-opus-5.5 refused
      3 * x-ai/grok-4.7             asked
+
          seat 2: openrouter (Anthropic) answered 403: Your input was flagged
 
     ── 1 openai/gpt-6.1-sol ───────────────────────────────────────────────────────
@@ -161,6 +163,7 @@ fn a_reason_that_seats_share_is_shown_once() {
      2 ✗ anthropic/claude-opus-5.5 failed
      3 * x-ai/grok-4.7             asked
      4 ✗ openai/gpt-6.1-sol        failed
+
          seats 1, 2 and 4: openrouter refused the key (401): User not found.
            (next: check that the key is current and belongs to this provider,
            correct it in `OPENROUTER_API_KEY`, unset that and keep another with
@@ -176,6 +179,7 @@ fn a_reason_that_seats_share_is_shown_once() {
      2 ✗ anthropic/claude-opus-5.5 failed
      3 * x-ai/grok-4.7             asked
      4 ✗ openai/gpt-6.1-sol        failed
+
          seats 1, 2 and 4: openrouter refused the key (401): User not found. (next: check that the key is current and belongs to this provider, correct it in `OPENROUTER_API_KEY`, unset that and keep
            another with `keys set openrouter`, or ask another model)
 
@@ -197,6 +201,7 @@ fn who_reads_a_failed_seat_reads_why() {
 
      1 ✗ anthropic/claude-opus-5.5 refused
      2 * x-ai/grok-4.7             asked
+
          seat 1: openrouter (Anthropic) answered 403: Your input was flagged
 
     ── 1 anthropic/claude-opus-5.5 ────────────────────────────────────────────────
@@ -299,7 +304,7 @@ fn fifty_seats_that_fail_for_one_reason_leave_room_for_it() {
          + 45 more: 45 failed
          seats 2-50: openrouter refused the key (401): User
            not found. (next: check that the key is current and
-           belongs to this provider, correct it in …
+           belongs to this provider, correct it in `OPENROUTER…
     0 of 50 answered
     1-9 read an answer · q save and leave
     ");

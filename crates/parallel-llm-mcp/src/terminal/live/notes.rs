@@ -95,12 +95,13 @@ impl Note<'_> {
         let text = Span::new(safe::excerpt(&text, text.len()), style);
         let text_width = width.saturating_sub(FURTHER_INDENT.len());
         let mut lines = wrap(&[text], text_width);
+        let blank = Span::new(" ", style);
         if lines.len() > rows {
-            lines.truncate(rows);
-            if let Some(last) = lines.last_mut() {
-                let text: String = last.spans.iter().map(|span| span.text.as_str()).collect();
-                *last = Line::of(columns::shortened(&format!("{text} …"), text_width), style);
-            }
+            // The last row is filled up with what would be cut, so that the ellipsis stands at its end.
+            let rest = lines.split_off(rows.saturating_sub(1));
+            let spans = rest.iter().take(2).flat_map(|line| line.spans.iter().chain([&blank]));
+            let text: String = spans.map(|span| span.text.as_str()).collect();
+            lines.push(Line::of(columns::shortened(&format!("{text}…"), text_width), style));
         }
         let indents = std::iter::once(INDENT).chain(std::iter::repeat(FURTHER_INDENT));
         lines.into_iter().zip(indents).map(|(line, indent)| line.prefixed(indent, style)).collect()

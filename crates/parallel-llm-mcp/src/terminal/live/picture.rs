@@ -172,6 +172,9 @@ impl Picture<'_> {
             lines.push(Line::of(" ".repeat(MARKS_WIDTH) + &more, DIM));
             lines.extend(views.iter().zip(&names).skip(views.len() - kept).map(row));
         }
+        if !notes.lines.is_empty() && lines.len() < rows {
+            lines.push(Line::default());
+        }
         lines.extend(notes.lines);
         lines
     }
