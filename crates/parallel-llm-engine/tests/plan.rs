@@ -112,7 +112,7 @@ fn a_malformed_model_reference_is_refused() {
     for text in ["", "two words", "a,b", "m*0", "m*many", "m@speed=1", "m@temperature=3", "m@max_tokens=0"] {
         assert!(refused(models(&[text])).starts_with("model_invalid: "), "{text}");
     }
-    insta::assert_snapshot!(refused(models(&["m@speed=1"])), @"model_invalid: cannot read the model `m@speed=1`: there is no option `speed`: temperature, max_tokens, effort, strongest, accuracy, persona, stance | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
+    insta::assert_snapshot!(refused(models(&["m@speed=1"])), @"model_invalid: cannot read the model `m@speed=1`: there is no option `speed` (choose one of: temperature, max_tokens, effort, strongest, accuracy, persona, stance) | choose one of: temperature, max_tokens, effort, strongest, accuracy, persona, stance | retryable false");
     insta::assert_snapshot!(refused(RunRequest { synthesizer: Some("a b".to_owned()), ..question() }), @"model_invalid: cannot read the model `a b`: a model name has 1 to 200 visible ASCII characters and no quotes or commas | write it as `vendor/model`, for example `~openai/gpt-sol-latest` | retryable false");
 }
 

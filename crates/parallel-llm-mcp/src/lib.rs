@@ -7,6 +7,7 @@
 //! A command makes a request and renders the result; the service resolves and stores; only `app` makes parts.
 
 pub mod app;
+pub mod called;
 mod certificates;
 pub mod command;
 mod doors;

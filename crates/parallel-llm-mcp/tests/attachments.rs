@@ -285,11 +285,11 @@ fn documents_for_a_provider_that_takes_none_are_refused() {
 #[test]
 fn the_effort_is_sent_and_an_unknown_one_is_refused() {
     let sandbox = sandbox();
-    insta::assert_snapshot!(refusal(&sandbox, sandbox.call(["ask", "-m", VISION_MODEL, "--effort", "huge", "Why?"])), @r"
+    insta::assert_snapshot!(refusal(&sandbox, sandbox.call(["ask", "-m", VISION_MODEL, "--effort", "huge", "Why?"])), @"
     exit 2
     --- stdout
     --- stderr
-    error[usage]: `huge` is no effort
+    error[usage]: there is no effort `huge`
       next: choose one of: none, minimal, low, medium, high, xhigh, max
     ");
     let output = sandbox.call(["ask", "-q", "-m", VISION_MODEL, "--effort", "high", "Why?"]).run();

@@ -180,7 +180,7 @@ fn an_unknown_strategy_is_refused() {
     --- stdout
     --- stderr
     error[usage]: there is no strategy `votes`
-      next: choose one of: synthesize, vote, best-of-n, cascade, race, panel, consistency, tournament, council, moa, self-moa, debate, auto
+      next: did you mean `vote`?
     ");
 }
 

@@ -227,8 +227,8 @@ fn a_wrong_flag_beside_a_bare_question_gets_the_hint_of_ask() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: unexpected argument '--modle' found; a similar argument exists: '--model'
-      next: see `parallel-llm-mcp ask --help`
+    error[usage]: there is no flag `--modle`
+      next: did you mean `--model`?
     ");
 }
 

@@ -151,19 +151,19 @@ fn invalid_arguments_are_refused_before_anything_happens() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: invalid value 'yesterday' for '--since <WHEN>': a time ago such as 7d or 12h, or a day such as <day>
-      next: see `parallel-llm-mcp --help`
+    error[usage]: `--since` takes a time ago such as 7d or 12h, or a day such as <day> not `yesterday`
+      next: see `parallel-llm-mcp runs cost --help`
     exit 2
     --- stdout
     --- stderr
-    error[usage]: the following required arguments were not provided: <RUN|--older-than <WHEN>>
+    error[usage]: `RUN` or `--older-than` is missing
       next: see `parallel-llm-mcp runs purge --help`
     exit 2
     --- stdout
-    {"error":{"code":"usage","message":"invalid value '30' for '--older-than <WHEN>': a time ago such as 7d or 12h, or a day such as 2026-11-01","next":"see `parallel-llm-mcp --help`","retryable":false},"schema":1}
+    {"error":{"code":"usage","message":"`--older-than` takes a time ago such as 7d or 12h, or a day such as <day> not `30`","next":"see `parallel-llm-mcp runs purge --help`","retryable":false},"schema":1}
     --- stderr
-    error[usage]: invalid value '30' for '--older-than <WHEN>': a time ago such as 7d or 12h, or a day such as <day>
-      next: see `parallel-llm-mcp --help`
+    error[usage]: `--older-than` takes a time ago such as 7d or 12h, or a day such as <day> not `30`
+      next: see `parallel-llm-mcp runs purge --help`
     exit 2
     --- stdout
     --- stderr

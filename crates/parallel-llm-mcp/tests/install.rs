@@ -324,7 +324,7 @@ fn invalid_flags_are_refused() {
     Some(2) error[usage]: what `--env` was given at place 1 is no name of a variable
     Some(2) error[usage]: one variable holds the token of a connection
     Some(2) error[usage]: no provider reads the variable `OPENROUTER_KEY`
-    Some(2) error[usage]: invalid value 'emacs' for '[CLIENT]' [possible values: claude-code, claude-desktop, cursor, vscode, codex, zed, goose, windsurf, gemini]
+    Some(2) error[usage]: `CLIENT` cannot be `emacs`
     ");
     assert_eq!(names(&sandbox), [""; 0]);
 }

@@ -438,12 +438,18 @@ fn a_token_is_revoked_by_name_or_number_only_with_yes() {
 fn an_invalid_token_is_refused_before_anything_is_created() {
     let sandbox = sandbox();
     for (arguments, expected) in [
-        (&["create", "Mine"][..], "this cannot be the name of a token"),
-        (&["create", "7"], "this cannot be the name of a token"),
+        (&["create", "Mine"][..], "`Mine` cannot be the name of a token"),
+        (&["create", "7"], "`7` cannot be the name of a token"),
         (&["create", "a", "--scope", "admin"], "one of `ask`, `read`"),
-        (&["create", "a", "--budget-day", "-1"], "unexpected argument '-1'"),
+        (
+            &["create", "a", "--budget-day", "-1"],
+            "`--budget-day` takes an amount in USD from 0 to 1000000, such as 2.50, not `-1`",
+        ),
         (&["create", "a", "--budget-day", "much"], "an amount in USD from 0 to 1000000"),
-        (&["create", "a", "--per-minute", "0"], "0 is not in 1..=60000"),
+        (
+            &["create", "a", "--per-minute", "0"],
+            "`--per-minute` takes a whole number from 1 to 60000, not `0`",
+        ),
         (&["create", "a", "--expires", "4000d"], "a time such as 90d, 12h, 30m or 60s, up to 3650d"),
         (&["revoke", "plm_0000000000", "--yes"], "a token is named by its name or number, never by itself"),
     ] {

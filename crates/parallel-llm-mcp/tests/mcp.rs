@@ -604,7 +604,7 @@ fn a_vote_is_selected_by_name_and_its_options_are_checked() {
     assert_eq!(whole["confidence"], json!({"band": "uncalibrated", "basis": "2 of 3 agree"}));
     assert_eq!(structured(&refused)["code"], "usage", "{refused}");
     assert!(
-        text(&refused).contains("has no option `gates` (next: choose one of: gate"),
+        text(&refused).contains("has no option `gates` (next: did you mean `gate`?"),
         "{}",
         text(&refused)
     );

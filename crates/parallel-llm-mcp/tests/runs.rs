@@ -137,7 +137,7 @@ fn unknown_runs_and_seats_are_refused() {
     --- stdout
     --- stderr
     error[usage]: the run has no seat 3; it has 2
-      next: see `parallel-llm-mcp help`
+      next: look at the run with `runs show`
     ");
     insta::assert_snapshot!(runs(&sandbox, &["list", "--before", "x"]).transcript(), @"
     exit 2

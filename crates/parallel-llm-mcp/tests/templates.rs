@@ -35,8 +35,8 @@ fn a_template_becomes_part_of_the_prompt() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: there are no templates; a text in `<home>/.config/parallel-llm-mcp/templates/review.md` would be the template `review`
-      next: see `parallel-llm-mcp help`
+    error[usage]: there is no template `review`: `<home>/.config/parallel-llm-mcp/templates/review.md` is missing
+      next: write the file
 
     exit 2
     --- stdout
@@ -48,13 +48,13 @@ fn a_template_becomes_part_of_the_prompt() {
     --- stdout
     --- stderr
     error[usage]: there is no template `revew`
-      next: choose one of: joke, latin, long, review
+      next: did you mean `review`?
 
     exit 2
     --- stdout
     --- stderr
-    error[usage]: `../joke` is no name of a template: letters, digits, `-` and `_` are
-      next: see `parallel-llm-mcp help`
+    error[usage]: `../joke` cannot be the name of a template, which has letters, digits, `-` and `_`
+      next: choose one of: joke, latin, long, review
 
     exit 2
     --- stdout

@@ -201,14 +201,14 @@ fn a_usage_error_has_the_format_of_all_errors() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: unexpected argument '--jsno' found; a similar argument exists: '--json'
-      next: see `parallel-llm-mcp ask --help`
+    error[usage]: there is no flag `--jsno`
+      next: did you mean `--json`?
     ");
     insta::assert_snapshot!(transcript_of(&["runs", "wait"]), @"
     exit 2
     --- stdout
     --- stderr
-    error[usage]: the following required arguments were not provided: <RUN>
+    error[usage]: `RUN` is missing
       next: see `parallel-llm-mcp runs wait --help`
     ");
     insta::assert_snapshot!(transcript_of(&["modles"]), @"

@@ -280,8 +280,8 @@ fn an_empty_list_says_why_it_is_empty() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: invalid value '0' for '--limit <LIMIT>': a whole number from 1 on
-      next: see `parallel-llm-mcp --help`
+    error[usage]: `--limit` takes a whole number from 1 on, not `0`
+      next: see `parallel-llm-mcp runs list --help`
 
     exit 0
     --- stdout
@@ -291,8 +291,8 @@ fn an_empty_list_says_why_it_is_empty() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: invalid value '0' for '--limit <NUMBER>': a whole number from 1 on
-      next: see `parallel-llm-mcp --help`
+    error[usage]: `--limit` takes a whole number from 1 on, not `0`
+      next: see `parallel-llm-mcp runs search --help`
 
     exit 0
     --- stdout
@@ -302,13 +302,13 @@ fn an_empty_list_says_why_it_is_empty() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: invalid value '2026-11-31' for '--older-than <WHEN>': a time ago such as 7d or 12h, or a day such as 2026-11-01
-      next: see `parallel-llm-mcp --help`
+    error[usage]: `--older-than` takes a time ago such as 7d or 12h, or a day such as 2026-11-01, not `2026-11-31`
+      next: see `parallel-llm-mcp runs purge --help`
 
     exit 2
     --- stdout
     --- stderr
-    error[usage]: invalid value '2026-02-30' for '--since <WHEN>': a time ago such as 7d or 12h, or a day such as 2026-11-01
-      next: see `parallel-llm-mcp --help`
+    error[usage]: `--since` takes a time ago such as 7d or 12h, or a day such as 2026-11-01, not `2026-02-30`
+      next: see `parallel-llm-mcp runs cost --help`
     ");
 }

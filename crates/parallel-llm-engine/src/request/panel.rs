@@ -12,6 +12,7 @@ use crate::request::persona_prompt::{self, PersonaPrompt, Stance};
 use crate::request::{Effort, Message, Part, Role};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::nearest;
 
 /// The most seats one panel may have.
 pub const SEATS_MAX: usize = 64;
@@ -292,7 +293,8 @@ impl std::fmt::Display for WrittenReference<'_> {
 }
 
 /// The names of all options, for messages.
-const OPTIONS: &str = "temperature, max_tokens, effort, strongest, accuracy, persona, stance";
+const OPTIONS: [&str; 7] =
+    ["temperature", "max_tokens", "effort", "strongest", "accuracy", "persona", "stance"];
 /// The syntax of a persona name, for messages.
 const NAME_WRITTEN: &str = "the name of a persona has 1 to 40 lower-case letters, digits or `-`";
 /// The syntax of a stance in a reference, for messages.
@@ -335,7 +337,10 @@ fn parse_options(text: &str, options: &str) -> Result<SeatOptions, Failure> {
                 let stance = Stance::by_word(value.trim());
                 read.stance = Some(stance.ok_or_else(|| invalid(text, STANCE_WRITTEN))?);
             }
-            other => return Err(invalid(text, &format!("there is no option `{other}`: {OPTIONS}"))),
+            other => {
+                let failure = invalid(text, &format!("there is no option `{other}`"));
+                return Err(nearest::suggest_or_list(failure, other, &OPTIONS));
+            }
         }
     }
     Ok(read)

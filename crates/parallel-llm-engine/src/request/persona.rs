@@ -13,7 +13,7 @@ use crate::request::persona_prompt::PersonaPrompt;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::nearest;
-use crate::value::next::{Advice, Next};
+use crate::value::next::Advice;
 
 /// The prompt that asks a seat to argue from a stance.
 const STANCE: &str = include_str!("../../prompts/persona/stance.md");
@@ -79,12 +79,8 @@ pub fn refuse(entry: &PanelEntry) -> Result<(), Failure> {
 pub fn find<'a>(name: &str, personas: &'a Personas) -> Result<&'a Persona, Failure> {
     personas.get(name).ok_or_else(|| {
         let names: Vec<&str> = personas.keys().map(String::as_str).collect();
-        let next = match names.as_slice() {
-            [] => Advice::WritePersona.into(),
-            names => Next::choose_one(names),
-        };
-        let failure =
-            Failure::new(Code::ModelInvalid, format!("there is no persona `{name}`")).with_next(next);
-        nearest::suggest(failure, nearest::nearest(name, names))
+        let failure = Failure::new(Code::ModelInvalid, format!("there is no persona `{name}`"))
+            .with_next(Advice::WritePersona);
+        nearest::suggest_or_list(failure, name, &names)
     })
 }

@@ -13,6 +13,7 @@ use crate::request::wait::Wait;
 use crate::text::short_answer::Form;
 use crate::value::answer::Failure;
 use crate::value::code::Code;
+use crate::value::nearest;
 use crate::value::next::{Advice, Next};
 pub(crate) use options::CONTROLLED_MIN;
 use options::OptionName;
@@ -93,7 +94,7 @@ impl StrategyChoice {
             let option =
                 OptionName::by_name(word).filter(|option| known.contains(option)).ok_or_else(|| {
                     let message = format!("the strategy `{name}` has no option `{word}`");
-                    unknown(message, known.iter().map(|option| option.name()))
+                    unknown(message, word, known.iter().map(|option| option.name()))
                 })?;
             options.set(option, value)?;
         }
@@ -145,13 +146,10 @@ impl fmt::Display for StrategyChoice {
     }
 }
 
-fn unknown(message: String, known: impl Iterator<Item = &'static str>) -> Failure {
+/// The failure for a word that is not among the known ones.
+fn unknown(message: String, word: &str, known: impl Iterator<Item = &'static str>) -> Failure {
     let known: Vec<&str> = known.collect();
-    let next = match known.as_slice() {
-        [] => Next::Do(Advice::LeaveItOut),
-        known => Next::choose_one(known),
-    };
-    Failure::new(Code::Usage, message).with_next(next)
+    nearest::suggest_or_list(Failure::new(Code::Usage, message).with_next(Advice::LeaveItOut), word, &known)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use parallel_llm_engine::request::strategy::AUTO;
+use parallel_llm_engine::value::nearest;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest};
 
@@ -70,6 +71,7 @@ pub struct Ask {
     pub effort: Option<String>,
     /// Sampling temperature, 0 to 2; left to each provider unless given
     #[arg(long, value_name = "NUMBER", help_heading = MODELS)]
+    #[arg(value_parser = temperature)]
     pub temperature: Option<f64>,
     /// The strategy that makes one text of the answers, such as `vote` or `synthesize@gate=off`; `strategies` lists them
     #[arg(long, value_name = "STRATEGY", help_heading = ANSWER)]
@@ -91,6 +93,7 @@ pub struct Ask {
     pub budget: Option<PicoUsd>,
     /// Output cap of each call in tokens, reasoning included
     #[arg(long, value_name = "TOKENS", help_heading = SPENDING)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub max_tokens: Option<u32>,
     /// Use the stored answer to the very same question if it is no older than this, such as 1h
     #[arg(long, value_name = "DURATION", conflicts_with = "fresh", help_heading = SPENDING)]
@@ -183,6 +186,7 @@ impl Ask {
 
     /// The question, moved out of the flags.
     fn question(&mut self, message: Message) -> Result<Question, Failure> {
+        check_single(&self.models)?;
         let system = self.system.take().map(|text| Message::text(Role::System, text));
         let messages = system.into_iter().chain([message]).collect();
         let request = RunRequest {
@@ -253,6 +257,21 @@ pub(super) fn usd(text: &str) -> Result<PicoUsd, String> {
     PicoUsd::from_decimal(text).ok_or_else(|| "an amount in USD, such as 2.50".to_owned())
 }
 
+/// Parses a sampling temperature.
+fn temperature(text: &str) -> Result<f64, String> {
+    let temperature = text.parse().ok().filter(|temperature| (0.0..=2.0).contains(temperature));
+    temperature.ok_or_else(|| "a number from 0 to 2".to_owned())
+}
+
+/// Refuses a list of models behind one `-m`. A comma only separates the options of a model.
+fn check_single(models: &[String]) -> Result<(), Failure> {
+    let is_list = |model: &&String| model.split('@').next().is_some_and(|name| name.contains(','));
+    let Some(list) = models.iter().find(is_list) else { return Ok(()) };
+    let each: Vec<String> = list.split(',').map(|model| format!("-m {}", model.trim())).collect();
+    let message = format!("`-m` takes one model, not the list `{list}`");
+    Err(Failure::new(Code::ModelInvalid, message).with_next(Next::WriteAs(each.join(" ").into())))
+}
+
 fn parse_duration(flag: &str, text: &str) -> Result<u64, Failure> {
     duration_ms(text).ok_or_else(|| {
         Failure::new(Code::Usage, format!("`{flag} {text}` is not a duration"))
@@ -263,7 +282,8 @@ fn parse_duration(flag: &str, text: &str) -> Result<u64, Failure> {
 fn parse_effort(word: &str) -> Result<Effort, Failure> {
     Effort::by_word(word).ok_or_else(|| {
         let words: Vec<&str> = Effort::ALL.iter().map(|effort| effort.word()).collect();
-        Failure::new(Code::Usage, format!("`{word}` is no effort")).with_next(Next::choose_one(words))
+        let failure = Failure::new(Code::Usage, format!("there is no effort `{word}`"));
+        nearest::suggest_or_list(failure, word, &words)
     })
 }
 

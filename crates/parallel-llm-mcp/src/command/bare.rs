@@ -11,7 +11,8 @@ use parallel_llm_engine::value::nearest::nearest;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 
-use super::{Arguments, PROGRAM, Work, help};
+use super::{Arguments, Work, help};
+use crate::called;
 
 /// The longest argument shown in a message, in characters.
 const SHOWN_CHARS_MAX: usize = 60;
@@ -104,7 +105,11 @@ fn quoted_command(text: &str, commands: &Command) -> Option<String> {
         None if words.len() <= COMMAND_WORDS_MAX && is_lower_case(first) => nearest(first, names(commands))?,
         None => return None,
     };
-    let line: Vec<&str> = [PROGRAM, name].into_iter().chain(rest.iter().copied()).collect();
+    let is_short = words.len() <= COMMAND_WORDS_MAX;
+    let nested = commands.find_subcommand(name).filter(|_| is_short && is_lower_case(rest[0]));
+    let second = nested.and_then(|command| nearest(rest[0], names(command))).unwrap_or(rest[0]);
+    let line: Vec<&str> =
+        [called::name(), name, second].into_iter().chain(rest.iter().skip(1).copied()).collect();
     let is_asked = text.contains(QUESTION_MARKS);
     let is_command =
         !is_asked && help::try_parse(&line.iter().map(OsString::from).collect::<Vec<_>>()).is_ok();
@@ -117,7 +122,8 @@ fn is_lower_case(word: &str) -> bool {
 
 /// The command that `word` is probably meant to be, with the command above it; commands of the first level first.
 fn meant(word: &str, commands: &Command) -> Option<String> {
-    if let Some(name) = nearest(word, names(commands)).filter(|name| *name != word) {
+    let first_level = names(commands).chain(["help"]);
+    if let Some(name) = nearest(word, first_level).filter(|name| *name != word) {
         // A nested command of exactly this name is nearer than a misspelt one.
         return Some(nested(word, commands).unwrap_or_else(|| name.to_owned()));
     }
@@ -140,6 +146,7 @@ fn shown(command: &Command) -> impl Iterator<Item = &Command> {
 }
 
 fn no_command(words: &[String], commands: &Command) -> Failure {
+    let program = called::name();
     let first = &words[0];
     let shown = safe::excerpt(first, SHOWN_CHARS_MAX);
     let failure = Failure::new(Code::Usage, format!("there is no command `{shown}`"));
@@ -152,15 +159,16 @@ fn no_command(words: &[String], commands: &Command) -> Failure {
     }
     if is_sentence {
         let question = safe::excerpt(&texts.join(" "), SHOWN_CHARS_MAX);
-        return failure.with_next(Next::WriteAs(format!("{PROGRAM} \"{question}\"").into()));
+        return failure.with_next(Next::WriteAs(format!("{program} \"{question}\"").into()));
     }
-    let asking = Next::Type(format!("{PROGRAM} ask \"{shown}\"").into());
-    failure.with_next([Next::See(format!("{PROGRAM} --help").into()), asking])
+    let asking = Next::Type(format!("{program} ask \"{shown}\"").into());
+    failure.with_next([Next::See(format!("{program} --help").into()), asking])
 }
 
 fn quoted(text: &str, meant: String) -> Failure {
+    let program = called::name();
     let shown = safe::excerpt(text, SHOWN_CHARS_MAX);
-    let asking = Next::Type(format!("{PROGRAM} ask \"{shown}\"").into());
+    let asking = Next::Type(format!("{program} ask \"{shown}\"").into());
     Failure::new(Code::Usage, format!("`{shown}` in quotes is a command, not a question"))
         .with_next([Next::Type(meant.into()), asking])
 }

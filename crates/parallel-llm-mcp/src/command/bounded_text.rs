@@ -1,6 +1,6 @@
 //! Reads text from files and pipes, within a bound and exact to the byte.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::str::Utf8Error;
 
 use parallel_llm_engine::{Code, Failure};
@@ -9,7 +9,10 @@ use parallel_llm_engine::{Code, Failure};
 pub(super) fn bytes(source: impl Read, bytes_max: u64, name: &str) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = source.take(bytes_max + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Failure::new(Code::Usage, format!("{name} cannot be read: {error}")))?;
+    read.map_err(|error| match error.kind() {
+        ErrorKind::IsADirectory => Failure::new(Code::Usage, format!("{name} cannot be read: it is a folder")),
+        _ => Failure::new(Code::Usage, format!("{name} cannot be read: {error}")),
+    })?;
     if bytes.len() as u64 > bytes_max {
         return Err(Failure::new(Code::PromptTooLong, format!("{name} holds more than {bytes_max} bytes")));
     }

@@ -50,6 +50,7 @@ pub struct Means {
     pub allowance: Allowance,
     /// Output cap of each call in tokens, reasoning included
     #[arg(long, value_name = "TOKENS")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub max_tokens: Option<u32>,
 }
 

@@ -10,10 +10,12 @@ use serde_json::{Value, json};
 
 use super::CommandContext;
 use super::models::pretty;
+use crate::called;
 use crate::exit;
 use crate::terminal::table::Column;
 use parallel_llm_engine::text::safe;
 use parallel_llm_install::clients::{self, Act, Change, Client, Content, EntrySpec, Reach};
+use parallel_llm_settings::PROGRAM;
 use parallel_llm_settings::keys::{self, KeySource};
 use parallel_llm_settings::settings::{ConfigPaths, Settings, is_known_variable};
 
@@ -131,6 +133,8 @@ fn own_command(paths: &ConfigPaths) -> Result<String, Failure> {
 /// The path of the command that started this program.
 fn typed(paths: &ConfigPaths) -> Option<PathBuf> {
     let word = PathBuf::from(std::env::args_os().next()?);
+    // `pllm` is started by people; a client starts the program beside it.
+    let word = if called::name() == PROGRAM { word } else { word.with_file_name(PROGRAM) };
     if word.components().any(|part| part == Component::ParentDir) {
         return None;
     }
@@ -176,9 +180,8 @@ fn check_variables(install: &Install, settings: &Settings) -> Result<(), Failure
     let is_known = |name: &String| known.iter().any(|known| known == name) || is_known_variable(name);
     let Some(unknown) = install.variables.iter().find(|name| !is_known(name)) else { return Ok(()) };
     let keys: Vec<&str> = known.iter().map(String::as_str).collect();
-    let failure = Failure::new(Code::Usage, format!("no provider reads the variable `{unknown}`"))
-        .with_next(Next::choose_one(&keys));
-    Err(nearest::suggest(failure, nearest::nearest(unknown, keys)))
+    let failure = Failure::new(Code::Usage, format!("no provider reads the variable `{unknown}`"));
+    Err(nearest::suggest_or_list(failure, unknown, &keys))
 }
 
 /// Shows what to write by hand if a file cannot be changed.

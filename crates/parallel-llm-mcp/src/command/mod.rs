@@ -18,6 +18,7 @@ mod import;
 mod install;
 mod keys;
 mod killed;
+mod misuse;
 mod models;
 mod parse;
 mod piped;

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 #[derive(Debug, Default, clap::Args)]
 pub struct Serve {
     /// Serve over HTTP at this address instead, for example `127.0.0.1:8930`
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub http: Option<SocketAddr>,
     /// Admit everybody who reaches the address, without a token; on this machine only
     #[arg(long, requires = "http")]
@@ -20,6 +20,11 @@ pub struct Serve {
     /// A proxy in front of this server speaks https; `http_hosts` names its host names
     #[arg(long, requires = "http")]
     behind_proxy: bool,
+}
+
+/// Parses the address to listen at.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "an IP address with a port, such as 127.0.0.1:8930".to_owned())
 }
 
 impl Serve {

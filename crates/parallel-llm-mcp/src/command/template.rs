@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use parallel_llm_engine::value::next::Next;
+use parallel_llm_engine::value::nearest;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_settings::settings::Settings;
 
@@ -16,6 +17,8 @@ const FOLDER: &str = "templates";
 const ENDING: &str = "md";
 /// The place of the input in a template.
 const INPUT: &str = "{{input}}";
+/// The same without its braces.
+const INPUT_NAME: &str = "input";
 /// The largest template in bytes.
 const BYTES_MAX: u64 = 1 << 20;
 
@@ -31,8 +34,11 @@ impl Template {
         let folder = folder(settings)?;
         let is_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_');
         if name.is_empty() || !name.chars().all(is_name) {
-            let message = format!("`{name}` is no name of a template: letters, digits, `-` and `_` are");
-            return Err(Failure::new(Code::Usage, message));
+            let message =
+                format!("`{name}` cannot be the name of a template, which has letters, digits, `-` and `_`");
+            let next = names(&folder);
+            let failure = Failure::new(Code::Usage, message);
+            return Err(if next.is_empty() { failure } else { failure.with_next(Next::choose_one(next)) });
         }
         let path = folder.join(name).with_extension(ENDING);
         let named = format!("the template `{name}`");
@@ -42,6 +48,7 @@ impl Template {
             Err(error) => return Err(Failure::new(Code::Usage, format!("{named} cannot be read: {error}"))),
         };
         let text = bounded_text::text(bounded_text::bytes(file, BYTES_MAX, &named)?, &named)?;
+        check_places(name, &text)?;
         Ok(Self { name: name.to_owned(), text: text.trim_end().to_owned() })
     }
 
@@ -60,6 +67,23 @@ impl Template {
     }
 }
 
+/// Refuses a place that nothing fills: a misspelt `{{input}}`, or any other in a template without that. Beside a right
+/// place, double braces may belong to the text.
+fn check_places(name: &str, text: &str) -> Result<(), Failure> {
+    let places = text.split("{{").skip(1).filter_map(|rest| Some(rest.split_once("}}")?.0));
+    let is_name = |place: &&str| {
+        let word = place.trim();
+        !word.is_empty() && word.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+    };
+    let has_input = text.contains(INPUT);
+    let is_unfilled = |place: &&str| {
+        *place != INPUT_NAME && (!has_input || nearest::nearest(place.trim(), [INPUT_NAME]).is_some())
+    };
+    let Some(place) = places.filter(is_name).find(is_unfilled) else { return Ok(()) };
+    let message = format!("the template `{name}` has the place `{{{{{place}}}}}`, which nothing fills");
+    Err(Failure::new(Code::Usage, message).with_next(Next::WriteAs(INPUT.into())))
+}
+
 fn folder(settings: &Settings) -> Result<PathBuf, Failure> {
     let paths = settings.config_paths.as_ref();
     let folder = paths.and_then(|paths| Some(paths.user_file.parent()?.join(FOLDER)));
@@ -69,11 +93,12 @@ fn folder(settings: &Settings) -> Result<PathBuf, Failure> {
 fn missing(name: &str, path: &Path) -> Failure {
     let there = path.parent().map(names).unwrap_or_default();
     if there.is_empty() {
-        let message =
-            format!("there are no templates; a text in `{}` would be the template `{name}`", path.display());
-        return Failure::new(Code::Usage, message);
+        let message = format!("there is no template `{name}`: `{}` is missing", path.display());
+        return Failure::new(Code::Usage, message).with_next(Advice::WriteThatFile);
     }
-    Failure::new(Code::Usage, format!("there is no template `{name}`")).with_next(Next::choose_one(there))
+    let there: Vec<&str> = there.iter().map(String::as_str).collect();
+    let failure = Failure::new(Code::Usage, format!("there is no template `{name}`"));
+    nearest::suggest_or_list(failure, name, &there)
 }
 
 /// The names of the templates, sorted.

@@ -240,9 +240,14 @@ impl Settings {
             layer.set(Setting::DataDir, entry);
         }
         make_absolute(&mut layer, environment, current_dir);
-        let folder = layer.path(Setting::DataDir).ok_or_else(no_home_folder)?.join(DEMO);
+        let folder = Self::demo_folder(&layer.path(Setting::DataDir).ok_or_else(no_home_folder)?);
         let own = Environment::with_folders(Folders::of_home(&folder));
         Self::load(&own.with(&Setting::DataDir.variable(), &folder), &folder, &[])
+    }
+
+    /// The folder of the demo's runs in a data folder.
+    pub fn demo_folder(data_dir: &Path) -> PathBuf {
+        data_dir.join(DEMO)
     }
 
     /// The settings for a run whose request leaves them out.
@@ -337,9 +342,8 @@ impl Settings {
     pub fn provider(&self, name: &str) -> Result<&ProviderSettings, Failure> {
         self.providers.iter().find(|provider| provider.id.0 == name).ok_or_else(|| {
             let names: Vec<&str> = self.providers.iter().map(|provider| provider.id.0.as_str()).collect();
-            let failure = Failure::new(Code::Usage, format!("there is no provider `{name}`"))
-                .with_next(Next::choose_one(&names));
-            nearest::suggest(failure, nearest::nearest(name, names))
+            let failure = Failure::new(Code::Usage, format!("there is no provider `{name}`"));
+            nearest::suggest_or_list(failure, name, &names)
         })
     }
 
@@ -347,9 +351,8 @@ impl Settings {
     pub fn preset(&self, name: &str) -> Result<&Preset, Failure> {
         self.presets.get(name).ok_or_else(|| {
             let names: Vec<&str> = self.presets.keys().map(String::as_str).collect();
-            let failure = Failure::new(Code::Usage, format!("there is no preset `{name}`"))
-                .with_next(Next::choose_one(&names));
-            nearest::suggest(failure, nearest::nearest(name, names))
+            let failure = Failure::new(Code::Usage, format!("there is no preset `{name}`"));
+            nearest::suggest_or_list(failure, name, &names)
         })
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use http::{HeaderName, HeaderValue};
-use parallel_llm_engine::value::nearest::{nearest, suggest};
+use parallel_llm_engine::value::nearest::suggest_or_list;
 use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
 use parallel_llm_engine::{Failure, PicoUsd, ProviderId};
 use parallel_llm_provider::{Dialect, Endpoint, Known};
@@ -199,9 +199,8 @@ impl OneTable<'_> {
             return Ok(text.to_owned());
         }
         let kinds: Vec<&str> = kinds().collect();
-        let failure =
-            invalid(format!("there is no kind of provider `{text}`")).with_next(Next::choose_one(&kinds));
-        Err(self.reader.refuse(value.span(), suggest(failure, nearest(text, kinds))))
+        let failure = invalid(format!("there is no kind of provider `{text}`"));
+        Err(self.reader.refuse(value.span(), suggest_or_list(failure, text, &kinds)))
     }
 
     fn key_variable(&self, value: &Item<'_>) -> Result<String, Failure> {

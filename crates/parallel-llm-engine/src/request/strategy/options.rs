@@ -453,7 +453,7 @@ fn word<T: Copy + PartialEq + Default>(
     let known = all.iter().find(|(word, _)| *word == value).map(|(_, known)| *known);
     let known = known.ok_or_else(|| {
         let message = format!("the option `{}` cannot be `{value}`", option.name());
-        unknown(message, all.iter().map(|(word, _)| *word))
+        unknown(message, value, all.iter().map(|(word, _)| *word))
     })?;
     Ok(Some(known).filter(|known| *known != T::default()))
 }
@@ -461,7 +461,7 @@ fn word<T: Copy + PartialEq + Default>(
 fn extractor(option: OptionName, value: &str) -> Result<Option<Extractor>, Failure> {
     let read = Extractor::parse(value).ok_or_else(|| {
         let message = format!("the option `{}` cannot be `{value}`", option.name());
-        unknown(message, Extractor::FORMS.into_iter())
+        unknown(message, value, Extractor::FORMS.into_iter())
     })?;
     let read = read.map_err(|wrong| {
         let message = format!("the option `{}` cannot be `{value}`: {wrong}", option.name());

@@ -178,6 +178,6 @@ impl Strategy {
 
     pub(super) fn by_name(name: &str) -> Result<Self, Failure> {
         let named = Self::ALL.iter().copied().find(|strategy| strategy.name() == name);
-        named.ok_or_else(|| unknown(format!("there is no strategy `{name}`"), Self::names()))
+        named.ok_or_else(|| unknown(format!("there is no strategy `{name}`"), name, Self::names()))
     }
 }

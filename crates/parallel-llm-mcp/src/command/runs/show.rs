@@ -1,8 +1,10 @@
 //! `runs show`: one run, from its answer to its events.
 
+use parallel_llm_engine::value::next::{Next, Operation};
 use parallel_llm_engine::{Code, Failure, OutcomeKind, Run};
 
 use super::CommandContext;
+use crate::called;
 use crate::exit;
 use crate::terminal::agreement;
 use crate::terminal::console::Tone;
@@ -10,6 +12,7 @@ use crate::terminal::plain;
 use crate::terminal::summary;
 use crate::terminal::vocabulary::COMMAND_LINE;
 use parallel_llm_service::KnownRun;
+use parallel_llm_settings::settings::Settings;
 
 /// The message about a text that is not kept.
 const NOT_KEPT: &str = "the texts of this run were not kept";
@@ -31,13 +34,15 @@ pub struct Show {
     /// How far the answers agree: equal answers, contradictions, unique claims and new passages
     #[arg(long, conflicts_with_all = ["seat", "events"])]
     pub agreement: bool,
-    /// Show a run of the last demo
+    /// Show a run of the demo
     #[arg(long)]
     pub demo: bool,
 }
 
 pub(super) async fn run(context: &CommandContext<'_>, show: &Show) -> Result<u8, Failure> {
-    let KnownRun::Past(past) = context.service.runs.find(&show.run).await? else {
+    let found =
+        context.service.runs.find(&show.run).await.map_err(|failure| or_of_demo(failure, context, show))?;
+    let KnownRun::Past(past) = found else {
         return Err(Failure::new(Code::Internal, "a run of another process cannot be live in this one"));
     };
     if show.json {
@@ -63,6 +68,17 @@ pub(super) async fn run(context: &CommandContext<'_>, show: &Show) -> Result<u8,
     Ok(exit::ANSWER)
 }
 
+/// Also suggests the run of the demo, if there is one. It is kept apart, so that it is not among the user's.
+fn or_of_demo(failure: Failure, context: &CommandContext<'_>, show: &Show) -> Failure {
+    let demo = Settings::demo_folder(&context.service.settings.data_dir);
+    if failure.code != Code::RunNotFound || show.demo || !demo.is_dir() {
+        return failure;
+    }
+    let command = Next::Type(format!("{} runs show {} --demo", called::name(), show.run).into());
+    let steps: Vec<Next> = failure.next_steps().iter().cloned().chain([command]).collect();
+    failure.with_next(steps)
+}
+
 /// Why there is no text to show.
 fn why_no_answer(run: &Run) -> String {
     match &run.outcome {
@@ -77,7 +93,8 @@ fn show_seat(context: &CommandContext<'_>, run: &Run, number: u8) -> Result<u8, 
         return Err(Failure::new(
             Code::Usage,
             format!("the run has no seat {number}; it has {}", run.seats.len()),
-        ));
+        )
+        .with_next(Operation::ShowRun));
     };
     match seat.text() {
         Some(text) => context.console.answer(text),

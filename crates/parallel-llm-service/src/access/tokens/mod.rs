@@ -236,8 +236,14 @@ fn check_name(name: &str) -> Result<(), Failure> {
     if begins_well && name.chars().all(is_plain) && name.len() <= NAME_CHARS_MAX {
         return Ok(());
     }
+    // What begins like a token may be one, so it is not repeated.
+    let shown = if name.starts_with(secret::PREFIX) {
+        "this".to_owned()
+    } else {
+        format!("`{}`", parallel_llm_engine::text::safe::excerpt(name, NAME_CHARS_MAX))
+    };
     let message =
-        format!("this cannot be the name of a token, which has {NAME_CHARS_MAX} characters at most");
+        format!("{shown} cannot be the name of a token, which has {NAME_CHARS_MAX} characters at most");
     Err(Failure::new(Code::Usage, message).with_next(Advice::NameToken))
 }
 
