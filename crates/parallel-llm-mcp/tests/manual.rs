@@ -166,4 +166,18 @@ fn a_demo_run_can_be_shown_again() {
     let demo = sandbox.call(["demo"]).run();
     let shown = sandbox.call(["runs", "show", "@", "--demo"]).run();
     assert_eq!((shown.code, shown.text().trim_end()), (Some(0), demo.text().trim_end()));
+    let listed = |command: &[&str]| {
+        let output = sandbox.call(command).arg("--demo").run();
+        assert_eq!(output.code, Some(0), "{command:?}: {}", output.stderr);
+        output.text().lines().count()
+    };
+    assert_eq!(listed(&["runs", "list"]), 1);
+    assert_eq!(listed(&["runs", "list", "--json"]), 1);
+    assert_eq!(listed(&["runs", "search", "charge"]), 1);
+    assert_eq!(listed(&["runs", "export", "--jsonl", "--all"]), 1);
+    assert!(listed(&["runs", "cost"]) > 5, "a line for each model");
+    assert!(listed(&["runs", "insights"]) > 5, "a line for each model");
+    let refused = sandbox.call(["runs", "resume", "@", "--demo"]).run();
+    assert_eq!(refused.code, Some(2), "the models of the demo are gone: {}", refused.stderr);
+    assert_eq!(sandbox.call(["runs", "list"]).run().text(), "", "they are not among the user's");
 }

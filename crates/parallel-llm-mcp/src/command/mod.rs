@@ -146,7 +146,7 @@ impl Command {
     pub const fn is_of_demo(&self) -> bool {
         match self {
             Self::Demo(_) => true,
-            Self::Work(Work::Runs { command: runs::RunsCommand::Show(show) }) => show.demo,
+            Self::Work(Work::Runs { command }) => command.is_of_demo(),
             _ => false,
         }
     }

@@ -33,6 +33,9 @@ pub struct Cost {
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
+    /// Show what the calls of the demo would have cost
+    #[arg(long)]
+    pub(super) demo: bool,
 }
 
 /// The grouping of lines.

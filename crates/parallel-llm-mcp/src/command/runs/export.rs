@@ -35,6 +35,9 @@ pub struct Export {
     /// All runs that began since then: a time ago such as 7d or 12h, or a day such as 2026-11-01 (UTC)
     #[arg(long, value_name = "WHEN", value_parser = Moment::read)]
     since: Option<Moment>,
+    /// Export runs of the demo
+    #[arg(long)]
+    pub(super) demo: bool,
 }
 
 /// Runs the command. A run that cannot be exported does not stop the others.

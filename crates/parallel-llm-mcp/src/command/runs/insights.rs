@@ -29,6 +29,9 @@ pub struct Insights {
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
+    /// Learn from the runs of the demo
+    #[arg(long)]
+    pub(super) demo: bool,
 }
 
 /// Runs the command.

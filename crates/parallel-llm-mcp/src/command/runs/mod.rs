@@ -16,6 +16,7 @@ use serde_json::json;
 use self::moment::Moment;
 use super::CommandContext;
 use super::continuing;
+use crate::called;
 use crate::exit;
 use crate::terminal::table::Column;
 use crate::terminal::vocabulary;
@@ -46,6 +47,9 @@ pub enum RunsCommand {
         /// One JSON object a line
         #[arg(long)]
         json: bool,
+        /// List the runs of the demo
+        #[arg(long)]
+        demo: bool,
     },
     Show(show::Show),
     /// Watch a run of any process until it has an answer
@@ -78,6 +82,25 @@ impl RunsCommand {
         checking.check.iter().map(|command| ("check_command", command.clone())).collect()
     }
 
+    /// Whether the command is about the runs of the demo.
+    pub const fn is_of_demo(&self) -> bool {
+        match self {
+            Self::List { demo, .. } => *demo,
+            Self::Show(show) => show.demo,
+            Self::Search(search) => search.demo,
+            Self::Cost(cost) => cost.demo,
+            Self::Insights(insights) => insights.demo,
+            Self::Export(export) => export.demo,
+            // The others change runs or ask models; the simulated ones end with the demo.
+            Self::Wait(_)
+            | Self::Resume(_)
+            | Self::Add(_)
+            | Self::Synthesize(_)
+            | Self::Replay(_)
+            | Self::Purge(_) => false,
+        }
+    }
+
     /// Whether errors are printed as JSON.
     pub const fn wants_json(&self) -> bool {
         match self {
@@ -106,7 +129,9 @@ fn how_many(text: &str) -> Result<usize, String> {
 /// Runs the command.
 pub(super) async fn run(context: &CommandContext<'_>, command: RunsCommand) -> Result<u8, Failure> {
     match command {
-        RunsCommand::List { limit, before, json } => list(context, limit, before.as_deref(), json).await,
+        RunsCommand::List { limit, before, json, demo: _ } => {
+            list(context, limit, before.as_deref(), json).await
+        }
         RunsCommand::Show(show) => show::run(context, &show).await,
         RunsCommand::Wait(wait) => continuing::wait(context, &wait).await,
         RunsCommand::Resume(resume) => continuing::resume(context, &resume).await,
@@ -136,7 +161,7 @@ async fn list(
     let runs = context.service.runs.list(RunFilter { limit, before, status: None }).await?;
     if runs.is_empty() && !as_json {
         context.console.say(&before.map_or_else(
-            || "no runs yet: try `parallel-llm-mcp ask \"...\"`".to_owned(),
+            || format!("no runs yet: try `{} ask \"...\"`", called::name()),
             |before| format!("no run is older than {before}"),
         ));
     }

@@ -36,6 +36,9 @@ pub struct Search {
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
+    /// Search the runs of the demo
+    #[arg(long)]
+    pub(super) demo: bool,
 }
 
 /// Runs the command.
