@@ -35,6 +35,7 @@ mod names;
 mod offers;
 mod personas;
 mod providers;
+mod pllm;
 mod quirks;
 mod repeats;
 mod runs;

@@ -7,6 +7,7 @@ use super::CommandContext;
 use super::ask::exit_code;
 use super::killed;
 use super::view::{self, Followed, Leaving, ProgressStyle, View};
+use crate::called;
 use crate::exit;
 use crate::terminal::console::Tone;
 use crate::terminal::summary;
@@ -64,7 +65,8 @@ pub async fn run(context: &CommandContext<'_>, demo: &Demo, simulator: &Simulato
         Tone::Warning,
         "The models were simulated; the amounts are what real ones would have charged.",
     ));
-    console.say("Next: set OPENROUTER_API_KEY, then `parallel-llm-mcp ask \"your question\"`.");
+    let program = called::name();
+    console.say(&format!("Next: set OPENROUTER_API_KEY, then `{program} ask \"your question\"`."));
     Ok(exit_code(&run, false))
 }
 

@@ -7,7 +7,10 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 
-use super::{Arguments, PROGRAM};
+use parallel_llm_settings::PROGRAM;
+
+use super::Arguments;
+use crate::called;
 
 /// The width of a page in columns, which every terminal has.
 const COLUMNS: usize = 80;
@@ -27,11 +30,12 @@ const GROUPS: [(&str, &[&str]); 5] = [
 
 /// The command line with its help pages.
 pub(super) fn command() -> Command {
-    let command = laid_out(Arguments::command().max_term_width(COLUMNS));
+    let program = called::name();
+    let command = laid_out(as_called(Arguments::command()).max_term_width(COLUMNS));
     let page = PAGE.replace("{all-args}", &format!("{}Options:\n{{options}}", groups(&command)));
     command
         .help_template(page)
-        .override_usage(format!("{PROGRAM} [COMMAND]\n       {PROGRAM} \"QUESTION\" [OPTIONS OF ask]"))
+        .override_usage(format!("{program} [COMMAND]\n       {program} \"QUESTION\" [OPTIONS OF ask]"))
 }
 
 /// Parses the arguments, a command first.
@@ -47,7 +51,37 @@ pub(super) fn reference() -> Command {
 
 /// The command line as the manual pages show it.
 pub(super) fn manual() -> Command {
-    Arguments::command()
+    as_called(Arguments::command().name(called::name()))
+}
+
+/// The command line as it is completed: a hidden command is for programs, which need no completion.
+pub(super) fn completed() -> Command {
+    let command = command();
+    let shown: Vec<Command> =
+        command.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
+    // Clap can hide a command from help only, so this is the command made anew, with its own `--help`.
+    Command::new(called::name())
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_flag(true)
+        .args(command.get_arguments().cloned())
+        .subcommands(shown)
+}
+
+/// The command with the name that the user typed, also in its examples.
+fn as_called(command: Command) -> Command {
+    let name = called::name();
+    let command = if command.get_name() == PROGRAM { command.bin_name(name) } else { command };
+    let command = match command.get_long_about().map(ToString::to_string) {
+        None => command,
+        Some(text) => {
+            let paragraphs = text.split("\n\n").map(|paragraph| {
+                let is_example = paragraph.starts_with(EXAMPLE);
+                if is_example { paragraph.replace(PROGRAM, name) } else { paragraph.to_owned() }
+            });
+            command.long_about(paragraphs.collect::<Vec<_>>().join("\n\n"))
+        }
+    };
+    command.mut_subcommands(as_called)
 }
 
 /// The main page.
@@ -79,6 +113,11 @@ fn laid_out(command: Command) -> Command {
         .help_template(PAGE)
         .disable_help_flag(true)
         .arg(help)
+        .mut_args(|argument| {
+            // `--budget -1` is a wrong amount, not an unknown flag `-1`.
+            let takes_value = argument.get_action().takes_values() && !argument.is_positional();
+            if takes_value { argument.allow_negative_numbers(true) } else { argument }
+        })
         .mut_subcommands(laid_out)
 }
 
@@ -113,11 +152,6 @@ mod tests {
         let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         commands.sort_unstable();
         listed.sort_unstable();
-        .mut_args(|argument| {
-            // `--budget -1` is a wrong amount, not an unknown flag `-1`.
-            let takes_value = argument.get_action().takes_values() && !argument.is_positional();
-            if takes_value { argument.allow_negative_numbers(true) } else { argument }
-        })
         assert_eq!(listed, commands);
     }
 }

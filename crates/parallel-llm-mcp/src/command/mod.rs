@@ -44,9 +44,6 @@ pub use serve::Serve;
 use crate::terminal::console::Console;
 use parallel_llm_service::Services;
 
-/// The name of the program.
-const PROGRAM: &str = "parallel-llm-mcp";
-
 /// Ask many language models at once and get one answer you can trust
 ///
 /// Example: parallel-llm-mcp demo

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::CommandContext;
 use super::models::pretty;
+use crate::called;
 use crate::exit;
 use crate::terminal::table::{self, Column};
 
@@ -139,7 +140,7 @@ fn page(choice: &Choice, seats: usize) -> String {
     if let Some(calls) = choice.calls {
         lines.push(format!("Calls:  {} with your panel of {seats}", range(calls)));
     }
-    lines.push(format!("Use:    parallel-llm-mcp ask --strategy {name} \"...\""));
+    lines.push(format!("Use:    {} ask --strategy {name} \"...\"", called::name()));
     if let Some(option) = choice.options.first() {
         lines.push(format!("\nOptions, written as in `{name}@{}=VALUE`:", option.name));
     }

@@ -1,6 +1,7 @@
 //! The lines below an answer. Three in the ordinary case: who agrees and whose answer it is, what it cost, and where it
 //! is kept. Between the first and the others stand missing seats, warnings and the results of checks, if there are any.
 
+use crate::called;
 use crate::terminal::vocabulary;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::outcome::Checked;
@@ -16,7 +17,6 @@ use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::age::seconds;
 use parallel_llm_service::report::cost::Cost;
 use parallel_llm_service::report::{FilesState, Report};
-use parallel_llm_settings::PROGRAM;
 
 /// The longest excerpt of each seat's answer, in characters.
 const EXCERPT_CHARS: usize = 96;
@@ -166,23 +166,23 @@ fn checked(run: &Run) -> Option<String> {
 /// Suggests steps that cost little or nothing: answers that are in no text yet.
 pub fn offer(run: &Run) -> Option<String> {
     let late = run.seats.iter().filter(|seat| seat.late).count();
-    let id = run.plan.run_id;
+    let (program, id) = (called::name(), run.plan.run_id);
     if matches!(run.status, RunStatus::Interrupted | RunStatus::Cancelled) {
         return run.resuming().map(|command| format!("{command} goes on with it"));
     }
     if late > 0 {
         let what = if late == 1 { "the answer".to_owned() } else { format!("the {late} answers") };
-        return Some(format!("`{PROGRAM} runs synthesize {id}` takes in {what} that came too late"));
+        return Some(format!("`{program} runs synthesize {id}` takes in {what} that came too late"));
     }
     let why = run.outcome.as_ref()?.unfused.as_ref()?;
     Some(match why.code {
         // A second vote on the same answers would have the same result.
         Code::NoMajority => {
-            format!("`{PROGRAM} runs replay {id} --strategy synthesize` makes one text of the answers")
+            format!("`{program} runs replay {id} --strategy synthesize` makes one text of the answers")
         }
         _ if run.plan.strategy_options.is_checked() => {
-            format!("`{PROGRAM} runs synthesize {id} --check COMMAND` checks the answers again")
+            format!("`{program} runs synthesize {id} --check COMMAND` checks the answers again")
         }
-        _ => format!("`{PROGRAM} runs synthesize {id}` tries again to fuse the answers"),
+        _ => format!("`{program} runs synthesize {id}` tries again to fuse the answers"),
     })
 }

@@ -2,6 +2,8 @@
 
 use parallel_llm_engine::value::next::{self, Argument, Audience, Limit, Next, Operation, Vocabulary};
 
+use crate::called;
+
 /// For whoever sits at the command line.
 pub const COMMAND_LINE: Vocabulary = Vocabulary { operation, argument, limit, audience: Audience::Owner };
 
@@ -11,7 +13,7 @@ pub fn describe(steps: &[Next]) -> String {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a vocabulary: other doors lack names")]
-const fn operation(operation: Operation) -> Option<&'static str> {
+fn operation(operation: Operation) -> Option<&'static str> {
     Some(match operation {
         Operation::ShowRun => "`runs show`",
         Operation::WaitForRun => "`runs wait`",
@@ -26,13 +28,15 @@ const fn operation(operation: Operation) -> Option<&'static str> {
         Operation::KeepFacts => "`--store metadata`",
         Operation::ListModels => "`models`",
         Operation::ListModelsTakingFiles => "`models --attachments`",
-        Operation::Help => "`parallel-llm-mcp help`",
-        Operation::Demo => "`parallel-llm-mcp demo`",
+        Operation::Help => called::choose("`parallel-llm-mcp help`", "`pllm help`"),
+        Operation::Demo => called::choose("`parallel-llm-mcp demo`", "`pllm demo`"),
         Operation::Doctor => "`doctor`",
         Operation::DoctorDeep => "`doctor --deep`",
         Operation::ListKeys => "`keys list`",
         Operation::RemoveKey => "`keys remove`",
-        Operation::CreateToken => "`parallel-llm-mcp keys create NAME`",
+        Operation::CreateToken => {
+            called::choose("`parallel-llm-mcp keys create NAME`", "`pllm keys create NAME`")
+        }
         Operation::WidenToken => "`keys create NAME --scope ...`",
         Operation::ShowSettings => "`config show`",
         Operation::ListCodes => "`explain`",
