@@ -62,6 +62,9 @@ fn start(
     console: &Console,
     command: Command,
 ) -> Result<u8, Failure> {
+    if let Command::Reference(reference) = &command {
+        return command::refer(console, reference);
+    }
     let broken =
         |error: std::io::Error| Failure::new(Code::Internal, format!("the runtime cannot start: {error}"));
     let here = std::env::current_dir().unwrap_or_default();
@@ -112,6 +115,7 @@ async fn dispatch(
             service.close(drain).await;
             done
         }
+        Command::Reference(reference) => command::refer(&console, &reference),
         Command::Work(work) => {
             let service = wire(settings);
             let done = command::run(&CommandContext { service: &service, console }, work).await;

@@ -20,18 +20,28 @@ fn has(program: &str) -> bool {
 
 #[test]
 fn every_shell_gets_a_script_it_can_read() {
-    for (shell, check) in
-        [("bash", Some("bash -n")), ("zsh", Some("zsh -n")), ("fish", Some("fish -n")), ("powershell", None)]
-    {
+    /// PowerShell reads a script without running it.
+    const POWERSHELL: &str = "$tokens = $null; $errors = $null; \
+        [void][System.Management.Automation.Language.Parser]::ParseFile($args[0], [ref]$tokens, [ref]$errors); \
+        if ($errors) { $errors; exit 1 }";
+    let shells: [(&str, &str, &[&str]); 4] = [
+        ("bash", "bash", &["-n"]),
+        ("zsh", "zsh", &["-n"]),
+        ("fish", "fish", &["--no-execute"]),
+        ("powershell", "pwsh", &["-NoProfile", "-CommandWithArgs", POWERSHELL]),
+    ];
+    for (shell, program, check) in shells {
         let sandbox = sandbox();
         let output = sandbox.call(["completions", shell]).run();
         assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{shell}");
         assert!(output.text().contains("strategies"), "{shell}: {}", output.text());
-        let script = sandbox.write("script", output.text());
-        let Some((program, flag)) = check.and_then(|check| check.split_once(' ')) else { continue };
+        assert!(!output.text().contains("generate"), "{shell} offers a hidden command: {}", output.text());
+        let script = sandbox.write("script.ps1", output.text());
         if has(program) {
-            let checked = Command::new(program).arg(flag).arg(&script).output().expect("the shell runs");
+            let checked = Command::new(program).args(check).arg(&script).output().expect("the shell runs");
             assert!(checked.status.success(), "{shell}: {}", String::from_utf8_lossy(&checked.stderr));
+        } else {
+            println!("skipped: the script for {shell} is not checked, because there is no `{program}` here");
         }
     }
 }
@@ -52,6 +62,23 @@ fn bash_completes_commands_and_flags() {
     assert_eq!(completed("parallel-llm-mcp str", 1), "strategies");
     assert_eq!(completed("parallel-llm-mcp runs sy", 2), "synthesize");
     assert_eq!(completed("parallel-llm-mcp ask --syn", 2), "--synthesizer");
+    assert_eq!(completed("parallel-llm-mcp m", 1), "models", "`man` is hidden");
+}
+
+#[test]
+fn settings_that_do_not_load_are_in_nobodys_way() {
+    let sandbox = sandbox();
+    sandbox.write(".config/parallel-llm-mcp/config.toml", "panel = [\n");
+    let folder = sandbox.home().join("man1");
+    std::fs::create_dir(&folder).expect("a folder can be made");
+    let folder = folder.to_str().unwrap();
+    for call in
+        [["completions", "bash"], ["man", folder], ["explain", "settings_invalid"], ["generate", "cli"]]
+    {
+        let output = sandbox.call(call).run();
+        assert_eq!(output.code, Some(0), "{call:?}: {}", output.stderr);
+    }
+    assert_eq!(sandbox.call(["config", "show"]).run().code, Some(2));
 }
 
 #[test]

@@ -6,8 +6,10 @@ use clap_complete::Shell;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 
-use super::{CommandContext, help};
+use super::help;
+use crate::called;
 use crate::exit;
+use crate::terminal::console::Console;
 
 /// Print the completion script of a shell
 ///
@@ -31,23 +33,24 @@ pub struct Man {
 }
 
 /// Prints the script.
-pub(super) fn run(context: &CommandContext<'_>, completions: &Completions) -> u8 {
+pub(super) fn run(console: &Console, completions: &Completions) -> u8 {
+    let name = called::name();
     let mut script = Vec::new();
-    clap_complete::generate(completions.shell, &mut help::command(), super::PROGRAM, &mut script);
+    clap_complete::generate(completions.shell, &mut help::completed(), name, &mut script);
     let script = String::from_utf8_lossy(&script);
     // For bash, clap_complete 4.6 writes a hyphen of the name in two ways, and then completes nothing below a command.
-    let (written, called) = (super::PROGRAM.replace('-', "__subcmd__"), super::PROGRAM.replace('-', "__"));
-    context.console.data(&script.replace(&written, &called));
+    let (written, called) = (name.replace('-', "__subcmd__"), name.replace('-', "__"));
+    console.data(&script.replace(&written, &called));
     exit::ANSWER
 }
 
 /// Writes the pages.
-pub(super) fn write_man(context: &CommandContext<'_>, man: &Man) -> Result<u8, Failure> {
+pub(super) fn write_man(console: &Console, man: &Man) -> Result<u8, Failure> {
     write(&man.folder).map_err(|error| {
         let message = format!("the manual pages cannot be written to `{}`: {error}", man.folder.display());
         Failure::new(Code::OutputUnwritable, message).with_next(Next::NameWith("man FOLDER".into()))
     })?;
-    context.console.say(&format!("the manual pages are in {}", man.folder.display()));
+    console.say(&format!("the manual pages are in {}", man.folder.display()));
     Ok(exit::ANSWER)
 }
 

@@ -4,16 +4,16 @@ use parallel_llm_engine::value::nearest::nearest;
 use parallel_llm_engine::value::next::{Next, Operation};
 use parallel_llm_engine::{Code, Failure};
 
-use super::CommandContext;
 use crate::exit;
+use crate::terminal::console::Console;
 use crate::terminal::vocabulary;
 
 /// Prints the page of one code, or the list of all.
-pub(super) fn run(context: &CommandContext<'_>, code: Option<&str>) -> Result<u8, Failure> {
+pub(super) fn run(console: &Console, code: Option<&str>) -> Result<u8, Failure> {
     let Some(name) = code else {
         let lines: Vec<String> =
             Code::ALL.iter().map(|code| format!("{:<18} {}", code.as_str(), code.about())).collect();
-        context.console.page(&lines.join("\n"));
+        console.page(&lines.join("\n"));
         return Ok(exit::ANSWER);
     };
     let Some(code) = Code::parse(name) else {
@@ -21,7 +21,7 @@ pub(super) fn run(context: &CommandContext<'_>, code: Option<&str>) -> Result<u8
         return Err(Failure::new(Code::Usage, format!("there is no error code `{name}`"))
             .with_next(meant.map_or(Next::Use(Operation::ListCodes), |code| Next::Meant(code.into()))));
     };
-    context.console.data(&page(code));
+    console.data(&page(code));
     Ok(exit::ANSWER)
 }
 

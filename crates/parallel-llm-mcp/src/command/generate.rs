@@ -2,8 +2,9 @@
 
 use parallel_llm_engine::Code;
 
-use super::{CommandContext, help};
+use super::help;
 use crate::exit;
+use crate::terminal::console::Console;
 use crate::terminal::vocabulary;
 use parallel_llm_install::clients;
 use parallel_llm_service::report::Report;
@@ -30,8 +31,8 @@ pub enum Page {
 }
 
 /// Writes the page.
-pub(super) fn run(context: &CommandContext<'_>, page: Page) -> u8 {
-    context.console.data(&match page {
+pub(super) fn run(console: &Console, page: Page) -> u8 {
+    console.data(&match page {
         Page::Cli => commands(),
         Page::Configuration => settings::reference(),
         Page::Errors => errors(),

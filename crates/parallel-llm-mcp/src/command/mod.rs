@@ -69,8 +69,30 @@ pub enum Command {
     /// Something to do with the service as it is.
     #[command(flatten)]
     Work(Work),
+    /// What the program says about itself.
+    #[command(flatten)]
+    Reference(Reference),
     Demo(Demo),
     Serve(Serve),
+}
+
+/// The commands that need no settings, so that they also work if the settings cannot be read.
+#[derive(Debug, Subcommand)]
+pub enum Reference {
+    /// Explain an error code
+    Explain {
+        /// The code, for example `rate_limited`; all codes without one
+        code: Option<String>,
+    },
+    Completions(completions::Completions),
+    #[command(hide = true)]
+    Man(completions::Man),
+    /// Write a generated page of the documentation to stdout
+    #[command(hide = true)]
+    Generate {
+        /// Which page
+        page: generate::Page,
+    },
 }
 
 /// The commands that work on the service as it is.
@@ -87,11 +109,6 @@ pub enum Work {
     Strategies(strategies::Strategies),
     Presets(presets::Presets),
     Doctor(doctor::Doctor),
-    /// Explain an error code
-    Explain {
-        /// The code, for example `rate_limited`; all codes without one
-        code: Option<String>,
-    },
     /// Show the effective settings
     Config {
         /// What to show.
@@ -113,15 +130,6 @@ pub enum Work {
     Import(import::Import),
     Install(install::Install),
     Simulate(simulate::Simulate),
-    Completions(completions::Completions),
-    #[command(hide = true)]
-    Man(completions::Man),
-    /// Write a generated page of the documentation to stdout
-    #[command(hide = true)]
-    Generate {
-        /// Which page
-        page: generate::Page,
-    },
 }
 
 /// The main help page, for a terminal without a command.
@@ -195,15 +203,21 @@ pub async fn run(context: &CommandContext<'_>, work: Work) -> Result<u8, Failure
         Work::Strategies(strategies) => strategies::run(context, &strategies),
         Work::Presets(presets) => presets::run(context, &presets),
         Work::Doctor(doctor) => doctor::run(context, &doctor).await,
-        Work::Explain { code } => explain::run(context, code.as_deref()),
         Work::Keys { command } => keys::run(context, command).await,
         Work::Store { command } => store::run(context, command).await,
         Work::Config { command } => Ok(config::run(context, &command)),
         Work::Import(import) => import::run(context, &import).await,
         Work::Install(install) => install::run(context, &install),
         Work::Simulate(simulate) => simulate::run(context, &simulate).await,
-        Work::Completions(completions) => Ok(completions::run(context, &completions)),
-        Work::Man(man) => completions::write_man(context, &man),
-        Work::Generate { page } => Ok(generate::run(context, page)),
+    }
+}
+
+/// Does a command that needs no settings and returns the exit code.
+pub fn refer(console: &Console, reference: &Reference) -> Result<u8, Failure> {
+    match reference {
+        Reference::Explain { code } => explain::run(console, code.as_deref()),
+        Reference::Completions(completions) => Ok(completions::run(console, completions)),
+        Reference::Man(man) => completions::write_man(console, man),
+        Reference::Generate { page } => Ok(generate::run(console, *page)),
     }
 }
