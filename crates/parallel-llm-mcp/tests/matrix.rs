@@ -7,7 +7,7 @@
 #![cfg(target_os = "linux")]
 
 mod d;
-mod database;
+pub(crate) mod database;
 mod frames;
 mod invariants;
 mod p;

@@ -10,7 +10,9 @@ pub(super) fn bytes(source: impl Read, bytes_max: u64, name: &str) -> Result<Vec
     let mut bytes = Vec::new();
     let read = source.take(bytes_max + 1).read_to_end(&mut bytes);
     read.map_err(|error| match error.kind() {
-        ErrorKind::IsADirectory => Failure::new(Code::Usage, format!("{name} cannot be read: it is a folder")),
+        ErrorKind::IsADirectory => {
+            Failure::new(Code::Usage, format!("{name} cannot be read: it is a folder"))
+        }
         _ => Failure::new(Code::Usage, format!("{name} cannot be read: {error}")),
     })?;
     if bytes.len() as u64 > bytes_max {

@@ -65,8 +65,9 @@ fn read_file(path: &Path, attachments: &mut Attachments) -> Result<Option<String
             .with_next(Advice::NameFileAfterAt)
     })?;
     let name = format!("`{}`", path.display());
-    let bytes = bounded_text::bytes(file, BYTES_MAX, &name)
-        .map_err(|failure| if failure.code == Code::Usage { failure.with_next(Advice::NameFileAfterAt) } else { failure })?;
+    let bytes = bounded_text::bytes(file, BYTES_MAX, &name).map_err(|failure| {
+        if failure.code == Code::Usage { failure.with_next(Advice::NameFileAfterAt) } else { failure }
+    })?;
     attachments.check_file(&format!("the prompt file {name}"), path, &bytes)?;
     if attachment::is_taken(&bytes) {
         return attachments.add(path, &bytes).map(|()| None);
