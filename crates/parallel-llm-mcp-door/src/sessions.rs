@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
@@ -20,6 +20,7 @@ use axum::response::Response;
 use futures_util::{Stream, StreamExt};
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
+use parking_lot::{Mutex, MutexGuard};
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, GetExtensions, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
@@ -163,7 +164,7 @@ pub(super) async fn admit(State(sessions): State<Arc<Sessions>>, request: Reques
     }
     let requester = Arc::new(Requester { principal, refused: Mutex::default() });
     let response = REQUESTER.scope(Arc::clone(&requester), next.run(request)).await;
-    requester.refused.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(response)
+    requester.refused.lock().take().unwrap_or(response)
 }
 
 impl Requester {
@@ -185,7 +186,7 @@ impl Requester {
             SessionsError::Call(refused) => refusal::reply(Fault::Malformed, refused),
             SessionsError::Library(_) => return,
         };
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(response);
+        *self.refused.lock() = Some(response);
     }
 }
 
@@ -208,7 +209,7 @@ impl Sessions {
 
 impl Table {
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Session>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Whether this principal began the session; `None` if there is no such session.

@@ -8,9 +8,10 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::pin::pin;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -116,7 +117,7 @@ impl Stream {
 impl Writer {
     /// Queues bytes; `false` if they are dropped.
     pub(super) fn put(&self, stream: Stream, bytes: Vec<u8>, keep: Keep) -> bool {
-        let mut state = self.lock();
+        let mut state = self.0.state.lock();
         let number = state.next;
         let lane = state.lane(stream);
         let has_room = match keep {
@@ -172,21 +173,21 @@ impl Writer {
 
     /// Like [`Writer::written`], without a runtime.
     pub(super) fn wait(&self) {
-        let changed = &self.0.changed;
-        let state = changed.wait_while(self.lock(), |state| !state.out.is_written());
-        let state = state.unwrap_or_else(PoisonError::into_inner);
-        drop(changed.wait_timeout_while(state, END_MAX, |state| !state.err.is_written()));
+        let Shared { state, changed, .. } = &*self.0;
+        let mut state = state.lock();
+        changed.wait_while(&mut state, |state| !state.out.is_written());
+        changed.wait_while_for(&mut state, |state| !state.err.is_written(), END_MAX);
     }
 
     /// Whether everything is written.
     pub(super) fn is_written(&self) -> bool {
-        let state = self.lock();
+        let state = self.0.state.lock();
         state.out.is_written() && state.err.is_written()
     }
 
     /// Stops waiting for data.
     pub(super) fn give_up(&self) {
-        self.lock().out.is_over = true;
+        self.0.state.lock().out.is_over = true;
         self.render();
     }
 
@@ -195,15 +196,11 @@ impl Writer {
             let mut written = pin!(self.0.written.notified());
             // Registered before the check, so that a change in between is not missed.
             written.as_mut().enable();
-            if is_so(&self.lock()) {
+            if is_so(&self.0.state.lock()) {
                 return;
             }
             written.await;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn render(&self) {
@@ -222,7 +219,7 @@ impl Writer {
         loop {
             let bytes = self.next(stream);
             let written = write(stream, &bytes);
-            let mut state = self.lock();
+            let mut state = self.0.state.lock();
             let lane = state.lane(stream);
             lane.queue.pop_front();
             lane.bytes -= bytes.len();
@@ -244,16 +241,15 @@ impl Writer {
 
     /// The next bytes of a stream, once earlier items of the other stream are written or stalled.
     fn next(&self, stream: Stream) -> Vec<u8> {
-        let changed = &self.0.changed;
-        let state = changed.wait_while(self.lock(), |state| state.lane(stream).queue.is_empty());
-        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        let Shared { state, changed, .. } = &*self.0;
+        let mut state = state.lock();
+        changed.wait_while(&mut state, |state| state.lane(stream).queue.is_empty());
         let number = state.lane(stream).queue.front().map_or(0, |item| item.number);
         let is_behind = |state: &mut State| {
             let other = state.lane(stream.other());
             other.is_before(number) && !other.is_stuck
         };
-        let waited = changed.wait_timeout_while(state, ORDER_MAX, is_behind);
-        (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        changed.wait_while_for(&mut state, is_behind, ORDER_MAX);
         if is_behind(&mut state) {
             state.lane(stream.other()).is_stuck = true;
         }
