@@ -158,7 +158,7 @@ fn after_scheme(units: &[Unit], colon: usize) -> Option<(String, Range<usize>)> 
     }
     let (host_from, slashes) = after_slashes(units, colon + 1);
     if BARE_SCHEMES.contains(&scheme.as_str()) {
-        return bare(units, (from, colon), &scheme);
+        return bare(units, from..colon, &scheme);
     }
     let (host, end) = authority(units, host_from)?;
     // A client reads `https:host` as `https://host`; elsewhere a colon after a word is only a colon.
@@ -167,12 +167,14 @@ fn after_scheme(units: &[Unit], colon: usize) -> Option<(String, Range<usize>)> 
         .then(|| (host, from..url_end(units, end)))
 }
 
-/// A link with its content inside. `data` is also a common word, so a media type, or a comma, must follow.
-fn bare(units: &[Unit], (from, colon): (usize, usize), scheme: &str) -> Option<(String, Range<usize>)> {
-    let end = url_end(units, colon + 1);
-    let rest: String = units[colon + 1..end].iter().take(64).map(|unit| unit.read).collect();
+/// A link with its content inside, whose scheme is at `scheme_range`. `data` is also a common word, so a media type, or a comma, must follow.
+fn bare(units: &[Unit], scheme_range: Range<usize>, scheme: &str) -> Option<(String, Range<usize>)> {
+    let content = scheme_range.end + 1;
+    let end = url_end(units, content);
+    let rest: String = units[content..end].iter().take(64).map(|unit| unit.read).collect();
     let is_data = rest.starts_with([',', ';']) || rest.contains('/') && rest.contains([',', ';']);
-    (!rest.is_empty() && (scheme != "data" || is_data)).then(|| (format!("{scheme}:"), from..end))
+    (!rest.is_empty() && (scheme != "data" || is_data))
+        .then(|| (format!("{scheme}:"), scheme_range.start..end))
 }
 
 /// `//host` is a link after an opening character; elsewhere it may be a comment in code.

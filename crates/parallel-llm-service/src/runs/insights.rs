@@ -249,18 +249,18 @@ impl Tally {
             mean_ms: self.answered_ms.checked_div(self.answered),
             verdict,
             more_runs,
-            sentence: self.sentence(model, interval, (verdict, more_runs)),
+            sentence: self.sentence(model, interval, verdict, more_runs),
         }
     }
 
-    fn sentence(&self, model: &str, interval: [f64; 2], said: (Verdict, Option<u64>)) -> String {
+    fn sentence(&self, model: &str, interval: [f64; 2], verdict: Verdict, more_runs: Option<u64>) -> String {
         let runs = if self.runs == 1 { "1 run".to_owned() } else { format!("{} runs", self.runs) };
         let share = match self.mattered_runs {
             0 => format!("never mattered in {runs}"),
             mattered => format!("mattered in {mattered} of {runs}"),
         };
         let [low, high] = interval.map(|end| end * 100.0);
-        let rest = match said {
+        let rest = match (verdict, more_runs) {
             (Verdict::LeaveOut, _) => self.saving(),
             (Verdict::Keep, _) => "it earns its seat".to_owned(),
             (Verdict::Open, Some(more)) => format!("too few to say, {more} more like these would tell"),

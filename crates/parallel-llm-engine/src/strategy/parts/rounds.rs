@@ -128,7 +128,7 @@ impl AfterRounds {
         if let Some(Err(cancelled)) = gave.iter().find(is_over) {
             return Err(cancelled.clone());
         }
-        let before = (self.newest.clone(), self.agreement.take());
+        let (before, agreement_before) = (self.newest.clone(), self.agreement.take());
         let mut answered = Vec::new();
         for ((seat, step), gave) in asked.into_iter().zip(gave) {
             match gave {
@@ -146,15 +146,20 @@ impl AfterRounds {
             }
         }
         self.agreement = agreement(context, &self.newest);
-        self.rounds.push(Round { round, unshown, ..self.compared(context, &before, answered) });
+        self.rounds.push(Round {
+            round,
+            unshown,
+            ..self.compared(context, &before, agreement_before.as_ref(), answered)
+        });
         Ok(())
     }
 
-    /// Compares the answers of this round with those before.
+    /// Compares the answers of this round with those before and their agreement.
     fn compared(
         &self,
         context: &RunContext,
-        (before, agreement): &(Vec<Usable>, Option<Agreement>),
+        before: &[Usable],
+        agreement_before: Option<&Agreement>,
         answered: Vec<SeatNumber>,
     ) -> Round {
         let question = context.plan.question();
@@ -162,7 +167,7 @@ impl AfterRounds {
             let one = answers.iter().find(|one| one.seat == seat);
             one.map(|one| Arc::clone(&one.answer.text)).expect("every seat that is asked again has answered")
         };
-        let most = agreement.as_ref().and_then(Agreement::plurality).map(|seats| text(before, seats[0]));
+        let most = agreement_before.and_then(Agreement::plurality).map(|seats| text(before, seats[0]));
         let mut round = Round { equal: self.equal(), of: self.newest.len(), ..Round::default() };
         for seat in &answered {
             let now = text(&self.newest, *seat);

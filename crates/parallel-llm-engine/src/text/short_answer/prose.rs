@@ -77,10 +77,11 @@ fn read(sentence: &str, asked: &Asked, letter: Option<char>) -> Option<Value> {
     }
     let bare = concluded(clause);
     match bare.rsplit_once('=') {
-        Some((sum, after)) => equation((sum, after), asked, letter),
+        Some((before, after)) => equation(Equation { before, after }, asked, letter),
         // `18/24 = 3/4, which is 75%`.
         None if clause.starts_with("which is ") && before.contains('=') => {
-            equation((before.trim_end_matches([' ', ',']), bare), asked, letter)
+            let before = before.trim_end_matches([' ', ',']);
+            equation(Equation { before, after: bare }, asked, letter)
         }
         // Items listed before may belong to it.
         None if !before.is_empty() && !asked.echo.is_touched(bare) && bare.is_ascii() => None,
@@ -239,8 +240,14 @@ fn is_amount(text: &str) -> bool {
         && behind.chars().all(|one| one.is_alphabetic() || " %$€".contains(one))
 }
 
+/// A clause around its last equals sign.
+struct Equation<'a> {
+    before: &'a str,
+    after: &'a str,
+}
+
 /// The value of a chain of equations. Its first part names the quantity; the others are equal to it.
-fn equation((before, after): (&str, &str), asked: &Asked, letter: Option<char>) -> Option<Value> {
+fn equation(Equation { before, after }: Equation<'_>, asked: &Asked, letter: Option<char>) -> Option<Value> {
     let mut parts = before.split('=');
     let head = parts.next().unwrap_or_default().trim();
     let is_chain = parts.clone().next().is_some();
