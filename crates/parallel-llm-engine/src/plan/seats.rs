@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::plan::{Defaults, Terms, unknown};
 use crate::request::catalogue::ModelInfo;
-use crate::request::panel::{ModelRef, PanelEntry, ProviderId, SEATS_MAX, Seat, SeatNumber};
+use crate::request::panel::{ModelRef, PanelEntry, SEATS_MAX, Seat, SeatNumber};
 use crate::request::persona_prompt::PersonaPrompt;
 use crate::request::{Effort, Message, RunRequest, persona};
 use crate::value::answer::Failure;
@@ -155,7 +155,8 @@ pub(super) fn resolve_chain(
 
 pub(super) fn parse(reference: &str, terms: &Terms<'_>) -> Result<PanelEntry, Failure> {
     let is_provider = |id: &str| terms.providers.iter().any(|known| known.0 == id);
-    let mut entry = PanelEntry::parse(reference, default_provider(terms), is_provider)?;
+    let default_provider = terms.providers.first().expect("there is always a default provider");
+    let mut entry = PanelEntry::parse(reference, default_provider, is_provider)?;
     // A suffix or a dated id is sent as typed; only a `~` that the shell expanded is put back.
     let lost = info(&entry.model, terms).and_then(|info| info.id.strip_prefix('~'));
     let rest = lost.and_then(|id| entry.model.model.strip_prefix(id));
@@ -170,10 +171,6 @@ fn known(model: &ModelRef, terms: &Terms<'_>) -> Result<(), Failure> {
     let listed = terms.catalogues.get(&model.provider).filter(|catalogue| catalogue.is_live());
     let Some(catalogue) = listed.filter(|_| info(model, terms).is_none()) else { return Ok(()) };
     Err(unknown::failure(model, terms.providers, catalogue))
-}
-
-fn default_provider<'a>(terms: &Terms<'a>) -> &'a ProviderId {
-    terms.providers.first().expect("there is always a default provider")
 }
 
 /// The catalogue's entry for a model. Only the catalogue of its own provider counts: another provider may have the same

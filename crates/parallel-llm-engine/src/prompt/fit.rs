@@ -36,14 +36,15 @@ pub fn fit(
         |tokens: u64| usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
     let most = window.candidate_tokens.map_or(usize::MAX, |tokens| in_bytes(tokens.into()));
     // As if the request were repeated: whether it is depends on the length of the candidates.
-    let (block, again) = asked(task, request, CODE_SAMPLE, usize::MAX);
+    let (request_block, again) = asked(task, request, CODE_SAMPLE, usize::MAX);
     let files = if task.answers() {
         request.iter().map(|one| one.weight_bytes() - one.text_bytes()).sum()
     } else {
         0
     };
-    let markers = candidates.len() * block_bytes("candidate AA", "");
-    let ours = task.system().len() + task.user().len() + block.len() + again.len() + VOTES.len() + markers;
+    let markers = candidates.len() * block("candidate AA", CODE_SAMPLE, "").len();
+    let ours =
+        task.system().len() + task.user().len() + request_block.len() + again.len() + VOTES.len() + markers;
     let fixed = tokens_in(ours as u64 + files);
     let free = window.context_tokens.saturating_sub(fixed + u64::from(window.output_tokens) + MARGIN_TOKENS);
     let lengths = candidates.iter().map(|one| prefixed_bytes(&one.text).min(most));
@@ -85,11 +86,6 @@ fn prefixed_to(text: &str, bytes: usize) -> usize {
         (at, used)
     });
     ends.find(|(_, used)| *used > bytes).map_or(text.len(), |(at, _)| at)
-}
-
-/// The bytes of a block with its markers.
-fn block_bytes(name: &str, text: &str) -> usize {
-    block(name, CODE_SAMPLE, text).len()
 }
 
 /// The cap on every text with which all fit the allowance together; the longest are shortened first.

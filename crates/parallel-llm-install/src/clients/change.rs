@@ -77,7 +77,7 @@ impl Change {
             .entry(spec, current.as_ref())
             .map_err(|why| Failure::new(Code::Usage, why).with_next(Next::LeaveOut("--http".into())))?;
         let (act, after) = match &current {
-            None => (Act::Add, added(client, text, &whole).map_err(refuse)?),
+            None => (Act::Add, client.format.set(text, &path_of(client), &whole).map_err(refuse)?),
             Some(current) => {
                 check_ours(client, path, current, Some(&spec.reach))?;
                 (Act::Update, updated(client, text, current, &whole, spec).map_err(refuse)?)
@@ -131,10 +131,6 @@ pub fn plain_json(text: &str) -> Result<serde_json::Value, usize> {
 
 fn split_mark(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with(MARK) { MARK.len_utf8() } else { 0 })
-}
-
-fn added(client: &Client, text: &str, whole: &Node) -> Result<String, EditRefusal> {
-    client.format.set(text, &path_of(client), whole)
 }
 
 fn updated(

@@ -50,7 +50,7 @@ const ARGUMENTS: &[Argument] = &[
     },
     Argument {
         name: "strategy",
-        kind: Kind::Named(strategies),
+        kind: Kind::Named(|| Strategy::names().collect()),
         about: "How the answers become one. Options follow `@`: vote@first=2.",
         example: "\"vote@first=2\"",
     },
@@ -64,7 +64,7 @@ const ARGUMENTS: &[Argument] = &[
     },
     Argument {
         name: "effort",
-        kind: Kind::Choice(efforts),
+        kind: Kind::Choice(|| Effort::ALL.iter().map(|effort| effort.word()).collect()),
         about: "How hard they think.",
         example: "\"high\"",
     },
@@ -88,23 +88,16 @@ const ARGUMENTS: &[Argument] = &[
         about: "Ask anew in spite of an unfinished run.",
         example: "true",
     },
-    Argument { name: "store", kind: Kind::Choice(stores), about: "How much is kept.", example: "\"full\"" },
+    Argument {
+        name: "store",
+        kind: Kind::Choice(|| vec!["full", "metadata", "none"]),
+        about: "How much is kept.",
+        example: "\"full\"",
+    },
 ];
 
 /// The longest list of presets in the description, in bytes: it is in every conversation.
 const PRESETS_BYTES_MAX: usize = 160;
-
-fn strategies() -> Vec<&'static str> {
-    Strategy::names().collect()
-}
-
-fn efforts() -> Vec<&'static str> {
-    Effort::ALL.iter().map(|effort| effort.word()).collect()
-}
-
-fn stores() -> Vec<&'static str> {
-    vec!["full", "metadata", "none"]
-}
 
 /// The tool as clients list it, with the names of these presets.
 pub(super) fn tool(presets: &[&str]) -> Tool {

@@ -6,7 +6,7 @@ use icu_normalizer::DecomposingNormalizerBorrowed;
 
 /// The words of a text: runs of letters and digits, without case and accents.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    text.split(|at: char| !is_of_word(at)).map(folded).filter(|word| !word.is_empty())
+    text.split(|at: char| !at.is_alphanumeric() && !is_accent(at)).map(folded).filter(|word| !word.is_empty())
 }
 
 /// The words of a text as one line for the index.
@@ -30,10 +30,6 @@ fn folded(word: &str) -> Cow<'_, str> {
     let lower = word.to_lowercase();
     let decomposed = DecomposingNormalizerBorrowed::new_nfd().normalize(&lower);
     decomposed.chars().filter(|at| !is_accent(*at)).collect::<String>().into()
-}
-
-fn is_of_word(at: char) -> bool {
-    at.is_alphanumeric() || is_accent(at)
 }
 
 /// Whether this is a combining diacritical mark.

@@ -67,7 +67,8 @@ impl ExtractedValues {
 /// Asks one model. After a failure the next of the chain is asked.
 async fn read(context: &Arc<RunContext>, by: Seat, usable: &[Usable]) -> Result<ExtractedValues, Failure> {
     let key = StepKey { role: StepRole::Extractor, by: CallerSlot::Synthesizer(by.number), round: 1 };
-    let slot = context.plan.step(key).map(|step| CallerSlot::Step(step.number)).ok_or_else(unplanned)?;
+    let unplanned = || Failure::new(Code::Internal, "the plan has no step for it");
+    let slot = CallerSlot::Step(context.plan.step(key).ok_or_else(unplanned)?.number);
     let shown = Shown::to(context, slot, Assignment::once(Task::Extract), usable);
     let dependents = Dependents::Questions(Question::only(1));
     let call = PlannedCall { slot, messages: shown.messages(context), reveal: Reveal::nothing(), dependents };
@@ -89,10 +90,6 @@ fn values(context: &RunContext, by: ModelRef, shown: Shown, reply: &Answer) -> O
     suspected.sort_unstable();
     let is_any = values.iter().any(|(_, value)| value.is_some());
     is_any.then_some(ExtractedValues { by, values, suspected, shortened: shown.shortened })
-}
-
-fn unplanned() -> Failure {
-    Failure::new(Code::Internal, "the plan has no step for it")
 }
 
 fn unreadable() -> Failure {
