@@ -1,4 +1,4 @@
-//! Calls through the port, against a server that says exactly the bytes it is told.
+//! Calls through the engine's port, against a server that sends scripted bytes.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as the tests do")]
 
 mod account;
@@ -13,7 +13,7 @@ use futures_util::{FutureExt, StreamExt};
 use parallel_llm_engine::port::{Caller, ReplyEnd, ReplyPart};
 use parallel_llm_engine::{Code, Failure, Finish, PicoUsd, Usage};
 use parallel_llm_provider::{Dialect, Endpoint, KeyFetch, Provider, ProviderConfig};
-use upstream::{Act, EVENTS, KEY, Upstream, answer_of, ask, call, id, json, provider, say};
+use upstream::{Act, EVENTS, KEY, Upstream, answer_of, ask, call, id, json, provider, send};
 
 const HELLO: &str = "data: {\"model\":\"a/b-1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}\n\n";
 const END: &str = concat!(
@@ -21,7 +21,7 @@ const END: &str = concat!(
     "\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1,\"cost\":0.25}}\n\ndata: [DONE]\n\n"
 );
 
-/// A stream in one chunk of a chunked body, without the chunk that ends it.
+/// A stream as a single chunk, without the final chunk.
 fn chunked(events: &str) -> String {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
     format!("{head}{:x}\r\n{events}\r\n", events.len())
@@ -30,7 +30,8 @@ fn chunked(events: &str) -> String {
 #[tokio::test]
 async fn a_call_gives_its_parts_in_order() {
     let upstream =
-        Upstream::start(vec![say(EVENTS), say(": OPENROUTER PROCESSING\n\n"), say(HELLO), say(END)]).await;
+        Upstream::start(vec![send(EVENTS), send(": OPENROUTER PROCESSING\n\n"), send(HELLO), send(END)])
+            .await;
     let end = ReplyEnd {
         finish: Some(Finish::Stop),
         usage: Usage { input_tokens: Some(3), output_tokens: Some(1), ..Usage::default() },
@@ -51,26 +52,26 @@ async fn a_call_gives_its_parts_in_order() {
 }
 
 #[tokio::test]
-async fn a_request_carries_what_openrouter_wants() {
-    let upstream = Upstream::start(vec![say(EVENTS), say(END)]).await;
+async fn a_request_has_the_headers_and_fields_of_openrouter() {
+    let upstream = Upstream::start(vec![send(EVENTS), send(END)]).await;
     ask(&upstream.provider()).await;
-    let asked = upstream.asked().remove(0);
-    assert!(asked.starts_with("POST /api/v1/chat/completions HTTP/1.1\r\n"), "{asked}");
+    let request = upstream.requests().remove(0);
+    assert!(request.starts_with("POST /api/v1/chat/completions HTTP/1.1\r\n"), "{request}");
     for line in [
         &format!("authorization: Bearer {KEY}"),
         "content-type: application/json",
         "accept-encoding: identity",
         "x-openrouter-title: parallel-llm-mcp",
     ] {
-        assert!(asked.contains(&format!("{line}\r\n")), "{line} is missing in {asked}");
+        assert!(request.contains(&format!("{line}\r\n")), "{line} is missing in {request}");
     }
-    assert!(!asked.contains("referer"), "no address is invented: {asked}");
-    assert!(asked.contains(r#""session_id":"00000000010000000000000002""#), "{asked}");
+    assert!(!request.contains("referer"), "no address is invented: {request}");
+    assert!(request.contains(r#""session_id":"00000000010000000000000002""#), "{request}");
 }
 
 #[tokio::test]
 async fn nothing_leaves_before_the_reply_is_polled() {
-    let upstream = Upstream::start(vec![say(EVENTS), say(END)]).await;
+    let upstream = Upstream::start(vec![send(EVENTS), send(END)]).await;
     let provider = upstream.provider();
     let reply = provider.admit(call()).await.unwrap().send();
     drop(reply);
@@ -90,7 +91,7 @@ async fn a_call_without_a_key_costs_nothing() {
 }
 
 #[tokio::test]
-async fn a_rejection_keeps_status_wait_and_words() {
+async fn a_rejection_keeps_its_status_wait_and_message() {
     let body = r#"{"error":{"message":"Slow down","code":429}}"#;
     let upstream = Upstream::start(vec![json("429 Too Many Requests", "Retry-After: 2\r\n", body)]).await;
     let failure = ask(&upstream.provider()).await.remove(0).unwrap_err();
@@ -99,7 +100,7 @@ async fn a_rejection_keeps_status_wait_and_words() {
         (Code::RateLimited, Some(429), Some(2000))
     );
     assert_eq!(failure.message, "openrouter answered 429: Slow down");
-    assert_eq!(upstream.asked().len(), 1, "nothing is sent again");
+    assert_eq!(upstream.requests().len(), 1, "nothing is sent again");
 }
 
 #[tokio::test]
@@ -114,7 +115,7 @@ async fn a_key_that_is_echoed_is_not_shown() {
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
     for status in ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"] {
-        let thief = Upstream::start(vec![say(EVENTS), say(END)]).await;
+        let thief = Upstream::start(vec![send(EVENTS), send(END)]).await;
         let location = format!("Location: {}/steal\r\n", thief.url.replace("127.0.0.1", "localhost"));
         let upstream = Upstream::start(vec![json(status, &location, "")]).await;
         let failure = ask(&upstream.provider()).await.remove(0).unwrap_err();
@@ -142,17 +143,17 @@ async fn a_connection_that_fails_names_the_host() {
 
 #[tokio::test]
 async fn a_reply_that_breaks_off_says_how() {
-    let cut = Upstream::start(vec![say(EVENTS), say(HELLO)]).await;
+    let cut = Upstream::start(vec![send(EVENTS), send(HELLO)]).await;
     let (text, failure) = answer_of(&cut.provider()).await;
     assert_eq!((text.as_str(), failure.unwrap_err().code), ("Hello", Code::Incomplete));
 
     let reset =
-        Upstream::start(vec![say(EVENTS), say(HELLO), Act::Wait(Duration::from_millis(50)), Act::Reset])
+        Upstream::start(vec![send(EVENTS), send(HELLO), Act::Wait(Duration::from_millis(50)), Act::Reset])
             .await;
     let (text, failure) = answer_of(&reset.provider()).await;
     assert_eq!((text.as_str(), failure.unwrap_err().code), ("Hello", Code::Connection));
 
-    let mid_chunk = Upstream::start(vec![say(chunked(HELLO)), say("ff\r\ndata"), Act::Reset]).await;
+    let mid_chunk = Upstream::start(vec![send(chunked(HELLO)), send("ff\r\ndata"), Act::Reset]).await;
     assert_eq!(answer_of(&mid_chunk.provider()).await.1.unwrap_err().code, Code::Connection);
 
     let silent = Upstream::start(vec![Act::Reset]).await;
@@ -168,73 +169,75 @@ async fn what_is_no_http_is_a_protocol_failure() {
         chunked(HELLO) + "zz\r\n",
         format!("HTTP/1.1 200 OK\r\n{flood}\r\n"),
     ] {
-        let upstream = Upstream::start(vec![say(&answer), Act::Listen]).await;
+        let upstream = Upstream::start(vec![send(&answer), Act::AwaitClose]).await;
         let failure = answer_of(&upstream.provider()).await.1.unwrap_err();
         assert_eq!(failure.code, Code::Protocol, "{} for {:.40}", failure.message, answer);
     }
 }
 
-/// With a length and chunks both, the chunks hold (RFC 9112, 6.3): the answer is paid for, so it is read. What stands
-/// behind it is nobody's answer, and ends the connection.
+/// If a response has both a length and chunks, the chunks determine its end (RFC 9112, 6.3). The answer is paid for, so it
+/// is read; bytes after it belong to no request, so the connection is closed.
 #[tokio::test]
-async fn of_two_lengths_the_chunks_hold_and_no_reply_is_smuggled_in_behind() {
+async fn chunks_override_a_content_length_and_no_reply_is_smuggled_in() {
     let whole = format!("{}0\r\n\r\n", chunked(&[HELLO, END].concat()));
     let smuggled = whole.replace("Hello", "Stolen");
     for length in [0, 9, 100_000] {
         let both = format!("\r\nContent-Length: {length}\r\nTransfer");
-        let upstream = Upstream::start(vec![say(whole.replacen("\r\nTransfer", &both, 1) + &smuggled)]).await;
+        let upstream =
+            Upstream::start(vec![send(whole.replacen("\r\nTransfer", &both, 1) + &smuggled)]).await;
         let provider = upstream.provider();
-        for asked in 1..=2 {
+        for count in 1..=2 {
             assert_eq!(answer_of(&provider).await, ("Hello".to_owned(), Ok(())), "{length}");
-            assert_eq!((upstream.asked().len(), upstream.connections()), (asked, asked), "{length}");
+            assert_eq!((upstream.requests().len(), upstream.connections()), (count, count), "{length}");
         }
     }
 }
 
 #[tokio::test]
-async fn the_connection_serves_again_even_where_its_end_comes_late() {
-    let end = [say(chunked(&[HELLO, END].concat())), Act::Wait(Duration::from_millis(20)), say("0\r\n\r\n")];
+async fn a_connection_is_reused_even_if_its_body_ends_late() {
+    let end =
+        [send(chunked(&[HELLO, END].concat())), Act::Wait(Duration::from_millis(20)), send("0\r\n\r\n")];
     let upstream = Upstream::start(end.to_vec()).await;
     let provider = upstream.provider();
     for _ in 0..3 {
         assert!(answer_of(&provider).await.1.is_ok());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    assert_eq!((upstream.asked().len(), upstream.connections()), (3, 1));
+    assert_eq!((upstream.requests().len(), upstream.connections()), (3, 1));
     provider.close();
     assert!(answer_of(&provider).await.1.is_ok());
-    assert_eq!(upstream.connections(), 2, "closing lets idle connections go");
+    assert_eq!(upstream.connections(), 2, "idle connections are closed");
 }
 
 #[tokio::test]
-async fn a_call_right_after_another_goes_over_its_connection() {
-    let upstream = Upstream::start(vec![say(chunked(&[HELLO, END].concat()) + "0\r\n\r\n")]).await;
+async fn a_call_right_after_another_reuses_its_connection() {
+    let upstream = Upstream::start(vec![send(chunked(&[HELLO, END].concat()) + "0\r\n\r\n")]).await;
     let provider = upstream.provider();
     for _ in 0..5 {
         assert!(answer_of(&provider).await.1.is_ok());
     }
-    // One more that was begun in vain would be seen a moment later.
+    // An unneeded second connection would be accepted a moment later.
     tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!((upstream.asked().len(), upstream.connections()), (5, 1));
+    assert_eq!((upstream.requests().len(), upstream.connections()), (5, 1));
 }
 
 #[tokio::test]
 async fn the_end_does_not_wait_for_the_connection() {
-    let upstream = Upstream::start(vec![say(chunked(&[HELLO, END].concat())), Act::Listen]).await;
+    let upstream = Upstream::start(vec![send(chunked(&[HELLO, END].concat())), Act::AwaitClose]).await;
     let done = tokio::time::timeout(Duration::from_millis(500), answer_of(&upstream.provider())).await;
     assert!(done.unwrap().1.is_ok());
 }
 
 #[tokio::test]
-async fn dropping_a_reply_closes_its_connection_and_gives_its_place_back() {
-    let upstream = Upstream::start(vec![say(EVENTS), say(HELLO), Act::Listen]).await;
+async fn dropping_a_reply_closes_its_connection_and_frees_its_slot() {
+    let upstream = Upstream::start(vec![send(EVENTS), send(HELLO), Act::AwaitClose]).await;
     let endpoint =
         Endpoint::new(id(), &upstream.url, None, Dialect::OPENAI_COMPATIBLE).unwrap().with_calls_max(1);
     let provider =
         Provider::new(ProviderConfig { endpoints: vec![endpoint], ..ProviderConfig::default() }).unwrap();
     let mut reply = provider.admit(call()).await.unwrap().send();
     assert!(reply.next().await.unwrap().is_ok());
-    assert!(provider.admit(call()).now_or_never().is_none(), "the only place is taken");
+    assert!(provider.admit(call()).now_or_never().is_none(), "the only slot is taken");
     drop(reply);
     assert!(provider.admit(call()).now_or_never().is_some());
 }
@@ -248,35 +251,35 @@ async fn a_compressed_flood_is_bounded() {
     }
     let body = zip.finish().unwrap();
     let head = EVENTS.replace("Connection", "Content-Encoding: gzip\r\nConnection");
-    let upstream = Upstream::start(vec![say(head), Act::Say(body)]).await;
+    let upstream = Upstream::start(vec![send(head), Act::Send(body)]).await;
     assert_eq!(answer_of(&upstream.provider()).await.1.unwrap_err().code, Code::Protocol);
 }
 
 #[tokio::test]
 async fn a_line_of_64_mib_and_a_flood_of_text_are_bounded() {
     let line =
-        Upstream::start(vec![say(EVENTS), say("data: "), Act::Repeat(vec![b'x'; 1024 * 1024], 64)]).await;
+        Upstream::start(vec![send(EVENTS), send("data: "), Act::Repeat(vec![b'x'; 1024 * 1024], 64)]).await;
     assert_eq!(answer_of(&line.provider()).await.1.unwrap_err().code, Code::Protocol);
 
     let event = HELLO.replace("Hello", &"x".repeat(100_000));
-    let flood = Upstream::start(vec![say(EVENTS), Act::Repeat(event.into_bytes(), 1000)]).await;
+    let flood = Upstream::start(vec![send(EVENTS), Act::Repeat(event.into_bytes(), 1000)]).await;
     let (text, failure) = answer_of(&flood.provider()).await;
     assert_eq!((text.len(), failure.unwrap_err().code), (8 * 1024 * 1024, Code::AnswerTooLarge));
 }
 
 #[tokio::test]
-async fn a_compressed_stream_is_read_all_the_same() {
+async fn a_compressed_stream_is_read() {
     let mut zip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     zip.write_all([HELLO, END].concat().as_bytes()).unwrap();
     let head = EVENTS.replace("Connection", "Content-Encoding: gzip\r\nConnection");
-    let upstream = Upstream::start(vec![say(head), Act::Say(zip.finish().unwrap())]).await;
+    let upstream = Upstream::start(vec![send(head), Act::Send(zip.finish().unwrap())]).await;
     assert_eq!(answer_of(&upstream.provider()).await.0, "Hello");
 }
 
 #[tokio::test]
-async fn the_body_of_an_error_is_not_waited_for_long_nor_read_whole() {
+async fn the_body_of_an_error_is_limited_in_time_and_size() {
     let head = "HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\n\r\n";
-    let upstream = Upstream::start(vec![say(head), Act::Repeat(vec![b'x'; 1024 * 1024], 64)]).await;
+    let upstream = Upstream::start(vec![send(head), Act::Repeat(vec![b'x'; 1024 * 1024], 64)]).await;
     let failure = answer_of(&upstream.provider()).await.1.unwrap_err();
     let expected = format!("openrouter answered 500: {}…", "x".repeat(160));
     assert_eq!((failure.code, failure.message), (Code::Upstream, expected));
@@ -288,9 +291,9 @@ async fn the_catalogue_is_fetched_and_bounded() {
     let upstream = Upstream::start(vec![json("200 OK", "", body)]).await;
     let catalogue = upstream.provider().fetch_catalogue(&id()).await.unwrap();
     assert!(catalogue.is_live() && catalogue.find("a/b").unwrap().price.is_none());
-    assert!(upstream.asked()[0].starts_with("GET /api/v1/models "));
+    assert!(upstream.requests()[0].starts_with("GET /api/v1/models "));
     upstream.provider().fetch_catalogue_keyless(&id()).await.unwrap();
-    let has_key: Vec<bool> = upstream.asked().iter().map(|request| request.contains(KEY)).collect();
+    let has_key: Vec<bool> = upstream.requests().iter().map(|request| request.contains(KEY)).collect();
     assert_eq!(has_key, [true, false]);
 
     let refused =
@@ -298,14 +301,14 @@ async fn the_catalogue_is_fetched_and_bounded() {
             .await;
     assert_eq!(refused.provider().fetch_catalogue(&id()).await.unwrap_err().code, Code::Auth);
     let endless = Upstream::start(vec![
-        say("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"),
+        send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"),
         Act::Repeat(vec![b' '; 1024 * 1024], 64),
     ]);
     let failure = endless.await.provider().fetch_catalogue(&id()).await.unwrap_err();
     assert!(failure.message.contains("longer than"), "{}", failure.message);
 }
 
-/// An https address on this machine whose server has the certificate of nobody.
+/// An https address on this machine whose server has a self-signed certificate.
 fn untrusted() -> String {
     let certificate = include_bytes!("upstream/self_signed.der").to_vec().into();
     let key =
@@ -328,7 +331,7 @@ fn untrusted() -> String {
 }
 
 #[tokio::test]
-async fn a_certificate_of_nobody_is_refused_for_good() {
+async fn an_untrusted_certificate_is_refused_and_not_retried() {
     let failure = answer_of(&provider(&untrusted(), Some(KEY))).await.1.unwrap_err();
     assert_eq!((failure.code, failure.retryable), (Code::Connection, false), "{}", failure.message);
     assert!(failure.message.contains("certificate of openrouter at localhost"), "{}", failure.message);
@@ -345,7 +348,7 @@ async fn a_handshake_that_stalls_is_given_up_by_the_connect_timer() {
 }
 
 #[tokio::test]
-async fn what_a_keeper_of_keys_says_is_told_without_keys() {
+async fn a_failure_of_a_key_program_is_reported_without_keys() {
     let token = format!("sk-or-v1-{}", "0".repeat(64));
     let said = format!("the keeper says: token {token} expired");
     let fetch: KeyFetch = Box::new(move || {
@@ -355,12 +358,12 @@ async fn what_a_keeper_of_keys_says_is_told_without_keys() {
     let endpoint = Endpoint::new(id(), "http://127.0.0.1:1/api/v1", None, Dialect::OPENROUTER).unwrap();
     let endpoints = vec![endpoint.with_key_fetch(fetch)];
     let provider = Provider::new(ProviderConfig { endpoints, ..ProviderConfig::default() }).unwrap();
-    let told = [
+    let failures = [
         provider.check_key(&id()).await.unwrap_err(),
         provider.fetch_credit(&id()).await.unwrap_err(),
         provider.admit(call()).await.unwrap_err(),
     ];
-    for failure in told {
+    for failure in failures {
         assert_eq!(failure.message, "the keeper says: token *** expired");
     }
 }

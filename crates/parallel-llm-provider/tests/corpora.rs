@@ -1,10 +1,10 @@
-//! The fuzzer's corpora, replayed without the fuzzer: what it once found stays found, on every machine.
+//! Replays the fuzzer's corpora without the fuzzer, so that what it found once is tested on every machine.
 
 use std::path::Path;
 
 use parallel_llm_provider::fuzz;
 
-/// Reads every input of a target's committed corpus. What an input does not keep is said by its panic.
+/// Checks every input of a target's committed corpus. A panic names the violated property.
 fn replay(target: &str, check: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let inputs = std::fs::read_dir(&folder).expect("each target has a corpus");

@@ -1,4 +1,4 @@
-//! A server that says exactly the bytes it is told and keeps what it was asked.
+//! A server that sends scripted bytes and records its requests.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,68 +14,68 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// A key of the right shape that is nobody's.
+/// A well-formed key that belongs to nobody.
 pub(crate) const KEY: &str = "sk-or-v1-0000000000000000000000000000000000000000000000000000000000000000";
-/// What goes before a stream.
+/// The head of a response with a stream.
 pub(crate) const EVENTS: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX-Generation-Id: gen-1\r\nConnection: close\r\n\r\n";
 
-/// One thing the server does with a connection.
+/// A scripted step of the server on a connection.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
-    /// Says these bytes.
-    Say(Vec<u8>),
-    /// Says these bytes so many times, or until nobody listens.
+    /// Sends these bytes.
+    Send(Vec<u8>),
+    /// Sends these bytes this many times, or until the client has closed.
     Repeat(Vec<u8>, usize),
-    /// Says nothing for a while.
+    /// Sends nothing for this long.
     Wait(Duration),
-    /// Closes with a reset instead of an end.
+    /// Resets the connection.
     Reset,
     /// Waits for the client to close.
-    Listen,
+    AwaitClose,
 }
 
-/// Says a text.
-pub(crate) fn say(text: impl AsRef<[u8]>) -> Act {
-    Act::Say(text.as_ref().to_vec())
+/// The step that sends a text.
+pub(crate) fn send(text: impl AsRef<[u8]>) -> Act {
+    Act::Send(text.as_ref().to_vec())
 }
 
-type Asked = Arc<Mutex<Vec<(Instant, String)>>>;
+type Requests = Arc<Mutex<Vec<(Instant, String)>>>;
 
-/// A server on loopback. Ends with the value.
+/// A server on loopback, stopped when dropped.
 pub(crate) struct Upstream {
     pub(crate) url: String,
-    asked: Asked,
+    requests: Requests,
     connections: Arc<AtomicUsize>,
     _tasks: JoinSet<()>,
 }
 
 impl Upstream {
-    /// Answers every request on every connection with these acts.
+    /// Performs these steps for every request on every connection.
     pub(crate) async fn start(acts: Vec<Act>) -> Self {
         Self::in_turn(vec![acts]).await
     }
 
-    /// Answers the first request with the first acts, the second with the second, and those beyond with the last.
+    /// Performs the first steps for the first request, the second for the second, and the last for all later ones.
     pub(crate) async fn in_turn(acts: Vec<Vec<Act>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/api/v1", listener.local_addr().unwrap());
-        let (asked, connections) = (Arc::default(), Arc::default());
+        let (requests, connections) = (Arc::default(), Arc::default());
         let mut tasks = JoinSet::new();
-        tasks.spawn(serve(listener, acts, Arc::clone(&asked), Arc::clone(&connections)));
-        Self { url, asked, connections, _tasks: tasks }
+        tasks.spawn(serve(listener, acts, Arc::clone(&requests), Arc::clone(&connections)));
+        Self { url, requests, connections, _tasks: tasks }
     }
 
-    /// The requests so far, heads and bodies.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().iter().map(|(_, request)| request.clone()).collect()
+    /// The requests received so far, each with head and body.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().iter().map(|(_, request)| request.clone()).collect()
     }
 
-    /// When they came.
-    pub(crate) fn asked_at(&self) -> Vec<Instant> {
-        self.asked.lock().unwrap().iter().map(|(at, _)| *at).collect()
+    /// The times at which they arrived.
+    pub(crate) fn request_times(&self) -> Vec<Instant> {
+        self.requests.lock().unwrap().iter().map(|(at, _)| *at).collect()
     }
 
-    /// The connections so far.
+    /// The number of connections accepted so far.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
@@ -99,7 +99,7 @@ pub(crate) fn id() -> ProviderId {
     ProviderId("openrouter".to_owned())
 }
 
-/// The smallest call.
+/// A minimal call.
 pub(crate) fn call() -> Call {
     Call {
         run_id: RunId::from_parts(1, 2),
@@ -115,26 +115,26 @@ pub(crate) fn call() -> Call {
     }
 }
 
-/// The smallest call to this model.
+/// A minimal call to this model.
 pub(crate) fn call_to(model: &str) -> Call {
     Call { model: ModelRef { provider: id(), model: model.to_owned() }, ..call() }
 }
 
-/// An answer of one JSON body.
+/// A response with a JSON body.
 pub(crate) fn json(status: &str, headers: &str, body: &str) -> Act {
     let length = body.len();
-    say(format!(
+    send(format!(
         "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
     ))
 }
 
-/// The parts of one reply, `Alive` left out.
+/// The parts of one reply without `Alive`.
 pub(crate) async fn ask(provider: &Provider) -> Vec<Result<ReplyPart, Failure>> {
     let reply = provider.admit(call()).await.unwrap().send();
     reply.filter(|part| std::future::ready(*part != Ok(ReplyPart::Alive))).collect().await
 }
 
-/// The text of a reply and how it ended.
+/// The text of a reply, and its failure if it has one.
 pub(crate) async fn answer_of(provider: &Provider) -> (String, Result<(), Failure>) {
     let mut text = String::new();
     for part in ask(provider).await {
@@ -147,15 +147,20 @@ pub(crate) async fn answer_of(provider: &Provider) -> (String, Result<(), Failur
     (text, Ok(()))
 }
 
-async fn serve(listener: TcpListener, acts: Vec<Vec<Act>>, asked: Asked, connections: Arc<AtomicUsize>) {
+async fn serve(
+    listener: TcpListener,
+    acts: Vec<Vec<Act>>,
+    requests: Requests,
+    connections: Arc<AtomicUsize>,
+) {
     let mut tasks = JoinSet::new();
     while let Ok((mut stream, _)) = listener.accept().await {
         connections.fetch_add(1, Ordering::SeqCst);
-        let (acts, asked) = (acts.clone(), Arc::clone(&asked));
+        let (acts, requests) = (acts.clone(), Arc::clone(&requests));
         tasks.spawn(async move {
             while let Some(request) = read_request(&mut stream).await {
-                let before = asked.lock().unwrap().len();
-                asked.lock().unwrap().push((Instant::now(), request));
+                let before = requests.lock().unwrap().len();
+                requests.lock().unwrap().push((Instant::now(), request));
                 let Some(acts) = acts.get(before).or(acts.last()) else { return };
                 if perform(&mut stream, acts).await.is_none() {
                     return;
@@ -165,11 +170,11 @@ async fn serve(listener: TcpListener, acts: Vec<Vec<Act>>, asked: Asked, connect
     }
 }
 
-/// `None` where the connection is done with.
+/// Performs the steps; `None` once the connection is closed.
 async fn perform(stream: &mut TcpStream, acts: &[Act]) -> Option<()> {
     for act in acts {
         match act {
-            Act::Say(bytes) => stream.write_all(bytes).await.ok()?,
+            Act::Send(bytes) => stream.write_all(bytes).await.ok()?,
             Act::Repeat(bytes, times) => {
                 for _ in 0..*times {
                     stream.write_all(bytes).await.ok()?;
@@ -180,16 +185,16 @@ async fn perform(stream: &mut TcpStream, acts: &[Act]) -> Option<()> {
                 stream.set_zero_linger().ok()?;
                 return None;
             }
-            Act::Listen => while stream.read(&mut [0; 1024]).await.is_ok_and(|read| read > 0) {},
+            Act::AwaitClose => while stream.read(&mut [0; 1024]).await.is_ok_and(|read| read > 0) {},
         }
     }
     let said_close = acts
         .iter()
-        .any(|act| matches!(act, Act::Say(bytes) if bytes.windows(5).any(|word| word == b"close")));
+        .any(|act| matches!(act, Act::Send(bytes) if bytes.windows(5).any(|word| word == b"close")));
     (!said_close).then_some(())
 }
 
-/// One request, head and body.
+/// Reads one request, head and body; `None` if the connection ends first.
 async fn read_request(stream: &mut TcpStream) -> Option<String> {
     let mut request = Vec::new();
     loop {
