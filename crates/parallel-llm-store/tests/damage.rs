@@ -1,4 +1,4 @@
-//! A disk that gives back something else than was written: what is damaged is told, and never taken for an answer.
+//! A disk that returns other bytes than were written: damage is reported and never taken for an answer.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,23 +16,26 @@ use parallel_llm_store::{
 use sqlx::AssertSqlSafe;
 
 const LONG: Duration = Duration::from_secs(60);
-/// Bits that are flipped, one at a time, spread over the file.
+/// The number of flipped bits, one at a time, spread over the file.
 const FLIPS: usize = 400;
 
 async fn execute(fixture: &Fixture, sql: &str) {
-    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut fixture.stranger().await).await.unwrap();
+    sqlx::raw_sql(AssertSqlSafe(sql.to_owned()))
+        .execute(&mut fixture.other_connection().await)
+        .await
+        .unwrap();
 }
 
 async fn loaded(store: &Store, number: u64) -> StoredRun {
     store.load(RunScope::All, run_id(number)).await.unwrap().unwrap()
 }
 
-/// What whoever reads the run is told of it.
+/// The warnings that a reader of the run gets.
 fn warnings(stored: &StoredRun) -> Vec<(Code, String)> {
     stored.run().warnings().into_iter().map(|warning| (warning.code, warning.message)).collect()
 }
 
-async fn troubles(store: &Store) -> Vec<String> {
+async fn findings(store: &Store) -> Vec<String> {
     match store.check(CheckDepth::Full, LONG).await.unwrap() {
         Integrity::Damaged(damages) => damages.problems,
         other => panic!("{other:?}"),
@@ -40,7 +43,7 @@ async fn troubles(store: &Store) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_damaged_answer_is_a_seat_without_one_and_the_rest_is_shown() {
+async fn a_damaged_answer_fails_its_seat_and_the_rest_is_shown() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     write(store, plan(1, StoreMode::Full), every_kind()).await;
@@ -60,14 +63,14 @@ async fn a_damaged_answer_is_a_seat_without_one_and_the_rest_is_shown() {
         elapsed_ms: 34,
     };
     assert_eq!(stored.events[8].event, damaged);
-    let told = "something stored is not what was written: the answer of seat 2 does not match its checksum in the run \
+    let warning = "something stored is not what was written: the answer of seat 2 does not match its checksum in the run \
                 database";
-    assert!(warnings(&stored).contains(&(Code::Damaged, told.to_owned())), "{:?}", warnings(&stored));
-    assert_eq!(troubles(store).await, [format!("a text of the run {} is not what was written", run_id(1))]);
+    assert!(warnings(&stored).contains(&(Code::Damaged, warning.to_owned())), "{:?}", warnings(&stored));
+    assert_eq!(findings(store).await, [format!("a text of the run {} is not what was written", run_id(1))]);
 }
 
 #[tokio::test]
-async fn a_text_that_is_gone_or_the_text_of_an_outcome_is_told_too() {
+async fn a_missing_text_of_an_outcome_is_reported() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     write(store, plan(1, StoreMode::Full), every_kind()).await;
@@ -85,7 +88,7 @@ async fn a_text_that_is_gone_or_the_text_of_an_outcome_is_told_too() {
 }
 
 #[tokio::test]
-async fn a_damaged_event_is_left_out_and_the_run_is_not_gone_on_with() {
+async fn a_damaged_event_is_left_out_and_its_run_cannot_continue() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let events = vec![started(), sent(seat(1, 1)), support::answered(seat(1, 1), "words")];
@@ -100,11 +103,11 @@ async fn a_damaged_event_is_left_out_and_the_run_is_not_gone_on_with() {
     let lease = store.take_over(run_id(1)).await.unwrap();
     let failure = store.append(lease, recorded(4, vec![sent(seat(2, 1))])).await.unwrap_err();
     assert_eq!(failure.code, Code::Damaged);
-    assert_eq!(troubles(store).await, [format!("an event of the run {} is not what was written", run_id(1))]);
+    assert_eq!(findings(store).await, [format!("an event of the run {} is not what was written", run_id(1))]);
 }
 
 #[tokio::test]
-async fn a_damaged_cost_status_or_plan_is_told() {
+async fn a_damaged_cost_status_or_plan_is_reported() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     for number in 1..=3 {
@@ -128,13 +131,13 @@ async fn a_damaged_cost_status_or_plan_is_told() {
     assert_eq!(store.take_over(run_id(1)).await.unwrap_err().code, Code::Damaged);
     execute(&fixture, "UPDATE calls SET cost_pico_usd = 7 WHERE outcome = 'answered'").await;
     execute(&fixture, "UPDATE seats SET model = 'lab/other' WHERE seat = 2").await;
-    let told = troubles(store).await;
-    let count = |what: &str| told.iter().filter(|line| line.starts_with(what)).count();
+    let lines = findings(store).await;
+    let count = |what: &str| lines.iter().filter(|line| line.starts_with(what)).count();
     let counts = ["the row of", "the plan of", "the cost of a call", "what became of"].map(count);
-    assert_eq!(counts, [2, 1, 3, 3], "{told:#?}");
+    assert_eq!(counts, [2, 1, 3, 3], "{lines:#?}");
 }
 
-/// All that is shown of a database, or that something of it is damaged.
+/// Everything shown of a database, or the failure that reports damage.
 async fn shown(path: &Path, runs: &[RunId]) -> Result<String, Failure> {
     let store = Store::open(StoreConfig::new(path)).await?;
     let shown = async {
@@ -149,17 +152,17 @@ async fn shown(path: &Path, runs: &[RunId]) -> Result<String, Failure> {
         Ok(format!("{shown}{costs:?}{facts:?}"))
     };
     let shown: Result<String, Failure> = shown.await;
-    let is_told = |shown: &str| shown.contains("code: Damaged") || shown.contains("is_damaged: true");
+    let is_reported = |shown: &str| shown.contains("code: Damaged") || shown.contains("is_damaged: true");
     let soundness = store.check(CheckDepth::Full, LONG).await;
     store.close().await;
     match (shown, soundness) {
-        (Ok(shown), Ok(Integrity::Intact)) if !is_told(&shown) => Ok(shown),
+        (Ok(shown), Ok(Integrity::Intact)) if !is_reported(&shown) => Ok(shown),
         (shown, soundness) => Err(Failure::new(Code::Damaged, format!("{shown:?}, {soundness:?}"))),
     }
 }
 
 #[tokio::test]
-async fn a_flipped_bit_anywhere_is_told_or_changes_nothing_that_is_shown() {
+async fn a_flipped_bit_anywhere_is_reported_or_changes_nothing_shown() {
     let fixture = Fixture::new().await;
     let runs: Vec<RunId> = (1..=4).map(run_id).collect();
     for number in 1..=3 {
@@ -169,9 +172,9 @@ async fn a_flipped_bit_anywhere_is_told_or_changes_nothing_that_is_shown() {
     fixture.store.close().await;
     let sound = std::fs::read(fixture.path()).unwrap();
     let expected = shown(&fixture.path(), &runs).await.unwrap();
-    let mut told = 0;
+    let mut reported = 0;
     for flip in 0..FLIPS {
-        // A step without a factor in common with the length reaches every page, and every bit of a byte.
+        // A step that shares no factor with the length reaches every page and every bit of a byte.
         let bit = (flip * 8 * sound.len() / FLIPS + flip * 7_919) % (8 * sound.len());
         let mut bytes = sound.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
@@ -180,8 +183,8 @@ async fn a_flipped_bit_anywhere_is_told_or_changes_nothing_that_is_shown() {
         std::fs::write(&path, &bytes).unwrap();
         match shown(&path, &runs).await {
             Ok(shown) => assert_eq!(shown, expected, "bit {bit} changed what is shown, and nobody said so"),
-            Err(_) => told += 1,
+            Err(_) => reported += 1,
         }
     }
-    assert!(told > FLIPS / 10, "{told} of {FLIPS} were told");
+    assert!(reported > FLIPS / 10, "{reported} of {FLIPS} were reported");
 }

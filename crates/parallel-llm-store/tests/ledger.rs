@@ -1,11 +1,11 @@
-//! What calls cost, what a day may cost, and what became of seats.
+//! The cost of calls, the limits of a day, and the results of seats.
 
 use std::sync::Arc;
 
 use crate::support;
 use crate::support::{
-    Fixture, OpenRun as _, a_seat, answer, answered, changed, closed, dear, failure, limit, model, outcome,
-    plan, recorded, run_id, seat, sent, simple, started, synthesizer, write,
+    Fixture, OpenRun as _, a_seat, answer, answered, changed, closed, expensive, failure, limit, model,
+    outcome, plan, recorded, run_id, seat, sent, simple, started, synthesizer, write,
 };
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::port::{Journal as _, Lease};
@@ -24,19 +24,19 @@ fn failed(number: u8, attempt: u32, retry: Retry, cost: Option<PicoUsd>) -> Even
     Event::Failed { attempt: seat(number, attempt), failure: failure(), retry, cost, elapsed_ms: 5 }
 }
 
-/// The rows of the ledger, as `place attempt outcome code cost worst tokens generation`.
+/// The rows of the ledger, as `slot attempt model outcome code cost source worst tokens generation`.
 async fn calls(fixture: &Fixture) -> Vec<String> {
     let sql = "SELECT CONCAT_WS(' ', place, attempt, model, outcome, IFNULL(code, '-'), IFNULL(cost_pico_usd, '-'), \
-               IIF(cost_is_estimate, 'estimated', 'told'), IFNULL(worst_pico_usd, '-'), \
+               IIF(cost_is_estimate, 'estimated', 'reported'), IFNULL(worst_pico_usd, '-'), \
                IFNULL(input_tokens, '-'), IFNULL(output_tokens, '-'), IFNULL(generation_id, '-')) \
                FROM calls ORDER BY run_id, place, attempt";
-    sqlx::query_scalar(sql).fetch_all(&mut fixture.stranger().await).await.unwrap()
+    sqlx::query_scalar(sql).fetch_all(&mut fixture.other_connection().await).await.unwrap()
 }
 
 #[tokio::test]
-async fn every_request_has_a_row_that_tells_how_it_ended() {
+async fn every_request_has_a_row_with_its_result() {
     let fixture = Fixture::new().await;
-    let lease = fixture.store.open_run(dear(plan(1, StoreMode::Metadata))).await;
+    let lease = fixture.store.open_run(expensive(plan(1, StoreMode::Metadata))).await;
     let used = Usage { input_tokens: Some(7), output_tokens: Some(9), ..Usage::default() };
     let estimated = Answer { usage: used, cost_is_estimate: true, ..answer("late") };
     let batches = [
@@ -45,7 +45,7 @@ async fn every_request_has_a_row_that_tells_how_it_ended() {
         vec![failed(1, 1, Retry::After { ms: 1 }, None)],
         vec![sent(seat(1, 2))],
         vec![Event::Answered { attempt: seat(1, 2), answer: estimated }],
-        // Its next try was refused: the request that had left has ended already.
+        // Its next try was refused before it left; the request before had already ended.
         vec![failed(2, 1, Retry::After { ms: 1 }, None), failed(2, 1, Retry::Never, Some(PicoUsd::ZERO))],
         vec![sent(synthesizer(1))],
         vec![Event::Decided { outcome: Box::new(outcome()) }],
@@ -60,26 +60,26 @@ async fn every_request_has_a_row_that_tells_how_it_ended() {
     assert_eq!(
         calls(&fixture).await,
         [
-            r#"{"seat":1} 1 lab/one failed upstream - told 500000000000 - - gen-0"#,
+            r#"{"seat":1} 1 lab/one failed upstream - reported 500000000000 - - gen-0"#,
             r#"{"seat":1} 2 lab/one answered - 1000 estimated 500000000000 7 9 gen-1"#,
-            r#"{"seat":2} 1 lab/two failed upstream - told 500000000000 - - -"#,
-            r#"{"synthesizer":1} 1 lab/three unknown - - told - - - -"#,
+            r#"{"seat":2} 1 lab/two failed upstream - reported 500000000000 - - -"#,
+            r#"{"synthesizer":1} 1 lab/three unknown - - reported - - - -"#,
         ]
     );
     let lease = fixture.store.take_over(run_id(1)).await.unwrap();
-    let told = Event::Reconciled { attempt: synthesizer(1), cost: PicoUsd(77), usage: used };
+    let reconciled = Event::Reconciled { attempt: synthesizer(1), cost: PicoUsd(77), usage: used };
     let reopening = Reopening::resume(&plan(1, StoreMode::Metadata), Vec::new());
     let reopened = Event::Reopened { reopening, reserved: PicoUsd::ZERO };
-    fixture.store.append(lease, recorded(lease.next_seq, vec![reopened, told])).await.unwrap();
-    assert_eq!(calls(&fixture).await[3], r#"{"synthesizer":1} 1 lab/three unknown - 77 told - 7 9 -"#);
+    fixture.store.append(lease, recorded(lease.next_seq, vec![reopened, reconciled])).await.unwrap();
+    assert_eq!(calls(&fixture).await[3], r#"{"synthesizer":1} 1 lab/three unknown - 77 reported - 7 9 -"#);
 }
 
 #[tokio::test]
-async fn what_is_told_of_a_request_at_once_is_its_name_and_its_first_end() {
+async fn a_row_keeps_the_id_and_the_first_end_of_events_in_one_append() {
     let fixture = Fixture::new().await;
     let lease = fixture.store.open_run(plan(1, StoreMode::Metadata)).await;
     let named = |number, id: &str| Event::Accepted { attempt: seat(number, 1), generation_id: id.into() };
-    let told = vec![
+    let events = vec![
         started(),
         sent(seat(1, 1)),
         sent(seat(2, 1)),
@@ -90,13 +90,16 @@ async fn what_is_told_of_a_request_at_once_is_its_name_and_its_first_end() {
         // Never sent, so it has no row.
         failed(2, 0, Retry::Never, Some(PicoUsd::ZERO)),
     ];
-    fixture.store.append(lease, recorded(1, told)).await.unwrap();
-    let first = r#"{"seat":1} 1 lab/one failed upstream - told - - - gen-0"#;
-    assert_eq!(calls(&fixture).await, [first, r#"{"seat":2} 1 lab/two sent - - told - - - gen-2"#]);
+    fixture.store.append(lease, recorded(1, events)).await.unwrap();
+    let first = r#"{"seat":1} 1 lab/one failed upstream - reported - - - gen-0"#;
+    assert_eq!(calls(&fixture).await, [first, r#"{"seat":2} 1 lab/two sent - - reported - - - gen-2"#]);
     let unnamed = Answer { generation_id: None, ..answer("late") };
     let ended = Event::Answered { attempt: seat(2, 1), answer: unnamed };
     fixture.store.append(lease, recorded(9, vec![ended])).await.unwrap();
-    assert_eq!(calls(&fixture).await, [first, r#"{"seat":2} 1 lab/two answered - 1000 told - - - gen-2"#]);
+    assert_eq!(
+        calls(&fixture).await,
+        [first, r#"{"seat":2} 1 lab/two answered - 1000 reported - - - gen-2"#]
+    );
 }
 
 #[tokio::test]
@@ -109,11 +112,11 @@ async fn costs_are_added_up_and_outlive_their_runs() {
         });
         write(store, elsewhere, simple("words")).await;
     }
-    let mut stranger = fixture.stranger().await;
+    let mut other_connection = fixture.other_connection().await;
     let day = "UPDATE calls SET sent_at_ms = 1767268800000 WHERE run_id = ?";
-    sqlx::query(day).bind(run_id(1).to_string()).execute(&mut stranger).await.unwrap();
+    sqlx::query(day).bind(run_id(1).to_string()).execute(&mut other_connection).await.unwrap();
     let unknown = "UPDATE calls SET cost_pico_usd = NULL WHERE model = 'lab/two' AND run_id = ?";
-    sqlx::query(unknown).bind(run_id(2).to_string()).execute(&mut stranger).await.unwrap();
+    sqlx::query(unknown).bind(run_id(2).to_string()).execute(&mut other_connection).await.unwrap();
     store.purge(&[run_id(3)]).await.unwrap();
     let costs = async |by, since_ms| store.costs(RunScope::All, CostQuery { by, since_ms }).await.unwrap();
     let line = |name: &str, runs, cost| CostLine {
@@ -139,21 +142,21 @@ async fn costs_are_added_up_and_outlive_their_runs() {
     assert_eq!(costs(CostBy::Model, Some(Store::now_ms() + 60_000)).await, []);
 }
 
-/// Begins a dear run under these limits with these requests sent.
+/// Begins an expensive run, changed like this, with these requests sent.
 async fn begin(
     store: &Store,
     number: u64,
     change: impl FnOnce(&mut RunPlan),
     requests: Vec<Event>,
 ) -> Result<Lease, Failure> {
-    let plan = changed(dear(plan(number, StoreMode::Full)), change);
+    let plan = changed(expensive(plan(number, StoreMode::Full)), change);
     let lease = store.open_run(plan).await;
     let events = std::iter::once(started()).chain(requests).collect();
     store.append(lease, recorded(1, events)).await.map(|()| lease)
 }
 
 #[tokio::test]
-async fn a_day_has_a_limit_of_what_is_spent_held_and_asked_for() {
+async fn a_day_limit_counts_spent_reserved_and_requested_money() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let limited = |plan: &mut RunPlan| plan.limits = vec![limit(None, 3)];
@@ -177,19 +180,20 @@ async fn a_day_has_a_limit_of_what_is_spent_held_and_asked_for() {
     );
     assert!(next.ends_with(" min"), "{next}");
 
-    // A request that is paid for counts as what it cost; one that nobody knows the cost of as the most it can.
+    // A request of known cost counts with its cost, one of unknown cost with its worst case.
     let paid = Event::Answered { attempt: seat(1, 1), answer: answer("cheap") };
     store.append(first, recorded(4, vec![paid, failed(2, 1, Retry::Never, None)])).await.unwrap();
     let refused = begin(store, 5, limited, both()).await.unwrap_err();
-    let told = "are spent, up to $0.50 more by calls whose cost is unknown and $2.00 held for runs under way";
-    assert!(refused.message.ends_with(told), "{}", refused.message);
+    let expected =
+        "are spent, up to $0.50 more by calls whose cost is unknown and $2.00 held for runs under way";
+    assert!(refused.message.ends_with(expected), "{}", refused.message);
     assert!(!refused.message.contains("$0.50 are spent"), "{}", refused.message);
-    // What a run still holds is given back when it is closed.
+    // Closing a run releases its reservations.
     let lease = full.unwrap();
     let nothing = Event::Cancelled { attempt: seat(1, 1), answer: None, cost: None };
-    let told = Event::Reconciled { attempt: seat(1, 1), cost: PicoUsd::ZERO, usage: Usage::default() };
-    let told_too = Event::Reconciled { attempt: seat(2, 1), cost: HALF_USD, usage: Usage::default() };
-    store.append(lease, recorded(4, vec![nothing, told, closed(), told_too])).await.unwrap();
+    let reconciled = Event::Reconciled { attempt: seat(1, 1), cost: PicoUsd::ZERO, usage: Usage::default() };
+    let reconciled_late = Event::Reconciled { attempt: seat(2, 1), cost: HALF_USD, usage: Usage::default() };
+    store.append(lease, recorded(4, vec![nothing, reconciled, closed(), reconciled_late])).await.unwrap();
     assert_eq!(begin(store, 6, |plan| plan.limits = vec![limit(None, 4)], both()).await.map(drop), Ok(()));
 }
 
@@ -198,13 +202,13 @@ async fn a_provider_that_bills_above_its_price_is_stopped_at_the_limit() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let limited = |plan: &mut RunPlan| plan.limits = vec![limit(None, 1)];
-    let plan = changed(dear(plan(1, StoreMode::Full)), limited);
+    let plan = changed(expensive(plan(1, StoreMode::Full)), limited);
     let lease = begin(store, 1, limited, vec![sent(seat(1, 1))]).await.unwrap();
     let next = seat(2, 1).slot;
     assert_eq!(store.check_call(&plan, next).await, Ok(()), "half a dollar may be spent, and half is left");
     let paid = Event::Answered {
         attempt: seat(1, 1),
-        answer: Answer { cost: Some(PicoUsd::from_usd(3)), ..answer("dear") },
+        answer: Answer { cost: Some(PicoUsd::from_usd(3)), ..answer("expensive") },
     };
     store.append(lease, recorded(3, vec![paid])).await.unwrap();
     let refused = store.check_call(&plan, next).await.unwrap_err();
@@ -240,7 +244,8 @@ async fn a_limit_of_one_provider_counts_only_its_calls() {
          for runs under way"
     );
     let held = "SELECT GROUP_CONCAT(place || ' ' || provider || ' ' || pico_usd) FROM holds";
-    let held: String = sqlx::query_scalar(held).fetch_one(&mut fixture.stranger().await).await.unwrap();
+    let held: String =
+        sqlx::query_scalar(held).fetch_one(&mut fixture.other_connection().await).await.unwrap();
     assert_eq!(
         held, r#"{"seat":2} ollama 500000000000"#,
         "what was sent is in the ledger and not held twice"
@@ -248,13 +253,13 @@ async fn a_limit_of_one_provider_counts_only_its_calls() {
 }
 
 #[tokio::test]
-async fn a_retry_is_held_again_and_a_seat_that_is_never_sent_is_not() {
+async fn a_retry_is_reserved_again_and_a_seat_never_sent_is_not() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let lease = begin(store, 1, |_| (), vec![sent(seat(1, 1))]).await.unwrap();
     let held = async || -> Vec<String> {
         let sql = "SELECT place FROM holds ORDER BY place";
-        sqlx::query_scalar(sql).fetch_all(&mut fixture.stranger().await).await.unwrap()
+        sqlx::query_scalar(sql).fetch_all(&mut fixture.other_connection().await).await.unwrap()
     };
     assert_eq!(held().await, [r#"{"seat":2}"#]);
     let again = failed(1, 1, Retry::After { ms: 1 }, Some(PicoUsd::ZERO));
@@ -267,27 +272,28 @@ async fn a_retry_is_held_again_and_a_seat_that_is_never_sent_is_not() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_run_holds_money_only_while_somebody_is_at_it() {
+async fn money_is_reserved_only_while_a_process_executes_the_run() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     begin(store, 1, |_| (), Vec::new()).await.unwrap();
-    let mut stranger = fixture.stranger().await;
-    let me: String = sqlx::query_scalar("SELECT owner FROM runs").fetch_one(&mut stranger).await.unwrap();
+    let mut other_connection = fixture.other_connection().await;
+    let me: String =
+        sqlx::query_scalar("SELECT owner FROM runs").fetch_one(&mut other_connection).await.unwrap();
     let (machine, _) = me.split_once('/').unwrap();
-    let gone = format!("{machine}/{}/1", u32::MAX);
+    let ended_process = format!("{machine}/{}/1", u32::MAX);
     let cases = [
         ("elsewhere/1/1", 60_000, "held"),
         ("elsewhere/1/1", -1_000, "not held"),
-        (&*gone, 60_000, "not held"),
-        // It was not heard of for an hour, and is there.
+        (&*ended_process, 60_000, "not held"),
+        // Its lease ended an hour ago, but its process still has it.
         (&*me, -3_600_000, "held"),
-        // It was let go of.
+        // It was released.
         ("", -1_000, "not held"),
     ];
     for (number, (owner, lease_ms, expected)) in (2..).zip(cases) {
         let sql = "UPDATE runs SET owner = ?, lease_until_ms = ?";
         let query = sqlx::query(sql).bind(owner).bind(Store::now_ms() + lease_ms);
-        query.execute(&mut stranger).await.unwrap();
+        query.execute(&mut other_connection).await.unwrap();
         let begun = begin(store, number, |plan| plan.limits = vec![limit(None, 1)], Vec::new()).await;
         let is_held = begun.is_err_and(|failure| failure.code == Code::Budget);
         assert_eq!(if is_held { "held" } else { "not held" }, expected, "{owner} {lease_ms}");
@@ -295,11 +301,11 @@ async fn a_run_holds_money_only_while_somebody_is_at_it() {
 }
 
 #[tokio::test]
-async fn going_on_with_a_run_is_limited_too_and_a_refusal_changes_nothing() {
+async fn continuing_a_run_is_limited_and_a_refusal_changes_nothing() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
-    // What was the limit then is of no account.
-    let old = dear(changed(plan(1, StoreMode::Full), |plan| plan.limits = vec![limit(None, 1)]));
+    // The limit in force at the beginning no longer counts.
+    let old = expensive(changed(plan(1, StoreMode::Full), |plan| plan.limits = vec![limit(None, 1)]));
     write(store, Arc::clone(&old), simple("one answer")).await;
     let before = store.list(RunScope::All, RunFilter::default()).await.unwrap();
     let new = |number| support::a_seat(number, "lab/four");
@@ -326,15 +332,15 @@ async fn going_on_with_a_run_is_limited_too_and_a_refusal_changes_nothing() {
     assert_eq!(
         rows[2..],
         [
-            r#"{"seat":2} 2 lab/two sent - - told 500000000000 - - -"#,
-            r#"{"seat":3} 1 lab/four sent - - told - - - -"#,
+            r#"{"seat":2} 2 lab/two sent - - reported 500000000000 - - -"#,
+            r#"{"seat":3} 1 lab/four sent - - reported - - - -"#,
         ]
     );
     assert_eq!(a_seat(3, "lab/four"), new(3));
 }
 
 #[tokio::test]
-async fn what_became_of_seats_is_written_when_a_run_is_decided_and_again_when_it_is_closed() {
+async fn seat_facts_are_written_when_a_run_is_decided_and_again_when_it_is_closed() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let lease = store.open_run(plan(1, StoreMode::Metadata)).await;
@@ -397,34 +403,34 @@ async fn what_became_of_seats_is_written_when_a_run_is_decided_and_again_when_it
 }
 
 #[tokio::test]
-async fn a_further_part_that_is_taken_up_again_holds_for_its_own_synthesizer() {
+async fn a_resumed_part_reserves_for_its_own_synthesizer() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
-    let plan = dear(plan(1, StoreMode::Full));
+    let plan = expensive(plan(1, StoreMode::Full));
     write(store, Arc::clone(&plan), simple("one answer")).await;
     let own = parallel_llm_engine::Seat { price: plan.seats[0].price, ..a_seat(2, "lab/four") };
     let resuming = Reopening::resume(&plan, Vec::new());
     let first = Reopening { synthesizers: vec![own], ..resuming.clone() };
     let mut newest = None;
     for reopening in [first, resuming] {
-        let gone = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1 WHERE lease_until_ms > 0";
-        sqlx::query(gone).execute(&mut fixture.stranger().await).await.unwrap();
+        let abandon = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1 WHERE lease_until_ms > 0";
+        sqlx::query(abandon).execute(&mut fixture.other_connection().await).await.unwrap();
         let lease = store.take_over(run_id(1)).await.unwrap();
         let reopened = Event::Reopened { reopening, reserved: PicoUsd::ZERO };
         store.append(lease, recorded(lease.next_seq, vec![reopened])).await.unwrap();
         let held: Vec<String> = sqlx::query_scalar("SELECT place FROM holds")
-            .fetch_all(&mut fixture.stranger().await)
+            .fetch_all(&mut fixture.other_connection().await)
             .await
             .unwrap();
         assert_eq!(held, [r#"{"synthesizer":2}"#]);
         newest = Some(lease);
     }
-    // What was noted and never left has cost nothing.
+    // A request that was recorded but never left has cost nothing.
     let attempt = Attempt { slot: CallerSlot::Synthesizer(SeatNumber(2)), number: 1 };
     let unsent = Event::Cancelled { attempt, answer: None, cost: Some(PicoUsd::ZERO) };
     let lease = newest.unwrap();
     store.append(lease, recorded(lease.next_seq + 1, vec![sent(attempt), unsent])).await.unwrap();
     let rows = calls(&fixture).await;
-    let told = r#"{"synthesizer":2} 1 lab/four cancelled - 0 told"#;
-    assert!(rows.iter().any(|row| row.starts_with(told)), "{rows:#?}");
+    let expected = r#"{"synthesizer":2} 1 lab/four cancelled - 0 reported"#;
+    assert!(rows.iter().any(|row| row.starts_with(expected)), "{rows:#?}");
 }

@@ -1,6 +1,6 @@
-//! The store, entered as the engine and the doors enter it, with a database of its own for every test.
+//! The store through its public interface, with a database of its own for every test.
 //!
-//! One binary for all files: they share their runs and link once.
+//! All files are one binary, which links once.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod damage;
@@ -13,8 +13,8 @@ mod processes;
 mod purge;
 mod races;
 mod repeats;
+mod round_trip;
 mod search;
 mod spill;
-mod story;
 mod support;
 mod tokens;

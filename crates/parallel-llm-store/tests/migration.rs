@@ -1,4 +1,4 @@
-//! A database of an older version is brought up to date, and everything in it is still there and joins in what is new.
+//! Databases of older versions are migrated; everything in them is kept and works with what is new.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use parallel_llm_store::{
     CheckDepth, CostBy, CostQuery, HitSource, Integrity, RunFilter, RunScope, Store, StoreConfig, StoredRun,
 };
 
-/// Written by the program of version 1, and only its times and its owner made plain.
+/// A database written by a program of version 1, with times and owner simplified.
 const VERSION_1: &str = include_str!("fixtures/version_1.sql");
-/// What made a database of version 2 of it, and what only such a one had.
+/// Turns it into a database of version 2, with data that only version 2 has.
 const VERSION_2: [&str; 2] =
     [include_str!("../migrations/sqlite/0002_ledger.sql"), include_str!("fixtures/version_2.sql")];
 
-/// What made a database of version 3 of that, and what only such a one had.
+/// Turns that into a database of version 3, with data that only version 3 has.
 const VERSION_3: [&str; 2] =
     [include_str!("../migrations/sqlite/0003_tokens.sql"), include_str!("fixtures/version_3.sql")];
 
@@ -64,13 +64,13 @@ async fn runs_of_version_1_are_read_whole() {
 }
 
 #[tokio::test]
-async fn the_ledger_and_the_facts_of_version_1_are_those_that_its_events_give_today() {
+async fn the_ledger_and_seat_facts_of_version_1_follow_from_its_events() {
     let folder = tempfile::tempdir().unwrap();
     let old = migrated(&folder.path().join("old.db")).await;
     let new = Store::open(StoreConfig::new(folder.path().join("new.db"))).await.unwrap();
     for number in 1..=5 {
         let StoredRun { plan, events, .. } = loaded(&old, number).await;
-        // They all ask the same, and one of them is under way here.
+        // All of them ask the same question, and one of them is running here.
         let plan = support::changed(plan, |plan| plan.idempotency_key = Some(number.to_string()));
         write(&new, plan, events).await;
     }
@@ -79,21 +79,22 @@ async fn the_ledger_and_the_facts_of_version_1_are_those_that_its_events_give_to
         facts.sort_by_key(|fact| (fact.run_id, fact.seat));
         for fact in &mut facts {
             fact.decided_at_ms = 0;
-            // What a text drew on was not noted in version 1, so nothing is to be concluded from these.
+            // Version 1 did not record which answers a text drew from, so these say nothing.
             fact.edit_ratio = None;
         }
         facts
     };
     assert_eq!(facts(&old).await, facts(&new).await);
-    // What a call can cost at most was not known in version 1, and what it can have cost does not matter any more.
+    // Version 1 did not record the worst case of a call, and it no longer matters.
     let ledger = "SELECT run_id, place || attempt || provider || model || outcome || IFNULL(code, '-') \
                   || IFNULL(cost_pico_usd, '-') || cost_is_estimate || IFNULL(input_tokens, '-') \
                   || IFNULL(output_tokens, '-') || IFNULL(reasoning_tokens, '-') || IFNULL(cached_tokens, '-') \
                   || IFNULL(generation_id, '-') || (ended_at_ms IS NULL) FROM calls ORDER BY run_id, place, attempt";
     let mut rows = Vec::new();
     for name in ["old.db", "new.db"] {
-        let mut stranger = connect(&folder.path().join(name)).await;
-        let calls: Vec<(String, String)> = sqlx::query_as(ledger).fetch_all(&mut stranger).await.unwrap();
+        let mut other_connection = connect(&folder.path().join(name)).await;
+        let calls: Vec<(String, String)> =
+            sqlx::query_as(ledger).fetch_all(&mut other_connection).await.unwrap();
         rows.push(calls);
     }
     assert_eq!((rows[0].len(), &rows[0]), (13, &rows[1]));
@@ -102,7 +103,7 @@ async fn the_ledger_and_the_facts_of_version_1_are_those_that_its_events_give_to
 }
 
 #[tokio::test]
-async fn runs_of_version_1_are_searched_found_again_gone_on_with_and_purged() {
+async fn runs_of_version_1_are_searched_found_continued_and_purged() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder.path().join("runs.db")).await;
     let found = store.search(RunScope::All, "zaunkönig", 9).await.unwrap().hits;
@@ -112,7 +113,7 @@ async fn runs_of_version_1_are_searched_found_again_gone_on_with_and_purged() {
         store.search(RunScope::All, "late words", 9).await.unwrap().hits[0].source,
         HitSource::Seat(parallel_llm_engine::SeatNumber(2))
     );
-    // Their hashes were of the plan, and not of what was asked: they are found by nothing that is asked now.
+    // Their hashes are of the plan, not of the request, so no question finds them now.
     let hash = "9829838ca3e58cacfbbb4d8201bada758668079c068cfc36ebb84ced036b9ba0";
     assert_eq!(store.find_same(hash, None, Store::now_ms()).await.unwrap(), Some(run_id(1)));
     let lease = store.take_over(run_id(3)).await.unwrap();
@@ -128,7 +129,7 @@ async fn runs_of_version_1_are_searched_found_again_gone_on_with_and_purged() {
 }
 
 #[tokio::test]
-async fn costs_and_facts_of_version_2_become_those_of_whoever_asked() {
+async fn costs_and_seat_facts_of_version_2_get_their_principals() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     let store = migrated_from_2(&path).await;
@@ -169,7 +170,7 @@ async fn rows_of_version_3_have_no_checksums_and_are_read_as_before() {
     assert!(listed.iter().all(|run| !run.is_damaged));
     let third = loaded(&store, 3).await;
     assert_eq!((third.run().warnings().len(), &*third.checkpoints[0].text), (0, "half a thought"));
-    // A run that goes on has checksums from then on, beside rows that have none.
+    // A continued run has checksums in its new rows, beside old rows without them.
     let lease = store.take_over(run_id(3)).await.unwrap();
     let events = support::recorded(lease.next_seq, vec![support::closed()]);
     parallel_llm_engine::port::Journal::append(&store, lease, events).await.unwrap();
@@ -179,12 +180,12 @@ async fn rows_of_version_3_have_no_checksums_and_are_read_as_before() {
 }
 
 #[tokio::test]
-async fn a_run_that_a_program_of_version_4_goes_on_to_write_is_read_too() {
+async fn a_run_continued_by_a_program_of_version_4_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     let store = migrated(&path).await;
     let before = loaded(&store, 1).await;
-    // Such a program keeps the plan in the run's row.
+    // A program of version 4 stores the plan in the row of the run.
     let sql = "UPDATE runs SET plan = texts.body FROM texts WHERE texts.run_id = runs.run_id AND hash = ''; \
                DELETE FROM texts WHERE hash = ''";
     sqlx::raw_sql(sql).execute(&mut connect(&path).await).await.unwrap();

@@ -1,4 +1,4 @@
-//! What a store opens, what it refuses, and that a refused file stays as it is.
+//! Opening a store: which files are opened, which are refused, and that a refused file is not changed.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use parallel_llm_engine::{Code, Failure};
 use parallel_llm_store::{CheckDepth, Integrity, RunFilter, RunScope, Store, StoreConfig};
 use tokio::task::JoinSet;
 
-/// Opens a file that cannot be a store, and gives the refusal.
+/// Opens a file that cannot be a store, and returns the failure.
 async fn refusal(path: &Path) -> Failure {
     let failure = Store::open(StoreConfig::new(path)).await.unwrap_err();
     assert_eq!(failure.code, Code::Storage);
@@ -39,7 +39,7 @@ async fn sixty_first_openings_at_once_all_succeed() {
 }
 
 #[tokio::test]
-async fn opening_what_is_there_is_quick_and_writes_nothing() {
+async fn opening_an_existing_store_is_quick_and_writes_nothing() {
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
     fixture.store.close().await;
@@ -75,9 +75,9 @@ async fn a_database_of_another_program_is_left_alone() {
     use sqlx::Connection as _;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notes.db");
-    let mut stranger = connect(&path).await;
-    sqlx::raw_sql("CREATE TABLE notes (text)").execute(&mut stranger).await.unwrap();
-    stranger.close().await.unwrap();
+    let mut other_connection = connect(&path).await;
+    sqlx::raw_sql("CREATE TABLE notes (text)").execute(&mut other_connection).await.unwrap();
+    other_connection.close().await.unwrap();
     let before = std::fs::read(&path).unwrap();
     let failure = refusal(&path).await;
     assert_eq!(
@@ -88,11 +88,11 @@ async fn a_database_of_another_program_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_database_that_was_begun_and_got_no_further_is_taken_over() {
+async fn a_database_abandoned_at_its_first_write_is_completed() {
     use sqlx::Connection as _;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
-    // As a kill, or a disk that is full, leaves it at its very first write.
+    // The file that a kill or a full disk leaves at the very first write.
     let mut begun = connect(&path).await;
     sqlx::raw_sql("PRAGMA auto_vacuum = INCREMENTAL").execute(&mut begun).await.unwrap();
     begun.close().await.unwrap();
@@ -105,7 +105,7 @@ async fn a_newer_format_is_left_alone() {
     use sqlx::Connection as _;
     let fixture = Fixture::new().await;
     fixture.store.close().await;
-    let mut newer = fixture.stranger().await;
+    let mut newer = fixture.other_connection().await;
     sqlx::raw_sql("PRAGMA user_version = 99").execute(&mut newer).await.unwrap();
     newer.close().await.unwrap();
     let before = std::fs::read(fixture.path()).unwrap();
@@ -121,7 +121,7 @@ async fn a_newer_format_is_left_alone() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_made_says_where() {
+async fn a_database_that_cannot_be_created_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
@@ -134,14 +134,14 @@ async fn what_cannot_be_made_says_where() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_folder_that_may_not_be_written_is_refused() {
+async fn a_read_only_folder_is_refused() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let closed = folder.path().join("closed");
     std::fs::create_dir(&closed).unwrap();
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o500)).unwrap();
     if std::fs::write(closed.join("probe"), "").is_ok() {
-        // The superuser may write anywhere; only the kernel's own folders withstand.
+        // The superuser may write anywhere except in the kernel's own folders.
         let failure = refusal(Path::new("/proc/nowhere/runs.db")).await;
         assert!(failure.message.contains("/proc/nowhere/runs.db"), "{failure}");
         return;
@@ -152,7 +152,7 @@ async fn a_folder_that_may_not_be_written_is_refused() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn files_are_for_their_owner_only() {
+async fn files_are_readable_only_by_their_owner() {
     use std::os::unix::fs::PermissionsExt as _;
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
@@ -174,8 +174,8 @@ async fn a_database_that_stays_locked_fails_the_append_and_then_works_again() {
     let store = Store::open(StoreConfig { wait, ..StoreConfig::new(&path) }).await.unwrap();
     let lease = write(&store, plan(1, StoreMode::Full), every_kind()).await;
     let unlucky = store.open_run(plan(2, StoreMode::Full)).await;
-    let mut stranger = connect(&path).await;
-    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut stranger).await.unwrap();
+    let mut other_connection = connect(&path).await;
+    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut other_connection).await.unwrap();
     let failure = store.append(unlucky, every_kind()).await.unwrap_err();
     assert_eq!(
         (failure.code, failure.retryable, &*failure.message),
@@ -191,19 +191,19 @@ async fn a_database_that_stays_locked_fails_the_append_and_then_works_again() {
         1,
         "readers do not wait"
     );
-    sqlx::raw_sql("ROLLBACK").execute(&mut stranger).await.unwrap();
+    sqlx::raw_sql("ROLLBACK").execute(&mut other_connection).await.unwrap();
     assert_eq!(store.load(RunScope::All, lease.run_id).await.unwrap().unwrap().events, every_kind());
     write(&store, plan(3, StoreMode::Full), every_kind()).await;
 }
 
 #[tokio::test]
-async fn a_damaged_page_is_told_and_not_written_over() {
+async fn a_damaged_page_is_reported_and_not_overwritten() {
     let fixture = Fixture::new().await;
     for number in 1..=20 {
         write(&fixture.store, plan(number, StoreMode::Full), every_kind()).await;
     }
     let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'runs'";
-    let page: i64 = sqlx::query_scalar(root).fetch_one(&mut fixture.stranger().await).await.unwrap();
+    let page: i64 = sqlx::query_scalar(root).fetch_one(&mut fixture.other_connection().await).await.unwrap();
     fixture.store.close().await;
     let mut bytes = std::fs::read(fixture.path()).unwrap();
     let start = 4096 * (page as usize - 1);
@@ -220,7 +220,7 @@ async fn a_damaged_page_is_told_and_not_written_over() {
 }
 
 #[tokio::test]
-async fn a_database_is_looked_through_as_far_as_there_is_time() {
+async fn a_check_ends_when_its_time_is_over() {
     const LONG: Duration = Duration::from_secs(60);
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
@@ -230,14 +230,14 @@ async fn a_database_is_looked_through_as_far_as_there_is_time() {
     for thoroughness in [CheckDepth::Quick, CheckDepth::Full] {
         assert_eq!(fixture.store.check(thoroughness, LONG).await, Ok(Integrity::Intact));
     }
-    // Enough of anything that a look at it takes longer than no time.
-    let mut stranger = connect(&fixture.path()).await;
+    // Enough rows that checking them takes some time.
+    let mut other_connection = connect(&fixture.path()).await;
     let sql = "PRAGMA foreign_keys = OFF; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) \
                INSERT INTO texts (run_id, hash, body) SELECT 'x', i, 'text' FROM n";
-    sqlx::raw_sql(sql).execute(&mut stranger).await.unwrap();
-    let in_no_time = fixture.store.check(CheckDepth::Full, Duration::ZERO).await;
-    assert_eq!(in_no_time, Ok(Integrity::Unfinished));
-    // Readers and the writer have not noticed.
+    sqlx::raw_sql(sql).execute(&mut other_connection).await.unwrap();
+    let without_time = fixture.store.check(CheckDepth::Full, Duration::ZERO).await;
+    assert_eq!(without_time, Ok(Integrity::Unfinished));
+    // Readers and the writer are not disturbed.
     write(&fixture.store, plan(2, StoreMode::Full), every_kind()).await;
     assert_eq!(fixture.store.state().await.unwrap().runs_total(), 2);
     assert_eq!(fixture.store.check(CheckDepth::Quick, LONG).await, Ok(Integrity::Intact));

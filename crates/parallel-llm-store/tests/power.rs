@@ -1,6 +1,6 @@
-//! The power fails: whatever the disk had taken of what was written after the last acknowledged answer, every answer before
-//! is there whole, and nothing is damaged. What SQLite promises is tried on the real database and its write-ahead log, cut
-//! and torn in many places.
+//! Power failures: whatever the disk kept of later writes, every acknowledged answer is there whole, and nothing is damaged.
+//!
+//! Tests what SQLite promises on a real database and its write-ahead log, cut and torn in many places.
 
 use std::fs;
 use std::ops::Range;
@@ -13,14 +13,14 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_store::{CheckDepth, Integrity, RunScope, Store, StoreConfig};
 
 const RUNS: u64 = 6;
-/// Cuts of each kind: each opens a database, some twenty milliseconds.
+/// The number of cuts of each kind. Each opens a database, which takes about twenty milliseconds.
 const CUTS: u64 = 24;
-/// What a disk writes whole, or not at all.
+/// The bytes that a disk writes completely or not at all.
 const SECTOR: usize = 512;
 const PAGE: usize = 4_096;
 const LONG: Duration = Duration::from_secs(60);
 
-/// The files as they stood when the power failed, and how long the log was when each run's last event was acknowledged.
+/// The files at the power failure, and the length of the log when the last event of each run was acknowledged.
 struct Disk {
     database: Vec<u8>,
     log: Vec<u8>,
@@ -35,7 +35,7 @@ fn log_of(path: &Path) -> PathBuf {
     path.with_extension("db-wal")
 }
 
-/// Some runs whose answers were acknowledged one after the other, none of them brought home from the log.
+/// Runs whose answers were acknowledged one after the other, all of them still only in the log.
 async fn disk() -> Disk {
     let fixture = Fixture::new().await;
     let mut acknowledged = Vec::new();
@@ -52,33 +52,33 @@ async fn disk() -> Disk {
     Disk { database, log, acknowledged }
 }
 
-/// Numbers that look like chance and are the same each time.
-fn chance(number: u64, below: usize) -> usize {
+/// A pseudo-random number below `below`, the same in every run of the tests.
+fn pseudo_random(number: u64, below: usize) -> usize {
     let mixed = (number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     ((mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 17) as usize % below
 }
 
-/// Opens what is left of the files; the first `runs` of the runs are there whole, and nothing is damaged.
-async fn assert_whole(database: &[u8], log: &[u8], runs: usize, told: &str) {
+/// Opens the remaining files and checks that the first `runs` runs are whole and nothing is damaged.
+async fn assert_whole(database: &[u8], log: &[u8], runs: usize, case: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     fs::write(&path, database).unwrap();
     fs::write(log_of(&path), log).unwrap();
     let store =
-        Store::open(StoreConfig::new(&path)).await.unwrap_or_else(|failure| panic!("{told}: {failure}"));
+        Store::open(StoreConfig::new(&path)).await.unwrap_or_else(|failure| panic!("{case}: {failure}"));
     for number in 1..=runs as u64 {
         let stored = store.load(RunScope::All, run_id(number)).await.unwrap();
-        let run = stored.unwrap_or_else(|| panic!("{told}: run {number} is gone")).run();
+        let run = stored.unwrap_or_else(|| panic!("{case}: run {number} is gone")).run();
         let expected = format!("{CANARY} {}", text(number));
-        assert!(run.closed && run.seats[0].text() == Some(&expected), "{told}: run {number} is not whole");
+        assert!(run.closed && run.seats[0].text() == Some(&expected), "{case}: run {number} is not whole");
     }
     let sound = store.check(CheckDepth::Full, LONG).await;
-    assert_eq!(sound, Ok(Integrity::Intact), "{told}");
+    assert_eq!(sound, Ok(Integrity::Intact), "{case}");
     store.close().await;
 }
 
 impl Disk {
-    /// How many runs were acknowledged before the log was this long.
+    /// The number of runs that were acknowledged before the log had this length.
     fn runs_before(&self, length: usize) -> usize {
         self.acknowledged.iter().filter(|end| **end <= length).count()
     }
@@ -88,7 +88,7 @@ impl Disk {
 async fn a_log_that_ends_anywhere_loses_no_answer_that_was_acknowledged() {
     let disk = disk().await;
     let edges = disk.acknowledged.iter().flat_map(|end| [end - 1, *end, end + 1]);
-    let cuts = (0..CUTS).map(|number| chance(number, disk.log.len())).chain(edges).chain([0, 31]);
+    let cuts = (0..CUTS).map(|number| pseudo_random(number, disk.log.len())).chain(edges).chain([0, 31]);
     for cut in cuts {
         let log = &disk.log[..cut.min(disk.log.len())];
         assert_whole(&disk.database, log, disk.runs_before(cut), &format!("cut at {cut}")).await;
@@ -99,12 +99,12 @@ async fn a_log_that_ends_anywhere_loses_no_answer_that_was_acknowledged() {
 async fn a_log_whose_end_was_written_in_part_loses_no_answer_that_was_acknowledged() {
     let disk = disk().await;
     for number in 0..CUTS {
-        // The sectors of what was not acknowledged come to the disk in any order, and hold anything where they did not.
-        let durable = disk.acknowledged[chance(number, disk.acknowledged.len())];
+        // Unacknowledged sectors reach the disk in any order, and a missing one may contain anything.
+        let durable = disk.acknowledged[pseudo_random(number, disk.acknowledged.len())];
         let mut log = disk.log.clone();
         for (sector, start) in (durable..log.len()).step_by(SECTOR).enumerate() {
             let end = (start + SECTOR).min(log.len());
-            match chance(number * 7_919 + sector as u64, 3) {
+            match pseudo_random(number * 7_919 + sector as u64, 3) {
                 0 => log[start..end].fill(0),
                 1 => fill(&mut log, start..end, number),
                 _ => {}
@@ -122,28 +122,28 @@ async fn a_log_whose_end_was_written_in_part_loses_no_answer_that_was_acknowledg
 
 fn fill(log: &mut [u8], range: Range<usize>, number: u64) {
     for at in range {
-        log[at] = chance(at as u64 * 31 + number, 256) as u8;
+        log[at] = pseudo_random(at as u64 * 31 + number, 256) as u8;
     }
 }
 
 #[tokio::test]
-async fn a_database_whose_pages_were_written_in_part_is_mended_from_its_log() {
+async fn a_database_whose_pages_were_written_in_part_is_repaired_from_its_log() {
     let disk = disk().await;
-    // As it is when all of the log has been brought home.
+    // The database after a checkpoint has copied the whole log into it.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     fs::write(&path, &disk.database).unwrap();
     fs::write(log_of(&path), &disk.log).unwrap();
-    let mut stranger = connect(&path).await;
-    sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut stranger).await.unwrap();
+    let mut other_connection = connect(&path).await;
+    sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut other_connection).await.unwrap();
     let home = fs::read(&path).unwrap();
-    drop(stranger);
+    drop(other_connection);
     assert!(home.len() > disk.database.len() && home.len().is_multiple_of(PAGE));
     for number in 0..CUTS {
         let mut database = disk.database.clone();
         database.resize(home.len(), 0);
         for (sector, start) in (0..home.len()).step_by(SECTOR).enumerate() {
-            if chance(number * 104_729 + sector as u64, 2) == 0 {
+            if pseudo_random(number * 104_729 + sector as u64, 2) == 0 {
                 database[start..start + SECTOR].copy_from_slice(&home[start..start + SECTOR]);
             }
         }

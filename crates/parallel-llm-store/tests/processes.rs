@@ -1,6 +1,6 @@
-//! The store between processes: many at once, killed at any moment, and without room on the disk.
+//! Several processes with one store: at once, killed at any moment, and without space on the disk.
 //!
-//! The other processes are this test program again, asked to run its test [`child`] only.
+//! The other processes are this test program, started to run only its test [`child`].
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
@@ -22,14 +22,14 @@ use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinSet;
 
-/// Tells a child which database to write to, and how many runs, from which number on.
+/// The environment variable that makes a process a child: the database, the number of runs, and the first number.
 const CHILD: &str = "PARALLEL_LLM_STORE_TEST_CHILD";
-/// How many times a writer is killed; the default takes a few seconds.
+/// The environment variable with the number of kills; the default takes a few seconds.
 const KILLS: &str = "PARALLEL_LLM_STORE_TEST_KILLS";
 const KILLS_DEFAULT: u64 = 40;
-/// Runs a child has under way at once.
+/// The number of runs that a child writes at once.
 const RUNS_AT_ONCE: u64 = 4;
-/// More runs than a child comes to before it is killed.
+/// More runs than a child can write before it is killed.
 const ENDLESS: u64 = 1_000_000;
 
 #[expect(clippy::disallowed_methods, reason = "a test reads what its parent or the person running it says")]
@@ -37,7 +37,7 @@ fn flag(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// What a child is to do.
+/// The task of a child.
 struct Task {
     path: PathBuf,
     first: u64,
@@ -51,7 +51,7 @@ impl Task {
         self.set_up(command)
     }
 
-    /// As [`Task::command`], in a shell that lets no file grow beyond so many blocks of 512 bytes.
+    /// As [`Task::command`], in a shell that limits files to this many blocks of 512 bytes.
     fn command_with_small_disk(&self, blocks: u64) -> Command {
         let script = format!(
             "trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" processes::child --exact --ignored --nocapture"
@@ -68,7 +68,7 @@ impl Task {
     }
 }
 
-/// Writes runs, four at a time, and says on stdout what has been acknowledged.
+/// Writes runs, four at a time, and prints what was acknowledged to stdout.
 #[tokio::test]
 #[ignore = "the other process of the tests here"]
 async fn child() {
@@ -83,7 +83,7 @@ async fn child() {
         let numbers = (first + lane..first + runs).step_by(RUNS_AT_ONCE as usize);
         writers.spawn(async move {
             for number in numbers {
-                if let Err(failure) = write_aloud(&store, number).await {
+                if let Err(failure) = write_and_report(&store, number).await {
                     println!("\nfailed {}: {failure}", failure.code);
                     return;
                 }
@@ -94,7 +94,7 @@ async fn child() {
     store.close().await;
 }
 
-async fn write_aloud(store: &Store, number: u64) -> Result<(), Failure> {
+async fn write_and_report(store: &Store, number: u64) -> Result<(), Failure> {
     let lease = store.open_run(plan(number, StoreMode::Full)).await;
     for events in every_kind().chunks(5) {
         store.append(lease, events.to_vec()).await?;
@@ -103,25 +103,25 @@ async fn write_aloud(store: &Store, number: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a child has said so far.
+/// What a child has reported so far.
 #[derive(Default)]
-struct Heard {
+struct Acknowledged {
     /// The newest acknowledged event of each run.
     acks: BTreeMap<u64, usize>,
     failures: Vec<String>,
 }
 
-impl Heard {
-    async fn listen(&mut self, lines: &mut Lines<BufReader<ChildStdout>>) {
+impl Acknowledged {
+    async fn read(&mut self, lines: &mut Lines<BufReader<ChildStdout>>) {
         while let Some(line) = lines.next_line().await.unwrap() {
-            self.hear(&line);
+            self.record(&line);
         }
     }
 
-    fn hear(&mut self, line: &str) {
+    fn record(&mut self, line: &str) {
         match line.split_once(' ') {
             Some(("ack", rest)) => {
-                // The last line of a killed process may be half a line.
+                // The last line of a killed process may be incomplete.
                 let Some((run, seq)) = rest.split_once(' ') else { return };
                 if let (Ok(run), Ok(seq)) = (run.parse(), seq.parse()) {
                     self.acks.insert(run, seq);
@@ -138,26 +138,27 @@ fn lines(child: &mut Child) -> Lines<BufReader<ChildStdout>> {
 }
 
 /// Runs a child to its end, or kills it some time after its first acknowledgement.
-async fn hear(mut command: Command, kill_after: Option<Duration>) -> Heard {
+async fn run_child(mut command: Command, kill_after: Option<Duration>) -> Acknowledged {
     let mut child = command.spawn().unwrap();
     let mut lines = lines(&mut child);
-    let mut heard = Heard::default();
+    let mut acknowledged = Acknowledged::default();
     if let Some(delay) = kill_after {
-        while heard.acks.is_empty() {
-            heard.hear(&lines.next_line().await.unwrap().expect("a child writes until it is killed"));
+        while acknowledged.acks.is_empty() {
+            acknowledged
+                .record(&lines.next_line().await.unwrap().expect("a child writes until it is killed"));
         }
-        drop(tokio::time::timeout(delay, heard.listen(&mut lines)).await);
+        drop(tokio::time::timeout(delay, acknowledged.read(&mut lines)).await);
         child.start_kill().unwrap();
     }
-    heard.listen(&mut lines).await;
+    acknowledged.read(&mut lines).await;
     child.wait().await.unwrap();
-    heard
+    acknowledged
 }
 
-/// Everything acknowledged is there, texts and all, and the database is sound.
-async fn check(path: &Path, heard: &Heard) {
+/// Checks that everything acknowledged is stored with its texts, and that the database is intact.
+async fn check(path: &Path, acknowledged: &Acknowledged) {
     let store = Store::open(StoreConfig::new(path)).await.unwrap();
-    for (run, seq) in &heard.acks {
+    for (run, seq) in &acknowledged.acks {
         let stored = store.load(RunScope::All, run_id(*run)).await.unwrap().unwrap();
         assert!(stored.events.len() >= *seq, "run {run}: {} of {seq} events", stored.events.len());
         assert_eq!(stored.events, every_kind()[..stored.events.len()]);
@@ -178,12 +179,12 @@ async fn processes_that_start_at_once_share_a_fresh_folder() {
     let mut children = JoinSet::new();
     for first in (0..12).map(|process| process * 100) {
         let task = Task { path: path.clone(), first, runs: 4 };
-        children.spawn(async move { hear(task.command(), None).await });
+        children.spawn(async move { run_child(task.command(), None).await });
     }
-    let mut all = Heard::default();
-    for heard in children.join_all().await {
-        assert_eq!(heard.failures, [""; 0]);
-        all.acks.extend(heard.acks);
+    let mut all = Acknowledged::default();
+    for acknowledged in children.join_all().await {
+        assert_eq!(acknowledged.failures, [""; 0]);
+        all.acks.extend(acknowledged.acks);
     }
     assert_eq!(all.acks.len(), 48);
     assert!(all.acks.values().all(|seq| *seq == every_kind().len()));
@@ -191,17 +192,17 @@ async fn processes_that_start_at_once_share_a_fresh_folder() {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_survives_being_killed() {
+async fn acknowledged_events_survive_a_kill() {
     let kills = flag(KILLS).map_or(KILLS_DEFAULT, |count| count.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     for kill in 0..kills {
         let task = Task { path: path.clone(), first: kill * ENDLESS, runs: ENDLESS };
-        // Steps of a number that shares no factor with a millisecond spread the kills over a commit's parts.
+        // A step that shares no factor with a millisecond spreads the kills over all parts of a commit.
         let delay = Duration::from_micros(kill * 7_919 % 40_000);
-        let heard = hear(task.command(), Some(delay)).await;
-        assert_eq!(heard.failures, [""; 0]);
-        check(&path, &heard).await;
+        let acknowledged = run_child(task.command(), Some(delay)).await;
+        assert_eq!(acknowledged.failures, [""; 0]);
+        check(&path, &acknowledged).await;
     }
 }
 
@@ -210,12 +211,12 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     let task = Task { path: path.clone(), first: 0, runs: ENDLESS };
-    let heard = hear(task.command_with_small_disk(1_000), None).await;
-    assert!(heard.acks.len() > 10, "{} runs before the disk was full", heard.acks.len());
-    assert!(!heard.failures.is_empty());
-    for failure in &heard.failures {
+    let acknowledged = run_child(task.command_with_small_disk(1_000), None).await;
+    assert!(acknowledged.acks.len() > 10, "{} runs before the disk was full", acknowledged.acks.len());
+    assert!(!acknowledged.failures.is_empty());
+    for failure in &acknowledged.failures {
         assert!(failure.starts_with(Code::Storage.as_str()), "{failure}");
         assert!(failure.contains("the disk refuses") || failure.contains("the disk is full"), "{failure}");
     }
-    check(&path, &heard).await;
+    check(&path, &acknowledged).await;
 }

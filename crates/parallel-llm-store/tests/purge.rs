@@ -1,4 +1,4 @@
-//! A purge of many runs: nobody waits for it, it can be given up at any time, and the space comes back.
+//! Purging many runs: nobody waits for it, it can be abandoned at any time, and the space is freed.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use parallel_llm_engine::{Code, RunId};
 use parallel_llm_store::{CheckDepth, Integrity, Purged, RunFilter, RunScope, Store, StoreConfig};
 use tokio::task::JoinSet;
 
-/// Words of this run only, some kilobytes of them.
+/// A few kilobytes of words that only this run has.
 fn words(number: u64) -> String {
     (0..300).map(|word| format!("falke{number}x{word}")).collect::<Vec<_>>().join(" ")
 }
 
-/// A store with so many runs, all of them indexed.
+/// A store with this many indexed runs.
 async fn filled(runs: u64) -> Fixture {
     let fixture = Fixture::new().await;
     for number in 1..=runs {
@@ -41,7 +41,7 @@ async fn number(path: &Path, sql: &'static str) -> i64 {
 async fn runs_are_written_while_others_are_purged() {
     const WAIT: Duration = Duration::from_secs(2);
     let fixture = filled(150).await;
-    // Another process, for which a purge is a stranger that has the database now and then.
+    // Another process, which competes with the purge for the database.
     let other = Store::open(StoreConfig { wait: WAIT, ..StoreConfig::new(fixture.path()) }).await.unwrap();
     let purger = fixture.store.clone();
     let mut purge = JoinSet::new();
@@ -70,7 +70,7 @@ async fn runs_are_written_while_others_are_purged() {
 }
 
 #[tokio::test]
-async fn a_purge_that_was_given_up_is_gone_on_with() {
+async fn an_abandoned_purge_is_continued() {
     let fixture = filled(80).await;
     let path = fixture.path();
     let doomed = ids(1..=80);
@@ -86,7 +86,7 @@ async fn a_purge_that_was_given_up_is_gone_on_with() {
     }
     assert_eq!(store.check(CheckDepth::Full, Duration::from_secs(60)).await, Ok(Integrity::Intact));
     assert_eq!(store.purge(&doomed).await.unwrap().runs.len(), left.len());
-    // Given up before the words are overwritten; the next purge does it, though it has nothing else to do.
+    // Abandoned before the words are overwritten: the next purge overwrites them, even if it removes nothing else.
     store.close().await;
     let store = Store::open(StoreConfig::new(&path)).await.unwrap();
     assert_eq!(store.purge(&[]).await, Ok(Purged::default()));
@@ -95,7 +95,7 @@ async fn a_purge_that_was_given_up_is_gone_on_with() {
 }
 
 #[tokio::test]
-async fn the_words_of_a_long_run_go_in_several_steps() {
+async fn the_words_of_a_long_run_are_removed_in_several_steps() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let long = (0..8_000).map(|word| format!("falke{word}")).collect::<Vec<_>>().join(" ");
@@ -130,7 +130,7 @@ async fn the_file_shrinks_by_what_was_purged() {
 async fn a_file_that_cannot_shrink_uses_its_space_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
-    // As an older version made it: SQLite gives no page of it back.
+    // A file created by an older version, of which SQLite frees no page.
     sqlx::raw_sql(
         "PRAGMA auto_vacuum = NONE; CREATE TABLE old (a); DROP TABLE old; PRAGMA application_id = 1347177549",
     )

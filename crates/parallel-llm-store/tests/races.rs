@@ -1,6 +1,6 @@
-//! Processes that begin runs at the same moment: one question is begun once, and a day's limit holds for all.
+//! Processes that begin runs at the same moment: a question begins once, and a day limit holds for all.
 //!
-//! The other processes are this test program again, asked to run its test [`child`] only.
+//! The other processes are this test program, started to run only its test [`child`].
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use crate::support::{
-    OpenRun as _, changed, dear, limit, plan, recorded, run_id, same_question, seat, sent, started,
+    OpenRun as _, changed, expensive, limit, plan, recorded, run_id, same_question, seat, sent, started,
 };
 use parallel_llm_engine::Code;
 use parallel_llm_engine::port::Journal as _;
@@ -20,9 +20,9 @@ use parallel_llm_store::{Store, StoreConfig};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-/// Tells a child what to begin, under which number, and in which database.
+/// The environment variable that makes a process a child: the kind of run, its number, and the database.
 const CHILD: &str = "PARALLEL_LLM_STORE_TEST_RACER";
-/// A day's limit in these tests: so many dear runs fit.
+/// The day limit of these tests in dollars, which is also the number of expensive runs that fit.
 const LIMIT_USD: i64 = 5;
 
 #[expect(clippy::disallowed_methods, reason = "a test reads what its parent says")]
@@ -30,7 +30,7 @@ fn flag(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Opens the store, waits for the word, begins a run, says what came of it, and stays until it is let go.
+/// Opens the store, waits for a line, begins a run, prints the result, and waits for another line.
 #[tokio::test]
 #[ignore = "the other process of the tests here"]
 async fn child() {
@@ -41,10 +41,12 @@ async fn child() {
     let plan = match kind {
         "key" => changed(same_question(number), |plan| plan.idempotency_key = Some("k".into())),
         "question" => same_question(number),
-        _ => dear(changed(plan(number, StoreMode::Full), |plan| plan.limits = vec![limit(None, LIMIT_USD)])),
+        _ => expensive(changed(plan(number, StoreMode::Full), |plan| {
+            plan.limits = vec![limit(None, LIMIT_USD)];
+        })),
     };
     println!("\nsays ready");
-    listen().await;
+    await_line().await;
     let lease = store.open_run(plan).await;
     match store.append(lease, recorded(1, vec![started(), sent(seat(1, 1))])).await {
         Ok(()) => println!("\nsays begun"),
@@ -53,16 +55,16 @@ async fn child() {
             None => println!("\nsays {}", failure.code),
         },
     }
-    listen().await;
+    await_line().await;
 }
 
-/// Waits for a line of the parent, or for its going away.
-async fn listen() {
+/// Waits for a line of the parent, or for its end.
+async fn await_line() {
     let line = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
     line.await.unwrap().unwrap();
 }
 
-/// A child, its ear and its mouth.
+/// A child with its input and its output.
 struct Racer {
     child: Child,
     stdin: ChildStdin,
@@ -80,7 +82,7 @@ impl Racer {
         Self { child, stdin, lines: BufReader::new(stdout).lines() }
     }
 
-    async fn hear(&mut self) -> String {
+    async fn next_line(&mut self) -> String {
         loop {
             let line = self.lines.next_line().await.unwrap().expect("a child speaks before it ends");
             if let Some(word) = line.strip_prefix("says ") {
@@ -90,18 +92,18 @@ impl Racer {
     }
 }
 
-/// What so many processes say that begin at the same moment, in the order of their numbers.
+/// The results of this many processes that begin at the same moment, in the order of their numbers.
 async fn race(kind: &str, racers: u64, path: &Path) -> Vec<String> {
     let mut racers: Vec<Racer> = (1..=racers).map(|number| Racer::start(kind, number, path)).collect();
     for racer in &mut racers {
-        assert_eq!(racer.hear().await, "ready");
+        assert_eq!(racer.next_line().await, "ready");
     }
     for racer in &mut racers {
         racer.stdin.write_all(b"go\n").await.unwrap();
     }
     let mut said = Vec::new();
     for racer in &mut racers {
-        said.push(racer.hear().await);
+        said.push(racer.next_line().await);
     }
     for racer in racers {
         let Racer { mut child, stdin, lines } = racer;
@@ -112,18 +114,18 @@ async fn race(kind: &str, racers: u64, path: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn of_two_processes_with_one_question_the_other_is_told_the_winner() {
+async fn of_two_processes_with_one_question_the_second_is_told_the_first_run() {
     for kind in ["key", "question"] {
         let folder = tempfile::tempdir().unwrap();
         let said = race(kind, 2, &folder.path().join("runs.db")).await;
         let winner = said.iter().position(|word| word == "begun").unwrap() + 1;
-        let told = format!("{} {}", Code::Repeated, run_id(winner as u64));
-        assert_eq!(said[2 - winner], told, "{kind}");
+        let expected = format!("{} {}", Code::Repeated, run_id(winner as u64));
+        assert_eq!(said[2 - winner], expected, "{kind}");
     }
 }
 
 #[tokio::test]
-async fn twenty_processes_do_not_pass_a_days_limit_together() {
+async fn twenty_processes_together_stay_within_a_day_limit() {
     let folder = tempfile::tempdir().unwrap();
     let said = race("limit", 20, &folder.path().join("runs.db")).await;
     let begun = said.iter().filter(|word| *word == "begun").count();

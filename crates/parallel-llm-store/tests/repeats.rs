@@ -1,4 +1,4 @@
-//! The same question twice: found, told, and never begun a second time; asked again later, answered from what is kept.
+//! Repeated questions: the earlier run is found and named, no second run begins, and a stored answer can be reused.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, PicoUsd, Reopening, RunId, RunPlan};
 use parallel_llm_store::{RunFilter, RunScope, Store, StoreConfig};
 
-/// Asked by this caller under this key.
+/// The question of this principal under this idempotency key.
 fn keyed(plan: Arc<RunPlan>, asked_by: Option<&str>, key: &str) -> Arc<RunPlan> {
     changed(plan, |plan| {
         plan.asked_by = asked_by.map(str::to_owned);
@@ -24,12 +24,12 @@ fn asked_by(plan: Arc<RunPlan>, who: &str) -> Arc<RunPlan> {
     changed(plan, |plan| plan.asked_by = Some(who.to_owned()))
 }
 
-/// Asked anew, whatever there is.
+/// The question with `fresh`, which ignores earlier runs.
 fn fresh(plan: Arc<RunPlan>) -> Arc<RunPlan> {
     changed(plan, |plan| plan.fresh = true)
 }
 
-/// Begins a run; a refusal as its code and the run it names.
+/// Begins a run; a refusal is its code and the run that it names.
 async fn begin(store: &Store, plan: Arc<RunPlan>) -> Result<(), (Code, Option<RunId>)> {
     let lease = store.open_run(plan).await;
     let begun = store.append(lease, recorded(1, vec![started(), sent(seat(1, 1))])).await;
@@ -54,7 +54,7 @@ async fn a_key_names_one_question_of_one_caller_as_long_as_its_run_is_kept() {
 }
 
 #[tokio::test]
-async fn without_a_key_what_is_under_way_or_was_left_counts() {
+async fn without_a_key_a_running_or_interrupted_run_counts() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     assert_eq!(begin(store, same_question(1)).await, Ok(()));
@@ -64,33 +64,33 @@ async fn without_a_key_what_is_under_way_or_was_left_counts() {
     let theirs = Err((Code::Repeated, Some(run_id(3))));
     assert_eq!(begin(store, asked_by(same_question(4), "somebody")).await, theirs);
     assert_eq!(begin(store, keyed(same_question(5), None, "on purpose")).await, Ok(()));
-    let mut stranger = fixture.stranger().await;
+    let mut other_connection = fixture.other_connection().await;
     let long_ago = "UPDATE runs SET created_at_ms = created_at_ms - 600001";
-    sqlx::query(long_ago).execute(&mut stranger).await.unwrap();
+    sqlx::query(long_ago).execute(&mut other_connection).await.unwrap();
     assert_eq!(begin(store, same_question(6)).await, Ok(()), "nobody tries again after ten minutes");
-    let gone = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1";
-    sqlx::query(gone).execute(&mut stranger).await.unwrap();
+    let abandon = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1";
+    sqlx::query(abandon).execute(&mut other_connection).await.unwrap();
     assert_eq!(
         begin(store, same_question(7)).await,
         Err((Code::Repeated, Some(run_id(6)))),
-        "it can be gone on with"
+        "it can be continued"
     );
     assert_eq!(begin(store, fresh(same_question(7))).await, Ok(()), "unless all is to be asked anew");
     let long_ago = "UPDATE runs SET created_at_ms = created_at_ms - 86400001";
-    sqlx::query(gone).execute(&mut stranger).await.unwrap();
-    sqlx::query(long_ago).execute(&mut stranger).await.unwrap();
+    sqlx::query(abandon).execute(&mut other_connection).await.unwrap();
+    sqlx::query(long_ago).execute(&mut other_connection).await.unwrap();
     assert_eq!(
         begin(store, same_question(8)).await,
         Ok(()),
         "what was said a day ago may not be so any more"
     );
-    sqlx::query(gone).execute(&mut stranger).await.unwrap();
+    sqlx::query(abandon).execute(&mut other_connection).await.unwrap();
     write(store, fresh(same_question(9)), simple("settled")).await;
     assert_eq!(begin(store, same_question(10)).await, Ok(()), "an answered question may be asked again");
 }
 
 #[tokio::test]
-async fn a_run_that_was_given_up_counts_as_long_as_its_answers_are_kept() {
+async fn an_abandoned_run_counts_as_long_as_its_answers_are_kept() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let now_ms = u64::try_from(Store::now_ms()).unwrap();
@@ -115,7 +115,7 @@ async fn a_run_that_was_given_up_counts_as_long_as_its_answers_are_kept() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_gone_on_with_answers_its_key_only() {
+async fn a_continued_run_answers_only_its_key() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let key = |plan| keyed(plan, None, "k");
@@ -133,7 +133,7 @@ async fn a_run_that_is_gone_on_with_answers_its_key_only() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_only_taken_up_again_is_joined() {
+async fn a_resumed_run_is_joined() {
     let fixture = Fixture::new().await;
     let (store, plan) = (&fixture.store, same_question(1));
     write(store, Arc::clone(&plan), simple("done")).await;
@@ -145,7 +145,7 @@ async fn a_run_that_is_only_taken_up_again_is_joined() {
 }
 
 #[tokio::test]
-async fn of_two_at_once_one_is_begun() {
+async fn of_two_equal_questions_at_once_one_begins() {
     let fixture = Fixture::new().await;
     let other = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
     let (one, two) = tokio::join!(
@@ -176,7 +176,7 @@ async fn a_refused_run_leaves_nothing_behind() {
     assert_eq!(store.take_over(run_id(2)).await.unwrap_err().code, Code::RunNotFound);
     let rows = "SELECT COUNT(DISTINCT run_id) FROM (SELECT run_id FROM runs UNION ALL SELECT run_id FROM calls \
                 UNION ALL SELECT run_id FROM holds UNION ALL SELECT run_id FROM texts)";
-    let runs: i64 = sqlx::query_scalar(rows).fetch_one(&mut fixture.stranger().await).await.unwrap();
+    let runs: i64 = sqlx::query_scalar(rows).fetch_one(&mut fixture.other_connection().await).await.unwrap();
     assert_eq!(runs, 1);
     let again = store.open_run(plan(3, StoreMode::Full)).await;
     assert_eq!(store.append(again, first).await, Ok(()), "the same run may be begun after all");
@@ -206,28 +206,29 @@ async fn the_newest_kept_answer_is_found_for_its_asker() {
     assert_eq!(find(Some("nobody"), 60_000).await, None);
     assert_eq!(find(None, -60_000).await, None, "nothing is as new as that");
     let old = "UPDATE runs SET decided_at_ms = decided_at_ms - 70000 WHERE run_id = ?";
-    let mut stranger = fixture.stranger().await;
-    sqlx::query(old).bind(run_id(2).to_string()).execute(&mut stranger).await.unwrap();
+    let mut other_connection = fixture.other_connection().await;
+    sqlx::query(old).bind(run_id(2).to_string()).execute(&mut other_connection).await.unwrap();
     assert_eq!(find(None, 60_000).await, Some(run_id(1)));
 }
 
 #[tokio::test]
 async fn looking_for_the_same_question_uses_an_index() {
     let fixture = Fixture::new().await;
-    let mut stranger = fixture.stranger().await;
-    let plan_of = async |sql: &str, stranger: &mut sqlx::SqliteConnection| {
+    let mut other_connection = fixture.other_connection().await;
+    let plan_of = async |sql: &str, other_connection: &mut sqlx::SqliteConnection| {
         let sql = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
-        let rows: Vec<(i64, i64, i64, String)> = sqlx::query_as(sql).fetch_all(stranger).await.unwrap();
+        let rows: Vec<(i64, i64, i64, String)> =
+            sqlx::query_as(sql).fetch_all(other_connection).await.unwrap();
         rows.into_iter().map(|row| row.3).collect::<Vec<_>>().join("; ")
     };
     let key = "SELECT 1 FROM runs WHERE IFNULL(asked_by, '') = 'a' AND idempotency_key = 'k'";
-    assert!(plan_of(key, &mut stranger).await.contains("runs_by_key"));
+    assert!(plan_of(key, &mut other_connection).await.contains("runs_by_key"));
     let under_way = "SELECT 1 FROM runs WHERE plan_hash = 'h' AND status = 'running' ORDER BY run_id DESC";
-    assert!(plan_of(under_way, &mut stranger).await.contains("runs_under_way"));
+    assert!(plan_of(under_way, &mut other_connection).await.contains("runs_under_way"));
     let answered = "SELECT 1 FROM runs WHERE plan_hash = 'h' AND status IN ('complete', 'partial') \
                     AND store_mode = 'full' ORDER BY run_id DESC LIMIT 1";
-    assert!(plan_of(answered, &mut stranger).await.contains("runs_answered"));
+    assert!(plan_of(answered, &mut other_connection).await.contains("runs_answered"));
     let day = "SELECT provider, TOTAL(CASE WHEN outcome <> 'sent' THEN COALESCE(cost_pico_usd, worst_pico_usd) END) \
                FROM calls WHERE sent_at_ms >= 1 GROUP BY provider";
-    assert!(plan_of(day, &mut stranger).await.contains("COVERING INDEX calls_by_time"));
+    assert!(plan_of(day, &mut other_connection).await.contains("COVERING INDEX calls_by_time"));
 }

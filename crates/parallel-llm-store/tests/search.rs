@@ -1,4 +1,4 @@
-//! Words are found wherever they stand in what is kept, and nowhere once it is purged.
+//! Searching stored texts: words are found everywhere, and nowhere once their run is purged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ fn asking(number: u64, question: &str) -> Arc<RunPlan> {
     })
 }
 
-/// What is found, as `number place: excerpt`.
+/// The hits of a search, as `number slot: excerpt`.
 async fn find(store: &Store, words: &str) -> Vec<String> {
     let found = store.search(RunScope::All, words, 99).await.unwrap().hits;
     let line = |found: &parallel_llm_store::SearchHit| {
@@ -36,7 +36,7 @@ async fn find(store: &Store, words: &str) -> Vec<String> {
     found.iter().map(line).collect()
 }
 
-/// A run whose three texts differ: seat 1, synthesizer and outcome.
+/// A run with three different texts: of seat 1, of the synthesizer and of the outcome.
 fn fused(first: &str, written: &str, outcome: &str) -> Vec<parallel_llm_engine::Recorded> {
     let outcome = Outcome {
         considered: vec![SeatNumber(1)],
@@ -91,7 +91,7 @@ async fn words_are_found_in_questions_answers_and_seats() {
 }
 
 #[tokio::test]
-async fn strange_words_are_only_words() {
+async fn query_syntax_is_searched_as_plain_words() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let odd = r#"He said "NEAR(a b)" OR AND NOT body:x* {c++} it's 100% a-b_c ^caret 潮騒 naïve 🎵 don't"#;
@@ -145,7 +145,7 @@ async fn strange_words_are_only_words() {
 }
 
 #[tokio::test]
-async fn words_typed_together_follow_each_other() {
+async fn joined_words_match_only_in_sequence() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     write(store, asking(1, "Is version 1.24.3 the newest?"), simple("It is 3 years old; 24 came in 1."))
@@ -165,7 +165,7 @@ async fn words_typed_together_follow_each_other() {
 }
 
 #[tokio::test]
-async fn what_is_under_way_is_found_too_and_what_comes_later() {
+async fn running_runs_and_their_later_texts_are_found() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let first =
@@ -177,39 +177,39 @@ async fn what_is_under_way_is_found_too_and_what_comes_later() {
     let other = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
     store.append(lease, recorded(6, vec![closed()])).await.unwrap();
     assert_eq!(find(&other, "copper").await, find(store, "copper").await);
-    check_index(&mut fixture.stranger().await, 3).await;
+    check_index(&mut fixture.other_connection().await, 3).await;
 }
 
 #[tokio::test]
 async fn the_writer_indexes_when_it_has_nothing_else_to_do() {
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
-    let mut stranger = fixture.stranger().await;
+    let mut other_connection = fixture.other_connection().await;
     let indexed = async {
         loop {
             let sql = "SELECT is_indexed FROM runs";
-            if sqlx::query_scalar(sql).fetch_one(&mut stranger).await.unwrap() {
+            if sqlx::query_scalar(sql).fetch_one(&mut other_connection).await.unwrap() {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(10), indexed).await.unwrap();
-    check_index(&mut stranger, 4).await;
+    check_index(&mut other_connection, 4).await;
 }
 
-/// The index is sound, and has the words of so many texts and no others.
-async fn check_index(stranger: &mut sqlx::SqliteConnection, texts: usize) {
+/// Checks that the index is intact and has the words of this many texts and no others.
+async fn check_index(other_connection: &mut sqlx::SqliteConnection, texts: usize) {
     let check = "INSERT INTO words (words) VALUES ('integrity-check')";
-    sqlx::query(check).execute(&mut *stranger).await.unwrap();
+    sqlx::query(check).execute(&mut *other_connection).await.unwrap();
     let sql = "CREATE VIRTUAL TABLE temp.entries USING fts5vocab (main, words, instance)";
-    sqlx::query(sql).execute(&mut *stranger).await.unwrap();
+    sqlx::query(sql).execute(&mut *other_connection).await.unwrap();
     let indexed: Vec<i64> = sqlx::query_scalar("SELECT DISTINCT doc FROM temp.entries ORDER BY 1")
-        .fetch_all(&mut *stranger)
+        .fetch_all(&mut *other_connection)
         .await
         .unwrap();
     let sql = "SELECT text_id FROM texts JOIN runs USING (run_id) WHERE text_id <= indexed_to ORDER BY 1";
-    let noted: Vec<i64> = sqlx::query_scalar(sql).fetch_all(&mut *stranger).await.unwrap();
+    let noted: Vec<i64> = sqlx::query_scalar(sql).fetch_all(&mut *other_connection).await.unwrap();
     assert_eq!((&indexed, indexed.len()), (&noted, texts));
 }
 
@@ -229,7 +229,7 @@ async fn metadata_leaves_no_word_in_the_index_nor_the_ledger() {
     assert!(!holds(&bytes, CANARY) && !holds(&bytes, "7f3a"));
 }
 
-/// Words of this run only, of odd lengths so that rows split pages in many ways. Each holds `quarzfalke`.
+/// Words of this run only, of many lengths, so that rows split pages in many ways. Each contains `quarzfalke`.
 fn secret(number: u64) -> String {
     let words = (0..number * 37 % 900).map(|word| format!("quarzfalke{number}x{word}"));
     words.collect::<Vec<_>>().join(" ")
@@ -247,13 +247,13 @@ async fn write_secret(store: &Store, number: u64) {
     store.append(lease, ended).await.unwrap();
 }
 
-/// Bytes of a compressed text by which it is known again: past the beginning that all have in common.
+/// The number of bytes that identify a compressed text, taken after the beginning that all share.
 const PART: usize = 24;
 
-/// The compressed texts, without what they all begin with.
-async fn compressed(stranger: &mut sqlx::SqliteConnection) -> Vec<Vec<u8>> {
+/// The identifying bytes of all compressed texts.
+async fn compressed(other_connection: &mut sqlx::SqliteConnection) -> Vec<Vec<u8>> {
     let sql = "SELECT SUBSTR(body, 32, 24) FROM texts WHERE TYPEOF(body) = 'blob' AND OCTET_LENGTH(body) > 64 AND hash <> ''";
-    sqlx::query_scalar(sql).fetch_all(stranger).await.unwrap()
+    sqlx::query_scalar(sql).fetch_all(other_connection).await.unwrap()
 }
 
 #[tokio::test]
@@ -270,7 +270,7 @@ async fn a_purge_leaves_no_byte_of_a_text_in_any_file() {
     write(store, plan(99, StoreMode::Full), simple("amselstern")).await;
     assert_eq!(find(store, "quarzfalke").await.len(), RUNS as usize);
     let folder = fixture.path().parent().unwrap().to_path_buf();
-    let compressed = compressed(&mut fixture.stranger().await).await;
+    let compressed = compressed(&mut fixture.other_connection().await).await;
     let held = |bytes: &[u8]| {
         compressed.iter().filter(|text| bytes.windows(PART).any(|part| part == &text[..PART])).count()
     };
@@ -294,24 +294,24 @@ async fn a_purge_leaves_no_byte_of_a_text_in_any_file() {
         costs
     );
     assert_eq!(store.seat_facts(RunScope::All, None).await.unwrap().len(), 2 * (RUNS as usize + 1));
-    let mut stranger = fixture.stranger().await;
-    check_index(&mut stranger, 2).await;
+    let mut other_connection = fixture.other_connection().await;
+    check_index(&mut other_connection, 2).await;
     let verdict: String =
-        sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut stranger).await.unwrap();
+        sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut other_connection).await.unwrap();
     assert_eq!(verdict, "ok");
 }
 
 #[tokio::test]
-async fn what_is_under_way_is_not_purged() {
+async fn running_runs_are_not_purged() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let begun = || recorded(1, vec![started(), sent(seat(1, 1))]);
     let lease = write(store, plan(1, StoreMode::Full), begun()).await;
     write(store, plan(2, StoreMode::Full), begun()).await;
     write(store, plan(3, StoreMode::Full), simple("done")).await;
-    let mut stranger = fixture.stranger().await;
-    let gone = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1 WHERE run_id = ?";
-    sqlx::query(gone).bind(run_id(2).to_string()).execute(&mut stranger).await.unwrap();
+    let mut other_connection = fixture.other_connection().await;
+    let abandon = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1 WHERE run_id = ?";
+    sqlx::query(abandon).bind(run_id(2).to_string()).execute(&mut other_connection).await.unwrap();
     let far = i64::MAX / 1_000_000;
     assert_eq!(store.purgeable(far).await.unwrap(), [run_id(2), run_id(3)]);
     let named = vec![run_id(1), run_id(2), run_id(3), run_id(9), run_id(3)];
@@ -330,10 +330,10 @@ async fn what_is_under_way_is_not_purged() {
 }
 
 #[tokio::test]
-async fn a_log_that_somebody_reads_is_told_to_be_there_still() {
+async fn a_log_that_a_reader_holds_is_not_reclaimed_yet() {
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), simple("words")).await;
-    let mut reader = fixture.stranger().await;
+    let mut reader = fixture.other_connection().await;
     sqlx::raw_sql("BEGIN; SELECT COUNT(*) FROM runs").execute(&mut reader).await.unwrap();
     assert_eq!(fixture.store.purge(&[run_id(1)]).await.unwrap().runs, [run_id(1)]);
     assert_eq!(fixture.store.reclaim().await, Ok(false));
@@ -343,27 +343,27 @@ async fn a_log_that_somebody_reads_is_told_to_be_there_still() {
 }
 
 #[tokio::test]
-async fn what_is_not_indexed_yet_is_counted_and_the_rest_is_searched() {
+async fn unindexed_texts_are_counted_and_the_others_are_searched() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     write(store, asking(1, "Which metal?"), simple("copper")).await;
     assert_eq!(find(store, "copper").await.len(), 1);
-    let mut stranger = fixture.stranger().await;
-    // As they are while a busy writer has had no time for them.
+    let mut other_connection = fixture.other_connection().await;
+    // Its words are not indexed yet, as while the writer is busy.
     write(
         store,
         changed(asking(2, "Which other?"), |plan| plan.asked_by = Some("mia".into())),
         simple("copper"),
     )
     .await;
-    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut stranger).await.unwrap();
+    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut other_connection).await.unwrap();
     let begun = tokio::time::Instant::now();
     let matches = store.search(RunScope::All, "copper", 9).await.unwrap();
     assert!(begun.elapsed() < Duration::from_secs(9), "a search does not wait for the index");
     assert_eq!((matches.hits.len(), matches.unindexed), (1, 1));
     let others = store.search(RunScope::Principal("ben"), "copper", 9).await.unwrap();
     assert_eq!(others, SearchResults::default(), "nobody is told how many runs others have");
-    sqlx::raw_sql("COMMIT").execute(&mut stranger).await.unwrap();
+    sqlx::raw_sql("COMMIT").execute(&mut other_connection).await.unwrap();
     let matches = store.search(RunScope::All, "copper", 9).await.unwrap();
     assert_eq!((matches.hits.len(), matches.unindexed), (2, 0));
 }
@@ -376,7 +376,7 @@ async fn a_text_of_a_million_hits_is_found_at_once() {
     write(store, asking(1, "Which?"), simple(&text)).await;
     let begun = tokio::time::Instant::now();
     let found = find(store, "gold silver").await;
-    // It took minutes when each hit was weighed against every other.
+    // Comparing each hit with every other one would take minutes.
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     assert!(found.len() == 1 && found[0].ends_with("gold silver…"), "{found:?}");
 }

@@ -1,4 +1,4 @@
-//! A database that takes no writes while answers come in: they are kept in files of their own, and taken in once.
+//! A database that refuses writes while answers arrive: they are spilled to files, and imported once.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -21,11 +21,11 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-/// Long enough to see that a lock was waited for, and short for a test.
+/// Long enough to notice a wait for a lock, and short enough for a test.
 const WAIT: Duration = Duration::from_millis(50);
-/// Tells a child which database to write to.
+/// The environment variable that makes a process a child: the database to write to.
 const CHILD: &str = "PARALLEL_LLM_STORE_SPILL_CHILD";
-/// The events of every kind after the first commit.
+/// The number of events in the first commit.
 const FIRST: usize = 3;
 
 struct Data {
@@ -45,7 +45,7 @@ impl Data {
         self.folder.path().join("data/runs.db.spill")
     }
 
-    /// Where files go that the folder of the database does not take.
+    /// The second spill folder, used if the folder of the database cannot be written.
     fn other(&self) -> PathBuf {
         self.folder.path().join("state")
     }
@@ -55,7 +55,7 @@ impl Data {
         Store::open(StoreConfig { wait: WAIT, spill_folders, ..StoreConfig::new(self.path()) }).await.unwrap()
     }
 
-    /// A store with a run under way, and the lock that a stranger holds on its database since.
+    /// A store with a run in progress, and the lock that another connection then holds on its database.
     async fn locked(&self, mode: StoreMode) -> (Store, Lease, SqliteConnection) {
         let store = self.open().await;
         let lease = write(&store, plan(1, mode), every_kind()[..FIRST].to_vec()).await;
@@ -64,17 +64,17 @@ impl Data {
 }
 
 async fn lock(path: &Path) -> SqliteConnection {
-    let mut stranger = connect(path).await;
-    execute(&mut stranger, "BEGIN IMMEDIATE").await;
-    stranger
+    let mut other_connection = connect(path).await;
+    execute(&mut other_connection, "BEGIN IMMEDIATE").await;
+    other_connection
 }
 
-async fn execute(stranger: &mut SqliteConnection, sql: &str) {
-    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(stranger).await.unwrap();
+async fn execute(other_connection: &mut SqliteConnection, sql: &str) {
+    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(other_connection).await.unwrap();
 }
 
-/// The rest of the run, in two commits.
-async fn go_on(store: &Store, lease: Lease) {
+/// Appends the rest of the run in two commits.
+async fn continue_run(store: &Store, lease: Lease) {
     let events = every_kind();
     store.append(lease, events[FIRST..6].to_vec()).await.unwrap();
     store.append(lease, events[6..].to_vec()).await.unwrap();
@@ -93,13 +93,13 @@ fn counts(store: &Store) -> [usize; 3] {
     [waiting, aside, damaged].map(|paths| paths.len())
 }
 
-/// What is in the database itself, whatever waits in files.
+/// The events in the database itself, without spilled ones.
 async fn in_database(path: &Path) -> Vec<(i64, String)> {
     let sql = "SELECT seq, body FROM events ORDER BY seq";
     sqlx::query_as(sql).fetch_all(&mut connect(path).await).await.unwrap()
 }
 
-async fn assert_taken_in(data: &Data, store: &Store, expected: &[Recorded]) {
+async fn assert_imported(data: &Data, store: &Store, expected: &[Recorded]) {
     let stored = loaded(store).await;
     assert_eq!((&*stored.events, is_warned(&stored), counts(store)), (expected, false, [0; 3]));
     assert_eq!(in_database(&data.path()).await.len(), expected.len());
@@ -108,25 +108,25 @@ async fn assert_taken_in(data: &Data, store: &Store, expected: &[Recorded]) {
 }
 
 #[tokio::test]
-async fn answers_that_come_while_the_database_is_locked_are_durable_and_taken_in_once() {
+async fn answers_during_a_lock_are_durable_and_imported_once() {
     let data = Data::new();
-    let (store, lease, mut stranger) = data.locked(StoreMode::Full).await;
+    let (store, lease, mut other_connection) = data.locked(StoreMode::Full).await;
     assert_eq!(store.notice(run_id(1)), None);
-    go_on(&store, lease).await;
+    continue_run(&store, lease).await;
     let notice = store.notice(run_id(1)).unwrap();
-    let told = format!(
+    let expected = format!(
         "a part of the run was kept in a file of its own: it is in `{}`, because this failed: cannot write to the run \
          database: another process keeps it locked",
         data.spill_folder().display()
     );
-    assert!(notice.code == Code::Spilled && notice.message.starts_with(&told), "{notice:?}");
+    assert!(notice.code == Code::Spilled && notice.message.starts_with(&expected), "{notice:?}");
     let unlucky = store.open_run(plan(2, StoreMode::Full)).await;
     assert_eq!(
         store.append(unlucky, every_kind()).await.unwrap_err().code,
         Code::Storage,
         "nothing is paid yet"
     );
-    // Whoever reads it sees all of it, in this process and in another.
+    // Every reader sees the whole run, in this process and in another.
     let reader = data.open().await;
     for store in [&store, &reader] {
         let stored = loaded(store).await;
@@ -137,50 +137,50 @@ async fn answers_that_come_while_the_database_is_locked_are_durable_and_taken_in
         assert_eq!(counts(store), [2, 0, 0]);
     }
     assert_eq!(in_database(&data.path()).await.len(), FIRST);
-    execute(&mut stranger, "ROLLBACK").await;
-    // Two that open at once, and the one that spilled.
+    execute(&mut other_connection, "ROLLBACK").await;
+    // Two stores that open at once, and the one that spilled.
     let (one, other) = tokio::join!(data.open(), data.open());
     for store in [&one, &other, &store, &reader] {
-        assert_taken_in(&data, store, &every_kind()).await;
+        assert_imported(&data, store, &every_kind()).await;
     }
     write(&store, plan(3, StoreMode::Full), every_kind()).await;
 }
 
 #[tokio::test]
-async fn the_writer_takes_its_own_files_in_before_it_writes_on() {
+async fn the_writer_imports_its_own_files_before_it_continues() {
     let data = Data::new();
-    let (store, lease, mut stranger) = data.locked(StoreMode::Full).await;
+    let (store, lease, mut other_connection) = data.locked(StoreMode::Full).await;
     let events = every_kind();
     store.append(lease, events[FIRST..6].to_vec()).await.unwrap();
-    execute(&mut stranger, "ROLLBACK").await;
+    execute(&mut other_connection, "ROLLBACK").await;
     store.append(lease, events[6..].to_vec()).await.unwrap();
-    assert_taken_in(&data, &store, &events).await;
+    assert_imported(&data, &store, &events).await;
 }
 
 #[tokio::test]
-async fn what_follows_a_file_that_is_refused_waits_with_it() {
+async fn events_after_a_refused_file_wait_with_it() {
     let data = Data::new();
-    let (store, lease, mut stranger) = data.locked(StoreMode::Full).await;
-    go_on(&store, lease).await;
+    let (store, lease, mut other_connection) = data.locked(StoreMode::Full).await;
+    continue_run(&store, lease).await;
     let refuse = format!(
         "CREATE TRIGGER refuse BEFORE INSERT ON events WHEN NEW.seq = {} BEGIN SELECT RAISE(ABORT, 'no room'); END",
         FIRST + 1
     );
-    execute(&mut stranger, &format!("{refuse}; COMMIT")).await;
+    execute(&mut other_connection, &format!("{refuse}; COMMIT")).await;
     assert_eq!(counts(&data.open().await), [2, 0, 0], "neither is taken for older than the database");
-    execute(&mut stranger, "DROP TRIGGER refuse").await;
-    assert_taken_in(&data, &data.open().await, &every_kind()).await;
+    execute(&mut other_connection, "DROP TRIGGER refuse").await;
+    assert_imported(&data, &data.open().await, &every_kind()).await;
 }
 
 #[tokio::test]
-async fn a_spill_never_overwrites_newer_truth() {
+async fn a_spill_never_overwrites_newer_events() {
     let data = Data::new();
-    let (store, lease, mut stranger) = data.locked(StoreMode::Full).await;
-    go_on(&store, lease).await;
-    // Out of sight of whoever goes on with the run.
+    let (store, lease, mut other_connection) = data.locked(StoreMode::Full).await;
+    continue_run(&store, lease).await;
+    // The process that continues the run cannot see the file.
     let hidden = data.folder.path().join("hidden");
     std::fs::rename(data.spill_folder(), &hidden).unwrap();
-    execute(&mut stranger, "ROLLBACK").await;
+    execute(&mut other_connection, "ROLLBACK").await;
     let other = data.open().await;
     let taken = other.take_over(run_id(1)).await.unwrap();
     let newer = support::recorded(4, vec![support::sent(support::seat(2, 2)), support::closed()]);
@@ -194,10 +194,10 @@ async fn a_spill_never_overwrites_newer_truth() {
 }
 
 #[tokio::test]
-async fn a_damaged_spill_is_kept_aside_and_told() {
+async fn a_damaged_spill_is_set_aside_and_reported() {
     let data = Data::new();
-    let (store, lease, mut stranger) = data.locked(StoreMode::Full).await;
-    go_on(&store, lease).await;
+    let (store, lease, mut other_connection) = data.locked(StoreMode::Full).await;
+    continue_run(&store, lease).await;
     store.close().await;
     for path in store.spills().waiting {
         let mut bytes = std::fs::read(&path).unwrap();
@@ -205,7 +205,7 @@ async fn a_damaged_spill_is_kept_aside_and_told() {
         bytes[middle] ^= 1;
         std::fs::write(&path, bytes).unwrap();
     }
-    execute(&mut stranger, "ROLLBACK").await;
+    execute(&mut other_connection, "ROLLBACK").await;
     let store = data.open().await;
     assert_eq!((counts(&store), loaded(&store).await.events.len()), ([0, 0, 2], FIRST));
 }
@@ -215,54 +215,54 @@ async fn a_damaged_spill_is_kept_aside_and_told() {
 async fn files_are_private_and_keep_no_text_of_a_run_that_keeps_none() {
     use std::os::unix::fs::PermissionsExt as _;
     let data = Data::new();
-    let (store, lease, mut stranger) = data.locked(StoreMode::Metadata).await;
-    go_on(&store, lease).await;
+    let (store, lease, mut other_connection) = data.locked(StoreMode::Metadata).await;
+    continue_run(&store, lease).await;
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&data.spill_folder()), 0o700);
     assert!(store.spills().waiting.iter().all(|path| mode(path) == 0o600));
     assert!(!holds(&bytes_of(&data.spill_folder()), CANARY));
-    execute(&mut stranger, "ROLLBACK").await;
-    assert_taken_in(&data, &data.open().await, &without_texts(every_kind())).await;
+    execute(&mut other_connection, "ROLLBACK").await;
+    assert_imported(&data, &data.open().await, &without_texts(every_kind())).await;
 }
 
 #[tokio::test]
-async fn where_one_folder_takes_nothing_the_next_one_does() {
+async fn if_one_folder_cannot_be_written_the_next_one_is_used() {
     let data = Data::new();
-    let (store, lease, mut stranger) = data.locked(StoreMode::Full).await;
+    let (store, lease, mut other_connection) = data.locked(StoreMode::Full).await;
     std::fs::write(data.spill_folder(), "in the way").unwrap();
-    go_on(&store, lease).await;
+    continue_run(&store, lease).await;
     assert!(store.spills().waiting.iter().all(|path| path.starts_with(data.other())));
-    execute(&mut stranger, "ROLLBACK").await;
-    assert_taken_in(&data, &data.open().await, &every_kind()).await;
+    execute(&mut other_connection, "ROLLBACK").await;
+    assert_imported(&data, &data.open().await, &every_kind()).await;
 }
 
 #[tokio::test]
 async fn a_purged_run_leaves_no_file() {
     let data = Data::new();
-    let (store, lease, mut stranger) = data.locked(StoreMode::Full).await;
-    go_on(&store, lease).await;
+    let (store, lease, mut other_connection) = data.locked(StoreMode::Full).await;
+    continue_run(&store, lease).await;
     for path in store.spills().waiting {
         std::fs::rename(&path, path.with_extension("aside")).unwrap();
     }
-    execute(&mut stranger, "ROLLBACK; UPDATE runs SET owner = '', lease_until_ms = 0").await;
+    execute(&mut other_connection, "ROLLBACK; UPDATE runs SET owner = '', lease_until_ms = 0").await;
     assert_eq!(store.purge(&[run_id(1)]).await.unwrap().runs, [run_id(1)]);
     assert_eq!(counts(&store), [0; 3]);
     assert!(!holds(&bytes_of(&data.spill_folder()), CANARY));
 }
 
 #[tokio::test]
-async fn one_append_that_cannot_be_written_costs_its_neighbours_nothing() {
+async fn one_append_that_cannot_be_written_does_not_harm_the_others() {
     let data = Data::new();
     let store = data.open().await;
     let begin =
         async |number| write(&store, plan(number, StoreMode::Full), every_kind()[..FIRST].to_vec()).await;
     let (one, two, three) = (begin(1).await, begin(2).await, begin(3).await);
-    let mut stranger = connect(&data.path()).await;
+    let mut other_connection = connect(&data.path()).await;
     let broken = format!(
         "CREATE TRIGGER broken BEFORE UPDATE ON runs WHEN NEW.run_id = '{}' BEGIN SELECT RAISE(ABORT, 'no'); END",
         run_id(2)
     );
-    execute(&mut stranger, &broken).await;
+    execute(&mut other_connection, &broken).await;
     for folder in [data.spill_folder(), data.other()] {
         std::fs::write(folder, "in the way").unwrap();
     }
@@ -285,22 +285,22 @@ async fn a_database_that_was_removed_or_replaced_is_noticed_before_the_next_run(
         }
         let unlucky = store.open_run(plan(2, StoreMode::Full)).await;
         let failure = store.append(unlucky, every_kind()).await.unwrap_err();
-        let told = format!(
+        let expected = format!(
             "`{}` was removed or replaced while this program had it open: what is written now would be lost",
             data.path().display()
         );
-        assert_eq!((failure.code, failure.retryable, &*failure.message), (Code::Storage, false, &*told));
+        assert_eq!((failure.code, failure.retryable, &*failure.message), (Code::Storage, false, &*expected));
         assert_eq!(
             failure.next_step(),
             "end this program and start it again, or restore the file first if it is missing"
         );
-        // What a run under way has paid for is kept where it can be found.
-        go_on(&store, lease).await;
+        // The paid answers of a run in progress are kept where they can be found.
+        continue_run(&store, lease).await;
         assert_eq!(counts(&store), [2, 0, 0]);
     }
 }
 
-/// Begins a run, and goes on with it when its parent says so; says what was acknowledged.
+/// Begins a run, continues it when the parent says so, and prints what was acknowledged.
 #[tokio::test]
 #[ignore = "the other process of the test here"]
 async fn child() {
@@ -310,7 +310,7 @@ async fn child() {
     println!("\nbegun");
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();
-    go_on(&store, lease).await;
+    continue_run(&store, lease).await;
     println!("\nspilled");
     std::future::pending::<()>().await;
 }
@@ -322,7 +322,7 @@ fn flag() -> Option<String> {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn what_was_spilled_survives_being_killed() {
+async fn spilled_events_survive_a_kill() {
     use tokio::io::AsyncWriteExt as _;
     let data = Data::new();
     let mut child = tokio::process::Command::new(std::env::current_exe().unwrap())
@@ -337,10 +337,10 @@ async fn what_was_spilled_survives_being_killed() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut heard = async |word: &str| while lines.next_line().await.unwrap().unwrap() != word {};
     heard("begun").await;
-    let mut stranger = lock(&data.path()).await;
+    let mut other_connection = lock(&data.path()).await;
     child.stdin.as_mut().unwrap().write_all(b"go on\n").await.unwrap();
     heard("spilled").await;
     child.kill().await.unwrap();
-    execute(&mut stranger, "ROLLBACK").await;
-    assert_taken_in(&data, &data.open().await, &every_kind()).await;
+    execute(&mut other_connection, "ROLLBACK").await;
+    assert_imported(&data, &data.open().await, &every_kind()).await;
 }

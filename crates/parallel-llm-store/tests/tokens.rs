@@ -1,10 +1,11 @@
-//! Tokens, and what the runs of one asker are kept apart by: nothing of another's is read, searched, added up or counted.
+//! Access tokens, and the separation of principals: no run of another one is read, searched, summed or counted.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::{
-    Fixture, OpenRun as _, changed, dear, limit, plan, recorded, run_id, seat, sent, simple, started, write,
+    Fixture, OpenRun as _, changed, expensive, limit, plan, recorded, run_id, seat, sent, simple, started,
+    write,
 };
 use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::port::{Journal as _, Lease};
@@ -69,7 +70,7 @@ async fn a_token_is_found_by_its_hash_and_stays_found_when_it_is_revoked() {
 }
 
 #[tokio::test]
-async fn a_name_is_given_once_for_ever() {
+async fn the_name_of_a_token_is_never_reused() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     store.create_token(new("ci", 1)).await.unwrap();
@@ -84,7 +85,7 @@ async fn a_name_is_given_once_for_ever() {
 }
 
 #[tokio::test]
-async fn a_use_is_noted_once_a_minute_and_nobody_waits_for_it() {
+async fn a_use_is_recorded_once_a_minute_and_nobody_waits_for_it() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let made = store.create_token(new("ci", 1)).await.unwrap();
@@ -98,22 +99,22 @@ async fn a_use_is_noted_once_a_minute_and_nobody_waits_for_it() {
     };
     let commits = store.commits();
     store.note_token_use(&used);
-    // One that was read before the first use was noted asks for it, and gets nothing.
+    // A token that was read before its first use was recorded: its use is recorded already.
     store.note_token_use(&made);
     store.create_token(new("laptop", 2)).await.unwrap();
     assert!(store.commits() <= commits + 2, "the second is not even queued");
     assert_eq!(store.find_token([1; 32]).await.unwrap(), Some(used.clone()));
     let earlier = "UPDATE tokens SET last_used_at_ms = last_used_at_ms - 60000 WHERE name = 'ci'";
-    sqlx::query(earlier).execute(&mut fixture.stranger().await).await.unwrap();
+    sqlx::query(earlier).execute(&mut fixture.other_connection().await).await.unwrap();
     store.note_token_use(&store.find_token([1; 32]).await.unwrap().unwrap());
-    // The writer does one thing after the other.
+    // The writer does its jobs in order.
     store.create_token(new("desk", 3)).await.unwrap();
     let later = store.find_token([1; 32]).await.unwrap().unwrap().last_used_at_ms;
     assert!(later >= used.last_used_at_ms, "{later:?}");
 }
 
 #[tokio::test]
-async fn to_an_asker_no_other_run_exists() {
+async fn to_a_principal_no_other_run_exists() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     for (number, who) in [(1, "a"), (2, "b"), (4, "a")] {
@@ -156,7 +157,7 @@ async fn to_an_asker_no_other_run_exists() {
         };
         assert_eq!(named("@").await, ids.first().copied(), "{whose:?}");
         assert_eq!(named("@~1").await, ids.get(1).copied(), "{whose:?}");
-        // The beginning of all ids names the own runs alone.
+        // The common beginning of all ids names only the own runs.
         let beginning = run_id(1).to_string()[..8].to_owned();
         assert_eq!(named(&beginning).await, ids.first().copied().filter(|_| ids.len() == 1), "{whose:?}");
         for number in all {
@@ -171,7 +172,7 @@ async fn to_an_asker_no_other_run_exists() {
         assert_eq!(facts.len(), 2 * own.iter().filter(|number| **number != 5).count(), "{whose:?}");
     }
 
-    // What a run cost, and how its seats did, is still its asker's when the run is gone.
+    // The costs and seat facts of a purged run still belong to its principal.
     store.purge(&[run_id(1), run_id(2), run_id(3), run_id(4)]).await.unwrap();
     for (who, runs) in [("a", 2), ("b", 2), ("c", 0)] {
         let query = CostQuery { by: CostBy::Provider, since_ms: None };
@@ -182,9 +183,9 @@ async fn to_an_asker_no_other_run_exists() {
 }
 
 #[tokio::test]
-async fn each_look_of_an_asker_finds_an_index_of_its_own() {
+async fn each_query_of_a_principal_uses_an_index() {
     let fixture = Fixture::new().await;
-    let mut stranger = fixture.stranger().await;
+    let mut other_connection = fixture.other_connection().await;
     for (sql, index) in [
         ("SELECT run_id FROM runs WHERE run_id < ?1 AND asked_by = ?2 ORDER BY run_id DESC", "runs_by_asker"),
         ("SELECT TOTAL(cost_pico_usd) FROM calls WHERE sent_at_ms >= ?1 AND asked_by = ?2", "calls_by_asker"),
@@ -195,22 +196,22 @@ async fn each_look_of_an_asker_finds_an_index_of_its_own() {
         let rows: Vec<(i64, i64, i64, String)> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
             .bind("")
             .bind("")
-            .fetch_all(&mut stranger)
+            .fetch_all(&mut other_connection)
             .await
             .unwrap();
         assert!(rows.iter().any(|row| row.3.contains(index)), "{index}: {rows:?}");
     }
 }
 
-/// What the runs of this asker may cost in a day.
+/// The day limit of this principal.
 fn own_limit(who: &str, usd: i64) -> DayLimit {
     DayLimit { asked_by: Some(who.to_owned()), setting: "budget_day".to_owned(), ..limit(None, usd) }
 }
 
-/// Begins a run that may cost a dollar, half of it for each seat.
+/// Begins a run that may cost a dollar, half a dollar for each seat.
 async fn begin(store: &Store, number: u64, who: &str, limits: Vec<DayLimit>) -> Result<Lease, Failure> {
-    let dear = dear(asked_by(plan(number, StoreMode::Full), who));
-    let lease = store.open_run(changed(dear, |plan| plan.limits = limits)).await;
+    let plan = expensive(asked_by(plan(number, StoreMode::Full), who));
+    let lease = store.open_run(changed(plan, |plan| plan.limits = limits)).await;
     store
         .append(lease, recorded(1, vec![started(), sent(seat(1, 1)), sent(seat(2, 1))]))
         .await
@@ -218,7 +219,7 @@ async fn begin(store: &Store, number: u64, who: &str, limits: Vec<DayLimit>) -> 
 }
 
 #[tokio::test]
-async fn a_limit_of_one_asker_counts_its_own_runs_only() {
+async fn a_limit_of_one_principal_counts_only_its_own_runs() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     begin(store, 1, "b", vec![own_limit("b", 9)]).await.unwrap();
@@ -236,7 +237,7 @@ async fn a_limit_of_one_asker_counts_its_own_runs_only() {
     let next = refused.next_step();
     assert!(next.starts_with("make a token with a higher daily limit, or wait until"), "{next}");
 
-    // A further part of a run is checked as well, by the limits in force now, and what it has cost is not given back.
+    // A further part is checked against the limits now in force, and the cost so far still counts.
     let closed = Event::Closed { cost: PicoUsd::from_usd(1) };
     store.append(lease, recorded(4, vec![closed])).await.unwrap();
     store.purge(&[run_id(2)]).await.unwrap();
@@ -253,7 +254,7 @@ async fn a_limit_of_one_asker_counts_its_own_runs_only() {
 }
 
 #[tokio::test]
-async fn an_asker_is_not_told_what_others_have_spent() {
+async fn a_principal_is_not_told_what_others_have_spent() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     begin(store, 1, "b", Vec::new()).await.unwrap();
@@ -269,9 +270,9 @@ async fn an_asker_is_not_told_what_others_have_spent() {
     );
 }
 
-/// Two processes that begin at the same moment share one limit.
+/// Two stores that begin runs at the same moment share one limit.
 #[tokio::test]
-async fn the_limit_of_an_asker_holds_between_stores_that_begin_at_once() {
+async fn the_limit_of_a_principal_holds_between_stores_that_begin_at_once() {
     let fixture = Fixture::new().await;
     let other = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
     let stores = [&fixture.store, &other];

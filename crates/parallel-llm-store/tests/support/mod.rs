@@ -1,4 +1,4 @@
-//! What the store's tests share: a plan, events of every kind, and a fresh folder with a store in it.
+//! Fixtures of the store's tests: plans, events of every kind, and a new folder with a store.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use parallel_llm_engine::{
 use parallel_llm_store::{Store, StoreConfig};
 use tempfile::TempDir;
 
-/// Words that stand in every prompt, answer and outcome of these tests, and nowhere else.
+/// A word in every prompt, answer and outcome of these tests, and nowhere else.
 pub(crate) const CANARY: &str = "canary-7f3a";
 
 /// A store in a folder of its own.
@@ -42,8 +42,8 @@ impl Fixture {
         self.folder.path().join("data/runs.db")
     }
 
-    /// A connection of somebody else's to the same database.
-    pub(crate) async fn stranger(&self) -> sqlx::SqliteConnection {
+    /// Another connection to the same database.
+    pub(crate) async fn other_connection(&self) -> sqlx::SqliteConnection {
         connect(&self.path()).await
     }
 }
@@ -53,7 +53,7 @@ pub(crate) async fn connect(path: &Path) -> sqlx::SqliteConnection {
     sqlx::sqlite::SqliteConnectOptions::new().filename(path).create_if_missing(true).connect().await.unwrap()
 }
 
-/// A run's id; greater numbers are newer runs.
+/// The id of a run; a greater number is a newer run.
 pub(crate) fn run_id(number: u64) -> RunId {
     RunId::from_parts(1_700_000_000_000 + number, 7)
 }
@@ -89,7 +89,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         run_id: run_id(number),
         seed: 42,
         plan_hash: format!("question {number}"),
-        // Each number is another question, so that none is taken for another's repetition.
+        // Each number is another question, so that no run counts as a repetition.
         messages: vec![
             Message::text(Role::System, format!("Answer number {number}.")),
             Message::text(Role::User, question),
@@ -118,20 +118,20 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
     })
 }
 
-/// A plan that is changed a little.
+/// The plan with a change.
 pub(crate) fn changed(plan: Arc<RunPlan>, change: impl FnOnce(&mut RunPlan)) -> Arc<RunPlan> {
     let mut plan = Arc::unwrap_or_clone(plan);
     change(&mut plan);
     Arc::new(plan)
 }
 
-/// Asks what [`plan`] number 1 asks, in a run of its own.
+/// The plan of another run with the question of [`plan`] number 1.
 pub(crate) fn same_question(number: u64) -> Arc<RunPlan> {
     changed(plan(1, StoreMode::Full), |plan| plan.run_id = run_id(number))
 }
 
-/// Each request of a seat costs half a dollar, whatever it gives; the run may cost a dollar.
-pub(crate) fn dear(plan: Arc<RunPlan>) -> Arc<RunPlan> {
+/// The plan with a cost of half a dollar for each request of a seat; the run may cost a dollar.
+pub(crate) fn expensive(plan: Arc<RunPlan>) -> Arc<RunPlan> {
     changed(plan, |plan| {
         let request = PicoUsd::from_usd(1).0 / 2;
         for seat in &mut plan.seats {
@@ -141,7 +141,7 @@ pub(crate) fn dear(plan: Arc<RunPlan>) -> Arc<RunPlan> {
     })
 }
 
-/// What may be spent in a day.
+/// A day limit in dollars, for one provider or for all.
 pub(crate) fn limit(provider: Option<&str>, usd: i64) -> DayLimit {
     DayLimit {
         provider: provider.map(|id| ProviderId(id.into())),
@@ -163,7 +163,7 @@ pub(crate) fn closed() -> Event {
     Event::Closed { cost: PicoUsd(1) }
 }
 
-/// A run whose first seat answers with this text, which is its answer, word for word; the second seat fails.
+/// A run whose first seat gives this text, which becomes the answer word for word; the second seat fails.
 pub(crate) fn simple(text: &str) -> Vec<Recorded> {
     let answer = answer(text);
     let outcome = Outcome {
@@ -236,7 +236,7 @@ pub(crate) fn started() -> Event {
     Event::Started { plan_hash: "hash".into(), reserved: PicoUsd::from_usd(1) }
 }
 
-/// A run in which everything happens that can.
+/// A run with events of every kind.
 pub(crate) fn every_kind() -> Vec<Recorded> {
     let failed = |number, retry| Event::Failed {
         attempt: seat(2, number),
@@ -272,7 +272,7 @@ pub(crate) fn recorded(first: u64, events: Vec<Event>) -> Vec<Recorded> {
     numbered.map(|(event, seq)| Recorded { seq, elapsed_ms: seq * 10, event }).collect()
 }
 
-/// As [`every_kind`] comes back from a store that keeps no texts.
+/// The events as a store returns them that keeps no texts.
 pub(crate) fn without_texts(mut events: Vec<Recorded>) -> Vec<Recorded> {
     for recorded in &mut events {
         if let Some(answer) = recorded.event.answer_mut() {
@@ -292,7 +292,7 @@ pub(crate) async fn write(store: &Store, plan: Arc<RunPlan>, events: Vec<Recorde
     lease
 }
 
-/// Opening a run, told apart from opening a store.
+/// Opens runs under another name than [`Store::open`].
 pub(crate) trait OpenRun {
     async fn open_run(&self, plan: Arc<RunPlan>) -> Lease;
 }

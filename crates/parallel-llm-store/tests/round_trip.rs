@@ -1,4 +1,4 @@
-//! What is written comes back; what is not to be kept is nowhere; who was overtaken writes nothing.
+//! Writing and reading runs: events come back, unwanted texts are nowhere, and an overtaken process writes nothing.
 
 use std::time::Duration;
 
@@ -193,13 +193,13 @@ async fn a_run_of_another_store_is_followed_event_by_event() {
     fixture.store.append(lease, recorded(4, vec![answered])).await.unwrap();
     fixture.store.checkpoint(lease, seat(1, 1), "too late".into()).await.unwrap();
     assert_eq!(texts().await, [""; 0]);
-    let gone = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1";
-    sqlx::query(gone).execute(&mut fixture.stranger().await).await.unwrap();
+    let abandon = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1";
+    sqlx::query(abandon).execute(&mut fixture.other_connection().await).await.unwrap();
     assert!(watcher.follow(run_id(2), 4).await.unwrap().unwrap().interrupted);
 }
 
 #[tokio::test]
-async fn appends_that_meet_share_a_commit() {
+async fn concurrent_appends_share_a_commit() {
     const RUNS: u64 = 100;
     let fixture = Fixture::new().await;
     let mut tasks = tokio::task::JoinSet::new();
@@ -218,7 +218,7 @@ async fn appends_that_meet_share_a_commit() {
 }
 
 #[tokio::test]
-async fn whoever_was_overtaken_writes_nothing() {
+async fn an_overtaken_process_writes_nothing() {
     let fixture = Fixture::new().await;
     let old = write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
     let new = fixture.store.take_over(run_id(1)).await.unwrap();
@@ -241,7 +241,7 @@ async fn whoever_was_overtaken_writes_nothing() {
 }
 
 #[tokio::test]
-async fn who_knows_less_than_there_is_takes_nothing_over() {
+async fn a_process_that_lacks_events_takes_nothing_over() {
     let fixture = Fixture::new().await;
     let lease = write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
     let sent = recorded(2, vec![Event::Sent { attempt: seat(1, 1) }]);
@@ -288,7 +288,7 @@ async fn events_that_do_not_follow_are_refused() {
 }
 
 #[tokio::test]
-async fn a_run_whose_process_fell_silent_is_interrupted() {
+async fn a_run_whose_process_renews_no_lease_is_interrupted() {
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
     let stands = async || {
@@ -296,12 +296,12 @@ async fn a_run_whose_process_fell_silent_is_interrupted() {
         (status, fixture.store.load(RunScope::All, run_id(1)).await.unwrap().unwrap().interrupted)
     };
     assert_eq!(stands().await, (RunStatus::Running, false));
-    let mut stranger = fixture.stranger().await;
+    let mut other_connection = fixture.other_connection().await;
     let elsewhere = "UPDATE runs SET owner = 'elsewhere/1/1'";
-    sqlx::query(elsewhere).execute(&mut stranger).await.unwrap();
+    sqlx::query(elsewhere).execute(&mut other_connection).await.unwrap();
     assert_eq!(stands().await, (RunStatus::Running, false), "the lease holds");
     assert_eq!(fixture.store.take_over(run_id(1)).await.unwrap_err().code, Code::Busy);
-    sqlx::query("UPDATE runs SET lease_until_ms = 1").execute(&mut stranger).await.unwrap();
+    sqlx::query("UPDATE runs SET lease_until_ms = 1").execute(&mut other_connection).await.unwrap();
     assert_eq!(stands().await, (RunStatus::Interrupted, true));
     assert_eq!(fixture.store.take_over(run_id(1)).await.unwrap().epoch, 2);
     assert_eq!(stands().await, (RunStatus::Running, false));
@@ -309,12 +309,12 @@ async fn a_run_whose_process_fell_silent_is_interrupted() {
 }
 
 #[tokio::test]
-async fn a_process_at_work_extends_its_leases() {
+async fn a_running_process_renews_its_leases() {
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
     write(&fixture.store, plan(2, StoreMode::Full), every_kind()).await;
-    let mut stranger = fixture.stranger().await;
-    sqlx::query("UPDATE runs SET lease_until_ms = 1").execute(&mut stranger).await.unwrap();
+    let mut other_connection = fixture.other_connection().await;
+    sqlx::query("UPDATE runs SET lease_until_ms = 1").execute(&mut other_connection).await.unwrap();
     let before = fixture.store.commits();
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(16)).await;
@@ -326,7 +326,7 @@ async fn a_process_at_work_extends_its_leases() {
     };
     tokio::time::timeout(Duration::from_secs(5), beat).await.unwrap();
     let sql = "SELECT lease_until_ms > 1 FROM runs ORDER BY run_id";
-    let extended: Vec<bool> = sqlx::query_scalar(sql).fetch_all(&mut stranger).await.unwrap();
+    let extended: Vec<bool> = sqlx::query_scalar(sql).fetch_all(&mut other_connection).await.unwrap();
     assert_eq!(extended, [true, false], "only what is still open");
 }
 
@@ -334,7 +334,7 @@ async fn a_process_at_work_extends_its_leases() {
 async fn a_closed_store_says_so() {
     let fixture = Fixture::new().await;
     let lease = fixture.store.open_run(plan(1, StoreMode::Full)).await;
-    // What is queued before closing is still done.
+    // Jobs queued before closing are still done.
     let (written, ()) =
         tokio::join!(biased; fixture.store.append(lease, every_kind()), fixture.store.close());
     assert_eq!(written, Ok(()));
