@@ -1,4 +1,4 @@
-//! A client that sees bytes: it writes one request, reads until nothing more comes, and tells how the connection ended.
+//! A client that works with bytes: it writes one request, reads the reply, and reports how the connection ended.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use tokio::time::{sleep, timeout};
 /// Silence longer than this counts as a connection that stays open.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// What is waited for comes within milliseconds; this is for a machine that is busy with something else.
+/// The longest wait for what usually takes milliseconds, for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Bytes read at most, so that an endless reply ends.
+/// The most bytes read, so that an endless reply ends.
 const BYTES_MAX: usize = 80 * 1024 * 1024;
 
-/// The model asked unless a test says otherwise.
+/// The default model of the tests.
 pub(crate) const MODEL: &str = "openai/gpt-6.1-terra";
 
 /// One request.
@@ -31,7 +31,7 @@ pub(crate) struct Ask {
     pub(crate) body: String,
 }
 
-/// A chat request for this body.
+/// A chat request with this body.
 pub(crate) fn chat(simulator: &Simulator, body: &Value) -> Ask {
     Ask {
         method: "POST",
@@ -43,7 +43,7 @@ pub(crate) fn chat(simulator: &Simulator, body: &Value) -> Ask {
     }
 }
 
-/// A chat request with this one question.
+/// A chat request with a single question.
 pub(crate) fn question(simulator: &Simulator, model: &str, stream: bool) -> Ask {
     let messages = json!([{"role": "user", "content": "How do we name things?"}]);
     chat(simulator, &json!({"model": model, "stream": stream, "messages": messages}))
@@ -80,19 +80,19 @@ impl Ask {
 /// How a reply ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The last chunk came.
+    /// With the last chunk.
     Whole,
-    /// The connection closed before.
+    /// By a closed connection, before the last chunk.
     Cut,
-    /// The connection was reset before.
+    /// By a reset connection, before the last chunk.
     Reset,
-    /// Nothing more came, and the connection is open.
+    /// Not: nothing more came, and the connection stays open.
     Open,
-    /// More came than anybody should read.
+    /// It was longer than the limit.
     Endless,
 }
 
-/// A reply as it came.
+/// A reply as received.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -125,7 +125,7 @@ impl Reply {
         text.lines().filter_map(|line| line.strip_prefix("data: ")).map(str::to_owned).collect()
     }
 
-    /// What the deltas of all events say together.
+    /// The text of the deltas of all events.
     pub(crate) fn streamed_text(&self) -> String {
         let chunks = self.events().into_iter().filter_map(|event| serde_json::from_str::<Value>(&event).ok());
         chunks
@@ -134,7 +134,7 @@ impl Reply {
     }
 }
 
-/// Waits until something is so.
+/// Waits until the condition holds.
 pub(crate) async fn until(is_so: impl Fn() -> bool) {
     let waiting = async {
         while !is_so() {
@@ -144,14 +144,14 @@ pub(crate) async fn until(is_so: impl Fn() -> bool) {
     timeout(PATIENCE, waiting).await.unwrap();
 }
 
-/// Sends a request on a connection of its own.
+/// Connects and sends a request.
 pub(crate) async fn connect(simulator: &Simulator, ask: &Ask) -> TcpStream {
     let mut stream = TcpStream::connect(simulator.address()).await.unwrap();
     stream.write_all(&ask.bytes()).await.unwrap();
     stream
 }
 
-/// Sends a request and reads all of its reply.
+/// Sends a request and reads its whole reply.
 pub(crate) async fn send(simulator: &Simulator, ask: &Ask) -> Reply {
     let mut stream = connect(simulator, ask).await;
     let mut bytes = Vec::new();
@@ -184,7 +184,7 @@ fn parse(bytes: &[u8], end: End) -> Reply {
     Reply { status, head, chunks: chunks(&bytes[head_end + 4..]), end }
 }
 
-/// The data of each HTTP chunk; the last one may be cut.
+/// The data of each HTTP chunk; the last one may be incomplete.
 fn chunks(mut rest: &[u8]) -> Vec<Vec<u8>> {
     let mut chunks = Vec::new();
     while let Some(line_end) = rest.windows(2).position(|window| window == b"\r\n") {

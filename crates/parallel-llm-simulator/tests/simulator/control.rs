@@ -1,4 +1,4 @@
-//! The control: what a test in another process sees and changes.
+//! The control interface, with which a test in another process reads and changes the simulator.
 
 use parallel_llm_simulator::{
     Fault, RecordedRequest, Script, ScriptRequest, Simulator, SimulatorConfig, Stats,
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::client::{Ask, MODEL, connect, get, question, send, until};
 
-fn order(simulator: &Simulator, path: &str, body: &impl serde::Serialize) -> Ask {
+fn control_request(simulator: &Simulator, path: &str, body: &impl serde::Serialize) -> Ask {
     let body = serde_json::to_string(body).unwrap();
     Ask { path: path.to_owned(), body, ..question(simulator, MODEL, false) }
 }
@@ -16,7 +16,7 @@ fn order(simulator: &Simulator, path: &str, body: &impl serde::Serialize) -> Ask
 async fn scripts_are_set_and_requests_read_from_outside() {
     let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
     let script = ScriptRequest { model: "*".to_owned(), script: Script::fault(Fault::Server500) };
-    let reply = send(&simulator, &order(&simulator, "/__sim/script", &script)).await;
+    let reply = send(&simulator, &control_request(&simulator, "/__sim/script", &script)).await;
     assert_eq!((reply.status, reply.text().as_str()), (200, "{}"));
     assert_eq!(send(&simulator, &question(&simulator, MODEL, false)).await.status, 500);
 
@@ -30,14 +30,14 @@ async fn scripts_are_set_and_requests_read_from_outside() {
 }
 
 #[tokio::test]
-async fn a_wrong_order_says_what_is_wrong() {
+async fn a_wrong_control_request_is_explained() {
     let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
     let wrong = json!({"model": "*", "script": {"fault": "stal"}});
-    let reply = send(&simulator, &order(&simulator, "/__sim/script", &wrong)).await;
+    let reply = send(&simulator, &control_request(&simulator, "/__sim/script", &wrong)).await;
     assert_eq!(reply.status, 400);
     assert!(reply.text().contains("unknown variant `stal`"), "{}", reply.text());
     let wrong = json!({"model": "x/y", "script": {"fault": "stall"}});
-    let reply = send(&simulator, &order(&simulator, "/__sim/script", &wrong)).await;
+    let reply = send(&simulator, &control_request(&simulator, "/__sim/script", &wrong)).await;
     assert_eq!(
         (reply.status, reply.json()["error"]["message"].as_str()),
         (400, Some("x/y is not a valid model ID"))

@@ -5,19 +5,19 @@ use serde_json::{Value, json};
 
 use crate::client::{Ask, MODEL, Reply, question, send};
 
-/// A form of a dialect: where its requests go, and what they look like.
+/// One form of a dialect: the path and the shape of its requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Encoder {
     pub(crate) dialect: &'static str,
-    /// After the base URL.
+    /// The path after the base URL.
     pub(crate) path: &'static str,
     pub(crate) model: &'static str,
-    /// The header with the key, and what stands before it.
+    /// The header with the key, and the prefix of the key.
     pub(crate) key: Option<(&'static str, &'static str)>,
     pub(crate) protocol: Protocol,
 }
 
-/// How a body is built.
+/// The shape of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Chat,
@@ -87,7 +87,7 @@ pub(crate) const FORMS: [Encoder; 17] = [
 ];
 
 impl Encoder {
-    /// A body with this one question.
+    /// A body with a single question.
     pub(crate) fn body(self, question: &str, stream: bool) -> Value {
         let messages = json!([{"role": "user", "content": question}]);
         match self.protocol {
@@ -158,5 +158,5 @@ fn masked(text: &str, field: &str, ends: impl Fn(char) -> bool) -> String {
     masked
 }
 
-/// The letters in the first id of a simulator that was started with the usual seed.
+/// The letters of the first id of a simulator with the default seed.
 pub(crate) const FIRST_LETTERS: &str = "o5hbOSwHVWnfA4meVmYM";

@@ -1,4 +1,4 @@
-//! The healthy answer of every dialect, streamed and whole, to the last byte.
+//! The healthy answer of every dialect, streamed and whole, byte for byte.
 
 use parallel_llm_simulator::{Answer, Behaviour, Script, Simulator, SimulatorConfig};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::client::{End, send};
 use crate::dialect::*;
 
-/// What is said: one token of reasoning, then a greeting.
+/// A simulator that answers with one token of reasoning and then a greeting.
 async fn greeting(form: Encoder) -> Simulator {
     let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
     let behaviour = Behaviour {
@@ -20,7 +20,7 @@ async fn greeting(form: Encoder) -> Simulator {
     simulator
 }
 
-/// The text with what every chunk begins with cut short.
+/// The text with the common beginning of all chunks abbreviated.
 fn short(form: Encoder, simulator: &Simulator, text: &str) -> String {
     let model = form.model;
     let chunk = format!(r#"{{"id":"ID","object":"chat.completion.chunk","created":NOW,"model":"{model}","#);
@@ -361,7 +361,7 @@ async fn the_ledger_holds_the_price_whatever_the_dialect_says_about_it() {
 }
 
 #[tokio::test]
-async fn usage_comes_where_it_was_asked_for() {
+async fn usage_is_sent_where_it_was_requested() {
     for (form, unasked, asked) in [
         (OPENAI, 0, 1),
         (ANTHROPIC_COMPAT, 0, 1),
@@ -389,7 +389,7 @@ async fn usage_comes_where_it_was_asked_for() {
 }
 
 #[tokio::test]
-async fn gemini_shows_thoughts_on_request_and_lists_what_is_no_event_stream() {
+async fn gemini_shows_thoughts_on_request_and_sends_a_list_without_events() {
     let simulator = greeting(GEMINI).await;
     let mut body = GEMINI.body("Hi", true);
     body["generationConfig"] = json!({"thinkingConfig": {"includeThoughts": true}});
@@ -402,7 +402,7 @@ async fn gemini_shows_thoughts_on_request_and_lists_what_is_no_event_stream() {
 }
 
 #[tokio::test]
-async fn who_keeps_alive_does_it_in_its_own_way() {
+async fn each_dialect_has_its_own_keep_alive() {
     for (form, beginning) in [
         (DEEPSEEK, ": keep-alive\n\n: keep-alive\n\n: keep-alive\n\ndata: "),
         (OPENAI, "data: "),
@@ -422,7 +422,7 @@ async fn who_keeps_alive_does_it_in_its_own_way() {
 }
 
 #[tokio::test]
-async fn a_long_prompt_is_cut_without_a_word_where_that_is_the_custom() {
+async fn a_long_prompt_is_cut_silently_in_dialects_that_do_so() {
     let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
     let long = "x".repeat(40_000);
     let body = OLLAMA.body(&long, false);

@@ -1,4 +1,4 @@
-//! What every dialect says when it refuses, and where it wants its key: each body whole.
+//! The errors of every dialect, each with its whole body, and the place of its key.
 
 use parallel_llm_simulator::{Fault, Script, Simulator, SimulatorConfig};
 
@@ -780,7 +780,7 @@ const ERRORS: &[(Encoder, Fault, u16, &str)] = &[
     ),
 ];
 
-/// A key as it is echoed: its beginning and its end.
+/// A key as an error shows it: its beginning and its end.
 fn masked(key: &str) -> String {
     format!("{}********{}", &key[..8], &key[key.len() - 4..])
 }
@@ -798,7 +798,7 @@ async fn every_error_has_its_dialects_body() {
 }
 
 #[tokio::test]
-async fn hints_of_when_to_come_back_are_in_the_header_everywhere() {
+async fn every_dialect_has_retry_hints_in_the_header() {
     for form in FORMS {
         for (fault, hint) in [
             (Fault::RateUpstream, Some("1")),
@@ -815,7 +815,7 @@ async fn hints_of_when_to_come_back_are_in_the_header_everywhere() {
 }
 
 #[tokio::test]
-async fn each_dialect_wants_its_key_where_it_wants_it() {
+async fn each_dialect_accepts_its_key_only_in_its_own_place() {
     for form in FORMS {
         let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
         let body = form.body("Hi", false);
@@ -835,7 +835,7 @@ async fn each_dialect_wants_its_key_where_it_wants_it() {
         assert!(status(String::new()).await >= 400, "{form:?}");
         assert!(status(header(name, &format!("{scheme}wrong"))).await >= 400, "{form:?}");
         assert!(status(header("x-other-key", key)).await >= 400, "{form:?}");
-        // A scheme where none belongs, or none where one does.
+        // A scheme that does not belong there, or a missing one.
         let odd = if scheme.is_empty() { format!("Bearer {key}") } else { key.to_owned() };
         assert!(status(header(name, &odd)).await >= 400, "{form:?}");
     }

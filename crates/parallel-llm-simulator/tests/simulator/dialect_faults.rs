@@ -1,4 +1,4 @@
-//! Every fault in every dialect: it plays, in that dialect's own bytes, and leaves nothing behind.
+//! Every fault in every dialect: it plays in the dialect's own bytes and leaves nothing behind.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ async fn every_fault_plays_in_every_dialect_it_applies_to() {
                 }
                 let mut connection = connect(&simulator, &ask).await;
                 let mut piece = [0; 1024];
-                // Some faults send nothing, and some break the connection: both are as good as a first piece here.
+                // Some faults send nothing, and some break the connection: neither has a first piece.
                 let _first = timeout(Duration::from_millis(40), connection.read(&mut piece)).await;
                 asked += 1;
             }
@@ -40,7 +40,7 @@ async fn every_fault_plays_in_every_dialect_it_applies_to() {
 }
 
 #[tokio::test]
-async fn few_faults_are_one_providers_own() {
+async fn few_faults_belong_to_one_provider() {
     for name in Simulator::dialects() {
         let left_out: Vec<&str> =
             Fault::ALL.iter().filter(|fault| !fault.applies_to(name)).map(|fault| fault.name()).collect();
@@ -52,7 +52,7 @@ async fn few_faults_are_one_providers_own() {
     assert_eq!(gemini, ["in_flight", "key_limit", "no_endpoints", "data_policy", "ok_error_body", "zod_400"]);
 }
 
-/// How a broken answer ends: the last lines of a stream, and the body without one.
+/// The ends of broken answers: the last lines of a stream, and the body without streaming.
 const BROKEN: &[(Encoder, Fault, &str, &str)] = &[
     (
         ANTHROPIC,
@@ -152,7 +152,7 @@ async fn a_broken_answer_breaks_in_its_dialects_bytes() {
 }
 
 #[tokio::test]
-async fn a_name_plays_a_fault_in_every_dialect() {
+async fn a_scenario_name_plays_its_fault_in_every_dialect() {
     for form in FORMS {
         let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
         let mark = if form.dialect == "openrouter" { "sim/" } else { "" };
@@ -174,7 +174,7 @@ async fn a_name_plays_a_fault_in_every_dialect() {
 }
 
 #[tokio::test]
-async fn every_base_url_is_told() {
+async fn every_base_url_is_listed() {
     let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
     assert_eq!(
         Simulator::dialects(),
@@ -203,7 +203,7 @@ async fn every_base_url_is_told() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_said_in_the_dialects_own_shape() {
+async fn an_unknown_path_is_refused_in_the_shape_of_its_dialect() {
     let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
     for (form, path, body) in [
         (

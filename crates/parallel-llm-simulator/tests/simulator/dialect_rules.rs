@@ -1,4 +1,4 @@
-//! What every dialect takes and refuses by itself: fields, images, wishes about providers, and the models it sells.
+//! The rules of each dialect: its fields, its images, its provider preferences, and its models.
 
 use parallel_llm_simulator::{Simulator, SimulatorConfig};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::client::{Ask, chat, get, send};
 use crate::dialect::*;
 
-/// A body with these fields added, and what is said about them.
+/// Fields added to a body, with the status and the text of the reply.
 const STRICT: &[(Encoder, &str, u16, &str)] = &[
     (
         OPENAI,
@@ -210,7 +210,7 @@ async fn every_dialect_is_as_strict_as_its_provider() {
 }
 
 #[tokio::test]
-async fn what_a_provider_ignores_is_ignored() {
+async fn fields_that_a_provider_ignores_are_ignored() {
     for form in [ANTHROPIC_COMPAT, DEEPSEEK, TOGETHER, MOONSHOT, OLLAMA, LM_STUDIO, VLLM] {
         let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
         assert_eq!(form.with(&simulator, "nobody_knows", json!(1)).await.status, 200, "{form:?}");
@@ -226,7 +226,7 @@ async fn what_a_provider_ignores_is_ignored() {
         let reply = form.with(&simulator, field, json!(2)).await.json();
         assert_eq!(reply["choices"][0]["finish_reason"] == "length", is_limit, "{form:?} {field}");
     }
-    // The newer version of the Messages API has no sampling at all.
+    // The newer version of the Messages API has no sampling options.
     let mut body = ANTHROPIC.body("Hi", false);
     body["temperature"] = json!(0.5);
     let mut ask = ANTHROPIC.ask(&simulator, &body, false);
@@ -274,7 +274,7 @@ async fn images_go_only_to_models_that_see() {
 }
 
 #[tokio::test]
-async fn every_dialect_lists_what_it_sells() {
+async fn every_dialect_lists_its_models() {
     let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
     let listed = async |path: &str| {
         let mut ask = get(&simulator, path);

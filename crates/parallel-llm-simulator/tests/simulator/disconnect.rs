@@ -1,4 +1,4 @@
-//! A client that hangs up is noticed at once, whatever the simulator is doing for it.
+//! A client that disconnects is noticed at once, in every state of its request.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::client::{MODEL, connect, question, send, until};
 
-/// It takes about a millisecond; the rest is for a busy machine.
+/// The longest time until it is noticed. It takes about a millisecond; the rest is for a busy machine.
 const NOTICED_MAX: Duration = Duration::from_secs(1);
 
 async fn check(script: Script, stream: bool) {

@@ -1,4 +1,4 @@
-//! What can be read besides chats and models: the key's day, and generations.
+//! Endpoints besides chats and models: the state of a key, and generations.
 
 use parallel_llm_simulator::{Behaviour, Latency, Script, Simulator, SimulatorConfig};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ async fn the_key_shows_what_was_spent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_generation_tells_how_it_went() {
+async fn a_generation_reports_its_usage_and_cost() {
     let config = SimulatorConfig { time_scale: 1.0, ..SimulatorConfig::instant() };
     let simulator = Simulator::start(config).await.unwrap();
     let behaviour = Behaviour { ttft_ms: Latency::of(300), ..Behaviour::instant() };

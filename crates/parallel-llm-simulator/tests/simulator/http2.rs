@@ -1,4 +1,4 @@
-//! HTTP/2 and HTTP/1.1 on one port: the same replies, and the same faults in the way that comes nearest.
+//! HTTP/2 and HTTP/1.1 on one port: the same replies, and for each fault its nearest equivalent.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -22,7 +22,7 @@ async fn scenario(simulator: &Simulator, peer: &mut Peer, name: &str) -> Heard {
 }
 
 #[tokio::test]
-async fn every_way_in_hears_the_same() {
+async fn every_way_to_connect_gets_the_same_reply() {
     let mut heard = BTreeSet::new();
     for way in WAYS {
         let simulator = started(way.tls).await;
@@ -42,7 +42,7 @@ async fn every_way_in_hears_the_same() {
     assert_eq!(heard.len(), 2);
 }
 
-/// Does the same on every way in, at once: most of it is waiting.
+/// Runs the check over every way to connect at once, because most of it is waiting.
 async fn each_way<F: Future<Output = ()>>(check: impl Fn(Way) -> F) {
     let [one, two, three, four] = WAYS.map(|way| Box::pin(check(way)));
     tokio::join!(one, two, three, four);
@@ -53,7 +53,7 @@ async fn sweep(way: Way) {
     let glance = async |fault: Fault, stream| {
         let ask = question(&simulator, MODEL, stream).scenario(fault.name());
         let mut peer = meet(&simulator, way).await;
-        // Some faults send nothing, and some break the connection: both are as good as a head here.
+        // Some faults send nothing, and some break the connection: neither has a head.
         let head = timeout(Duration::from_millis(40), peer.begin(&ask)).await;
         if let Ok(Ok(response)) = head {
             drop(timeout(Duration::from_millis(10), read(response)).await);
@@ -68,7 +68,7 @@ async fn sweep(way: Way) {
 }
 
 #[tokio::test]
-async fn every_fault_ends_on_every_way_in() {
+async fn every_fault_ends_over_every_way_to_connect() {
     each_way(sweep).await;
 }
 
@@ -95,7 +95,7 @@ async fn nearest(way: Way) {
 }
 
 #[tokio::test]
-async fn each_fault_is_heard_as_its_nearest_equivalent() {
+async fn each_fault_has_its_nearest_equivalent() {
     each_way(nearest).await;
 }
 
@@ -124,7 +124,7 @@ async fn each_byte_is_a_frame_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_given_up_is_noticed_while_its_connection_lives() {
+async fn a_cancelled_stream_is_noticed_while_its_connection_stays_open() {
     let simulator = started(false).await;
     let mut peer = meet(&simulator, TWO).await;
     for name in ["stall", "accept_no_reply", "comments_forever", "flood"] {

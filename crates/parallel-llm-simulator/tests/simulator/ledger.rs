@@ -1,4 +1,4 @@
-//! Money: what replies say they cost is what was charged, to the pico-dollar.
+//! Money: the costs in replies are the charges in the ledger, to the pico-dollar.
 
 use parallel_llm_simulator::{Behaviour, Fault, Script, Simulator, SimulatorConfig, pico_usd};
 use serde_json::json;
@@ -25,7 +25,7 @@ async fn the_sum_of_all_replies_is_the_ledger() {
     assert_eq!(pico_usd(&total_usage.to_string()), Some(sum_pico));
 }
 
-/// Streams until the first token, then hangs up; returns what was billed.
+/// Reads a stream until the first token, then closes the connection; returns the bill.
 async fn cancelled(slug: &str) -> (u64, u64, bool) {
     let config = SimulatorConfig { time_scale: 1.0, ..SimulatorConfig::instant() };
     let simulator = Simulator::start(config).await.unwrap();
@@ -41,13 +41,13 @@ async fn cancelled(slug: &str) -> (u64, u64, bool) {
 }
 
 #[tokio::test]
-async fn who_hangs_up_pays_what_was_sent_or_everything() {
+async fn a_closed_connection_is_billed_for_what_was_sent_or_for_everything() {
     assert_eq!(cancelled(MODEL).await, (6, 1, true));
     let (_, completion_tokens, is_cancelled) = cancelled("google/gemini-4-argon").await;
     assert!(completion_tokens > 50 && is_cancelled);
 }
 
-/// The reply to looking up a generation right after it ended.
+/// The reply to a lookup of a generation that has just ended.
 async fn looked_up(generation_delay_ms: u64) -> (String, Reply) {
     let config = SimulatorConfig { generation_delay_ms, ..SimulatorConfig::instant() };
     let simulator = Simulator::start(config).await.unwrap();

@@ -1,26 +1,26 @@
-//! The endpoints that only read.
+//! The read-only endpoints.
 
 use parallel_llm_simulator::{Simulator, SimulatorConfig};
 use serde_json::{Value, json};
 
 use crate::client::{Ask, MODEL, Reply, chat, get, question, send};
 
-async fn asked(path: &str) -> Reply {
+async fn fetch(path: &str) -> Reply {
     let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
     send(&simulator, &get(&simulator, path)).await
 }
 
 #[tokio::test]
 async fn models_are_listed_whole() {
-    let all = asked("/api/v1/models").await;
+    let all = fetch("/api/v1/models").await;
     assert_eq!(all.header("Cache-Control"), Some("max-age=120"));
     let embedded: Value = serde_json::from_str(include_str!("../../assets/models.json")).unwrap();
     assert_eq!(all.json(), embedded);
 }
 
 #[tokio::test]
-async fn a_key_is_needed_where_it_matters() {
-    assert_eq!(asked("/api/v1/key").await.json()["data"]["usage"], 0);
+async fn a_key_is_needed_for_its_own_data() {
+    assert_eq!(fetch("/api/v1/key").await.json()["data"]["usage"], 0);
     let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
     for path in ["/api/v1/key", "/api/v1/credits", "/api/v1/generation?id=x"] {
         let ask = Ask { authorization: None, ..get(&simulator, path) };

@@ -1,4 +1,4 @@
-//! The simulator from outside: every test enters through a socket and compares what comes out of it.
+//! The simulator from outside: every test sends requests to a socket and compares the replies.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

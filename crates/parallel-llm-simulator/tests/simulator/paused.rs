@@ -1,4 +1,4 @@
-//! Paused time: latencies pass at once, and in order.
+//! Paused time: latencies pass at once and in order.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::client::{chat, connect};
 
 #[tokio::test(start_paused = true)]
-async fn the_demo_takes_its_time_without_taking_any() {
+async fn the_demo_runs_in_paused_time() {
     let simulator = Simulator::start(SimulatorConfig::demo()).await.unwrap();
     let seconds = [
         ("x-ai/grok-4.7", 1.0..1.6),

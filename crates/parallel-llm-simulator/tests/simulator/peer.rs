@@ -1,4 +1,4 @@
-//! A client that speaks HTTP through hyper: either version, plain or in TLS, several requests on one connection.
+//! A client on hyper: either HTTP version, with or without TLS, with several requests on a connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,17 +25,17 @@ use crate::client::Ask;
 /// Silence longer than this counts as a reply that stays open.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Bytes read at most, so that an endless reply ends.
+/// The most bytes read, so that an endless reply ends.
 const BYTES_MAX: usize = 2 * 1024 * 1024;
 
-/// How a client comes in.
+/// How a client connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
     pub(crate) version: Version,
     pub(crate) tls: bool,
 }
 
-/// Every way there is.
+/// All ways to connect.
 pub(crate) const WAYS: [Way; 4] = [
     Way { version: Version::HTTP_11, tls: false },
     Way { version: Version::HTTP_2, tls: false },
@@ -60,17 +60,17 @@ enum Sender {
 /// How a reply ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// As it should.
+    /// Normally.
     Whole,
-    /// By an error, of the reply or of its connection.
+    /// With an error of the reply or of its connection.
     Broken,
-    /// Not while the test looked.
+    /// Not within the time of the test.
     Open,
-    /// More came than anybody should read.
+    /// It was longer than the limit.
     Endless,
 }
 
-/// A reply as it came; a piece is an HTTP/1.1 chunk as hyper reads it, or a DATA frame.
+/// A reply as received; a piece is an HTTP/1.1 chunk as hyper reads it, or a DATA frame.
 #[derive(Debug)]
 pub(crate) struct Heard {
     pub(crate) status: Option<StatusCode>,
@@ -93,7 +93,7 @@ impl Heard {
     }
 }
 
-/// A connection to the simulator, this way.
+/// Connects to the simulator.
 pub(crate) async fn meet(simulator: &Simulator, way: Way) -> Peer {
     let stream = TcpStream::connect(simulator.address()).await.unwrap();
     if !way.tls {
@@ -106,7 +106,7 @@ pub(crate) async fn meet(simulator: &Simulator, way: Way) -> Peer {
     speak(simulator, way.version, stream).await
 }
 
-/// TLS that trusts this certificate and nothing else.
+/// TLS that trusts only this certificate.
 pub(crate) fn trusting(certificate: &[u8], protocols: &[&[u8]]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from(certificate.to_vec())).unwrap();
@@ -123,7 +123,7 @@ where
 {
     let mut connection = JoinSet::new();
     let io = TokioIo::new(stream);
-    // How a connection ends shows in the replies on it.
+    // Errors of a connection appear in its replies.
     let sender = if version == Version::HTTP_2 {
         let (sender, running) = http2::handshake(TokioExecutor::new(), io).await.unwrap();
         connection.spawn(async move { drop(running.await) });
@@ -153,13 +153,13 @@ impl Peer {
         }
     }
 
-    /// A second hand on the same HTTP/2 connection, as long as the first is held.
+    /// Another sender on the same HTTP/2 connection, usable as long as the first one exists.
     pub(crate) fn beside(&self) -> Self {
         let Sender::Two(sender) = &self.sender else { panic!("HTTP/1.1 has one request at a time") };
         Self { origin: self.origin.clone(), sender: Sender::Two(sender.clone()), _connection: JoinSet::new() }
     }
 
-    /// The whole reply, as far as it comes.
+    /// The whole reply, up to its end or error.
     pub(crate) async fn hear(&mut self, ask: &Ask) -> Heard {
         match timeout(QUIET, self.begin(ask)).await {
             Err(_) => Heard::without_head(End::Open),
@@ -169,7 +169,7 @@ impl Peer {
     }
 }
 
-/// Reads a body, as far as it comes.
+/// Reads a body up to its end or error.
 pub(crate) async fn read(response: Response<Incoming>) -> Heard {
     let (head, mut body) = response.into_parts();
     let mut pieces = Vec::new();

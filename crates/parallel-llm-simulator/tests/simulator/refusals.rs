@@ -1,11 +1,11 @@
-//! Faults and rules that end in a status: each row of the specification, byte for byte.
+//! Faults and rules that end with an error status: each row of the specification, byte for byte.
 
 use parallel_llm_simulator::{Fault, Script, Simulator, SimulatorConfig};
 use serde_json::{Value, json};
 
 use crate::client::{End, MODEL, Reply, chat, get, question, send};
 
-/// Each refusal with its status and its body.
+/// Each fault with the status and the body of its refusal.
 const REFUSALS: &[(Fault, u16, &str)] = &[
     (Fault::AuthMissing, 401, r#"{"error":{"message":"No cookie auth credentials found","code":401}}"#),
     (Fault::AuthBad, 401, r#"{"error":{"message":"User not found.","code":401}}"#),
@@ -153,7 +153,7 @@ async fn oddities_are_no_error_objects() {
 }
 
 #[tokio::test]
-async fn the_key_is_echoed_to_the_client_and_kept_nowhere() {
+async fn a_key_is_echoed_to_the_client_and_stored_nowhere() {
     let (simulator, reply) = refused(Fault::KeyEcho).await;
     assert!(reply.text().contains(simulator.api_key()));
     let kept = serde_json::to_string(&simulator.requests()).unwrap();
@@ -197,7 +197,7 @@ async fn the_first_requests_fail_and_later_ones_succeed() {
     assert_eq!(reply.text(), r#"{"error":{"message":"no fault is named `nonsense`","code":400}}"#);
 }
 
-/// Which of so many requests fail, as `x`.
+/// The results of several requests in order: `x` for a failure.
 async fn failures(seed: u64, probability: f64) -> String {
     let simulator = Simulator::start(SimulatorConfig { seed, ..SimulatorConfig::instant() }).await.unwrap();
     simulator.script(MODEL, Script::fault(Fault::Server500).fail_probability(probability));
@@ -210,7 +210,7 @@ async fn failures(seed: u64, probability: f64) -> String {
 }
 
 #[tokio::test]
-async fn a_fault_may_come_by_chance_and_the_chance_follows_from_the_seed() {
+async fn a_fault_may_be_random_and_the_seed_determines_it() {
     assert_eq!(failures(1, 0.0).await, ".".repeat(24));
     assert_eq!(failures(1, 1.0).await, "x".repeat(24));
     assert_eq!(failures(1, 0.5).await, "xx..xxx.x.x.xx.x...xx.xx");
@@ -218,7 +218,7 @@ async fn a_fault_may_come_by_chance_and_the_chance_follows_from_the_seed() {
     assert_eq!(failures(1, 0.2).await, "x.....x.x....x.x...xx...");
 }
 
-/// The rules, in the order in which they are checked: each request breaks its rule and all later ones.
+/// The rules in the order of their checks: each request breaks its rule and all later ones.
 #[tokio::test]
 async fn rules_are_checked_in_order() {
     let config = SimulatorConfig { body_bytes_max: 400_000, ..SimulatorConfig::instant() };

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::client::{End, MODEL, Reply, question, scrub, send};
 
-/// What the scripted model says: a little longer than a fault lets through.
+/// The scripted answer, a little longer than the part that a fault sends.
 const TEXT: &str = "One two three four five six seven eight nine ten eleven twelve thirteen.";
 
 async fn streamed(script: Script) -> (Simulator, Reply) {
@@ -52,7 +52,7 @@ async fn a_healthy_stream_is_openrouters() {
 }
 
 #[tokio::test]
-async fn comments_come_while_nothing_else_does() {
+async fn comments_are_sent_before_the_answer() {
     let mut config = SimulatorConfig::instant();
     config.time_scale = 1.0;
     config.behaviour.ttft_ms.mean = 50;
@@ -89,7 +89,7 @@ async fn an_error_in_the_middle_ends_the_stream() {
 }
 
 #[tokio::test]
-async fn a_stream_breaks_in_each_way_a_wire_can() {
+async fn a_stream_breaks_in_each_way_of_a_connection() {
     let cases = [
         (Fault::SseCut, End::Whole),
         (Fault::SseReset, End::Reset),
@@ -137,7 +137,7 @@ async fn odd_framing_uses_what_the_format_allows() {
 }
 
 #[tokio::test]
-async fn every_byte_may_come_alone() {
+async fn each_byte_may_be_a_chunk() {
     let (_simulator, reply) = broken(Fault::ByteSplit).await;
     assert!(reply.chunks.iter().all(|chunk| chunk.len() == 1));
     assert!(reply.streamed_text().starts_with(TEXT));
@@ -173,7 +173,7 @@ fn last_usage(reply: &Reply) -> Value {
 }
 
 #[tokio::test]
-async fn fields_of_the_future_are_everywhere() {
+async fn unknown_fields_are_everywhere() {
     let (_simulator, reply) = broken(Fault::UnknownFields).await;
     assert_eq!(reply.streamed_text(), TEXT);
     let first: Value = serde_json::from_str(&reply.events()[0]).unwrap();

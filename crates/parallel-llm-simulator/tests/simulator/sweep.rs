@@ -1,4 +1,4 @@
-//! Every fault, streamed and whole: whatever it does, the request ends in the log.
+//! Every fault, streamed and whole: its request always ends in the log.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ async fn every_fault_ends_when_the_client_leaves() {
             let ask = question(&simulator, MODEL, stream).scenario(fault.name());
             let mut connection = connect(&simulator, &ask).await;
             let mut piece = [0; 1024];
-            // Some faults send nothing, and some break the connection: both are as good as a first piece here.
+            // Some faults send nothing, and some break the connection: neither has a first piece.
             let _first = timeout(Duration::from_millis(40), connection.read(&mut piece)).await;
         }
     }

@@ -13,7 +13,7 @@ async fn started(http: HttpVersions) -> Simulator {
     Simulator::start(config).await.unwrap()
 }
 
-/// The protocol that was agreed on, if a connection came about.
+/// The negotiated protocol; `None` if the handshake fails.
 async fn agreed(simulator: &Simulator, certificate: &[u8], name: &'static str) -> Option<String> {
     let stream = TcpStream::connect(simulator.address()).await.unwrap();
     let connector = trusting(certificate, &[b"http/1.1", b"h2"]);
@@ -47,7 +47,7 @@ async fn alpn_offers_the_chosen_versions() {
 }
 
 #[tokio::test]
-async fn the_urls_say_https() {
+async fn the_urls_are_https() {
     let simulator = started(HttpVersions::Both).await;
     let address = simulator.address();
     assert_eq!(simulator.origin(), format!("https://{address}"));
@@ -58,7 +58,7 @@ async fn the_urls_say_https() {
 }
 
 #[tokio::test]
-async fn a_client_without_tls_is_turned_away() {
+async fn a_client_without_tls_is_refused() {
     let simulator = started(HttpVersions::Both).await;
     let reply = send(&simulator, &get(&simulator, "/api/v1/credits")).await;
     assert_eq!(reply.status, 0);

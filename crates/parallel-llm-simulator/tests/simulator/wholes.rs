@@ -1,4 +1,4 @@
-//! Replies without streaming: the healthy body, and what a fault makes of it.
+//! Replies without streaming: the healthy body, and its faults.
 
 use parallel_llm_simulator::{Answer, Behaviour, Fault, Script, Simulator, SimulatorConfig};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ async fn the_id_of_the_head_is_the_id_of_the_body() {
 }
 
 #[tokio::test]
-async fn spoiled_answers_keep_their_status() {
+async fn faulty_answers_keep_their_status() {
     assert!(choice(Fault::EmptyChoices).await.is_null());
     assert!(choice(Fault::NullContent).await["message"]["content"].is_null());
     assert_eq!(choice(Fault::EmptyContent).await["message"]["content"], "");
@@ -51,7 +51,7 @@ async fn spoiled_answers_keep_their_status() {
 }
 
 #[tokio::test]
-async fn a_broken_wire_breaks_a_body_too() {
+async fn a_broken_connection_breaks_a_body() {
     for (fault, end) in
         [(Fault::SseReset, End::Reset), (Fault::SseEofInChunk, End::Cut), (Fault::Stall, End::Open)]
     {
@@ -61,7 +61,7 @@ async fn a_broken_wire_breaks_a_body_too() {
 }
 
 #[tokio::test]
-async fn white_space_comes_while_the_answer_does_not() {
+async fn white_space_is_sent_before_the_answer() {
     let mut config = SimulatorConfig::instant();
     config.time_scale = 1.0;
     config.behaviour.ttft_ms.mean = 50;
@@ -72,7 +72,7 @@ async fn white_space_comes_while_the_answer_does_not() {
 }
 
 #[tokio::test]
-async fn a_quick_answer_keeps_its_head_back_until_it_is_ready() {
+async fn a_quick_answer_sends_its_head_when_it_is_ready() {
     let mut config = SimulatorConfig::instant();
     config.time_scale = 1.0;
     config.behaviour.ttft_ms.mean = 20;
@@ -103,7 +103,7 @@ async fn an_alias_is_served_by_its_target() {
 }
 
 #[tokio::test]
-async fn the_same_seed_says_the_same() {
+async fn the_same_seed_gives_the_same_answer() {
     let said = async |seed| {
         let simulator =
             Simulator::start(SimulatorConfig { seed, ..SimulatorConfig::instant() }).await.unwrap();
