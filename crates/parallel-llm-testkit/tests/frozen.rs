@@ -39,9 +39,9 @@ fn an_answer_comes_before_the_clients_wall_although_its_folder_is_frozen() {
     let result = client.call("process_prompt", json!({"prompt": "Why?", "models": [ADA], "files": true}));
     let passed = asked.elapsed();
     assert!(passed < Duration::from_millis(WALL_MS), "the reply came after {passed:?}");
-    let told = &result["structuredContent"];
-    assert!(told["answer"].is_string(), "{told}");
-    let run_id = told["run_id"].as_str().unwrap().to_owned();
+    let report = &result["structuredContent"];
+    assert!(report["answer"].is_string(), "{report}");
+    let run_id = report["run_id"].as_str().unwrap().to_owned();
     let report = client.call("get_run", json!({"run_id": run_id}))["structuredContent"].clone();
     assert!(report["answer"].is_string(), "{report}");
     client.hang_up();

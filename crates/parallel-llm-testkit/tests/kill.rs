@@ -9,7 +9,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
-    reason = "a test fails by panicking, and tells its counts"
+    reason = "a test fails by panicking, and prints its counts"
 )]
 
 #[path = "kill/killed_run.rs"]

@@ -40,7 +40,10 @@ async fn a_charge_is_looked_up_by_its_generation_id() {
     let cost = PicoUsd::from_decimal("0.25").unwrap();
     assert_eq!(look_up(&upstream.provider(), "gen/1?&x= é").await, Ok(Some(Charge { cost, usage })));
     let request = upstream.requests().remove(0);
-    assert!(request.starts_with("GET /api/v1/generation?id=gen%2F1%3F%26x%3D+%C3%A9 HTTP/1.1\r\n"), "{request}");
+    assert!(
+        request.starts_with("GET /api/v1/generation?id=gen%2F1%3F%26x%3D+%C3%A9 HTTP/1.1\r\n"),
+        "{request}"
+    );
     assert!(request.contains(&format!("authorization: Bearer {KEY}\r\n")), "{request}");
 }
 

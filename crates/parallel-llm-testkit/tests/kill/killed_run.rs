@@ -126,7 +126,7 @@ impl KilledRun {
     /// Everything that must hold when the program has ended in any way.
     fn check_state(&mut self, output: &Output) {
         assert!(!output.stderr.contains("panicked"), "{}", output.stderr);
-        // The simulator has to notice that its client is gone.
+        // The simulator has to notice that its client has disconnected.
         self.sandbox.until("the simulator is quiet", || self.sandbox.simulator().stats().in_flight == 0);
         let is_killed = output.code.is_none();
         let shown_json = self.output_json(output);
@@ -170,7 +170,7 @@ impl KilledRun {
         for (slot, model) in slots() {
             let (asked, sent) = (self.sandbox.asked(model), trace.sent(slot));
             assert!(asked <= sent, "{slot}: {asked} requests left, {sent} are known");
-            assert!(trace.heard(slot) <= asked, "{slot}: {asked} requests left, more were answered");
+            assert!(trace.answered(slot) <= asked, "{slot}: {asked} requests left, more were answered");
         }
         let run_id = trace.run_id.to_string();
         let session = |body: &Value| body["session_id"].as_str().map(str::to_owned);
@@ -356,7 +356,7 @@ fn check_report_file(name: &str, content: &str, trace: &Trace) {
     assert_eq!(report["run_id"], trace.run_id.to_string());
 }
 
-/// Nobody who has answered is asked again, and nobody who may have been paid is paid again.
+/// No slot with an answer is asked again, and no request that may have been paid is sent again.
 fn check_nothing_is_paid_twice(before: &Trace, after: &Trace) {
     assert_eq!(after.events[..before.events.len()], before.events, "history is not written anew");
     for (slot, _) in slots() {

@@ -64,7 +64,7 @@ impl Trace {
     }
 
     /// Requests of a slot with any response.
-    pub(crate) fn heard(&self, slot: CallerSlot) -> usize {
+    pub(crate) fn answered(&self, slot: CallerSlot) -> usize {
         let shown_json = self.of(slot).filter(|event| match event {
             Event::Accepted { .. } | Event::Answered { .. } | Event::Cut { .. } => true,
             Event::Failed { retry, .. } => *retry != Retry::Never,
