@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_nothing_goes_first() {
+    fn a_connection_without_a_request_is_closed_first() {
         check(3, &["a", "a", "a"], &[]);
         check(3, &["a", "a", "a", "a"], &[0]);
         check(3, &["a", "A", "a", "a", "a"], &[0, 2]);

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_description_stands_before_the_path() {
+    fn the_metadata_address_precedes_the_path() {
         let challenge =
             |address| format!(r#"Bearer realm="parallel-llm-mcp", resource_metadata="{address}""#);
         for (identifier, path, address) in [

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_write_that_waits_breaks_and_one_that_goes_on_does_not() {
+    async fn a_stalled_write_fails_and_a_slow_one_does_not() {
         let (mut client, server) = tokio::io::duplex(8);
         let mut server = Stalling::new(server, Duration::from_millis(50));
         server.write_all(&[0; 8]).await.unwrap();

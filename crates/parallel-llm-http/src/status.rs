@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_goes_with_no_refusal_but_that_of_the_caller_s_own_token() {
+    fn only_a_refused_token_gets_a_challenge() {
         let challenged: Vec<&Code> =
             Code::ALL.iter().filter(|code| of(**code) == StatusCode::UNAUTHORIZED).collect();
         assert_eq!(challenged, [&Code::TokenRefused]);

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_at_a_gate_holds_no_place() {
+    async fn a_call_that_waits_at_a_gate_holds_no_slot() {
         let admission = admission(1);
         admission.admit(RUN, &model("a")).await.unwrap().record(&failed(Code::RateLimited));
         let a = model("a");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_for_a_place_sees_a_gate_that_closes_meanwhile() {
+    async fn a_call_that_waits_for_a_slot_sees_a_gate_that_closes_meanwhile() {
         let admission = admission(1);
         let mut first = admission.admit(RUN, &model("a")).await.unwrap();
         let a = model("a");
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_sees_a_circuit_that_opens_meanwhile() {
+    async fn a_waiting_call_sees_a_circuit_that_opens_meanwhile() {
         let admission = admission(BATCH);
         let mut admitted = Vec::new();
         for _ in 0..BATCH {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_probe_that_finds_the_circuit_open_leaves_the_gate_to_the_next() {
+    async fn a_probe_that_finds_the_circuit_open_leaves_the_gate_to_the_next_call() {
         let admission = admission(2 * BATCH);
         let mut admitted = Vec::new();
         for _ in 0..=BATCH {

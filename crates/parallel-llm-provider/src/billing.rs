@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_router_goes_by_the_author() {
+    fn a_router_bills_as_the_author_of_the_model_does() {
         for (model, stops) in [
             ("openai/gpt-6.1-sol", true),
             ("~openai/gpt-sol-latest", true),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_nobody_knows_costs_nothing_on_this_machine() {
+    fn an_unknown_server_on_this_machine_costs_nothing() {
         assert!(Billing::Unknown.stops("x", true) && !Billing::Unknown.stops("x", false));
     }
 }

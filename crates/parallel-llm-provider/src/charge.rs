@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_tells_what_it_cost_and_used() {
+    fn a_charge_has_the_cost_and_the_usage() {
         let body = br#" {"data":{"id":"gen-1","model":"a/b","cancelled":true,"total_cost":0.000832,"usage":0.000832,
             "tokens_prompt":10,"tokens_completion":20,"native_tokens_prompt":12,"native_tokens_completion":25.0,
             "native_tokens_reasoning":5,"native_tokens_cached":0,"provider_name":"x"}} "#;
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_account_of_this_call_is_refused() {
+    fn a_document_that_is_no_charge_of_this_call_is_refused() {
         for body in [
             "",
             "<html>",

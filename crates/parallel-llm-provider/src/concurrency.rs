@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_free_place_goes_to_the_oldest_run_that_waits() {
+    async fn a_free_slot_goes_to_the_oldest_waiting_run() {
         let limits = ConcurrencyLimits::new([(id("a"), 1)], 9);
         let a = id("a");
         let first = limits.acquire(run(5), &a).await;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_leaves_while_waiting_takes_no_place_along() {
+    async fn a_call_that_stops_waiting_takes_no_slot() {
         let limits = ConcurrencyLimits::new([(id("a"), 1)], 9);
         let a = id("a");
         let first = limits.acquire(run(1), &a).await;

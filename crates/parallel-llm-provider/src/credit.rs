@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_tells_what_is_left_of_it() {
+    fn a_key_document_has_the_remaining_credit() {
         let read = |body: &str| Credit::read(body.as_bytes());
         let credit = read(
             r#"{"data":{"label":"sk-or-v1-au7...890","limit":10,"limit_remaining":7.5,"limit_reset":"monthly","usage":2.5,

@@ -23,7 +23,7 @@ mod tests {
     use http::HeaderValue;
 
     #[test]
-    fn a_date_is_told_unless_it_is_an_old_one() {
+    fn a_date_is_read_unless_it_is_cached() {
         const DATE: &str = "Sun, 22 Nov 2026 00:00:01 GMT";
         for (date, age, expected) in [
             (DATE, None, Some(1_795_305_601_000)),

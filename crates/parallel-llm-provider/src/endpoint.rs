@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_needed_where_the_dialect_says() {
+    fn a_key_is_needed_if_the_dialect_requires_one() {
         assert!(key(&endpoint("http://localhost:11434/v1").unwrap()).unwrap().is_none());
         let missing = |endpoint: Endpoint| {
             let failure = key(&endpoint).unwrap_err();

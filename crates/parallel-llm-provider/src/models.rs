@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strange_entry_costs_only_itself_and_the_word_live() {
+    fn an_invalid_entry_is_left_out_and_the_list_is_not_live() {
         let read = |body: &str| {
             let catalogue = super::read(body.as_bytes(), &Dialect::OPENROUTER).unwrap();
             (catalogue.models().iter().map(|model| model.id.clone()).collect::<Vec<_>>(), catalogue.is_live())
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn who_can_be_held_to_json_is_read() {
+    fn models_with_a_json_mode_are_recognized() {
         for (parameters, expected) in [
             (r#"["tools","response_format"]"#, true),
             (r#"["structured_outputs"]"#, true),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_said() {
+    fn a_document_that_is_no_list_is_refused() {
         for body in ["", "<html>", "7", r#"{"error":"x"}"#, r#"{"data":7}"#] {
             let failure = super::read(body.as_bytes(), &Dialect::OPENROUTER).unwrap_err();
             assert_eq!(failure.code, Code::Protocol, "{body}");
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_is_for_what_its_provider_says() {
+    fn a_price_has_the_unit_of_its_provider() {
         let priced = |pricing: &str, dialect: Dialect| {
             let body = format!(r#"{{"data":[{{"id":"a","pricing":{pricing}}}]}}"#);
             let price = super::read(body.as_bytes(), &dialect).unwrap().models()[0].price;
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_cannot_be_read_or_stands_twice_costs_only_itself() {
+    fn an_invalid_or_repeated_field_is_left_out_alone() {
         for (body, line) in [
             (r#"{"models":[{"id":"b"}],"data":[{"id":"a"}]}"#, r#"a "a" None None None None"#),
             (r#"{"data":7,"models":[{"id":"a"}]}"#, r#"a "a" None None None None"#),

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_linux_says_of_ignored_signals_is_read() {
+    fn the_ignored_signals_of_linux_are_read() {
         let status = |set: &str| format!("Name:\tit\nSigBlk:\t0000000000000001\nSigIgn:\t{set}\n");
         assert_eq!(ignored(&status("0000000000001000")), Some(0x1000));
         assert_eq!(ignored(&status("0000000000001001")), Some(0x1001));

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_kept_behind_our_words() {
+    fn a_failure_keeps_its_cause() {
         let full = io::Error::from(io::ErrorKind::StorageFull);
         let failure = file(Path::new("/data/runs.db"), &full);
         assert_eq!(

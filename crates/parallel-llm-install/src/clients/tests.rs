@@ -152,7 +152,7 @@ fn white_space_takes_no_more_time_and_room_than_it_needs() {
 }
 
 #[test]
-fn what_is_after_and_between_stays_when_the_entry_goes() {
+fn text_after_and_between_stays_when_the_entry_is_removed() {
     let codex = Client::by_id("codex").unwrap();
     let text = "a = 1\n\n[mcp_servers.parallel-llm] # ours\ncommand = \"/x/parallel-llm-mcp\"\nargs = [\n  \"serve\", # said\n]\n\n[mcp_servers.parallel-llm.env]\nA = \"1\"\n\n# about z\n[z]\nb = 2\n";
     let without = change(codex, text, None).unwrap();
@@ -164,7 +164,7 @@ fn what_is_after_and_between_stays_when_the_entry_goes() {
 }
 
 #[test]
-fn what_the_user_chose_in_our_entry_stays() {
+fn the_users_choices_in_our_entry_stay() {
     let codex = Client::by_id("codex").unwrap();
     let text = "[mcp_servers.parallel-llm] # mine\ncommand = '/old/parallel-llm-mcp' # old\nargs = [\"serve\"]\ntool_timeout_sec = 600\nenabled = true\n[mcp_servers.parallel-llm.env]\nOPENROUTER_API_KEY = \"filled in\"\n";
     insta::assert_snapshot!(installed(codex, text, &spec(&[])), @r#"

@@ -108,7 +108,7 @@ async fn a_row_grows_by_a_call_let_in_after_the_last_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_open_circuit_says_what_it_knows() {
+async fn an_open_circuit_reports_its_failures() {
     let breakers = Arc::new(Breakers::default());
     "xxxxx".chars().for_each(|what| call(&breakers, what));
     advance(Duration::from_secs(7)).await;
@@ -149,7 +149,7 @@ async fn one_probe_closes_it_or_opens_it_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_probe_that_says_nothing_leaves_its_turn_to_the_next() {
+async fn a_probe_without_a_result_is_replaced_by_the_next_call() {
     let breakers = Arc::new(Breakers::default());
     "xxxxx".chars().for_each(|what| call(&breakers, what));
     advance(OPEN_FOR).await;
@@ -228,7 +228,7 @@ async fn only_the_servers_and_the_networks_faults_count() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_models_are_remembered_and_an_open_circuit_goes_last() {
+async fn the_number_of_models_is_limited_and_open_circuits_are_dropped_last() {
     let breakers = Arc::new(Breakers::default());
     "xxxxx".chars().for_each(|what| call(&breakers, what));
     for number in 0..BREAKERS_MAX {

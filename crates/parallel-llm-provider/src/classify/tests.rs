@@ -122,7 +122,7 @@ fn the_waiting_402_keeps_its_wait() {
 }
 
 #[test]
-fn a_moderators_word_is_its_own_and_the_prompt_is_not_shown() {
+fn a_moderation_shows_its_reason_and_not_the_prompt() {
     let failure = fail(
         403,
         r#"{"error":{"message":"Your input was flagged","code":403,"metadata":{"reasons":["violence"],"flagged_input":"SECRET PROMPT","provider_name":"OpenAI","raw":"SECRET PROMPT"}}}"#,
@@ -132,7 +132,7 @@ fn a_moderators_word_is_its_own_and_the_prompt_is_not_shown() {
 }
 
 #[test]
-fn a_model_may_be_gone_or_out_of_bounds() {
+fn a_model_may_be_unknown_or_forbidden() {
     check(&[
         (
             404,
@@ -166,7 +166,7 @@ fn a_model_may_be_gone_or_out_of_bounds() {
 }
 
 #[test]
-fn a_prompt_may_be_too_long_in_many_words() {
+fn a_prompt_that_is_too_long_is_recognized_in_many_phrases() {
     check(&[
         (
             400,
@@ -288,7 +288,7 @@ fn the_daily_cap_is_not_waited_for() {
 }
 
 #[test]
-fn a_limit_is_about_the_model_unless_its_words_are_known() {
+fn a_limit_is_about_the_model_unless_its_text_is_known() {
     let passed_on = |words: &str| {
         let metadata = serde_json::json!({"raw": words, "provider_name": "Moonshot AI"});
         serde_json::json!({"error": {"message": "Provider returned error", "code": 429, "metadata": metadata}})
@@ -394,7 +394,7 @@ fn half_a_key_at_the_end_of_a_long_message_is_not_shown() {
 }
 
 #[test]
-fn keys_models_and_prompts_have_words_of_their_own() {
+fn errors_about_keys_models_and_prompts_are_recognized() {
     check(&[
         (
             403,
@@ -440,7 +440,7 @@ fn keys_models_and_prompts_have_words_of_their_own() {
 }
 
 #[test]
-fn accounts_and_filters_have_words_of_their_own() {
+fn errors_about_accounts_and_filters_are_recognized() {
     check(&[
         (
             400,
@@ -482,7 +482,7 @@ fn accounts_and_filters_have_words_of_their_own() {
 }
 
 #[test]
-fn limits_and_fields_have_words_of_their_own() {
+fn errors_about_limits_and_fields_are_recognized() {
     check(&[
         (
             429,
@@ -518,7 +518,7 @@ fn limits_and_fields_have_words_of_their_own() {
 }
 
 #[test]
-fn an_error_in_a_stream_is_sorted_by_what_it_says() {
+fn an_error_in_a_stream_is_classified_by_its_text() {
     let summary =
         |body: &str| summary(&error_in_reply(&origin(), ErrorBody::parse(body.as_bytes()).unwrap()));
     for (body, expected) in [
@@ -642,7 +642,7 @@ fn a_days_limit_that_is_soon_free_is_waited_for() {
 }
 
 #[test]
-fn a_long_error_is_looked_at_from_its_beginning() {
+fn only_the_beginning_of_a_long_error_is_read() {
     let long = "\u{e9}".repeat(1024 * 1024);
     let body = format!(r#"{{"error":{{"message":"{long}","metadata":{{"raw":"{long}"}}}}}}"#);
     let error = ErrorBody::parse(body.as_bytes()).unwrap();

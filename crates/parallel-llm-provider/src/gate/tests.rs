@@ -224,7 +224,7 @@ async fn a_long_wait_fails_at_once_and_is_asked_about_again_after_ten_minutes() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_is_told_when_the_wait_becomes_a_long_one() {
+async fn a_waiting_call_fails_when_the_wait_becomes_too_long() {
     let gates = Arc::new(Gates::default());
     let mut wave = [gates.enter(&model("a")).unwrap(), gates.enter(&model("a")).unwrap()];
     wave[0].limited(Scope::Model, None);
@@ -303,7 +303,7 @@ async fn a_call_probes_all_its_gates_or_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_gates_are_remembered_and_the_oldest_open_one_goes_first() {
+async fn the_number_of_gates_is_limited_and_the_oldest_open_one_is_dropped_first() {
     let gates = Arc::new(Gates::default());
     let name = |number: usize| format!("m{number}");
     for number in 0..GATES_MAX {

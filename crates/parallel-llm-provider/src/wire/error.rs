@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_upstreams_words_are_unwrapped() {
+    fn the_message_of_an_upstream_error_is_unwrapped() {
         let words = |raw: &str| ErrorBody::of(serde_json::json!({"metadata": {"raw": raw}})).upstream_words();
         assert_eq!(words("slow down").as_deref(), Some("slow down"));
         assert_eq!(words(r#"{"error":"upstream exploded"}"#).as_deref(), Some("upstream exploded"));

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_call_is_answered_before_its_client_gives_up_and_before_its_server_is_gone() {
+    async fn a_call_is_answered_before_its_client_times_out_and_before_the_server_ends() {
         let due_after = async |client_s: Option<u64>, wish_s: Option<u64>, stop_s: Option<u64>| {
             let shutdown = Shutdown::new(Duration::from_secs(20));
             let waiting = Waiting::new(client_s.map(Duration::from_secs), shutdown.clone());

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_taken_out_as_a_word_only() {
+    fn a_name_is_removed_only_as_a_whole_word() {
         for (text, expected) in [
             ("ann at /srv/ann/x", "<user> at /srv/<user>/x"),
             ("Ann's planning, channel, ann_1", "<user>'s planning, channel, ann_1"),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn homes_keys_and_names_are_left_out_wherever_they_stand() {
+    fn home_folders_keys_and_names_are_removed_everywhere() {
         let key = "0".repeat(40);
         let anonymizer = Anonymizer {
             scrubber: Scrubber::new([SecretString::from(key.clone())]),

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_log_only_the_programs_own_words_are_taken() {
+    fn a_log_is_included_without_foreign_text() {
         for (line, expected) in [
             (
                 "2026-11-22T01:00:00.000000Z  INFO the run starts run_id=01ABC seats=5 reserved=$0.10",

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_client_is_told_by_what_stands_in_its_file() {
+    fn each_client_is_reported_by_the_entry_in_its_file() {
         let codex = clients::ALL.iter().find(|client| client.id == "codex").unwrap();
         let described = |content| {
             let state = InstallState { path: "/h/config.toml".into(), content };

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_told() {
+    fn the_remaining_credit_is_reported() {
         let usd = |dollars| Some(PicoUsd::from_usd(dollars));
         let none = Credit::default();
         assert_eq!(described(Credit { remaining: usd(7), ..none.clone() }), ["ok $7.00 is left of X's key"]);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_ends_is_told_in_time() {
+    fn an_expiring_key_is_reported_in_time() {
         const DAY_MS: u64 = 24 * 60 * 60 * 1000;
         let on = |days_ms: u64| {
             let expires_on = Some(clock::day(days_ms));

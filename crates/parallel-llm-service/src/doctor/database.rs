@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_read_is_not_called_whole() {
+    fn an_unfinished_check_is_not_called_intact() {
         let described = |soundness| {
             let finding = whole(soundness, QUICK_MAX);
             format!("{} {}", finding.state.word(), finding.found)
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_wait_or_were_set_aside_are_told() {
+    fn waiting_and_set_aside_files_are_reported() {
         let paths = |name: &str| vec![PathBuf::from("/data/runs.db.spill").join(name)];
         let state =
             SpillState { waiting: paths("1"), aside: [paths("2"), paths("3")].concat(), damaged: Vec::new() };
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_grows_is_told() {
+    fn a_growing_log_is_reported() {
         let described = [LOG_BYTES_MAX, LOG_BYTES_MAX + 1].map(|bytes| log(bytes).state);
         assert_eq!(described, [Health::Ok, Health::Warning]);
     }

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn little_room_is_told_with_its_reason() {
+    fn low_disk_space_is_reported_with_its_reason() {
         let room = |free_bytes, free_files| described(&room_findings(Some(Room { free_bytes, free_files })));
         assert_eq!(room(FREE_BYTES_MIN, None), ["ok 268 MB free"]);
         assert_eq!(
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_folder_is_told_with_a_command() {
+    fn a_folder_of_another_user_is_reported_with_a_command() {
         let finding = foreign(Path::new("/a b"), 7, ELSEWHERE);
         assert_eq!(finding.state.word(), "warning");
         assert!(
@@ -204,7 +204,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_others_may_read_in_it_is_counted() {
+    fn files_readable_by_others_are_counted() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let set = |name: &str, mode| {

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_the_address_is_told() {
+    async fn the_listener_at_the_address_is_reported() {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         assert_eq!(described(free).await, "ok ADDRESS is free for `serve --http ADDRESS`");
         let refusal =

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_few_open_files_are_told() {
+    fn a_low_limit_of_open_files_is_reported() {
         let described = |limit| {
             let finding = open_files(limit, 64);
             format!("{} {}", finding.state.word(), finding.found)

@@ -330,7 +330,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_check_that_hangs_is_told_and_one_that_breaks_too() {
+    async fn a_check_that_hangs_or_panics_is_reported() {
         let found = aside(|| panic!("a defect")).await;
         assert_eq!((found.len(), found[0].state), (1, Health::Warning));
         let hanging = std::future::pending();

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_paths_are_told_as_people_need_them() {
+    fn sizes_and_paths_are_readable() {
         let sizes = [12, 268_435, 268_435_456, 25_000_000_000].map(size);
         assert_eq!(sizes, ["12 bytes", "268 kB", "268 MB", "25 GB"]);
         let paths = ["/a/b-c.d", "/a b", "/it's"].map(|path| quoted(Path::new(path)));

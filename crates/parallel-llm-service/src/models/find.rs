@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_goes_to_a_server_here_only_where_somebody_put_the_server() {
+    async fn a_key_is_sent_to_a_local_server_only_if_it_is_named_or_configured() {
         let unasked = ["ollama Withheld", "openrouter Sent"];
         assert_eq!(asked("", &[KEY], &[]).await, unasked);
         let kept_by_program = "[providers.ollama]\nkey_command = ['/no/program']\n";
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_program_is_run_for_a_list_nobody_named() {
+    async fn no_key_program_runs_for_a_list_that_was_not_named() {
         assert_eq!(asked(KEEPERS, &[], &[]).await, ["ollama Withheld", "openrouter Withheld"]);
         assert_eq!(asked(KEEPERS, &[], &["team", "openrouter"]).await, ["openrouter Sent", "team Sent"]);
     }

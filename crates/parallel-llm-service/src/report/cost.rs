@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_sure_says_so() {
+    fn an_uncertain_cost_is_marked_as_such() {
         let cost = |known, lacks_calls, is_estimate| Cost { known, lacks_calls, is_estimate, bound: None };
         let paid = Some(PicoUsd(9_300_000_000));
         let costs = [

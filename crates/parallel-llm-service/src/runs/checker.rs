@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_reads_nothing_or_writes_without_end_is_no_failure() {
+    async fn a_check_may_ignore_its_input_or_write_without_end() {
         let long = "x".repeat(LONG);
         assert_eq!(Bench::of("exit 0").described(&long).await, "passes");
         assert_eq!(Bench::of("exec <&-; head -c 1 /dev/zero; exit 0").described(&long).await, "passes");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_takes_too_long_is_ended_with_all_that_it_has_started() {
+    async fn a_check_that_takes_too_long_is_ended_with_its_children() {
         let late = "timeout: the check command did not end within 1500 ms (raise the setting `check_timeout_ms` (now 1500))";
         assert_eq!(Bench::of("yes").within(1_500).described("x").await, late);
         let bench = Bench::of("sleep 600 & echo $! > \"$HOME/helper\"; wait").within(1_500);
@@ -264,14 +264,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_left_behind_is_ended_and_holds_nothing_up() {
+    async fn processes_left_behind_by_a_check_are_ended_at_once() {
         let bench = Bench::of("sleep 600 & echo $! > \"$HOME/helper\"; echo 0.5");
         assert_eq!(bench.described("x").await, "passes with 0.5");
         is_gone(&bench.left("helper")).await;
     }
 
     #[tokio::test]
-    async fn a_check_that_nobody_waits_for_is_ended() {
+    async fn an_abandoned_check_is_ended() {
         let bench = Bench::of("echo $$ > \"$HOME/self\"; exec sleep 600");
         let written = bench.root.path().join("self");
         let is_written = || std::fs::read_to_string(&written).is_ok_and(|text| text.ends_with('\n'));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_the_environment_it_has_only_what_is_named() {
+    async fn a_check_gets_only_the_named_variables() {
         let bench = Bench::of("env > \"$HOME/env\"; cat > /dev/null");
         assert_eq!(bench.described("hostile=1").await, "passes");
         let seen = bench.left("env");
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_run_is_told() {
+    async fn a_check_that_cannot_start_is_a_failure() {
         let mut bench = Bench::of("");
         bench.check.settings.words = vec!["/no/program".to_owned(), "secret".to_owned()];
         let described = "check_unavailable: the check command cannot be started: No such file or directory (os error 2) (try the check command by hand)";

@@ -314,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_said_on_too_few_runs() {
+    fn too_few_runs_give_no_verdict() {
         for (mattered, runs, verdict, more) in [
             (0, 1, Verdict::Open, Some(34)),
             (0, 34, Verdict::Open, Some(1)),

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_goes_wrong_is_told_without_the_output() {
+    async fn a_failure_of_a_key_program_does_not_quote_its_output() {
         check("echo 0000; echo 'locked' >&2; echo more >&2; exit 3", "ended with exit status: 3: locked")
             .await;
         check("echo 0000; echo 'is 0000' >&2; exit 1", "ended with exit status: 1").await;
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_that_is_not_there_or_does_not_end_is_told() {
+    async fn a_missing_or_endless_key_program_is_a_failure() {
         let gone = "the key of `team` cannot be fetched: `/no/program` cannot be started: No such file or directory (os error 2)";
         check_words(vec!["/no/program".to_owned()], WAIT_MAX, gone).await;
         let endless = ["/bin/sh", "-c", "exec sleep 600"].map(str::to_owned).to_vec();

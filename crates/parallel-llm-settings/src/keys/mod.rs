@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_a_key_is_told_apart() {
+    fn each_text_that_cannot_be_a_key_has_its_own_reason() {
         for (text, why) in [
             ("sk", Some("it is too short")),
             ("\"sk-or-v1-00\"", Some("it has quotes in it")),

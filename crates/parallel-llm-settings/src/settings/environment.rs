@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_says_what_it_wants() {
+    fn the_environment_describes_the_terminal() {
         let with = |name: &str, value: &str| Environment::default().with(name, value);
         assert!(with("NO_COLOR", "1").no_color() && !with("NO_COLOR", "").no_color());
         assert!(with("TERM", "dumb").is_dumb_terminal() && !with("TERM", "xterm").is_dumb_terminal());

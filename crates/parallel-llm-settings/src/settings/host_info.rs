@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_is_told_without_its_password() {
+    fn a_proxy_is_shown_without_its_password() {
         let named = |variable, address: Option<&str>, has_credentials| {
             Some(Proxy { variable, address: address.map(str::to_owned), has_credentials })
         };
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locale_says_whether_text_is_utf8() {
+    fn the_locale_determines_whether_text_is_utf8() {
         let told = |name: &str, value: &str| Environment::default().with(name, value).is_utf8();
         let utf8 =
             [told("LANG", "en_GB.UTF-8"), told("LC_ALL", "C.utf8"), told("LANG", "C"), told("LANG", "")];

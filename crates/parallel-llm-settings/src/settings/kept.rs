@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn stored_keys_are_read_back() {
         let source = |text: SecretString| file::Source {
             path: "keys.toml".into(),
             text: text.expose_secret().to_owned(),

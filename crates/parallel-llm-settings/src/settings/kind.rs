@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_says_what_would_be_right() {
+    fn an_invalid_value_is_refused_with_the_valid_form() {
         let or_default = "correct the value, or leave it out to use the default";
         check(
             Kind::Whole { min: 1, max: 9 },
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_files_cannot_have_says_why() {
+    fn a_name_that_files_cannot_have_is_refused_with_a_reason() {
         let or_default = "correct the value, or leave it out to use the default";
         check(
             Kind::FileName(FileNameOf::Answer),

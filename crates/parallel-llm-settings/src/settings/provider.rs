@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_of_an_address_is_no_secret() {
+    fn an_address_is_shown_without_secrets() {
         assert_eq!(public("https://a.b/v1"), "https://a.b/v1");
         assert_eq!(public("https://me:pw@a.b/v1?key=1"), "https://a.b/v1");
         assert_eq!(public("sk-0000"), "no address");

@@ -115,7 +115,7 @@ fn each_layer_wins_over_the_next() {
 }
 
 #[test]
-fn a_log_level_is_told_apart_from_the_default() {
+fn a_chosen_log_level_differs_from_the_default() {
     let home = Home::of(&[]);
     assert_eq!((home.load().log_level.as_str(), home.load().log_level_if_chosen()), ("info", None));
     let home = home.with("PARALLEL_LLM_LOG_LEVEL", "info");
@@ -201,7 +201,7 @@ fn a_program_counts_from_where_it_is_written_too() {
 }
 
 #[test]
-fn a_check_is_told_nothing_of_the_environment_but_where_things_are() {
+fn a_check_command_gets_only_harmless_variables() {
     let home = Home::of(&[])
         .with("PARALLEL_LLM_CHECK_COMMAND", "check 'it'")
         .with("OPENROUTER_API_KEY", "sk-or-secret")
@@ -394,7 +394,7 @@ fn a_project_file_cuts_no_answer_off() {
 }
 
 #[test]
-fn a_project_file_keeps_to_the_users_limits() {
+fn a_project_file_cannot_exceed_the_users_limits() {
     let tighten = |name: &str, variable: &str| {
         format!("tighten it, or set `{name}` in your own file or as `{variable}`")
     };
@@ -458,7 +458,7 @@ fn a_project_file_keeps_to_the_users_limits() {
 }
 
 #[test]
-fn a_projects_preset_keeps_to_the_users_of_that_name() {
+fn a_projects_preset_cannot_exceed_the_users_preset_of_that_name() {
     let user = "[presets.cheap]\npanel = ['a/b']\nbudget_usd = 0.1\nmax_tokens = 100\n";
     for (line, column, wanted, allowed) in
         [("budget_usd = 2", 14, "2", "0.1"), ("max_tokens = 101", 14, "101", "100")]
@@ -720,13 +720,13 @@ fn terms_are_read_from_the_environment_too() {
 }
 
 #[test]
-fn a_users_own_word_for_this_call_wins_over_a_project() {
+fn the_users_environment_overrides_a_project() {
     let home = Home::of(&[(PROJECT, "budget_usd = 2")]).with("PARALLEL_LLM_BUDGET_USD", "1");
     assert_eq!(home.load().budget, PicoUsd::from_usd(1));
 }
 
 #[test]
-fn the_project_file_is_looked_for_up_to_the_top() {
+fn the_project_file_is_searched_up_to_the_repository_or_home() {
     let above = ("home/.parallel-llm.toml", "max_tokens = 7");
     assert_eq!(Home::of(&[above]).load().max_tokens, 7);
     // A repository's root ends the search.
@@ -740,7 +740,7 @@ fn the_project_file_is_looked_for_up_to_the_top() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_says_why() {
+fn an_unreadable_file_is_refused_with_a_reason() {
     let next = "repair the file, or move it out of the way";
     check_user(
         &"#".repeat((1 << 20) + 1),

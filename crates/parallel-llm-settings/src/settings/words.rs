@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_a_shell_understands_is_found_outside_of_quotes() {
+    fn shell_syntax_is_found_outside_of_quotes() {
         for (line, sign) in [
             ("grep -q X | cat", Some("|")),
             ("a|b", Some("|")),

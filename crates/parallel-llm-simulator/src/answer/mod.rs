@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn each_model_says_something_of_its_own() {
+    fn each_model_gives_its_own_answer() {
         check(DEMO_QUESTION);
         check("Should we use Postgres or SQLite for a small internal tool?");
         check("Why?");

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_leads_to_every_value() {
+    fn a_path_finds_every_value() {
         let body = json!({"messages": [{"role": "user"}, {"role": "x"}, 7], "a": {"b": 1}});
         let at = |path| values(&body, path).into_iter().map(|(at, _)| at.join(".")).collect::<Vec<_>>();
         assert_eq!(at("messages[].role"), ["messages.0.role", "messages.1.role"]);

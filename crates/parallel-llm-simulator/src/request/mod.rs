@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_bodies_are_told_apart() {
+    fn bad_bodies_are_distinguished() {
         assert_eq!(read("{").unwrap_err(), BadBody::Empty);
         assert_eq!(read("{}").unwrap_err(), BadBody::NoMessages);
         assert_eq!(read(r#"{"messages":[]}"#).unwrap_err(), BadBody::Empty);

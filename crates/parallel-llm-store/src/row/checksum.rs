@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_and_its_place_count() {
+    fn a_checksum_depends_on_every_value_and_its_position() {
         let of = |first: Option<&str>, second: Option<&str>, number: Option<i64>| {
             Checksum::of("row").text(first).text(second).number(number).finish()
         };

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_process_of_this_machine_can_be_seen_to_be_gone() {
+    fn only_a_process_of_this_machine_can_be_known_to_have_ended() {
         let me = Owner::current();
         let reused = Owner { started: me.started.map(|ticks| ticks + 1), ..me.clone() };
         let elsewhere = Owner { machine: Some("another.1".into()), ..reused.clone() };

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_shown_around_most_of_the_words() {
+    fn an_excerpt_of_a_long_text_has_most_of_the_words() {
         let text = format!("gold {} gold and silver {}", numbered(50), numbered(50));
         let before = (42..50).map(|number| format!("w{number}")).collect::<Vec<_>>().join(" ");
         assert!(shown(&text, "silver gold").starts_with(&format!("…{before} gold and silver w0")), "{text}");

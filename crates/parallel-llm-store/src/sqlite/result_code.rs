@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_become_plain_words() {
+    fn result_codes_become_kinds_of_errors() {
         use DatabaseErrorKind::{Damaged, Disk, Foreign, Full, Locked, Other, ReadOnly, Unreachable};
         let kinds = [5, 261, 6, 8, 1032, 10, 778, 11, 13, 14, 26, 19].map(kind_of);
         assert_eq!(

@@ -121,7 +121,7 @@ async fn a_token_of_each_kind_of_key_is_taken_and_the_keys_are_fetched_once() {
 }
 
 #[tokio::test]
-async fn what_a_token_must_not_say() {
+async fn a_token_with_a_wrong_claim_is_refused() {
     let signer = Signer::new();
     let (issuer, _) = issuer(signer.keys());
     let changed = |name: &str, value: Value| {
@@ -234,7 +234,7 @@ fn slow_issuer(keys: Value, gone: Arc<AtomicBool>) -> (Arc<Issuer>, Arc<AtomicUs
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_for_the_keys_that_are_asked_for_again_and_they_are_not_believed_for_ever() {
+async fn keys_are_refreshed_in_the_background_and_expire() {
     let signer = Signer::new();
     let gone = Arc::new(AtomicBool::new(false));
     let (issuer, asked) = slow_issuer(signer.keys(), Arc::clone(&gone));
@@ -291,7 +291,7 @@ async fn an_issuer_that_cannot_be_read_is_no_fault_of_the_token() {
 }
 
 #[test]
-fn descriptions_stand_where_the_two_rules_say() {
+fn metadata_is_at_the_addresses_of_both_standards() {
     assert_eq!(
         addresses("https://id.example/a/b/"),
         [
@@ -308,7 +308,7 @@ fn descriptions_stand_where_the_two_rules_say() {
 
 /// The example of RFC 7515, appendix A.2.
 #[test]
-fn the_standards_own_example_is_verified() {
+fn the_example_of_the_standard_is_verified() {
     let token = concat!(
         "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.",
         "cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBYNX4",

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_none() {
+    fn a_text_that_is_no_token_is_none() {
         let token = text(&Secret::of([7; 32]));
         let lacks = &token[..token.len() - 1];
         for other in ["", "plm_", lacks, &token[1..], &format!("{token}0"), &format!(" {token}"), "plm_ä"] {

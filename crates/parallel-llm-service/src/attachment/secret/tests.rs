@@ -102,7 +102,7 @@ fn files_of_credentials_are_known_where_they_are_kept() {
 }
 
 #[test]
-fn what_a_file_holds_tells_under_any_name() {
+fn a_secret_is_recognized_by_content_under_any_file_name() {
     for kind in [
         "PRIVATE KEY",
         "RSA PRIVATE KEY",
@@ -164,7 +164,7 @@ fn what_a_file_holds_tells_under_any_name() {
 }
 
 #[test]
-fn what_only_sounds_like_a_secret_passes() {
+fn a_text_that_only_resembles_a_secret_passes() {
     for (name, content) in [
         (
             "environment.md",

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_for_its_own_address() {
+    fn a_stored_list_is_read_only_for_its_own_address() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("models");
         let kept = Kept::new(7, URL, &[ModelInfo::named("a/b")]);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_counts_as_missing() {
+    fn an_unreadable_list_counts_as_missing() {
         let home = tempfile::tempdir().unwrap();
         let whole = serde_json::to_string(&Kept::new(7, URL, &[])).unwrap();
         let newer = whole.replace("\"version\":1", "\"version\":2");

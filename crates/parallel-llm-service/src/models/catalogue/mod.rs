@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_kept_list_is_read_again_only_where_another_has_taken_its_place() {
+    async fn a_stored_list_is_read_again_only_if_it_was_replaced() {
         let home = tempfile::tempdir().unwrap();
         let (lists, _) = lists(&home, None);
         let known = async || lists.look_up(&mistral(), Wanted::Cached, KeyUse::Sent).await.list;
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_a_kept_list_and_the_one_carried_along_the_newer_serves() {
+    async fn the_newer_of_the_stored_and_the_embedded_list_is_used() {
         let home = tempfile::tempdir().unwrap();
         let (lists, _) = lists(&home, None);
         let carried_on = clock::day_ms(EMBEDDED_ON).unwrap();
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_refused_without_a_key_is_asked_with_one() {
+    async fn a_provider_that_refuses_without_a_key_is_asked_with_one() {
         let home = tempfile::tempdir().unwrap();
         let (lists, fetches) = lists(&home, None);
         for (key, expected) in

@@ -63,7 +63,7 @@ fn every_known_provider_is_there_and_the_default_first() {
 }
 
 #[test]
-fn the_environment_goes_before_the_file() {
+fn the_environment_overrides_the_file() {
     check("", &[("MISTRAL_API_KEY", " k1 ")], "mistral", "https://api.mistral.ai/v1 MISTRAL_API_KEY=k1");
     check("", &[("MISTRAL_API_KEY", " \n")], "mistral", "https://api.mistral.ai/v1 no key");
     let user =
@@ -173,7 +173,7 @@ fn kept_keys_that_cannot_be_read_are_not_shown() {
 }
 
 #[test]
-fn what_is_shown_is_what_somebody_said_and_no_secret() {
+fn shown_settings_are_those_given_without_secrets() {
     let user = "[providers.team]\nbase_url = 'https://a.b/v1'\nkind = 'vllm'\nkey_command = ['pass', 'secret-word']\nheaders = { X-Team = 'secret-blue', X-B = 'c' }\ncalls_max = 2\n[providers.work]\nkind = 'groq'\nkey_variable = 'WORK_KEY'\n";
     let variables = [
         ("OPENROUTER_API_KEY", "secret-or"),
@@ -252,7 +252,7 @@ fn an_error_in_a_table_names_its_place() {
 }
 
 #[test]
-fn an_address_is_judged_where_it_stands() {
+fn an_address_in_a_file_is_refused_with_its_location() {
     let with = |text: &str| format!("[providers.team]\nbase_url = '{text}'\n");
     let written = "write it like `https://openrouter.ai/api/v1`";
     check_user(&with("a.b"), &format!("USER:2:12: the base URL of `team` cannot be read | {written}"));
@@ -330,7 +330,7 @@ fn a_key_is_bound_to_its_host() {
 }
 
 #[test]
-fn a_header_never_stands_in_for_a_key() {
+fn a_header_never_replaces_a_key() {
     let with =
         |header: &str| format!("[providers.team]\nbase_url = 'https://a.b/v1'\nheaders = {{ {header} }}\n");
     for name in [
