@@ -144,8 +144,8 @@ impl Drop for Busy {
 mod tests {
     use super::*;
 
-    /// Admits connections of these peers in turn, the capital ones with a request under way and those with a mark behind
-    /// an answered one, and says which go.
+    /// Admits connections of these peers in turn: an upper-case letter has a request in flight, a letter with a mark has an
+    /// answered one. Returns those that are closed.
     #[track_caller]
     fn check(connections_max: usize, peers: &[&str], expected: &[usize]) {
         let connections = Connections::new(connections_max);

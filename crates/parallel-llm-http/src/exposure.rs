@@ -95,7 +95,7 @@ mod tests {
         check(&config).map_or_else(|failure| failure.message, |()| "served".to_owned())
     }
 
-    /// CVE-2026-108760: a server that listened on all addresses, whatever it was told.
+    /// CVE-2026-108760: a server that listened on all addresses despite its configuration.
     #[test]
     fn an_address_that_others_reach_needs_tokens_and_secrecy() {
         let open = "so it cannot be open to everyone";

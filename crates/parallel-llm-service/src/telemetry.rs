@@ -284,7 +284,7 @@ mod tests {
         one.write_all(b"one 1\n").unwrap();
         other.write_all(b"other 1\n").unwrap();
         one.write_all(b"one 2\n").unwrap();
-        // The one is full now and puts it aside; the other, which is as full, finds that done.
+        // One writer finds the file full and sets it aside; the other one finds that already done.
         one.write_all(b"one 3\n").unwrap();
         other.write_all(b"other 2\n").unwrap();
         let read = |path: &Path| std::fs::read_to_string(path).unwrap();

@@ -175,7 +175,7 @@ async fn a_probe_that_hangs_is_not_waited_for_for_ever() {
     assert!(is_open(&breakers), "its turn was another's already");
     drop(second);
     assert!(!is_open(&breakers));
-    // A slow call that begins to answer after all closes it, whoever probes meanwhile.
+    // A slow call that begins to answer closes the circuit, even if another call is its probe.
     let slow = breakers.enter(&model("a")).unwrap();
     advance(OPEN_FOR).await;
     let late = breakers.enter(&model("a")).unwrap();

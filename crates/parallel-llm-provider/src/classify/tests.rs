@@ -672,7 +672,7 @@ fn words_in_a_form_that_is_not_known_are_shown() {
         (500, "line one\r\n\r\n  line\ttwo", "openrouter answered 500: line one line two"),
         (500, "key plain0key0without0shape is bad", "openrouter answered 500: key *** is bad"),
         (500, &long, &format!("openrouter answered 500: shard {}…", "7".repeat(154))),
-        // What says nothing to people, or must not be repeated.
+        // Messages that help nobody or must not be shown.
         (502, "<html><h1>Bad Gateway</h1></html>", "openrouter answered 502"),
         (500, "\u{1b}[2Jboom", "openrouter answered 500:  [2Jboom"),
         (500, "{}", "openrouter answered 500"),

@@ -8,7 +8,7 @@ use tokio::time::{advance, sleep};
 
 use super::*;
 
-/// A model of OpenRouter's, whose name may hold a colon, or one of Moonshot's.
+/// A model of OpenRouter, whose name may contain a colon, or one of Moonshot.
 fn model(name: &str) -> ModelRef {
     let (provider, model) = match name.strip_prefix("moonshot:") {
         Some(model) => ("moonshot", model),
@@ -21,7 +21,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Waits and enters, as a call does.
+/// Waits and enters like a call.
 async fn admit(gates: &Arc<Gates>, model: &ModelRef) -> Result<Pass, Failure> {
     let mut waiter = Waiter::default();
     loop {
@@ -36,7 +36,7 @@ async fn pass(gates: &Arc<Gates>, model: &ModelRef) -> Pass {
     admit(gates, model).await.unwrap()
 }
 
-/// Waits, and does not enter.
+/// Waits without entering.
 async fn wait(gates: &Arc<Gates>, model: &ModelRef) -> Result<(), Failure> {
     gates.wait(model, &mut Waiter::default()).await
 }

@@ -109,7 +109,7 @@ mod tests {
         Approvals { all: OpenApprovals::default(), principal: Principal::Owner }
     }
 
-    /// The same process, asked by another.
+    /// The same process with another principal.
     fn of_holder(owner: &Approvals) -> Approvals {
         let grant =
             Grant { name: "h".to_owned(), scopes: Vec::new(), budget_day: None, requests_per_minute: None };

@@ -76,7 +76,7 @@ mod tests {
         format!("{} {}", finding.state.word(), finding.found.replace(&at.to_string(), "ADDRESS"))
     }
 
-    /// A listener that gives everyone this answer.
+    /// A listener that sends this response to every client.
     async fn answering(answer: &'static str) -> (SocketAddr, tokio::task::JoinSet<()>) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -306,9 +306,9 @@ mod tests {
     use crate::services::{Parts, Services};
     use parallel_llm_settings::settings::{Environment, Folders, Settings};
 
-    /// A key for a server on this machine, in the variable of the program that such servers come with.
+    /// A key for a server on this machine, in the variable that belongs to that server.
     const KEY: (&str, &str) = ("OLLAMA_API_KEY", "0000000000000000");
-    /// Providers whose keys are with a program.
+    /// Providers whose keys come from a program.
     const KEEPERS: &str = "[providers.openrouter]\nkey_command = ['/no/program']\n\
         [providers.team]\nbase_url = 'https://llm.example.com/v1'\nkey_command = ['/no/program']\n";
 
@@ -349,7 +349,7 @@ mod tests {
         services.models.find(&ModelQuery { providers, ..ModelQuery::default() }).await.unwrap();
         let mut asked = asked.lock().unwrap().clone();
         asked.retain(|line| !line.starts_with("lmstudio") && !line.starts_with("vllm"));
-        // All are asked at once, so in any order.
+        // All are asked at once, so the order is not determined.
         asked.sort();
         asked
     }

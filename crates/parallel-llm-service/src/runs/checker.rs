@@ -145,10 +145,10 @@ mod tests {
 
     use super::*;
 
-    /// An answer longer than any pipe holds.
+    /// An answer longer than the buffer of a pipe.
     const LONG: usize = 1024 * 1024;
 
-    /// A check by a line for `sh`, as an example of any program, with ample time.
+    /// A check by a line for `sh`, with ample time.
     struct Bench {
         root: TempDir,
         check: CheckCommand,
@@ -283,7 +283,7 @@ mod tests {
         until(|| folders(&bench).is_empty()).await;
     }
 
-    /// Waits until a process has ended; its parent need not have noticed.
+    /// Waits until a process has ended, even if its parent has not noticed.
     async fn is_gone(id: &str) {
         let id = rustix::process::Pid::from_raw(id.trim().parse().unwrap()).unwrap();
         let status = format!("/proc/{}/stat", id.as_raw_nonzero());

@@ -351,7 +351,7 @@ mod tests {
         }
     }
 
-    /// A run that was built on `a`; `b` was there, and a third seat as it is given.
+    /// A run with base `a`, with `b`, and with the given third seat.
     fn run(run: u64, third: impl FnOnce(SeatFact) -> SeatFact) -> Vec<SeatFact> {
         vec![SeatFact { is_base: true, ..seat(run, 1, "a") }, seat(run, 2, "b"), third(seat(run, 3, "c"))]
     }

@@ -296,7 +296,7 @@ mod tests {
 
     use super::*;
 
-    /// Nobody is called.
+    /// A caller that is never called.
     struct Nobody;
 
     impl Caller for Nobody {

@@ -1,4 +1,4 @@
-//! The settings as a whole, through [`Settings::load`]: who wins, what is refused, and in which words.
+//! The settings as a whole, through [`Settings::load`]: precedence, refusals and their messages.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use super::*;
 
 mod providers;
 
-/// A home with a project in it, on disk.
+/// A home folder on disk, with a project folder in it.
 struct Home {
     root: tempfile::TempDir,
     environment: Environment,
@@ -19,7 +19,7 @@ const USER: &str = "home/.config/parallel-llm-mcp/config.toml";
 const PROJECT: &str = "home/project/.parallel-llm.toml";
 
 impl Home {
-    /// A home that holds these files.
+    /// A home with these files.
     fn of(files: &[(&str, &str)]) -> Self {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("home/project/src")).unwrap();
@@ -45,7 +45,7 @@ impl Home {
         self.load_with(&[]).unwrap()
     }
 
-    /// What is said when loading fails, without the place of the temporary folder.
+    /// The message of a failed load, without the path of the temporary folder.
     fn refusal(&self, flags: &[(&str, String)]) -> String {
         let failure = self.load_with(flags).unwrap_err();
         assert_eq!(failure.code, Code::SettingsInvalid);
@@ -62,13 +62,13 @@ impl Home {
     }
 }
 
-/// What is said of a user file.
+/// Compares the message for a user file.
 fn check_user(text: &str, expected: &str) {
     let home = Home::of(&[(USER, text)]);
     assert_eq!(home.refusal(&[]), expected.replace("USER", USER), "{text}");
 }
 
-/// What is said of a project file, beside a user file.
+/// Compares the message for a project file beside a user file.
 fn check_project(user: &str, project: &str, expected: &str) {
     let home = Home::of(&[(USER, user), (PROJECT, project)]);
     assert_eq!(home.refusal(&[]), expected.replace("PROJECT", PROJECT).replace("USER", USER), "{project}");
@@ -310,7 +310,7 @@ fn a_variable_that_is_not_utf_8_is_named() {
         home.refusal(&[]),
         "environment OPENROUTER_BASE_URL: the value is not valid UTF-8 | set `OPENROUTER_BASE_URL`"
     );
-    // Other programs read keys too, so one that cannot be used is told where it is used.
+    // Other programs read keys too, so an unusable one is reported only when it is used.
     let mut home = Home::of(&[]);
     home.environment = home.environment.with("LM_API_TOKEN", odd());
     assert!(matches!(home.load().provider("lmstudio").unwrap().key, ProviderKey::Set { .. }));
@@ -476,7 +476,7 @@ fn a_projects_preset_cannot_exceed_the_users_preset_of_that_name() {
     let settings = Home::of(&[(USER, user), (PROJECT, project)]).load();
     let cheap = settings.preset("cheap").unwrap();
     assert_eq!(cheap.panel, Some(vec!["c/d".to_owned()]));
-    // What the project's does not say is still the user's.
+    // What the project's preset leaves open still comes from the user's.
     assert_eq!((cheap.budget, cheap.max_tokens), (PicoUsd::from_decimal("0.1"), Some(50)));
     assert_eq!(settings.preset("other").unwrap().max_tokens, Some(500));
 }
@@ -496,11 +496,11 @@ fn a_project_file_does_not_choose_who_reads_a_question() {
     refused("synthesizer = 'a/b team:x'", "1:15", "synthesizer", "team");
     refused("\n[presets.p]\npanel = ['a/b',\n  'openai:x@temperature=1']", "4:3", "panel", "openai");
     refused("[presets.p]\nsynthesizer = ['ollama:x']", "2:16", "synthesizer", "ollama");
-    // A colon alone names nobody, and the default provider is everybody's.
+    // A colon alone names no provider, and every project may use the default provider.
     for project in ["panel = ['a/b:free', 'openrouter:c/d']", "panel = ['nobody:x']"] {
         assert!(Home::of(&[(PROJECT, project)]).load_with(&[]).is_ok(), "{project}");
     }
-    // Whom the user names anywhere reads anyway.
+    // A provider that the user names anywhere gets the questions anyway.
     let project = "panel = ['mistral:x', 'team:y']\n[presets.p]\nsynthesizer = 'mistral:z'";
     for user in [
         "panel = ['mistral:a', 'team:b']\n",
@@ -508,7 +508,7 @@ fn a_project_file_does_not_choose_who_reads_a_question() {
     ] {
         let user = format!("{user}[providers.team]\nbase_url = 'https://a.b/v1'\n");
         assert!(Home::of(&[(USER, &user), (PROJECT, project)]).load_with(&[]).is_ok(), "{user}");
-        // A flag changes the panel of one call, and nothing of whom the user trusts.
+        // A flag changes the panel of one call, but not which providers the user trusts.
         let flags = [("panel", "a/b".to_owned())];
         assert!(Home::of(&[(USER, &user), (PROJECT, project)]).load_with(&flags).is_ok(), "{user}");
     }
@@ -526,7 +526,7 @@ fn personas_are_the_users_own() {
     let critic = &settings.personas["critic"];
     assert_eq!(critic.system.as_deref(), Some("Find the\nflaw."));
     assert_eq!(critic.options.effort, Some(Effort::Low));
-    // One of the user's own stands in the place of ours whole.
+    // A preset of the user replaces the built-in one completely.
     assert_eq!(settings.personas["plain"].system, None);
     let shown = |name: &str| home.shown(&settings, name);
     let critic = "system of 14 characters, stance against, temperature 0, effort low, max_tokens 9";
@@ -605,7 +605,7 @@ fn aliases_are_the_users_own() {
         "[aliases]\nfast = 'lab/small'",
         "PROJECT:1:2: a project file may not set `aliases`: a stranger does not choose what your names mean | take it out, or write it into your own file",
     );
-    // A project does not reach a further reader by an alias of the user's either.
+    // A project cannot reach another provider by an alias of the user either.
     check_project(
         "[aliases]\nfast = 'mistral:x'",
         "panel = ['fast']",
@@ -729,9 +729,9 @@ fn the_users_environment_overrides_a_project() {
 fn the_project_file_is_searched_up_to_the_repository_or_home() {
     let above = ("home/.parallel-llm.toml", "max_tokens = 7");
     assert_eq!(Home::of(&[above]).load().max_tokens, 7);
-    // A repository's root ends the search.
+    // The root of a repository ends the search.
     assert_eq!(Home::of(&[above, ("home/project/.git/HEAD", "")]).load().max_tokens, 16_000);
-    // What lies above the home may be anyone's.
+    // A file above the home folder may be anyone's.
     assert_eq!(Home::of(&[(".parallel-llm.toml", "max_tokens = 7")]).load().max_tokens, 16_000);
     let home = Home::of(&[(".parallel-llm.toml", "max_tokens = 7")]);
     let outside = home.root.path().join("other");

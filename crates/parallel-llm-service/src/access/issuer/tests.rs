@@ -1,4 +1,4 @@
-//! Tokens of an issuer, right and wrong in every way that is known to have been tried elsewhere.
+//! Tokens of an issuer: valid ones, and every known kind of forged or unsuitable one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -29,7 +29,7 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Somebody who signs with a fresh key of each kind.
+/// A signer with a new key of each kind.
 struct Signer {
     ed: Ed25519KeyPair,
     p256: EcdsaKeyPair,
@@ -67,7 +67,7 @@ impl Signer {
     }
 }
 
-/// An issuer whose documents are these, and how often its keys were asked for.
+/// An issuer with these documents, and the number of requests for its keys.
 fn issuer(keys: Value) -> (Arc<Issuer>, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
@@ -218,7 +218,7 @@ async fn strangers_cannot_make_us_ask_for_keys_all_the_time() {
     assert_eq!(asked.load(Ordering::Relaxed), 2);
 }
 
-/// An issuer whose keys come a second after they are asked for, or not at all once `gone` is set.
+/// An issuer whose keys take a second, and which does not answer once `gone` is set.
 fn slow_issuer(keys: Value, gone: Arc<AtomicBool>) -> (Arc<Issuer>, Arc<AtomicUsize>) {
     let (inner, asked) = issuer(keys);
     let read: ReadDocument = Box::new(move |address| {
@@ -240,7 +240,7 @@ async fn keys_are_refreshed_in_the_background_and_expire() {
     let (issuer, asked) = slow_issuer(signer.keys(), Arc::clone(&gone));
     let token = signer.sign(&json!({"alg": "EdDSA", "kid": "ed"}), &claims());
     assert!(issuer.check(&token).await.is_ok());
-    // A minute's patience, so that whatever is asked for aside has come.
+    // After a minute, the request in the background has ended.
     let patience = || tokio::time::sleep(Duration::from_secs(60));
     let checked_at_once = async || {
         let begun = Instant::now();

@@ -302,7 +302,7 @@ mod tests {
 
     const BASE_URL: &str = "http://127.0.0.1:1/v1";
 
-    /// Lists of two providers that sell this model, or are down; and how often they were asked.
+    /// The lists of two providers, which have this model or fail, and the number of requests for them.
     fn lists(home: &tempfile::TempDir, sold: Option<&'static str>) -> (Catalogues, Arc<AtomicUsize>) {
         let fetches = Arc::<AtomicUsize>::default();
         let counted = Arc::clone(&fetches);

@@ -1,4 +1,4 @@
-//! What is said of providers, through [`Settings::load`]: tables of the user's file, variables, kept keys.
+//! Providers in the settings, through [`Settings::load`]: tables in the user's file, variables, stored keys.
 
 use parallel_llm_provider::{Dialect, Known};
 use secrecy::ExposeSecret;
@@ -7,7 +7,7 @@ use super::*;
 
 const KEYS: &str = "home/.config/parallel-llm-mcp/keys.toml";
 
-/// A provider as it was resolved, on one line.
+/// A resolved provider on one line.
 fn described(settings: &Settings, name: &str) -> String {
     let provider = settings.provider(name).unwrap();
     let key = match &provider.key {
@@ -81,7 +81,7 @@ fn a_provider_of_ones_own_is_a_table() {
     check(user, &[("TEAM_KEY", "k")], "team-1", "https://a.b TEAM_KEY=k x-team=blue");
     let settings = home(user, &[]).load();
     assert_eq!(settings.provider("team-1").unwrap().dialect, Dialect::OPENAI_COMPATIBLE);
-    // One that takes a known provider for its pattern has its address and path, and nothing of its key.
+    // A provider modelled on a known one has its address and path, but not its key.
     let user = "[providers.work]\nkind = 'openai'\nkey_command = ['pass', 'show', 'a b']";
     let home = home(user, &[("OPENAI_API_KEY", "k")]);
     assert_eq!(described(&home.load(), "work"), "https://api.openai.com/v1 command=pass|show|a b");
@@ -111,7 +111,7 @@ fn a_kept_key_is_the_last_to_be_asked_for() {
     assert!(shown(&home).contains(&kept), "{:?}", shown(&home));
 }
 
-/// The same home with nobody else's eyes on its kept keys.
+/// The same home, with stored keys that only their owner can read.
 fn private(home: Home) -> Home {
     #[cfg(unix)]
     for (path, mode) in [(KEYS, 0o600), ("home/.config/parallel-llm-mcp", 0o700)] {
@@ -267,7 +267,7 @@ fn an_address_in_a_file_is_refused_with_its_location() {
         home.scrub(&failure.message),
         format!("{USER}:2:12: the base URL of `team` uses plain http to `a.b`")
     );
-    // What the environment says is judged where it is used: other programs read these variables too.
+    // Variables are checked only when they are used, because other programs read them too.
     assert!(home_with_odd_variables().load_with(&[]).is_ok());
 }
 
@@ -291,12 +291,12 @@ fn a_key_is_bound_to_its_host() {
         &elsewhere("MISTRAL_API_KEY"),
         "USER:3:16: `MISTRAL_API_KEY` holds the key of `mistral`, which goes to that provider's host only | keep this provider's key in a variable of another name",
     );
-    // At the provider's own host, or where the user has moved it, it is at home.
+    // A key may go to the provider's own host, and to the host that the user has set.
     let at_home = "[providers.eu]\nkind = 'mistral'\nkey_variable = 'MISTRAL_API_KEY'\n";
     check(at_home, &[("MISTRAL_API_KEY", "k")], "eu", "https://api.mistral.ai/v1 MISTRAL_API_KEY=k");
     let moved = elsewhere("MISTRAL_API_KEY") + "[providers.mistral]\nbase_url = 'https://a.b/v2'\n";
     check(&moved, &[("MISTRAL_API_KEY", "k")], "team", "https://a.b/v1 MISTRAL_API_KEY=k");
-    // The user's own file moves a known provider, and says where its key is.
+    // The user's own file may change the host of a known provider and the source of its key.
     let own = "[providers.mistral]\nkey_variable = 'MY_KEY'\n";
     check(
         own,
@@ -304,7 +304,7 @@ fn a_key_is_bound_to_its_host() {
         "mistral",
         "https://api.mistral.ai/v1 MY_KEY=k",
     );
-    // How a known provider speaks moves neither it nor its key.
+    // The dialect of a known provider changes neither its host nor its key.
     let speaking = |id: &str, kind: &str| format!("[providers.{id}]\nkind = '{kind}'\n");
     let keys = [("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")];
     check(&speaking("openai", "vllm"), &keys, "openai", "https://api.openai.com/v1 OPENAI_API_KEY=k");
