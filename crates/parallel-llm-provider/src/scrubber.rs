@@ -6,6 +6,8 @@
 //! row.
 
 use std::collections::HashSet;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -33,10 +35,18 @@ const PIECE_CHARS: usize = 12;
 /// A key as it may be echoed: itself, in hexadecimal, or in base64.
 #[derive(Clone, Debug)]
 struct Spelling {
-    /// In lower case, because some providers echo keys in upper case.
-    text: SecretString,
-    /// How much of it reveals the key.
-    piece_bytes: usize,
+    /// Its pieces, in each of both [`READINGS`].
+    pieces: [Pieces; 2],
+}
+
+/// The pieces of a spelling that reveal the key.
+#[derive(Clone, Debug)]
+struct Pieces {
+    /// Bytes of each.
+    width: usize,
+    /// Their hashes, with a seed of this process: nothing of the key is kept. A collision would remove a harmless piece of
+    /// a text.
+    hashes: HashSet<u64>,
 }
 
 /// Knows this program's keys. Cheap to clone; clones know the same keys.
@@ -44,6 +54,7 @@ struct Spelling {
 pub struct Scrubber {
     keys: Arc<RwLock<Vec<SecretString>>>,
     spellings: Arc<RwLock<Vec<Spelling>>>,
+    seed: RandomState,
 }
 
 impl Scrubber {
@@ -64,17 +75,20 @@ impl Scrubber {
             return;
         }
         let mut known = self.spellings.write();
-        known.extend(spellings(key.expose_secret()));
+        known.extend(spellings(key.expose_secret(), &self.seed));
         keys.push(key);
     }
 
     /// The text without keys.
     pub fn scrub(&self, text: &str) -> String {
         let spellings = self.spellings.read();
-        let mut text =
-            without_shapes(&without_spellings(&spellings, text).unwrap_or_else(|| text.to_owned()));
+        let without_spellings = |text: &str| without_spellings(&spellings, &self.seed, text);
+        let mut text = match without_spellings(text) {
+            Some(clean) => without_shapes(&clean),
+            None => without_shapes(text),
+        };
         // Removing one key may join the pieces of another. Each pass makes the text shorter.
-        while let Some(shorter) = without_spellings(&spellings, &text) {
+        while let Some(shorter) = without_spellings(&text) {
             text = shorter;
         }
         text
@@ -92,21 +106,28 @@ impl Scrubber {
 
 /// The forms in which a key is echoed. Base64 has three, depending on the position of the key within a group of three
 /// bytes: it may follow `Bearer ` or a name. Its two alphabets are treated as one, see [`Readable`].
-fn spellings(key: &str) -> Vec<Spelling> {
-    let spelling = |text: String, piece_bytes: usize| Spelling {
-        piece_bytes: piece_bytes.min(text.len()),
-        text: SecretString::from(text.to_ascii_lowercase()),
+fn spellings(key: &str, seed: &RandomState) -> Vec<Spelling> {
+    let spelling = |text: &str, piece_bytes: usize| Spelling {
+        pieces: READINGS.map(|reading| Pieces::of(&Readable::of(text, reading).bytes, piece_bytes, seed)),
     };
     let hex = key.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
-    let mut all = vec![spelling(key.to_owned(), PIECE_CHARS), spelling(hex, 2 * PIECE_CHARS)];
+    let mut all = vec![spelling(key, PIECE_CHARS), spelling(&hex, 2 * PIECE_CHARS)];
     for before in 0..3 {
         let shifted = [&[0; 3][..before], key.as_bytes()].concat();
         let coded = URL_SAFE_NO_PAD.encode(&shifted);
         // The outer letters contain bits of the text beside the key.
         let inner = &coded[(before * 4).div_ceil(3)..shifted.len() * 4 / 3];
-        all.push(spelling(inner.to_owned(), PIECE_CHARS * 4 / 3));
+        all.push(spelling(inner, PIECE_CHARS * 4 / 3));
     }
     all
+}
+
+impl Pieces {
+    /// The pieces of a key of this many bytes; the whole key if it is shorter.
+    fn of(key: &[u8], piece_bytes: usize, seed: &RandomState) -> Self {
+        let width = piece_bytes.min(key.len());
+        Self { width, hashes: key.windows(width).map(|piece| seed.hash_one(piece)).collect() }
+    }
 }
 
 /// A text normalised for comparing: in lower case and one alphabet for base64, with the position of each byte in the
@@ -163,20 +184,22 @@ fn decoded(bytes: &[u8]) -> (u8, usize) {
 }
 
 /// The text with each key, and each piece that reveals one, replaced; `None` if there is none.
-fn without_spellings(spellings: &[Spelling], text: &str) -> Option<String> {
-    let mut is_secret = vec![false; text.len()];
-    for reading in READINGS {
+fn without_spellings(spellings: &[Spelling], seed: &RandomState, text: &str) -> Option<String> {
+    let mut secrets = Vec::new();
+    for (index, reading) in READINGS.into_iter().enumerate() {
         let readable = Readable::of(text, reading);
-        for spelling in spellings {
-            let key = Readable::of(spelling.text.expose_secret(), reading).bytes;
-            let width = spelling.piece_bytes.min(key.len());
-            let pieces: HashSet<&[u8]> = key.windows(width).collect();
-            for (start, window) in readable.bytes.windows(width).enumerate() {
-                if pieces.contains(window) {
-                    is_secret[readable.starts[start]..readable.starts[start + width]].fill(true);
-                }
-            }
+        for Pieces { width, hashes } in spellings.iter().map(|spelling| &spelling.pieces[index]) {
+            let windows = readable.bytes.windows(*width).enumerate();
+            let found = windows.filter(|(_, window)| hashes.contains(&seed.hash_one(window)));
+            secrets.extend(found.map(|(start, _)| readable.starts[start]..readable.starts[start + width]));
         }
+    }
+    if secrets.is_empty() {
+        return None;
+    }
+    let mut is_secret = vec![false; text.len()];
+    for secret in secrets {
+        is_secret[secret].fill(true);
     }
     let mut clean = String::with_capacity(text.len());
     let mut at = 0;
@@ -186,7 +209,7 @@ fn without_spellings(spellings: &[Spelling], text: &str) -> Option<String> {
         clean.push_str(&if run[0] { MARK.into() } else { String::from_utf8_lossy(bytes) });
         at += run.len();
     }
-    is_secret.contains(&true).then_some(clean)
+    Some(clean)
 }
 
 /// The text with each word replaced that looks like a key.
