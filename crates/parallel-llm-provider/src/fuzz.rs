@@ -20,6 +20,7 @@ use crate::reply::{Parts, Reply};
 use crate::retry_after;
 use crate::scrubber::Scrubber;
 use crate::sse::{Decoder, Step};
+use crate::template::EventTemplate;
 
 /// The protocols a reply may be read as.
 const PROTOCOLS: [Protocol; 3] = [Protocol::Chat, Protocol::Messages, Protocol::Gemini];
@@ -47,6 +48,7 @@ pub fn sse(stream: &[u8]) {
 pub fn chunk(body: &[u8]) {
     for protocol in PROTOCOLS {
         let codec = codec::of(protocol);
+        check_templates(codec, body);
         let origin = origin(codec);
         let read = |pieces: &[&[u8]], declares_events| {
             parts(Reply::new(origin.clone(), codec, declares_events), pieces)
@@ -88,6 +90,21 @@ pub fn retry_after(message: &[u8]) {
     }
 }
 
+/// An event read by the template of the one before it has the same content as when it is parsed.
+fn check_templates(codec: &dyn Codec, body: &[u8]) {
+    for pair in plain_events(body).windows(2) {
+        let [Ok(before), Ok(event)] = [&pair[0], &pair[1]].map(|event| str::from_utf8(event)) else {
+            continue;
+        };
+        let Ok(piece) = codec.read(before, false) else { continue };
+        let template = piece.only_text().and_then(|text| EventTemplate::of(before, text));
+        let Some(text) = template.and_then(|template| template.text(event.as_bytes())) else { continue };
+        let parsed = codec.read(event, false).expect("an event that differs only in its text can be parsed");
+        assert_eq!((&*parsed.text, &parsed.id, &parsed.model), (text, &piece.id, &piece.model), "{event}");
+        assert!(text.is_empty() || parsed.only_text() == Some(text), "{event}");
+    }
+}
+
 fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(NOW_S)
 }
@@ -107,8 +124,8 @@ fn origin(codec: &dyn Codec) -> Origin {
     }
 }
 
-/// The parts of a reply that arrives in these pieces. `Alive` and repeated `Reasoning` depend on the split and are left
-/// out.
+/// The parts of a reply that arrives in these pieces. `Alive`, repeated `Reasoning` and where texts are cut depend on the
+/// split and are left out.
 fn parts(mut reply: Reply, pieces: &[&[u8]]) -> Vec<Result<ReplyPart, Failure>> {
     let mut parts = Parts::new();
     for piece in pieces {
@@ -120,7 +137,14 @@ fn parts(mut reply: Reply, pieces: &[&[u8]]) -> Vec<Result<ReplyPart, Failure>> 
     assert!(reply.is_over(), "the end of a body is the end of its reply");
     parts.retain(|part| *part != Ok(ReplyPart::Alive));
     let mut parts = Vec::from(parts);
-    parts.dedup_by(|one, other| *one == Ok(ReplyPart::Reasoning) && one == other);
+    parts.dedup_by(|part, before| match (part, before) {
+        (Ok(ReplyPart::Reasoning), Ok(ReplyPart::Reasoning)) => true,
+        (Ok(ReplyPart::Text(text)), Ok(ReplyPart::Text(before))) => {
+            before.push_str(text);
+            true
+        }
+        _ => false,
+    });
     parts
 }
 

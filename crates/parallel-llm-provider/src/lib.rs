@@ -42,6 +42,7 @@ mod reply;
 mod retry_after;
 mod scrubber;
 mod sse;
+mod template;
 mod transport;
 mod wire;
 

@@ -4,7 +4,8 @@
 //! answer with a whole completion, an error with status 200, or a login page, so the format is detected from the first
 //! byte that is not white space.
 //!
-//! Invariants: the parts do not depend on how the bytes are split (except [`ReplyPart::Alive`]); nothing follows an end
+//! Invariants: the parts do not depend on how the bytes are split (except [`ReplyPart::Alive`], and that the texts of one
+//! read are joined); nothing follows an end
 //! or a failure; received text is returned before the failure that ends it; memory is limited by the constants below.
 
 use std::borrow::Cow;
@@ -17,6 +18,7 @@ use serde_json::value::RawValue;
 use crate::classify::{self, Origin};
 use crate::codec::{Codec, Declined, Piece, Spent};
 use crate::sse::{Decoder, LINE_BYTES_MAX, Step};
+use crate::template::EventTemplate;
 use crate::wire::error::ErrorBody;
 
 /// The longest answer. The largest output caps, a million tokens, are half of it in English.
@@ -70,7 +72,7 @@ impl Reply {
 
     /// Takes the next bytes.
     pub(crate) fn feed(&mut self, bytes: &[u8], parts: &mut Parts) {
-        let before = parts.len();
+        let before = (parts.len(), self.state.text_bytes);
         self.state.empty_bytes += bytes.len();
         self.read(bytes, parts);
         if self.is_over() {
@@ -79,7 +81,7 @@ impl Reply {
         if self.state.empty_bytes > EMPTY_BYTES_MAX {
             let message = format!("{EMPTY_BYTES_MAX} bytes came without text or reasoning");
             self.state.fail(Failure::new(Code::Protocol, self.state.by(&message)), parts);
-        } else if parts.len() == before {
+        } else if (parts.len(), self.state.text_bytes) == before {
             parts.push_back(Ok(ReplyPart::Alive));
         }
     }
@@ -156,6 +158,8 @@ struct ReplyState {
     refusal: String,
     spent: Spent,
     served_model: Option<String>,
+    /// The form of the last event that held text and nothing new besides.
+    template: Option<EventTemplate>,
 }
 
 impl ReplyState {
@@ -172,6 +176,7 @@ impl ReplyState {
             refusal: String::new(),
             spent: Spent::default(),
             served_model: None,
+            template: None,
         }
     }
 
@@ -190,12 +195,20 @@ impl ReplyState {
     }
 
     fn event(&mut self, data: &[u8], parts: &mut Parts) {
+        if let Some(text) = self.template.as_ref().and_then(|template| template.text(data)) {
+            return self.text(text, parts);
+        }
         if data.starts_with(b"[DONE]") {
             return self.end(parts);
         }
         let json = lossy(data);
         match self.codec.read(&json, false) {
-            Ok(piece) => self.piece(piece, parts),
+            Ok(piece) => {
+                if let Some(text) = piece.only_text() {
+                    self.template = EventTemplate::of(&json, text);
+                }
+                self.piece(piece, parts);
+            }
             Err(_) if json.trim().is_empty() => {}
             Err(error) => {
                 let what =
@@ -259,7 +272,7 @@ impl ReplyState {
             self.finish = Some(Finish::from_protocol(cut(finish, NAME_BYTES_MAX)));
         }
         self.declined = piece.declined.or(self.declined);
-        self.text(piece.text, parts);
+        self.text(&piece.text, parts);
         if self.over {
             return;
         }
@@ -270,17 +283,19 @@ impl ReplyState {
         }
     }
 
-    fn text(&mut self, text: Cow<'_, str>, parts: &mut Parts) {
+    fn text(&mut self, text: &str, parts: &mut Parts) {
         if text.is_empty() {
             return;
         }
         self.empty_bytes = 0;
-        let fits = text.len() <= TEXT_BYTES_MAX - self.text_bytes;
-        let text =
-            if fits { text.into_owned() } else { cut(&text, TEXT_BYTES_MAX - self.text_bytes).to_owned() };
-        self.text_bytes += text.len();
-        if !text.is_empty() {
-            parts.push_back(Ok(ReplyPart::Text(text)));
+        let room = TEXT_BYTES_MAX - self.text_bytes;
+        let fits = text.len() <= room;
+        let piece = cut(text, room);
+        self.text_bytes += piece.len();
+        match parts.back_mut() {
+            Some(Ok(ReplyPart::Text(last))) => last.push_str(piece),
+            _ if piece.is_empty() => {}
+            _ => parts.push_back(Ok(ReplyPart::Text(piece.to_owned()))),
         }
         if !fits {
             let message = self.by(&format!("the answer is longer than {TEXT_BYTES_MAX} bytes"));

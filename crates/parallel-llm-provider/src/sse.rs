@@ -33,9 +33,16 @@ pub(crate) struct Decoder {
 
 impl Decoder {
     /// Takes bytes from the front of `input` until an event is complete or nothing is left.
-    pub(crate) fn step(&mut self, input: &mut &[u8]) -> Option<Step<'_>> {
+    pub(crate) fn step<'s, 'b: 's>(&'s mut self, input: &mut &'b [u8]) -> Option<Step<'s>> {
         if std::mem::take(&mut self.given) {
             self.data.clear();
+        }
+        if self.line.is_empty()
+            && self.data.is_empty()
+            && !self.after_cr
+            && let Some(data) = take_whole_event(input)
+        {
+            return Some(Step::Event(data));
         }
         while !input.is_empty() {
             if std::mem::take(&mut self.after_cr) && input[0] == b'\n' {
@@ -83,6 +90,17 @@ impl Decoder {
         self.line.clear();
         ends_event
     }
+}
+
+/// Takes an event of one `data` line from the front of `input`, without a copy; `None` if the input begins otherwise, as
+/// few streams do.
+fn take_whole_event<'a>(input: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let value = input.strip_prefix(b"data: ")?;
+    let end = memchr::memchr2(b'\n', b'\r', value)?;
+    let (data, rest) = value.split_at(end);
+    let rest = rest.strip_prefix(b"\n\n").filter(|_| data.len() < LINE_BYTES_MAX - b"data: ".len())?;
+    *input = rest;
+    Some(data)
 }
 
 /// The value of a `data` field. Comments and all other fields are ignored.

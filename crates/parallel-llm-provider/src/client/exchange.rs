@@ -26,6 +26,8 @@ use super::Shared;
 const ERROR_BYTES_MAX: usize = 64 * 1024;
 /// How long to wait for the body of an error once its status has come. The status alone gives a code.
 const ERROR_WAIT: Duration = Duration::from_secs(5);
+/// The most bytes of a reply that are taken in before their parts are returned.
+const READ_BYTES_MAX: usize = 64 * 1024;
 /// How long a connection whose reply has ended may take to end its body, so that it can be reused.
 const LINGER: Duration = Duration::from_secs(2);
 /// The most bytes read after the end of a reply for that purpose.
@@ -115,14 +117,31 @@ impl Exchange {
         }
     }
 
+    /// Takes in all that has come, so that a burst of events is passed on once and not event by event.
     async fn read(&mut self, mut reading: Box<Reading>) {
         let Reading { response, reply } = &mut *reading;
-        match response.chunk().await {
-            Ok(Some(bytes)) => reply.feed(&bytes, &mut self.parts),
-            Ok(None) => return reply.finish(&mut self.parts),
-            Err(error) => {
-                return self.parts.push_back(Err(self.shared.transport_failure(&self.endpoint, &error)));
+        let mut chunk = response.chunk().await;
+        let mut bytes_read = 0;
+        loop {
+            match chunk {
+                Ok(Some(bytes)) => {
+                    bytes_read += bytes.len();
+                    reply.feed(&bytes, &mut self.parts);
+                }
+                Ok(None) => return reply.finish(&mut self.parts),
+                Err(error) => {
+                    return self.parts.push_back(Err(self.shared.transport_failure(&self.endpoint, &error)));
+                }
             }
+            if reply.is_over() || bytes_read >= READ_BYTES_MAX {
+                break;
+            }
+            chunk = tokio::select! {
+                biased;
+                chunk = response.chunk() => chunk,
+                // Returns after the connection's task had its turn: nothing more has come.
+                () = tokio::task::yield_now() => break,
+            };
         }
         if !reply.is_over() {
             self.state = ExchangeState::Reading(reading);

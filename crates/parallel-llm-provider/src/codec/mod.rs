@@ -117,7 +117,36 @@ pub(crate) struct Piece<'a> {
     pub(crate) ends: bool,
 }
 
-impl Piece<'_> {
+impl<'a> Piece<'a> {
+    /// The text, if it is borrowed from the object and nothing in the object changes during a stream: the id and the model
+    /// are the same in each.
+    pub(crate) fn only_text(&self) -> Option<&'a str> {
+        let Self {
+            has_content: _,
+            id: _,
+            model: _,
+            text,
+            reasoning,
+            refusal,
+            finish,
+            declined,
+            spent,
+            error,
+            ends,
+        } = self;
+        let has_more = *reasoning
+            || *ends
+            || refusal.is_some()
+            || finish.is_some()
+            || declined.is_some()
+            || spent.is_some()
+            || error.is_some();
+        match text {
+            Cow::Borrowed(text) if !has_more && !text.is_empty() => Some(text),
+            _ => None,
+        }
+    }
+
     /// The same without borrows.
     pub(crate) fn into_owned(self) -> Piece<'static> {
         let owned = |text: Option<Cow<'_, str>>| text.map(|text| Cow::Owned(text.into_owned()));
