@@ -281,37 +281,34 @@ impl FileWriter {
         }
     }
 
+    /// Writes the missing texts and, at the end, removes outdated files and writes the report. On one visit to a thread that
+    /// may block, where the report is made as well.
     async fn write_new(&mut self, run: &Run) -> io::Result<()> {
-        let mut files = texts(run);
+        let mut texts = texts(run);
         // The final text may change until a further part of the run is decided.
         let is_due = |name: &str| run.is_decided() || name != run.plan.file_names.final_text();
-        files.retain(|(name, _)| !self.written.contains(name) && is_due(name));
-        self.write(files).await?;
-        if run.is_decided() {
-            let report =
-                report_file(Report::of(run, self.report(FilesState::Written, None), &self.calibration));
-            self.written.remove(REPORT);
-            self.remove(stale(run)).await?;
-            self.write(vec![report]).await?;
+        texts.retain(|(name, _)| !self.written.contains(name) && is_due(name));
+        let decided = run.is_decided().then(|| run.clone());
+        if texts.is_empty() && decided.is_none() {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    async fn write(&mut self, files: Vec<Due>) -> io::Result<()> {
         let (folder, around) = (self.folder.clone(), self.around.clone());
-        let write = move |file: &Due| match &around {
-            Some(around) => around(folder.path(), &mut || folder.write(file)),
-            None => folder.write(file),
+        let (files, calibration) = (self.report(FilesState::Written, None), Arc::clone(&self.calibration));
+        let write_all = move || {
+            let write = |file: &Due| match &around {
+                Some(around) => around(folder.path(), &mut || folder.write(file)),
+                None => folder.write(file),
+            };
+            texts.iter().try_for_each(write)?;
+            if let Some(run) = decided {
+                folder.remove(&stale(&run))?;
+                write(&report_file(Report::of(&run, files, &calibration)))?;
+            }
+            io::Result::Ok(texts)
         };
-        let write_all = move || files.iter().try_for_each(write).map(|()| files);
-        let files = tokio::task::spawn_blocking(write_all).await.map_err(io::Error::other)??;
-        self.written.extend(files.into_iter().map(|(name, _)| name));
+        let texts = tokio::task::spawn_blocking(write_all).await.map_err(io::Error::other)??;
+        self.written.extend(texts.into_iter().map(|(name, _)| name));
         Ok(())
-    }
-
-    async fn remove(&self, names: Vec<String>) -> io::Result<()> {
-        let folder = self.folder.clone();
-        tokio::task::spawn_blocking(move || folder.remove(&names)).await.map_err(io::Error::other)?
     }
 
     fn publish(&self, state: FilesState, error: Option<String>) {
