@@ -3,14 +3,12 @@
 //! Only wording is compared: a known thought in other words counts as new, a denial in known words does not. There is no
 //! result if a text is missing or the texts are too long to compare.
 
-use std::collections::HashSet;
-
 use crate::plan::caller_slot::CallerSlot;
 use crate::plan::step::{StepKey, StepRole};
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::OutcomeKind;
 use crate::run::{Run, SeatView};
-use crate::text::shingles::all_phrases;
+use crate::text::shingles::{Shingles, all_phrases};
 use crate::text::short_answer::{Form, Value};
 
 /// The most bytes of texts that are compared, as for edit ratios.
@@ -56,7 +54,7 @@ fn text_of(view: &SeatView) -> Option<&str> {
 }
 
 fn compare(text: &str, question: &str, answers: &[&str]) -> Novelty {
-    let known: HashSet<u64> = answers.iter().copied().chain([question]).flat_map(all_phrases).collect();
+    let known: Shingles = answers.iter().copied().chain([question]).flat_map(all_phrases).collect();
     let (mut counted, mut new) = (0_usize, Vec::new());
     for passage in passages(text) {
         let phrases = all_phrases(passage);

@@ -125,6 +125,8 @@ fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for character in text.chars().filter(|character| !is_invisible(*character)) {
         match character {
+            // Most characters.
+            'a'..='z' => plain.push(character),
             '*' | '_' | '`' | '\u{300}'..='\u{36f}' | '\u{640}' => {}
             '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
                 plain.truncate(plain.trim_end_matches(' ').len());

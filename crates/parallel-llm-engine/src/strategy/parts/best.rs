@@ -3,12 +3,11 @@
 //! The choice is deterministic, so a fallback can be explained and repeated.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use crate::agreement::Agreement;
 use crate::panel::gather::Usable;
 use crate::request::panel::SeatNumber;
-use crate::text::shingles;
+use crate::text::shingles::{self, Shingles};
 
 /// The overlap of two texts with the same words. A whole number, so that equal answers are exactly equal.
 pub(crate) const SAME: usize = 1_000_000;
@@ -60,8 +59,7 @@ pub(crate) fn closest(
 
 /// The sum of the overlaps of each answer with all others.
 fn overlaps(usable: &[Usable]) -> Vec<usize> {
-    let words: Vec<BTreeSet<u64>> =
-        usable.iter().map(|one| shingles::words(&one.answer.text).into_iter().collect()).collect();
+    let words: Vec<Shingles> = usable.iter().map(|one| shingles::words(&one.answer.text)).collect();
     let mut overlaps = vec![0; words.len()];
     for (one, first) in words.iter().enumerate() {
         for (other, second) in words.iter().enumerate().skip(one + 1) {
@@ -74,7 +72,7 @@ fn overlaps(usable: &[Usable]) -> Vec<usize> {
 }
 
 /// The shared words of two texts as a share of all their words (Jaccard), in parts of [`SAME`].
-pub(crate) fn overlap(one: &BTreeSet<u64>, other: &BTreeSet<u64>) -> usize {
+pub(crate) fn overlap(one: &Shingles, other: &Shingles) -> usize {
     let shared = one.intersection(other).count();
     let all = one.len() + other.len() - shared;
     (shared * SAME).checked_div(all).unwrap_or(0)

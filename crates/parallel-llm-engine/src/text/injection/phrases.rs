@@ -1,7 +1,8 @@
 //! The phrases of injections in many languages, as pairs of words that count only near each other.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 
 /// The largest distance in bytes between two words of a pair.
 const NEAR_BYTES: usize = 90;
@@ -190,29 +191,31 @@ const SPEAKERS: &[&str] = &[
 /// The fewest words of a turn. A shorter line with a speaker is a heading.
 const SPEECH_WORDS_MIN: usize = 3;
 
-/// The verbs of a table by their first letter, with their rows. So each letter of a text is looked up once, however many
-/// languages there are.
-type Verbs = BTreeMap<char, Vec<(&'static str, &'static Pair)>>;
+/// The verbs of a table, which are all searched in one pass however many languages there are.
+struct Verbs {
+    search: AhoCorasick,
+    /// The row of each verb.
+    pairs: Vec<&'static Pair>,
+}
 
-fn by_first_letter(table: &'static [Pair]) -> Verbs {
-    let mut verbs = Verbs::new();
-    for pair in table {
-        for verb in pair.verbs {
-            verbs.entry(verb.chars().next().unwrap_or_default()).or_default().push((verb, pair));
-        }
+impl Verbs {
+    fn of(table: &'static [Pair]) -> Self {
+        let verbs = table.iter().flat_map(|pair| pair.verbs.iter().map(move |verb| (*verb, pair)));
+        let (verbs, pairs): (Vec<&str>, Vec<&Pair>) = verbs.unzip();
+        let search = AhoCorasick::new(verbs).expect("a few hundred short words");
+        Self { search, pairs }
     }
-    verbs
 }
 
 /// Whether a text tells the reader to ignore instructions. `plain` is the normal form.
 pub(super) fn overrides(plain: &str) -> bool {
-    static VERBS: LazyLock<Verbs> = LazyLock::new(|| by_first_letter(OVERRIDES));
+    static VERBS: LazyLock<Verbs> = LazyLock::new(|| Verbs::of(OVERRIDES));
     is_near(plain, &VERBS)
 }
 
 /// Whether a text tells which answer should win.
 pub(super) fn praises(plain: &str) -> bool {
-    static VERBS: LazyLock<Verbs> = LazyLock::new(|| by_first_letter(PRAISES));
+    static VERBS: LazyLock<Verbs> = LazyLock::new(|| Verbs::of(PRAISES));
     is_near(plain, &VERBS) || names_a_label(plain)
 }
 
@@ -230,14 +233,10 @@ pub(super) fn takes_a_turn(plain: &str) -> bool {
 }
 
 fn is_near(plain: &str, verbs: &Verbs) -> bool {
-    plain.char_indices().any(|(at, first)| {
-        let here = verbs.get(&first).into_iter().flatten();
-        let mut said = here.filter(|(verb, _)| plain[at..].starts_with(verb));
-        said.any(|(_, pair)| {
-            let from = plain.floor_char_boundary(at.saturating_sub(NEAR_BYTES));
-            let near = &plain[from..plain.floor_char_boundary(at + NEAR_BYTES)];
-            pair.objects.iter().any(|object| near.contains(object))
-        })
+    verbs.search.find_overlapping_iter(plain).any(|verb| {
+        let from = plain.floor_char_boundary(verb.start().saturating_sub(NEAR_BYTES));
+        let near = &plain[from..plain.floor_char_boundary(verb.start() + NEAR_BYTES)];
+        verbs.pairs[verb.pattern()].objects.iter().any(|object| near.contains(object))
     })
 }
 

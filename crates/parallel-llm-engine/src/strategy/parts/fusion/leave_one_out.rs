@@ -7,8 +7,6 @@
 //! This protects from one answer that misleads the synthesizer, not from two that work together. It cannot distinguish a
 //! misleading answer from one that alone is right, so the outcome names the seat.
 
-use std::collections::BTreeSet;
-
 use crate::agreement::Agreement;
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
@@ -18,7 +16,7 @@ use crate::request::panel::{Seat, SeatNumber};
 use crate::request::strategy::CONTROLLED_MIN;
 use crate::strategy::parts::best::{SAME, overlap};
 use crate::strategy::parts::call::PlannedCall;
-use crate::text::shingles;
+use crate::text::shingles::{self, Shingles};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::next::{Advice, Next, Operation};
@@ -144,7 +142,7 @@ enum Basis {
     /// The cluster of the value of each, if it has one.
     Values(Vec<Option<usize>>),
     /// The word shingles of each.
-    Words(Vec<BTreeSet<u64>>),
+    Words(Vec<Shingles>),
 }
 
 impl Distances {
@@ -160,9 +158,7 @@ impl Distances {
         });
         let by = match values.filter(|values| values[..texts].iter().flatten().count() >= TEXTS_MIN) {
             Some(values) => Basis::Values(values),
-            None => {
-                Basis::Words(all.iter().map(|text| shingles::words(text).into_iter().collect()).collect())
-            }
+            None => Basis::Words(all.iter().map(|text| shingles::words(text)).collect()),
         };
         Self { by, texts }
     }

@@ -1,12 +1,13 @@
 //! What fusing added to its base: the wording drawn from other answers, and how much the text differs.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 
-use similar::TextDiff;
+use rapidfuzz::distance::lcs_seq;
+use similar::DiffableStr;
 
 use crate::panel::gather::Usable;
 use crate::request::panel::SeatNumber;
-use crate::text::shingles::phrases;
+use crate::text::shingles::{Shingles, phrases};
 
 /// The most bytes of two texts whose edit ratio is computed; beyond that it takes too long.
 const EDIT_BYTES_MAX: usize = 200_000;
@@ -20,7 +21,7 @@ pub(super) fn drawn_from(base: &Usable, text: &str, usable: &[Usable]) -> Vec<Se
         return Vec::new();
     }
     let old = phrases(&base.answer.text);
-    let new: BTreeSet<u64> = phrases(text).difference(&old).copied().collect();
+    let new: Shingles = phrases(text).difference(&old).copied().collect();
     if new.is_empty() {
         return Vec::new();
     }
@@ -36,7 +37,20 @@ pub(super) fn edit_ratio(base: &str, text: &str) -> Option<f64> {
     if base.len() + text.len() > EDIT_BYTES_MAX {
         return None;
     }
-    let same = f64::from(TextDiff::from_words(base.trim(), text.trim()).ratio());
+    let mut ids = HashMap::new();
+    let [base, text] = [base, text].map(|text| word_ids(text.trim(), &mut ids));
+    let words = base.len() + text.len();
+    let shared = 2 * lcs_seq::similarity(base, text);
+    let same = if words == 0 { 1.0 } else { shared as f64 / words as f64 };
     // Three decimals: more would be noise, and tests can compare whole outputs.
     Some(((1.0 - same) * 1e3).round() / 1e3)
+}
+
+/// The words of a text and the blanks between them, each as a number that equal ones share.
+fn word_ids<'a>(text: &'a str, ids: &mut HashMap<&'a str, u32>) -> Vec<u32> {
+    let mut id = |word| {
+        let next = ids.len() as u32;
+        *ids.entry(word).or_insert(next)
+    };
+    text.tokenize_words().into_iter().map(&mut id).collect()
 }
