@@ -1,20 +1,26 @@
 //! `cargo xtask bench`: measures the program's speed as ratios to a bare client. `--quick` measures briefly and stores nothing;
-//! otherwise the result is written to `bench/results/`. `bench/README.md` describes the method.
+//! `--only WORKLOAD` measures one workload and stores nothing; otherwise the result is written to `bench/results/`.
+//! `bench/README.md` describes the method.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::failure::Failure;
 use crate::program::Program;
-use crate::{built, repository};
+use crate::{built, repository, say};
 
 /// Time limit for the measurement. It has none of its own: the programs that it starts end with it.
-const TIME_MAX: Duration = Duration::from_mins(6);
+const TIME_MAX: Duration = Duration::from_mins(20);
+
+/// What the Python server of the comparison needs.
+const PYTHON_PACKAGES: [&str; 2] = ["fastmcp==4.1.2", "aiohttp==3.14.5"];
 
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
-    let quick = match words {
-        [] => false,
-        [word] if word == "--quick" => true,
-        _ => return Err(Failure::new("`bench` takes only `--quick`")),
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let stores = match words.as_slice() {
+        [] => true,
+        ["--quick"] | ["--only", _] | ["--quick", "--only", _] => false,
+        _ => return Err(Failure::new("`bench` takes only `--quick` and `--only WORKLOAD`")),
     };
     // Built separately: together, the program would get features that only the bench needs.
     Program::cargo("build --profile dist --locked -p parallel-llm-mcp --features jemalloc").run()?;
@@ -23,13 +29,29 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let harness =
         built::binary("release")?.with_file_name(format!("bench-harness{}", std::env::consts::EXE_SUFFIX));
     let scratch = built::target()?.join("bench");
-    let harness = Program::new(harness).arguments(["--program"]).arguments([&program]);
-    let harness = harness.arguments(["--scratch"]).arguments([&scratch]).time_limit(TIME_MAX);
-    if quick {
-        return harness.arguments(["--quick"]).run();
+    let mut harness = Program::new(harness).arguments(["--program"]).arguments([&program]);
+    harness = harness.arguments(["--scratch"]).arguments([&scratch]).time_limit(TIME_MAX);
+    match python() {
+        Ok(python) => harness = harness.arguments(["--python"]).arguments([&python]),
+        Err(failure) => say::note(&format!("the Python server is not measured: {failure}")),
     }
-    let results = repository::root().join("bench").join("results");
-    std::fs::create_dir_all(&results)
-        .map_err(|error| Failure::new(format!("cannot make `{}`: {error}", results.display())))?;
-    harness.arguments(["--results"]).arguments([&results]).run()
+    if stores {
+        let results = repository::root().join("bench").join("results");
+        std::fs::create_dir_all(&results)
+            .map_err(|error| Failure::new(format!("cannot make `{}`: {error}", results.display())))?;
+        harness = harness.arguments(["--results"]).arguments([&results]);
+    }
+    harness.arguments(words).run()
+}
+
+/// A Python with the packages of the comparison, installed when it is first needed.
+fn python() -> Result<PathBuf, Failure> {
+    let folder = built::target()?.join("bench-python");
+    let python = folder.join("bin").join("python");
+    if !python.is_file() {
+        Program::new("python3").arguments(["-m", "venv"]).arguments([&folder]).run()?;
+    }
+    let install = Program::new(&python).arguments(["-m", "pip", "install", "--quiet"]);
+    install.arguments(PYTHON_PACKAGES).run()?;
+    Ok(python)
 }

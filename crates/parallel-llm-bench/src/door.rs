@@ -7,6 +7,9 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use memchr::memmem;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::call::Script;
@@ -26,6 +29,7 @@ pub struct Door {
     /// Closed to end the program.
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
+    language: Language,
     next_id: u64,
 }
 
@@ -56,7 +60,7 @@ pub enum Language {
 
 impl Door {
     /// Starts a program. Its stderr is discarded, as by most clients.
-    pub fn open(command: &mut Command) -> Outcome<Self> {
+    pub fn open(command: &mut Command, language: Language) -> Outcome<Self> {
         let named = format!("{}", command.get_program().to_string_lossy());
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child =
@@ -67,6 +71,7 @@ impl Door {
             child,
             input: Some(input),
             output: BufReader::with_capacity(64 * 1024, output),
+            language,
             next_id: 1,
         })
     }
@@ -100,21 +105,8 @@ impl Door {
     }
 
     /// Asks one question and waits for its answer.
-    pub fn ask(&mut self, language: Language) -> Outcome<Exchange> {
-        let question = self.question();
-        let from_ns = now_ns();
-        self.write(&question)?;
-        if language == Language::Plain {
-            self.read()?;
-            return Ok(Exchange { from_ns, until_ns: now_ns() });
-        }
-        loop {
-            let line = self.read()?;
-            let until_ns = now_ns();
-            if is_answer(&line)? {
-                return Ok(Exchange { from_ns, until_ns });
-            }
-        }
+    pub fn ask(&mut self) -> Outcome<Exchange> {
+        self.ask_at_once(1)
     }
 
     /// Asks several questions at once and waits for all answers.
@@ -124,14 +116,42 @@ impl Door {
         for question in &questions {
             self.write(question)?;
         }
-        let mut answered = 0;
         let mut until_ns = from_ns;
-        while answered < count {
-            let line = self.read()?;
-            until_ns = now_ns();
-            answered += usize::from(is_answer(&line)?);
+        for _ in 0..count {
+            until_ns = self.answer()?;
         }
         Ok(Exchange { from_ns, until_ns })
+    }
+
+    /// Keeps this many questions in flight while `goes_on`, and waits for all answers. Returns their number.
+    pub fn ask_constantly(&mut self, at_once: usize, goes_on: impl Fn() -> bool) -> Outcome<usize> {
+        for _ in 0..at_once {
+            let question = self.question();
+            self.write(&question)?;
+        }
+        let (mut answered, mut in_flight) = (0, at_once);
+        while in_flight > 0 {
+            self.answer()?;
+            answered += 1;
+            in_flight -= 1;
+            if goes_on() {
+                let question = self.question();
+                self.write(&question)?;
+                in_flight += 1;
+            }
+        }
+        Ok(answered)
+    }
+
+    /// Reads up to the next answer. Returns when it had come.
+    fn answer(&mut self) -> Outcome<u64> {
+        loop {
+            let line = self.read()?;
+            let until_ns = now_ns();
+            if self.language == Language::Plain || is_answer(&line)? {
+                return Ok(until_ns);
+            }
+        }
     }
 
     /// Writes one line.
@@ -178,13 +198,17 @@ impl Door {
 /// Whether the line is an answer rather than a notification. Fails for an incomplete answer, because a run that did less
 /// cannot be compared.
 fn is_answer(line: &str) -> Outcome<bool> {
-    let message: Value = serde_json::from_str(line)?;
-    if message.get("id").is_none() {
+    #[derive(Deserialize)]
+    struct Message<'a> {
+        #[serde(borrow)]
+        id: Option<&'a RawValue>,
+    }
+    let message: Message<'_> = serde_json::from_str(line)?;
+    if message.id.is_none() {
         return Ok(false);
     }
-    let report = &message["result"]["structuredContent"];
-    let is_complete = report["status"] == "complete" && report["synthesis"]["kind"] == "fused";
-    if is_complete {
+    // Only searched, because the harness shares the processor with the program.
+    if memmem::find(line.as_bytes(), b"\"status\":\"complete\"").is_some() {
         Ok(true)
     } else {
         Err(Failure::new(format!("a run was not complete: {}", line.trim_end())))

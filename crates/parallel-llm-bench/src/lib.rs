@@ -4,11 +4,10 @@
 //! harness ──pipes──┬─ upstream   a deterministic provider on loopback, which records the times of calls
 //!                  ├─ floor      a bare HTTP client: the minimum that any program needs
 //!                  ├─ program    the release binary as an MCP client starts it
-//!                  └─ library    the program without its door; counts commits
+//!                  └─ library    the program without its door, to count commits
 //! ```
 //!
-//! The harness asks one question at a time and takes the programs in turn, so that other load on the machine slows all of them
-//! alike. Every process ends with its stdin, so nothing outlives a stopped harness. `bench/README.md` describes what is measured
+//! The harness takes the programs in turn, so that other load on the machine slows all of them alike. Every process ends with its stdin, so nothing outlives a stopped harness. `bench/README.md` describes what is measured
 //! and why.
 
 pub mod call;
@@ -19,7 +18,10 @@ pub mod machine;
 pub mod measure;
 pub mod process;
 pub mod reply;
+pub mod rounds;
 pub mod scale;
 pub mod statistics;
 pub mod table;
+pub mod target;
 pub mod upstream;
+pub mod workload;

@@ -1,22 +1,20 @@
-//! Measures one turn of one program: questions one after the other, with the calls that the upstream recorded meanwhile.
+//! Measures one turn of one program at one workload, with the calls that the upstream recorded meanwhile.
 
 use crate::call::{Call, Observed};
 use crate::clock::now_ns;
-use crate::door::{Door, Exchange, Language};
+use crate::door::{Door, Exchange};
 use crate::failure::{Failure, Outcome};
 use crate::scale::Scale;
 use crate::statistics::percentile_of;
 use crate::upstream::Upstream;
-
-/// Calls of one run: five seats and the synthesis.
-const CALLS: usize = 6;
+use crate::workload::{Asking, Workload};
 
 /// The results of one turn. Times are in microseconds per run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Turn {
     /// The number of counted runs.
     pub runs: usize,
-    /// The median time of a run beyond its slowest seat and its synthesis at the upstream.
+    /// The median time of a run beyond its slowest seat and its synthesis at the upstream; 0 if runs overlap.
     pub added_p50: f64,
     /// The 99th percentile of the same.
     pub added_p99: f64,
@@ -28,6 +26,10 @@ pub struct Turn {
     pub returning: f64,
     /// Processor time of the program.
     pub cpu: f64,
+    /// Runs in a second.
+    pub per_second: f64,
+    /// The peak of memory over its level when idle, in bytes for each call in flight; 0 unless all runs are asked at once.
+    pub call_bytes: f64,
     /// The number of connections that were opened while runs were counted.
     pub connections: u64,
 }
@@ -41,49 +43,107 @@ struct Run {
 }
 
 /// Measures one turn of a program.
-pub fn turn(door: &mut Door, language: Language, upstream: &mut Upstream, scale: &Scale) -> Outcome<Turn> {
-    for _ in 0..scale.warm_runs {
-        door.ask(language)?;
+pub fn turn(door: &mut Door, workload: &Workload, upstream: &mut Upstream, scale: &Scale) -> Outcome<Turn> {
+    match workload.asking {
+        Asking::InTurn => in_turn(door, workload, upstream, scale),
+        Asking::Constantly(at_once) => constantly(door, at_once, upstream, scale),
+        Asking::AtOnce(at_once) => all_at_once(door, workload, at_once, upstream),
+    }
+}
+
+/// Asks one question after the other.
+fn in_turn(door: &mut Door, workload: &Workload, upstream: &mut Upstream, scale: &Scale) -> Outcome<Turn> {
+    let end_ns = now_ns() + scale.turn_ms_max * 1_000_000;
+    let mut warm = 0;
+    // At least one, so that connections are open.
+    while warm == 0 || (warm < scale.warm_runs && now_ns() < end_ns) {
+        door.ask()?;
+        warm += 1;
     }
     upstream.take()?;
     let cpu_before = door.process().cpu_ns();
-    let end_ns = now_ns() + scale.turn_ms_max * 1_000_000;
+    let from_ns = now_ns();
+    let end_ns = from_ns + scale.turn_ms_max * 1_000_000;
     let mut asked = Vec::with_capacity(scale.turn_runs_max);
-    while asked.len() < scale.turn_runs_max && now_ns() < end_ns {
-        asked.push(door.ask(language)?);
+    while asked.is_empty() || (asked.len() < scale.turn_runs_max && now_ns() < end_ns) {
+        asked.push(door.ask()?);
     }
+    let took_ns = now_ns() - from_ns;
     let cpu_after = door.process().cpu_ns();
     let observed = upstream.take()?;
-    let runs = runs(&asked, &observed)?;
+    let runs = runs(&asked, &observed, workload.seats + 1)?;
     let micros =
         |part: fn(&Run) -> u64, share| percentile_of(runs.iter().map(|run| part(run) as f64 / 1e3), share);
-    let cpu_ns = cpu_after.zip(cpu_before).map_or(0, |(after, before)| after - before);
     Ok(Turn {
-        runs: runs.len(),
         added_p50: micros(|run| run.added, 50),
         added_p99: micros(|run| run.added, 99),
         dispatch: micros(|run| run.dispatch, 50),
         barrier: micros(|run| run.barrier, 50),
         returning: micros(|run| run.returning, 50),
-        cpu: cpu_ns as f64 / 1e3 / runs.len() as f64,
         connections: observed.connections,
+        ..overall(runs.len(), took_ns, cpu_after.zip(cpu_before))
     })
 }
 
-/// Assigns the calls to the questions. Those were asked one after the other, so each has the next six calls.
-fn runs(asked: &[Exchange], observed: &Observed) -> Outcome<Vec<Run>> {
-    let mut calls = observed.calls.clone();
-    calls.sort_by_key(|call| call.received_ns);
-    if calls.len() != asked.len() * CALLS {
-        return Err(Failure::new(format!(
-            "{} runs made {} calls instead of six each",
-            asked.len(),
-            calls.len()
-        )));
-    }
-    asked.iter().zip(calls.chunks(CALLS)).map(|(asked, calls)| run(asked, calls)).collect()
+/// Keeps this many questions in flight.
+fn constantly(door: &mut Door, at_once: usize, upstream: &mut Upstream, scale: &Scale) -> Outcome<Turn> {
+    door.ask_at_once(at_once)?;
+    upstream.take()?;
+    let cpu_before = door.process().cpu_ns();
+    let from_ns = now_ns();
+    let end_ns = from_ns + scale.turn_ms_max * 1_000_000;
+    let runs = door.ask_constantly(at_once, || now_ns() < end_ns)?;
+    let took_ns = now_ns() - from_ns;
+    let cpu_after = door.process().cpu_ns();
+    Ok(Turn {
+        connections: upstream.take()?.connections,
+        ..overall(runs, took_ns, cpu_after.zip(cpu_before))
+    })
 }
 
+/// Asks all questions at once and waits for all answers.
+fn all_at_once(
+    door: &mut Door,
+    workload: &Workload,
+    at_once: usize,
+    upstream: &mut Upstream,
+) -> Outcome<Turn> {
+    let process = door.process();
+    process.reset_peak()?;
+    let idle = process.resident_bytes().unwrap_or_default();
+    let cpu_before = process.cpu_ns();
+    let exchange = door.ask_at_once(at_once)?;
+    let cpu_after = process.cpu_ns();
+    let peak = process.peak_bytes().unwrap_or_default();
+    upstream.take()?;
+    let in_flight = at_once * workload.seats;
+    Ok(Turn {
+        call_bytes: peak.saturating_sub(idle) as f64 / in_flight as f64,
+        ..overall(at_once, exchange.took_ns(), cpu_after.zip(cpu_before))
+    })
+}
+
+fn overall(runs: usize, took_ns: u64, cpu: Option<(u64, u64)>) -> Turn {
+    let cpu_ns = cpu.map_or(0, |(after, before)| after - before);
+    Turn {
+        runs,
+        cpu: cpu_ns as f64 / 1e3 / runs as f64,
+        per_second: runs as f64 * 1e9 / took_ns as f64,
+        ..Turn::default()
+    }
+}
+
+/// Assigns the calls to the questions. Those were asked one after the other, so each has the next calls.
+fn runs(asked: &[Exchange], observed: &Observed, calls_per_run: usize) -> Outcome<Vec<Run>> {
+    let mut calls = observed.calls.clone();
+    calls.sort_by_key(|call| call.received_ns);
+    if calls.len() != asked.len() * calls_per_run {
+        let message =
+            format!("{} runs made {} calls instead of {calls_per_run} each", asked.len(), calls.len());
+        return Err(Failure::new(message));
+    }
+    asked.iter().zip(calls.chunks(calls_per_run)).map(|(asked, calls)| run(asked, calls)).collect()
+}
 fn run(asked: &Exchange, calls: &[Call]) -> Outcome<Run> {
     let unexpected = || Failure::new("a run's calls are not five seats and then a synthesis, all within it");
     let (synthesis, seats) = calls.split_last().ok_or_else(unexpected)?;
@@ -115,10 +175,10 @@ mod tests {
         let asked = [Exchange { from_ns: 100, until_ns: 1_000 }];
         let mut calls: Vec<Call> = (0..5).map(|seat| call(200 + seat, 50 + seat, false)).collect();
         calls.insert(0, call(400, 300, true));
-        let parts = runs(&asked, &Observed { connections: 0, calls: calls.clone() }).unwrap();
+        let parts = runs(&asked, &Observed { connections: 0, calls: calls.clone() }, 6).unwrap();
         let Run { added, dispatch, barrier, returning } = parts[0];
         assert_eq!((added, dispatch, barrier, returning), (900 - 54 - 300, 100, 400 - 258, 300));
         calls.pop();
-        assert!(runs(&asked, &Observed { connections: 0, calls }).is_err());
+        assert!(runs(&asked, &Observed { connections: 0, calls }, 6).is_err());
     }
 }

@@ -24,8 +24,22 @@ impl Process {
 
     /// The resident memory in bytes.
     pub fn resident_bytes(self) -> Option<u64> {
+        self.memory("VmRSS:")
+    }
+
+    /// The most resident memory since the start or [`Self::reset_peak`], in bytes.
+    pub fn peak_bytes(self) -> Option<u64> {
+        self.memory("VmHWM:")
+    }
+
+    /// Sets the peak of the memory to its present size.
+    pub fn reset_peak(self) -> std::io::Result<()> {
+        std::fs::write(self.path("clear_refs"), "5")
+    }
+
+    fn memory(self, field: &str) -> Option<u64> {
         let text = self.read("status")?;
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let line = text.lines().find_map(|line| line.strip_prefix(field))?;
         let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
         Some(kilobytes * 1024)
     }

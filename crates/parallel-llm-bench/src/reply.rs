@@ -1,20 +1,96 @@
-//! The replies of the upstream: a short event stream in OpenRouter's format, constant except for the code of a synthesis.
+//! The replies of the upstream: event streams in OpenRouter's format, or whole completions for a client that asks for no stream.
+//!
+//! Deterministic, and different for each model, so that a program has real answers to compare. Made once and kept, because the
+//! upstream shares the processor with what is measured.
 
-use serde_json::json;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The answer of a seat in its pieces.
-const ANSWER: [&str; 6] = [
-    "Yes, with two conditions. ",
-    "Create the index concurrently, so that writers are not held up, ",
-    "and set a lock timeout, so that a long transaction cannot queue everybody behind you.\n\n",
-    "Afterwards check that the index is valid: ",
-    "a build that was interrupted leaves one that costs writes and serves no reads. ",
-    "Drop it and begin again in that case.",
-];
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
 /// The text before the code of a synthesis in its prompt.
 const MARKER: &str = "<<analysis ";
 /// The structured part of a synthesis.
 const ANALYSIS: &str = r#"{"claims":[{"text":"create it concurrently","supported_by":["A","B"],"contradicted_by":[],"verdict":"kept","reason":"it holds"}],"dissent":[],"discarded":[],"suspected_injection":[],"base":"A"}"#;
+/// Answers are made of these words, in an order that depends on the model.
+const WORDS: &str = "yes with two conditions create the index concurrently so that writers are not held up and set a lock \
+    timeout otherwise a long transaction can queue everybody behind you afterwards check that it is valid because a build \
+    which was interrupted leaves one that costs writes and serves no reads drop it and begin again in that case";
+/// The number of different answers.
+const VARIANTS: u64 = 7;
+const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n";
+
+/// The size of every answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Size {
+    /// Bytes of text.
+    pub bytes: usize,
+    /// Pieces in which the text is streamed.
+    pub pieces: usize,
+}
+
+impl Size {
+    /// A usual answer: 1 kB in 180 pieces.
+    pub const USUAL: Self = Self { bytes: 1_000, pieces: 180 };
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self::USUAL
+    }
+}
+
+/// The replies that have been made so far.
+#[derive(Debug, Default)]
+pub struct Replies {
+    made: HashMap<(Size, u64), Events>,
+}
+
+/// An answer as events, and as one text.
+#[derive(Debug)]
+struct Events {
+    answer: String,
+    /// The body of the response.
+    stream: Vec<u8>,
+}
+
+impl Replies {
+    /// The whole response to a request, head and body.
+    pub fn response(&mut self, size: Size, request: &str) -> Bytes {
+        let variant = variant(request);
+        let events = self.made.entry((size, variant)).or_insert_with(|| Events::new(size, variant));
+        if !request.contains("\"stream\":true") {
+            return whole(&events.answer);
+        }
+        match nonce(request) {
+            None => [HEAD.as_bytes(), &events.stream].concat().into(),
+            Some(nonce) => {
+                let form = format!("{MARKER}{nonce}>>\n{ANALYSIS}\n<<answer {nonce}>>\n");
+                [HEAD.as_bytes(), text_event(&form).as_bytes(), &events.stream].concat().into()
+            }
+        }
+    }
+}
+
+impl Events {
+    fn new(size: Size, variant: u64) -> Self {
+        let answer = answer(size.bytes, variant);
+        let piece = size.bytes.div_ceil(size.pieces.max(1)).max(1);
+        let mut stream = chunk(": OPENROUTER PROCESSING\n\n");
+        // The text is ASCII, so it can be cut anywhere.
+        for start in (0..answer.len()).step_by(piece) {
+            stream.push_str(&text_event(&answer[start..answer.len().min(start + piece)]));
+        }
+        let end = json!([{"index": 0, "delta": {"content": ""}, "finish_reason": "stop"}]);
+        stream.push_str(&event(&end, None));
+        stream.push_str(&event(&json!([]), Some(&usage())));
+        stream.push_str(&chunk("data: [DONE]\n\n"));
+        stream.push_str("0\r\n\r\n");
+        Self { answer, stream: stream.into_bytes() }
+    }
+}
 
 /// The code in the prompt of a synthesis; `None` for the call of a seat.
 pub fn nonce(request: &str) -> Option<&str> {
@@ -22,70 +98,135 @@ pub fn nonce(request: &str) -> Option<&str> {
     after.split_once(">>").map(|(nonce, _)| nonce)
 }
 
-/// The whole response to a request, head and body.
-pub fn response(nonce: Option<&str>) -> Vec<u8> {
-    let body = match nonce {
-        None => events(ANSWER.iter().map(ToString::to_string)),
-        Some(nonce) => {
-            let form =
-                [format!("{MARKER}{nonce}>>\n"), ANALYSIS.to_owned(), format!("\n<<answer {nonce}>>\n")];
-            events(form.into_iter().chain(ANSWER.iter().map(ToString::to_string)))
-        }
-    };
-    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\ntransfer-encoding: chunked";
-    format!("{head}\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n", body.len()).into_bytes()
+/// Which of the answers a model gives.
+fn variant(request: &str) -> u64 {
+    let model = request.split_once("\"model\":\"").and_then(|(_, after)| after.split_once('"'));
+    let mut hasher = DefaultHasher::new();
+    model.map(|(model, _)| model).hash(&mut hasher);
+    hasher.finish() % VARIANTS
 }
 
-fn events(pieces: impl Iterator<Item = String>) -> String {
-    let piece = |text: String| {
-        event(
-            &json!([{"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": null}]),
-            None,
-        )
-    };
-    let mut body = String::from(": OPENROUTER PROCESSING\n\n");
-    body.extend(pieces.map(piece));
-    body.push_str(&event(&json!([{"index": 0, "delta": {"content": ""}, "finish_reason": "stop"}]), None));
-    let usage = json!({"prompt_tokens": 60, "completion_tokens": 80, "total_tokens": 140, "cost": 0.000_832});
-    body.push_str(&event(&json!([]), Some(&usage)));
-    body + "data: [DONE]\n\n"
+/// Paragraphs of this many bytes.
+fn answer(bytes: usize, variant: u64) -> String {
+    let words: Vec<&str> = WORDS.split_whitespace().collect();
+    let mut text = String::with_capacity(bytes + 32);
+    let mut index = variant as usize * 5;
+    let mut count = 0;
+    while text.len() < bytes {
+        text.push_str(words[index % words.len()]);
+        count += 1;
+        text.push_str(if count % 60 == 0 {
+            ".\n\n"
+        } else if count % 12 == 0 {
+            ". "
+        } else {
+            " "
+        });
+        // Steps of different lengths give each answer an order of its own.
+        index += 1 + (count / 12 + variant as usize) % 3;
+    }
+    text.truncate(bytes);
+    text
 }
 
-fn event(choices: &serde_json::Value, usage: Option<&serde_json::Value>) -> String {
-    let mut chunk = json!({
-        "id": "gen-1763640000-benchbenchbench",
-        "provider": "Bench",
-        "model": "bench/model",
-        "object": "chat.completion.chunk",
-        "created": 1_763_640_000,
-        "choices": choices,
-    });
+fn usage() -> Value {
+    json!({"prompt_tokens": 60, "completion_tokens": 80, "total_tokens": 140, "cost": 0.000_832})
+}
+
+fn text_event(text: &str) -> String {
+    let delta = json!({"role": "assistant", "content": text});
+    event(&json!([{"index": 0, "delta": delta, "finish_reason": null}]), None)
+}
+
+fn event(choices: &Value, usage: Option<&Value>) -> String {
+    let mut chunk = completion("chat.completion.chunk", choices);
     if let Some(usage) = usage {
         chunk["usage"] = usage.clone();
     }
-    format!("data: {chunk}\n\n")
+    self::chunk(&format!("data: {chunk}\n\n"))
+}
+
+/// A chunk of the transfer encoding. Servers send one for each event.
+fn chunk(data: &str) -> String {
+    format!("{:x}\r\n{data}\r\n", data.len())
+}
+
+fn completion(object: &str, choices: &Value) -> Value {
+    json!({
+        "id": "gen-1763640000-benchbenchbench",
+        "provider": "Bench",
+        "model": "bench/model",
+        "object": object,
+        "created": 1_763_640_000,
+        "choices": choices,
+    })
+}
+
+fn whole(answer: &str) -> Bytes {
+    let message = json!({"role": "assistant", "content": answer});
+    let mut body =
+        completion("chat.completion", &json!([{"index": 0, "message": message, "finish_reason": "stop"}]));
+    body["usage"] = usage();
+    let body = body.to_string();
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    (head + &body).into_bytes().into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_synthesis_repeats_its_code() {
-        let request = r#"{"messages":[{"content":"First the line <<analysis 5eed>> and the"}]}"#;
-        assert_eq!(nonce(request), Some("5eed"));
-        let response = String::from_utf8(response(nonce(request))).unwrap();
-        assert!(response.contains("<<analysis 5eed>>") && response.contains("<<answer 5eed>>"), "{response}");
+    /// The body of a chunked response.
+    fn body(response: &[u8]) -> String {
+        let response = std::str::from_utf8(response).unwrap();
+        let (_, mut rest) = response.split_once("\r\n\r\n").unwrap();
+        let mut body = String::new();
+        loop {
+            let (length, after) = rest.split_once("\r\n").unwrap();
+            let length = usize::from_str_radix(length, 16).unwrap();
+            body.push_str(&after[..length]);
+            rest = &after[length + 2..];
+            if length == 0 {
+                assert!(rest.is_empty(), "{rest}");
+                return body;
+            }
+        }
+    }
+
+    fn request(model: &str, prompt: &str) -> String {
+        json!({"model": model, "stream": true, "messages": [{"role": "user", "content": prompt}]}).to_string()
     }
 
     #[test]
-    fn a_seat_gets_its_answer_in_one_chunk() {
-        assert_eq!(nonce("{}"), None);
-        let response = String::from_utf8(response(None)).unwrap();
-        let (_, chunked) = response.split_once("\r\n\r\n").unwrap();
-        let (length, body) = chunked.split_once("\r\n").unwrap();
-        let body = body.strip_suffix("\r\n0\r\n\r\n").unwrap();
-        assert_eq!(usize::from_str_radix(length, 16), Ok(body.len()));
-        assert!(body.ends_with("data: [DONE]\n\n"), "{body}");
+    fn a_synthesis_repeats_its_code() {
+        let request = request("a/b", "First the line <<analysis 5eed>> and the");
+        assert_eq!(nonce(&request), Some("5eed"));
+        let body = body(&Replies::default().response(Size::USUAL, &request));
+        assert!(body.contains("<<analysis 5eed>>") && body.contains("<<answer 5eed>>"), "{body}");
+    }
+
+    #[test]
+    fn an_answer_has_its_size_and_differs_between_models() {
+        let mut replies = Replies::default();
+        let mut bodies = Vec::new();
+        for model in ["a/one", "b/two", "c/three"] {
+            let body = body(&replies.response(Size { bytes: 60_000, pieces: 1_000 }, &request(model, "")));
+            assert_eq!(body.matches("\"role\"").count(), 1_000);
+            assert!(body.ends_with("data: [DONE]\n\n"), "{body}");
+            bodies.push(body);
+        }
+        bodies.dedup();
+        assert!(bodies.len() > 1);
+    }
+
+    #[test]
+    fn without_a_stream_a_completion_is_whole() {
+        let response = Replies::default().response(Size::USUAL, r#"{"model":"a/b"}"#);
+        let (_, body) = std::str::from_utf8(&response).unwrap().split_once("\r\n\r\n").unwrap();
+        let body: Value = serde_json::from_str(body).unwrap();
+        assert_eq!(body["choices"][0]["message"]["content"].as_str().unwrap().len(), Size::USUAL.bytes);
     }
 }

@@ -1,84 +1,57 @@
-//! The result as text: the measurements as ratios to the floor with their ranges, and the targets.
+//! The result as text: the measurements beside their ratios to the floor, and the targets.
 
 use std::fmt::Write;
 
 use crate::measure::Turn;
+use crate::rounds::Rounds;
 use crate::statistics::Spread;
+use crate::target::{Bound, Target};
+use crate::workload::Asking;
 
-/// The turns of one program, one in each round.
-#[derive(Clone, Debug)]
-pub struct Row {
-    /// Its name.
-    pub name: &'static str,
-    /// Its turns.
-    pub turns: Vec<Turn>,
-    /// Memory after its start, in bytes.
-    pub idle_bytes: Option<u64>,
-    /// Memory at the end of all rounds, in bytes.
-    pub after_bytes: Option<u64>,
+/// The table of one workload: medians of the rounds that count, ratios with the least and the greatest.
+pub fn of_workload(rounds: &Rounds) -> String {
+    let counted = rounds.rows.first().map_or(0, |floor| floor.turns.len());
+    let state = if rounds.is_steady { "" } else { "; THE FLOOR IS NOT STEADY" };
+    let mut text = format!("{}: {counted} of {} rounds{state}\n", rounds.workload.name, rounds.made);
+    text.push_str(&match rounds.workload.asking {
+        Asking::InTurn => in_turn(rounds),
+        Asking::Constantly(_) | Asking::AtOnce(_) => at_once(rounds),
+    });
+    text + "\n"
 }
 
-/// A bound that must hold.
-#[derive(Clone, Debug)]
-pub struct Target {
-    /// Its name.
-    pub name: &'static str,
-    /// The measured value.
-    pub found: Spread,
-    /// The most that the median may be.
-    pub most: f64,
-    /// The unit of both.
-    pub unit: &'static str,
-}
-
-impl Target {
-    /// Whether it holds.
-    pub fn is_met(&self) -> bool {
-        self.found.median <= self.most
-    }
-}
-
-/// The ratio of a number of a row to the same number of the floor, taken in each round.
-pub fn ratio(row: &Row, floor: &Row, number: fn(&Turn) -> f64) -> Spread {
-    let pairs = row.turns.iter().zip(&floor.turns);
-    Spread::of(
-        pairs.filter(|(_, floor)| number(floor) > 0.0).map(|(turn, floor)| number(turn) / number(floor)),
-    )
-}
-
-/// The table of times that each program added to a run. The first row is the floor.
-pub fn added(rows: &[Row]) -> String {
+fn in_turn(rounds: &Rounds) -> String {
     let mut text = format!(
-        "{:<24} {:>8} {:>6} {:>17} {:>8} {:>6} {:>9} {:>8} {:>7} {:>7} {:>6} {:>17} {:>8}\n",
-        "added to a run, us",
-        "p50",
+        "{:<18} {:>9} {:>7} {:>15} {:>9} {:>9} {:>8} {:>8} {:>9} {:>7} {:>15} {:>6} {:>6}\n",
+        "us",
+        "added p50",
         "/floor",
         "least..most",
         "p99",
-        "/floor",
         "dispatch",
         "barrier",
         "return",
-        "cpu",
+        "CPU",
         "/floor",
         "least..most",
+        "idle",
         "runs"
     );
-    let Some(floor) = rows.first() else { return text };
-    for row in rows {
+    for row in &rounds.rows {
         let median = |number: fn(&Turn) -> f64| Spread::of(row.turns.iter().map(number)).median;
-        let to_floor = |number: fn(&Turn) -> f64| ratio(row, floor, number);
-        let (added, cpu) = (to_floor(|turn| turn.added_p50), to_floor(|turn| turn.cpu));
+        let ratio = |number| rounds.ratio(row.program, number).unwrap_or_default();
+        let (added, cpu) = (ratio(|turn| turn.added_p50), ratio(|turn| turn.cpu));
         let runs: usize = row.turns.iter().map(|turn| turn.runs).sum();
+        let idle =
+            row.idle_bytes.map_or_else(|| "-".to_owned(), |bytes| format!("{:.1}", bytes as f64 / 1e6));
         let _ = writeln!(
             text,
-            "{:<24} {:>8.0} {:>6.2} {:>17} {:>8.0} {:>6.2} {:>9.0} {:>8.0} {:>7.0} {:>7.0} {:>6.2} {:>17} {runs:>8}",
-            row.name,
+            "{:<18} {:>9.0} {:>7.2} {:>15} {:>9.0} {:>9.0} {:>8.0} {:>8.0} {:>9.0} {:>7.2} {:>15} {idle:>6} {runs:>6}",
+            row.program.name(),
             median(|turn| turn.added_p50),
             added.median,
             range(added, 2),
             median(|turn| turn.added_p99),
-            to_floor(|turn| turn.added_p99).median,
             median(|turn| turn.dispatch),
             median(|turn| turn.barrier),
             median(|turn| turn.returning),
@@ -90,28 +63,47 @@ pub fn added(rows: &[Row]) -> String {
     text
 }
 
-/// The table of memory and connections of each program.
-pub fn memory(rows: &[Row]) -> String {
-    let mut text = format!("{:<24} {:>8} {:>8} {:>16}\n", "memory, MB", "idle", "after", "new connections");
-    for row in rows {
-        let connections: u64 = row.turns.iter().map(|turn| turn.connections).sum();
-        let (idle, after) = (megabytes(row.idle_bytes), megabytes(row.after_bytes));
-        let _ = writeln!(text, "{:<24} {idle:>8} {after:>8} {connections:>16}", row.name);
+fn at_once(rounds: &Rounds) -> String {
+    let mut text = format!(
+        "{:<18} {:>9} {:>7} {:>15} {:>9} {:>7} {:>15} {:>9} {:>6}\n",
+        "", "runs/s", "/floor", "least..most", "CPU, us", "/floor", "least..most", "kB a call", "runs"
+    );
+    for row in &rounds.rows {
+        let median = |number: fn(&Turn) -> f64| Spread::of(row.turns.iter().map(number)).median;
+        let ratio = |number| rounds.ratio(row.program, number).unwrap_or_default();
+        let (speed, cpu) = (ratio(|turn| turn.per_second), ratio(|turn| turn.cpu));
+        let runs: usize = row.turns.iter().map(|turn| turn.runs).sum();
+        let _ = writeln!(
+            text,
+            "{:<18} {:>9.0} {:>7.3} {:>15} {:>9.0} {:>7.2} {:>15} {:>9.1} {runs:>6}",
+            row.program.name(),
+            median(|turn| turn.per_second),
+            speed.median,
+            range(speed, 3),
+            median(|turn| turn.cpu),
+            cpu.median,
+            range(cpu, 2),
+            median(|turn| turn.call_bytes) / 1e3,
+        );
     }
     text
 }
 
 /// The table of targets.
 pub fn targets(targets: &[Target]) -> String {
-    let mut text = format!("{:<52} {:>9} {:>19} {:>9}\n", "target", "found", "least..most", "at most");
+    let mut text = format!("{:<52} {:>9} {:>19} {:>15}\n", "target", "found", "least..most", "bound");
     for target in targets {
-        let Target { name, found, most, unit } = target;
         let result = if target.is_met() { "met" } else { "MISSED" };
+        let found = target.found.map_or_else(|| "unknown".to_owned(), |found| format!("{:.2}", found.median));
+        let spread = target.found.map(|found| range(found, 2)).unwrap_or_default();
+        let bound = match target.bound {
+            Bound::Most(most) => format!("at most {most:.2}"),
+            Bound::Least(least) => format!("at least {least:.2}"),
+        };
         let _ = writeln!(
             text,
-            "{name:<52} {:>9.2} {:>19} {most:>9.2} {unit:<6} {result}",
-            found.median,
-            range(*found, 2)
+            "{:<52} {found:>9} {spread:>19} {bound:>15} {:<2} {result}",
+            target.name, target.unit
         );
     }
     text
@@ -120,35 +112,4 @@ pub fn targets(targets: &[Target]) -> String {
 /// The least and the most, with this many decimals.
 pub fn range(spread: Spread, places: usize) -> String {
     format!("{:.places$}..{:.places$}", spread.least, spread.most)
-}
-
-fn megabytes(bytes: Option<u64>) -> String {
-    bytes.map_or_else(|| "-".to_owned(), |bytes| format!("{:.1}", bytes as f64 / 1e6))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(name: &'static str, added: &[f64]) -> Row {
-        let turns = added.iter().map(|added| Turn { runs: 1, added_p50: *added, ..Turn::default() });
-        Row { name, turns: turns.collect(), idle_bytes: Some(2_500_000), after_bytes: None }
-    }
-
-    #[test]
-    fn ratios_are_taken_within_a_round() {
-        let (floor, program) = (row("floor", &[100.0, 200.0, 150.0]), row("program", &[200.0, 400.0, 330.0]));
-        let ratio = ratio(&program, &floor, |turn| turn.added_p50);
-        assert_eq!((ratio.median, ratio.least), (2.0, 2.0));
-        let table = added(&[floor.clone(), program.clone()]);
-        assert!(table.lines().nth(2).unwrap().contains("2.00..2.20"), "{table}");
-        assert!(memory(&[floor]).contains("2.5        -"));
-    }
-
-    #[test]
-    fn a_target_is_met_up_to_its_bound() {
-        let target = |found| Target { name: "x", found: Spread::of([found]), most: 2.5, unit: "" };
-        assert!(target(2.5).is_met() && !target(2.6).is_met());
-        assert!(targets(&[target(2.6)]).contains("MISSED"));
-    }
 }

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::call::{Observed, Script};
-use crate::door::Door;
+use crate::door::{Door, Language};
 use crate::failure::{Failure, Outcome};
+use crate::reply::Size;
 
 /// The delays of the upstream's replies in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,7 +29,7 @@ pub struct Upstream {
 impl Upstream {
     /// Starts it on a free port.
     pub fn start(binary: &Path) -> Outcome<Self> {
-        let mut door = Door::open(&mut Command::new(binary))?;
+        let mut door = Door::open(&mut Command::new(binary), Language::Plain)?;
         let address = door.read()?.trim_end().to_owned();
         Ok(Self { door, address })
     }
@@ -49,11 +50,21 @@ impl Upstream {
         Ok(serde_json::from_str(&self.command("take")?)?)
     }
 
-    /// The script of the floor, from the requests of the last run.
-    pub fn script(&mut self) -> Outcome<Script> {
-        let requests: Vec<String> = serde_json::from_str(&self.command("requests")?)?;
-        if requests.len() != 6 {
-            return Err(Failure::new(format!("a run made {} requests instead of six", requests.len())));
+    /// Sets the size of every answer.
+    pub fn size(&mut self, size: Size) -> Outcome<()> {
+        self.command(&format!("size {} {}", size.bytes, size.pieces)).map(drop)
+    }
+
+    /// Sets the time over which each reply is written.
+    pub fn spread(&mut self, ms: u64) -> Outcome<()> {
+        self.command(&format!("spread {ms}")).map(drop)
+    }
+
+    /// The script of the floor, from the requests of the last run, which made this many calls.
+    pub fn script(&mut self, calls: usize) -> Outcome<Script> {
+        let requests: Vec<String> = serde_json::from_str(&self.command(&format!("requests {calls}"))?)?;
+        if requests.len() != calls {
+            return Err(Failure::new(format!("a run made {} requests instead of {calls}", requests.len())));
         }
         Ok(Script { address: self.address.clone(), requests })
     }

@@ -1,11 +1,12 @@
-//! The floor: a bare HTTP client that makes the six calls of a run and nothing else, five at once and then one.
+//! The floor: a bare HTTP client that makes the calls of a run and nothing else, all seats at once and then the synthesis.
 //!
 //! Its first line of stdin is a [`Script`]. Every later line is one run, answered with one line after the last byte of the last
-//! reply. It sends the same bytes as the program over persistent connections. With one thread, no timers and no parsing, only
-//! the network and the wake-ups remain.
+//! reply; runs whose lines come together are made together. It sends the same bytes as the program over persistent connections.
+//! With one thread, no timers and no parsing, only the network and the wake-ups remain.
 
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
@@ -16,9 +17,13 @@ use hyper::{HeaderMap, Request};
 use hyper_util::rt::TokioIo;
 use parallel_llm_bench::call::Script;
 use parallel_llm_bench::failure::{Failure, Outcome};
+use parking_lot::Mutex;
 use tokio::net::TcpStream;
-use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+
+/// The most lines that wait to become runs.
+const LINES_MAX: usize = 4096;
 
 /// A parsed request.
 struct ScriptedRequest {
@@ -28,6 +33,15 @@ struct ScriptedRequest {
 }
 
 type Sender = SendRequest<Full<Bytes>>;
+
+/// The script and the connections that no run uses.
+struct Floor {
+    address: String,
+    seats: Vec<ScriptedRequest>,
+    synthesis: ScriptedRequest,
+    idle: Mutex<Vec<Sender>>,
+    connections: Mutex<JoinSet<hyper::Result<()>>>,
+}
 
 fn main() -> ExitCode {
     match run() {
@@ -44,25 +58,48 @@ fn main() -> ExitCode {
 
 fn run() -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut lines = std::io::stdin().lock().lines();
-    let Some(first) = lines.next() else { return Ok(()) };
-    let script: Script = serde_json::from_str(&first?)?;
-    let requests: Vec<ScriptedRequest> =
+    let mut first = String::new();
+    std::io::stdin().lock().read_line(&mut first)?;
+    let script: Script = serde_json::from_str(&first)?;
+    let mut seats: Vec<ScriptedRequest> =
         script.requests.iter().map(|text| parse(text)).collect::<Outcome<_>>()?;
-    let (last, seats) = requests.split_last().ok_or_else(|| Failure::new("the script has no requests"))?;
-    let mut connections = JoinSet::new();
-    let mut senders = connect(&runtime, &script.address, seats.len(), &mut connections)?;
+    let synthesis = seats.pop().ok_or_else(|| Failure::new("the script has no requests"))?;
+    let floor = Arc::new(Floor {
+        address: script.address,
+        seats,
+        synthesis,
+        idle: Mutex::default(),
+        connections: Mutex::default(),
+    });
     acknowledge()?;
-    for line in lines {
-        line?;
-        runtime.block_on(async {
-            try_join_all(senders.iter_mut().zip(seats).map(|(sender, request)| call(sender, request)))
-                .await?;
-            call(&mut senders[0], last).await
-        })?;
-        acknowledge()?;
-    }
-    Ok(())
+    let (send, mut lines) = mpsc::channel(LINES_MAX);
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if send.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    runtime.block_on(async {
+        let mut runs = JoinSet::new();
+        loop {
+            tokio::select! {
+                line = lines.recv() => match line {
+                    Some(_) => drop(runs.spawn(one_run(Arc::clone(&floor)))),
+                    None => return Ok(()),
+                },
+                Some(ended) = runs.join_next() => {
+                    ended.map_err(|error| Failure::new(format!("a run failed: {error}")))??;
+                }
+            }
+        }
+    })
+}
+
+async fn one_run(floor: Arc<Floor>) -> Outcome<()> {
+    try_join_all(floor.seats.iter().map(|request| floor.call(request))).await?;
+    floor.call(&floor.synthesis).await?;
+    acknowledge()
 }
 
 fn acknowledge() -> Outcome<()> {
@@ -71,23 +108,26 @@ fn acknowledge() -> Outcome<()> {
     Ok(out.flush()?)
 }
 
-fn connect(
-    runtime: &Runtime,
-    address: &str,
-    count: usize,
-    connections: &mut JoinSet<hyper::Result<()>>,
-) -> Outcome<Vec<Sender>> {
-    runtime.block_on(async {
-        let mut senders = Vec::new();
-        for _ in 0..count {
-            let stream = TcpStream::connect(address).await?;
-            stream.set_nodelay(true)?;
-            let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-            connections.spawn(connection);
-            senders.push(sender);
-        }
-        Ok(senders)
-    })
+impl Floor {
+    /// Makes one call on an idle connection, or on a new one.
+    async fn call(&self, request: &ScriptedRequest) -> Outcome<()> {
+        let idle = self.idle.lock().pop();
+        let mut sender = match idle {
+            Some(sender) => sender,
+            None => self.connect().await?,
+        };
+        call(&mut sender, request).await?;
+        self.idle.lock().push(sender);
+        Ok(())
+    }
+
+    async fn connect(&self) -> Outcome<Sender> {
+        let stream = TcpStream::connect(&self.address).await?;
+        stream.set_nodelay(true)?;
+        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+        self.connections.lock().spawn(connection);
+        Ok(sender)
+    }
 }
 
 async fn call(sender: &mut Sender, scripted: &ScriptedRequest) -> Outcome<()> {

@@ -1,7 +1,7 @@
 //! The harness: starts all processes, measures the programs in turn, and prints the results.
 //!
-//! `bench-harness --program PATH --scratch FOLDER [--results FOLDER] [--quick]`. The table goes to stdout, progress to stderr. It
-//! fails if a target is missed.
+//! `bench-harness --program PATH --scratch FOLDER [--python PATH] [--results FOLDER] [--only WORKLOAD] [--quick]`. The table goes to
+//! stdout, progress to stderr. It fails if a target is missed.
 
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a measuring tool prints to a terminal")]
 
@@ -15,55 +15,46 @@ use parallel_llm_bench::door::{Door, Language};
 use parallel_llm_bench::failure::{Failure, Outcome};
 use parallel_llm_bench::machine;
 use parallel_llm_bench::measure::turn;
+use parallel_llm_bench::rounds::{Rounds, Row};
 use parallel_llm_bench::scale::Scale;
 use parallel_llm_bench::statistics::Spread;
-use parallel_llm_bench::table::{self, Row, Target};
+use parallel_llm_bench::table;
+use parallel_llm_bench::target::{self, Once, Target};
 use parallel_llm_bench::upstream::{Delay, Upstream};
+use parallel_llm_bench::workload::{self, Program, Workload};
 use parallel_llm_settings::clock;
 use serde_json::Value;
 
 /// A key in the right format that is not valid.
 const KEY: &str = "sk-or-v1-0000000000000000000000000000000000000000000000000000000000000000";
-/// The number of questions in a burst, and the upstream's delay of each call in it.
-const BURST: usize = 20;
-const BURST_MS: u64 = 50;
 /// The time between the answers of seats in the run whose commits are counted, much longer than a commit.
 const STAGGER_MS: u64 = 100;
 /// The pause after the start of a program before its memory is measured.
 const SETTLE: Duration = Duration::from_millis(300);
-/// The index of the row of the program without a store; the floor is the first row.
-const PLAIN: usize = 2;
-
-/// The measured variants besides the floor.
-const VARIANTS: [Variant; 4] = [
-    Variant { name: "library, no store", is_program: false, store: "none", files: "off" },
-    Variant { name: "program, no store", is_program: true, store: "none", files: "off" },
-    Variant { name: "program, store", is_program: true, store: "full", files: "off" },
-    Variant { name: "program, store, files", is_program: true, store: "full", files: "on" },
-];
-
-/// The program or the library with some settings.
-struct Variant {
-    name: &'static str,
-    is_program: bool,
-    store: &'static str,
-    files: &'static str,
-}
+/// A memory file system, if there is one.
+const MEMORY: &str = "/dev/shm";
+/// The Python server, beside the results.
+const PYTHON_SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python/server.py");
+/// Calls at once that a program may make.
+const CALLS_MAX: &str = "4096";
 
 /// The command line.
 struct Options {
     program: PathBuf,
     scratch: PathBuf,
+    python: Option<PathBuf>,
     results: Option<PathBuf>,
+    only: Option<String>,
     scale: Scale,
     quick: bool,
 }
 
-/// The options, the running upstream and the floor's script.
+/// The options, the folders for data, and the running upstream.
 struct Bench {
     options: Options,
+    /// A folder on a memory file system, removed when it is dropped.
+    memory: PathBuf,
     upstream: Upstream,
-    script: Script,
 }
 
 fn main() -> ExitCode {
@@ -82,29 +73,28 @@ fn run(options: Options) -> Outcome<bool> {
     std::fs::create_dir_all(&options.scratch)?;
     let facts = machine::facts();
     let flush = machine::flush_us(&options.scratch)?;
-    let mut bench = prepare(options)?;
+    let memory = Path::new(MEMORY).join(format!("parallel-llm-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&memory)?;
+    let upstream = Upstream::start(&sibling("bench-upstream")?)?;
+    let mut bench = Bench { options, memory, upstream };
     let begun_ns = now_ns();
-
-    let start = bench.starts()?;
-    let (rows, burst) = bench.rounds()?;
-    let commits = bench.commits()?;
-    let file_megabytes = std::fs::metadata(&bench.options.program)?.len() as f64 / 1e6;
-    let Bench { options, upstream, .. } = bench;
+    let measured = bench.measure();
+    let Bench { options, upstream, memory } = bench;
     upstream.close()?;
     // Removed at the end, because writing is slower just after files were deleted.
     std::fs::remove_dir_all(&options.scratch)?;
+    std::fs::remove_dir_all(&memory)?;
+    let (rounds, once) = measured?;
 
-    let targets = targets(&rows, start, burst, &Counted { commits, file_megabytes });
+    let targets = target::all(&rounds, &once);
     let scale = if options.quick { "quick" } else { "full" };
     let seconds = (now_ns() - begun_ns) / 1_000_000_000;
+    let tables: String = rounds.iter().map(table::of_workload).collect();
     let text = format!(
-        "{}, {scale}, {} rounds, {seconds} s\n{facts}; a flushed page of 4 kB takes {:.0} us ({})\n\n{}\n{}\n{}",
+        "{}, {scale}, {seconds} s\n{facts}; a flushed page of 4 kB takes {:.0} us ({})\n\n{tables}{}",
         clock::day(clock::unix_ms()),
-        options.scale.rounds,
         flush.median,
         table::range(flush, 0),
-        table::added(&rows),
-        table::memory(&rows),
         table::targets(&targets),
     );
     print!("{text}");
@@ -117,7 +107,8 @@ fn run(options: Options) -> Outcome<bool> {
 }
 
 fn parse() -> Outcome<Options> {
-    let (mut program, mut scratch, mut results, mut quick) = (None, None, None, false);
+    let (mut program, mut scratch, mut python, mut results, mut only) = (None, None, None, None, None);
+    let mut quick = false;
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let option = match word.as_str() {
@@ -128,6 +119,8 @@ fn parse() -> Outcome<Options> {
             "--program" => &mut program,
             "--scratch" => &mut scratch,
             "--results" => &mut results,
+            "--python" => &mut python,
+            "--only" => &mut only,
             _ => return Err(Failure::new(format!("the harness has no option `{word}`"))),
         };
         *option = words.next().map(PathBuf::from);
@@ -137,22 +130,12 @@ fn parse() -> Outcome<Options> {
     Ok(Options {
         program: program.ok_or_else(|| missing("--program"))?,
         scratch: scratch.ok_or_else(|| missing("--scratch"))?,
+        python,
         results,
+        only: only.map(|name| name.to_string_lossy().into_owned()),
         scale,
         quick,
     })
-}
-
-/// Starts the upstream, and records one run of the program as the script of the floor.
-fn prepare(options: Options) -> Outcome<Bench> {
-    let upstream = Upstream::start(&sibling("bench-upstream")?)?;
-    let script = Script { address: String::new(), requests: Vec::new() };
-    let mut bench = Bench { options, upstream, script };
-    let mut recorded = bench.program(&VARIANTS[PLAIN - 1])?;
-    recorded.ask(Language::Mcp)?;
-    bench.script = bench.upstream.script()?;
-    recorded.close()?;
-    Ok(bench)
 }
 
 /// The path of another program of this crate.
@@ -162,95 +145,134 @@ fn sibling(name: &str) -> Outcome<PathBuf> {
 }
 
 impl Bench {
+    fn measure(&mut self) -> Outcome<(Vec<Rounds>, Once)> {
+        let only = self.options.only.clone();
+        let wanted = |workload: &&Workload| only.as_ref().is_none_or(|only| workload.name == only);
+        let once = Once {
+            start: self.starts()?,
+            commits: self.commits()?,
+            file_megabytes: std::fs::metadata(&self.options.program)?.len() as f64 / 1e6,
+        };
+        let rounds = workload::ALL
+            .iter()
+            .filter(wanted)
+            .map(|workload| self.rounds(workload))
+            .collect::<Outcome<_>>()?;
+        Ok((rounds, once))
+    }
+
     /// The time from the start of the program to its answer to `initialize`, in milliseconds.
     fn starts(&mut self) -> Outcome<Spread> {
         eprintln!("starting the program {} times", self.options.scale.starts);
         let mut times = Vec::new();
         for _ in 0..self.options.scale.starts {
+            let mut command = self.command(Program::NothingStored, &workload::IN_TURN)?;
             let from_ns = now_ns();
-            let program = self.program(&VARIANTS[PLAIN - 1])?;
+            let mut door = Door::open(&mut command, Language::Mcp)?;
+            door.initialize()?;
             times.push((now_ns() - from_ns) as f64 / 1e6);
-            program.close()?;
-        }
-        Ok(Spread::of(times))
-    }
-
-    /// All turns of all programs, and the seconds that a burst takes.
-    fn rounds(&mut self) -> Outcome<(Vec<Row>, Spread)> {
-        let mut doors = vec![(self.floor()?, Language::Plain)];
-        for variant in &VARIANTS {
-            doors.push((self.program(variant)?, Language::Mcp));
-        }
-        std::thread::park_timeout(SETTLE);
-        let names = std::iter::once("floor").chain(VARIANTS.iter().map(|variant| variant.name));
-        let mut rows: Vec<Row> = names
-            .zip(&doors)
-            .map(|(name, (door, _))| Row {
-                name,
-                turns: Vec::new(),
-                idle_bytes: door.process().resident_bytes(),
-                after_bytes: None,
-            })
-            .collect();
-        for round in 1..=self.options.scale.rounds {
-            eprintln!("round {round} of {}", self.options.scale.rounds);
-            for ((door, language), row) in doors.iter_mut().zip(&mut rows) {
-                row.turns.push(turn(door, *language, &mut self.upstream, &self.options.scale)?);
-            }
-        }
-        let burst = self.bursts(&mut doors[PLAIN].0)?;
-        for ((door, _), row) in doors.into_iter().zip(&mut rows) {
-            row.after_bytes = door.process().resident_bytes();
             door.close()?;
         }
-        Ok((rows, burst))
+        Ok(Spread::of(times))
     }
 
-    fn bursts(&mut self, door: &mut Door) -> Outcome<Spread> {
-        eprintln!("asking {BURST} questions at once");
-        self.upstream.delay(Delay { seat_ms: BURST_MS, step_ms: 0, synthesis_ms: BURST_MS })?;
-        let mut times = Vec::new();
-        for _ in 0..self.options.scale.bursts {
-            times.push(door.ask_at_once(BURST)?.took_ns() as f64 / 1e9);
+    /// The turns of all programs at one workload, until enough rounds had a steady floor.
+    fn rounds(&mut self, workload: &Workload) -> Outcome<Rounds> {
+        self.upstream.size(workload.size)?;
+        self.upstream.spread(workload.spread_ms)?;
+        let mut doors = Vec::new();
+        let mut rows = Vec::new();
+        for program in workload.programs {
+            if *program == Program::Python && self.options.python.is_none() {
+                eprintln!("no Python was given: its server is not measured");
+                continue;
+            }
+            let door = self.open(*program, workload)?;
+            std::thread::park_timeout(SETTLE);
+            rows.push(Row {
+                program: *program,
+                turns: Vec::new(),
+                idle_bytes: door.process().resident_bytes(),
+            });
+            doors.push(door);
         }
-        self.upstream.delay(Delay::default())?;
-        Ok(Spread::of(times))
+        let mut rounds = Rounds::new(*workload, rows);
+        let scale = self.options.scale;
+        for round in 1..=scale.rounds_max {
+            eprintln!(
+                "{}: round {round}, {} of {} steady",
+                workload.name,
+                rounds.steady_count(),
+                scale.rounds
+            );
+            for (door, row) in doors.iter_mut().zip(&mut rounds.rows) {
+                row.turns.push(turn(door, workload, &mut self.upstream, &scale)?);
+            }
+            if rounds.steady_count() >= scale.rounds {
+                break;
+            }
+        }
+        for door in doors {
+            door.close()?;
+        }
+        rounds.keep_steady(scale.rounds);
+        Ok(rounds)
     }
 
     /// The number of commits that the caller of one stored run waits for.
     fn commits(&mut self) -> Outcome<f64> {
         self.upstream.delay(Delay { seat_ms: STAGGER_MS, step_ms: STAGGER_MS, synthesis_ms: STAGGER_MS })?;
-        let stored = Variant { name: "commits", is_program: false, store: "full", files: "off" };
-        let mut command = self.command(&sibling("bench-library")?, &stored)?;
-        let mut library = Door::open(command.arg("commits"))?;
+        let mut command =
+            self.environment(&sibling("bench-commits")?, Program::Default, &workload::IN_TURN)?;
+        let mut library = Door::open(&mut command, Language::Plain)?;
         let counted: Value = serde_json::from_str(&library.read()?)?;
         library.close()?;
         self.upstream.delay(Delay::default())?;
         counted["waited_for"].as_f64().ok_or_else(|| Failure::new("the library did not count its commits"))
     }
 
-    fn floor(&self) -> Outcome<Door> {
-        let mut floor = Door::open(&mut Command::new(sibling("bench-floor")?))?;
-        floor.prepare(&self.script)?;
-        Ok(floor)
-    }
-
-    /// A running, initialized variant.
-    fn program(&self, variant: &Variant) -> Outcome<Door> {
-        let binary =
-            if variant.is_program { self.options.program.clone() } else { sibling("bench-library")? };
-        let mut door = Door::open(&mut self.command(&binary, variant)?)?;
+    /// A running program that is ready for questions.
+    fn open(&mut self, program: Program, workload: &Workload) -> Outcome<Door> {
+        if program == Program::Floor {
+            let script = self.script(workload)?;
+            let mut floor = Door::open(&mut Command::new(sibling("bench-floor")?), Language::Plain)?;
+            floor.prepare(&script)?;
+            return Ok(floor);
+        }
+        let mut door = Door::open(&mut self.command(program, workload)?, Language::Mcp)?;
         door.initialize()?;
         Ok(door)
     }
 
-    /// The command of a program with a clean environment and an empty folder of its own.
-    fn command(&self, binary: &Path, variant: &Variant) -> Outcome<Command> {
-        let home = self.options.scratch.join(variant.name.replace([',', ' '], "_"));
+    /// The requests of one run of the program, for the floor.
+    fn script(&mut self, workload: &Workload) -> Outcome<Script> {
+        let mut recorded = self.open(Program::NothingStored, workload)?;
+        recorded.ask()?;
+        let script = self.upstream.script(workload.seats + 1)?;
+        recorded.close()?;
+        self.upstream.take()?;
+        Ok(script)
+    }
+
+    fn command(&self, program: Program, workload: &Workload) -> Outcome<Command> {
+        let Some(python) = self.options.python.as_ref().filter(|_| program == Program::Python) else {
+            return self.environment(&self.options.program, program, workload);
+        };
+        let mut command = self.environment(python, program, workload)?;
+        command.arg(PYTHON_SERVER);
+        Ok(command)
+    }
+
+    /// A command with a clean environment and an empty folder of its own.
+    fn environment(&self, binary: &Path, program: Program, workload: &Workload) -> Outcome<Command> {
+        let on_disk = program == Program::DefaultOnDisk;
+        let base = if on_disk { &self.options.scratch } else { &self.memory };
+        let home = base.join(format!("{program:?}"));
         if home.exists() {
             std::fs::remove_dir_all(&home)?;
         }
         std::fs::create_dir_all(&home)?;
+        let stores = program != Program::NothingStored;
         let mut command = Command::new(binary);
         command
             .env_clear()
@@ -258,34 +280,14 @@ impl Bench {
             .env("HOME", &home)
             .env("OPENROUTER_API_KEY", KEY)
             .env("OPENROUTER_BASE_URL", self.upstream.base_url())
+            .env("PARALLEL_LLM_CALLS_MAX", CALLS_MAX)
+            .env("PARALLEL_LLM_CALLS_PER_KEY_MAX", CALLS_MAX)
             .env("PARALLEL_LLM_DATA_DIR", home.join("data"))
-            .env("PARALLEL_LLM_STORE", variant.store)
-            .env("PARALLEL_LLM_FILES", variant.files);
+            .env("PARALLEL_LLM_STORE", if stores { "full" } else { "none" })
+            .env("PARALLEL_LLM_FILES", if stores { "on" } else { "off" });
+        if workload.seats != workload::IN_TURN.seats {
+            command.env("PARALLEL_LLM_PANEL", format!("bench/model*{}", workload.seats));
+        }
         Ok(command)
     }
-}
-
-/// The values that are counted once.
-struct Counted {
-    /// Commits that the caller of a stored run waits for.
-    commits: f64,
-    file_megabytes: f64,
-}
-
-fn targets(rows: &[Row], start: Spread, burst: Spread, counted: &Counted) -> Vec<Target> {
-    let (floor, plain) = (&rows[0], &rows[PLAIN]);
-    let connections: u64 = rows[PLAIN..].iter().flat_map(|row| &row.turns).map(|turn| turn.connections).sum();
-    let idle = plain.idle_bytes.unwrap_or_default() as f64 / 1e6;
-    let one = |value: f64| Spread::of([value]);
-    let added = table::ratio(plain, floor, |turn| turn.added_p50);
-    let target = |name, found, most, unit| Target { name, found, most, unit };
-    vec![
-        target("added latency, middle, no store / floor", added, 2.5, ""),
-        target("start to answered initialize", start, 30.0, "ms"),
-        target("memory when idle", one(idle), 15.0, "MB"),
-        target("20 questions at once, 5 x 50 ms + 50 ms", burst, 0.3, "s"),
-        target("new connections when warm", one(connections as f64), 0.0, ""),
-        target("commits waited for in a stored run", one(counted.commits), 3.0, ""),
-        target("the program's file", one(counted.file_megabytes), 30.0, "MB"),
-    ]
 }

@@ -1,30 +1,36 @@
 //! The upstream of a measurement: a deterministic provider on loopback.
 //!
 //! It prints its address, then reads commands from stdin and answers each with one line on stdout: `delay SEAT STEP SYNTHESIS`
-//! sets the delay of each kind of call in milliseconds, with a step more for each further seat of five; `take` returns the
-//! calls since the last query; `requests` returns the last six requests. It parses HTTP itself, because a library would record
+//! sets the delay of each kind of call in milliseconds, with a step more for each further seat of five; `size BYTES PIECES`
+//! sets the size of every answer; `spread MS` sets the time over which a reply is written; `take` returns the calls since the
+//! last query; `requests COUNT` returns the last requests. It parses HTTP itself, because a library would record
 //! times only at its next poll. It ends with its stdin.
 
+use std::collections::VecDeque;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use parallel_llm_bench::call::{Call, Observed};
 use parallel_llm_bench::clock::now_ns;
 use parallel_llm_bench::failure::{Failure, Outcome};
-use parallel_llm_bench::reply;
+use parallel_llm_bench::reply::{self, Replies, Size};
 use parallel_llm_bench::upstream::Delay;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 /// The number of seats of a panel, after which the steps begin again.
 const SEATS: u64 = 5;
-/// The number of recorded requests: those of one run.
-const RECORDED: usize = 6;
+/// The number of recorded requests: those of the largest run.
+const RECORDED: usize = 64;
+/// The number of writes of a reply that is spread over a time.
+const WRITES: usize = 20;
 /// The longest wait for calls in progress before a query is answered.
 const SETTLE_MAX: Duration = Duration::from_secs(1);
 /// The longest request.
@@ -33,8 +39,11 @@ const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
 #[derive(Default)]
 struct State {
     observed: Observed,
-    requests: Vec<String>,
+    requests: VecDeque<String>,
     delay: Delay,
+    size: Size,
+    spread: Duration,
+    replies: Replies,
     seats: u64,
     /// Calls that are not recorded yet, although their client may have read the reply.
     open: usize,
@@ -82,19 +91,35 @@ fn obey(context: &Recorder) -> Outcome<()> {
     for line in std::io::stdin().lock().lines() {
         let line = line?;
         let words: Vec<&str> = line.split_whitespace().collect();
-        match words.as_slice() {
-            ["delay", numbers @ ..] => {
-                let number =
-                    |index: usize| numbers.get(index).and_then(|word| word.parse().ok()).unwrap_or(0);
+        let unknown = || Failure::new(format!("`{line}` is not a command"));
+        let number =
+            |index: usize| words.get(index).and_then(|word| word.parse::<u64>().ok()).ok_or_else(unknown);
+        match words.first().copied().unwrap_or_default() {
+            "delay" => {
+                let delay = Delay { seat_ms: number(1)?, step_ms: number(2)?, synthesis_ms: number(3)? };
                 let mut state = context.state.lock();
-                state.delay = Delay { seat_ms: number(0), step_ms: number(1), synthesis_ms: number(2) };
+                state.delay = delay;
                 state.seats = 0;
                 drop(state);
                 print("ok")?;
             }
-            ["take"] => print(&serde_json::to_string(&std::mem::take(&mut context.settled().observed))?)?,
-            ["requests"] => print(&serde_json::to_string(&std::mem::take(&mut context.settled().requests))?)?,
-            _ => return Err(Failure::new(format!("`{line}` is not a command"))),
+            "size" => {
+                let size = Size { bytes: number(1)? as usize, pieces: number(2)? as usize };
+                context.state.lock().size = size;
+                print("ok")?;
+            }
+            "spread" => {
+                context.state.lock().spread = Duration::from_millis(number(1)?);
+                print("ok")?;
+            }
+            "take" => print(&serde_json::to_string(&std::mem::take(&mut context.settled().observed))?)?,
+            "requests" => {
+                let state = context.settled();
+                let skipped = state.requests.len().saturating_sub(number(1)? as usize);
+                let requests: Vec<&String> = state.requests.iter().skip(skipped).collect();
+                print(&serde_json::to_string(&requests)?)?;
+            }
+            _ => return Err(unknown()),
         }
     }
     Ok(())
@@ -122,33 +147,63 @@ async fn answer_all(mut stream: TcpStream, context: Shared) -> std::io::Result<(
     let mut buffer = Vec::with_capacity(64 * 1024);
     while let Some(request) = read_request(&mut stream, &mut buffer).await? {
         let received_ns = now_ns();
-        let nonce = reply::nonce(&request);
-        let response = reply::response(nonce);
-        let delay = context.begin(nonce.is_some());
+        let synthesis = reply::nonce(&request).is_some();
+        let Begun { response, delay, spread } = context.begin(&request, synthesis);
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
         }
-        // Taken before the write, because the client may run as soon as it has begun.
-        let call = Call { synthesis: nonce.is_some(), received_ns, done_ns: now_ns() };
-        let written = stream.write_all(&response).await;
+        let last = if spread.is_zero() {
+            &response[..]
+        } else {
+            write_slowly(&mut stream, &response, spread).await?
+        };
+        // Taken before the last write, because the client may run as soon as it has begun.
+        let call = Call { synthesis, received_ns, done_ns: now_ns() };
+        let written = stream.write_all(last).await;
         context.record(call, request);
         written?;
     }
     Ok(())
 }
 
+/// Writes all but the last part of a response, evenly over a time. Returns the last part.
+async fn write_slowly<'a>(
+    stream: &mut TcpStream,
+    response: &'a [u8],
+    spread: Duration,
+) -> std::io::Result<&'a [u8]> {
+    let begun = Instant::now();
+    let mut parts = response.chunks(response.len().div_ceil(WRITES).max(1)).enumerate().peekable();
+    while let Some((index, part)) = parts.next() {
+        if parts.peek().is_none() {
+            tokio::time::sleep_until(begun + spread).await;
+            return Ok(part);
+        }
+        stream.write_all(part).await?;
+        tokio::time::sleep_until(begun + spread * (index as u32 + 1) / WRITES as u32).await;
+    }
+    Ok(&[])
+}
+
+/// How a call is answered.
+struct Begun {
+    response: Bytes,
+    delay: Duration,
+    spread: Duration,
+}
+
 impl Recorder {
-    /// Begins a call. Returns its delay.
-    fn begin(&self, synthesis: bool) -> Duration {
+    /// Begins a call.
+    fn begin(&self, request: &str, synthesis: bool) -> Begun {
         let mut state = self.state.lock();
         state.open += 1;
+        let (size, spread) = (state.size, state.spread);
+        let response = state.replies.response(size, request);
         let Delay { seat_ms, step_ms, synthesis_ms } = state.delay;
-        if synthesis {
-            return Duration::from_millis(synthesis_ms);
-        }
         let step = state.seats % SEATS;
-        state.seats += 1;
-        Duration::from_millis(seat_ms + step * step_ms)
+        state.seats += u64::from(!synthesis);
+        let delay_ms = if synthesis { synthesis_ms } else { seat_ms + step * step_ms };
+        Begun { response, delay: Duration::from_millis(delay_ms), spread }
     }
 
     /// Records a call whose reply was sent.
@@ -157,9 +212,9 @@ impl Recorder {
         state.open -= 1;
         state.observed.calls.push(call);
         if state.requests.len() == RECORDED {
-            state.requests.remove(0);
+            state.requests.pop_front();
         }
-        state.requests.push(request);
+        state.requests.push_back(request);
         self.recorded.notify_all();
     }
 

@@ -1,8 +1,7 @@
-//! The program without its door, to measure the library by itself and count its commits.
+//! Counts the commits that the caller of one stored run waits for.
 //!
-//! Without an argument, it reads the same MCP messages as the program, with a minimal parser. With the argument `commits`, it
-//! makes one run against an upstream whose seats answer one after the other, and prints the number of commits that its caller
-//! waited for. These are all commits except those while other seats had not answered.
+//! Makes a run against an upstream whose seats answer one after the other, and prints the number: all commits except those
+//! while other seats had not answered.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -12,43 +11,31 @@ use std::time::Duration;
 use parallel_llm_bench::failure::{Failure, Outcome};
 use parallel_llm_engine::plan::{Identity, Terms};
 use parallel_llm_engine::{Engine, ProviderId, RunId, RunPlan, RunRequest};
-use parallel_llm_mcp::app;
 use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Provider, ProviderConfig, embedded_catalogue};
-use parallel_llm_service::report::Report;
-use parallel_llm_service::{OPENROUTER, Question, Runs, Services};
+use parallel_llm_service::{OPENROUTER, Runs};
 use parallel_llm_settings::settings::{Environment, ProviderKey, Settings};
 use parallel_llm_store::{Store, StoreConfig};
 use secrecy::ExposeSecret;
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::task::JoinSet;
-
-/// The longest wait for runs in progress at the end; the harness leaves none.
-const CLOSE_MAX: Duration = Duration::from_secs(5);
+use serde_json::json;
 
 fn main() -> ExitCode {
-    let wants_commits = std::env::args().nth(1).as_deref() == Some("commits");
-    match run(wants_commits) {
+    match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             #[expect(clippy::print_stderr, reason = "a measuring tool prints to a terminal")]
             {
-                eprintln!("library: {failure}");
+                eprintln!("commits: {failure}");
             }
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(wants_commits: bool) -> Outcome<()> {
+fn run() -> Outcome<()> {
     let here = std::env::current_dir()?;
     let settings = Settings::load(&Environment::read(), &here, &[]).map_err(failed)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let done = if wants_commits {
-        runtime.block_on(commits(&settings))
-    } else {
-        runtime.block_on(serve(&app::wire(&settings)))
-    };
+    let done = runtime.block_on(commits(&settings));
     runtime.shutdown_background();
     done
 }
@@ -61,46 +48,6 @@ fn print(line: &str) -> Outcome<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
-}
-
-/// Answers each line that has an id.
-async fn serve(service: &Services) -> Outcome<()> {
-    let mut lines = BufReader::new(tokio::io::stdin()).lines();
-    let mut answering = JoinSet::new();
-    loop {
-        tokio::select! {
-            line = lines.next_line() => match line? {
-                Some(line) => {
-                    let message: Value = serde_json::from_str(&line)?;
-                    answering.spawn(answer(service.clone(), message));
-                }
-                None => break,
-            },
-            Some(answered) = answering.join_next() => {
-                answered.map_err(|error| Failure::new(format!("an answer failed: {error}")))??;
-            }
-        }
-    }
-    service.close(CLOSE_MAX).await;
-    Ok(())
-}
-
-async fn answer(service: Services, message: Value) -> Outcome<()> {
-    let Some(id) = message.get("id") else { return Ok(()) };
-    let Some(prompt) = message["params"]["arguments"]["prompt"].as_str() else {
-        return print(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string());
-    };
-    let report = report(&service, prompt).await?;
-    print(
-        &json!({ "jsonrpc": "2.0", "id": id, "result": { "structuredContent": report.to_json() } })
-            .to_string(),
-    )
-}
-
-async fn report(service: &Services, prompt: &str) -> Outcome<Report> {
-    let question = Question::of(RunRequest::prompt(prompt));
-    let handle = service.ask.ask(question).await.map_err(failed)?;
-    Ok(handle.wait(None).await)
 }
 
 /// Counts the commits of one run that its caller waited for. Another run is made first, because the store begins with a

@@ -1,0 +1,107 @@
+//! What is measured: how many seats answer, how long their answers are, and how many questions are asked at once.
+
+use crate::reply::Size;
+
+/// A measured program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Program {
+    /// The bare client.
+    Floor,
+    /// The program without a store and without files.
+    NothingStored,
+    /// The program as it is installed, its data on a memory file system.
+    Default,
+    /// The same with its data on the disk.
+    DefaultOnDisk,
+    /// A Python server: aiohttp, whole replies, files, no journal.
+    Python,
+}
+
+impl Program {
+    /// Its name in the tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Floor => "floor",
+            Self::NothingStored => "nothing stored",
+            Self::Default => "default",
+            Self::DefaultOnDisk => "default, on disk",
+            Self::Python => "Python, aiohttp",
+        }
+    }
+}
+
+/// How questions are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asking {
+    /// One after the other.
+    InTurn,
+    /// Always this many at once: each answer is followed by the next question.
+    Constantly(usize),
+    /// This many at once, and no more until all are answered.
+    AtOnce(usize),
+}
+
+/// One thing to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// Its name in the tables.
+    pub name: &'static str,
+    /// The programs that take turns, the floor first.
+    pub programs: &'static [Program],
+    /// Seats of the panel. A synthesis follows them.
+    pub seats: usize,
+    /// The size of each answer.
+    pub size: Size,
+    /// How questions are asked.
+    pub asking: Asking,
+    /// The time over which each reply is written; 0 for as fast as it is read.
+    pub spread_ms: u64,
+}
+
+/// One question after the other to the default panel.
+pub const IN_TURN: Workload = Workload {
+    name: "one at a time",
+    programs: &[
+        Program::Floor,
+        Program::NothingStored,
+        Program::Default,
+        Program::DefaultOnDisk,
+        Program::Python,
+    ],
+    seats: 5,
+    size: Size::USUAL,
+    asking: Asking::InTurn,
+    spread_ms: 0,
+};
+
+/// Always thirty-two questions at once.
+pub const THIRTY_TWO: Workload = Workload {
+    name: "32 at once",
+    programs: &[Program::Floor, Program::NothingStored, Program::Default],
+    asking: Asking::Constantly(32),
+    ..IN_TURN
+};
+
+/// A panel of fifty seats.
+pub const FIFTY_SEATS: Workload =
+    Workload { name: "50 seats", programs: &[Program::Floor, Program::Default], seats: 50, ..IN_TURN };
+
+/// Six answers of a megabyte.
+pub const LONG_ANSWERS: Workload = Workload {
+    name: "answers of 1 MB",
+    programs: &[Program::Floor, Program::Default],
+    size: Size { bytes: 1_000_000, pieces: 180_000 },
+    ..IN_TURN
+};
+
+/// A thousand questions at once, whose replies take a second each.
+pub const THOUSAND: Workload = Workload {
+    name: "1,000 at once",
+    programs: &[Program::Floor, Program::Default],
+    asking: Asking::AtOnce(1_000),
+    spread_ms: 1_000,
+    ..IN_TURN
+};
+
+/// All workloads, in the order in which they are measured.
+pub const ALL: [Workload; 5] = [IN_TURN, THIRTY_TWO, FIFTY_SEATS, LONG_ANSWERS, THOUSAND];
