@@ -80,7 +80,7 @@ impl Checker for ScriptedChecker {
         async move {
             let _in_flight = CheckInFlight::begin(&check_script);
             sleep(Duration::from_millis(ms)).await;
-            let grade = |passed, score| Ok(Grade { passed, score, said: None });
+            let grade = |passed, score| Ok(Grade { passed, score, stderr: None });
             match grade_given {
                 ScriptedGrade::Passes => grade(true, None),
                 ScriptedGrade::Scores(score) => grade(true, Some(score)),

@@ -165,10 +165,10 @@ mod tests {
             }
             open.push(Some(connection));
         }
-        let is_gone = |connection: &Option<Arc<Connection>>| {
+        let is_evicted = |connection: &Option<Arc<Connection>>| {
             connection.as_ref().is_none_or(|connection| connection.evicted.is_cancelled())
         };
-        let evicted: Vec<usize> = (0..open.len()).filter(|at| is_gone(&open[*at])).collect();
+        let evicted: Vec<usize> = (0..open.len()).filter(|at| is_evicted(&open[*at])).collect();
         assert_eq!(evicted, expected, "{peers:?}");
         assert_eq!(connections.table.lock().open.len(), open.len() - evicted.len());
     }

@@ -121,8 +121,8 @@ mod tests {
             ("192.0.2.1:0", "p", nameless),
         ];
         for (address, with, expected) in cases {
-            let said = check_all(address, with);
-            assert!(said.contains(expected), "{address} {with}: {said}");
+            let message = check_all(address, with);
+            assert!(message.contains(expected), "{address} {with}: {message}");
         }
     }
 }

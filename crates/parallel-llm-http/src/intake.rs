@@ -65,8 +65,9 @@ impl Intake {
     }
 
     async fn body(&self, headers: &HeaderMap, body: Body) -> Result<Read, Unread> {
-        let said = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        if said.is_some_and(|length: usize| length > self.limits.body_bytes_max) {
+        let declared =
+            headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        if declared.is_some_and(|length: usize| length > self.limits.body_bytes_max) {
             return Err(Unread::TooLarge);
         }
         timeout(self.limits.body_max, self.collect(body)).await.unwrap_or(Err(Unread::TooSlow))

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_library_could_not_read_is_mended_or_refused() {
+    fn input_that_the_library_cannot_parse_is_repaired_or_refused() {
         let read = |text: &str| checked(Bytes::copy_from_slice(text.as_bytes()), &Asked::default());
         let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         assert_eq!(read(ping).unwrap(), ping);

@@ -147,9 +147,9 @@ impl Call {
             Ok(_) => return Err(cannot()),
             Err(failure) => failure,
         };
-        // Takes the form back; a client that is gone or does not read has none.
-        let taking_back = question.cancel(Some(failure.message.clone()));
-        let _ = tokio::time::timeout(TAKE_BACK_MAX, taking_back).await;
+        // Cancels the form. A client that has disconnected or does not read is not waited for long.
+        let cancellation = question.cancel(Some(failure.message.clone()));
+        let _ = tokio::time::timeout(TAKE_BACK_MAX, cancellation).await;
         Err(failure)
     }
 

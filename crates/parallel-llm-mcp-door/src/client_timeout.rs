@@ -15,7 +15,7 @@ struct Client {
     timeout_s: Option<u64>,
     #[cfg_attr(
         not(test),
-        expect(dead_code, reason = "only the page tells it, which is compared with this table")
+        expect(dead_code, reason = "only the documentation shows it, and a test compares the two")
     )]
     source: Source,
 }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_tells_what_stands_here() {
+    fn the_documentation_lists_the_same_clients_and_timeouts() {
         let limit = |timeout_s: Option<u64>| {
             timeout_s.map_or_else(|| "none".to_owned(), |timeout| format!("{timeout} s"))
         };

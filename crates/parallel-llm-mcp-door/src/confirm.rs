@@ -60,10 +60,10 @@ pub(super) fn can_ask(client: &ClientCapabilities) -> bool {
 /// The question to the user as a form.
 pub(super) fn form(excess: Excess) -> ElicitRequestParams {
     let Excess { worst_case, amount, limit } = excess;
-    let wish =
+    let requested =
         if amount > worst_case { format!(", and a budget of {amount} is asked for") } else { String::new() };
     let message = format!(
-        "This call may cost up to {worst_case}{wish}. The setting `budget_usd` allows {limit}. Spend up to {amount} on it?"
+        "This call may cost up to {worst_case}{requested}. The setting `budget_usd` allows {limit}. Spend up to {amount} on it?"
     );
     let approve = |field: rmcp::model::BooleanSchema| {
         field.title(format!("Spend up to {amount}")).description("For this call only.")

@@ -44,8 +44,8 @@ fn check_reply(bytes: &[u8], refusal: &Refusal) {
     let id = id.get().as_bytes();
     let is_there = bytes.windows(id.len()).any(|window| window == id);
     // A lone surrogate in an id is replaced before it is parsed.
-    let is_mended = refusal.id.as_ref().is_some_and(|id| id.get().contains("\\ufffd"));
-    assert!(is_there || is_mended, "the id of a reply is not the line's");
+    let is_repaired = refusal.id.as_ref().is_some_and(|id| id.get().contains("\\ufffd"));
+    assert!(is_there || is_repaired, "the id of a reply is not the line's");
     let is_scalar = matches!(serde_json::from_slice(id), Ok(Value::String(_) | Value::Number(_)));
     assert!(is_scalar || id.first().is_some_and(|byte| matches!(byte, b'"' | b'-' | b'0'..=b'9')));
 }

@@ -61,12 +61,13 @@ impl Handler {
 
     /// The services for the principal of a request.
     fn service(&self, extensions: &Extensions) -> Result<Services, ErrorData> {
-        let said = || extensions.get::<http::request::Parts>()?.extensions.get::<Principal>().cloned();
+        let authenticated =
+            || extensions.get::<http::request::Parts>()?.extensions.get::<Principal>().cloned();
         let principal = match self.reach {
             Reach::Pipes => Principal::Owner,
             // Only a request that bypassed the listener has no principal.
             Reach::Network => {
-                said().ok_or_else(|| ErrorData::internal_error("nobody said who asks", None))?
+                authenticated().ok_or_else(|| ErrorData::internal_error("nobody said who asks", None))?
             }
         };
         Ok(self.service.acting_for(principal))
@@ -292,10 +293,10 @@ async fn without_panic<T>(
 /// Turns a panic into a failure: the library never answers a request whose handler panics.
 async fn catch_panic<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| {
-        let said = panic.downcast_ref::<&str>().copied().map(str::to_owned);
-        let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-        tracing::error!("a request panicked: {said}");
-        Failure::new(Code::Internal, format!("a defect ended this call: {said}"))
+        let message = panic.downcast_ref::<&str>().copied().map(str::to_owned);
+        let message = message.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        tracing::error!("a request panicked: {message}");
+        Failure::new(Code::Internal, format!("a defect ended this call: {message}"))
     })
 }
 
@@ -317,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_told_the_nearest() {
+    fn an_unknown_name_is_refused_with_the_nearest_known_one() {
         let error = unknown("tool", "proces_prompt", &tools::NAMES, ErrorCode::INVALID_PARAMS);
         assert!(error.message.contains("did you mean `process_prompt`?"), "{}", error.message);
     }

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_a_line_too_long_is_said() {
+    fn a_line_that_is_too_long_is_refused_with_a_remedy() {
         let reply = String::from_utf8(Refusal::too_long(br#"{"id":7,"params":"#, b"").to_line()).unwrap();
         let described =
             "longer than 32 MiB and was not read: send a shorter prompt, or fewer or smaller attachments";
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_told_the_bound() {
+    fn a_line_that_is_too_long_is_refused_with_the_limit() {
         let refusal =
             Refusal::too_long(br#"{"params":{"prompt":"aaaa"#, br#"aaaa"},"jsonrpc":"2.0","id":9}"#);
         let reply = String::from_utf8(refusal.to_line()).unwrap();

@@ -63,25 +63,27 @@ impl Part {
     /// The text of this part as this principal may read it. Events are read from the store, not here.
     pub(super) fn text(self, principal: &Principal, run: &Run) -> Result<Arc<str>, Failure> {
         let missing = |what: String| Err(Failure::new(Code::Usage, what).with_next(Advice::SeeReportPart));
-        let gone = || Err(Failure::new(Code::Usage, TEXTS_NOT_KEPT).with_next(Operation::KeepTexts));
+        let not_kept = || Err(Failure::new(Code::Usage, TEXTS_NOT_KEPT).with_next(Operation::KeepTexts));
         match self {
             Self::Answer => match &run.outcome {
                 Some(Outcome { text: Some(text), .. }) => Ok(Arc::clone(text)),
-                Some(outcome) if outcome.kind != OutcomeKind::None => gone(),
+                Some(outcome) if outcome.kind != OutcomeKind::None => not_kept(),
                 _ => missing(format!("the run is {} and has no answer", run.status.as_str())),
             },
             Self::AnswerOf(number) => {
                 let seat = number.checked_sub(1).and_then(|index| run.seats.get(index));
                 match seat.map(|seat| (seat, seat.text())) {
                     Some((_, Some(text))) => Ok(text.into()),
-                    Some((SeatView { answer: Some(answer), .. }, None)) if answer.text_bytes > 0 => gone(),
+                    Some((SeatView { answer: Some(answer), .. }, None)) if answer.text_bytes > 0 => {
+                        not_kept()
+                    }
                     Some((seat, None)) => {
                         missing(format!("seat {number} is {} and has no text", seat.status.as_str()))
                     }
                     None => missing(format!("there is no seat {number}: the panel has {}", run.seats.len())),
                 }
             }
-            Self::Prompt if run.plan.messages.is_empty() => gone(),
+            Self::Prompt if run.plan.messages.is_empty() => not_kept(),
             Self::Prompt => Ok(attachment::prompt_text(&run.plan).into()),
             Self::Plan => {
                 let mut plan = attachment::plan_json(&principal.redact_plan(&run.plan));

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_too_long_says_where_the_rest_is() {
+    fn a_cut_text_names_the_call_that_reads_the_rest() {
         let contents = |name: &str, text: String| {
             let address = Address::read(&format!("parallel-llm://runs/{RUN_ID}/{name}")).unwrap();
             json!(super::contents(&address, "uri", text, "complete"))

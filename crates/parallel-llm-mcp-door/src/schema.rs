@@ -102,8 +102,8 @@ fn assert_plain(schema: &Value) {
         assert!(schema.get(unwanted).is_none(), "`{unwanted}` in {schema}");
     }
     assert!(schema.get("type").is_none_or(Value::is_string), "a union of types: {schema}");
-    let says = ["type", "anyOf", "enum", "pattern"].iter().any(|word| schema.get(word).is_some());
-    assert!(says, "anything goes: {schema}");
+    let is_constrained = ["type", "anyOf", "enum", "pattern"].iter().any(|word| schema.get(word).is_some());
+    assert!(is_constrained, "anything goes: {schema}");
     let branches = schema["anyOf"].as_array();
     assert!(branches.is_none_or(|branches| branches.len() == 2), "more than one or the other: {schema}");
     let properties = schema["properties"].as_object();

@@ -438,8 +438,8 @@ impl Transport<RoleServer> for CountedTransport {
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         let message = self.inner.receive().await?;
-        if let JsonRpcMessage::Notification(said) = &message
-            && let ClientNotification::CancelledNotification(cancelled) = &said.notification
+        if let JsonRpcMessage::Notification(received) = &message
+            && let ClientNotification::CancelledNotification(cancelled) = &received.notification
             && let Some(request) = &cancelled.params.request_id
             && let Some(call) = self.table.find(&self.id, request)
         {

@@ -144,7 +144,7 @@ mod tests {
     );
 
     #[tokio::test]
-    async fn an_answer_without_room_is_a_short_one_that_says_so() {
+    async fn an_answer_without_room_is_replaced_by_a_short_error() {
         let unread = Unread::new(100_000);
         let mut first = answer(&unread, &[10, 60_000], true);
         assert_eq!(next(&mut first).await.map(|piece| piece.len()), Some(10));

@@ -61,8 +61,8 @@ mod tests {
             &"#".repeat((1 << 20) + 1),
             "the certificates of `ca_file` in `FILE` cannot be used: it is larger than 1048576 bytes",
         );
-        let gone = read(Path::new("/no/file")).unwrap_err();
-        assert_eq!(gone.code, Code::SettingsInvalid);
+        let missing = read(Path::new("/no/file")).unwrap_err();
+        assert_eq!(missing.code, Code::SettingsInvalid);
         let folder = read(Path::new("/")).unwrap_err();
         assert!(folder.message.ends_with("it is not a file"), "{}", folder.message);
     }

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_of_five_seconds_is_told_once_and_so_is_its_end() {
+    fn a_stall_of_five_seconds_is_reported_once_and_so_is_its_end() {
         assert_eq!(CHECK_INTERVAL * FAILED_CHECKS_MAX, Duration::from_secs(5));
         let stands_still = Some(Finding::StandsStill { looks: 2 });
         let goes_on = |looks| Some(Finding::GoesOn { looks });

@@ -89,10 +89,10 @@ const TABLE: &[Row] = &[
     Row(
         404,
         404,
-        |error| error.says(&["no endpoints found that support", "input"]),
+        |error| error.contains_all(&["no endpoints found that support", "input"]),
         Code::AttachmentUnsupported,
     ),
-    Row(404, 404, |error| error.says(&["no endpoints found that can handle"]), Code::BadRequest),
+    Row(404, 404, |error| error.contains_all(&["no endpoints found that can handle"]), Code::BadRequest),
     // A server without this path is not the expected API.
     Row(404, 404, is_no_api, Code::Protocol),
     Row(404, 404, any, Code::ModelUnknown),
@@ -127,7 +127,7 @@ pub(crate) fn error_response(
 /// The scope of the limit that an answer with status 429 reports.
 pub(crate) fn scope(body: &[u8]) -> Scope {
     let Some(error) = ErrorBody::parse(body) else { return Scope::Model };
-    let known = SCOPES.iter().find(|(phrases, _)| error.says_itself(phrases));
+    let known = SCOPES.iter().find(|(phrases, _)| error.own_message_contains(phrases));
     known.map_or(Scope::Model, |(_, scope)| *scope)
 }
 
@@ -164,8 +164,8 @@ fn excerpt(origin: &Origin, body: &[u8]) -> Option<String> {
         line.push_str(word);
     }
     let is_text = !line.contains(['\u{fffd}', '\0']);
-    let says_something = !matches!(line.as_str(), "" | "{}" | "[]" | "null" | "\"\"");
-    if line.starts_with('<') || !is_text || !says_something {
+    let has_content = !matches!(line.as_str(), "" | "{}" | "[]" | "null" | "\"\"");
+    if line.starts_with('<') || !is_text || !has_content {
         return None;
     }
     if let Some((end, _)) = line.char_indices().nth(EXCERPT_CHARS_MAX) {
@@ -241,7 +241,7 @@ fn rate_limited(failure: Failure, answer: &ErrorAnswer<'_>) -> Failure {
     }
     let failure = failure.with_retryable(false);
     // OpenRouter resets at midnight UTC; for others only a reset time in the answer is known.
-    let midnight = || error.says(&["free-models-per-day"]).then(|| next_midnight(now));
+    let midnight = || error.contains_all(&["free-models-per-day"]).then(|| next_midnight(now));
     let Some(reset) = retry_after::reset(answer.headers, Some(error.value()), now).or_else(midnight) else {
         return failure.with_next([Next::Do(Advice::WaitForLimit), Next::Do(Advice::AskAnotherModel)]);
     };
@@ -255,7 +255,7 @@ fn is_daily(error: &ErrorBody) -> bool {
         let mut violations = detail.get("violations").and_then(Value::as_array).into_iter().flatten();
         violations.any(|it| it["quotaId"].as_str().is_some_and(|id| id.contains("PerDay")))
     };
-    says_any(error, &[&["per-day"], &["per day"]]) || error.details().any(quota_of_day)
+    contains_any_sentence(error, &[&["per-day"], &["per day"]]) || error.details().any(quota_of_day)
 }
 
 fn next_midnight(now: SystemTime) -> SystemTime {
@@ -285,7 +285,8 @@ fn reported_status(error: &ErrorBody) -> u16 {
         ("internal server error", 500),
     ];
     let number = || error.code().and_then(|code| code.parse().ok()).filter(|code| (400..600).contains(code));
-    let sentence = || SENTENCES.iter().find(|(phrase, _)| error.says(&[phrase])).map(|(_, status)| *status);
+    let sentence =
+        || SENTENCES.iter().find(|(phrase, _)| error.contains_all(&[phrase])).map(|(_, status)| *status);
     let general = || error.words().find_map(status_of_general_word);
     // The word is more specific than the number: a refusal in the middle of a stream comes with 502.
     error
@@ -327,8 +328,8 @@ const fn any(_: &ErrorBody) -> bool {
 }
 
 /// Whether the error contains one of these sentences, each given as phrases that must all be present.
-fn says_any(error: &ErrorBody, sentences: &[&[&str]]) -> bool {
-    sentences.iter().any(|phrases| error.says(phrases))
+fn contains_any_sentence(error: &ErrorBody, sentences: &[&[&str]]) -> bool {
+    sentences.iter().any(|phrases| error.contains_all(phrases))
 }
 
 /// Whether the error has one of these words.
@@ -355,20 +356,23 @@ fn is_context_overflow(error: &ErrorBody) -> bool {
         &["reduce the length of the messages"],
         &["contextwindowexceedederror"],
     ];
-    let is_throttle = says_any(error, &[&["rate limit"], &["throttl"]]);
-    error.has_word("context_length_exceeded") || !is_throttle && says_any(error, SENTENCES)
+    let is_throttle = contains_any_sentence(error, &[&["rate limit"], &["throttl"]]);
+    error.has_word("context_length_exceeded") || !is_throttle && contains_any_sentence(error, SENTENCES)
 }
 
 fn is_unknown_model(error: &ErrorBody) -> bool {
     has_any(error, &["model_not_found", "invalid_model", "DeploymentNotFound"])
-        || says_any(error, &[&["is not a valid model id"], &["model not exist"], &["model not found"]])
+        || contains_any_sentence(
+            error,
+            &[&["is not a valid model id"], &["model not exist"], &["model not found"]],
+        )
 }
 
 fn is_bad_key(error: &ErrorBody) -> bool {
     // Only the provider's own message: what OpenRouter passes on is about OpenRouter's key.
     let phrases = ["api key not valid", "incorrect api key", "unregistered callers"];
     has_any(error, &["invalid_api_key", "authentication_error"])
-        || phrases.iter().any(|phrase| error.says_itself(&[phrase]))
+        || phrases.iter().any(|phrase| error.own_message_contains(&[phrase]))
 }
 
 /// Whether the account is empty, for providers without a status for it. What OpenRouter passes on, and its metadata,
@@ -381,7 +385,7 @@ fn is_out_of_credit(error: &ErrorBody) -> bool {
         "has no credits left",
     ];
     has_any(error, &["insufficient_quota", "blocked_api_access", "exceeded_current_quota_error"])
-        || PHRASES.iter().any(|phrase| error.says_itself(&[phrase]))
+        || PHRASES.iter().any(|phrase| error.own_message_contains(&[phrase]))
 }
 
 /// Whether a moderator stopped the question or the answer: by the protocol's fields, or by phrases of providers without
@@ -389,7 +393,7 @@ fn is_out_of_credit(error: &ErrorBody) -> bool {
 fn is_moderated(error: &ErrorBody) -> bool {
     error.is_moderation()
         || has_any(error, &["content_filter", "content_policy_violation", "safety_violation"])
-        || says_any(
+        || contains_any_sentence(
             error,
             &[
                 &["flagged as potentially violating"],
@@ -405,12 +409,13 @@ fn is_moderated(error: &ErrorBody) -> bool {
 fn is_key_limit(error: &ErrorBody) -> bool {
     let source = error.metadata("limit_source").unwrap_or_default();
     let sources = ["openrouter_key_limit", "openrouter_workspace_budget", "openrouter_guardrail_budget"];
-    sources.contains(&source) || says_any(error, &[&["key limit exceeded"], &["specified api usage limits"]])
+    sources.contains(&source)
+        || contains_any_sentence(error, &[&["key limit exceeded"], &["specified api usage limits"]])
 }
 
 /// Whether the account's own settings exclude every provider of the model.
 fn is_policy(error: &ErrorBody) -> bool {
-    says_any_of(error, &["data policy", "no allowed providers", "model restrictions", "guardrail"])
+    contains_any(error, &["data policy", "no allowed providers", "model restrictions", "guardrail"])
         || ["privacy_restricted", "constraint_filtered", "region_restricted"].into_iter().any(|code| {
             error.value().pointer("/availability/code").and_then(|own| own.as_str()) == Some(code)
         })
@@ -435,7 +440,7 @@ fn rejected_field(error: &ErrorBody, sent: &[&'static str]) -> Option<String> {
         "cannot find field",
     ];
     let is_unknown = is_field_unknown(error);
-    if !is_unknown && !error.has_word("unsupported_value") && !says_any_of(error, &REJECTIONS) {
+    if !is_unknown && !error.has_word("unsupported_value") && !contains_any(error, &REJECTIONS) {
         return None;
     }
     let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
@@ -469,11 +474,11 @@ fn is_field_unknown(error: &ErrorBody) -> bool {
     ];
     error.has_extra_field()
         || has_any(error, &["unsupported_parameter", "unknown_parameter"])
-        || says_any_of(error, &PHRASES)
+        || contains_any(error, &PHRASES)
 }
 
-fn says_any_of(error: &ErrorBody, phrases: &[&str]) -> bool {
-    phrases.iter().any(|phrase| error.says(&[phrase]))
+fn contains_any(error: &ErrorBody, phrases: &[&str]) -> bool {
+    phrases.iter().any(|phrase| error.contains_all(&[phrase]))
 }
 
 /// The words of a message that may be names of fields. `usage` is also an ordinary word, so it counts only in quotes.

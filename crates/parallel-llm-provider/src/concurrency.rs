@@ -169,12 +169,12 @@ mod tests {
         let limits = ConcurrencyLimits::new([(id("a"), 1)], 9);
         let a = id("a");
         let first = limits.acquire(run(1), &a).await;
-        let mut gone = Box::pin(limits.acquire(run(2), &a));
+        let mut abandoned = Box::pin(limits.acquire(run(2), &a));
         let mut served = Box::pin(limits.acquire(run(3), &a));
-        assert!(gone.as_mut().now_or_never().is_none() && served.as_mut().now_or_never().is_none());
+        assert!(abandoned.as_mut().now_or_never().is_none() && served.as_mut().now_or_never().is_none());
         // The first has been given the slot and is dropped before it has seen it.
         drop(first);
-        drop(gone);
+        drop(abandoned);
         let slot = served.await;
         assert!(limits.acquire(run(4), &a).now_or_never().is_none(), "it is taken");
         drop(slot);

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_is_a_known_provider_or_a_further_way_of_speaking() {
+    fn a_kind_is_a_known_provider_or_another_dialect() {
         assert_eq!(Known::dialect_of("mistral"), Some(Dialect::MISTRAL));
         assert_eq!(Known::dialect_of("openai-compatible"), Some(Dialect::OPENAI_COMPATIBLE));
         assert_eq!(Known::dialect_of("telepathy"), None);

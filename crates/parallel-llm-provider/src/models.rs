@@ -309,12 +309,16 @@ mod tests {
         };
         let million = r#"{"hourly":0,"input":0.88,"output":2,"base":0,"finetune":0}"#;
         let token = r#"{"prompt":"0.0000025","completion":"0.00001","request":null}"#;
-        let unsaid = r#"{"input":"0.0000025","output":"0.00001"}"#;
+        let without_unit = r#"{"input":"0.0000025","output":"0.00001"}"#;
         assert_eq!(priced(million, Dialect::TOGETHER), Some((880_000, 2_000_000)));
         assert_eq!(priced(token, Dialect::TOGETHER), None);
         for dialect in [Dialect::OPENROUTER, Dialect::OPENAI_COMPATIBLE, Dialect::GROQ] {
             assert_eq!(priced(token, dialect), Some((2_500_000, 10_000_000)));
-            assert_eq!(priced(unsaid, dialect), None, "nobody says for how many tokens");
+            assert_eq!(
+                priced(without_unit, dialect),
+                None,
+                "the number of tokens that the price is for is unknown"
+            );
         }
         assert_eq!(priced("7", Dialect::OPENROUTER), None);
     }

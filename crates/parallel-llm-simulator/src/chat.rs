@@ -122,8 +122,8 @@ impl ChatHandler<'_> {
         let Call { dialect, headers, .. } = self.call;
         let Some(NamedModel { model, scenario }) = model_list::find(self.account.catalogue, dialect, name)
         else {
-            let is_gone = dialect.is_openrouter() && name == RETIRED_MODEL;
-            return Err(ApiError::new(if is_gone { ErrorKind::NoEndpoints } else { ErrorKind::BadModel }));
+            let is_retired = dialect.is_openrouter() && name == RETIRED_MODEL;
+            return Err(ApiError::new(if is_retired { ErrorKind::NoEndpoints } else { ErrorKind::BadModel }));
         };
         let context = ReplyContext {
             account: self.account,

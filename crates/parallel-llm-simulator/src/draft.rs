@@ -134,8 +134,8 @@ impl Draft {
 
     /// All output tokens, reasoning included.
     pub(crate) fn completion_tokens(&self) -> u64 {
-        let said = self.text().len() + self.refusal.as_ref().map_or(0, String::len);
-        self.reasoning_tokens() + token_count(said)
+        let bytes = self.text().len() + self.refusal.as_ref().map_or(0, String::len);
+        self.reasoning_tokens() + token_count(bytes)
     }
 
     /// The API error of this fault.

@@ -175,7 +175,7 @@ impl Drop for Socket {
     fn drop(&mut self) {
         if self.wire.reset.load(Ordering::Relaxed) {
             // This fails only if the peer has already closed the connection.
-            let _gone = self.stream.tcp().set_zero_linger();
+            let _result = self.stream.tcp().set_zero_linger();
         }
     }
 }

@@ -209,8 +209,8 @@ pub struct Grade {
     pub passed: bool,
     /// A score from 0 to 1, if the check gives one. It is compared only among answers that pass.
     pub score: Option<f64>,
-    /// The output of the check for people.
-    pub said: Option<Arc<str>>,
+    /// The beginning of the check's stderr.
+    pub stderr: Option<Arc<str>>,
 }
 
 /// Checks answers in the user's own way, such as by running them.

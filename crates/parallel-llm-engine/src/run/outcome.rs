@@ -104,8 +104,8 @@ pub struct Checked {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Code>,
     /// The beginning of its stderr. Not stored if only metadata is, because it may quote the answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said: Option<Arc<str>>,
+    #[serde(default, rename = "said", skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<Arc<str>>,
     /// How long the check took, in milliseconds.
     pub elapsed_ms: u64,
 }

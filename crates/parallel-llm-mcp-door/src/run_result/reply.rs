@@ -167,12 +167,12 @@ impl RunReply {
     }
 }
 
-/// The cost as text, where the number is not all of it.
+/// The cost as text, if the number alone is incomplete.
 fn cost_note(report: &Report) -> Option<String> {
     let cost = report.cost();
     let is_exact = cost.known.is_some() && !cost.is_estimate && !cost.lacks_calls;
-    let is_said = is_exact && report.spent_now_usd.is_none();
-    (!is_said).then(|| report.cost_described())
+    let is_complete = is_exact && report.spent_now_usd.is_none();
+    (!is_complete).then(|| report.cost_described())
 }
 
 /// The warnings that a reply has room for.

@@ -159,10 +159,10 @@ fn a_reply_is_small_and_begins_with_the_answer() {
     assert_eq!(reply["next"]["tool"], "resume_run");
     let text = text(&result);
     assert!(text.starts_with(&answer) && text.len() - answer.len() <= REPLY_BYTES_MAX, "{text}");
-    for said in
+    for part in
         ["3 of 4 say", "a-model-of-some-length-5 objects: d", "at least $0.050", "call resume_run with"]
     {
-        assert!(text.contains(said), "{said}: {text}");
+        assert!(text.contains(part), "{part}: {text}");
     }
 }
 

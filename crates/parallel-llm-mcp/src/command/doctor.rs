@@ -190,11 +190,11 @@ fn render(context: &CommandContext<'_>, doctor: &Doctor, diagnosis: &Diagnosis) 
 /// The findings as lines, the worst first. A remedy for several is given once. What passed is one line, unless `is_whole`.
 fn page(findings: &[Finding], is_whole: bool) -> Vec<String> {
     let of = |state| findings.iter().filter(move |finding| finding.state == state);
-    let mut told: Vec<&Remedy> = Vec::new();
+    let mut reported: Vec<&Remedy> = Vec::new();
     let mut lines = Vec::new();
     for finding in of(Health::Failed).chain(of(Health::Warning)) {
-        let next = finding.next.as_ref().filter(|next| !told.contains(next));
-        told.extend(next);
+        let next = finding.next.as_ref().filter(|next| !reported.contains(next));
+        reported.extend(next);
         lines.push(line(finding, next));
     }
     if is_whole {

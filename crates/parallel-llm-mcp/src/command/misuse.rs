@@ -138,7 +138,7 @@ fn invalid_value(error: &clap::Error, argument: &str, value: &str) -> String {
     let why = why.map(ToString::to_string).unwrap_or_default();
     let range = why.strip_prefix(&format!("{value} is not in ")).and_then(|range| range.split_once("..="));
     match range {
-        // The largest number of its type says nothing to a user.
+        // The largest number of its type means nothing to a user.
         Some((from, to)) if to == u32::MAX.to_string() => {
             format!("`{argument}` takes a whole number from {from} on, not `{value}`")
         }

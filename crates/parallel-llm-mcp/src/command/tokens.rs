@@ -75,14 +75,14 @@ pub struct Revoke {
 
 /// Makes a token.
 pub(super) async fn create(context: &CommandContext<'_>, create: Create) -> Result<u8, Failure> {
-    let wish = TokenRequest {
+    let request = TokenRequest {
         name: create.name,
         scopes: create.scopes,
         budget_day: create.budget_day,
         requests_per_minute: create.per_minute,
         lifetime_ms: create.expires,
     };
-    let MadeToken { line, secret } = context.service.access.create_token(wish).await?;
+    let MadeToken { line, secret } = context.service.access.create_token(request).await?;
     if create.json {
         let mut object = json!(line);
         object["schema"] = SCHEMA.into();

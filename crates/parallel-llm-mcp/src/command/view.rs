@@ -200,8 +200,8 @@ pub(super) async fn close(
 ) -> Run {
     if linger {
         let late: Vec<String> = handle.with_run(|run| run.awaited().map(SeatView::who).collect());
-        let is_told = context.console.is_interactive() && !late.is_empty();
-        if is_told {
+        let is_announced = context.console.is_interactive() && !late.is_empty();
+        if is_announced {
             context.console.say(&format!("waiting for {}, as `--linger` asks; Ctrl-C leaves", and(&late)));
         }
         tokio::select! {
@@ -210,7 +210,7 @@ pub(super) async fn close(
         }
         let run = handle.snapshot();
         let has_late = run.seats.iter().any(|seat| seat.late);
-        if let Some(offer) = summary::offer(&run).filter(|_| is_told && has_late) {
+        if let Some(offer) = summary::offer(&run).filter(|_| is_announced && has_late) {
             context.console.say(&sentence(&offer));
         }
     }

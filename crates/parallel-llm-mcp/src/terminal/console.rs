@@ -232,12 +232,12 @@ impl Console {
         }
     }
 
-    /// Prints a page of help, on stderr if `is_said`, with colours if they are shown.
-    pub fn help(&self, page: &clap::builder::StyledStr, is_said: bool) {
-        let is_terminal = if is_said { self.stderr_is_terminal } else { self.stdout_is_terminal };
+    /// Prints a page of help on stdout or stderr, with colours if they are shown.
+    pub fn help(&self, page: &clap::builder::StyledStr, is_on_stderr: bool) {
+        let is_terminal = if is_on_stderr { self.stderr_is_terminal } else { self.stdout_is_terminal };
         let text = if is_terminal && self.coloured { page.ansi().to_string() } else { page.to_string() };
         self.put(
-            if is_said { Stream::Err } else { Stream::Out },
+            if is_on_stderr { Stream::Err } else { Stream::Out },
             self.shown(&text).into_owned(),
             Keep::Always,
         );

@@ -78,7 +78,7 @@ fn lines(console: &Console, run: &Run, report: &Report, shown_by: Option<&str>) 
 /// The warnings. A cause that a line above gives is not repeated, nor is what the verdict says.
 fn warnings(run: &Run) -> Vec<String> {
     let missing = run.missing().filter_map(|seat| seat.failure.as_ref());
-    let mut told: Vec<&str> = missing.map(|failure| &*failure.message).collect();
+    let mut reported: Vec<&str> = missing.map(|failure| &*failure.message).collect();
     let unfused = run.outcome.as_ref().and_then(|outcome| outcome.unfused.as_ref());
     let mut lines = Vec::new();
     for warning in run.warnings() {
@@ -88,8 +88,8 @@ fn warnings(run: &Run) -> Vec<String> {
         }
         let failures = run.views().filter_map(|view| view.failure.as_ref());
         let cause = failures.map(|failure| &*failure.message).find(|cause| message.ends_with(cause));
-        let known = cause.filter(|cause| told.contains(cause));
-        told.extend(cause);
+        let known = cause.filter(|cause| reported.contains(cause));
+        reported.extend(cause);
         lines.push(match known.and_then(|cause| message.strip_suffix(cause)) {
             Some(what) => format!("warning[{code}]: {}, for the same reason", what.trim_end_matches(": ")),
             None => {
@@ -155,8 +155,8 @@ fn checked(run: &Run) -> Option<String> {
             (None, code) => code.map_or("unknown".to_owned(), |code| code.to_string()),
         };
         let score = check.score.map(|score| format!(" with {score}")).unwrap_or_default();
-        let said = check.said.as_deref().map(|text| format!(" ({})", safe::excerpt(text, EXCERPT_CHARS)));
-        format!("seat {} {word}{score}{}", check.seat, said.unwrap_or_default())
+        let stderr = check.stderr.as_deref().map(|text| format!(" ({})", safe::excerpt(text, EXCERPT_CHARS)));
+        format!("seat {} {word}{score}{}", check.seat, stderr.unwrap_or_default())
     };
     let checks = run.outcome.as_ref().map(|outcome| outcome.checks.as_slice()).unwrap_or_default();
     let described: Vec<String> = checks.iter().map(described).collect();

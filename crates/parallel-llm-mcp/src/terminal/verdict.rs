@@ -44,10 +44,10 @@ pub fn sentence(text: &str) -> String {
 /// Why there is no answer. The seats give their own reasons below.
 fn without_answer(run: &Run) -> String {
     let Some(failure) = run.failure() else { return "no answer yet".to_owned() };
-    let is_told_below = run.answered() == 0 && run.missing().next().is_some();
+    let is_explained_below = run.answered() == 0 && run.missing().next().is_some();
     match failure.code {
         Code::Cancelled | Code::Interrupted => format!("no answer: {}", failure.message),
-        _ if is_told_below => "no model answered".to_owned(),
+        _ if is_explained_below => "no model answered".to_owned(),
         _ => format!("no answer: {}", failure.message),
     }
 }
@@ -161,14 +161,14 @@ fn others(report: &Report, agreement: &AgreementReport, own: &[u8]) -> String {
         let say = if one.seats.len() == 1 { "says" } else { "say" };
         format!("{} {say} {value}", names(report, &one.seats))
     };
-    let mut said: Vec<String> = others.iter().take(GROUPS_MAX).map(say).collect();
+    let mut clauses: Vec<String> = others.iter().take(GROUPS_MAX).map(say).collect();
     let rest: usize = others.iter().skip(GROUPS_MAX).map(|one| one.seats.len()).sum();
-    said.extend((rest > 0).then(|| format!("{rest} more say something else")));
+    clauses.extend((rest > 0).then(|| format!("{rest} more say something else")));
     if !agreement.unread.is_empty() {
         let give = if agreement.unread.len() == 1 { "gives" } else { "give" };
-        said.push(format!("{} {give} no plain answer", names(report, &agreement.unread)));
+        clauses.push(format!("{} {give} no plain answer", names(report, &agreement.unread)));
     }
-    said.join(", ")
+    clauses.join(", ")
 }
 
 /// The objections that a model found which read all answers; seats with the same objection are named together.
@@ -187,10 +187,10 @@ fn objections(report: &Report, sides: &Sides<'_>) -> Option<String> {
         let text = excerpt(text, ROOM.text_chars_max);
         format!("{} {verb}{s}: {}", names(report, &seats), text.trim_end_matches('.'))
     };
-    let mut said: Vec<String> = groups.iter().take(OBJECTIONS_MAX).map(say).collect();
+    let mut clauses: Vec<String> = groups.iter().take(OBJECTIONS_MAX).map(say).collect();
     let more = groups.len().saturating_sub(OBJECTIONS_MAX);
-    said.extend((more > 0).then(|| format!("{more} more in `runs show --agreement`")));
-    (!said.is_empty()).then(|| said.join("; "))
+    clauses.extend((more > 0).then(|| format!("{more} more in `runs show --agreement`")));
+    (!clauses.is_empty()).then(|| clauses.join("; "))
 }
 
 /// Seats with their models; the rest is counted.

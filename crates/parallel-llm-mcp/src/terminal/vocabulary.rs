@@ -181,8 +181,8 @@ mod tests {
         every_step().into_iter().map(|step| vec![step]).chain(codes).collect()
     }
 
-    /// The flag or command of the command line in what is said, quoted or not.
-    fn command(said: &str) -> Option<&str> {
+    /// The flag or command of the command line in a text, quoted or not.
+    fn command(text: &str) -> Option<&str> {
         const COMMANDS: [&str; 9] = [
             "`runs",
             "`keys",
@@ -194,7 +194,7 @@ mod tests {
             "parallel-llm-mcp ",
             " --",
         ];
-        COMMANDS.into_iter().chain(["`--"]).find(|command| said.contains(command))
+        COMMANDS.into_iter().chain(["`--"]).find(|command| text.contains(command))
     }
 
     #[test]
@@ -207,27 +207,27 @@ mod tests {
         ];
         for (door, words) in doors {
             for steps in every_choice() {
-                let said = next::render(&steps, &words);
-                assert_eq!(command(&said), None, "{door}: {steps:?} is said as {said}");
-                assert!(!said.is_empty() && !said.ends_with(['.', ' ']), "{door}: {said:?}");
+                let rendered = next::render(&steps, &words);
+                assert_eq!(command(&rendered), None, "{door}: {steps:?} is rendered as {rendered}");
+                assert!(!rendered.is_empty() && !rendered.ends_with(['.', ' ']), "{door}: {rendered:?}");
             }
         }
     }
 
     #[test]
-    fn who_asks_by_the_owners_leave_is_told_nothing_of_the_owners() {
+    fn advice_to_other_users_names_nothing_that_only_the_owner_has() {
         const OWNERS: [&str; 6] =
             ["/home", "data folder", "`chmod", "[providers", "your own file", "permissions"];
         let tenant = tenant();
         for words in [*parallel_llm_mcp_door::vocabulary::of(&tenant), parallel_llm_http::failure::VOCABULARY]
         {
             for steps in every_choice() {
-                let said = next::render(&steps, &words);
-                let described = OWNERS.into_iter().find(|word| said.contains(word));
-                assert_eq!(described, None, "{steps:?} is said as {said}");
-                let asks_the_owner = said.contains("the owner of this server");
-                let is_the_owners = said.contains("the setting `") || said.contains("set `");
-                assert!(!is_the_owners || asks_the_owner, "{steps:?} is said as {said}");
+                let rendered = next::render(&steps, &words);
+                let described = OWNERS.into_iter().find(|word| rendered.contains(word));
+                assert_eq!(described, None, "{steps:?} is rendered as {rendered}");
+                let asks_the_owner = rendered.contains("the owner of this server");
+                let is_the_owners = rendered.contains("the setting `") || rendered.contains("set `");
+                assert!(!is_the_owners || asks_the_owner, "{steps:?} is rendered as {rendered}");
             }
         }
     }
@@ -235,8 +235,8 @@ mod tests {
     #[test]
     fn the_command_line_has_a_name_for_everything() {
         for steps in every_choice() {
-            let said = describe(&steps);
-            assert!(!said.is_empty() && !said.ends_with(['.', ' ']), "{said:?}");
+            let rendered = describe(&steps);
+            assert!(!rendered.is_empty() && !rendered.ends_with(['.', ' ']), "{rendered:?}");
             assert!(next::render(&steps, &PLAIN).len() > 4);
         }
     }

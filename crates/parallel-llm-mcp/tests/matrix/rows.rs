@@ -186,7 +186,10 @@ const PROVED: &[(&str, &[Proof])] = &[
             ("parallel-llm-mcp-door/src/handler.rs", "a_panic_is_an_answer"),
         ],
     ),
-    ("P9", &[("parallel-llm-mcp/src/watchdog.rs", "a_stall_of_five_seconds_is_told_once_and_so_is_its_end")]),
+    (
+        "P9",
+        &[("parallel-llm-mcp/src/watchdog.rs", "a_stall_of_five_seconds_is_reported_once_and_so_is_its_end")],
+    ),
 ];
 
 fn crates() -> PathBuf {

@@ -113,8 +113,8 @@ async fn an_open_circuit_reports_its_failures() {
     "xxxxx".chars().for_each(|what| call(&breakers, what));
     advance(Duration::from_secs(7)).await;
     let failure = breakers.check(&model("a")).unwrap_err();
-    let said = "openrouter: `a` failed 5 times and is not asked for another 23 s; the last time: openrouter answered 502";
-    assert_eq!(failure.message, said);
+    let expected = "openrouter: `a` failed 5 times and is not asked for another 23 s; the last time: openrouter answered 502";
+    assert_eq!(failure.message, expected);
     assert_eq!(
         (failure.code, failure.retryable, failure.retry_after_ms, failure.unsent),
         (Code::CircuitOpen, false, Some(23_000), true)

@@ -243,7 +243,7 @@ fn a_field_we_can_do_without_is_named() {
 }
 
 #[test]
-fn a_rate_limit_says_how_long() {
+fn a_rate_limit_reports_when_to_retry() {
     let body = r#"{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"google/gemma is temporarily rate-limited upstream.","provider_name":"Google AI Studio","provider_error_code":"insufficient_quota","retry_after_seconds":1,"headers":{"Retry-After":"1"}}},"user_id":"user_2abc"}"#;
     let failure = fail(429, body);
     assert_eq!(summary(&failure), "rate_limited retry after 1000");

@@ -318,6 +318,6 @@ async fn the_number_of_gates_is_limited_and_the_oldest_open_one_is_dropped_first
     }
     let table = gates.lock();
     let is_known = |number: &usize| table.gates.contains_key(&GateKey::Model(model(&name(*number))));
-    let gone: BTreeSet<usize> = (0..GATES_MAX + 3).filter(|number| !is_known(number)).collect();
-    assert_eq!(gone, BTreeSet::from([0, 7, 9]));
+    let evicted: BTreeSet<usize> = (0..GATES_MAX + 3).filter(|number| !is_known(number)).collect();
+    assert_eq!(evicted, BTreeSet::from([0, 7, 9]));
 }

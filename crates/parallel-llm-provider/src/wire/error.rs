@@ -65,12 +65,12 @@ impl ErrorBody {
     }
 
     /// Whether the provider's own message contains all phrases, given in lower case.
-    pub(crate) fn says_itself(&self, phrases: &[&str]) -> bool {
+    pub(crate) fn own_message_contains(&self, phrases: &[&str]) -> bool {
         phrases.iter().all(|phrase| self.lowercase()[0].contains(phrase))
     }
 
     /// Whether its own message or its upstream's contains all phrases, given in lower case.
-    pub(crate) fn says(&self, phrases: &[&str]) -> bool {
+    pub(crate) fn contains_all(&self, phrases: &[&str]) -> bool {
         self.lowercase().iter().any(|text| phrases.iter().all(|phrase| text.contains(phrase)))
     }
 

@@ -173,7 +173,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_call_is_answered_before_its_client_times_out_and_before_the_server_ends() {
-        let due_after = async |client_s: Option<u64>, wish_s: Option<u64>, stop_s: Option<u64>| {
+        let due_after = async |client_s: Option<u64>, requested_s: Option<u64>, stop_s: Option<u64>| {
             let shutdown = Shutdown::new(Duration::from_secs(20));
             let waiting = Waiting::new(client_s.map(Duration::from_secs), shutdown.clone());
             let begun = Instant::now();
@@ -187,7 +187,7 @@ mod tests {
             };
             let given_up = Duration::from_secs(3_600);
             tokio::select! {
-                () = waiting.is_due(wish_s.map(Duration::from_secs)) => Some(begun.elapsed().as_secs()),
+                () = waiting.is_due(requested_s.map(Duration::from_secs)) => Some(begun.elapsed().as_secs()),
                 () = stopping => None,
                 () = tokio::time::sleep(given_up) => None,
             }

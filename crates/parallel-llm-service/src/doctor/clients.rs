@@ -44,13 +44,14 @@ fn entry_finding(client: &Client, entry: &Installed, file: &Path, wall_ms: Optio
             return Finding::warning(found, again);
         }
     };
-    let told_ms = entry.wall_ms.or(wall_ms);
-    if let (Some(timeout_ms), Some(told_ms)) = (entry.timeout_ms, told_ms)
-        && timeout_ms < told_ms
+    let configured_ms = entry.wall_ms.or(wall_ms);
+    if let (Some(timeout_ms), Some(configured_ms)) = (entry.timeout_ms, configured_ms)
+        && timeout_ms < configured_ms
     {
-        let (patience_s, told_s) = (timeout_ms / 1_000, told_ms / 1_000);
-        let found =
-            format!("{name} gives up after {patience_s} s, but this program is configured for {told_s} s");
+        let (patience_s, configured_s) = (timeout_ms / 1_000, configured_ms / 1_000);
+        let found = format!(
+            "{name} gives up after {patience_s} s, but this program is configured for {configured_s} s"
+        );
         return Finding::warning(found, format!("{again}, or set `client_wall_ms` to {timeout_ms} at most"));
     }
     let wait =

@@ -20,16 +20,16 @@ pub(super) async fn examine(doctor: &Doctor) -> Vec<Finding> {
         // A provider that cannot be called is skipped; the check of keys reports why.
         doctor.providers().check_key(&provider.id).await.ok()?;
         let before_ms = unix_ms();
-        let told_ms = (*doctor.fetch_time)(provider.id.clone()).await;
-        finding(&provider.name, told_ms, before_ms.midpoint(unix_ms()))
+        let reported_ms = (*doctor.fetch_time)(provider.id.clone()).await;
+        finding(&provider.name, reported_ms, before_ms.midpoint(unix_ms()))
     });
     let described: Vec<Finding> = join_all(asked).await.into_iter().flatten().collect();
     if described.is_empty() { vec![Finding::ok("no provider reported the time")] } else { described }
 }
 
 /// `None` if the provider reports no time.
-fn finding(name: &str, told_ms: Result<Option<u64>, Failure>, here_ms: u64) -> Option<Finding> {
-    let there_ms = match told_ms {
+fn finding(name: &str, reported_ms: Result<Option<u64>, Failure>, here_ms: u64) -> Option<Finding> {
+    let there_ms = match reported_ms {
         Ok(there_ms) => there_ms?,
         Err(failure) => return Some(Finding::warning(failure.message.clone(), failure.next_steps())),
     };

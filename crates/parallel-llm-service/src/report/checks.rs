@@ -31,7 +31,7 @@ impl CheckReport {
             passed: checked.passed,
             score: checked.score,
             code: checked.failure.map(|code| code.as_str().to_owned()),
-            stderr: checked.said.as_deref().map(str::to_owned),
+            stderr: checked.stderr.as_deref().map(str::to_owned),
             elapsed_ms: checked.elapsed_ms,
         }
     }

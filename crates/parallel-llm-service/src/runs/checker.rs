@@ -58,7 +58,7 @@ impl CheckCommand {
         })?;
         let status = ended.status.map_err(|error| Self::unavailable(&format!("was lost: {error}")))?;
         let score = score(&ended.stdout).filter(|_| status.success());
-        Ok(Grade { passed: status.success(), score, said: stderr_excerpt(&ended.stderr) })
+        Ok(Grade { passed: status.success(), score, stderr: stderr_excerpt(&ended.stderr) })
     }
 
     /// The command is not named: the owner of the run may not be the owner of the command.
@@ -181,10 +181,10 @@ mod tests {
 
         async fn described(&self, text: &str) -> String {
             match self.grade(text).await {
-                Ok(Grade { passed, score, said }) => {
+                Ok(Grade { passed, score, stderr }) => {
                     let score = score.map(|score| format!(" with {score}")).unwrap_or_default();
-                    let said = said.map(|said| format!(": {said}")).unwrap_or_default();
-                    format!("{}{score}{said}", if passed { "passes" } else { "does not pass" })
+                    let stderr = stderr.map(|stderr| format!(": {stderr}")).unwrap_or_default();
+                    format!("{}{score}{stderr}", if passed { "passes" } else { "does not pass" })
                 }
                 Err(failure) => format!("{}: {} ({})", failure.code, failure.message, failure.next_step()),
             }
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_exit_code_says_whether_an_answer_passes() {
+    async fn the_exit_code_determines_whether_an_answer_passes() {
         check("grep -q main", "passes").await;
         check("grep -q class", "does not pass").await;
         check("exit 3", "does not pass").await;
@@ -260,14 +260,14 @@ mod tests {
         assert_eq!(Bench::of("yes").within(1_500).described("x").await, late);
         let bench = Bench::of("sleep 600 & echo $! > \"$HOME/helper\"; wait").within(1_500);
         assert_eq!(bench.described("x").await, late);
-        is_gone(&bench.left("helper")).await;
+        until_ended(&bench.left("helper")).await;
     }
 
     #[tokio::test]
     async fn processes_left_behind_by_a_check_are_ended_at_once() {
         let bench = Bench::of("sleep 600 & echo $! > \"$HOME/helper\"; echo 0.5");
         assert_eq!(bench.described("x").await, "passes with 0.5");
-        is_gone(&bench.left("helper")).await;
+        until_ended(&bench.left("helper")).await;
     }
 
     #[tokio::test]
@@ -279,12 +279,12 @@ mod tests {
             described = bench.described("x") => panic!("{described}"),
             () = until(is_written) => {}
         }
-        is_gone(&bench.left("self")).await;
+        until_ended(&bench.left("self")).await;
         until(|| folders(&bench).is_empty()).await;
     }
 
     /// Waits until a process has ended, even if its parent has not noticed.
-    async fn is_gone(id: &str) {
+    async fn until_ended(id: &str) {
         let id = rustix::process::Pid::from_raw(id.trim().parse().unwrap()).unwrap();
         let status = format!("/proc/{}/stat", id.as_raw_nonzero());
         let is_dead = || {

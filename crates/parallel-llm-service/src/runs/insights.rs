@@ -300,11 +300,11 @@ fn judge([low, high]: [f64; 2], runs: u64) -> Verdict {
 
 /// The number of further runs until a verdict, if the share stays the same.
 fn more_runs(share: f64, runs: u64) -> Option<u64> {
-    let says = |more: &u64| {
+    let is_decided = |more: &u64| {
         let all = runs + more;
         judge(wilson(share * all as f64, all as f64), all) != Verdict::Open
     };
-    (1..=MORE_RUNS_MAX).find(says)
+    (1..=MORE_RUNS_MAX).find(is_decided)
 }
 
 #[cfg(test)]
@@ -326,8 +326,8 @@ mod tests {
             (3, 30, Verdict::Open, None),
         ] {
             let tally = Tally { mattered_runs: mattered, runs, ..Tally::default() };
-            let said = tally.insight("x");
-            assert_eq!((said.verdict, said.more_runs), (verdict, more), "{mattered} of {runs}");
+            let insight = tally.insight("x");
+            assert_eq!((insight.verdict, insight.more_runs), (verdict, more), "{mattered} of {runs}");
         }
     }
 
@@ -356,7 +356,7 @@ mod tests {
         vec![SeatFact { is_base: true, ..seat(run, 1, "a") }, seat(run, 2, "b"), third(seat(run, 3, "c"))]
     }
 
-    fn said(facts: &[SeatFact]) -> Vec<String> {
+    fn lines(facts: &[SeatFact]) -> Vec<String> {
         let line = |model: &ModelInsight| {
             let ModelInsight { answered, late, failed, refused, other, base_runs, drawn_runs, .. } = model;
             format!(
@@ -372,7 +372,7 @@ mod tests {
         let runs: Vec<SeatFact> =
             (0..40).flat_map(|n| run(n, |seat| SeatFact { drawn_from: n % 2 == 0, ..seat })).collect();
         assert_eq!(
-            said(&runs),
+            lines(&runs),
             [
                 "40 0 0 0 0 | 40 0 | Some(0.8) Some(1000) | `a` mattered in 40 of 40 runs (91–100 %): it earns its seat",
                 "40 0 0 0 0 | 0 0 | Some(0.8) Some(1000) | `b` never mattered in 40 runs (0–9 %): leaving it out would \
@@ -392,7 +392,7 @@ mod tests {
         };
         let runs: Vec<SeatFact> = (0..40).flat_map(|n| run(n, |seat| gives_nothing(n, seat))).collect();
         assert_eq!(
-            said(&runs)[1..],
+            lines(&runs)[1..],
             [
                 "40 0 0 0 0 | 0 0 | Some(0.8) Some(1000) | `b` never mattered in 40 runs (0–9 %): leaving it out would \
                  have saved $0.80 of at least $1.60",
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_do_not_tell_are_left_out() {
+    fn runs_that_decide_nothing_are_left_out() {
         let with = |n: u64, outcome, edit_ratio| -> Vec<SeatFact> {
             run(n, |seat| seat).into_iter().map(|seat| SeatFact { outcome, edit_ratio, ..seat }).collect()
         };

@@ -89,13 +89,13 @@ impl Retention {
         self.history.principal.check_owner()?;
         let (runs, mut under_way) = self.selection(selection).await?;
         let store = self.history.store.get().await?;
-        let (mut gone, mut rest) = (Vec::new(), Purging::default());
+        let (mut purged_runs, mut rest) = (Vec::new(), Purging::default());
         // Fails before any file is removed if another process is purging.
         store.purge(&[]).await?;
         for (number, some) in runs.chunks(RUNS_AT_ONCE).enumerate() {
             let without_files = self.erase_all(some, &mut rest).await;
             let purged = store.purge(&without_files).await?;
-            gone.extend(purged.runs);
+            purged_runs.extend(purged.runs);
             // A run may have been continued in the meantime.
             under_way.extend(purged.under_way);
             report(PurgeStage::Removing { done: number * RUNS_AT_ONCE + some.len(), total: runs.len() });
@@ -103,8 +103,8 @@ impl Retention {
         report(PurgeStage::Overwriting);
         let log_cleared = store.reclaim().await?;
         let Purging { failed, files, left, .. } = rest;
-        let gone = Purging::of(&gone, under_way);
-        Ok(Purging { done: true, failed, files, left, log_cleared: Some(log_cleared), ..gone })
+        let counts = Purging::of(&purged_runs, under_way);
+        Ok(Purging { done: true, failed, files, left, log_cleared: Some(log_cleared), ..counts })
     }
 
     /// Removes the files of these runs; returns the runs for which that succeeded.

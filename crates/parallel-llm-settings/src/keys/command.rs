@@ -100,7 +100,7 @@ mod tests {
 
     async fn check_words(words: Vec<String>, wait_max: Duration, expected: &str) {
         let command = KeyCommand { provider: ProviderId("team".to_owned()), words, wait_max };
-        let told = match command.key().await {
+        let outcome = match command.key().await {
             Ok(_) => "a key".to_owned(),
             Err(failure) => {
                 assert_eq!(failure.code, Code::KeyMissing);
@@ -109,7 +109,7 @@ mod tests {
                 message.replace("the key of `team` cannot be fetched: `/bin/sh` ", "")
             }
         };
-        assert_eq!(told, expected);
+        assert_eq!(outcome, expected);
     }
 
     #[tokio::test]
@@ -135,8 +135,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_missing_or_endless_key_program_is_a_failure() {
-        let gone = "the key of `team` cannot be fetched: `/no/program` cannot be started: No such file or directory (os error 2)";
-        check_words(vec!["/no/program".to_owned()], WAIT_MAX, gone).await;
+        let expected = "the key of `team` cannot be fetched: `/no/program` cannot be started: No such file or directory (os error 2)";
+        check_words(vec!["/no/program".to_owned()], WAIT_MAX, expected).await;
         let endless = ["/bin/sh", "-c", "exec sleep 600"].map(str::to_owned).to_vec();
         check_words(endless, Duration::from_millis(50), "did not end within 50 ms").await;
     }

@@ -302,7 +302,7 @@ impl DocumentReader<'_> {
 /// Fails if the value exceeds the user's own.
 fn check_limit(limits: &Layer, setting: Setting, value: &Value) -> Result<(), Failure> {
     let (entry, kind) = (limits.entry(setting), setting.kind());
-    let (is_refused, verb, mend) = match setting.reach() {
+    let (is_refused, verb, remedy) = match setting.reach() {
         Reach::Tighter => (kind.is_looser(value, &entry.value), "allow", Advice::TightenIt),
         Reach::Longer => (kind.is_looser(&entry.value, value), "wait", Advice::RaiseIt),
         Reach::Project | Reach::User => return Ok(()),
@@ -316,7 +316,7 @@ fn check_limit(limits: &Layer, setting: Setting, value: &Value) -> Result<(), Fa
         limit => format!("you {verb} `{limit}` ({origin})"),
     };
     let message = format!("a project file may not set `{name}` to `{value}`: {limit}");
-    Err(invalid(message).with_next([mend.into(), as_user(setting)]))
+    Err(invalid(message).with_next([remedy.into(), as_user(setting)]))
 }
 
 /// The next step that sets it outside the project file.

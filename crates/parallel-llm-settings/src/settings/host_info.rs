@@ -95,9 +95,9 @@ mod tests {
             ("socks5://[::1]:1080", Some("socks5://[::1]:1080"), false),
             ("http://a b:hidden@", None, false),
         ] {
-            let told = proxy(&[("HTTPS_PROXY", value)]);
-            assert_eq!(told, named("HTTPS_PROXY", address, has_credentials), "{value}");
-            assert!(!format!("{told:?}").contains("hidden"), "{told:?}");
+            let shown = proxy(&[("HTTPS_PROXY", value)]);
+            assert_eq!(shown, named("HTTPS_PROXY", address, has_credentials), "{value}");
+            assert!(!format!("{shown:?}").contains("hidden"), "{shown:?}");
         }
         let two = [("all_proxy", "http://a"), ("https_proxy", "http://b")];
         assert_eq!(proxy(&two), named("https_proxy", Some("http://b"), false));
@@ -106,9 +106,13 @@ mod tests {
 
     #[test]
     fn the_locale_determines_whether_text_is_utf8() {
-        let told = |name: &str, value: &str| Environment::default().with(name, value).is_utf8();
-        let utf8 =
-            [told("LANG", "en_GB.UTF-8"), told("LC_ALL", "C.utf8"), told("LANG", "C"), told("LANG", "")];
+        let is_utf8 = |name: &str, value: &str| Environment::default().with(name, value).is_utf8();
+        let utf8 = [
+            is_utf8("LANG", "en_GB.UTF-8"),
+            is_utf8("LC_ALL", "C.utf8"),
+            is_utf8("LANG", "C"),
+            is_utf8("LANG", ""),
+        ];
         assert_eq!(utf8, [Some(true), Some(true), Some(false), None]);
     }
 }

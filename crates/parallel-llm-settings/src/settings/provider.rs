@@ -172,7 +172,7 @@ impl Sources<'_> {
             (None, Some(base_url)) if id == Known::ALL[0].id => Dialect::of_base_url(base_url),
             _ => Known::dialect_of(kind).expect("a kind was looked up when it was read"),
         };
-        let said_calls = table.calls_max.as_ref().map(|located| located.value);
+        let own_calls_max = table.calls_max.as_ref().map(|located| located.value);
         let provider = ProviderSettings {
             id: ProviderId(id.to_owned()),
             name: known.map_or(id, |known| known.name).to_owned(),
@@ -182,7 +182,7 @@ impl Sources<'_> {
             key,
             key_variable,
             headers: table.headers.as_ref().map(|located| located.value.clone()).unwrap_or_default(),
-            calls_max: said_calls.or_else(|| pattern.and_then(|pattern| pattern.calls_max)),
+            calls_max: own_calls_max.or_else(|| pattern.and_then(|pattern| pattern.calls_max)),
             budget_day: table.budget_day.as_ref().map(|located| located.value),
         };
         let shown = shown(&provider, table, address_origin);
@@ -222,7 +222,7 @@ impl Sources<'_> {
             let origin = Origin::Environment(variable.clone());
             return (ProviderKey::Set { key, origin }, Some(variable.clone()));
         }
-        let wish = match (&table.key_command, self.kept) {
+        let key = match (&table.key_command, self.kept) {
             (Some(located), _) => ProviderKey::Command(located.value.clone()),
             (None, (keys, Some(path))) => keys.get(id).map_or(ProviderKey::Missing, |key| ProviderKey::Set {
                 key: key.clone(),
@@ -230,7 +230,7 @@ impl Sources<'_> {
             }),
             (None, (_, None)) => ProviderKey::Missing,
         };
-        (wish, variable)
+        (key, variable)
     }
 }
 
@@ -290,7 +290,7 @@ fn shown(provider: &ProviderSettings, table: &Table, address_origin: Origin) -> 
         lines.push(line("base_url", public(base_url), address_origin));
     }
     let user = |location: &super::FileLocation| Origin::User(location.clone());
-    let told = [
+    let stated = [
         table.kind.as_ref().map(|located| line("kind", located.value.clone(), user(&located.location))),
         table
             .key_variable
@@ -310,7 +310,7 @@ fn shown(provider: &ProviderSettings, table: &Table, address_origin: Origin) -> 
         }),
         table.headers.as_ref().map(|located| line("headers", names(&located.value), user(&located.location))),
     ];
-    lines.extend(told.into_iter().flatten());
+    lines.extend(stated.into_iter().flatten());
     lines
 }
 

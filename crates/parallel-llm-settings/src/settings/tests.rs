@@ -172,11 +172,11 @@ fn a_program_counts_from_where_it_is_written_too() {
         let words = settings.check.as_ref().map(|check| home.scrub(&check.words.join("|")));
         (words.unwrap_or_default(), home.shown(&settings, "check_command"))
     };
-    let told = |words: &str, shown: &str| (words.to_owned(), shown.to_owned());
-    assert_eq!(words("", ""), told("", "not set (default)"));
+    let pair = |words: &str, shown: &str| (words.to_owned(), shown.to_owned());
+    assert_eq!(words("", ""), pair("", "not set (default)"));
     assert_eq!(
         words("check_command = ['./check', 'a b']", ""),
-        told(
+        pair(
             "home/.config/parallel-llm-mcp/check|a b",
             &format!("home/.config/parallel-llm-mcp/check (user file {USER}:1)")
         )
@@ -188,7 +188,7 @@ fn a_program_counts_from_where_it_is_written_too() {
     );
     assert_eq!(
         words("check_command = 'a'", "~/bin/check 'secret'"),
-        told("home/bin/check|secret", "home/bin/check (environment PARALLEL_LLM_CHECK_COMMAND)")
+        pair("home/bin/check|secret", "home/bin/check (environment PARALLEL_LLM_CHECK_COMMAND)")
     );
     let home = Home::of(&[]).with("PARALLEL_LLM_CHECK_COMMAND", "bin/check");
     assert_eq!(

@@ -126,17 +126,17 @@ impl<'a> ParsedCandidate<'a> {
         }
     }
 
-    fn says(&self, claim: &Sentence<'_>) -> bool {
+    fn states(&self, claim: &Sentence<'_>) -> bool {
         self.sentences.iter().any(|own| own.is_about(claim) && own.is_negated == claim.is_negated)
     }
 
-    /// Whether one sentence contains most of the claim's words; for `says`, a shorter version is enough.
+    /// Whether one sentence contains most of the claim's words; for `states`, a shorter version is enough.
     fn covers(&self, claim: &Sentence<'_>) -> bool {
         self.sentences.iter().any(|own| claim.words.covered_percent(&own.words) >= SAME_PERCENT)
     }
 
     fn denies(&self, claim: &Sentence<'_>) -> bool {
-        !self.says(claim) && self.sentences.iter().any(|own| own.contradicts(claim))
+        !self.states(claim) && self.sentences.iter().any(|own| own.contradicts(claim))
     }
 }
 
@@ -237,7 +237,7 @@ fn analysis(
 ) -> Object {
     let kept = base.sentences.iter().filter(|sentence| sentence.is_claim()).take(CLAIMS_MAX);
     let kept = kept.map(|sentence| {
-        claim(sentence, &labels(candidates, |candidate| candidate.says(sentence)), candidates)
+        claim(sentence, &labels(candidates, |candidate| candidate.states(sentence)), candidates)
     });
     let added = additions.iter().map(|(candidate, sentence)| claim(sentence, &[candidate.label], candidates));
     let orders = labels(candidates, |candidate| candidate.gives_orders);

@@ -15,18 +15,18 @@ pub(super) struct Gemini<'a> {
     draft: &'a Draft,
     /// Bytes encoded so far, whether shown or not.
     thought_bytes: usize,
-    said_bytes: usize,
+    output_bytes: usize,
 }
 
 impl<'a> Gemini<'a> {
     pub(super) fn new(draft: &'a Draft) -> Self {
-        Self { draft, thought_bytes: 0, said_bytes: 0 }
+        Self { draft, thought_bytes: 0, output_bytes: 0 }
     }
 
     /// The state after everything was encoded.
     fn written(draft: &'a Draft) -> Self {
-        let said_bytes = draft.text().len() + draft.refusal.as_ref().map_or(0, String::len);
-        Self { draft, thought_bytes: draft.reasoning.len(), said_bytes }
+        let output_bytes = draft.text().len() + draft.refusal.as_ref().map_or(0, String::len);
+        Self { draft, thought_bytes: draft.reasoning.len(), output_bytes }
     }
 
     /// A chunk with the usage so far.
@@ -49,11 +49,13 @@ impl<'a> Gemini<'a> {
 
     /// Token counts; thoughts are not part of the candidates' count.
     fn usage(&self) -> Object {
-        let (thought_tokens, said_tokens) = (token_count(self.thought_bytes), token_count(self.said_bytes));
+        let (thought_tokens, output_tokens) =
+            (token_count(self.thought_bytes), token_count(self.output_bytes));
         let prompt_tokens = self.draft.prompt_tokens;
         let usage = Object::new().with("promptTokenCount", &prompt_tokens);
-        let usage = if said_tokens > 0 { usage.with("candidatesTokenCount", &said_tokens) } else { usage };
-        let usage = usage.with("totalTokenCount", &(prompt_tokens + thought_tokens + said_tokens));
+        let usage =
+            if output_tokens > 0 { usage.with("candidatesTokenCount", &output_tokens) } else { usage };
+        let usage = usage.with("totalTokenCount", &(prompt_tokens + thought_tokens + output_tokens));
         if thought_tokens > 0 { usage.with("thoughtsTokenCount", &thought_tokens) } else { usage }
     }
 
@@ -85,12 +87,12 @@ impl Encoder for Gemini<'_> {
     }
 
     fn text(&mut self, piece: &str) -> Vec<Frame> {
-        self.said_bytes += piece.len();
+        self.output_bytes += piece.len();
         vec![frame(self.chunk(Some(candidate(Some(vec![text(piece)]), None))))]
     }
 
     fn refusal(&mut self, words: &str) -> Vec<Frame> {
-        self.said_bytes += words.len();
+        self.output_bytes += words.len();
         Vec::new()
     }
 

@@ -59,8 +59,8 @@ impl Encoder for Lines<'_> {
     }
 
     fn close(&mut self) -> Vec<Frame> {
-        let said = self.draft.has_choice.then(|| message(self.draft.text_or_refusal().map(|_| "")));
-        vec![frame(self.last(said))]
+        let reply = self.draft.has_choice.then(|| message(self.draft.text_or_refusal().map(|_| "")));
+        vec![frame(self.last(reply))]
     }
 
     fn failure(&mut self, fault: Fault) -> Vec<Frame> {
@@ -69,9 +69,9 @@ impl Encoder for Lines<'_> {
 
     fn whole(&self, part: Option<&str>) -> Vec<u8> {
         let draft = self.draft;
-        let said = message(part.or(draft.text_or_refusal()));
-        let said = if draft.reasoning.is_empty() { said } else { said.with("thinking", &draft.reasoning) };
-        self.last(draft.has_choice.then_some(said)).bytes()
+        let reply = message(part.or(draft.text_or_refusal()));
+        let reply = if draft.reasoning.is_empty() { reply } else { reply.with("thinking", &draft.reasoning) };
+        self.last(draft.has_choice.then_some(reply)).bytes()
     }
 }
 

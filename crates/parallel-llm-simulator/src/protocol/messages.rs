@@ -104,10 +104,10 @@ impl<'a> Messages<'a> {
         if !draft.reasoning.is_empty() {
             blocks.push(thinking(&draft.reasoning, &signature(draft)));
         }
-        let said = part.or(draft.refusal.as_deref()).unwrap_or(draft.text());
-        let is_burnt = said.is_empty() && draft.finish == "length";
+        let reply = part.or(draft.refusal.as_deref()).unwrap_or(draft.text());
+        let is_burnt = reply.is_empty() && draft.finish == "length";
         if !is_burnt && draft.finish != "content_filter" {
-            blocks.push(text(said));
+            blocks.push(text(reply));
         }
         blocks
     }

@@ -23,7 +23,7 @@ const FIXTURES: &[Fixture] = &[
         name: "test_simple_text",
         description: "Answers with text",
         schema: nothing,
-        answer: |_| said("This is a simple text response for testing."),
+        answer: |_| text_result("This is a simple text response for testing."),
     },
     Fixture {
         name: "test_image_content",
@@ -64,7 +64,7 @@ const FIXTURES: &[Fixture] = &[
         description: "Fails always",
         schema: nothing,
         answer: |_| {
-            let mut failed = said("This tool intentionally returns an error for testing");
+            let mut failed = text_result("This tool intentionally returns an error for testing");
             failed["isError"] = true.into();
             failed
         },
@@ -73,7 +73,7 @@ const FIXTURES: &[Fixture] = &[
         name: "json_schema_2020_12_tool",
         description: "Tool with JSON Schema 2020-12 features",
         schema: many_keywords,
-        answer: |arguments| said(argument(arguments, "name")),
+        answer: |arguments| text_result(argument(arguments, "name")),
     },
     Fixture {
         name: "test_custom_header",
@@ -85,7 +85,7 @@ const FIXTURES: &[Fixture] = &[
                 "required": ["value"],
             })
         },
-        answer: |arguments| said(argument(arguments, "value")),
+        answer: |arguments| text_result(argument(arguments, "value")),
     },
 ];
 
@@ -134,7 +134,7 @@ fn many_keywords() -> Value {
     })
 }
 
-fn said(text: &str) -> Value {
+fn text_result(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}]})
 }
 

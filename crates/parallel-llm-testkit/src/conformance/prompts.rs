@@ -39,29 +39,29 @@ pub(super) fn get(
     let argument = |name| request.arguments.as_ref()?.get(name)?.as_str();
     let argument = |name| argument(name).unwrap_or_default();
     let contents = match request.name.as_str() {
-        "test_simple_prompt" => vec![said("This is a simple prompt for testing.")],
+        "test_simple_prompt" => vec![text_content("This is a simple prompt for testing.")],
         "test_prompt_with_arguments" => {
             let (first, second) = (argument("arg1"), argument("arg2"));
-            vec![said(&format!("Prompt with arguments: arg1='{first}', arg2='{second}'"))]
+            vec![text_content(&format!("Prompt with arguments: arg1='{first}', arg2='{second}'"))]
         }
         "test_prompt_with_embedded_resource" => {
             let uri = argument("resourceUri");
             let resource = json!({"uri": uri, "mimeType": "text/plain", "text": "Embedded resource content for testing."});
             vec![
                 json!({"type": "resource", "resource": resource}),
-                said("Please process the embedded resource above."),
+                text_content("Please process the embedded resource above."),
             ]
         }
         "test_prompt_with_image" => vec![
             json!({"type": "image", "data": PIXEL_PNG, "mimeType": "image/png"}),
-            said("Please analyze the image above."),
+            text_content("Please analyze the image above."),
         ],
         "test_input_required_result_prompt" => {
             let key = "user_context";
             let Some(answer) = input::answer(request.input_responses.as_ref(), key) else {
                 return Ok(input::ask(&[key], None, &input::capabilities(context)).into());
             };
-            vec![said(&format!("Prompt with context: {}", answer["content"]["context"]))]
+            vec![text_content(&format!("Prompt with context: {}", answer["content"]["context"]))]
         }
         _ => return Err(ErrorData::invalid_params("there is no such prompt", None)),
     };
@@ -70,6 +70,6 @@ pub(super) fn get(
     Ok(GetPromptResult::new(super::read(messages.into())).into())
 }
 
-fn said(text: &str) -> Value {
+fn text_content(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }

@@ -88,12 +88,12 @@ words! {
 /// The fewest answers that can be left out one by one: two must remain to be compared.
 pub(crate) const CONTROLLED_MIN: usize = 3;
 
-/// An option of a strategy, as a user is told of it.
+/// The description of a strategy's option for users.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StrategyOption {
     /// Its name.
     pub name: &'static str,
-    /// What it says.
+    /// Its meaning.
     pub about: &'static str,
     /// The values it takes: words, or a range such as `2..63`.
     pub values: Vec<String>,
@@ -115,7 +115,7 @@ macro_rules! options {
                 match self { $( Self::$option => $name, )* }
             }
 
-            /// What it says.
+            /// Its meaning.
             pub(super) const fn about(self) -> &'static str {
                 match self { $( Self::$option => $about.trim_ascii_start(), )* }
             }

@@ -72,16 +72,16 @@ async fn check_one(context: &RunContext, checker: &dyn Checker, one: &Usable) ->
     };
     let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let checked =
-        Checked { seat: one.seat, passed: None, score: None, failure: None, said: None, elapsed_ms };
+        Checked { seat: one.seat, passed: None, score: None, failure: None, stderr: None, elapsed_ms };
     match graded {
         Ok(grade) => {
             let score = grade.score.filter(|score| grade.passed && (0.0..=1.0).contains(score));
             // `-0.0` passes the range check.
             let score = score.map(f64::abs);
             let is_kept = context.plan.store != StoreMode::Metadata;
-            let said = grade.said.filter(|_| is_kept);
+            let stderr = grade.stderr.filter(|_| is_kept);
             CheckResult {
-                checked: Checked { passed: Some(grade.passed), score, said, ..checked },
+                checked: Checked { passed: Some(grade.passed), score, stderr, ..checked },
                 failure: None,
             }
         }

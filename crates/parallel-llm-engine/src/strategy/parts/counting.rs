@@ -70,8 +70,8 @@ pub(crate) fn counted(context: &RunContext, Answers { usable, agreement }: Answe
     }
     let members: Vec<Usable> =
         usable.iter().filter(|one| winner.seats.contains(&one.seat)).cloned().collect();
-    let said = winner.value.as_ref().map_or("the same".to_owned(), |value| format!("`{value}`"));
-    let mut reason = format!("{} of {} answers say {said}", winner.seats.len(), agreement.of);
+    let value = winner.value.as_ref().map_or("the same".to_owned(), |value| format!("`{value}`"));
+    let mut reason = format!("{} of {} answers say {value}", winner.seats.len(), agreement.of);
     if weights == Weights::LogOdds {
         reason.push_str(&by_weight(most, &weighed));
         // If all given values have negative weights, a value that no answer gives is more likely, if there can be one.
@@ -141,11 +141,11 @@ fn log_odds(context: &RunContext, cluster: &Cluster, others: usize) -> i64 {
 /// Renders the weight of the heaviest cluster and of the next.
 fn by_weight(most: i64, weighed: &[(i64, &Cluster)]) -> String {
     let nats = |weight: i64| format!("{:.2}", weight as f64 / PARTS);
-    let mut said = format!(", the most by weight: {}", nats(most));
+    let mut text = format!(", the most by weight: {}", nats(most));
     let mut rest: Vec<i64> = weighed.iter().map(|(weight, _)| *weight).collect();
     rest.sort_unstable();
     if let Some(next) = rest.iter().rev().nth(1) {
-        let _ = write!(said, " against {}", nats(*next));
+        let _ = write!(text, " against {}", nats(*next));
     }
-    said
+    text
 }

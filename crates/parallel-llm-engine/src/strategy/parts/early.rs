@@ -231,8 +231,8 @@ fn has_other_value(context: &RunContext, usable: &[Usable], reads: &[SeatNumber]
     if late.is_empty() {
         return false;
     }
-    let said = compared(&read);
-    let Some(most) = said.as_ref().and_then(Agreement::plurality) else { return true };
+    let agreement = compared(&read);
+    let Some(most) = agreement.as_ref().and_then(Agreement::plurality) else { return true };
     let all = compared(&[read, late.clone()].concat());
     let same = all.iter().flat_map(|all| &all.clusters).find(|cluster| cluster.seats.contains(&most[0]));
     !same.is_some_and(|same| late.iter().all(|one| same.seats.contains(&one.seat)))

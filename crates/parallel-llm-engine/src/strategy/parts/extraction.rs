@@ -80,9 +80,9 @@ async fn read(context: &Arc<RunContext>, by: Seat, usable: &[Usable]) -> Result<
 fn values(context: &RunContext, by: ModelRef, shown: Shown, reply: &Answer) -> Option<ExtractedValues> {
     let reply::Extraction { answers, suspected_injection } = reply::extraction(&reply.text, &shown.labels())?;
     let form = Form::of(&context.plan.question());
-    let said = |label: &String| answers.iter().find(|(named, _)| named == label).map(|(_, short)| short);
+    let short_of = |label: &String| answers.iter().find(|(named, _)| named == label).map(|(_, short)| short);
     let value = |(label, seat): (String, SeatNumber)| {
-        (seat, said(&label).and_then(|short| Value::of(form.as_ref(), short)))
+        (seat, short_of(&label).and_then(|short| Value::of(form.as_ref(), short)))
     };
     let values: Vec<_> = shown.labelled_seats().into_iter().map(value).collect();
     let mut suspected: Vec<SeatNumber> =

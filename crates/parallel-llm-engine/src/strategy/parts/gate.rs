@@ -18,7 +18,7 @@ pub(crate) fn is_gated(context: &RunContext, agreement: Option<&Agreement>) -> b
 /// The outcome if the gate applies; `None` if the answers must be read.
 pub(crate) fn gated(context: &RunContext, Answers { usable, agreement }: Answers<'_>) -> Option<Outcome> {
     let agreement = agreement.filter(|_| is_gated(context, agreement))?;
-    let said = agreement.value().map_or("the same".to_owned(), |value| format!("`{value}`"));
-    let reason = format!("all {} answers say {said}, so nothing was fused", agreement.of);
+    let value = agreement.value().map_or("the same".to_owned(), |value| format!("`{value}`"));
+    let reason = format!("all {} answers say {value}, so nothing was fused", agreement.of);
     Some(selected(context, best(usable, &strongest(context)), reason))
 }

@@ -327,7 +327,7 @@ impl Asked {
             all.get(at + 2).cloned()
         };
         match (self.is_percent, whole(&text.replace('%', " percent")), whole(&self.sentence)) {
-            (true, Some(said), Some(asked)) => is_same(&said, &asked),
+            (true, Some(given), Some(asked)) => is_same(&given, &asked),
             _ => true,
         }
     }
@@ -337,7 +337,7 @@ impl Asked {
         let bare = text.trim();
         let letter = bare.to_lowercase();
         let sentence = self.sentence.replace(['$', '(', ')', '\\'], "");
-        // With `x + y = 5` told, nobody asks for y.
+        // A question that states `x + y = 5` does not ask for y.
         let asks = ["value of", "find", "solve for", "what is", "what’s", "what's"].iter().any(|verb| {
             sentence.match_indices(verb).any(|(at, _)| {
                 let behind = sentence[at + verb.len()..].trim_start();
@@ -349,16 +349,16 @@ impl Asked {
     }
 
     /// Whether a text repeats a rate of the question: `at 15 pages an hour`.
-    pub(super) fn is_rate_told(&self, text: &str) -> bool {
+    pub(super) fn repeats_rate(&self, text: &str) -> bool {
         let all: Vec<String> = words(text).collect();
-        let is_told = |word: &String| {
-            word == "at" || is_each(word) || self.echo.told.iter().any(|told| is_same(told, word))
+        let is_in_question = |word: &String| {
+            word == "at" || is_each(word) || self.echo.question_words.iter().any(|own| is_same(own, word))
         };
-        all.iter().any(|word| is_each(word)) && text.contains(is_digit) && all.iter().all(is_told)
+        all.iter().any(|word| is_each(word)) && text.contains(is_digit) && all.iter().all(is_in_question)
     }
 
     /// Whether a text gives a time or reason with facts of the question: `after giving 3 away`, `since she gives away 3`.
-    pub(super) fn is_event_told(&self, text: &str) -> bool {
+    pub(super) fn repeats_event(&self, text: &str) -> bool {
         let all: Vec<String> = words(text).collect();
         let [first, second, rest @ ..] = all.as_slice() else { return false };
         let is_event = match first.as_str() {
@@ -368,8 +368,10 @@ impl Asked {
         };
         let stem =
             |word: &str| word.strip_suffix("ing").unwrap_or(word).trim_end_matches(['s', 'e']).to_owned();
-        let is_told = |word: &String| self.echo.told.iter().any(|told| stem(told) == stem(word));
-        is_event && rest.iter().chain([second]).all(|word| is_told(word) || self.echo.means_subject(word))
+        let is_in_question =
+            |word: &String| self.echo.question_words.iter().any(|own| stem(own) == stem(word));
+        is_event
+            && rest.iter().chain([second]).all(|word| is_in_question(word) || self.echo.means_subject(word))
     }
 
     /// Whether the asked quantity can be measured in a unit.

@@ -23,7 +23,7 @@ pub(super) struct Echo {
     /// The words of the asking sentence, in order.
     pub(super) words: Vec<String>,
     /// All words of the question, sorted.
-    pub(super) told: Vec<String>,
+    pub(super) question_words: Vec<String>,
     /// The only person the question is about, if the asking sentence does not name it.
     names: Vec<String>,
     /// The pronouns that can mean only this person.
@@ -48,14 +48,14 @@ impl Echo {
         let sentence =
             Some(sentence).filter(|sentence| sentence.len() <= SENTENCE_BYTES_MAX).unwrap_or_default();
         let words: Vec<String> = sentence.split_whitespace().flat_map(pieces).collect();
-        let mut told: Vec<String> = self::words(question).collect();
+        let mut question_words: Vec<String> = self::words(question).collect();
         let capital = question.split_whitespace().filter(|word| word.starts_with(char::is_uppercase));
         let mut names: Vec<String> =
             capital.flat_map(self::words).map(|name| possessor(&name).to_owned()).collect();
         names.retain(|name| !NO_NAMES.contains(&name.as_str()));
         names.sort_unstable();
         names.dedup();
-        let pronouns = pronouns(&words, &told, names.len());
+        let pronouns = pronouns(&words, &question_words, names.len());
         // If the sentence names a person, or there are two, another name is another person.
         let is_name = |word: String| !NO_NAMES.contains(&possessor(&word));
         let capitals =
@@ -66,10 +66,11 @@ impl Echo {
         if is_named || names.len() > 1 {
             names.clear();
         }
-        let begins = matches!(told.first().map(String::as_str), Some("a" | "an" | "the"));
-        let subject = told.get(1).filter(|_| begins && words.iter().any(|word| word == "it")).cloned();
-        told.sort_unstable();
-        told.dedup();
+        let begins = matches!(question_words.first().map(String::as_str), Some("a" | "an" | "the"));
+        let subject =
+            question_words.get(1).filter(|_| begins && words.iter().any(|word| word == "it")).cloned();
+        question_words.sort_unstable();
+        question_words.dedup();
         Self {
             subject,
             is_past: words.iter().any(|word| PAST.contains(&word.as_str())),
@@ -81,7 +82,7 @@ impl Echo {
             names,
             pronouns,
             words,
-            told,
+            question_words,
         }
     }
 
@@ -118,8 +119,8 @@ impl Echo {
     pub(super) fn asks_for_each(&self) -> bool {
         let asking = self.asking();
         // `3 books at $12 each` states a price.
-        let is_told = |at: usize| at > 0 && number::leading(&asking[at - 1]).is_some();
-        asking.iter().enumerate().any(|(at, word)| EACH.contains(&word.as_str()) && !is_told(at))
+        let is_price = |at: usize| at > 0 && number::leading(&asking[at - 1]).is_some();
+        asking.iter().enumerate().any(|(at, word)| EACH.contains(&word.as_str()) && !is_price(at))
     }
 
     /// Whether the number after a word can be the asked quantity. `From 5` is a start and `at 5` a time, unless the question
@@ -135,7 +136,7 @@ impl Echo {
         let asks = |word: &str| {
             let is_asked = |at: usize| {
                 let next = self.words.get(at + 1).map_or("", String::as_str);
-                let is_verb = at > 0 && self.is_akin(&self.words[at - 1], verb);
+                let is_verb = at > 0 && self.is_form_of(&self.words[at - 1], verb);
                 matches!(next, "" | "how" | "what") || is_verb && number::leading(next).is_none()
             };
             (0..self.words.len()).any(|at| self.words[at] == word && is_asked(at))
@@ -179,7 +180,7 @@ impl Echo {
     fn is_headless(&self, text: &str) -> bool {
         let Some(head) = self.head.as_ref() else { return false };
         let is_total = |word: &str| self.has_any(TOTAL) && TOTAL.contains(&word);
-        self.is_touched(text) && !words(text).any(|word| self.is_akin(head, &word) || is_total(&word))
+        self.is_touched(text) && !words(text).any(|word| self.is_form_of(head, &word) || is_total(&word))
     }
 
     /// Whether a text names only one of two things that the question joins: dogs instead of dogs and hens.
@@ -187,7 +188,7 @@ impl Echo {
         let asking = self.asking();
         let is_noun = |word: &&String| number::leading(word).is_none() && !ARTICLES.contains(&word.as_str());
         let has = |noun: Option<&String>| {
-            noun.is_some_and(|noun| words(text).any(|word| self.is_akin(noun, &word)))
+            noun.is_some_and(|noun| words(text).any(|word| self.is_form_of(noun, &word)))
         };
         let is_ratio = self.has("ratio");
         let is_joint = |word: &str| JOINTS.contains(&word) || is_ratio && word == "to";
@@ -199,7 +200,7 @@ impl Echo {
 
     /// Whether a text has a word of the question or of the asked quantity.
     pub(super) fn is_touched(&self, text: &str) -> bool {
-        let is_own = |word: &String| self.words.iter().any(|own| self.is_akin(own, word));
+        let is_own = |word: &String| self.words.iter().any(|own| self.is_form_of(own, word));
         words(text)
             .any(|word| is_own(&word) || self.names_quantity(&word) || self.subject.as_ref() == Some(&word))
     }
@@ -215,12 +216,12 @@ impl Echo {
             PLAIN.contains(word) || TURNED.contains(word) || matches!(*word, "how" | "many" | "much" | "what")
         };
         let asked = self.asking().iter().map(String::as_str).filter(|word| !is_plain(word));
-        let missing = asked.filter(|own| !words(text).any(|word| self.is_akin(own, &word)));
+        let missing = asked.filter(|own| !words(text).any(|word| self.is_form_of(own, &word)));
         missing.count() < 2
     }
 
     /// Whether a text only repeats the question.
-    pub(super) fn says(&self, text: &str) -> bool {
+    pub(super) fn is_repeated_by(&self, text: &str) -> bool {
         let is_apart = |one: char| one.is_whitespace() || matches!(one, '(' | ')');
         let is_letter =
             |one: char| one.is_alphanumeric() || matches!(one, '\'' | '’' | '-' | '.' | ',' | '%' | '$');
@@ -247,7 +248,7 @@ impl Echo {
     }
 
     /// Whether two words are forms of one. `scored` matches `score` only if the question is about the past.
-    fn is_akin(&self, own: &str, other: &str) -> bool {
+    fn is_form_of(&self, own: &str, other: &str) -> bool {
         let stem = |word: &str| {
             if let Some(stem) = word.strip_suffix("ied").filter(|_| self.is_past) {
                 return [stem, "y"].concat();
@@ -314,7 +315,7 @@ impl EchoReader<'_> {
             !is_first && raw.chars().count() == 1 && raw.chars().all(char::is_uppercase) && bare != "i";
         let is_taken = match number::leading(bare.trim_start_matches('$').trim_end_matches('%')) {
             Some((number, "")) => self.takes_number(number),
-            _ if self.counted.take().is_some_and(|counted| !self.echo.is_akin(&counted, bare)) => false,
+            _ if self.counted.take().is_some_and(|counted| !self.echo.is_form_of(&counted, bare)) => false,
             _ => self.takes_word(bare, is_label, is_first),
         };
         self.is_after_article = ARTICLES.contains(&lower.as_str()) && !is_label;
@@ -335,23 +336,23 @@ impl EchoReader<'_> {
 
     fn takes_word(&mut self, bare: &str, is_label: bool, is_first: bool) -> bool {
         let echo = self.echo;
-        let own = echo.words.iter().position(|own| echo.is_akin(own, bare));
+        let own = echo.words.iter().position(|own| echo.is_form_of(own, bare));
         let has = own.is_some();
         // It gives `5 of it`, and there gives `5 there`.
         if self.is_behind && !has && matches!(bare, "it" | "there") {
             return false;
         }
-        // `has left` means gone and `left 5` means not kept, but `has 5 left` and `plums left: 5` mean kept.
+        // `has left` means used up and `left 5` means not kept, but `has 5 left` and `plums left: 5` mean kept.
         let is_counted = || echo.words[echo.counted.clone()].iter().any(|own| is_same(own, &self.before));
-        let is_gone = matches!(self.before.as_str(), "has" | "have" | "had");
+        let is_after_have = matches!(self.before.as_str(), "has" | "have" | "had");
         // `on the left` is a direction.
         let is_left_with = matches!(self.before.as_str(), "is" | "are") && !self.is_behind;
         if bare == "left" && is_left_with {
             self.is_left = true;
             return echo.asks_what_is_left();
         }
-        let is_nowhere = is_gone || self.is_after_article || !self.is_behind && !is_counted();
-        if bare == "left" && is_nowhere {
+        let is_not_kept = is_after_have || self.is_after_article || !self.is_behind && !is_counted();
+        if bare == "left" && is_not_kept {
             return false;
         }
         // `has` and `had` are different facts.
@@ -415,7 +416,7 @@ impl EchoReader<'_> {
         let echo = self.echo;
         self.is_conditional |= bare == "if";
         let rest = echo.words.iter().enumerate().skip(self.next);
-        let mut found = rest.filter(|(_, own)| echo.is_akin(own, bare)).map(|(at, _)| at);
+        let mut found = rest.filter(|(_, own)| echo.is_form_of(own, bare)).map(|(at, _)| at);
         let found = found.find(|at| self.may_take(*at)).or_else(|| self.wrapped(bare));
         let Some(at) = found.filter(|at| *at < self.last) else { return false };
         if self.next == 0 && FRONTED.contains(&self.before.as_str()) {
@@ -462,7 +463,7 @@ impl EchoReader<'_> {
     fn wrapped(&mut self, bare: &str) -> Option<usize> {
         (self.front > 0 && self.last == usize::MAX).then_some(())?;
         self.last = self.front;
-        self.echo.words.iter().position(|own| self.echo.is_akin(own, bare))
+        self.echo.words.iter().position(|own| self.echo.is_form_of(own, bare))
     }
 }
 
@@ -533,7 +534,7 @@ mod tests {
 
     fn check(question: &str, text: &str, expected: bool) {
         let sentence = question.rsplit_once(". ").map_or(question, |(_, last)| last);
-        assert_eq!(Echo::of(sentence, question).says(text), expected, "{text}");
+        assert_eq!(Echo::of(sentence, question).is_repeated_by(text), expected, "{text}");
     }
 
     #[test]

@@ -71,12 +71,12 @@ pub(super) enum Field<'a> {
     /// There is JSON, but its value is unclear.
     Unclear,
     /// The value, and the text before the JSON.
-    Says { said: Said, before: &'a str },
+    Value { value: Typed, before: &'a str },
 }
 
-/// A JSON value.
+/// A JSON value by its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum Typed {
     Text(String),
     /// As written.
     Number(String),
@@ -117,20 +117,20 @@ pub(super) fn field(answer: &str) -> Field<'_> {
         return Field::Absent;
     };
     let found: Vec<(Range<usize>, Member)> = json::objects(answer)
-        .map(|object| (object.range.clone(), said(&object.json)))
-        .filter(|(_, said)| *said != Member::Absent)
+        .map(|object| (object.range.clone(), final_value(&object.json)))
+        .filter(|(_, member)| *member != Member::Absent)
         .collect();
-    let Some((last, said)) = found.last() else {
+    let Some((last, member)) = found.last() else {
         // Unreadable JSON may mean anything, and so may quoted JSON.
         let opened = answer.trim_start_matches(FENCE).trim_start();
         let is_broken = opened.starts_with('{') && answer.contains("\"answer\"");
         return if is_broken { Field::Unclear } else { Field::Absent };
     };
     let is_last = answer[last.end..].trim_matches(['`', '\n', ' ', '\r', '*']).is_empty();
-    let are_one = found.iter().all(|(_, other)| other == said);
-    match said {
-        Member::Says(said) if is_last && are_one => {
-            Field::Says { said: said.clone(), before: &answer[..last.start] }
+    let are_one = found.iter().all(|(_, other)| other == member);
+    match member {
+        Member::Value(value) if is_last && are_one => {
+            Field::Value { value: value.clone(), before: &answer[..last.start] }
         }
         _ => Field::Unclear,
     }
@@ -141,11 +141,11 @@ pub(super) fn field(answer: &str) -> Field<'_> {
 enum Member {
     Absent,
     Unclear,
-    Says(Said),
+    Value(Typed),
 }
 
 /// The final value of an object with one value key, an optional unit, and otherwise only reasoning.
-fn said(object: &str) -> Member {
+fn final_value(object: &str) -> Member {
     let Ok(Members(members)) = serde_json::from_str(object) else { return Member::Absent };
     let name = |name: &str| name.replace(['_', '-', ' '], "").to_lowercase();
     let of = |names: &[&str]| -> Vec<&RawValue> {
@@ -163,9 +163,9 @@ fn said(object: &str) -> Member {
         _ => return Member::Unclear,
     };
     match (answer, unit) {
-        (Some(said), None) => Member::Says(said),
-        (Some(Said::Text(text) | Said::Number(text)), Some(Some(Said::Text(unit)))) => {
-            Member::Says(Said::Text(format!("{text} {unit}")))
+        (Some(value), None) => Member::Value(value),
+        (Some(Typed::Text(text) | Typed::Number(text)), Some(Some(Typed::Text(unit)))) => {
+            Member::Value(Typed::Text(format!("{text} {unit}")))
         }
         _ => Member::Unclear,
     }
@@ -181,14 +181,14 @@ enum Numbers {
 }
 
 /// A JSON value by its type; `None` for null.
-fn typed(value: &RawValue, numbers: Numbers) -> Option<Said> {
+fn typed(value: &RawValue, numbers: Numbers) -> Option<Typed> {
     let text = value.get();
     match text.as_bytes().first()? {
-        b'"' => serde_json::from_str(text).ok().map(Said::Text),
-        b't' | b'f' => Some(Said::Truth(text == "true")),
+        b'"' => serde_json::from_str(text).ok().map(Typed::Text),
+        b't' | b'f' => Some(Typed::Truth(text == "true")),
         b'n' => None,
-        b'{' | b'[' => written(value, DEPTH_MAX, numbers).map(Said::Other),
-        _ => Some(Said::Number(text.to_owned())),
+        b'{' | b'[' => written(value, DEPTH_MAX, numbers).map(Typed::Other),
+        _ => Some(Typed::Number(text.to_owned())),
     }
 }
 
@@ -209,14 +209,14 @@ pub(super) fn at(answer: &str, pointer: &Pointer) -> Option<Value> {
 fn of_documents(documents: &[Document<'_>], pointer: &Pointer) -> Option<Value> {
     let value = documents.iter().rev().find_map(|document| found(&document.json, pointer))?;
     match typed(value, Numbers::Exactly) {
-        Some(Said::Text(text)) => of_text(&text),
-        Some(Said::Number(digits)) => Some(match number::leading(&digits) {
+        Some(Typed::Text(text)) => of_text(&text),
+        Some(Typed::Number(digits)) => Some(match number::leading(&digits) {
             Some((number, "")) => Value::Number(number, None),
             // Beyond what is compared exactly.
             _ => Value::Json(literal::exact(&digits)?),
         }),
-        Some(Said::Truth(truth)) => Some(Value::Json(truth.to_string())),
-        Some(Said::Other(written)) => literal::exact(&written).map(Value::Json),
+        Some(Typed::Truth(truth)) => Some(Value::Json(truth.to_string())),
+        Some(Typed::Other(written)) => literal::exact(&written).map(Value::Json),
         None => (value.get() == "null").then(|| Value::Json("null".to_owned())),
     }
 }
@@ -383,10 +383,10 @@ mod tests {
 
     #[test]
     fn the_value_is_read_from_the_one_answer_member() {
-        let said = |answer: &str| match field(answer) {
+        let read = |answer: &str| match field(answer) {
             Field::Absent => "absent".to_owned(),
             Field::Unclear => "unclear".to_owned(),
-            Field::Says { said, .. } => format!("{said:?}"),
+            Field::Value { value, .. } => format!("{value:?}"),
         };
         for (answer, expected) in [
             (r#"{"reasoning": "4 pairs", "answer": "8"}"#, r#"Text("8")"#),
@@ -408,7 +408,7 @@ mod tests {
             (r#"{"answer": null}"#, "unclear"),
             (r#"{"answer": "5""#, "unclear"),
         ] {
-            assert_eq!(said(answer), expected, "{answer}");
+            assert_eq!(read(answer), expected, "{answer}");
         }
     }
 }

@@ -24,7 +24,7 @@ use std::fmt;
 
 use crate::text::json_pointer::Pointer;
 pub use asked::Asked;
-use json::{Field, Said};
+use json::{Field, Typed};
 use number::Number;
 use spot::{Spot, SpotKind};
 
@@ -122,8 +122,8 @@ impl Form {
     pub fn read(&self, answer: &str) -> Option<Value> {
         match json::field(answer) {
             Field::Unclear => None,
-            Field::Says { said, before } => {
-                let value = self.read_said(&said)?;
+            Field::Value { value, before } => {
+                let value = self.read_typed(&value)?;
                 let is_one = |spot: &Spot<'_>| self.allows(spot, &value);
                 spot::all(before).iter().all(is_one).then_some(value)
             }
@@ -153,7 +153,7 @@ impl Form {
     /// question asks for a box, the box may stand in any sentence; else the sentence must repeat the question.
     fn is_plain(&self, spot: &Spot<'_>) -> bool {
         let asked: &[String] = match self {
-            Self::Number(asked) => &asked.echo.told,
+            Self::Number(asked) => &asked.echo.question_words,
             Self::Truth { .. } | Self::Choice(_) | Self::Literal => &[],
         };
         let wants_box = spot.kind == SpotKind::Box && asked.iter().any(|word| word.contains("boxed"));
@@ -185,7 +185,9 @@ impl Form {
             (value, _) if beside.is_empty() => value
                 .or_else(|| match self {
                     // `Answer: Olivia has 7 apples left.`
-                    Self::Number(asked) if spot.kind == SpotKind::Mark => said_last(spot.text, asked),
+                    Self::Number(asked) if spot.kind == SpotKind::Mark => {
+                        value_of_last_sentence(spot.text, asked)
+                    }
                     _ => None,
                 })
                 .or_else(|| self.read_literal(spot.text, spot.kind == SpotKind::Box)),
@@ -222,18 +224,18 @@ impl Form {
         }
     }
 
-    fn read_said(&self, said: &Said) -> Option<Value> {
-        match (self, said) {
-            (Self::Truth { .. }, Said::Truth(truth)) => Some(Value::Truth(*truth)),
+    fn read_typed(&self, value: &Typed) -> Option<Value> {
+        match (self, value) {
+            (Self::Truth { .. }, Typed::Truth(truth)) => Some(Value::Truth(*truth)),
             // Leading and trailing blanks count in printed output.
-            (Self::Literal, Said::Text(text) | Said::Number(text)) => {
+            (Self::Literal, Typed::Text(text) | Typed::Number(text)) => {
                 literal::exact(text).filter(|exact| exact == text).map(Value::Literal)
             }
-            (Self::Literal, Said::Truth(truth)) => Some(Value::Json(truth.to_string())),
-            (Self::Literal | Self::Number(_), Said::Other(written)) => {
+            (Self::Literal, Typed::Truth(truth)) => Some(Value::Json(truth.to_string())),
+            (Self::Literal | Self::Number(_), Typed::Other(written)) => {
                 literal::exact(written).map(Value::Json)
             }
-            (_, Said::Text(text) | Said::Number(text)) => {
+            (_, Typed::Text(text) | Typed::Number(text)) => {
                 let inside = boxed(text);
                 let text = inside.unwrap_or(text);
                 self.read_piece(text, inside.is_some()).or_else(|| self.read_literal(text, true))
@@ -251,10 +253,10 @@ impl Form {
         // `162 of the jars are full` is more than a number with its unit.
         let is_counted = matches!(value, Some(Value::Number(_, Some(_))));
         if let (true, Self::Number(asked)) = (is_counted, self) {
-            return said_last(answer, asked).or(value);
+            return value_of_last_sentence(answer, asked).or(value);
         }
         value.or_else(|| match self {
-            Self::Number(asked) => said_last(answer, asked),
+            Self::Number(asked) => value_of_last_sentence(answer, asked),
             Self::Choice(_) | Self::Truth { .. } => None,
             Self::Literal => spot::short(answer).and_then(|text| self.read_literal(text, false)),
         })
@@ -262,7 +264,7 @@ impl Form {
 }
 
 /// The value of the last sentence of an answer. If a number counts only as written, it must stand there in that form.
-fn said_last(answer: &str, asked: &Asked) -> Option<Value> {
+fn value_of_last_sentence(answer: &str, asked: &Asked) -> Option<Value> {
     // Several lines of numbers are printed output as a whole.
     let mut ends = answer.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let is_bare = |line: Option<&str>| line.is_some_and(|line| !line.contains(char::is_alphabetic));

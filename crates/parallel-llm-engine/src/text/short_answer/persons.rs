@@ -212,19 +212,19 @@ pub(super) const NO_NAMES: &[&str] = &[
 ];
 
 /// The pronouns that can only mean the person the question asks about.
-pub(super) fn pronouns(words: &[String], told: &[String], names: usize) -> Vec<&'static str> {
+pub(super) fn pronouns(words: &[String], question_words: &[String], names: usize) -> Vec<&'static str> {
     let has = |all: &[String], group: &&&[&str]| all.iter().any(|word| group.contains(&word.as_str()));
     let asked: Vec<_> = PRONOUNS.iter().filter(|group| has(words, group)).collect();
-    // With two persons, the order tells who acts.
+    // With two persons, the order determines who acts.
     if let [only] = asked.as_slice() {
         return only.to_vec();
     }
     let is_together =
         words.iter().any(|word| matches!(word.as_str(), "together" | "altogether" | "combined"));
     let mut known: Vec<&'static str> = if is_together { PRONOUNS[2].to_vec() } else { Vec::new() };
-    let is_among = |persons: &[&str]| told.iter().any(|word| persons.contains(&possessor(word)));
+    let is_among = |persons: &[&str]| question_words.iter().any(|word| persons.contains(&possessor(word)));
     if asked.is_empty() && names == 1 && !is_among(EITHER) {
-        let used: Vec<bool> = PRONOUNS[..2].iter().map(|group| has(told, &group)).collect();
+        let used: Vec<bool> = PRONOUNS[..2].iter().map(|group| has(question_words, &group)).collect();
         let others = [is_among(WOMEN), is_among(MEN)];
         for (nth, group) in PRONOUNS[..2].iter().enumerate() {
             if used[nth] && !used[1 - nth] && !others[nth] {

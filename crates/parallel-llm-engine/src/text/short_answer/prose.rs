@@ -52,7 +52,7 @@ fn defined(text: &str, asked: &Asked) -> Option<char> {
     let is_one = behind.matches(" be ").count() < 2;
     let is_whole =
         asked.echo.is_full(meaning) && !asked.is_part(meaning) && !asked.echo.is_cut_short(meaning);
-    (is_one && is_whole && asked.echo.says(meaning)).then_some(letter)
+    (is_one && is_whole && asked.echo.is_repeated_by(meaning)).then_some(letter)
 }
 
 /// The value of a sentence.
@@ -158,7 +158,7 @@ fn is_label(label: &str, asked: &Asked) -> bool {
     let label = label.trim_start_matches(|one: char| {
         one.is_ascii_digit() || matches!(one, '.' | ')' | '-' | '*' | '#' | ' ')
     });
-    is_leading(label) || (!turns(label) && !label.contains(is_digit) && asked.echo.says(label))
+    is_leading(label) || (!turns(label) && !label.contains(is_digit) && asked.echo.is_repeated_by(label))
 }
 
 /// A sentence without the asking words of the question.
@@ -205,8 +205,8 @@ fn is_reason(before: &str, clause: &str, asked: &Asked) -> bool {
     // A step has its own equals sign.
     let is_step = |part: &str| part.contains('=') && part.rsplit('=').next().is_some_and(is_amount);
     let is_reckoned = reckoned.split(['，', '、', ';']).flat_map(|part| part.split(", ")).all(is_step);
-    let is_given = lower.starts_with("at ") && asked.is_rate_told(&lower) || asked.is_event_told(before);
-    is_reckoned || is_given || !before.contains('=') && asked.echo.says(concluded(before))
+    let is_given = lower.starts_with("at ") && asked.repeats_rate(&lower) || asked.repeats_event(before);
+    is_reckoned || is_given || !before.contains('=') && asked.echo.is_repeated_by(concluded(before))
 }
 
 /// A clause without its introductory words.
@@ -251,7 +251,7 @@ fn equation(Equation { before, after }: Equation<'_>, asked: &Asked, letter: Opt
     let mut parts = before.split('=');
     let head = parts.next().unwrap_or_default().trim();
     let is_chain = parts.clone().next().is_some();
-    let said = if is_reckoning(head) {
+    let quantity = if is_reckoning(head) {
         ""
     } else {
         let sum = trailing_sum(head);
@@ -263,16 +263,16 @@ fn equation(Equation { before, after }: Equation<'_>, asked: &Asked, letter: Opt
         (is_chain || is_sum(sum) || is_variable).then_some(())?;
         head[..head.len() - if is_sum(sum) { sum.len() } else { usize::from(is_variable) }].trim()
     };
-    let said = concluded(said);
-    let is_known = is_leading(said) || is_template(said, "", asked);
-    let is_compared =
-        asked.echo.has("than") && !words([said, after].join(" ").as_str()).any(|word| asked.is_more(&word));
-    if !is_known && (is_compared || !asked.echo.says(said)) {
+    let quantity = concluded(quantity);
+    let is_known = is_leading(quantity) || is_template(quantity, "", asked);
+    let is_compared = asked.echo.has("than")
+        && !words([quantity, after].join(" ").as_str()).any(|word| asked.is_more(&word));
+    if !is_known && (is_compared || !asked.echo.is_repeated_by(quantity)) {
         return None;
     }
     counted(after, asked)
-        .filter(|_| is_leading(said) || !asked.echo.is_cut_short(&[said, after].join(" ")))
-        .or_else(|| only(if is_known { "" } else { said }, after.trim(), asked))
+        .filter(|_| is_leading(quantity) || !asked.echo.is_cut_short(&[quantity, after].join(" ")))
+        .or_else(|| only(if is_known { "" } else { quantity }, after.trim(), asked))
 }
 
 /// Whether a calculation continues the part before it.
@@ -304,11 +304,11 @@ fn statement(label: &str, clause: &str, asked: &Asked) -> Option<Value> {
         return Some(value);
     }
     // The meaning of a number alone depends on the list or heading before it.
-    let says = asked.echo.is_touched(clause)
+    let is_related = asked.echo.is_touched(clause)
         || asked.echo.is_touched(label)
         || (asked.echo.is_total() && !label.is_empty());
-    // Who has more than whom is said with the same words either way.
-    if !says || asked.echo.has("than") {
+    // A comparison has the same words in either direction.
+    if !is_related || asked.echo.has("than") {
         return None;
     }
     if label.is_empty() || !asked.echo.is_touched(label) {
@@ -329,9 +329,9 @@ fn counted(text: &str, asked: &Asked) -> Option<Value> {
     }
 }
 
-/// The only number of a clause that the question lacks, if the clause otherwise only repeats the question. `said` is the text
-/// before the clause.
-fn only(said: &str, clause: &str, asked: &Asked) -> Option<Value> {
+/// The only number of a clause that the question lacks, if the clause otherwise only repeats the question. `before_clause`
+/// is the text before it.
+fn only(before_clause: &str, clause: &str, asked: &Asked) -> Option<Value> {
     let (mut found, mut from): (Option<(usize, usize)>, usize) = (None, 0);
     while let Some(start) = clause[from..].find(is_digit).map(|at| from + at) {
         let (number, rest) = number::leading(&clause[start..])?;
@@ -354,12 +354,13 @@ fn only(said: &str, clause: &str, asked: &Asked) -> Option<Value> {
         return None;
     }
     // `The time is 5` is an hour of the day, `the time is 5 hours` a duration.
-    if unit.trim().is_empty() && words([said, before].join(" ").as_str()).any(|word| word == "time") {
+    if unit.trim().is_empty() && words([before_clause, before].join(" ").as_str()).any(|word| word == "time")
+    {
         return None;
     }
     let has_unit = !unit.trim().is_empty();
     let has_sign = clause[start..end].starts_with(['-', '−', '$', '€', '£', '¥', '₹']);
-    if !asked.echo.leads_to(before, has_unit) || !is_told(clause, before, asked) {
+    if !asked.echo.leads_to(before, has_unit) || !can_be_asked(clause, before, asked) {
         return None;
     }
     if !has_unit && !names(before, has_sign, asked) {
@@ -372,13 +373,14 @@ fn only(said: &str, clause: &str, asked: &Asked) -> Option<Value> {
     let is_apart = before.chars().next_back().is_none_or(char::is_whitespace)
         && rest.chars().next().is_none_or(|one| matches!(one, ' ' | ','))
         && !words(before).last().is_some_and(|word| EACH.contains(&word.as_str()));
-    let is_whole = !asked.echo.is_cut_short(&[said, clause].join(" "));
-    (is_apart && is_whole && asked.echo.says(&[said, before, NUMBER, rest].join(" "))).then_some(value)
+    let is_whole = !asked.echo.is_cut_short(&[before_clause, clause].join(" "));
+    (is_apart && is_whole && asked.echo.is_repeated_by(&[before_clause, before, NUMBER, rest].join(" ")))
+        .then_some(value)
 }
 
 /// Whether the words before a number allow it to be the asked quantity: `mile 5` is one mile, and a present value is not a
 /// future one.
-fn is_told(clause: &str, before: &str, asked: &Asked) -> bool {
+fn can_be_asked(clause: &str, before: &str, asked: &Asked) -> bool {
     let is_age = asked.echo.has("old") || asked.echo.has("age");
     let is_missing = |verb: &&str| asked.echo.asks(verb) && !words(clause).any(|word| word == *verb);
     let is_another_time = is_age && ["will", "was", "were"].iter().any(is_missing);
@@ -434,7 +436,7 @@ fn is_template(before: &str, behind: &str, asked: &Asked) -> bool {
     let behind = ["です", "ます"].iter().find_map(|end| behind.strip_suffix(end)).unwrap_or(&behind);
     let question = bare(asked.sentence().trim_end_matches(['?', '？', '。', ' ']));
     let Some((lead, tail)) = ASKING.iter().find_map(|word| question.split_once(word)) else { return false };
-    // Who has more than whom is said with the same words either way.
+    // A comparison has the same words in either direction.
     let is_compared = ["比", "より", "보다"].iter().any(|than| question.contains(than));
     let is_begun = (!before.is_empty() || !lead.is_ascii()) && (!is_compared || lead == before);
     is_begun

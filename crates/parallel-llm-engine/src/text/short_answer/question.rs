@@ -278,11 +278,11 @@ pub(super) fn form(question: &str) -> Option<Form> {
     }
     let asking = asking(question);
     // `How many pages does he write a year?` does not ask to write.
-    let told = question.replace(asking, "").to_lowercase();
+    let premise = question.replace(asking, "").to_lowercase();
     let counts =
         ["how many", "how much"].iter().any(|how| asking.to_lowercase().trim_start().starts_with(how));
     let is_wanted = |word: &&str| {
-        let text = if counts && word.starts_with("write") { &told } else { &lower };
+        let text = if counts && word.starts_with("write") { &premise } else { &lower };
         text.contains(*word)
     };
     let is_open =

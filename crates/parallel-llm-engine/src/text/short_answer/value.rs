@@ -229,24 +229,24 @@ pub(super) fn truth(piece: &str, words: [&[&str]; 2], asked: &[String]) -> Optio
     let lower = bare.to_lowercase();
     let mut ends = lower.splitn(2, [',', '.', ':', '，', '、', '。', '\n', '–', '—']);
     let first = ends.next().unwrap_or_default().trim().trim_matches(['*', '"', '`', '\'', '_', '!']).trim();
-    let says = |words: &[&str]| words.contains(&first);
-    let truth = match words.map(says) {
+    let is_first = |words: &[&str]| words.contains(&first);
+    let truth = match words.map(is_first) {
         [true, false] => true,
         [false, true] => false,
         _ => return None,
     };
     let clause = ends.next().unwrap_or_default().trim();
-    let is_same = clause.is_empty() || (clause.is_ascii() && says_again(clause, truth, asked));
+    let is_same = clause.is_empty() || (clause.is_ascii() && repeats_question(clause, truth, asked));
     is_same.then_some(truth)
 }
 
 /// Whether a clause after yes or no repeats it in the words and order of the question: `it is prime`, `it isn't`.
-fn says_again(clause: &str, truth: bool, asked: &[String]) -> bool {
+fn repeats_question(clause: &str, truth: bool, asked: &[String]) -> bool {
     let is_not = |word: &str| word == "not" || word.ends_with("n't");
-    let said: Vec<String> = words(clause).collect();
-    let begins = said.first().is_some_and(|word| SUBJECTS.contains(&word.as_str()));
-    let negations = said.iter().filter(|word| is_not(word)).count();
-    let own = said.iter().skip(1).filter(|word| !is_not(word) && !VERBS.contains(&word.as_str()));
+    let clause_words: Vec<String> = words(clause).collect();
+    let begins = clause_words.first().is_some_and(|word| SUBJECTS.contains(&word.as_str()));
+    let negations = clause_words.iter().filter(|word| is_not(word)).count();
+    let own = clause_words.iter().skip(1).filter(|word| !is_not(word) && !VERBS.contains(&word.as_str()));
     // `Brazil beat Italy` and `Italy beat Brazil` have the same words.
     let mut rest = asked.iter();
     let is_in_order = own.into_iter().all(|word| rest.any(|other| is_same(other, word)));

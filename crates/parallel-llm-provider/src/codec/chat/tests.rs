@@ -119,7 +119,7 @@ fn each_provider_gets_what_it_knows() {
 }
 
 #[test]
-fn a_router_is_told_how_it_may_choose() {
+fn a_router_gets_the_routing_options() {
     let route =
         |routing: Routing| options(&Call { routing: Arc::new(routing), ..call() }, &Dialect::OPENROUTER);
     let all = Routing {

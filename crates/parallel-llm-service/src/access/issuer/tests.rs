@@ -155,8 +155,8 @@ async fn a_token_with_a_wrong_claim_is_refused() {
         ("scope", json!("openid"), "[]"),
         ("scope", json!(["read"]), "[Read]"),
     ] {
-        let said = described(&issuer, &changed(name, value.clone())).await;
-        assert_eq!(said, format!("{ISSUER}#ada {expected}"), "{name} {value}");
+        let result = described(&issuer, &changed(name, value.clone())).await;
+        assert_eq!(result, format!("{ISSUER}#ada {expected}"), "{name} {value}");
     }
 }
 
@@ -195,8 +195,8 @@ async fn signatures_that_are_none() {
         (with(json!({"alg": "EdDSA", "typ": "logout+jwt"})), "it is not an access token"),
         (format!("{whole}{}", "a".repeat(20_000)), "it is too long"),
     ] {
-        let said = described(&issuer, &token).await;
-        assert_eq!(said, format!("token_refused: the token is refused: {expected}"), "{token}");
+        let result = described(&issuer, &token).await;
+        assert_eq!(result, format!("token_refused: the token is refused: {expected}"), "{token}");
     }
 }
 
@@ -218,15 +218,19 @@ async fn strangers_cannot_make_us_ask_for_keys_all_the_time() {
     assert_eq!(asked.load(Ordering::Relaxed), 2);
 }
 
-/// An issuer whose keys take a second, and which does not answer once `gone` is set.
-fn slow_issuer(keys: Value, gone: Arc<AtomicBool>) -> (Arc<Issuer>, Arc<AtomicUsize>) {
+/// An issuer whose keys take a second, and which does not answer once `is_unreachable` is set.
+fn slow_issuer(keys: Value, is_unreachable: Arc<AtomicBool>) -> (Arc<Issuer>, Arc<AtomicUsize>) {
     let (inner, asked) = issuer(keys);
     let read: ReadDocument = Box::new(move |address| {
-        let (inner, gone) = (Arc::clone(&inner), Arc::clone(&gone));
+        let (inner, is_unreachable) = (Arc::clone(&inner), Arc::clone(&is_unreachable));
         async move {
             tokio::time::sleep(Duration::from_secs(1)).await;
             let document = (inner.read)(address).await;
-            if gone.load(Ordering::Relaxed) { Err(Failure::new(Code::Connection, "gone")) } else { document }
+            if is_unreachable.load(Ordering::Relaxed) {
+                Err(Failure::new(Code::Connection, "gone"))
+            } else {
+                document
+            }
         }
         .boxed()
     });
@@ -236,8 +240,8 @@ fn slow_issuer(keys: Value, gone: Arc<AtomicBool>) -> (Arc<Issuer>, Arc<AtomicUs
 #[tokio::test(start_paused = true)]
 async fn keys_are_refreshed_in_the_background_and_expire() {
     let signer = Signer::new();
-    let gone = Arc::new(AtomicBool::new(false));
-    let (issuer, asked) = slow_issuer(signer.keys(), Arc::clone(&gone));
+    let is_unreachable = Arc::new(AtomicBool::new(false));
+    let (issuer, asked) = slow_issuer(signer.keys(), Arc::clone(&is_unreachable));
     let token = signer.sign(&json!({"alg": "EdDSA", "kid": "ed"}), &claims());
     assert!(issuer.check(&token).await.is_ok());
     // After a minute, the request in the background has ended.
@@ -256,11 +260,11 @@ async fn keys_are_refreshed_in_the_background_and_expire() {
         patience().await;
         assert_eq!(asked.load(Ordering::Relaxed), 1 + round, "one task asks for all of them");
     }
-    gone.store(true, Ordering::Relaxed);
+    is_unreachable.store(true, Ordering::Relaxed);
     tokio::time::sleep(KEYS_FRESH + Duration::from_secs(57 * 60)).await;
     assert!(checked_at_once().await.is_ok());
     patience().await;
-    assert!(checked_at_once().await.is_ok(), "an issuer that is gone for a while shuts nobody out");
+    assert!(checked_at_once().await.is_ok(), "an issuer that is unreachable for a while locks nobody out");
     tokio::time::sleep(Duration::from_secs(120)).await;
     assert_eq!(issuer.check(&token).await.unwrap_err().code, Code::Connection);
 }
@@ -269,11 +273,11 @@ async fn keys_are_refreshed_in_the_background_and_expire() {
 async fn an_issuer_that_cannot_be_read_is_no_fault_of_the_token() {
     let signer = Signer::new();
     let token = signer.sign(&json!({"alg": "EdDSA"}), &claims());
-    let gone = Issuer::new(
+    let unreachable = Issuer::new(
         terms(),
         Box::new(|_| async { Err(Failure::new(Code::Connection, "it cannot be reached")) }.boxed()),
     );
-    assert_eq!(described(&gone, &token).await, "connection: it cannot be reached");
+    assert_eq!(described(&unreachable, &token).await, "connection: it cannot be reached");
     let other =
         json!({"issuer": "https://else.example", "jwks_uri": "https://else.example/keys"}).to_string();
     let other = Issuer::new(
@@ -283,9 +287,9 @@ async fn an_issuer_that_cannot_be_read_is_no_fault_of_the_token() {
             async move { Ok(other) }.boxed()
         }),
     );
-    let said = described(&other, &token).await;
+    let result = described(&other, &token).await;
     assert_eq!(
-        said,
+        result,
         format!("settings_invalid: `{ISSUER}` calls itself another issuer: `https://else.example`")
     );
 }

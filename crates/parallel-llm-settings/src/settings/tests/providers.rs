@@ -305,12 +305,12 @@ fn a_key_is_bound_to_its_host() {
         "https://api.mistral.ai/v1 MY_KEY=k",
     );
     // The dialect of a known provider changes neither its host nor its key.
-    let speaking = |id: &str, kind: &str| format!("[providers.{id}]\nkind = '{kind}'\n");
+    let with_kind = |id: &str, kind: &str| format!("[providers.{id}]\nkind = '{kind}'\n");
     let keys = [("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")];
-    check(&speaking("openai", "vllm"), &keys, "openai", "https://api.openai.com/v1 OPENAI_API_KEY=k");
+    check(&with_kind("openai", "vllm"), &keys, "openai", "https://api.openai.com/v1 OPENAI_API_KEY=k");
     let anthropic = "https://api.anthropic.com/v1 ANTHROPIC_API_KEY=k";
-    check(&speaking("anthropic", "anthropic-chat"), &keys, "anthropic", anthropic);
-    check(&speaking("anthropic", "ollama"), &keys, "anthropic", anthropic);
+    check(&with_kind("anthropic", "anthropic-chat"), &keys, "anthropic", anthropic);
+    check(&with_kind("anthropic", "ollama"), &keys, "anthropic", anthropic);
     for (variable, expected) in [
         (
             "sk-or-v1-0000",

@@ -174,9 +174,9 @@ impl Distances {
     fn is_split(&self) -> bool {
         match &self.by {
             Basis::Values(values) => {
-                let mut said = values[..self.texts].iter().flatten();
-                let first = said.next();
-                said.any(|value| Some(value) != first)
+                let mut known = values[..self.texts].iter().flatten();
+                let first = known.next();
+                known.any(|value| Some(value) != first)
             }
             Basis::Words(_) => false,
         }
