@@ -32,12 +32,12 @@ fn rounds(result: &RunResult) -> String {
     };
     let result = rounds.iter().map(|one| {
         format!(
-            "{}: answered {}, changed {}, followed {}, untold {}; {} of {} say the same",
+            "{}: answered {}, changed {}, followed {}, undetermined {}; {} of {} say the same",
             one.round,
             seats(&one.answered),
             seats(&one.changed),
             seats(&one.followed),
-            seats(&one.untold),
+            seats(&one.undetermined),
             one.equal,
             one.of
         )
@@ -67,7 +67,7 @@ async fn seats_keep_or_change_their_answers_and_the_most_frequent_wins() {
       step 2 bob answered, 1 request 20 ms, $0.0010 revising
       step 3 cyd answered, 1 request 30 ms, $0.0010 revising
     ");
-    insta::assert_snapshot!(rounds(&result), @"1: answered 1 2 3, changed 2, followed nobody, untold nobody; 2 of 3 say the same");
+    insta::assert_snapshot!(rounds(&result), @"1: answered 1 2 3, changed 2, followed nobody, undetermined nobody; 2 of 3 say the same");
     cost_matches_requests(&result);
 }
 
@@ -86,7 +86,7 @@ async fn a_seat_that_yields_to_the_majority_is_reported() {
       step 2 bob answered, 1 request 20 ms, $0.0010 revising
       step 3 cyd answered, 1 request 30 ms, $0.0010 revising
     ");
-    insta::assert_snapshot!(rounds(&result), @"1: answered 1 2 3, changed 3, followed 3, untold nobody; 3 of 3 say the same");
+    insta::assert_snapshot!(rounds(&result), @"1: answered 1 2 3, changed 3, followed 3, undetermined nobody; 3 of 3 say the same");
 }
 
 #[tokio::test(start_paused = true)]
@@ -108,8 +108,8 @@ async fn no_round_follows_one_that_agrees() {
     let result = three_seats("debate@rounds=2,gate=off", texts).run().await;
     assert_eq!(result.asked.len(), 9);
     insta::assert_snapshot!(rounds(&result), @"
-    1: answered 1 2 3, changed 2 3, followed nobody, untold nobody; 3 of 3 say the same
-    2: answered 1 2 3, changed nobody, followed nobody, untold nobody; 3 of 3 say the same
+    1: answered 1 2 3, changed 2 3, followed nobody, undetermined nobody; 3 of 3 say the same
+    2: answered 1 2 3, changed nobody, followed nobody, undetermined nobody; 3 of 3 say the same
     ");
 }
 
@@ -232,8 +232,8 @@ async fn a_seat_that_fails_in_a_round_keeps_its_latest_answer() {
       step 7 cyd answered, 1 request 10 ms, $0.0010 revising
     ");
     insta::assert_snapshot!(rounds(&result), @"
-    1: answered 2 3, changed 2, followed nobody, untold nobody; 2 of 3 say the same
-    2: answered 1 3, changed nobody, followed nobody, untold nobody; 2 of 3 say the same
+    1: answered 2 3, changed 2, followed nobody, undetermined nobody; 2 of 3 say the same
+    2: answered 1 3, changed nobody, followed nobody, undetermined nobody; 2 of 3 say the same
     ");
     let outcome = result.run.outcome.as_ref().expect("it is decided");
     assert_eq!((outcome.base_seat, outcome.base_step), (Some(SeatNumber(1)), Some(StepNumber(5))));
@@ -290,7 +290,7 @@ async fn an_open_question_gets_the_closest_answer_and_no_count() {
       step 2 bob answered, 1 request 20 ms, $0.0010 revising
       step 3 cyd answered, 1 request 30 ms, $0.0010 revising
     ");
-    insta::assert_snapshot!(rounds(&result), @"1: answered 1 2 3, changed nobody, followed nobody, untold 2 3; 0 of 3 say the same");
+    insta::assert_snapshot!(rounds(&result), @"1: answered 1 2 3, changed nobody, followed nobody, undetermined 2 3; 0 of 3 say the same");
 }
 
 #[tokio::test(start_paused = true)]
@@ -299,7 +299,7 @@ async fn a_metadata_only_run_reports_who_changed_but_no_words() {
     let result = result.plan(|plan| plan.store = StoreMode::Metadata).run().await;
     let outcome = result.run.outcome.as_ref().expect("it is decided");
     assert_eq!(outcome.reason, "2 of 3 answers say the same, after 1 round (1 change)");
-    insta::assert_snapshot!(rounds(&result), @"1: answered 1 2 3, changed 2, followed nobody, untold nobody; 2 of 3 say the same");
+    insta::assert_snapshot!(rounds(&result), @"1: answered 1 2 3, changed 2, followed nobody, undetermined nobody; 2 of 3 say the same");
 }
 
 #[tokio::test(start_paused = true)]

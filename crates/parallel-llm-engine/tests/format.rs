@@ -351,7 +351,7 @@ fn events_of_a_run_with_layers() -> Vec<Recorded> {
         answered: seats(&[1, 2, 3]),
         changed: seats(&[1, 2]),
         followed: seats(&[2]),
-        untold: seats(&[3]),
+        undetermined: seats(&[3]),
         equal: 2,
         of: 4,
         ..Round::default()

@@ -75,7 +75,7 @@ async fn every_seat_answers_again_and_the_last_layer_is_fused() {
       step 3 cyd answered, 1 request 30 ms, $0.0010 proposing
     ");
     assert_eq!(base(&result), (Some(SeatNumber(3)), Some(StepNumber(3))));
-    insta::assert_snapshot!(rounds(&result).join("\n"), @"Round { round: 2, answered: [(1), (2), (3)], changed: [], followed: [], untold: [(1), (2), (3)], equal: 0, of: 3, unshown: [] }");
+    insta::assert_snapshot!(rounds(&result).join("\n"), @"Round { round: 2, answered: [(1), (2), (3)], changed: [], followed: [], undetermined: [(1), (2), (3)], equal: 0, of: 3, unshown: [] }");
     cost_matches_requests(&result);
 }
 
@@ -223,8 +223,8 @@ async fn a_seat_that_fails_in_a_later_layer_keeps_its_latest_answer() {
     ");
     assert_eq!(base(&result), (Some(SeatNumber(2)), Some(StepNumber(2))));
     insta::assert_snapshot!(rounds(&result).join("\n"), @"
-    Round { round: 2, answered: [(2), (3)], changed: [], followed: [], untold: [(2), (3)], equal: 0, of: 3, unshown: [] }
-    Round { round: 3, answered: [(1), (3)], changed: [], followed: [], untold: [(1), (3)], equal: 0, of: 3, unshown: [] }
+    Round { round: 2, answered: [(2), (3)], changed: [], followed: [], undetermined: [(2), (3)], equal: 0, of: 3, unshown: [] }
+    Round { round: 3, answered: [(1), (3)], changed: [], followed: [], undetermined: [(1), (3)], equal: 0, of: 3, unshown: [] }
     ");
     let read = prompt_of(&result, CallerSlot::Synthesizer(SeatNumber(1)));
     assert!([ADA[2], BOB[1], CYD[2]].iter().all(|text| read.contains(text)), "{read}");
@@ -326,7 +326,7 @@ async fn no_layer_follows_one_that_agrees() {
       step 2 bob answered, 1 request 20 ms, $0.0010 proposing
       step 3 cyd answered, 1 request 30 ms, $0.0010 proposing
     ");
-    insta::assert_snapshot!(rounds(&result).join("\n"), @"Round { round: 2, answered: [(1), (2), (3)], changed: [(2)], followed: [(2)], untold: [], equal: 3, of: 3, unshown: [] }");
+    insta::assert_snapshot!(rounds(&result).join("\n"), @"Round { round: 2, answered: [(1), (2), (3)], changed: [(2)], followed: [(2)], undetermined: [], equal: 3, of: 3, unshown: [] }");
     let skipped = result.run.skipped().expect("a layer and a synthesizer");
     let calls = result.plan.steps[3..].iter().map(|step| CallerSlot::Step(step.number));
     let calls = calls.chain([CallerSlot::Synthesizer(SeatNumber(1))]);

@@ -2,7 +2,7 @@
 //!
 //! It tracks the requests in flight, which the library does not. So an id cannot be used twice at once, the end of the
 //! input waits for due answers, and a stopping server says so instead of going silent. What always holds: the
-//! connection ends when it is told to, even if the client reads nothing; what is kept for a client is bounded in bytes.
+//! connection ends when it is stopped, even if the client reads nothing; what is kept for a client is bounded in bytes.
 
 use std::io;
 use std::sync::Arc;

@@ -122,7 +122,8 @@ pub struct Round {
     /// Those that changed to the previous majority, the known way to lose a right answer.
     pub followed: Vec<SeatNumber>,
     /// Those that answered, but whose old and new value cannot be compared.
-    pub untold: Vec<SeatNumber>,
+    #[serde(rename = "untold")]
+    pub undetermined: Vec<SeatNumber>,
     /// The size of the largest group of equal answers after the round; 0 if they cannot be compared.
     pub equal: usize,
     /// The number of answers.

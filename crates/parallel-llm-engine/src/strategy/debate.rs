@@ -39,7 +39,7 @@ pub(super) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> O
 
 /// How often the value of an answer changed, if that is known for every answer.
 fn changes(after_rounds: &AfterRounds) -> String {
-    let changes = |round: &Round| round.untold.is_empty().then_some(round.changed.len());
+    let changes = |round: &Round| round.undetermined.is_empty().then_some(round.changed.len());
     match after_rounds.rounds.iter().map(changes).sum::<Option<usize>>() {
         None => String::new(),
         Some(0) => " (no change)".to_owned(),

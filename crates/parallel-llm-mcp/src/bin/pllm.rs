@@ -52,7 +52,7 @@ fn become_it(mut command: Command, _typed: &OsStr) -> io::Result<ExitCode> {
 
 fn refuse(message: &str) -> ExitCode {
     let next = format!("install both again, or call `{PROGRAM}` itself");
-    // If stderr is gone, the exit code still tells.
+    // If stderr is closed, the exit code still reports the failure.
     let _ = writeln!(io::stderr(), "error[internal]: {message}\n  next: {next}");
     ExitCode::from(INTERNAL)
 }

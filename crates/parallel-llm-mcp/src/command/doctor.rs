@@ -162,7 +162,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let opened = private_files::file_options().open(path);
     let mut file = opened.map_err(|error| unwritable(path, &error.to_string()))?;
     file.write_all(text.as_bytes()).map_err(|error| {
-        // Half a report is useless; the error also tells of a leftover.
+        // Half a report is useless. If it cannot be removed, the error names the path.
         let _ = std::fs::remove_file(path);
         unwritable(path, &error.to_string())
     })

@@ -34,7 +34,7 @@ pub struct Strategies {
     pub json: bool,
 }
 
-/// A strategy as a user is told of it.
+/// The description of a strategy for users.
 #[derive(Debug, Serialize)]
 struct Choice {
     name: &'static str,

@@ -86,7 +86,7 @@ fn reason(run: &Run, seat: &SeatView) -> Reason {
         Some(failure) => Reason {
             word,
             why: safe::excerpt(&failure.message, REASON_CHARS_MAX),
-            // The last line of the summary tells how to see the run.
+            // The last line of the summary names the command that shows the run.
             next: Some(failure.next_steps())
                 .filter(|steps| *steps != [Next::Use(Operation::ShowRun)])
                 .map(vocabulary::describe),

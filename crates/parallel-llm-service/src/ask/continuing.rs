@@ -20,7 +20,7 @@ use super::quote::{Quote, Resolved};
 use crate::runs::{KnownRun, RunHandle};
 
 /// The longest wait for the end of a run that has its answer: longer than the requests for the cost of lost calls take.
-/// Seats that are still answering may take longer; then the caller is told so.
+/// Seats that are still answering may take longer; then the run is returned as still open.
 const CLOSING_MAX: Duration = Duration::from_secs(12);
 
 /// How to continue a run that has stopped.

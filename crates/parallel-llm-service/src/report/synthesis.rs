@@ -173,7 +173,7 @@ impl RoundReport {
             answered: seats(&round.answered),
             changed: seats(&round.changed),
             followed: seats(&round.followed),
-            undetermined: seats(&round.untold),
+            undetermined: seats(&round.undetermined),
             equal: round.equal,
             of: round.of,
             unshown: seats(&round.unshown),

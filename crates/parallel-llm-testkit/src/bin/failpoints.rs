@@ -62,8 +62,8 @@ struct Failpoints {
 }
 
 impl Failpoints {
-    /// Runs an operation between two failpoints: before it nothing is durable, after it everything is but nobody has
-    /// been told.
+    /// Runs an operation between two failpoints: before it nothing is durable, after it everything is, but no caller has
+    /// the result.
     fn between<T: Send + 'static>(
         &self,
         what: &'static str,

@@ -179,7 +179,7 @@ impl AfterRounds {
                         |most: &Arc<str>| Agreement::between(&question, most, &now) == Some(true);
                     round.followed.extend(most.as_ref().filter(|most| is_followed(most)).map(|_| *seat));
                 }
-                None => round.untold.push(*seat),
+                None => round.undetermined.push(*seat),
             }
         }
         Round { answered, ..round }
