@@ -33,7 +33,8 @@ impl Asking {
             // Another caller cancelled it: the present caller still waits for the result.
             past.run = Run { status: RunStatus::Running, outcome: None, decided_ms: None, ..past.run };
         }
-        let Held { hub, tasks, files, calibration, writer } = past.hold(folder);
+        let runs = self.live.get().await?;
+        let Held { hub, tasks, files, calibration, writer } = past.hold(folder, runs.writing());
         if is_over {
             hub.mark_interrupted();
         }
@@ -43,7 +44,7 @@ impl Asking {
             let relay = Relay { store: Arc::clone(&self.history.store), id, hub };
             let following = Following { asking: self.clone(), relay, takeover, writer, budget };
             // Following outlives its caller: a run does not belong to its callers.
-            self.live.get().await?.beside(following.follow());
+            runs.beside(following.follow());
         }
         Ok(handle)
     }

@@ -21,6 +21,7 @@ use parallel_llm_engine::{Code, Event, Failure, RunId, SeatNumber, SeatStatus};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
 pub use erase::{Erased, erase};
 pub use rebuild::rebuild;
@@ -224,15 +225,23 @@ pub struct FileWriter {
     state: watch::Sender<FilesReport>,
     written: BTreeSet<String>,
     around: Option<AroundFiles>,
+    /// The writes under way. The process waits for them when it ends, so that none leaves half a file.
+    writing: TaskTracker,
 }
 
 impl FileWriter {
     /// A writer into this folder, and its watch.
-    pub fn new(folder: Folder, hub: Arc<Hub>, calibration: Arc<Calibration>) -> (Self, FilesWatch) {
+    pub fn new(
+        folder: Folder,
+        hub: Arc<Hub>,
+        calibration: Arc<Calibration>,
+        writing: TaskTracker,
+    ) -> (Self, FilesWatch) {
         let begun =
             FilesReport { dir: Some(folder.path().to_owned()), state: FilesState::Writing, error: None };
         let (state, watch) = watch::channel(begun);
-        let writer = Self { folder, hub, calibration, state, written: BTreeSet::new(), around: None };
+        let written = BTreeSet::new();
+        let writer = Self { folder, hub, calibration, state, written, around: None, writing };
         (writer, FilesWatch::Reported(watch))
     }
 
@@ -306,7 +315,7 @@ impl FileWriter {
             }
             io::Result::Ok(texts)
         };
-        let texts = tokio::task::spawn_blocking(write_all).await.map_err(io::Error::other)??;
+        let texts = self.writing.spawn_blocking(write_all).await.map_err(io::Error::other)??;
         self.written.extend(texts.into_iter().map(|(name, _)| name));
         Ok(())
     }

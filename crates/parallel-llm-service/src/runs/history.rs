@@ -9,6 +9,7 @@ use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunPlan, RunStatus};
 use parallel_llm_store::{RunFilter, RunSummary, Store};
 use tokio::task::{AbortHandle, JoinSet};
+use tokio_util::task::TaskTracker;
 
 use super::files::{self, FileWriter, FilesWatch, Folder};
 use super::relay::Relay;
@@ -156,7 +157,7 @@ impl PastRun {
     pub fn watch(self) -> RunHandle {
         let (store, id) = (Arc::clone(&self.history.store), self.run.plan.run_id);
         let is_running = self.run.status == RunStatus::Running;
-        let Held { hub, mut tasks, files, calibration, .. } = self.hold(None);
+        let Held { hub, mut tasks, files, calibration, .. } = self.hold(None, TaskTracker::new());
         if is_running {
             tasks.spawn(Relay { store, id, hub: Arc::clone(&hub) }.run());
         } else {
@@ -166,7 +167,8 @@ impl PastRun {
         RunHandle::elsewhere(hub, calibration, files, tasks)
     }
 
-    pub(crate) fn hold(mut self, folder: Option<Folder>) -> Held {
+    /// The parts of a handle on the run. If `folder` is given, its files are written there, among the writes of `writing`.
+    pub(crate) fn hold(mut self, folder: Option<Folder>, writing: TaskTracker) -> Held {
         if self.run.status == RunStatus::Running {
             self.run.elapsed_ms = self.elapsed_ms();
         }
@@ -178,7 +180,8 @@ impl PastRun {
         };
         let (hub, mut tasks) = (Arc::new(Hub::remote(self.run)), JoinSet::new());
         let calibration = self.calibration;
-        let ours = folder.map(|folder| FileWriter::new(folder, Arc::clone(&hub), Arc::clone(&calibration)));
+        let ours =
+            folder.map(|folder| FileWriter::new(folder, Arc::clone(&hub), Arc::clone(&calibration), writing));
         let (files, writer) = match ours {
             Some((writer, files)) => (files, Some(tasks.spawn(writer.follow()))),
             None => (theirs, None),

@@ -189,7 +189,8 @@ impl Runs {
 
     fn write_files(&self, folder: Option<Folder>, hub: Arc<Hub>) -> FilesWatch {
         let Some(folder) = folder else { return FilesWatch::off() };
-        let (writer, watch) = FileWriter::new(folder, hub, Arc::clone(&self.calibration));
+        let (writer, watch) =
+            FileWriter::new(folder, hub, Arc::clone(&self.calibration), self.writing.clone());
         self.writing.spawn(writer.within(self.around_files.clone()).follow());
         watch
     }
@@ -213,6 +214,11 @@ impl Runs {
     pub fn find(&self, id: RunId) -> Option<RunHandle> {
         let live = self.live.lock().get(&id).and_then(|live| live.handle.clone());
         live.or_else(|| self.unstored.lock().iter().find(|handle| handle.id() == id).cloned())
+    }
+
+    /// The files being written.
+    pub(crate) fn writing(&self) -> TaskTracker {
+        self.writing.clone()
     }
 
     /// Runs a task beside the runs, until it ends or the process is about to end.
