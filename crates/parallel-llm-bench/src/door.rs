@@ -177,11 +177,13 @@ impl Door {
         Ok(())
     }
 
-    /// The next question, with an id that its answer repeats.
+    /// The next question, with an id that its answer repeats. No two are the same: the program answers a question that is
+    /// asked twice at once only once.
     fn question(&mut self) -> String {
         let id = self.next_id;
         self.next_id += 1;
-        let params = json!({ "name": "process_prompt", "arguments": { "prompt": PROMPT } });
+        let prompt = format!("{PROMPT} This is ticket {id}.");
+        let params = json!({ "name": "process_prompt", "arguments": { "prompt": prompt } });
         json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
     }
 

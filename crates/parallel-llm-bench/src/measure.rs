@@ -145,7 +145,11 @@ fn runs(asked: &[Exchange], observed: &Observed, calls_per_run: usize) -> Outcom
     asked.iter().zip(calls.chunks(calls_per_run)).map(|(asked, calls)| run(asked, calls)).collect()
 }
 fn run(asked: &Exchange, calls: &[Call]) -> Outcome<Run> {
-    let unexpected = || Failure::new("a run's calls are not five seats and then a synthesis, all within it");
+    let unexpected = || {
+        let kinds: String = calls.iter().map(|call| if call.synthesis { 'S' } else { '.' }).collect();
+        let message = "a run's calls are not its seats and then a synthesis, all within it";
+        Failure::new(format!("{message}: {kinds}"))
+    };
     let (synthesis, seats) = calls.split_last().ok_or_else(unexpected)?;
     let first_ns = seats.iter().map(|call| call.received_ns).min().ok_or_else(unexpected)?;
     let last_ns = seats.iter().map(|call| call.done_ns).max().ok_or_else(unexpected)?;

@@ -19,7 +19,7 @@ const WORDS: &str = "yes with two conditions create the index concurrently so th
     timeout otherwise a long transaction can queue everybody behind you afterwards check that it is valid because a build \
     which was interrupted leaves one that costs writes and serves no reads drop it and begin again in that case";
 /// The number of different answers.
-const VARIANTS: u64 = 7;
+const VARIANTS: u64 = 1_000;
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n";
 
 /// The size of every answer.

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::call::{Observed, Script};
 use crate::door::{Door, Language};
 use crate::failure::{Failure, Outcome};
-use crate::reply::Size;
+use crate::reply::{self, Size};
 
 /// The delays of the upstream's replies in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,6 +65,9 @@ impl Upstream {
         let requests: Vec<String> = serde_json::from_str(&self.command(&format!("requests {calls}"))?)?;
         if requests.len() != calls {
             return Err(Failure::new(format!("a run made {} requests instead of {calls}", requests.len())));
+        }
+        if requests.last().and_then(|last| reply::nonce(last)).is_none() {
+            return Err(Failure::new("the last request of a run is no synthesis"));
         }
         Ok(Script { address: self.address.clone(), requests })
     }

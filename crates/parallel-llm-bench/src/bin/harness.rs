@@ -286,7 +286,10 @@ impl Bench {
             .env("PARALLEL_LLM_STORE", if stores { "full" } else { "none" })
             .env("PARALLEL_LLM_FILES", if stores { "on" } else { "off" });
         if workload.seats != workload::IN_TURN.seats {
-            command.env("PARALLEL_LLM_PANEL", format!("bench/model*{}", workload.seats));
+            // Different models, because equal answers need no synthesis.
+            let models: Vec<String> =
+                (1..=workload.seats).map(|seat| format!("bench/model-{seat}")).collect();
+            command.env("PARALLEL_LLM_PANEL", models.join(" "));
         }
         Ok(command)
     }
