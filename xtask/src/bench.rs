@@ -24,10 +24,10 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     };
     // Built separately: together, the program would get features that only the bench needs.
     Program::cargo("build --profile dist --locked -p parallel-llm-mcp --features jemalloc").run()?;
-    Program::cargo("build --release --locked -p parallel-llm-bench").run()?;
+    Program::cargo("build --profile floor --locked -p parallel-llm-bench").run()?;
     let program = built::binary("dist")?;
     let harness =
-        built::binary("release")?.with_file_name(format!("bench-harness{}", std::env::consts::EXE_SUFFIX));
+        built::binary("floor")?.with_file_name(format!("bench-harness{}", std::env::consts::EXE_SUFFIX));
     let scratch = built::target()?.join("bench");
     let mut harness = Program::new(harness).arguments(["--program"]).arguments([&program]);
     harness = harness.arguments(["--scratch"]).arguments([&scratch]).time_limit(TIME_MAX);

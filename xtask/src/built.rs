@@ -16,7 +16,7 @@ pub(crate) fn target() -> Result<PathBuf, Failure> {
         .ok_or_else(|| Failure::new("`cargo metadata` names no target folder"))
 }
 
-/// The path of the program's binary in `profile` (`debug`, `release` or `dist`), built or not.
+/// The path of the program's binary in `profile` (`debug`, `release`, `floor` or `dist`), built or not.
 pub(crate) fn binary(profile: &str) -> Result<PathBuf, Failure> {
     let name = format!("parallel-llm-mcp{}", std::env::consts::EXE_SUFFIX);
     Ok(target()?.join(profile).join(name))
