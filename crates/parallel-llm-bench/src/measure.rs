@@ -42,12 +42,18 @@ struct Run {
     returning: u64,
 }
 
-/// Measures one turn of a program.
-pub fn turn(door: &mut Door, workload: &Workload, upstream: &mut Upstream, scale: &Scale) -> Outcome<Turn> {
+/// Measures one turn of a program, whose memory was `idle_bytes` after its start.
+pub fn turn(
+    door: &mut Door,
+    workload: &Workload,
+    upstream: &mut Upstream,
+    scale: &Scale,
+    idle_bytes: u64,
+) -> Outcome<Turn> {
     match workload.asking {
         Asking::InTurn => in_turn(door, workload, upstream, scale),
         Asking::Constantly(at_once) => constantly(door, at_once, upstream, scale),
-        Asking::AtOnce(at_once) => all_at_once(door, workload, at_once, upstream),
+        Asking::AtOnce(at_once) => all_at_once(door, workload, at_once, upstream, idle_bytes),
     }
 }
 
@@ -107,10 +113,10 @@ fn all_at_once(
     workload: &Workload,
     at_once: usize,
     upstream: &mut Upstream,
+    idle_bytes: u64,
 ) -> Outcome<Turn> {
     let process = door.process();
     process.reset_peak()?;
-    let idle = process.resident_bytes().unwrap_or_default();
     let cpu_before = process.cpu_ns();
     let exchange = door.ask_at_once(at_once)?;
     let cpu_after = process.cpu_ns();
@@ -118,7 +124,7 @@ fn all_at_once(
     upstream.take()?;
     let in_flight = at_once * workload.seats;
     Ok(Turn {
-        call_bytes: peak.saturating_sub(idle) as f64 / in_flight as f64,
+        call_bytes: peak.saturating_sub(idle_bytes) as f64 / in_flight as f64,
         ..overall(at_once, exchange.took_ns(), cpu_after.zip(cpu_before))
     })
 }

@@ -206,7 +206,8 @@ impl Bench {
                 scale.rounds
             );
             for (door, row) in doors.iter_mut().zip(&mut rounds.rows) {
-                row.turns.push(turn(door, workload, &mut self.upstream, &scale)?);
+                let idle_bytes = row.idle_bytes.unwrap_or_default();
+                row.turns.push(turn(door, workload, &mut self.upstream, &scale, idle_bytes)?);
             }
             if rounds.steady_count() >= scale.rounds {
                 break;
