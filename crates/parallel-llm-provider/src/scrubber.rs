@@ -83,15 +83,16 @@ impl Scrubber {
     pub fn scrub(&self, text: &str) -> String {
         let spellings = self.spellings.read();
         let without_spellings = |text: &str| without_spellings(&spellings, &self.seed, text);
-        let mut text = match without_spellings(text) {
-            Some(clean) => without_shapes(&clean),
-            None => without_shapes(text),
-        };
-        // Removing one key may join the pieces of another. Each pass makes the text shorter.
-        while let Some(shorter) = without_spellings(&text) {
-            text = shorter;
+        let first = without_spellings(text);
+        let mut clean = without_shapes(first.as_deref().unwrap_or(text));
+        if clean == text {
+            return clean;
         }
-        text
+        // Removing one key may join the pieces of another. Each pass makes the text shorter.
+        while let Some(shorter) = without_spellings(&clean) {
+            clean = shorter;
+        }
+        clean
     }
 
     /// The failure without keys.
