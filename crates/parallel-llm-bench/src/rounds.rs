@@ -18,6 +18,18 @@ pub struct Row {
     pub idle_bytes: Option<u64>,
 }
 
+impl Row {
+    /// The median of a number over the rounds.
+    pub fn median(&self, number: fn(&Turn) -> f64) -> f64 {
+        Spread::of(self.turns.iter().map(number)).median
+    }
+
+    /// The runs of all rounds.
+    pub fn runs(&self) -> usize {
+        self.turns.iter().map(|turn| turn.runs).sum()
+    }
+}
+
 /// All programs at one workload.
 #[derive(Clone, Debug)]
 pub struct Rounds {

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use crate::measure::Turn;
 use crate::rounds::Rounds;
 use crate::statistics::Spread;
 use crate::target::{Bound, Target};
@@ -38,24 +37,23 @@ fn in_turn(rounds: &Rounds) -> String {
         "runs"
     );
     for row in &rounds.rows {
-        let median = |number: fn(&Turn) -> f64| Spread::of(row.turns.iter().map(number)).median;
         let ratio = |number| rounds.ratio(row.program, number).unwrap_or_default();
         let (added, cpu) = (ratio(|turn| turn.added_p50), ratio(|turn| turn.cpu));
-        let runs: usize = row.turns.iter().map(|turn| turn.runs).sum();
+        let runs = row.runs();
         let idle =
             row.idle_bytes.map_or_else(|| "-".to_owned(), |bytes| format!("{:.1}", bytes as f64 / 1e6));
         let _ = writeln!(
             text,
             "{:<18} {:>9.0} {:>7.2} {:>15} {:>9.0} {:>9.0} {:>8.0} {:>8.0} {:>9.0} {:>7.2} {:>15} {idle:>6} {runs:>6}",
             row.program.name(),
-            median(|turn| turn.added_p50),
+            row.median(|turn| turn.added_p50),
             added.median,
             range(added, 2),
-            median(|turn| turn.added_p99),
-            median(|turn| turn.dispatch),
-            median(|turn| turn.barrier),
-            median(|turn| turn.returning),
-            median(|turn| turn.cpu),
+            row.median(|turn| turn.added_p99),
+            row.median(|turn| turn.dispatch),
+            row.median(|turn| turn.barrier),
+            row.median(|turn| turn.returning),
+            row.median(|turn| turn.cpu),
             cpu.median,
             range(cpu, 2),
         );
@@ -69,21 +67,20 @@ fn at_once(rounds: &Rounds) -> String {
         "", "runs/s", "/floor", "least..most", "CPU, us", "/floor", "least..most", "kB a call", "runs"
     );
     for row in &rounds.rows {
-        let median = |number: fn(&Turn) -> f64| Spread::of(row.turns.iter().map(number)).median;
         let ratio = |number| rounds.ratio(row.program, number).unwrap_or_default();
         let (speed, cpu) = (ratio(|turn| turn.per_second), ratio(|turn| turn.cpu));
-        let runs: usize = row.turns.iter().map(|turn| turn.runs).sum();
+        let runs = row.runs();
         let _ = writeln!(
             text,
             "{:<18} {:>9.0} {:>7.3} {:>15} {:>9.0} {:>7.2} {:>15} {:>9.1} {runs:>6}",
             row.program.name(),
-            median(|turn| turn.per_second),
+            row.median(|turn| turn.per_second),
             speed.median,
             range(speed, 3),
-            median(|turn| turn.cpu),
+            row.median(|turn| turn.cpu),
             cpu.median,
             range(cpu, 2),
-            median(|turn| turn.call_bytes) / 1e3,
+            row.median(|turn| turn.call_bytes) / 1e3,
         );
     }
     text
