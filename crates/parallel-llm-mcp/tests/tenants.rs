@@ -130,7 +130,6 @@ impl Tenant {
 
 /// A run like this one, whose request was sent and whose process is gone.
 async fn interrupted(database: &Path, plan: &RunPlan) -> String {
-    use sqlx::ConnectOptions as _;
     let run_id = RunId::from_parts(plan.run_id.unix_ms() + 60_000, u128::from(plan.run_id.unix_ms()));
     let plan = RunPlan { run_id, plan_hash: format!("interrupted {run_id}"), ..plan.clone() };
     let store = Store::open(StoreConfig::new(database)).await.unwrap();
@@ -143,10 +142,9 @@ async fn interrupted(database: &Path, plan: &RunPlan) -> String {
     let recorded = (1..).zip(events).map(|(seq, event)| Recorded { seq, elapsed_ms: seq, event }).collect();
     store.append(lease, recorded).await.unwrap();
     store.close().await;
-    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(database);
     let sql = "UPDATE runs SET owner = 'elsewhere.1/1/1', lease_until_ms = 0 WHERE run_id = ?";
-    let mut connection = options.connect().await.unwrap();
-    sqlx::query(sql).bind(run_id.to_string()).execute(&mut connection).await.unwrap();
+    let connection = rusqlite::Connection::open(database).unwrap();
+    connection.execute(sql, [run_id.to_string()]).unwrap();
     run_id.to_string()
 }
 

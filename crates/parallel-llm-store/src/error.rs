@@ -5,6 +5,7 @@
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
@@ -114,6 +115,12 @@ pub(crate) struct DatabaseError {
 }
 
 impl DatabaseError {
+    /// No reading connection was free for this long.
+    pub(crate) fn crowded(wait: Duration) -> Self {
+        let cause = format!("none of its connections was free for {} s", wait.as_secs());
+        Self { kind: DatabaseErrorKind::Crowded, cause: cause.into() }
+    }
+
     /// Whether another connection holds a lock.
     pub(crate) fn is_locked(&self) -> bool {
         self.kind == DatabaseErrorKind::Locked
@@ -182,6 +189,11 @@ pub(crate) fn no_backup(from: &Path, why: &str) -> Failure {
 /// The store refuses a request, and a retry would not help.
 pub(crate) fn refused(message: impl AsRef<str>) -> Failure {
     Failure::new(Code::Storage, message).with_retryable(false)
+}
+
+/// The writer's thread cannot be started.
+pub(crate) fn threadless(cause: &io::Error) -> Failure {
+    DatabaseErrorKind::Other.failure("cannot open the run database: no thread can be started for it", cause)
 }
 
 /// The store is closed.

@@ -13,6 +13,7 @@
 #![warn(missing_docs)]
 
 mod backup;
+mod blocking;
 mod clock;
 mod costs;
 mod database;

@@ -46,23 +46,27 @@ impl Store {
             status => (status, limit),
         };
         let status = status.map(RunStatus::as_str);
-        let mut page = RunPage { before: filter.before, status, asked_by: whose.name(), rows };
-        let mut snapshot = self.shared.database.snapshot().await?;
-        let mut found = Vec::with_capacity(limit);
-        while found.len() < limit {
-            let runs = snapshot.reader().run_page(&page).await?;
-            if runs.is_empty() {
-                break;
+        let asked_by = whose.name().map(str::to_owned);
+        let list = move |reader: &Reader<'_>| {
+            let asked_by = asked_by.as_deref();
+            let mut page = RunPage { before: filter.before, status, asked_by, rows };
+            let mut found = Vec::with_capacity(limit);
+            while found.len() < limit {
+                let runs = reader.run_page(&page)?;
+                if runs.is_empty() {
+                    break;
+                }
+                let now_ms = clock::now_ms();
+                for listed in runs {
+                    let run = summary(listed, now_ms)?;
+                    page.before = Some(run.run_id);
+                    found.extend(filter.status.is_none_or(|status| run.status == status).then_some(run));
+                }
             }
-            let now_ms = clock::now_ms();
-            for listed in runs {
-                let run = summary(listed, now_ms)?;
-                page.before = Some(run.run_id);
-                found.extend(filter.status.is_none_or(|status| run.status == status).then_some(run));
-            }
-        }
-        found.truncate(limit);
-        Ok(found)
+            found.truncate(limit);
+            Ok(found)
+        };
+        self.shared.database.read(list).await
     }
 
     /// A whole run, with its texts if they are stored; `None` if there is no such run. Damaged parts become warnings of
@@ -70,35 +74,9 @@ impl Store {
     pub async fn load(&self, whose: RunScope<'_>, run_id: RunId) -> Result<Option<StoredRun>, Failure> {
         // Read before the database: a file that another process imports meanwhile is then found there.
         let spills = self.spilled(run_id).await;
-        let mut snapshot = self.shared.database.snapshot().await?;
-        let mut reader = snapshot.reader();
-        let Some(record) = reader.run(run_id).await? else { return Ok(None) };
-        if whose.name().is_some_and(|name| record.stored.row.asked_by.as_deref() != Some(name)) {
-            return Ok(None);
-        }
-        let mut damaged = DamagedParts::default();
-        if !record.stored.is_sound() {
-            damaged.add("what the list shows of the run".to_owned());
-        }
-        if !record.is_plan_sound() {
-            damaged.add("the plan of the run".to_owned());
-        }
-        let mut plan = record.plan()?;
-        let last_seq = count(record.stored.row.last_seq);
-        let mut events = events(&mut reader, run_id, last_seq, &mut damaged).await?;
-        restore_texts(&mut reader, run_id, &mut events, keeps_texts(&plan), &mut damaged).await?;
-        let checkpoints = checkpoints(&mut reader, run_id).await?;
-        if let Some(warning) = damaged.warning() {
-            Arc::make_mut(&mut plan).warnings.push(warning);
-        }
-        let mut stored = StoredRun {
-            plan,
-            events,
-            created_at_ms: record.stored.row.created_at_ms,
-            checkpoints,
-            interrupted: record.ownership.is_interrupted(clock::now_ms()),
-            epoch: record.epoch,
-        };
+        let asked_by = whose.name().map(str::to_owned);
+        let load = move |reader: &Reader<'_>| load(reader, run_id, asked_by.as_deref());
+        let Some(mut stored) = self.shared.database.read(load).await? else { return Ok(None) };
         stored.add(spills);
         Ok(Some(stored))
     }
@@ -106,55 +84,19 @@ impl Store {
     /// The runs that a name stands for: a whole id, the beginning of one in any case, `@` for the newest run, `@~` or
     /// `@~1` for the one before it, and so on. Fails with `run_not_found` if there is none.
     pub async fn named(&self, whose: RunScope<'_>, name: &str) -> Result<NamedRuns, Failure> {
-        let mut snapshot = self.shared.database.snapshot().await?;
-        let mut reader = snapshot.reader();
-        if let Some(back) = name.strip_prefix(NEWEST) {
-            let back = steps_back(back).ok_or_else(|| misread(name))?;
-            let found = reader.run_before_newest(back, whose.name()).await?;
-            return found.map(NamedRuns::One).ok_or_else(|| no_run_so_old(name, back));
-        }
-        let prefix = name.to_ascii_uppercase();
-        let found = reader.runs_beginning(&prefix, whose.name(), NAMED_MAX).await?;
-        match found.as_slice() {
-            [run_id] if !name.is_empty() => Ok(NamedRuns::One(*run_id)),
-            [] | [_] => {
-                Err(Failure::new(Code::RunNotFound, format!("no run has an id that begins with `{name}`")))
-            }
-            several => {
-                let mut runs = Vec::new();
-                for run_id in several {
-                    runs.extend(reader.run(*run_id).await?);
-                }
-                let summary = |run: RunRecord| run.stored.summary(false);
-                Ok(NamedRuns::Several(runs.into_iter().map(summary).collect::<Result<_, _>>()?))
-            }
-        }
+        let (asked_by, name) = (whose.name().map(str::to_owned), name.to_owned());
+        self.shared.database.read(move |reader| named(reader, &name, asked_by.as_deref())).await
     }
 
     /// The events of a run after `after_seq` and its partial texts, whichever process runs it; `None` if there is no such run.
     /// Cheap enough to be called several times a second.
     pub async fn follow(&self, run_id: RunId, after_seq: u64) -> Result<Option<RunProgress>, Failure> {
-        let mut snapshot = self.shared.database.snapshot().await?;
-        let mut reader = snapshot.reader();
-        let Some(ownership) = reader.ownership(run_id).await? else { return Ok(None) };
-        let id = run_id.to_string();
-        let mut events = Vec::new();
-        for row in reader.events(run_id, after_seq).await? {
-            let mut recorded = row.recorded(&id)?;
-            // One text at a time: few are new, while the older ones may be many.
-            if let Some(hash) = text_of(&recorded.event).map(|text| text.hash.to_owned()) {
-                let text = CheckedText::of(reader.text(run_id, &hash).await?, &hash, false);
-                damage::restore_text(&mut recorded.event, text);
-            }
-            events.push(recorded);
-        }
-        let checkpoints = checkpoints(&mut reader, run_id).await?;
-        Ok(Some(RunProgress { events, checkpoints, interrupted: ownership.is_interrupted(clock::now_ms()) }))
+        self.shared.database.read(move |reader| follow(reader, run_id, after_seq)).await
     }
 
     /// Whether no process runs this run any more: it is closed, was interrupted, or does not exist.
     pub async fn is_over(&self, run_id: RunId) -> Result<bool, Failure> {
-        let ownership = self.shared.database.connection().await?.reader().ownership(run_id).await?;
+        let ownership = self.shared.database.read(move |reader| Ok(reader.ownership(run_id)?)).await?;
         Ok(ownership.is_none_or(|ownership| ownership.is_over(clock::now_ms())))
     }
 
@@ -163,8 +105,8 @@ impl Store {
     pub async fn purgeable(&self, before_ms: i64) -> Result<Vec<RunId>, Failure> {
         // A run's id begins with its start time.
         let before = RunId::from_parts(u64::try_from(before_ms).unwrap_or_default(), 0);
-        let mut connection = self.shared.database.connection().await?;
-        Ok(connection.reader().runs_over_before(before, clock::now_ms()).await?)
+        let over = move |reader: &Reader<'_>| Ok(reader.runs_over_before(before, clock::now_ms())?);
+        self.shared.database.read(over).await
     }
 
     /// What became of the seats of runs that were decided at `since_ms` (milliseconds since 1970) or later, newest
@@ -175,8 +117,10 @@ impl Store {
         since_ms: Option<i64>,
     ) -> Result<Vec<SeatFact>, Failure> {
         let since_ms = since_ms.unwrap_or(i64::MIN);
-        let mut connection = self.shared.database.connection().await?;
-        let facts = connection.reader().seat_facts(whose.name(), since_ms, FACTS_MAX).await?;
+        let asked_by = whose.name().map(str::to_owned);
+        let facts =
+            move |reader: &Reader<'_>| Ok(reader.seat_facts(asked_by.as_deref(), since_ms, FACTS_MAX)?);
+        let facts = self.shared.database.read(facts).await?;
         Ok(facts.into_iter().filter(StoredFact::is_sound).map(|stored| stored.fact).collect())
     }
 
@@ -187,6 +131,78 @@ impl Store {
         // A folder that does not respond must not hide what the database has.
         tokio::time::timeout(SPILL_READ_MAX, read).await.ok().and_then(Result::ok).unwrap_or_default()
     }
+}
+
+/// A whole run without its spilled events; `None` if this principal has no such run.
+fn load(reader: &Reader<'_>, run_id: RunId, asked_by: Option<&str>) -> Result<Option<StoredRun>, Failure> {
+    let Some(record) = reader.run(run_id)? else { return Ok(None) };
+    if asked_by.is_some() && record.stored.row.asked_by.as_deref() != asked_by {
+        return Ok(None);
+    }
+    let mut damaged = DamagedParts::default();
+    if !record.stored.is_sound() {
+        damaged.add("what the list shows of the run".to_owned());
+    }
+    if !record.is_plan_sound() {
+        damaged.add("the plan of the run".to_owned());
+    }
+    let mut plan = record.plan()?;
+    let last_seq = count(record.stored.row.last_seq);
+    let mut events = events(reader, run_id, last_seq, &mut damaged)?;
+    restore_texts(reader, run_id, &mut events, keeps_texts(&plan), &mut damaged)?;
+    let checkpoints = checkpoints(reader, run_id)?;
+    if let Some(warning) = damaged.warning() {
+        Arc::make_mut(&mut plan).warnings.push(warning);
+    }
+    Ok(Some(StoredRun {
+        plan,
+        events,
+        created_at_ms: record.stored.row.created_at_ms,
+        checkpoints,
+        interrupted: record.ownership.is_interrupted(clock::now_ms()),
+        epoch: record.epoch,
+    }))
+}
+
+fn named(reader: &Reader<'_>, name: &str, asked_by: Option<&str>) -> Result<NamedRuns, Failure> {
+    if let Some(back) = name.strip_prefix(NEWEST) {
+        let back = steps_back(back).ok_or_else(|| misread(name))?;
+        let found = reader.run_before_newest(back, asked_by)?;
+        return found.map(NamedRuns::One).ok_or_else(|| no_run_so_old(name, back));
+    }
+    let prefix = name.to_ascii_uppercase();
+    let found = reader.runs_beginning(&prefix, asked_by, NAMED_MAX)?;
+    match found.as_slice() {
+        [run_id] if !name.is_empty() => Ok(NamedRuns::One(*run_id)),
+        [] | [_] => {
+            Err(Failure::new(Code::RunNotFound, format!("no run has an id that begins with `{name}`")))
+        }
+        several => {
+            let mut runs = Vec::new();
+            for run_id in several {
+                runs.extend(reader.run(*run_id)?);
+            }
+            let summary = |run: RunRecord| run.stored.summary(false);
+            Ok(NamedRuns::Several(runs.into_iter().map(summary).collect::<Result<_, _>>()?))
+        }
+    }
+}
+
+fn follow(reader: &Reader<'_>, run_id: RunId, after_seq: u64) -> Result<Option<RunProgress>, Failure> {
+    let Some(ownership) = reader.ownership(run_id)? else { return Ok(None) };
+    let id = run_id.to_string();
+    let mut events = Vec::new();
+    for row in reader.events(run_id, after_seq)? {
+        let mut recorded = row.recorded(&id)?;
+        // One text at a time: few are new, while the older ones may be many.
+        if let Some(hash) = text_of(&recorded.event).map(|text| text.hash.to_owned()) {
+            let text = CheckedText::of(reader.text(run_id, &hash)?, &hash, false);
+            damage::restore_text(&mut recorded.event, text);
+        }
+        events.push(recorded);
+    }
+    let checkpoints = checkpoints(reader, run_id)?;
+    Ok(Some(RunProgress { events, checkpoints, interrupted: ownership.is_interrupted(clock::now_ms()) }))
 }
 
 /// How far behind the newest run: nothing, `~`, or `~3`.
@@ -220,15 +236,15 @@ fn summary(listed: ListedRun, now_ms: i64) -> Result<RunSummary, Failure> {
 }
 
 /// The undamaged events of a run; the others are recorded in `damaged`.
-async fn events(
-    reader: &mut Reader<'_>,
+fn events(
+    reader: &Reader<'_>,
     run_id: RunId,
     last_seq: u64,
     damaged: &mut DamagedParts,
 ) -> Result<Vec<Recorded>, Failure> {
     let id = run_id.to_string();
     let mut events = Vec::new();
-    for row in reader.events(run_id, 0).await? {
+    for row in reader.events(run_id, 0)? {
         match row.recorded(&id) {
             Ok(recorded) => events.push(recorded),
             // Recorded below, together with missing events.
@@ -244,14 +260,14 @@ async fn events(
 }
 
 /// Restores the texts of all events of a run. `keeps_texts`: missing texts count as damage.
-async fn restore_texts(
-    reader: &mut Reader<'_>,
+fn restore_texts(
+    reader: &Reader<'_>,
     run_id: RunId,
     events: &mut [Recorded],
     keeps_texts: bool,
     damaged: &mut DamagedParts,
 ) -> Result<(), Failure> {
-    let texts = reader.texts(run_id).await?;
+    let texts = reader.texts(run_id)?;
     for recorded in events {
         let Some(carried) = text_of(&recorded.event) else { continue };
         let found = texts.get(carried.hash).map(Arc::clone);
@@ -263,10 +279,10 @@ async fn restore_texts(
     Ok(())
 }
 
-async fn checkpoints(reader: &mut Reader<'_>, run_id: RunId) -> Result<Vec<Checkpoint>, Failure> {
+fn checkpoints(reader: &Reader<'_>, run_id: RunId) -> Result<Vec<Checkpoint>, Failure> {
     let id = run_id.to_string();
     let mut checkpoints: Vec<Checkpoint> = Vec::new();
-    for piece in reader.pieces(run_id).await? {
+    for piece in reader.pieces(run_id)? {
         let slot =
             serde_json::from_str(&piece.slot).map_err(|cause| error::unreadable("a checkpoint", &cause))?;
         let attempt = Attempt { slot, number: piece.attempt };

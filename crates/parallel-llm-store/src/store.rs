@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::backup::Backup;
 use crate::clock;
 use crate::costs::{CostLine, CostQuery};
-use crate::database::Database;
+use crate::database::{Database, Reader};
 use crate::inspection::{CheckDepth, DatabaseState, Integrity};
 use crate::purge::Purged;
 use crate::runs::RunScope;
@@ -21,11 +21,13 @@ use crate::search::results::SearchResults;
 use crate::search::search;
 use crate::spill::{SpillState, Spills};
 use crate::tokens::{self, NewToken, StoredToken, Token};
-use crate::writer::{Writer, limits, repeats};
+use crate::writer::{Writer, WriterTimes, limits, repeats};
 
 /// How long a write waits for the locks of other processes. Those take milliseconds; a backup may take longer, and a
 /// paid answer is worth the wait.
 const WAIT: Duration = Duration::from_secs(60);
+/// How often leases are extended: four times before one ends, since a busy disk delays some.
+const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// Runs handed to the writer at once for purging; it removes about a dozen small ones per step.
 const PURGE_RUNS: usize = 32;
@@ -48,6 +50,8 @@ pub struct StoreConfig {
     pub path: PathBuf,
     /// How long a write waits for the locks of other processes before it fails.
     pub wait: Duration,
+    /// How often the leases of this process's runs are extended. A lease lasts a minute.
+    pub heartbeat: Duration,
     /// Folders for answers that neither the database nor its own folder accepts, in the order they are tried.
     pub spill_folders: Vec<PathBuf>,
 }
@@ -55,7 +59,7 @@ pub struct StoreConfig {
 impl StoreConfig {
     /// The database at this path, with default settings.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), wait: WAIT, spill_folders: Vec::new() }
+        Self { path: path.into(), wait: WAIT, heartbeat: HEARTBEAT, spill_folders: Vec::new() }
     }
 }
 
@@ -73,14 +77,15 @@ pub(crate) struct Shared {
 }
 
 impl Store {
-    /// Opens the database; creates or migrates it if necessary. The writer runs as a task of the current runtime.
+    /// Opens the database; creates or migrates it if necessary. The writer runs on a thread of its own.
     ///
     /// A file that is not ours, that a newer version wrote, or that is read-only is refused and left unchanged.
     pub async fn open(config: StoreConfig) -> Result<Self, Failure> {
         let opened = Database::open(&config.path, config.wait).await?;
-        let database = opened.database.clone();
+        let database = opened.database;
         let spills = Spills::of(database.path(), &config.spill_folders);
-        let writer = Writer::start(opened, spills.clone(), config.wait);
+        let times = WriterTimes { wait: config.wait, heartbeat: config.heartbeat };
+        let writer = Writer::start(opened.connection, spills.clone(), times)?;
         if spills.is_waiting() {
             writer.import_spills().await;
         }
@@ -95,7 +100,11 @@ impl Store {
         asked_by: Option<&str>,
         within_ms: i64,
     ) -> Result<Option<RunId>, Failure> {
-        repeats::find_same(&self.shared.database, plan_hash, asked_by, within_ms).await
+        let (plan_hash, asked_by) = (plan_hash.to_owned(), asked_by.map(str::to_owned));
+        let find = move |reader: &Reader<'_>| {
+            Ok(repeats::find_same(reader, &plan_hash, asked_by.as_deref(), within_ms)?)
+        };
+        self.shared.database.read(find).await
     }
 
     /// Checks that the day's limits of this plan leave room for one more request of this slot, counting durable
@@ -106,7 +115,8 @@ impl Store {
 
     /// Costs added up, the most expensive or the newest day first.
     pub async fn costs(&self, whose: RunScope<'_>, query: CostQuery) -> Result<Vec<CostLine>, Failure> {
-        Ok(self.shared.database.connection().await?.reader().costs(whose.name(), query).await?)
+        let asked_by = whose.name().map(str::to_owned);
+        self.shared.database.read(move |reader| Ok(reader.costs(asked_by.as_deref(), query)?)).await
     }
 
     /// Finds the runs in whose question, or in one of whose answers, every given word begins a word; newest first, up
@@ -122,7 +132,8 @@ impl Store {
         // A search works without a complete index: it counts the runs that are missing.
         let catch_up = async { while in_turn(self.shared.writer.index()).await.unwrap_or(false) {} };
         let _ = tokio::time::timeout(CATCH_UP_MAX, catch_up).await;
-        search(&self.shared.database, whose, &query, limit).await
+        let asked_by = whose.name().map(str::to_owned);
+        self.shared.database.read(move |reader| search(reader, asked_by.as_deref(), &query, limit)).await
     }
 
     /// Removes these runs in short steps, so that writers of other runs do not wait. A run in progress stays. If this
@@ -174,13 +185,13 @@ impl Store {
 
     /// All tokens ever created, oldest first; up to 10,000.
     pub async fn list_tokens(&self) -> Result<Vec<Token>, Failure> {
-        let tokens = self.shared.database.connection().await?.reader().tokens().await?;
+        let tokens = self.shared.database.read(|reader| Ok(reader.tokens()?)).await?;
         tokens.into_iter().map(StoredToken::checked).collect()
     }
 
     /// The token of this hash, whether valid or not. Fast enough to be called for every request.
     pub async fn find_token(&self, hash: [u8; 32]) -> Result<Option<Token>, Failure> {
-        let token = self.shared.database.connection().await?.reader().token(hash).await?;
+        let token = self.shared.database.read(move |reader| Ok(reader.token(hash)?)).await?;
         token.map(StoredToken::checked).transpose()
     }
 
@@ -205,12 +216,12 @@ impl Store {
 
     /// The version, size and contents of the database.
     pub async fn state(&self) -> Result<DatabaseState, Failure> {
-        Ok(self.shared.database.state().await?)
+        self.shared.database.state().await
     }
 
     /// Checks the integrity of the database within this time, without blocking anybody.
     pub async fn check(&self, depth: CheckDepth, within: Duration) -> Result<Integrity, Failure> {
-        Ok(self.shared.database.check(depth, within).await?)
+        self.shared.database.check(depth, within).await
     }
 
     /// Writes a complete backup to a new file readable only by its owner, without blocking anybody. Files waiting

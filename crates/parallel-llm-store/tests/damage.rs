@@ -13,18 +13,10 @@ use parallel_llm_engine::{Code, Event, Failure, RunId, SeatStatus};
 use parallel_llm_store::{
     CheckDepth, CostBy, CostQuery, Integrity, RunFilter, RunScope, Store, StoreConfig, StoredRun,
 };
-use sqlx::AssertSqlSafe;
 
 const LONG: Duration = Duration::from_secs(60);
 /// The number of flipped bits, one at a time, spread over the file.
 const FLIPS: usize = 400;
-
-async fn execute(fixture: &Fixture, sql: &str) {
-    sqlx::raw_sql(AssertSqlSafe(sql.to_owned()))
-        .execute(&mut fixture.other_connection().await)
-        .await
-        .unwrap();
-}
 
 async fn loaded(store: &Store, number: u64) -> StoredRun {
     store.load(RunScope::All, run_id(number)).await.unwrap().unwrap()
@@ -47,7 +39,10 @@ async fn a_damaged_answer_fails_its_seat_and_the_rest_is_shown() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     write(store, plan(1, StoreMode::Full), every_kind()).await;
-    execute(&fixture, "UPDATE texts SET body = REPLACE(body, 'half', 'hale')").await;
+    fixture
+        .other_connection()
+        .execute_batch("UPDATE texts SET body = REPLACE(body, 'half', 'hale')")
+        .unwrap();
     let stored = loaded(store, 1).await;
     let run = stored.run();
     assert_eq!((run.seats[0].status, run.seats[1].status), (SeatStatus::Answered, SeatStatus::Failed));
@@ -75,7 +70,7 @@ async fn a_missing_text_of_an_outcome_is_reported() {
     let store = &fixture.store;
     write(store, plan(1, StoreMode::Full), every_kind()).await;
     write(store, plan(2, StoreMode::Metadata), every_kind()).await;
-    execute(&fixture, "DELETE FROM texts WHERE body LIKE '%fused'").await;
+    fixture.other_connection().execute_batch("DELETE FROM texts WHERE body LIKE '%fused'").unwrap();
     let stored = loaded(store, 1).await;
     let outcome = stored.run().outcome.unwrap();
     assert_eq!((outcome.text, outcome.failure.unwrap().code), (None, Code::Damaged));
@@ -94,7 +89,7 @@ async fn a_damaged_event_is_left_out_and_its_run_cannot_continue() {
     let events = vec![started(), sent(seat(1, 1)), support::answered(seat(1, 1), "words")];
     write(store, plan(1, StoreMode::Full), recorded(1, events)).await;
     let sql = "UPDATE events SET body = REPLACE(body, '\"cost\":1000', '\"cost\":1001') WHERE seq = 3";
-    execute(&fixture, sql).await;
+    fixture.other_connection().execute_batch(sql).unwrap();
     let stored = loaded(store, 1).await;
     assert_eq!(stored.events.len(), 2);
     assert_eq!(warnings(&stored).len(), 1);
@@ -123,14 +118,18 @@ async fn a_damaged_cost_status_or_plan_is_reported() {
     ];
     for (number, sql) in damages {
         let sql = sql.replace("'partial'", "CASE status WHEN 'partial' THEN 'complete' ELSE 'partial' END");
-        execute(&fixture, &format!("{sql}'{}'", run_id(number))).await;
+        let sql = format!("{sql}'{}'", run_id(number));
+        fixture.other_connection().execute_batch(&sql).unwrap();
         assert_eq!(warnings(&loaded(store, number).await).len(), 1);
     }
     let listed = store.list(RunScope::All, RunFilter::default()).await.unwrap();
     assert_eq!(listed.iter().map(|run| run.is_damaged).collect::<Vec<_>>(), [false, true, true]);
     assert_eq!(store.take_over(run_id(1)).await.unwrap_err().code, Code::Damaged);
-    execute(&fixture, "UPDATE calls SET cost_pico_usd = 7 WHERE outcome = 'answered'").await;
-    execute(&fixture, "UPDATE seats SET model = 'lab/other' WHERE seat = 2").await;
+    fixture
+        .other_connection()
+        .execute_batch("UPDATE calls SET cost_pico_usd = 7 WHERE outcome = 'answered'")
+        .unwrap();
+    fixture.other_connection().execute_batch("UPDATE seats SET model = 'lab/other' WHERE seat = 2").unwrap();
     let lines = findings(store).await;
     let count = |what: &str| lines.iter().filter(|line| line.starts_with(what)).count();
     let counts = ["the row of", "the plan of", "the cost of a call", "what became of"].map(count);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::support;
 use crate::support::{
     Fixture, OpenRun as _, a_seat, answer, answered, changed, closed, expensive, failure, limit, model,
-    outcome, plan, recorded, run_id, seat, sent, simple, started, synthesizer, write,
+    outcome, plan, recorded, run_id, seat, sent, simple, started, synthesizer, value, values, write,
 };
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::port::{Journal as _, Lease};
@@ -25,12 +25,12 @@ fn failed(number: u8, attempt: u32, retry: Retry, cost: Option<PicoUsd>) -> Even
 }
 
 /// The rows of the ledger, as `slot attempt model outcome code cost source worst tokens generation`.
-async fn calls(fixture: &Fixture) -> Vec<String> {
+fn calls(fixture: &Fixture) -> Vec<String> {
     let sql = "SELECT CONCAT_WS(' ', place, attempt, model, outcome, IFNULL(code, '-'), IFNULL(cost_pico_usd, '-'), \
                IIF(cost_is_estimate, 'estimated', 'reported'), IFNULL(worst_pico_usd, '-'), \
                IFNULL(input_tokens, '-'), IFNULL(output_tokens, '-'), IFNULL(generation_id, '-')) \
                FROM calls ORDER BY run_id, place, attempt";
-    sqlx::query_scalar(sql).fetch_all(&mut fixture.other_connection().await).await.unwrap()
+    values(&fixture.other_connection(), sql)
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn every_request_has_a_row_with_its_result() {
         seq += count;
     }
     assert_eq!(
-        calls(&fixture).await,
+        calls(&fixture),
         [
             r#"{"seat":1} 1 lab/one failed upstream - reported 500000000000 - - gen-0"#,
             r#"{"seat":1} 2 lab/one answered - 1000 estimated 500000000000 7 9 gen-1"#,
@@ -71,7 +71,7 @@ async fn every_request_has_a_row_with_its_result() {
     let reopening = Reopening::resume(&plan(1, StoreMode::Metadata), Vec::new());
     let reopened = Event::Reopened { reopening, reserved: PicoUsd::ZERO };
     fixture.store.append(lease, recorded(lease.next_seq, vec![reopened, reconciled])).await.unwrap();
-    assert_eq!(calls(&fixture).await[3], r#"{"synthesizer":1} 1 lab/three unknown - 77 reported - 7 9 -"#);
+    assert_eq!(calls(&fixture)[3], r#"{"synthesizer":1} 1 lab/three unknown - 77 reported - 7 9 -"#);
 }
 
 #[tokio::test]
@@ -92,14 +92,11 @@ async fn a_row_keeps_the_id_and_the_first_end_of_events_in_one_append() {
     ];
     fixture.store.append(lease, recorded(1, events)).await.unwrap();
     let first = r#"{"seat":1} 1 lab/one failed upstream - reported - - - gen-0"#;
-    assert_eq!(calls(&fixture).await, [first, r#"{"seat":2} 1 lab/two sent - - reported - - - gen-2"#]);
+    assert_eq!(calls(&fixture), [first, r#"{"seat":2} 1 lab/two sent - - reported - - - gen-2"#]);
     let unnamed = Answer { generation_id: None, ..answer("late") };
     let ended = Event::Answered { attempt: seat(2, 1), answer: unnamed };
     fixture.store.append(lease, recorded(9, vec![ended])).await.unwrap();
-    assert_eq!(
-        calls(&fixture).await,
-        [first, r#"{"seat":2} 1 lab/two answered - 1000 reported - - - gen-2"#]
-    );
+    assert_eq!(calls(&fixture), [first, r#"{"seat":2} 1 lab/two answered - 1000 reported - - - gen-2"#]);
 }
 
 #[tokio::test]
@@ -112,11 +109,11 @@ async fn costs_are_added_up_and_outlive_their_runs() {
         });
         write(store, elsewhere, simple("words")).await;
     }
-    let mut other_connection = fixture.other_connection().await;
+    let other_connection = fixture.other_connection();
     let day = "UPDATE calls SET sent_at_ms = 1767268800000 WHERE run_id = ?";
-    sqlx::query(day).bind(run_id(1).to_string()).execute(&mut other_connection).await.unwrap();
+    other_connection.execute(day, [run_id(1).to_string()]).unwrap();
     let unknown = "UPDATE calls SET cost_pico_usd = NULL WHERE model = 'lab/two' AND run_id = ?";
-    sqlx::query(unknown).bind(run_id(2).to_string()).execute(&mut other_connection).await.unwrap();
+    other_connection.execute(unknown, [run_id(2).to_string()]).unwrap();
     store.purge(&[run_id(3)]).await.unwrap();
     let costs = async |by, since_ms| store.costs(RunScope::All, CostQuery { by, since_ms }).await.unwrap();
     let line = |name: &str, runs, cost| CostLine {
@@ -244,8 +241,7 @@ async fn a_limit_of_one_provider_counts_only_its_calls() {
          for runs under way"
     );
     let held = "SELECT GROUP_CONCAT(place || ' ' || provider || ' ' || pico_usd) FROM holds";
-    let held: String =
-        sqlx::query_scalar(held).fetch_one(&mut fixture.other_connection().await).await.unwrap();
+    let held: String = value(&fixture.other_connection(), held);
     assert_eq!(
         held, r#"{"seat":2} ollama 500000000000"#,
         "what was sent is in the ledger and not held twice"
@@ -257,17 +253,17 @@ async fn a_retry_is_reserved_again_and_a_seat_never_sent_is_not() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let lease = begin(store, 1, |_| (), vec![sent(seat(1, 1))]).await.unwrap();
-    let held = async || -> Vec<String> {
+    let held = || -> Vec<String> {
         let sql = "SELECT place FROM holds ORDER BY place";
-        sqlx::query_scalar(sql).fetch_all(&mut fixture.other_connection().await).await.unwrap()
+        values(&fixture.other_connection(), sql)
     };
-    assert_eq!(held().await, [r#"{"seat":2}"#]);
+    assert_eq!(held(), [r#"{"seat":2}"#]);
     let again = failed(1, 1, Retry::After { ms: 1 }, Some(PicoUsd::ZERO));
     store.append(lease, recorded(3, vec![again])).await.unwrap();
-    assert_eq!(held().await, [r#"{"seat":1}"#, r#"{"seat":2}"#]);
+    assert_eq!(held(), [r#"{"seat":1}"#, r#"{"seat":2}"#]);
     let never = failed(2, 0, Retry::Never, Some(PicoUsd::ZERO));
     store.append(lease, recorded(4, vec![never, sent(seat(1, 2))])).await.unwrap();
-    assert_eq!(held().await, [""; 0]);
+    assert_eq!(held(), [""; 0]);
 }
 
 #[cfg(target_os = "linux")]
@@ -276,9 +272,8 @@ async fn money_is_reserved_only_while_a_process_executes_the_run() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     begin(store, 1, |_| (), Vec::new()).await.unwrap();
-    let mut other_connection = fixture.other_connection().await;
-    let me: String =
-        sqlx::query_scalar("SELECT owner FROM runs").fetch_one(&mut other_connection).await.unwrap();
+    let other_connection = fixture.other_connection();
+    let me: String = value(&other_connection, "SELECT owner FROM runs");
     let (machine, _) = me.split_once('/').unwrap();
     let ended_process = format!("{machine}/{}/1", u32::MAX);
     let cases = [
@@ -292,8 +287,7 @@ async fn money_is_reserved_only_while_a_process_executes_the_run() {
     ];
     for (number, (owner, lease_ms, expected)) in (2..).zip(cases) {
         let sql = "UPDATE runs SET owner = ?, lease_until_ms = ?";
-        let query = sqlx::query(sql).bind(owner).bind(Store::now_ms() + lease_ms);
-        query.execute(&mut other_connection).await.unwrap();
+        other_connection.execute(sql, (owner, Store::now_ms() + lease_ms)).unwrap();
         let begun = begin(store, number, |plan| plan.limits = vec![limit(None, 1)], Vec::new()).await;
         let is_held = begun.is_err_and(|failure| failure.code == Code::Budget);
         assert_eq!(if is_held { "held" } else { "not held" }, expected, "{owner} {lease_ms}");
@@ -328,7 +322,7 @@ async fn continuing_a_run_is_limited_and_a_refusal_changes_nothing() {
     store.append(lease, recorded(lease.next_seq, enough)).await.unwrap();
     let run = store.list(RunScope::All, RunFilter::default()).await.unwrap().pop().unwrap();
     assert_eq!((run.seats, run.status, run.closed_at_ms), (3, RunStatus::Running, None));
-    let rows = calls(&fixture).await;
+    let rows = calls(&fixture);
     assert_eq!(
         rows[2..],
         [
@@ -414,14 +408,11 @@ async fn a_resumed_part_reserves_for_its_own_synthesizer() {
     let mut newest = None;
     for reopening in [first, resuming] {
         let abandon = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1 WHERE lease_until_ms > 0";
-        sqlx::query(abandon).execute(&mut fixture.other_connection().await).await.unwrap();
+        fixture.other_connection().execute_batch(abandon).unwrap();
         let lease = store.take_over(run_id(1)).await.unwrap();
         let reopened = Event::Reopened { reopening, reserved: PicoUsd::ZERO };
         store.append(lease, recorded(lease.next_seq, vec![reopened])).await.unwrap();
-        let held: Vec<String> = sqlx::query_scalar("SELECT place FROM holds")
-            .fetch_all(&mut fixture.other_connection().await)
-            .await
-            .unwrap();
+        let held: Vec<String> = values(&fixture.other_connection(), "SELECT place FROM holds");
         assert_eq!(held, [r#"{"synthesizer":2}"#]);
         newest = Some(lease);
     }
@@ -430,7 +421,7 @@ async fn a_resumed_part_reserves_for_its_own_synthesizer() {
     let unsent = Event::Cancelled { attempt, answer: None, cost: Some(PicoUsd::ZERO) };
     let lease = newest.unwrap();
     store.append(lease, recorded(lease.next_seq + 1, vec![sent(attempt), unsent])).await.unwrap();
-    let rows = calls(&fixture).await;
+    let rows = calls(&fixture);
     let expected = r#"{"synthesizer":2} 1 lab/four cancelled - 0 reported"#;
     assert!(rows.iter().any(|row| row.starts_with(expected)), "{rows:#?}");
 }

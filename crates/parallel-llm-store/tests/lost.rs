@@ -4,27 +4,34 @@
 use std::time::Duration;
 
 use crate::support::{
-    Fixture, OpenRun as _, plan, recorded, run_id, same_question, seat, sent, simple, started, write,
+    Fixture, OpenRun as _, plan, recorded, rows, run_id, same_question, seat, sent, simple, started, value,
+    write,
 };
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, PicoUsd, Recorded, Reopening, RunId, RunStatus};
 use parallel_llm_store::{RunFilter, RunScope, Store};
-use sqlx::SqliteConnection;
 
 /// From now on no row of `runs` can be changed.
 const BREAK: &str = "CREATE TRIGGER broken BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END";
 const REPAIR: &str = "DROP TRIGGER broken";
 
+/// The interval between heartbeats of a [`beating`] store.
+const HEARTBEAT: Duration = Duration::from_millis(20);
+
 /// A store that cannot spill: a file is in the place of its spill folder.
 async fn fixture() -> Fixture {
-    let fixture = Fixture::new().await;
-    std::fs::write(fixture.folder.path().join("data/runs.db.spill"), "in the way").unwrap();
-    fixture
+    unable_to_spill(Fixture::new().await)
 }
 
-async fn execute(other_connection: &mut SqliteConnection, sql: &'static str) {
-    sqlx::query(sql).execute(other_connection).await.unwrap();
+/// Such a store that has many heartbeats within a test.
+async fn beating() -> Fixture {
+    unable_to_spill(Fixture::beating(HEARTBEAT).await)
+}
+
+fn unable_to_spill(fixture: Fixture) -> Fixture {
+    std::fs::write(fixture.folder.path().join("data/runs.db.spill"), "in the way").unwrap();
+    fixture
 }
 
 /// The status of each run, newest first.
@@ -33,18 +40,14 @@ async fn statuses(store: &Store) -> Vec<(RunId, RunStatus)> {
     runs.iter().map(|run| (run.run_id, run.status)).collect()
 }
 
-/// Lets time pass until the next heartbeat of the writer, and waits until it has made this many commits.
-async fn heartbeat(store: &Store, commits: u64) {
-    let before = store.commits();
-    tokio::time::pause();
-    tokio::time::advance(Duration::from_secs(16)).await;
-    tokio::time::resume();
-    let committed = async {
-        while store.commits() < before + commits {
-            tokio::task::yield_now().await;
+/// Waits until the heartbeats of a [`beating`] store have brought this about.
+async fn eventually(is_so: impl AsyncFn() -> bool) {
+    let waiting = async {
+        while !is_so().await {
+            tokio::time::sleep(HEARTBEAT).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), committed).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(5), waiting).await.unwrap();
 }
 
 /// Begins a run with a request in flight.
@@ -62,14 +65,14 @@ async fn a_run_that_could_not_be_written_is_released_before_the_next_write() {
     let fixture = fixture().await;
     let store = &fixture.store;
     let lease = begin(store, 1).await;
-    let mut other_connection = fixture.other_connection().await;
-    execute(&mut other_connection, BREAK).await;
+    let other_connection = fixture.other_connection();
+    other_connection.execute_batch(BREAK).unwrap();
     assert_eq!(store.append(lease, next()).await.unwrap_err().code, Code::Storage);
     let again = store.open_run(same_question(2)).await;
     let repeated = store.append(again, recorded(1, vec![started()])).await.unwrap_err();
     assert_eq!(repeated.code, Code::Repeated, "nothing could be let go of");
     assert_eq!(statuses(store).await, [(run_id(1), RunStatus::Running)]);
-    execute(&mut other_connection, REPAIR).await;
+    other_connection.execute_batch(REPAIR).unwrap();
     let again = store.open_run(same_question(3)).await;
     let repeated = store.append(again, recorded(1, vec![started()])).await.unwrap_err();
     assert!(
@@ -85,56 +88,49 @@ async fn a_run_that_could_not_be_written_is_released_before_the_next_write() {
 
 #[tokio::test]
 async fn a_heartbeat_renews_the_other_leases_and_releases_lost_runs() {
-    let fixture = fixture().await;
+    let fixture = beating().await;
     let store = &fixture.store;
     let lease = begin(store, 1).await;
     write(store, plan(9, StoreMode::Full), recorded(1, vec![started()])).await;
-    let mut other_connection = fixture.other_connection().await;
-    execute(&mut other_connection, BREAK).await;
+    let other_connection = fixture.other_connection();
+    other_connection.execute_batch(BREAK).unwrap();
     assert_eq!(store.append(lease, next()).await.unwrap_err().code, Code::Storage);
-    execute(&mut other_connection, REPAIR).await;
-    execute(&mut other_connection, "UPDATE runs SET lease_until_ms = 1").await;
-    heartbeat(store, 2).await;
+    other_connection.execute_batch(REPAIR).unwrap();
+    other_connection.execute_batch("UPDATE runs SET lease_until_ms = 1").unwrap();
     let sql = "SELECT owner = '', lease_until_ms > 1 FROM runs ORDER BY run_id";
-    let leases: Vec<(bool, bool)> = sqlx::query_as(sql).fetch_all(&mut other_connection).await.unwrap();
-    assert_eq!(leases, [(true, false), (false, true)]);
+    let leases = || rows(&other_connection, sql, |row| Ok((row.get(0)?, row.get(1)?)));
+    eventually(async || leases() == [(true, false), (false, true)]).await;
     let expected = [(run_id(9), RunStatus::Running), (run_id(1), RunStatus::Interrupted)];
     assert_eq!(statuses(store).await, expected);
 }
 
 #[tokio::test]
 async fn a_checkpoint_that_cannot_be_written_does_not_harm_its_run() {
-    let fixture = fixture().await;
+    let fixture = beating().await;
     let store = &fixture.store;
     let lease = begin(store, 1).await;
-    let mut other_connection = fixture.other_connection().await;
+    let other_connection = fixture.other_connection();
     let no_room = "CREATE TRIGGER broken BEFORE INSERT ON pieces BEGIN SELECT RAISE(ABORT, 'no room'); END";
-    execute(&mut other_connection, no_room).await;
+    other_connection.execute_batch(no_room).unwrap();
     assert_eq!(store.checkpoint(lease, seat(1, 1), "so far".into()).await.unwrap_err().code, Code::Storage);
-    execute(&mut other_connection, "UPDATE runs SET lease_until_ms = 1").await;
-    heartbeat(store, 1).await;
-    let sql = "SELECT lease_until_ms > 1 FROM runs";
-    assert!(
-        sqlx::query_scalar::<_, bool>(sql).fetch_one(&mut other_connection).await.unwrap(),
-        "heartbeats continue"
-    );
+    other_connection.execute_batch("UPDATE runs SET lease_until_ms = 1").unwrap();
+    eventually(async || value(&other_connection, "SELECT lease_until_ms > 1 FROM runs")).await;
     assert_eq!(store.append(lease, next()).await, Ok(()));
 }
 
 #[tokio::test]
 async fn a_run_that_could_not_be_continued_stays_as_it_was() {
-    let fixture = fixture().await;
+    let fixture = beating().await;
     let store = &fixture.store;
     write(store, plan(1, StoreMode::Full), simple("one answer")).await;
     let before = store.list(RunScope::All, RunFilter::default()).await.unwrap();
     let lease = store.take_over(run_id(1)).await.unwrap();
-    let mut other_connection = fixture.other_connection().await;
-    execute(&mut other_connection, BREAK).await;
+    let other_connection = fixture.other_connection();
+    other_connection.execute_batch(BREAK).unwrap();
     let reopening = Reopening::resume(&plan(1, StoreMode::Full), Vec::new());
     let reopened = Event::Reopened { reopening, reserved: PicoUsd::ZERO };
     let refused = store.append(lease, recorded(lease.next_seq, vec![reopened])).await;
     assert_eq!(refused.unwrap_err().code, Code::Storage);
-    execute(&mut other_connection, REPAIR).await;
-    heartbeat(store, 1).await;
-    assert_eq!(store.list(RunScope::All, RunFilter::default()).await.unwrap(), before);
+    other_connection.execute_batch(REPAIR).unwrap();
+    eventually(async || store.list(RunScope::All, RunFilter::default()).await.unwrap() == before).await;
 }

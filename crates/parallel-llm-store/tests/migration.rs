@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::support;
-use crate::support::{CANARY, OpenRun as _, bytes_of, connect, holds, run_id, write};
+use crate::support::{CANARY, OpenRun as _, bytes_of, connect, holds, rows, run_id, value, write};
 use parallel_llm_engine::{Run, RunStatus};
 use parallel_llm_store::{
     CheckDepth, CostBy, CostQuery, HitSource, Integrity, RunFilter, RunScope, Store, StoreConfig, StoredRun,
@@ -21,21 +21,19 @@ const VERSION_3: [&str; 2] =
 
 /// A store on a database of version 1.
 async fn migrated(path: &Path) -> Store {
-    use sqlx::Connection as _;
-    let mut old = connect(path).await;
-    sqlx::raw_sql(VERSION_1).execute(&mut old).await.unwrap();
-    old.close().await.unwrap();
+    let old = connect(path);
+    old.execute_batch(VERSION_1).unwrap();
+    old.close().unwrap();
     Store::open(StoreConfig::new(path)).await.unwrap()
 }
 
 /// A store on a database of version 2.
 async fn migrated_from_2(path: &Path) -> Store {
-    use sqlx::Connection as _;
-    let mut old = connect(path).await;
+    let old = connect(path);
     for script in [VERSION_1].into_iter().chain(VERSION_2) {
-        sqlx::raw_sql(script).execute(&mut old).await.unwrap();
+        old.execute_batch(script).unwrap();
     }
-    old.close().await.unwrap();
+    old.close().unwrap();
     Store::open(StoreConfig::new(path)).await.unwrap()
 }
 
@@ -90,14 +88,14 @@ async fn the_ledger_and_seat_facts_of_version_1_follow_from_its_events() {
                   || IFNULL(cost_pico_usd, '-') || cost_is_estimate || IFNULL(input_tokens, '-') \
                   || IFNULL(output_tokens, '-') || IFNULL(reasoning_tokens, '-') || IFNULL(cached_tokens, '-') \
                   || IFNULL(generation_id, '-') || (ended_at_ms IS NULL) FROM calls ORDER BY run_id, place, attempt";
-    let mut rows = Vec::new();
+    let mut ledgers = Vec::new();
     for name in ["old.db", "new.db"] {
-        let mut other_connection = connect(&folder.path().join(name)).await;
+        let other_connection = connect(&folder.path().join(name));
         let calls: Vec<(String, String)> =
-            sqlx::query_as(ledger).fetch_all(&mut other_connection).await.unwrap();
-        rows.push(calls);
+            rows(&other_connection, ledger, |row| Ok((row.get(0)?, row.get(1)?)));
+        ledgers.push(calls);
     }
-    assert_eq!((rows[0].len(), &rows[0]), (13, &rows[1]));
+    assert_eq!((ledgers[0].len(), &ledgers[0]), (13, &ledgers[1]));
     let days = old.costs(RunScope::All, CostQuery { by: CostBy::Day, since_ms: None }).await.unwrap();
     assert_eq!((days.len(), &*days[0].name, days[0].calls), (1, "2026-01-01", 13));
 }
@@ -148,21 +146,19 @@ async fn costs_and_seat_facts_of_version_2_get_their_principals() {
         None
     );
     assert_eq!(store.list_tokens().await.unwrap(), []);
-    let version: i64 =
-        sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut connect(&path).await).await.unwrap();
+    let version: i64 = value(&connect(&path), "PRAGMA user_version");
     assert_eq!(version, 5);
 }
 
 #[tokio::test]
 async fn rows_of_version_3_have_no_checksums_and_are_read_as_before() {
-    use sqlx::Connection as _;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
-    let mut old = connect(&path).await;
+    let old = connect(&path);
     for script in [VERSION_1].into_iter().chain(VERSION_2).chain(VERSION_3) {
-        sqlx::raw_sql(script).execute(&mut old).await.unwrap();
+        old.execute_batch(script).unwrap();
     }
-    old.close().await.unwrap();
+    old.close().unwrap();
     let store = Store::open(StoreConfig::new(&path)).await.unwrap();
     let tokens = store.list_tokens().await.unwrap();
     assert_eq!((&*tokens[0].name, tokens[0].requests_per_minute), ("somebody", Some(30)));
@@ -188,7 +184,7 @@ async fn a_run_continued_by_a_program_of_version_4_is_read() {
     // A program of version 4 stores the plan in the row of the run.
     let sql = "UPDATE runs SET plan = texts.body FROM texts WHERE texts.run_id = runs.run_id AND hash = ''; \
                DELETE FROM texts WHERE hash = ''";
-    sqlx::raw_sql(sql).execute(&mut connect(&path).await).await.unwrap();
+    connect(&path).execute_batch(sql).unwrap();
     let after = loaded(&store, 1).await;
     assert_eq!((&after.plan, after.events), (&before.plan, before.events));
     assert_eq!(store.search(RunScope::All, "late words", 9).await.unwrap().hits.len(), 1);

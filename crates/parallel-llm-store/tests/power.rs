@@ -134,8 +134,8 @@ async fn a_database_whose_pages_were_written_in_part_is_repaired_from_its_log() 
     let path = folder.path().join("runs.db");
     fs::write(&path, &disk.database).unwrap();
     fs::write(log_of(&path), &disk.log).unwrap();
-    let mut other_connection = connect(&path).await;
-    sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut other_connection).await.unwrap();
+    let other_connection = connect(&path);
+    other_connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)").unwrap();
     let home = fs::read(&path).unwrap();
     drop(other_connection);
     assert!(home.len() > disk.database.len() && home.len().is_multiple_of(PAGE));

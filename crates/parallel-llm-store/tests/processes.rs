@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::support::{OpenRun as _, connect, every_kind, plan, run_id};
+use crate::support::{OpenRun as _, connect, every_kind, plan, run_id, value};
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure, RunStatus};
@@ -168,7 +168,7 @@ async fn check(path: &Path, acknowledged: &Acknowledged) {
     assert_eq!(store.list(RunScope::All, running).await.unwrap(), []);
     store.close().await;
     let sql = "PRAGMA integrity_check";
-    let verdict: String = sqlx::query_scalar(sql).fetch_one(&mut connect(path).await).await.unwrap();
+    let verdict: String = value(&connect(path), sql);
     assert_eq!(verdict, "ok");
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support;
 use crate::support::{
     Fixture, OpenRun as _, bytes_of, closed, connect, every_kind, holds, plan, recorded, run_id, simple,
-    write,
+    value, write,
 };
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
@@ -33,8 +33,8 @@ fn ids(numbers: impl Iterator<Item = u64>) -> Vec<RunId> {
     numbers.map(run_id).collect()
 }
 
-async fn number(path: &Path, sql: &'static str) -> i64 {
-    sqlx::query_scalar(sql).fetch_one(&mut connect(path).await).await.unwrap()
+fn number(path: &Path, sql: &'static str) -> i64 {
+    value(&connect(path), sql)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -122,7 +122,7 @@ async fn the_file_shrinks_by_what_was_purged() {
     assert_eq!(fixture.store.reclaim().await, Ok(true));
     let after = std::fs::metadata(fixture.path()).unwrap().len();
     assert!(after < before * 2 / 5, "{before} to {after} bytes");
-    assert_eq!(number(&fixture.path(), "PRAGMA freelist_count").await, 0);
+    assert_eq!(number(&fixture.path(), "PRAGMA freelist_count"), 0);
     assert_eq!(fixture.store.search(RunScope::All, "falke115x7", 9).await.unwrap().hits.len(), 1);
 }
 
@@ -131,12 +131,9 @@ async fn a_file_that_cannot_shrink_uses_its_space_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     // A file created by an older version, of which SQLite frees no page.
-    sqlx::raw_sql(
+    connect(&path).execute_batch(
         "PRAGMA auto_vacuum = NONE; CREATE TABLE old (a); DROP TABLE old; PRAGMA application_id = 1347177549",
-    )
-    .execute(&mut connect(&path).await)
-    .await
-    .unwrap();
+    ).unwrap();
     let store = Store::open(StoreConfig::new(&path)).await.unwrap();
     for number in 1..=40 {
         write(&store, plan(number, StoreMode::Full), simple(&words(number))).await;
@@ -144,12 +141,12 @@ async fn a_file_that_cannot_shrink_uses_its_space_again() {
     while store.search(RunScope::All, "falke", 1).await.unwrap().unindexed > 0 {}
     store.purge(&ids(1..=40)).await.unwrap();
     assert_eq!(store.reclaim().await, Ok(true));
-    let free = number(&path, "PRAGMA freelist_count").await;
+    let free = number(&path, "PRAGMA freelist_count");
     assert!(free > 25, "{free}");
     for number in 41..=60 {
         write(&store, plan(number, StoreMode::Full), simple(&words(number))).await;
     }
-    assert!(number(&path, "PRAGMA freelist_count").await < free);
+    assert!(number(&path, "PRAGMA freelist_count") < free);
 }
 
 #[tokio::test]

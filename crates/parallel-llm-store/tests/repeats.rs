@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::support;
 use crate::support::{
-    Fixture, OpenRun as _, a_seat, changed, closed, plan, recorded, run_id, same_question, seat, sent,
-    simple, started, write,
+    Fixture, OpenRun as _, a_seat, changed, closed, plan, query_plan, recorded, run_id, same_question, seat,
+    sent, simple, started, value, write,
 };
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
@@ -64,12 +64,12 @@ async fn without_a_key_a_running_or_interrupted_run_counts() {
     let theirs = Err((Code::Repeated, Some(run_id(3))));
     assert_eq!(begin(store, asked_by(same_question(4), "somebody")).await, theirs);
     assert_eq!(begin(store, keyed(same_question(5), None, "on purpose")).await, Ok(()));
-    let mut other_connection = fixture.other_connection().await;
+    let other_connection = fixture.other_connection();
     let long_ago = "UPDATE runs SET created_at_ms = created_at_ms - 600001";
-    sqlx::query(long_ago).execute(&mut other_connection).await.unwrap();
+    other_connection.execute_batch(long_ago).unwrap();
     assert_eq!(begin(store, same_question(6)).await, Ok(()), "nobody tries again after ten minutes");
     let abandon = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1";
-    sqlx::query(abandon).execute(&mut other_connection).await.unwrap();
+    other_connection.execute_batch(abandon).unwrap();
     assert_eq!(
         begin(store, same_question(7)).await,
         Err((Code::Repeated, Some(run_id(6)))),
@@ -77,14 +77,14 @@ async fn without_a_key_a_running_or_interrupted_run_counts() {
     );
     assert_eq!(begin(store, fresh(same_question(7))).await, Ok(()), "unless all is to be asked anew");
     let long_ago = "UPDATE runs SET created_at_ms = created_at_ms - 86400001";
-    sqlx::query(abandon).execute(&mut other_connection).await.unwrap();
-    sqlx::query(long_ago).execute(&mut other_connection).await.unwrap();
+    other_connection.execute_batch(abandon).unwrap();
+    other_connection.execute_batch(long_ago).unwrap();
     assert_eq!(
         begin(store, same_question(8)).await,
         Ok(()),
         "what was said a day ago may not be so any more"
     );
-    sqlx::query(abandon).execute(&mut other_connection).await.unwrap();
+    other_connection.execute_batch(abandon).unwrap();
     write(store, fresh(same_question(9)), simple("settled")).await;
     assert_eq!(begin(store, same_question(10)).await, Ok(()), "an answered question may be asked again");
 }
@@ -176,7 +176,7 @@ async fn a_refused_run_leaves_nothing_behind() {
     assert_eq!(store.take_over(run_id(2)).await.unwrap_err().code, Code::RunNotFound);
     let rows = "SELECT COUNT(DISTINCT run_id) FROM (SELECT run_id FROM runs UNION ALL SELECT run_id FROM calls \
                 UNION ALL SELECT run_id FROM holds UNION ALL SELECT run_id FROM texts)";
-    let runs: i64 = sqlx::query_scalar(rows).fetch_one(&mut fixture.other_connection().await).await.unwrap();
+    let runs: i64 = value(&fixture.other_connection(), rows);
     assert_eq!(runs, 1);
     let again = store.open_run(plan(3, StoreMode::Full)).await;
     assert_eq!(store.append(again, first).await, Ok(()), "the same run may be begun after all");
@@ -206,29 +206,23 @@ async fn the_newest_kept_answer_is_found_for_its_asker() {
     assert_eq!(find(Some("nobody"), 60_000).await, None);
     assert_eq!(find(None, -60_000).await, None, "nothing is as new as that");
     let old = "UPDATE runs SET decided_at_ms = decided_at_ms - 70000 WHERE run_id = ?";
-    let mut other_connection = fixture.other_connection().await;
-    sqlx::query(old).bind(run_id(2).to_string()).execute(&mut other_connection).await.unwrap();
+    let other_connection = fixture.other_connection();
+    other_connection.execute(old, [run_id(2).to_string()]).unwrap();
     assert_eq!(find(None, 60_000).await, Some(run_id(1)));
 }
 
 #[tokio::test]
 async fn looking_for_the_same_question_uses_an_index() {
     let fixture = Fixture::new().await;
-    let mut other_connection = fixture.other_connection().await;
-    let plan_of = async |sql: &str, other_connection: &mut sqlx::SqliteConnection| {
-        let sql = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
-        let rows: Vec<(i64, i64, i64, String)> =
-            sqlx::query_as(sql).fetch_all(other_connection).await.unwrap();
-        rows.into_iter().map(|row| row.3).collect::<Vec<_>>().join("; ")
-    };
+    let other_connection = fixture.other_connection();
     let key = "SELECT 1 FROM runs WHERE IFNULL(asked_by, '') = 'a' AND idempotency_key = 'k'";
-    assert!(plan_of(key, &mut other_connection).await.contains("runs_by_key"));
+    assert!(query_plan(&other_connection, key).contains("runs_by_key"));
     let under_way = "SELECT 1 FROM runs WHERE plan_hash = 'h' AND status = 'running' ORDER BY run_id DESC";
-    assert!(plan_of(under_way, &mut other_connection).await.contains("runs_under_way"));
+    assert!(query_plan(&other_connection, under_way).contains("runs_under_way"));
     let answered = "SELECT 1 FROM runs WHERE plan_hash = 'h' AND status IN ('complete', 'partial') \
                     AND store_mode = 'full' ORDER BY run_id DESC LIMIT 1";
-    assert!(plan_of(answered, &mut other_connection).await.contains("runs_answered"));
+    assert!(query_plan(&other_connection, answered).contains("runs_answered"));
     let day = "SELECT provider, TOTAL(CASE WHEN outcome <> 'sent' THEN COALESCE(cost_pico_usd, worst_pico_usd) END) \
                FROM calls WHERE sent_at_ms >= 1 GROUP BY provider";
-    assert!(plan_of(day, &mut other_connection).await.contains("COVERING INDEX calls_by_time"));
+    assert!(query_plan(&other_connection, day).contains("COVERING INDEX calls_by_time"));
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::support::{
     CANARY, Fixture, OpenRun as _, answer, bytes_of, every_kind, holds, plan, recorded, run_id, seat,
-    started, synthesizer, without_texts, write,
+    started, synthesizer, values, without_texts, write,
 };
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
@@ -194,7 +194,7 @@ async fn a_run_of_another_store_is_followed_event_by_event() {
     fixture.store.checkpoint(lease, seat(1, 1), "too late".into()).await.unwrap();
     assert_eq!(texts().await, [""; 0]);
     let abandon = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1";
-    sqlx::query(abandon).execute(&mut fixture.other_connection().await).await.unwrap();
+    fixture.other_connection().execute_batch(abandon).unwrap();
     assert!(watcher.follow(run_id(2), 4).await.unwrap().unwrap().interrupted);
 }
 
@@ -296,12 +296,12 @@ async fn a_run_whose_process_renews_no_lease_is_interrupted() {
         (status, fixture.store.load(RunScope::All, run_id(1)).await.unwrap().unwrap().interrupted)
     };
     assert_eq!(stands().await, (RunStatus::Running, false));
-    let mut other_connection = fixture.other_connection().await;
+    let other_connection = fixture.other_connection();
     let elsewhere = "UPDATE runs SET owner = 'elsewhere/1/1'";
-    sqlx::query(elsewhere).execute(&mut other_connection).await.unwrap();
+    other_connection.execute_batch(elsewhere).unwrap();
     assert_eq!(stands().await, (RunStatus::Running, false), "the lease holds");
     assert_eq!(fixture.store.take_over(run_id(1)).await.unwrap_err().code, Code::Busy);
-    sqlx::query("UPDATE runs SET lease_until_ms = 1").execute(&mut other_connection).await.unwrap();
+    other_connection.execute_batch("UPDATE runs SET lease_until_ms = 1").unwrap();
     assert_eq!(stands().await, (RunStatus::Interrupted, true));
     assert_eq!(fixture.store.take_over(run_id(1)).await.unwrap().epoch, 2);
     assert_eq!(stands().await, (RunStatus::Running, false));
@@ -310,24 +310,20 @@ async fn a_run_whose_process_renews_no_lease_is_interrupted() {
 
 #[tokio::test]
 async fn a_running_process_renews_its_leases() {
-    let fixture = Fixture::new().await;
+    const HEARTBEAT: Duration = Duration::from_millis(20);
+    let fixture = Fixture::beating(HEARTBEAT).await;
     write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
     write(&fixture.store, plan(2, StoreMode::Full), every_kind()).await;
-    let mut other_connection = fixture.other_connection().await;
-    sqlx::query("UPDATE runs SET lease_until_ms = 1").execute(&mut other_connection).await.unwrap();
-    let before = fixture.store.commits();
-    tokio::time::pause();
-    tokio::time::advance(Duration::from_secs(16)).await;
-    tokio::time::resume();
-    let beat = async {
-        while fixture.store.commits() == before {
-            tokio::task::yield_now().await;
+    let other_connection = fixture.other_connection();
+    other_connection.execute_batch("UPDATE runs SET lease_until_ms = 1").unwrap();
+    let sql = "SELECT lease_until_ms > 1 FROM runs ORDER BY run_id";
+    let extended = async {
+        // Only the lease of the run that is still open.
+        while values::<bool>(&other_connection, sql) != [true, false] {
+            tokio::time::sleep(HEARTBEAT).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), beat).await.unwrap();
-    let sql = "SELECT lease_until_ms > 1 FROM runs ORDER BY run_id";
-    let extended: Vec<bool> = sqlx::query_scalar(sql).fetch_all(&mut other_connection).await.unwrap();
-    assert_eq!(extended, [true, false], "only what is still open");
+    tokio::time::timeout(Duration::from_secs(5), extended).await.unwrap();
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support;
 use crate::support::{
     CANARY, Fixture, OpenRun as _, answered, bytes_of, changed, closed, every_kind, holds, plan, recorded,
-    run_id, seat, sent, simple, started, synthesizer, write,
+    run_id, seat, sent, simple, started, synthesizer, value, values, write,
 };
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
@@ -15,6 +15,7 @@ use parallel_llm_engine::{Code, Event, Message, Outcome, OutcomeKind, Role, RunI
 use parallel_llm_store::{
     CostBy, CostQuery, HitSource, Purged, RunFilter, RunScope, SearchResults, Store, StoreConfig,
 };
+use rusqlite::Connection;
 
 fn asking(number: u64, question: &str) -> Arc<RunPlan> {
     changed(plan(number, StoreMode::Full), |plan| {
@@ -177,39 +178,36 @@ async fn running_runs_and_their_later_texts_are_found() {
     let other = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
     store.append(lease, recorded(6, vec![closed()])).await.unwrap();
     assert_eq!(find(&other, "copper").await, find(store, "copper").await);
-    check_index(&mut fixture.other_connection().await, 3).await;
+    check_index(&fixture.other_connection(), 3);
 }
 
 #[tokio::test]
 async fn the_writer_indexes_when_it_has_nothing_else_to_do() {
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
-    let mut other_connection = fixture.other_connection().await;
+    let other_connection = fixture.other_connection();
     let indexed = async {
         loop {
             let sql = "SELECT is_indexed FROM runs";
-            if sqlx::query_scalar(sql).fetch_one(&mut other_connection).await.unwrap() {
+            if value(&other_connection, sql) {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(10), indexed).await.unwrap();
-    check_index(&mut other_connection, 4).await;
+    check_index(&other_connection, 4);
 }
 
 /// Checks that the index is intact and has the words of this many texts and no others.
-async fn check_index(other_connection: &mut sqlx::SqliteConnection, texts: usize) {
+fn check_index(other_connection: &Connection, texts: usize) {
     let check = "INSERT INTO words (words) VALUES ('integrity-check')";
-    sqlx::query(check).execute(&mut *other_connection).await.unwrap();
+    other_connection.execute_batch(check).unwrap();
     let sql = "CREATE VIRTUAL TABLE temp.entries USING fts5vocab (main, words, instance)";
-    sqlx::query(sql).execute(&mut *other_connection).await.unwrap();
-    let indexed: Vec<i64> = sqlx::query_scalar("SELECT DISTINCT doc FROM temp.entries ORDER BY 1")
-        .fetch_all(&mut *other_connection)
-        .await
-        .unwrap();
+    other_connection.execute_batch(sql).unwrap();
+    let indexed: Vec<i64> = values(other_connection, "SELECT DISTINCT doc FROM temp.entries ORDER BY 1");
     let sql = "SELECT text_id FROM texts JOIN runs USING (run_id) WHERE text_id <= indexed_to ORDER BY 1";
-    let noted: Vec<i64> = sqlx::query_scalar(sql).fetch_all(&mut *other_connection).await.unwrap();
+    let noted: Vec<i64> = values(other_connection, sql);
     assert_eq!((&indexed, indexed.len()), (&noted, texts));
 }
 
@@ -251,9 +249,9 @@ async fn write_secret(store: &Store, number: u64) {
 const PART: usize = 24;
 
 /// The identifying bytes of all compressed texts.
-async fn compressed(other_connection: &mut sqlx::SqliteConnection) -> Vec<Vec<u8>> {
+fn compressed(other_connection: &Connection) -> Vec<Vec<u8>> {
     let sql = "SELECT SUBSTR(body, 32, 24) FROM texts WHERE TYPEOF(body) = 'blob' AND OCTET_LENGTH(body) > 64 AND hash <> ''";
-    sqlx::query_scalar(sql).fetch_all(other_connection).await.unwrap()
+    values(other_connection, sql)
 }
 
 #[tokio::test]
@@ -270,7 +268,7 @@ async fn a_purge_leaves_no_byte_of_a_text_in_any_file() {
     write(store, plan(99, StoreMode::Full), simple("amselstern")).await;
     assert_eq!(find(store, "quarzfalke").await.len(), RUNS as usize);
     let folder = fixture.path().parent().unwrap().to_path_buf();
-    let compressed = compressed(&mut fixture.other_connection().await).await;
+    let compressed = compressed(&fixture.other_connection());
     let held = |bytes: &[u8]| {
         compressed.iter().filter(|text| bytes.windows(PART).any(|part| part == &text[..PART])).count()
     };
@@ -294,10 +292,9 @@ async fn a_purge_leaves_no_byte_of_a_text_in_any_file() {
         costs
     );
     assert_eq!(store.seat_facts(RunScope::All, None).await.unwrap().len(), 2 * (RUNS as usize + 1));
-    let mut other_connection = fixture.other_connection().await;
-    check_index(&mut other_connection, 2).await;
-    let verdict: String =
-        sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut other_connection).await.unwrap();
+    let other_connection = fixture.other_connection();
+    check_index(&other_connection, 2);
+    let verdict: String = value(&other_connection, "PRAGMA integrity_check");
     assert_eq!(verdict, "ok");
 }
 
@@ -309,9 +306,9 @@ async fn running_runs_are_not_purged() {
     let lease = write(store, plan(1, StoreMode::Full), begun()).await;
     write(store, plan(2, StoreMode::Full), begun()).await;
     write(store, plan(3, StoreMode::Full), simple("done")).await;
-    let mut other_connection = fixture.other_connection().await;
+    let other_connection = fixture.other_connection();
     let abandon = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1 WHERE run_id = ?";
-    sqlx::query(abandon).bind(run_id(2).to_string()).execute(&mut other_connection).await.unwrap();
+    other_connection.execute(abandon, [run_id(2).to_string()]).unwrap();
     let far = i64::MAX / 1_000_000;
     assert_eq!(store.purgeable(far).await.unwrap(), [run_id(2), run_id(3)]);
     let named = vec![run_id(1), run_id(2), run_id(3), run_id(9), run_id(3)];
@@ -333,11 +330,11 @@ async fn running_runs_are_not_purged() {
 async fn a_log_that_a_reader_holds_is_not_reclaimed_yet() {
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), simple("words")).await;
-    let mut reader = fixture.other_connection().await;
-    sqlx::raw_sql("BEGIN; SELECT COUNT(*) FROM runs").execute(&mut reader).await.unwrap();
+    let reader = fixture.other_connection();
+    reader.execute_batch("BEGIN; SELECT COUNT(*) FROM runs").unwrap();
     assert_eq!(fixture.store.purge(&[run_id(1)]).await.unwrap().runs, [run_id(1)]);
     assert_eq!(fixture.store.reclaim().await, Ok(false));
-    sqlx::raw_sql("COMMIT").execute(&mut reader).await.unwrap();
+    reader.execute_batch("COMMIT").unwrap();
     assert_eq!(fixture.store.reclaim().await, Ok(true));
     assert!(!holds(&bytes_of(fixture.path().parent().unwrap()), CANARY));
 }
@@ -348,7 +345,7 @@ async fn unindexed_texts_are_counted_and_the_others_are_searched() {
     let store = &fixture.store;
     write(store, asking(1, "Which metal?"), simple("copper")).await;
     assert_eq!(find(store, "copper").await.len(), 1);
-    let mut other_connection = fixture.other_connection().await;
+    let other_connection = fixture.other_connection();
     // Its words are not indexed yet, as while the writer is busy.
     write(
         store,
@@ -356,14 +353,14 @@ async fn unindexed_texts_are_counted_and_the_others_are_searched() {
         simple("copper"),
     )
     .await;
-    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut other_connection).await.unwrap();
+    other_connection.execute_batch("BEGIN IMMEDIATE").unwrap();
     let begun = tokio::time::Instant::now();
     let matches = store.search(RunScope::All, "copper", 9).await.unwrap();
     assert!(begun.elapsed() < Duration::from_secs(9), "a search does not wait for the index");
     assert_eq!((matches.hits.len(), matches.unindexed), (1, 1));
     let others = store.search(RunScope::Principal("ben"), "copper", 9).await.unwrap();
     assert_eq!(others, SearchResults::default(), "nobody is told how many runs others have");
-    sqlx::raw_sql("COMMIT").execute(&mut other_connection).await.unwrap();
+    other_connection.execute_batch("COMMIT").unwrap();
     let matches = store.search(RunScope::All, "copper", 9).await.unwrap();
     assert_eq!((matches.hits.len(), matches.unindexed), (2, 0));
 }

@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use crate::support;
 use crate::support::{
-    CANARY, OpenRun as _, bytes_of, connect, every_kind, holds, plan, run_id, without_texts, write,
+    CANARY, OpenRun as _, bytes_of, connect, every_kind, holds, plan, rows, run_id, without_texts, write,
 };
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Recorded, RunStatus};
 use parallel_llm_store::{RunFilter, RunScope, SpillState, Store, StoreConfig, StoredRun};
-use sqlx::{AssertSqlSafe, SqliteConnection};
+use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
@@ -56,21 +56,17 @@ impl Data {
     }
 
     /// A store with a run in progress, and the lock that another connection then holds on its database.
-    async fn locked(&self, mode: StoreMode) -> (Store, Lease, SqliteConnection) {
+    async fn locked(&self, mode: StoreMode) -> (Store, Lease, Connection) {
         let store = self.open().await;
         let lease = write(&store, plan(1, mode), every_kind()[..FIRST].to_vec()).await;
-        (store, lease, lock(&self.path()).await)
+        (store, lease, lock(&self.path()))
     }
 }
 
-async fn lock(path: &Path) -> SqliteConnection {
-    let mut other_connection = connect(path).await;
-    execute(&mut other_connection, "BEGIN IMMEDIATE").await;
+fn lock(path: &Path) -> Connection {
+    let other_connection = connect(path);
+    other_connection.execute_batch("BEGIN IMMEDIATE").unwrap();
     other_connection
-}
-
-async fn execute(other_connection: &mut SqliteConnection, sql: &str) {
-    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(other_connection).await.unwrap();
 }
 
 /// Appends the rest of the run in two commits.
@@ -94,15 +90,15 @@ fn counts(store: &Store) -> [usize; 3] {
 }
 
 /// The events in the database itself, without spilled ones.
-async fn in_database(path: &Path) -> Vec<(i64, String)> {
+fn in_database(path: &Path) -> Vec<(i64, String)> {
     let sql = "SELECT seq, body FROM events ORDER BY seq";
-    sqlx::query_as(sql).fetch_all(&mut connect(path).await).await.unwrap()
+    rows(&connect(path), sql, |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 async fn assert_imported(data: &Data, store: &Store, expected: &[Recorded]) {
     let stored = loaded(store).await;
     assert_eq!((&*stored.events, is_warned(&stored), counts(store)), (expected, false, [0; 3]));
-    assert_eq!(in_database(&data.path()).await.len(), expected.len());
+    assert_eq!(in_database(&data.path()).len(), expected.len());
     let listed = store.list(RunScope::All, RunFilter::default()).await.unwrap();
     assert_eq!((listed[0].status, listed[0].is_damaged), (RunStatus::Partial, false));
 }
@@ -110,7 +106,7 @@ async fn assert_imported(data: &Data, store: &Store, expected: &[Recorded]) {
 #[tokio::test]
 async fn answers_during_a_lock_are_durable_and_imported_once() {
     let data = Data::new();
-    let (store, lease, mut other_connection) = data.locked(StoreMode::Full).await;
+    let (store, lease, other_connection) = data.locked(StoreMode::Full).await;
     assert_eq!(store.notice(run_id(1)), None);
     continue_run(&store, lease).await;
     let notice = store.notice(run_id(1)).unwrap();
@@ -136,8 +132,8 @@ async fn answers_during_a_lock_are_durable_and_imported_once() {
         );
         assert_eq!(counts(store), [2, 0, 0]);
     }
-    assert_eq!(in_database(&data.path()).await.len(), FIRST);
-    execute(&mut other_connection, "ROLLBACK").await;
+    assert_eq!(in_database(&data.path()).len(), FIRST);
+    other_connection.execute_batch("ROLLBACK").unwrap();
     // Two stores that open at once, and the one that spilled.
     let (one, other) = tokio::join!(data.open(), data.open());
     for store in [&one, &other, &store, &reader] {
@@ -149,10 +145,10 @@ async fn answers_during_a_lock_are_durable_and_imported_once() {
 #[tokio::test]
 async fn the_writer_imports_its_own_files_before_it_continues() {
     let data = Data::new();
-    let (store, lease, mut other_connection) = data.locked(StoreMode::Full).await;
+    let (store, lease, other_connection) = data.locked(StoreMode::Full).await;
     let events = every_kind();
     store.append(lease, events[FIRST..6].to_vec()).await.unwrap();
-    execute(&mut other_connection, "ROLLBACK").await;
+    other_connection.execute_batch("ROLLBACK").unwrap();
     store.append(lease, events[6..].to_vec()).await.unwrap();
     assert_imported(&data, &store, &events).await;
 }
@@ -160,43 +156,43 @@ async fn the_writer_imports_its_own_files_before_it_continues() {
 #[tokio::test]
 async fn events_after_a_refused_file_wait_with_it() {
     let data = Data::new();
-    let (store, lease, mut other_connection) = data.locked(StoreMode::Full).await;
+    let (store, lease, other_connection) = data.locked(StoreMode::Full).await;
     continue_run(&store, lease).await;
     let refuse = format!(
         "CREATE TRIGGER refuse BEFORE INSERT ON events WHEN NEW.seq = {} BEGIN SELECT RAISE(ABORT, 'no room'); END",
         FIRST + 1
     );
-    execute(&mut other_connection, &format!("{refuse}; COMMIT")).await;
+    other_connection.execute_batch(&format!("{refuse}; COMMIT")).unwrap();
     assert_eq!(counts(&data.open().await), [2, 0, 0], "neither is taken for older than the database");
-    execute(&mut other_connection, "DROP TRIGGER refuse").await;
+    other_connection.execute_batch("DROP TRIGGER refuse").unwrap();
     assert_imported(&data, &data.open().await, &every_kind()).await;
 }
 
 #[tokio::test]
 async fn a_spill_never_overwrites_newer_events() {
     let data = Data::new();
-    let (store, lease, mut other_connection) = data.locked(StoreMode::Full).await;
+    let (store, lease, other_connection) = data.locked(StoreMode::Full).await;
     continue_run(&store, lease).await;
     // The process that continues the run cannot see the file.
     let hidden = data.folder.path().join("hidden");
     std::fs::rename(data.spill_folder(), &hidden).unwrap();
-    execute(&mut other_connection, "ROLLBACK").await;
+    other_connection.execute_batch("ROLLBACK").unwrap();
     let other = data.open().await;
     let taken = other.take_over(run_id(1)).await.unwrap();
     let newer = support::recorded(4, vec![support::sent(support::seat(2, 2)), support::closed()]);
     other.append(taken, newer).await.unwrap();
-    let before = in_database(&data.path()).await;
+    let before = in_database(&data.path());
     std::fs::rename(&hidden, data.spill_folder()).unwrap();
     let third = data.open().await;
     assert_eq!(counts(&third), [0, 2, 0], "set aside, and kept");
-    assert_eq!(in_database(&data.path()).await, before);
+    assert_eq!(in_database(&data.path()), before);
     assert!(!is_warned(&loaded(&third).await));
 }
 
 #[tokio::test]
 async fn a_damaged_spill_is_set_aside_and_reported() {
     let data = Data::new();
-    let (store, lease, mut other_connection) = data.locked(StoreMode::Full).await;
+    let (store, lease, other_connection) = data.locked(StoreMode::Full).await;
     continue_run(&store, lease).await;
     store.close().await;
     for path in store.spills().waiting {
@@ -205,7 +201,7 @@ async fn a_damaged_spill_is_set_aside_and_reported() {
         bytes[middle] ^= 1;
         std::fs::write(&path, bytes).unwrap();
     }
-    execute(&mut other_connection, "ROLLBACK").await;
+    other_connection.execute_batch("ROLLBACK").unwrap();
     let store = data.open().await;
     assert_eq!((counts(&store), loaded(&store).await.events.len()), ([0, 0, 2], FIRST));
 }
@@ -215,36 +211,36 @@ async fn a_damaged_spill_is_set_aside_and_reported() {
 async fn files_are_private_and_keep_no_text_of_a_run_that_keeps_none() {
     use std::os::unix::fs::PermissionsExt as _;
     let data = Data::new();
-    let (store, lease, mut other_connection) = data.locked(StoreMode::Metadata).await;
+    let (store, lease, other_connection) = data.locked(StoreMode::Metadata).await;
     continue_run(&store, lease).await;
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&data.spill_folder()), 0o700);
     assert!(store.spills().waiting.iter().all(|path| mode(path) == 0o600));
     assert!(!holds(&bytes_of(&data.spill_folder()), CANARY));
-    execute(&mut other_connection, "ROLLBACK").await;
+    other_connection.execute_batch("ROLLBACK").unwrap();
     assert_imported(&data, &data.open().await, &without_texts(every_kind())).await;
 }
 
 #[tokio::test]
 async fn if_one_folder_cannot_be_written_the_next_one_is_used() {
     let data = Data::new();
-    let (store, lease, mut other_connection) = data.locked(StoreMode::Full).await;
+    let (store, lease, other_connection) = data.locked(StoreMode::Full).await;
     std::fs::write(data.spill_folder(), "in the way").unwrap();
     continue_run(&store, lease).await;
     assert!(store.spills().waiting.iter().all(|path| path.starts_with(data.other())));
-    execute(&mut other_connection, "ROLLBACK").await;
+    other_connection.execute_batch("ROLLBACK").unwrap();
     assert_imported(&data, &data.open().await, &every_kind()).await;
 }
 
 #[tokio::test]
 async fn a_purged_run_leaves_no_file() {
     let data = Data::new();
-    let (store, lease, mut other_connection) = data.locked(StoreMode::Full).await;
+    let (store, lease, other_connection) = data.locked(StoreMode::Full).await;
     continue_run(&store, lease).await;
     for path in store.spills().waiting {
         std::fs::rename(&path, path.with_extension("aside")).unwrap();
     }
-    execute(&mut other_connection, "ROLLBACK; UPDATE runs SET owner = '', lease_until_ms = 0").await;
+    other_connection.execute_batch("ROLLBACK; UPDATE runs SET owner = '', lease_until_ms = 0").unwrap();
     assert_eq!(store.purge(&[run_id(1)]).await.unwrap().runs, [run_id(1)]);
     assert_eq!(counts(&store), [0; 3]);
     assert!(!holds(&bytes_of(&data.spill_folder()), CANARY));
@@ -257,12 +253,12 @@ async fn one_append_that_cannot_be_written_does_not_harm_the_others() {
     let begin =
         async |number| write(&store, plan(number, StoreMode::Full), every_kind()[..FIRST].to_vec()).await;
     let (one, two, three) = (begin(1).await, begin(2).await, begin(3).await);
-    let mut other_connection = connect(&data.path()).await;
+    let other_connection = connect(&data.path());
     let broken = format!(
         "CREATE TRIGGER broken BEFORE UPDATE ON runs WHEN NEW.run_id = '{}' BEGIN SELECT RAISE(ABORT, 'no'); END",
         run_id(2)
     );
-    execute(&mut other_connection, &broken).await;
+    other_connection.execute_batch(&broken).unwrap();
     for folder in [data.spill_folder(), data.other()] {
         std::fs::write(folder, "in the way").unwrap();
     }
@@ -337,10 +333,10 @@ async fn spilled_events_survive_a_kill() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut heard = async |word: &str| while lines.next_line().await.unwrap().unwrap() != word {};
     heard("begun").await;
-    let mut other_connection = lock(&data.path()).await;
+    let other_connection = lock(&data.path());
     child.stdin.as_mut().unwrap().write_all(b"go on\n").await.unwrap();
     heard("spilled").await;
     child.kill().await.unwrap();
-    execute(&mut other_connection, "ROLLBACK").await;
+    other_connection.execute_batch("ROLLBACK").unwrap();
     assert_imported(&data, &data.open().await, &every_kind()).await;
 }

@@ -76,7 +76,6 @@ const NOT_IN_ENGINE: &[&str] = &[
     "rusqlite",
     "rustls",
     "socket2",
-    "sqlx",
     "tokio-postgres",
     "tower",
     "tower-http",

@@ -9,7 +9,7 @@ const INSIDE: [&str; 2] = ["sqlite/", "database.rs"];
 /// The line that declares the folder.
 const DECLARATION: &str = "mod sqlite;";
 /// Names of the database and its library, in lower case.
-const NAMES: [&str; 3] = ["sqlx", "sqlite", "pragma"];
+const NAMES: [&str; 2] = ["sqlite", "pragma"];
 /// The beginnings of SQL statements in string literals.
 const STATEMENTS: [&str; 7] =
     ["\"SELECT ", "\"INSERT ", "\"UPDATE ", "\"DELETE ", "\"WITH ", "\"CREATE ", "\"BEGIN"];
@@ -42,11 +42,11 @@ mod tests {
     #[test]
     fn a_database_known_above_the_seam_is_found() {
         let path = |file: &str| format!("{STORE}{file}");
-        let code = "use sqlx::Row;\n// As SQLite does.\nfn f() { run(\"SELECT 1\") }\n";
+        let code = "use rusqlite::Row;\n// As SQLite does.\nfn f() { run(\"SELECT 1\") }\n";
         assert_eq!(
             found(rule, &[(&path("writer/task.rs"), code)]),
             [
-                format!("{}:1 `sqlx` belongs in the store's `sqlite/`", path("writer/task.rs")),
+                format!("{}:1 `sqlite` belongs in the store's `sqlite/`", path("writer/task.rs")),
                 format!("{}:2 `sqlite` belongs in the store's `sqlite/`", path("writer/task.rs")),
                 format!("{}:3 `SELECT` belongs in the store's `sqlite/`", path("writer/task.rs")),
             ]

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use parallel_llm_testkit::Sandbox;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
-use tokio::runtime::Runtime;
+use rusqlite::Connection;
+use rusqlite::types::FromSql;
 
 /// "PLLM", in the header of every database of the program.
 pub(crate) const APPLICATION_ID: i64 = 0x504c_4c4d;
@@ -16,46 +15,31 @@ pub(crate) fn path(sandbox: &Sandbox) -> PathBuf {
 }
 
 /// A connection of another program.
-pub(crate) struct OutsideConnection {
-    runtime: Runtime,
-    connection: Option<SqliteConnection>,
-}
+pub(crate) struct OutsideConnection(Connection);
 
 impl OutsideConnection {
     pub(crate) fn new(path: &Path) -> Self {
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
-        let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
-        let connection = runtime.block_on(options.connect()).expect("the database opens");
-        Self { runtime, connection: Some(connection) }
+        Self(Connection::open(path).expect("the database opens"))
     }
 
     /// Runs these statements.
     pub(crate) fn execute(&mut self, sql: &str) {
-        let connection = self.connection.as_mut().expect("the connection is open");
-        let done = self.runtime.block_on(sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(connection));
-        done.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        self.0.execute_batch(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
     /// Whether no other connection holds the write lock.
     pub(crate) fn may_write(&mut self) -> bool {
-        let connection = self.connection.as_mut().expect("the connection is open");
-        let begin = sqlx::raw_sql("PRAGMA busy_timeout = 100; BEGIN IMMEDIATE; ROLLBACK").execute(connection);
-        self.runtime.block_on(begin).is_ok()
+        self.0.execute_batch("PRAGMA busy_timeout = 100; BEGIN IMMEDIATE; ROLLBACK").is_ok()
     }
 
     /// The single number that this query returns.
     pub(crate) fn number(&mut self, sql: &str) -> i64 {
-        let connection = self.connection.as_mut().expect("the connection is open");
-        let query = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(connection);
-        self.runtime.block_on(query).unwrap_or_else(|error| panic!("{sql}: {error}"))
+        self.values(sql)[0]
     }
 
     /// The texts that this query returns.
     pub(crate) fn texts(&mut self, sql: &str) -> Vec<String> {
-        let connection = self.connection.as_mut().expect("the connection is open");
-        let query = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_all(connection);
-        self.runtime.block_on(query).unwrap_or_else(|error| panic!("{sql}: {error}"))
+        self.values(sql)
     }
 
     /// Fails unless the database is intact.
@@ -63,13 +47,10 @@ impl OutsideConnection {
         assert_eq!(self.texts("PRAGMA integrity_check"), ["ok"]);
         assert_eq!(self.number("SELECT count(*) FROM pragma_foreign_key_check"), 0);
     }
-}
 
-impl Drop for OutsideConnection {
-    fn drop(&mut self) {
-        if let Some(connection) = self.connection.take() {
-            // Closed properly, so that it leaves no new file behind.
-            let _ = self.runtime.block_on(connection.close());
-        }
+    fn values<T: FromSql>(&self, sql: &str) -> Vec<T> {
+        let mut statement = self.0.prepare(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let values = statement.query_map((), |row| row.get(0)).and_then(Iterator::collect);
+        values.unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 }

@@ -21,45 +21,45 @@ pub(crate) struct TakenOut {
 }
 
 /// Indexes missing texts in one transaction, and returns whether there may be more.
-pub(crate) async fn fill(transaction: &mut Transaction, behind: IndexScope) -> Result<bool, DatabaseError> {
+pub(crate) fn fill(transaction: &mut Transaction, behind: IndexScope) -> Result<bool, DatabaseError> {
     let mut bytes_left = INDEX_BYTES;
     while bytes_left > 0 {
-        let Some(run_id) = transaction.reader().unindexed_run(behind).await? else { return Ok(false) };
-        bytes_left = fill_run(transaction, &run_id, bytes_left.saturating_sub(RUN_BYTES)).await?;
+        let Some(run_id) = transaction.reader().unindexed_run(behind)? else { return Ok(false) };
+        bytes_left = fill_run(transaction, &run_id, bytes_left.saturating_sub(RUN_BYTES))?;
     }
     Ok(true)
 }
 
 /// Indexes a run's texts within the remaining bytes, and returns how many remain.
-async fn fill_run(
+fn fill_run(
     transaction: &mut Transaction,
     run_id: &str,
     mut bytes_left: usize,
 ) -> Result<usize, DatabaseError> {
-    let missing = transaction.reader().unindexed_texts(run_id).await?;
+    let missing = transaction.reader().unindexed_texts(run_id)?;
     let mut newest = None;
     for text_id in &missing {
         if bytes_left == 0 {
             break;
         }
-        let text = indexed_text(&mut transaction.reader(), *text_id).await?;
+        let text = indexed_text(&transaction.reader(), *text_id)?;
         bytes_left = bytes_left.saturating_sub(text.line.len());
-        transaction.put_words(&text).await?;
+        transaction.put_words(&text)?;
         newest = Some(*text_id);
     }
     let is_whole = newest == missing.last().copied();
-    transaction.note_indexed(run_id, newest, is_whole).await?;
+    transaction.note_indexed(run_id, newest, is_whole)?;
     Ok(bytes_left)
 }
 
 /// Removes a run's words from the index within this many bytes, but at least one text. Needs the texts, which determine
 /// the words to remove.
-pub(crate) async fn take_out(
+pub(crate) fn take_out(
     transaction: &mut Transaction,
     run_id: &str,
     bytes_max: usize,
 ) -> Result<TakenOut, DatabaseError> {
-    let texts = transaction.reader().indexed_texts(run_id).await?;
+    let texts = transaction.reader().indexed_texts(run_id)?;
     let mut taken_out = TakenOut { is_whole: true, bytes: 0 };
     let mut words = Vec::new();
     for text_id in texts {
@@ -67,18 +67,18 @@ pub(crate) async fn take_out(
             taken_out.is_whole = false;
             break;
         }
-        let text = indexed_text(&mut transaction.reader(), text_id).await?;
+        let text = indexed_text(&transaction.reader(), text_id)?;
         taken_out.bytes += text.line.len();
         words.push(text);
     }
-    transaction.take_words_out(&words).await?;
+    transaction.take_words_out(&words)?;
     if let Some(oldest) = words.last().filter(|_| !taken_out.is_whole) {
-        transaction.note_taken_out(run_id, oldest.text_id).await?;
+        transaction.note_taken_out(run_id, oldest.text_id)?;
     }
     Ok(taken_out)
 }
 
-async fn indexed_text(reader: &mut Reader<'_>, text_id: i64) -> Result<IndexedText, DatabaseError> {
-    let stored = reader.text_of_id(text_id, None).await?;
+fn indexed_text(reader: &Reader<'_>, text_id: i64) -> Result<IndexedText, DatabaseError> {
+    let stored = reader.text_of_id(text_id, None)?;
     Ok(IndexedText { text_id, line: word::line(&searchable_text(&stored.hash, stored.text)) })
 }

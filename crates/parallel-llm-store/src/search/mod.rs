@@ -13,11 +13,11 @@ use std::time::Duration;
 use parallel_llm_engine::{CallerSlot, Event, Failure, RunId};
 use tokio::time::Instant;
 
-use crate::database::{Database, Reader};
+use crate::database::Reader;
 use crate::error;
 use crate::row::event_batch::text_of;
 use crate::row::text_row::Passage;
-use crate::runs::{LIST_MAX, RunScope};
+use crate::runs::LIST_MAX;
 
 use excerpt::{TEXT_BYTES_MAX, excerpt};
 use passage::{PLAN_HASH, searchable_text};
@@ -38,28 +38,26 @@ struct Passages {
 }
 
 /// The indexed runs with all words in one text, newest first.
-pub(crate) async fn search(
-    database: &Database,
-    whose: RunScope<'_>,
+pub(crate) fn search(
+    reader: &Reader<'_>,
+    asked_by: Option<&str>,
     query: &SearchQuery,
     limit: usize,
 ) -> Result<SearchResults, Failure> {
-    let mut snapshot = database.snapshot().await?;
-    let mut reader = snapshot.reader();
     let mut hits = Vec::new();
-    let passages = matching(&mut reader, whose, query, limit.min(LIST_MAX)).await?;
+    let passages = matching(reader, asked_by, query, limit.min(LIST_MAX))?;
     for passages in passages.runs.into_values() {
-        hits.extend(best(&mut reader, passages, query).await?);
+        hits.extend(best(reader, passages, query)?);
     }
     hits.sort_by_key(|hit: &SearchHit| std::cmp::Reverse(hit.run_id));
-    let unindexed = reader.count_unindexed(whose.name()).await?;
+    let unindexed = reader.count_unindexed(asked_by)?;
     Ok(SearchResults { hits, unindexed, is_cut: passages.is_cut })
 }
 
 /// The matching passages by run, those of the newest runs first, as the index returns them.
-async fn matching(
-    reader: &mut Reader<'_>,
-    whose: RunScope<'_>,
+fn matching(
+    reader: &Reader<'_>,
+    asked_by: Option<&str>,
     query: &SearchQuery,
     limit: usize,
 ) -> Result<Passages, Failure> {
@@ -80,20 +78,20 @@ async fn matching(
         }
         true
     };
-    reader.passages(query.phrases(), whose.name(), take).await?;
+    reader.passages(query.phrases(), asked_by, take)?;
     Ok(passages)
 }
 
 /// The best passage of a run.
-async fn best(
-    reader: &mut Reader<'_>,
+fn best(
+    reader: &Reader<'_>,
     passages: Vec<Passage>,
     query: &SearchQuery,
 ) -> Result<Option<SearchHit>, Failure> {
     let Some(first) = passages.first() else { return Ok(None) };
     let unreadable = |cause: String| error::unreadable("a run", &cause);
     let run_id: RunId = first.run_id.parse().map_err(unreadable)?;
-    let sources = sources(reader, run_id).await?;
+    let sources = sources(reader, run_id)?;
     let located = passages.into_iter().filter_map(|passage| {
         let source = *sources.get(&passage.hash)?;
         Some((source, passage))
@@ -101,15 +99,15 @@ async fn best(
     let Some((source, passage)) = located.min_by_key(|(source, _)| *source) else { return Ok(None) };
     // A plan is read whole, since its question may be anywhere in it.
     let bytes_max = (source != HitSource::Question).then_some(TEXT_BYTES_MAX);
-    let stored = reader.text_of_id(passage.text_id, bytes_max).await?;
+    let stored = reader.text_of_id(passage.text_id, bytes_max)?;
     let excerpt = excerpt(&searchable_text(&stored.hash, stored.text), query);
     Ok(Some(SearchHit { run_id, created_at_ms: passage.created_at_ms, source, excerpt }))
 }
 
 /// The source of each text of a run by hash. Identical texts count for the first source.
-async fn sources(reader: &mut Reader<'_>, run_id: RunId) -> Result<BTreeMap<String, HitSource>, Failure> {
+fn sources(reader: &Reader<'_>, run_id: RunId) -> Result<BTreeMap<String, HitSource>, Failure> {
     let mut sources = BTreeMap::from([(PLAN_HASH.to_owned(), HitSource::Question)]);
-    for row in reader.events(run_id, 0).await? {
+    for row in reader.events(run_id, 0)? {
         let event: Event =
             serde_json::from_str(&row.body).map_err(|cause| error::unreadable("an event", &cause))?;
         let Some(text) = text_of(&event) else { continue };

@@ -14,6 +14,7 @@ use parallel_llm_engine::{Code, Failure};
 use super::lock::FileLock;
 use super::{Database, copy};
 use crate::backup::{Backup, Restored};
+use crate::blocking::blocking;
 use crate::clock;
 use crate::error;
 use crate::file;
@@ -32,20 +33,24 @@ impl Database {
         if path.symlink_metadata().is_ok() {
             return Err(taken(&path));
         }
-        let part = file::beside(&path, &format!(".{}.part", std::process::id()));
-        let written = write(self, &part, &path).await;
-        if written.is_err() {
-            // If it cannot be removed either, the first error already explains the folder's problem.
-            let _ = fs::remove_file(&part);
-        }
-        written
+        let database = self.path.clone();
+        blocking(move || {
+            let part = file::beside(&path, &format!(".{}.part", std::process::id()));
+            let written = write(&database, &part, &path);
+            if written.is_err() {
+                // If it cannot be removed either, the first error already explains the folder's problem.
+                let _ = fs::remove_file(&part);
+            }
+            written
+        })
+        .await
     }
 }
 
-async fn write(database: &Database, part: &Path, path: &Path) -> Result<Backup, Failure> {
+fn write(database: &Path, part: &Path, path: &Path) -> Result<Backup, Failure> {
     file::create_private(part).map_err(|cause| unwritable(path, &cause))?;
-    copy::write(&database.readers, part, TIME_MAX).await?;
-    let runs = copy::count_runs(part).await?;
+    copy::write(database, part, TIME_MAX)?;
+    let runs = copy::count_runs(part)?;
     let place = || -> io::Result<u64> {
         let file = File::open(part)?;
         file.sync_all()?;
@@ -97,20 +102,38 @@ fn check_source(path: &Path, from: &Path) -> Result<(), Failure> {
 }
 
 async fn put_in_place(path: &Path, from: &Path, copied: &Path) -> Result<(u64, Option<PathBuf>), Failure> {
-    take_copy(from, copied).await?;
-    match copy::check(copied, from, TIME_MAX).await? {
-        Integrity::Intact => {}
-        Integrity::Damaged(damages) => return Err(damaged(from, &damages)),
-        Integrity::Unfinished => {
-            return Err(error::no_backup(from, "it could not be read through in an hour"));
-        }
+    let (source, copy) = (from.to_owned(), copied.to_owned());
+    let runs = blocking(move || take_copy(&source, &copy)).await?;
+    let lock = FileLock::wait_to_open(&file::beside(path, ".lock")).await?;
+    let (path, copied) = (path.to_owned(), copied.to_owned());
+    let before = blocking(move || {
+        // Held until the end, so that a process opening the database waits.
+        let _lock = lock;
+        replace(&path, &copied)
+    });
+    Ok((runs, before.await?))
+}
+
+/// Copies the backup, so that the verified bytes are the ones put in place, and returns the number of its runs.
+fn take_copy(from: &Path, copied: &Path) -> Result<u64, Failure> {
+    let take = || -> io::Result<()> {
+        let mut target = file::create_private(copied)?;
+        io::copy(&mut File::open(from)?, &mut target)?;
+        target.sync_all()
+    };
+    take().map_err(|cause| error::file(copied, &cause))?;
+    match copy::check(copied, from, TIME_MAX)? {
+        Integrity::Intact => copy::count_runs(copied),
+        Integrity::Damaged(damages) => Err(damaged(from, &damages)),
+        Integrity::Unfinished => Err(error::no_backup(from, "it could not be read through in an hour")),
     }
-    let runs = copy::count_runs(copied).await?;
-    // Held until the end, so that a process opening the database waits.
-    let _lock = FileLock::wait_to_open(&file::beside(path, ".lock")).await?;
+}
+
+/// Puts the copy in place of the database, and returns the new path of the previous one, if there was one.
+fn replace(path: &Path, copied: &Path) -> Result<Option<PathBuf>, Failure> {
     let before = if path.exists() {
         file::check_unused(path).map_err(|cause| in_use(path, &cause))?;
-        copy::checkpoint_wal(path).await;
+        copy::checkpoint_wal(path);
         Some(set_aside(path).map_err(|cause| error::file(path, &cause))?)
     } else {
         None
@@ -120,19 +143,7 @@ async fn put_in_place(path: &Path, from: &Path, copied: &Path) -> Result<(u64, O
         put_back(before.as_deref(), path);
         error::file(path, &cause)
     })?;
-    Ok((runs, before))
-}
-
-/// Copies the backup, so that the verified bytes are the ones put in place.
-async fn take_copy(from: &Path, copied: &Path) -> Result<(), Failure> {
-    let (source, target) = (from.to_owned(), copied.to_owned());
-    let take = move || -> io::Result<()> {
-        let mut target = file::create_private(&target)?;
-        io::copy(&mut File::open(source)?, &mut target)?;
-        target.sync_all()
-    };
-    let taken = tokio::task::spawn_blocking(take).await.unwrap_or_else(|error| Err(io::Error::other(error)));
-    taken.map_err(|cause| error::file(copied, &cause))
+    Ok(before)
 }
 
 /// Renames the existing database, with its write-ahead log if that could not be moved into it, and returns the new

@@ -4,18 +4,15 @@
 
 use std::collections::BTreeSet;
 
-use futures_util::TryStreamExt as _;
 use parallel_llm_engine::{RunId, RunPlan};
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, Row as _};
+use rusqlite::{Connection, Result, Row};
 
 use super::connection::Reader;
-use super::row::{event, event_columns, piece, piece_columns, plan_column, run_columns, run_row};
+use super::row::{event, event_columns, piece, piece_columns, plan_column, run_columns, run_row, text};
 use super::seats::{self, facts_columns};
 use crate::inspection::DamageReport;
 use crate::row::call_row::{CallEnd, CallKey, CallSpend, SentCall};
 use crate::row::checksum;
-use crate::row::compressed::decompressed;
 use crate::row::integer;
 use crate::row::run_row::plan_checksum;
 
@@ -29,7 +26,7 @@ struct Check {
     /// The name of a row in messages.
     name: &'static str,
     sql: &'static str,
-    is_sound: fn(&SqliteRow) -> Result<bool, sqlx::Error>,
+    is_sound: fn(&Row<'_>) -> Result<bool>,
 }
 
 const CHECKS: [Check; 7] = [
@@ -42,25 +39,25 @@ const CHECKS: [Check; 7] = [
         name: "the plan",
         sql: concat!("SELECT run_id, ", plan_column!(), ", plan_checksum FROM runs"),
         is_sound: |row| {
-            let plan_json = decompressed(row.try_get(1)?);
-            Ok(plan_checksum(row.try_get(0)?, &plan_json).matches(row.try_get(2)?)
+            let plan_json = text(row, 1)?;
+            Ok(plan_checksum(row.get_ref(0)?.as_str()?, &plan_json).matches(row.get(2)?)
                 && serde_json::from_str::<RunPlan>(&plan_json).is_ok())
         },
     },
     Check {
         name: "an event",
         sql: concat!("SELECT run_id, ", event_columns!(), " FROM events"),
-        is_sound: |row| Ok(event(row, 1)?.recorded(row.try_get(0)?).is_ok()),
+        is_sound: |row| Ok(event(row, 1)?.recorded(row.get_ref(0)?.as_str()?).is_ok()),
     },
     Check {
         name: "a text",
         sql: "SELECT run_id, hash, body FROM texts WHERE hash <> ''",
-        is_sound: |row| Ok(checksum::is_of_hash(&decompressed(row.try_get(2)?), row.try_get(1)?)),
+        is_sound: |row| Ok(checksum::is_of_hash(&text(row, 2)?, row.get_ref(1)?.as_str()?)),
     },
     Check {
         name: "a text on its way",
         sql: concat!("SELECT run_id, ", piece_columns!(), " FROM pieces"),
-        is_sound: |row| Ok(piece(row, 1)?.is_sound(row.try_get(0)?)),
+        is_sound: |row| Ok(piece(row, 1)?.is_sound(row.get_ref(0)?.as_str()?)),
     },
     Check {
         name: "the cost of a call",
@@ -110,16 +107,14 @@ impl Findings {
 }
 
 /// Adds findings, up to the limits.
-pub(super) async fn check(
-    connection: &mut SqliteConnection,
-    findings: &mut Findings,
-) -> Result<(), sqlx::Error> {
+pub(super) fn check(connection: &Connection, findings: &mut Findings) -> Result<()> {
     for check in &CHECKS {
-        let mut rows = sqlx::query(AssertSqlSafe(check.sql)).fetch(&mut *connection);
-        while let Some(row) = rows.try_next().await? {
+        let mut statement = connection.prepare(check.sql)?;
+        let mut rows = statement.query(())?;
+        while let Some(row) = rows.next()? {
             // A value of the wrong type is damage too.
-            if !(check.is_sound)(&row).unwrap_or(false) {
-                let run_id: Option<String> = row.try_get(0).ok();
+            if !(check.is_sound)(row).unwrap_or(false) {
+                let run_id: Option<String> = row.get(0).ok();
                 let run = run_id.as_deref().unwrap_or("?");
                 let problem = format!("{} of the run {run} is not what was written", check.name);
                 findings.add(Finding { problem, run_id });
@@ -131,41 +126,41 @@ pub(super) async fn check(
     }
     let sql = "SELECT run_id FROM runs WHERE last_seq <> (SELECT COUNT(*) FROM events WHERE events.run_id = runs.run_id) \
                LIMIT ?";
-    let missing: Vec<String> =
-        sqlx::query_scalar(sql).bind(integer(RUNS_MAX as u64)).fetch_all(&mut *connection).await?;
-    for run_id in missing {
+    let mut statement = connection.prepare(sql)?;
+    for run_id in statement.query_map([integer(RUNS_MAX as u64)], |row| row.get(0))? {
+        let run_id: String = run_id?;
         let problem = format!("an event of the run {run_id} is missing");
         findings.add(Finding { problem, run_id: Some(run_id) });
     }
-    let tokens = Reader { connection }.tokens().await;
+    let tokens = Reader { connection }.tokens();
     if !tokens.is_ok_and(|tokens| tokens.into_iter().all(|token| token.checked().is_ok())) {
         findings.add(Finding { problem: "a token is not what was written".to_owned(), run_id: None });
     }
     Ok(())
 }
 
-fn is_sound_call(row: &SqliteRow) -> Result<bool, sqlx::Error> {
-    let key = CallKey { run_id: row.try_get(0)?, slot: row.try_get(1)?, attempt: row.try_get(2)? };
+fn is_sound_call(row: &Row<'_>) -> Result<bool> {
+    let key = CallKey { run_id: row.get(0)?, slot: row.get(1)?, attempt: row.get(2)? };
     let sent = SentCall {
         key: key.clone(),
-        provider: row.try_get(3)?,
-        model: row.try_get(4)?,
-        sent_at_ms: row.try_get(5)?,
-        asked_by: row.try_get(6)?,
-        worst_pico_usd: row.try_get(7)?,
+        provider: row.get(3)?,
+        model: row.get(4)?,
+        sent_at_ms: row.get(5)?,
+        asked_by: row.get(6)?,
+        worst_pico_usd: row.get(7)?,
     };
-    let sent_checksum: Option<i64> = row.try_get(8)?;
-    let end = CallEnd { ended_at_ms: row.try_get(9)?, outcome: row.try_get(10)?, code: row.try_get(11)? };
-    let end_checksum: Option<i64> = row.try_get(12)?;
+    let sent_checksum: Option<i64> = row.get(8)?;
+    let end = CallEnd { ended_at_ms: row.get(9)?, outcome: row.get(10)?, code: row.get(11)? };
+    let end_checksum: Option<i64> = row.get(12)?;
     let spend = CallSpend {
-        cost_pico_usd: row.try_get(13)?,
-        cost_is_estimate: row.try_get(14)?,
-        input_tokens: row.try_get(15)?,
-        output_tokens: row.try_get(16)?,
-        reasoning_tokens: row.try_get(17)?,
-        cached_tokens: row.try_get(18)?,
+        cost_pico_usd: row.get(13)?,
+        cost_is_estimate: row.get(14)?,
+        input_tokens: row.get(15)?,
+        output_tokens: row.get(16)?,
+        reasoning_tokens: row.get(17)?,
+        cached_tokens: row.get(18)?,
     };
-    let spend_checksum: Option<i64> = row.try_get(19)?;
+    let spend_checksum: Option<i64> = row.get(19)?;
     // A request without an end has empty later groups without checksums. Rows of older versions have no checksums at
     // all.
     let is_new = sent_checksum.is_some();

@@ -2,17 +2,18 @@
 //!
 //! Invariants: a check writes nothing, blocks no writer, and ends at its deadline.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::sqlite::SqliteConnection;
-use sqlx::{ConnectOptions as _, Connection as _, Row as _};
+use parallel_llm_engine::Failure;
+use rusqlite::{Connection, ErrorCode};
 use tokio::time::Instant;
 
 use super::Database;
+use super::connection::{Reader, open_for_reading};
 use super::contents::{self, Finding, Findings};
-use super::result_code::{CORRUPT, INTERRUPTED, code};
+use super::readers::READ_WAIT;
+use crate::blocking::blocking;
 use crate::error::DatabaseError;
 use crate::file;
 use crate::inspection::{CheckDepth, DatabaseState, Integrity};
@@ -23,38 +24,39 @@ const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 
 impl Database {
     /// The version, size and contents of the database.
-    pub(crate) async fn state(&self) -> Result<DatabaseState, DatabaseError> {
-        let sql = "SELECT 'SQLite ' || sqlite_version(), user_version, page_count * page_size \
-                   FROM pragma_user_version, pragma_page_count, pragma_page_size";
-        let row = sqlx::query(sql).fetch_one(&self.readers).await?;
-        let has_purged_words = self.connection().await?.reader().are_words_marked().await?;
-        let sql = "SELECT status, COUNT(*) FROM runs GROUP BY status";
-        let counts: Vec<(String, i64)> = sqlx::query_as(sql).fetch_all(&self.readers).await?;
-        let runs: BTreeMap<String, u64> =
-            counts.into_iter().map(|(status, runs)| (status, count(runs))).collect();
-        Ok(DatabaseState {
-            version: row.try_get(0)?,
-            format: row.try_get(1)?,
-            bytes: count(row.try_get(2)?),
-            log_bytes: log_bytes(&self.path),
-            has_purged_words,
-            runs,
-        })
+    pub(crate) async fn state(&self) -> Result<DatabaseState, Failure> {
+        let path = self.path.clone();
+        self.read(move |reader| Ok(state(reader, &path)?)).await
     }
 
-    /// Checks the integrity within this time. Uses a connection of its own, since an aborted check would leave a pooled
-    /// one in the middle of it.
-    pub(crate) async fn check(
-        &self,
-        depth: CheckDepth,
-        within: Duration,
-    ) -> Result<Integrity, DatabaseError> {
-        let mut connection = self.readers.connect_options().connect().await?;
-        let integrity = check(&mut connection, depth, within).await;
-        // A connection that fails to close is dropped.
-        drop(connection.close().await);
-        integrity
+    /// Checks the integrity within this time. Uses a connection of its own, since a check may take long.
+    pub(crate) async fn check(&self, depth: CheckDepth, within: Duration) -> Result<Integrity, Failure> {
+        let path = self.path.clone();
+        blocking(move || {
+            let mut connection = open_for_reading(&path, READ_WAIT).map_err(DatabaseError::from)?;
+            Ok(check(&mut connection, depth, within)?)
+        })
+        .await
     }
+}
+
+fn state(reader: &Reader<'_>, path: &Path) -> Result<DatabaseState, DatabaseError> {
+    let runs = reader.rows("SELECT status, COUNT(*) FROM runs GROUP BY status", (), |row| {
+        Ok((row.get(0)?, count(row.get(1)?)))
+    })?;
+    let has_purged_words = reader.are_words_marked()?;
+    let sql = "SELECT 'SQLite ' || sqlite_version(), user_version, page_count * page_size \
+               FROM pragma_user_version, pragma_page_count, pragma_page_size";
+    Ok(reader.connection.query_row(sql, (), |row| {
+        Ok(DatabaseState {
+            version: row.get(0)?,
+            format: row.get(1)?,
+            bytes: count(row.get(2)?),
+            log_bytes: log_bytes(path),
+            has_purged_words,
+            runs: runs.into_iter().collect(),
+        })
+    })?)
 }
 
 /// The size of the write-ahead log; 0 without one.
@@ -63,26 +65,21 @@ fn log_bytes(path: &Path) -> u64 {
 }
 
 /// Aborts whatever this connection does after this time.
-pub(super) async fn limit_time(
-    connection: &mut SqliteConnection,
-    within: Duration,
-) -> Result<(), sqlx::Error> {
+pub(super) fn limit_time(connection: &mut Connection, within: Duration) -> rusqlite::Result<()> {
     let deadline = Instant::now() + within;
-    let mut handle = connection.lock_handle().await?;
-    handle.set_progress_handler(STEPS_BETWEEN_LOOKS, move || Instant::now() < deadline);
-    Ok(())
+    connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || Instant::now() >= deadline))
 }
 
-/// The check of [`Database::check`] on this connection, which must not be used for anything else meanwhile.
-pub(super) async fn check(
-    connection: &mut SqliteConnection,
+/// The check of [`Database::check`] on this connection, which ends all it does after this time.
+pub(super) fn check(
+    connection: &mut Connection,
     depth: CheckDepth,
     within: Duration,
 ) -> Result<Integrity, DatabaseError> {
-    limit_time(connection, within).await?;
+    limit_time(connection, within)?;
     let mut findings = Findings::default();
-    let result = match collect_findings(connection, depth, &mut findings).await {
-        Err(cause) if code(&cause) == Some(CORRUPT) => {
+    let result = match collect_findings(connection, depth, &mut findings) {
+        Err(cause) if cause.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
             findings.add(Finding { problem: cause.to_string(), run_id: None });
             Ok(())
         }
@@ -91,28 +88,31 @@ pub(super) async fn check(
     match (result, findings.damages()) {
         (_, Some(damages)) => Ok(Integrity::Damaged(damages)),
         (Ok(()), None) => Ok(Integrity::Intact),
-        (Err(cause), None) if code(&cause) == Some(INTERRUPTED) => Ok(Integrity::Unfinished),
-        (Err(cause), None) => Err(cause.into()),
+        (Err(cause), None) => match cause.sqlite_error_code() {
+            Some(ErrorCode::OperationInterrupted) => Ok(Integrity::Unfinished),
+            _ => Err(cause.into()),
+        },
     }
 }
 
 /// Adds findings about pages, then about rows as far as they are readable.
-async fn collect_findings(
-    connection: &mut SqliteConnection,
+fn collect_findings(
+    connection: &Connection,
     depth: CheckDepth,
     findings: &mut Findings,
-) -> Result<(), sqlx::Error> {
+) -> rusqlite::Result<()> {
     // Ten problems say as much as a hundred.
     let sql = match depth {
         CheckDepth::Quick => "PRAGMA quick_check(10)",
         CheckDepth::Full => "PRAGMA integrity_check(10)",
     };
-    let lines: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut *connection).await?;
+    let mut statement = connection.prepare(sql)?;
+    let lines = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
     for problem in lines.into_iter().filter(|line| line != "ok") {
         findings.add(Finding { problem, run_id: None });
     }
     match depth {
         CheckDepth::Quick => Ok(()),
-        CheckDepth::Full => contents::check(connection, findings).await,
+        CheckDepth::Full => contents::check(connection, findings),
     }
 }

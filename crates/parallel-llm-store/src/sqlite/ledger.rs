@@ -1,12 +1,10 @@
 //! Statements for money: costs of requests, reservations, and a day's spending.
 
 use parallel_llm_engine::RunId;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, Row as _};
+use rusqlite::{Row, params};
 
-use super::connection::Reader;
+use super::connection::{Reader, Transaction};
 use super::row::{self, ownership};
-use super::{Batch, ROWS_MAX};
 use crate::costs::{CostBy, CostLine, CostQuery};
 use crate::error::DatabaseError;
 use crate::ledger::LedgerRows;
@@ -30,28 +28,25 @@ macro_rules! spent {
 
 impl Reader<'_> {
     /// Known and possible costs of requests since this time, by provider, for all principals or one.
-    pub(crate) async fn spent(
-        &mut self,
+    pub(crate) fn spent(
+        &self,
         asked_by: Option<&str>,
         since_ms: i64,
     ) -> Result<Vec<ProviderSpend>, DatabaseError> {
         let sql = if asked_by.is_some() { spent!("asked_by = ?2") } else { spent!("?2 IS NULL") };
-        let query = sqlx::query(sql).bind(since_ms).bind(asked_by);
-        let mut spent = Vec::new();
-        for found in query.fetch_all(&mut *self.connection).await? {
-            spent.push(ProviderSpend {
-                provider: found.try_get(0)?,
-                known: row::sum(&found, 1)?,
-                unknown_max: row::sum(&found, 2)?,
-                under_way_max: row::sum(&found, 3)?,
-            });
-        }
-        Ok(spent)
+        self.rows(sql, (since_ms, asked_by), |found| {
+            Ok(ProviderSpend {
+                provider: found.get(0)?,
+                known: row::sum(found, 1)?,
+                unknown_max: row::sum(found, 2)?,
+                under_way_max: row::sum(found, 3)?,
+            })
+        })
     }
 
     /// Reservations of open runs except this one, by owner and provider, for all principals or one.
-    pub(crate) async fn reserved(
-        &mut self,
+    pub(crate) fn reserved(
+        &self,
         except: RunId,
         asked_by: Option<&str>,
         now_ms: i64,
@@ -61,21 +56,18 @@ impl Reader<'_> {
         let sql = "SELECT owner, MAX(lease_until_ms), FALSE, provider, TOTAL(pico_usd) FROM holds JOIN runs USING (run_id) \
                    WHERE run_id <> ?1 AND closed_at_ms IS NULL AND (?3 IS NULL OR asked_by = ?3) \
                    GROUP BY owner, lease_until_ms < ?2, provider";
-        let query = sqlx::query(sql).bind(except.to_string()).bind(now_ms).bind(asked_by);
-        let mut reserved = Vec::new();
-        for found in query.fetch_all(&mut *self.connection).await? {
-            reserved.push(ReservedSum {
-                ownership: ownership(&found, 0)?,
-                provider: found.try_get(3)?,
-                amount: row::sum(&found, 4)?,
-            });
-        }
-        Ok(reserved)
+        self.rows(sql, (except.to_string(), now_ms, asked_by), |found| {
+            Ok(ReservedSum {
+                ownership: ownership(found, 0)?,
+                provider: found.get(3)?,
+                amount: row::sum(found, 4)?,
+            })
+        })
     }
 
     /// Costs added up, for all principals or one.
-    pub(crate) async fn costs(
-        &mut self,
+    pub(crate) fn costs(
+        &self,
         asked_by: Option<&str>,
         query: CostQuery,
     ) -> Result<Vec<CostLine>, DatabaseError> {
@@ -95,129 +87,127 @@ impl Reader<'_> {
              FROM calls WHERE sent_at_ms >= ?1 AND {whose} GROUP BY 1, 2 ORDER BY {order}"
         );
         let since_ms = query.since_ms.unwrap_or(i64::MIN);
-        let rows = sqlx::query(AssertSqlSafe(sql)).bind(since_ms).bind(asked_by);
-        let rows = rows.fetch_all(&mut *self.connection).await?;
-        Ok(rows.iter().map(|row| cost_line(row, query.by)).collect::<Result<_, _>>()?)
+        self.rows(&sql, (since_ms, asked_by), |row| cost_line(row, query.by))
     }
 }
 
-/// Writes the ledger rows of an append.
-pub(super) fn write(batch: &mut Batch, run_id: &str, changes: &LedgerRows) {
-    if changes.settles {
-        settle(batch, run_id);
-    }
-    insert_sent(batch, &changes.sent);
-    update_heard(batch, run_id, &changes.heard);
-    changes.reconciled.iter().for_each(|call| update_reconciled(batch, call));
-    if changes.loses_track {
-        lose_track(batch, run_id);
-    }
-    if changes.releases_all {
-        release_all(batch, run_id);
-    }
-    reserve(batch, run_id, changes);
-}
-
-/// Marks requests in flight as unknown, and ends all reservations.
-pub(super) fn settle(batch: &mut Batch, run_id: &str) {
-    lose_track(batch, run_id);
-    release_all(batch, run_id);
-}
-
-fn lose_track(batch: &mut Batch, run_id: &str) {
-    batch.push("UPDATE calls SET outcome = 'unknown' WHERE outcome = 'sent' AND run_id = ").push_bind(run_id);
-    batch.push("; ");
-}
-
-fn release_all(batch: &mut Batch, run_id: &str) {
-    batch.push("DELETE FROM holds WHERE run_id = ").push_bind(run_id).push("; ");
-}
-
-fn insert_sent(batch: &mut Batch, sent: &[SentCall]) {
-    for rows in sent.chunks(ROWS_MAX) {
-        batch
-            .push("INSERT INTO calls (run_id, place, attempt, provider, model, sent_at_ms, asked_by, worst_pico_usd, sent_checksum) ");
-        batch.push_values(rows, |mut columns, call| {
-            columns.push_bind(&*call.key.run_id).push_bind(&*call.key.slot).push_bind(call.key.attempt);
-            columns.push_bind(&*call.provider).push_bind(&*call.model).push_bind(call.sent_at_ms);
-            columns.push_bind(call.asked_by.as_deref()).push_bind(call.worst_pico_usd);
-            columns.push_bind(call.checksum().finish());
-        });
-        batch.push(" ON CONFLICT DO NOTHING; ");
-    }
-}
-
-/// A request ends once, so only requests in flight are updated.
-fn update_heard(batch: &mut Batch, run_id: &str, heard: &[HeardCall]) {
-    for rows in heard.chunks(ROWS_MAX) {
-        batch.push(
-            "WITH heard (place, attempt, ended_at_ms, outcome, code, cost_pico_usd, cost_is_estimate, input_tokens, \
-             output_tokens, reasoning_tokens, cached_tokens, generation_id, end_checksum, spend_checksum) AS (",
-        );
-        batch.push_values(rows, |mut columns, call| {
-            let HeardCall { key, end, spend, generation_id } = call;
-            columns.push_bind(&*key.slot).push_bind(key.attempt);
-            columns.push_bind(end.ended_at_ms).push_bind(&*end.outcome).push_bind(end.code.as_deref());
-            columns.push_bind(spend.cost_pico_usd).push_bind(spend.cost_is_estimate);
-            columns.push_bind(spend.input_tokens).push_bind(spend.output_tokens);
-            columns.push_bind(spend.reasoning_tokens).push_bind(spend.cached_tokens);
-            columns.push_bind(generation_id.as_deref());
-            columns.push_bind(call.is_over().then(|| end.checksum(key).finish()));
-            columns.push_bind(call.is_over().then(|| spend.checksum(key).finish()));
-        });
-        batch.push(
-            ") UPDATE calls SET ended_at_ms = heard.ended_at_ms, outcome = heard.outcome, code = heard.code, \
-             cost_pico_usd = heard.cost_pico_usd, cost_is_estimate = heard.cost_is_estimate, \
-             input_tokens = heard.input_tokens, output_tokens = heard.output_tokens, \
-             reasoning_tokens = heard.reasoning_tokens, cached_tokens = heard.cached_tokens, \
-             generation_id = COALESCE(heard.generation_id, calls.generation_id), \
-             end_checksum = heard.end_checksum, spend_checksum = heard.spend_checksum FROM heard \
-             WHERE calls.place = heard.place AND calls.attempt = heard.attempt AND calls.outcome = 'sent' \
-             AND calls.run_id = ",
-        );
-        batch.push_bind(run_id).push("; ");
-    }
-}
-
-fn update_reconciled(batch: &mut Batch, call: &ReconciledCall) {
-    let ReconciledCall { key, spend } = call;
-    batch.push("UPDATE calls SET cost_is_estimate = ").push_bind(spend.cost_is_estimate);
-    batch.push(", cost_pico_usd = ").push_bind(spend.cost_pico_usd);
-    batch.push(", input_tokens = ").push_bind(spend.input_tokens);
-    batch.push(", output_tokens = ").push_bind(spend.output_tokens);
-    batch.push(", reasoning_tokens = ").push_bind(spend.reasoning_tokens);
-    batch.push(", cached_tokens = ").push_bind(spend.cached_tokens);
-    batch.push(", spend_checksum = ").push_bind(spend.checksum(key).finish());
-    batch.push(" WHERE run_id = ").push_bind(&*key.run_id);
-    batch.push(" AND place = ").push_bind(&*key.slot);
-    batch.push(" AND attempt = ").push_bind(key.attempt).push("; ");
-}
-
-fn reserve(batch: &mut Batch, run_id: &str, changes: &LedgerRows) {
-    if !changes.released.is_empty() {
-        batch.push("DELETE FROM holds WHERE run_id = ").push_bind(run_id).push(" AND place IN (");
-        let mut slots = batch.separated(", ");
-        for slot in &changes.released {
-            slots.push_bind(slot_json(*slot));
+impl Transaction {
+    /// Writes the ledger rows of an append.
+    pub(super) fn write_ledger(&mut self, run_id: &str, changes: &LedgerRows) -> Result<(), DatabaseError> {
+        if changes.settles {
+            self.settle(run_id)?;
         }
-        batch.push("); ");
+        changes.sent.iter().try_for_each(|call| self.insert_sent(call))?;
+        changes.heard.iter().try_for_each(|call| self.update_heard(call))?;
+        changes.reconciled.iter().try_for_each(|call| self.update_reconciled(call))?;
+        if changes.loses_track {
+            self.lose_track(run_id)?;
+        }
+        if changes.releases_all {
+            self.release_all(run_id)?;
+        }
+        self.reserve(run_id, changes)
     }
-    for rows in changes.reserved.iter().collect::<Vec<_>>().chunks(ROWS_MAX) {
-        batch.push("INSERT OR REPLACE INTO holds (run_id, place, provider, pico_usd) ");
-        batch.push_values(rows, |mut columns, (slot, reservation)| {
-            columns.push_bind(run_id).push_bind(slot_json(**slot));
-            columns.push_bind(&*reservation.provider.0).push_bind(reservation.amount.0);
-        });
-        batch.push("; ");
+
+    /// Marks requests in flight as unknown, and ends all reservations.
+    pub(super) fn settle(&mut self, run_id: &str) -> Result<(), DatabaseError> {
+        self.lose_track(run_id)?;
+        self.release_all(run_id)
+    }
+
+    fn lose_track(&mut self, run_id: &str) -> Result<(), DatabaseError> {
+        let sql = "UPDATE calls SET outcome = 'unknown' WHERE outcome = 'sent' AND run_id = ?";
+        self.execute(sql, [run_id]).map(drop)
+    }
+
+    fn release_all(&mut self, run_id: &str) -> Result<(), DatabaseError> {
+        self.execute("DELETE FROM holds WHERE run_id = ?", [run_id]).map(drop)
+    }
+
+    fn insert_sent(&mut self, call: &SentCall) -> Result<(), DatabaseError> {
+        let sql = "INSERT INTO calls (run_id, place, attempt, provider, model, sent_at_ms, asked_by, worst_pico_usd, \
+                   sent_checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+        let SentCall { key, provider, model, sent_at_ms, asked_by, worst_pico_usd } = call;
+        let values = params![
+            key.run_id,
+            key.slot,
+            key.attempt,
+            provider,
+            model,
+            sent_at_ms,
+            asked_by,
+            worst_pico_usd,
+            call.checksum().finish(),
+        ];
+        self.execute(sql, values).map(drop)
+    }
+
+    /// A request ends once, so only a request in flight is updated.
+    fn update_heard(&mut self, call: &HeardCall) -> Result<(), DatabaseError> {
+        let sql = "UPDATE calls SET ended_at_ms = ?, outcome = ?, code = ?, cost_pico_usd = ?, cost_is_estimate = ?, \
+                   input_tokens = ?, output_tokens = ?, reasoning_tokens = ?, cached_tokens = ?, \
+                   generation_id = COALESCE(?, generation_id), end_checksum = ?, spend_checksum = ? \
+                   WHERE run_id = ? AND place = ? AND attempt = ? AND outcome = 'sent'";
+        let HeardCall { key, end, spend, generation_id } = call;
+        let values = params![
+            end.ended_at_ms,
+            end.outcome,
+            end.code,
+            spend.cost_pico_usd,
+            spend.cost_is_estimate,
+            spend.input_tokens,
+            spend.output_tokens,
+            spend.reasoning_tokens,
+            spend.cached_tokens,
+            generation_id,
+            call.is_over().then(|| end.checksum(key).finish()),
+            call.is_over().then(|| spend.checksum(key).finish()),
+            key.run_id,
+            key.slot,
+            key.attempt,
+        ];
+        self.execute(sql, values).map(drop)
+    }
+
+    fn update_reconciled(&mut self, call: &ReconciledCall) -> Result<(), DatabaseError> {
+        let sql = "UPDATE calls SET cost_pico_usd = ?, cost_is_estimate = ?, input_tokens = ?, output_tokens = ?, \
+                   reasoning_tokens = ?, cached_tokens = ?, spend_checksum = ? \
+                   WHERE run_id = ? AND place = ? AND attempt = ?";
+        let ReconciledCall { key, spend } = call;
+        let values = params![
+            spend.cost_pico_usd,
+            spend.cost_is_estimate,
+            spend.input_tokens,
+            spend.output_tokens,
+            spend.reasoning_tokens,
+            spend.cached_tokens,
+            spend.checksum(key).finish(),
+            key.run_id,
+            key.slot,
+            key.attempt,
+        ];
+        self.execute(sql, values).map(drop)
+    }
+
+    fn reserve(&mut self, run_id: &str, changes: &LedgerRows) -> Result<(), DatabaseError> {
+        for slot in &changes.released {
+            self.execute("DELETE FROM holds WHERE run_id = ? AND place = ?", (run_id, slot_json(*slot)))?;
+        }
+        let sql = "INSERT OR REPLACE INTO holds (run_id, place, provider, pico_usd) VALUES (?, ?, ?, ?)";
+        for (slot, reservation) in &changes.reserved {
+            let values = (run_id, slot_json(*slot), &reservation.provider.0, reservation.amount.0);
+            self.execute(sql, values)?;
+        }
+        Ok(())
     }
 }
 
-fn cost_line(row: &SqliteRow, by: CostBy) -> Result<CostLine, sqlx::Error> {
-    let counted = |column: usize| row.try_get::<i64, _>(column).map(count);
+fn cost_line(row: &Row<'_>, by: CostBy) -> rusqlite::Result<CostLine> {
+    let counted = |column: usize| row.get::<_, i64>(column).map(count);
     Ok(CostLine {
         name: match by {
             CostBy::Model => row::model(row, 0)?.to_string(),
-            CostBy::Principal | CostBy::Day | CostBy::Provider => row.try_get(0)?,
+            CostBy::Principal | CostBy::Day | CostBy::Provider => row.get(0)?,
         },
         runs: counted(2)?,
         calls: counted(3)?,

@@ -12,6 +12,7 @@ mod inspect;
 mod ledger;
 mod lock;
 mod purge;
+mod readers;
 mod result_code;
 mod row;
 mod runs;
@@ -20,21 +21,21 @@ mod seats;
 mod tokens;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
-};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, QueryBuilder, Row as _};
+use rusqlite::{Connection, TransactionBehavior};
 
+use crate::blocking::blocking;
 use crate::error::{self, DatabaseError};
 use crate::file;
 
-use connection::{ReadConnection, Snapshot};
+use connection::open_for_writing;
 pub(crate) use connection::{Reader, Transaction, WriteConnection};
 use lock::FileLock;
+use readers::Readers;
 
 /// Marks the file as ours in its header: "PLLM".
 const APPLICATION_ID: i64 = 0x504c_4c4d;
@@ -48,27 +49,13 @@ const MIGRATIONS: &[&str] = &[
 ];
 /// Older versions can corrupt the database when the write-ahead log is reset during a read (fixed in 3.51.3).
 const VERSION_MIN: [u32; 3] = [3, 51, 3];
-/// How long a reader waits for a lock, which is rare with write-ahead logging.
-const READ_WAIT: Duration = Duration::from_secs(10);
 /// Longest wait of a write: SQLite stores it as milliseconds in 31 bits.
 const WRITE_WAIT_MAX: Duration = Duration::from_secs(3_600);
-/// Reading connections. Each is a thread, and a read takes well under a millisecond.
-const READERS_MAX: u32 = 4;
-/// Pages in the write-ahead log at which SQLite checkpoints within a commit. Eight times its default, since the writer
-/// checkpoints earlier, when no one waits.
-const WAL_PAGES_MAX: &str = "8000";
-/// Most rows per statement. A panel of twenty begins with fewer; every number of rows is a separate statement to
-/// prepare, and the cache of statements is bounded.
-const ROWS_MAX: usize = 32;
-
-/// Several statements for one round trip, each ended by a semicolon.
-type Batch = QueryBuilder<sqlx::Sqlite>;
 
 /// The database, for reading.
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
-    /// The reading connections, opened on first use.
-    readers: SqlitePool,
+    readers: Arc<Readers>,
     /// The absolute path of the file.
     path: PathBuf,
 }
@@ -88,12 +75,14 @@ impl Database {
         file::make_folder_of(&path).map_err(|cause| error::file(&path, &cause))?;
         let lock = FileLock::wait_to_open(&file::beside(&path, ".lock")).await?;
         file::make_private(&path).map_err(|cause| error::file(&path, &cause))?;
-        let wait = wait.min(WRITE_WAIT_MAX);
-        let options = writing(options(&path), wait);
-        let connection = prepare(&options, &path).await?;
-        drop(lock);
-        let connection = WriteConnection::new(options, connection, wait);
-        Ok(Opened { database: Self { readers: readers(&path), path }, connection })
+        let database = Self { readers: Arc::new(Readers::of(path.clone())), path: path.clone() };
+        blocking(move || {
+            // Held until the file is ready, even if the caller has left.
+            let _lock = lock;
+            let connection = prepare(&path, wait.min(WRITE_WAIT_MAX))?;
+            Ok(Opened { database, connection: WriteConnection::new(path, connection) })
+        })
+        .await
     }
 
     /// The absolute path of the file.
@@ -101,14 +90,12 @@ impl Database {
         &self.path
     }
 
-    /// A connection for independent reads.
-    pub(crate) async fn connection(&self) -> Result<ReadConnection, DatabaseError> {
-        Ok(ReadConnection(self.readers.acquire().await?))
-    }
-
-    /// A consistent view of the current state.
-    pub(crate) async fn snapshot(&self) -> Result<Snapshot, DatabaseError> {
-        Ok(Snapshot(self.readers.begin().await?))
+    /// Reads one consistent view of the database on a thread that may wait.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Reader<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.readers.read(read).await
     }
 
     /// Takes the right to purge. Fails with `busy` if another process has it.
@@ -124,54 +111,23 @@ impl Database {
 }
 
 /// The failure of opening this file.
-fn unopened(path: &Path) -> impl Fn(sqlx::Error) -> Failure + use<> {
+fn unopened(path: &Path) -> impl Fn(rusqlite::Error) -> Failure + use<> {
     let subject = format!("cannot open the run database `{}`", path.display());
     move |cause| DatabaseError::from(cause).failure(&subject)
 }
 
-async fn prepare(options: &SqliteConnectOptions, path: &Path) -> Result<SqliteConnection, Failure> {
-    let mut connection = options.connect().await.map_err(unopened(path))?;
-    let header = Header::read(&mut connection).await.map_err(unopened(path))?;
-    if let Err(refusal) = header.check(path) {
-        // Closed before returning the refusal, so that the owner can use the file.
-        drop(connection.close().await);
-        return Err(refusal);
-    }
+/// Opens the file for writing, and creates or migrates its tables if necessary.
+fn prepare(path: &Path, wait: Duration) -> Result<Connection, Failure> {
+    let mut connection = open_for_writing(path, wait).map_err(unopened(path))?;
+    let header = Header::read(&connection).map_err(unopened(path))?;
+    header.check(path)?;
     if header.is_new {
         // Lets the file free pages later. SQLite requires this setting before the first table.
-        let sql = "PRAGMA auto_vacuum = INCREMENTAL";
-        sqlx::query(sql).persistent(false).execute(&mut connection).await.map_err(unopened(path))?;
+        connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL").map_err(unopened(path))?;
     }
-    if header.user_version < MIGRATIONS.len() {
-        migrate(&mut connection, header.user_version).await.map_err(unopened(path))?;
-    }
-    enable_wal(&mut connection, path).await?;
+    migrate(&mut connection, header.user_version).map_err(unopened(path))?;
+    enable_wal(&connection, path)?;
     Ok(connection)
-}
-
-fn options(path: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new().filename(path).disable_statement_logging()
-}
-
-fn writing(options: SqliteConnectOptions, wait: Duration) -> SqliteConnectOptions {
-    options
-        .busy_timeout(wait)
-        .synchronous(SqliteSynchronous::Full)
-        .foreign_keys(true)
-        // Overwrites deleted data, so that a purge leaves nothing of earlier contents either.
-        .pragma("secure_delete", "ON")
-        .pragma("wal_autocheckpoint", WAL_PAGES_MAX)
-}
-
-/// Opens connections on first use and keeps them.
-fn readers(path: &Path) -> SqlitePool {
-    SqlitePoolOptions::new()
-        .max_connections(READERS_MAX)
-        .acquire_timeout(READ_WAIT)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .test_before_acquire(false)
-        .connect_lazy_with(options(path).read_only(true).busy_timeout(READ_WAIT))
 }
 
 /// The header of the file.
@@ -184,16 +140,17 @@ struct Header {
 }
 
 impl Header {
-    async fn read(connection: &mut SqliteConnection) -> Result<Self, sqlx::Error> {
+    fn read(connection: &Connection) -> rusqlite::Result<Self> {
         let sql = "SELECT application_id, user_version, \
                    application_id = 0 AND user_version = 0 AND NOT EXISTS (SELECT 1 FROM sqlite_schema), \
                    sqlite_version() FROM pragma_application_id, pragma_user_version";
-        let row = sqlx::query(sql).persistent(false).fetch_one(connection).await?;
-        Ok(Self {
-            application_id: row.try_get(0)?,
-            user_version: usize::try_from(row.try_get::<i64, _>(1)?).unwrap_or(usize::MAX),
-            is_new: row.try_get(2)?,
-            sqlite_version: row.try_get(3)?,
+        connection.query_row(sql, (), |row| {
+            Ok(Self {
+                application_id: row.get(0)?,
+                user_version: usize::try_from(row.get::<_, i64>(1)?).unwrap_or(usize::MAX),
+                is_new: row.get(2)?,
+                sqlite_version: row.get(3)?,
+            })
         })
     }
 
@@ -227,24 +184,23 @@ fn is_sound(version: &str) -> bool {
     numbers.as_slice() >= VERSION_MIN.as_slice()
 }
 
-/// Applies missing migrations, each whole or not at all.
-async fn migrate(connection: &mut SqliteConnection, from: usize) -> Result<(), sqlx::Error> {
+/// Applies the migrations after this one, each whole or not at all.
+fn migrate(connection: &mut Connection, from: usize) -> rusqlite::Result<()> {
     for (step, script) in MIGRATIONS.iter().enumerate().skip(from) {
-        let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-        sqlx::raw_sql(*script).execute(&mut *transaction).await?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute_batch(script)?;
         let mark = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {}", step + 1);
-        sqlx::raw_sql(AssertSqlSafe(mark)).execute(&mut *transaction).await?;
-        transaction.commit().await?;
+        transaction.execute_batch(&mark)?;
+        transaction.commit()?;
     }
     Ok(())
 }
 
 /// Enables write-ahead logging, so that readers and the writer do not block each other. The setting is stored in the
 /// file.
-async fn enable_wal(connection: &mut SqliteConnection, path: &Path) -> Result<(), Failure> {
-    let sql = "PRAGMA journal_mode = WAL";
-    let mode: String =
-        sqlx::query_scalar(sql).persistent(false).fetch_one(connection).await.map_err(unopened(path))?;
+fn enable_wal(connection: &Connection, path: &Path) -> Result<(), Failure> {
+    let set = connection.query_row("PRAGMA journal_mode = WAL", (), |row| row.get(0));
+    let mode: String = set.map_err(unopened(path))?;
     if mode == "wal" {
         return Ok(());
     }

@@ -5,14 +5,11 @@
 
 use std::time::Duration;
 
-use futures_util::TryStreamExt as _;
 use parallel_llm_engine::RunId;
-use sqlx::AssertSqlSafe;
 use tokio::time::Instant;
 
 use super::connection::{Reader, Transaction};
 use super::row::{ownership, ownership_columns, run_id};
-use super::{Batch, ledger};
 use crate::error::DatabaseError;
 use crate::purge::ReclaimStep;
 
@@ -20,44 +17,40 @@ use crate::purge::ReclaimStep;
 const PAGE_BYTES: usize = 4_096;
 /// Pages freed between two checks of the time: well under a millisecond.
 const VACUUM_PAGES: usize = 16;
-/// The tables of a run outside the ledger, ordered so that no reference points to a deleted row.
-const TABLES: [&str; 4] = ["pieces", "texts", "events", "runs"];
+/// Deletes the rows of a run outside the ledger, in an order in which no reference points to a deleted row.
+const DELETIONS: [&str; 4] = [
+    "DELETE FROM pieces WHERE run_id = ?",
+    "DELETE FROM texts WHERE run_id = ?",
+    "DELETE FROM events WHERE run_id = ?",
+    "DELETE FROM runs WHERE run_id = ?",
+];
 
 impl Reader<'_> {
     /// The runs before this id that no process runs any more, oldest first.
-    pub(crate) async fn runs_over_before(
-        &mut self,
-        before: RunId,
-        now_ms: i64,
-    ) -> Result<Vec<RunId>, DatabaseError> {
+    pub(crate) fn runs_over_before(&self, before: RunId, now_ms: i64) -> Result<Vec<RunId>, DatabaseError> {
         let sql =
             concat!("SELECT ", ownership_columns!(), ", run_id FROM runs WHERE run_id < ? ORDER BY run_id");
-        let mut rows = sqlx::query(sql).bind(before.to_string()).fetch(&mut *self.connection);
-        let mut runs = Vec::new();
-        while let Some(row) = rows.try_next().await? {
-            if ownership(&row, 0)?.is_over(now_ms) {
-                runs.push(run_id(&row, 3)?);
-            }
-        }
-        Ok(runs)
+        let over = self.rows(sql, [before.to_string()], |row| {
+            let is_over = ownership(row, 0)?.is_over(now_ms);
+            is_over.then(|| run_id(row, 3)).transpose()
+        })?;
+        Ok(over.into_iter().flatten().collect())
     }
 }
 
 impl Transaction {
     /// Deletes a run's rows, but not its words in the index, which must be removed before.
-    pub(crate) async fn delete_run(&mut self, run_id: &str) -> Result<(), DatabaseError> {
-        let mut batch = Batch::default();
-        ledger::settle(&mut batch, run_id);
-        for table in TABLES {
-            batch.push("DELETE FROM ").push(table).push(" WHERE run_id = ").push_bind(run_id).push("; ");
+    pub(crate) fn delete_run(&mut self, run_id: &str) -> Result<(), DatabaseError> {
+        self.settle(run_id)?;
+        for sql in DELETIONS {
+            self.execute(sql, [run_id])?;
         }
-        batch.build().execute(&mut self.connection).await?;
         Ok(())
     }
 
     /// Takes a step of overwriting purged data and freeing pages. Starts nothing new after `step_time`. `is_first`
     /// starts from the beginning.
-    pub(crate) async fn reclaim(
+    pub(crate) fn reclaim(
         &mut self,
         is_first: bool,
         step_time: Duration,
@@ -65,19 +58,19 @@ impl Transaction {
         let until = Instant::now() + step_time;
         let mut step = ReclaimStep { has_more: true, bytes: 0 };
         let mut begins = is_first;
-        while self.reader().are_words_marked().await? {
+        while self.reader().are_words_marked()? {
             if Instant::now() >= until {
                 return Ok(step);
             }
-            step.bytes += PAGE_BYTES * self.overwrite_some_words(begins).await?;
+            step.bytes += PAGE_BYTES * self.overwrite_some_words(begins)?;
             begins = false;
         }
-        while self.has_free_pages().await? {
+        while self.has_free_pages()? {
             if Instant::now() >= until {
                 return Ok(step);
             }
-            let sql = format!("PRAGMA incremental_vacuum({VACUUM_PAGES})");
-            sqlx::query(AssertSqlSafe(sql)).execute(&mut self.connection).await?;
+            // Frees one page for each row read.
+            self.reader().rows(&format!("PRAGMA incremental_vacuum({VACUUM_PAGES})"), (), |_| Ok(()))?;
             step.bytes += VACUUM_PAGES * PAGE_BYTES;
         }
         step.has_more = false;
@@ -85,9 +78,9 @@ impl Transaction {
     }
 
     /// Whether pages can be freed. A file created by an older version cannot free them, but reuses them.
-    async fn has_free_pages(&mut self) -> Result<bool, DatabaseError> {
+    fn has_free_pages(&self) -> Result<bool, DatabaseError> {
         let sql =
             "SELECT auto_vacuum = 2 AND freelist_count > 0 FROM pragma_auto_vacuum, pragma_freelist_count";
-        Ok(sqlx::query_scalar(sql).fetch_one(&mut self.connection).await?)
+        self.reader().value(sql, ())
     }
 }

@@ -1,14 +1,11 @@
 //! Converts between SQLite's values and rows.
 
 use parallel_llm_engine::{ModelRef, PicoUsd, ProviderId, RunId};
+use rusqlite::types::{FromSqlError, ToSql, ToSqlOutput};
+use rusqlite::{Result, Row};
 use serde_json::Value;
-use sqlx::encode::{Encode, IsNull};
-use sqlx::error::BoxDynError;
-use sqlx::sqlite::{SqliteArgumentsBuffer, SqliteRow, SqliteTypeInfo};
-use sqlx::types::Type;
-use sqlx::{Row as _, Sqlite};
 
-use crate::row::compressed::TextBody;
+use crate::row::compressed::{TextBody, decompressed};
 use crate::row::event_row::{EventRow, PieceRow};
 use crate::row::ownership::Ownership;
 use crate::row::run_row::{RunRow, StoredRow};
@@ -58,94 +55,90 @@ macro_rules! piece_columns {
 pub(super) use piece_columns;
 
 /// Reads [`ownership_columns`], starting at this column.
-pub(super) fn ownership(row: &SqliteRow, first: usize) -> Result<Ownership, sqlx::Error> {
+pub(super) fn ownership(row: &Row<'_>, first: usize) -> Result<Ownership> {
     Ok(Ownership {
-        owner: row.try_get(first)?,
-        lease_until_ms: row.try_get(first + 1)?,
-        is_closed: row.try_get(first + 2)?,
+        owner: row.get(first)?,
+        lease_until_ms: row.get(first + 1)?,
+        is_closed: row.get(first + 2)?,
     })
 }
 
 /// Reads [`run_columns`], starting at this column.
-pub(super) fn run_row(row: &SqliteRow, first: usize) -> Result<StoredRow, sqlx::Error> {
+pub(super) fn run_row(row: &Row<'_>, first: usize) -> Result<StoredRow> {
     let columns = RunRow {
-        run_id: row.try_get(first)?,
-        status: row.try_get(first + 1)?,
-        question_excerpt: row.try_get(first + 2)?,
-        strategy: row.try_get(first + 3)?,
-        seats: row.try_get(first + 4)?,
-        answered: row.try_get(first + 5)?,
-        cost_pico_usd: row.try_get(first + 6)?,
-        cost_is_estimate: row.try_get(first + 7)?,
-        created_at_ms: row.try_get(first + 8)?,
-        decided_at_ms: row.try_get(first + 9)?,
-        closed_at_ms: row.try_get(first + 10)?,
-        asked_by: row.try_get(first + 11)?,
-        last_seq: row.try_get(first + 12)?,
+        run_id: row.get(first)?,
+        status: row.get(first + 1)?,
+        question_excerpt: row.get(first + 2)?,
+        strategy: row.get(first + 3)?,
+        seats: row.get(first + 4)?,
+        answered: row.get(first + 5)?,
+        cost_pico_usd: row.get(first + 6)?,
+        cost_is_estimate: row.get(first + 7)?,
+        created_at_ms: row.get(first + 8)?,
+        decided_at_ms: row.get(first + 9)?,
+        closed_at_ms: row.get(first + 10)?,
+        asked_by: row.get(first + 11)?,
+        last_seq: row.get(first + 12)?,
     };
-    Ok(StoredRow { row: columns, checksum: row.try_get(first + 13)? })
+    Ok(StoredRow { row: columns, checksum: row.get(first + 13)? })
 }
 
 /// Reads [`event_columns`], starting at this column.
-pub(super) fn event(row: &SqliteRow, first: usize) -> Result<EventRow, sqlx::Error> {
+pub(super) fn event(row: &Row<'_>, first: usize) -> Result<EventRow> {
     Ok(EventRow {
-        seq: row.try_get(first)?,
-        elapsed_ms: row.try_get(first + 1)?,
-        at_ms: row.try_get(first + 2)?,
-        body: row.try_get(first + 3)?,
-        checksum: row.try_get(first + 4)?,
+        seq: row.get(first)?,
+        elapsed_ms: row.get(first + 1)?,
+        at_ms: row.get(first + 2)?,
+        body: row.get(first + 3)?,
+        checksum: row.get(first + 4)?,
     })
 }
 
 /// Reads [`piece_columns`], starting at this column.
-pub(super) fn piece(row: &SqliteRow, first: usize) -> Result<PieceRow, sqlx::Error> {
+pub(super) fn piece(row: &Row<'_>, first: usize) -> Result<PieceRow> {
     Ok(PieceRow {
-        slot: row.try_get(first)?,
-        attempt: row.try_get(first + 1)?,
-        start: row.try_get(first + 2)?,
-        text: row.try_get(first + 3)?,
-        at_ms: row.try_get(first + 4)?,
-        checksum: row.try_get(first + 5)?,
+        slot: row.get(first)?,
+        attempt: row.get(first + 1)?,
+        start: row.get(first + 2)?,
+        text: row.get(first + 3)?,
+        at_ms: row.get(first + 4)?,
+        checksum: row.get(first + 5)?,
     })
 }
 
 /// Reads a run's id from a text column.
-pub(super) fn run_id(row: &SqliteRow, column: usize) -> Result<RunId, sqlx::Error> {
-    row.try_get::<&str, _>(column)?.parse().map_err(|cause: String| sqlx::Error::Decode(cause.into()))
+pub(super) fn run_id(row: &Row<'_>, column: usize) -> Result<RunId> {
+    let id = row.get_ref(column)?.as_str()?;
+    Ok(id.parse().map_err(|cause: String| FromSqlError::Other(cause.into()))?)
 }
 
 /// Reads an enum value, such as a status, from a text column.
-pub(super) fn word<T>(
-    row: &SqliteRow,
-    column: usize,
-    read: fn(Value) -> serde_json::Result<T>,
-) -> Result<T, sqlx::Error> {
-    let word: &str = row.try_get(column)?;
-    read(word.into()).map_err(|cause| sqlx::Error::Decode(cause.into()))
+pub(super) fn word<T>(row: &Row<'_>, column: usize, read: fn(Value) -> serde_json::Result<T>) -> Result<T> {
+    let word = row.get_ref(column)?.as_str()?;
+    Ok(read(word.into()).map_err(FromSqlError::other)?)
 }
 
 /// Reads a model from two adjacent columns, `provider` and `model`.
-pub(super) fn model(row: &SqliteRow, column: usize) -> Result<ModelRef, sqlx::Error> {
-    Ok(ModelRef { provider: ProviderId(row.try_get(column)?), model: row.try_get(column + 1)? })
+pub(super) fn model(row: &Row<'_>, column: usize) -> Result<ModelRef> {
+    Ok(ModelRef { provider: ProviderId(row.get(column)?), model: row.get(column + 1)? })
 }
 
 /// Reads a sum of money. SQLite's TOTAL uses floats, which never overflow and are exact below nine thousand USD.
-pub(super) fn sum(row: &SqliteRow, column: usize) -> Result<PicoUsd, sqlx::Error> {
-    Ok(PicoUsd(row.try_get::<f64, _>(column)? as i64))
+pub(super) fn sum(row: &Row<'_>, column: usize) -> Result<PicoUsd> {
+    Ok(PicoUsd(row.get::<_, f64>(column)? as i64))
+}
+
+/// Reads a text that may be compressed.
+pub(super) fn text(row: &Row<'_>, column: usize) -> Result<String> {
+    Ok(decompressed(row.get_ref(column)?.as_bytes()?))
 }
 
 /// Stored as text, or as a blob if compressed.
-impl Type<Sqlite> for TextBody {
-    fn type_info() -> SqliteTypeInfo {
-        <[u8] as Type<Sqlite>>::type_info()
-    }
-}
-
-impl Encode<'_, Sqlite> for TextBody {
-    fn encode_by_ref(&self, arguments: &mut SqliteArgumentsBuffer) -> Result<IsNull, BoxDynError> {
-        match self.clone() {
-            Self::Plain(text) => Encode::<Sqlite>::encode(text, arguments),
-            Self::Compressed(bytes) => Encode::<Sqlite>::encode(bytes, arguments),
+impl ToSql for TextBody {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        match self {
+            Self::Plain(text) => text.to_sql(),
+            Self::Compressed(bytes) => bytes.to_sql(),
         }
     }
 }

@@ -3,11 +3,8 @@
 //! SQLite's full-text index (sqlite.org/fts5.html) has a row per text, which holds its words but neither the text nor
 //! the positions. To remove words, the same words are passed to it again.
 
-use sqlx::Row as _;
-
-use futures_util::TryStreamExt as _;
-
 use super::connection::{Reader, Transaction};
+use super::row::text;
 use crate::error::DatabaseError;
 use crate::row::compressed::{decompressed, decompressed_to};
 use crate::row::count;
@@ -27,57 +24,54 @@ macro_rules! unindexed {
 
 impl Reader<'_> {
     /// The oldest run with texts that are not indexed.
-    pub(crate) async fn unindexed_run(
-        &mut self,
-        behind: IndexScope,
-    ) -> Result<Option<String>, DatabaseError> {
+    pub(crate) fn unindexed_run(&self, behind: IndexScope) -> Result<Option<String>, DatabaseError> {
         let sql = concat!("SELECT run_id FROM runs WHERE ", unindexed!(), " ORDER BY run_id LIMIT 1");
-        let query = sqlx::query_scalar(sql).bind(behind == IndexScope::All);
-        Ok(query.fetch_optional(&mut *self.connection).await?)
+        self.first(sql, [behind == IndexScope::All], |row| row.get(0))
     }
 
     /// The number of runs with texts that are not indexed, for all principals or one.
-    pub(crate) async fn count_unindexed(&mut self, asked_by: Option<&str>) -> Result<u64, DatabaseError> {
+    pub(crate) fn count_unindexed(&self, asked_by: Option<&str>) -> Result<u64, DatabaseError> {
         let sql =
             concat!("SELECT COUNT(*) FROM runs WHERE ", unindexed!(), " AND (? IS NULL OR asked_by = ?)");
-        let query = sqlx::query_scalar(sql).bind(true).bind(asked_by).bind(asked_by);
-        Ok(count(query.fetch_one(&mut *self.connection).await?))
+        Ok(count(self.value(sql, (true, asked_by, asked_by))?))
     }
 
     /// The ids of a run's texts that are not indexed, oldest first.
-    pub(crate) async fn unindexed_texts(&mut self, run_id: &str) -> Result<Vec<i64>, DatabaseError> {
+    pub(crate) fn unindexed_texts(&self, run_id: &str) -> Result<Vec<i64>, DatabaseError> {
         let sql = "SELECT text_id FROM texts JOIN runs USING (run_id) WHERE run_id = ? AND text_id > indexed_to \
                    ORDER BY text_id";
-        Ok(sqlx::query_scalar(sql).bind(run_id).fetch_all(&mut *self.connection).await?)
+        self.rows(sql, [run_id], |row| row.get(0))
     }
 
     /// The ids of a run's indexed texts, newest first.
-    pub(crate) async fn indexed_texts(&mut self, run_id: &str) -> Result<Vec<i64>, DatabaseError> {
+    pub(crate) fn indexed_texts(&self, run_id: &str) -> Result<Vec<i64>, DatabaseError> {
         let sql = "SELECT text_id FROM texts JOIN runs USING (run_id) WHERE run_id = ? AND text_id <= indexed_to \
                    ORDER BY text_id DESC";
-        Ok(sqlx::query_scalar(sql).bind(run_id).fetch_all(&mut *self.connection).await?)
+        self.rows(sql, [run_id], |row| row.get(0))
     }
 
     /// The text of this id, or its first bytes.
-    pub(crate) async fn text_of_id(
-        &mut self,
+    pub(crate) fn text_of_id(
+        &self,
         text_id: i64,
         bytes_max: Option<usize>,
     ) -> Result<TextRow, DatabaseError> {
-        let query = sqlx::query("SELECT hash, body FROM texts WHERE text_id = ?").bind(text_id);
-        let row = query.fetch_one(&mut *self.connection).await?;
-        let body: &[u8] = row.try_get(1)?;
-        let text = match bytes_max {
-            Some(bytes_max) => decompressed_to(body, bytes_max as u64),
-            None => decompressed(body),
-        };
-        Ok(TextRow { hash: row.try_get(0)?, text })
+        let mut statement =
+            self.connection.prepare_cached("SELECT hash, body FROM texts WHERE text_id = ?")?;
+        Ok(statement.query_row([text_id], |row| {
+            let body = row.get_ref(1)?.as_bytes()?;
+            let text = match bytes_max {
+                Some(bytes_max) => decompressed_to(body, bytes_max as u64),
+                None => decompressed(body),
+            };
+            Ok(TextRow { hash: row.get(0)?, text })
+        })?)
     }
 
     /// Passes the texts with all words of these phrases to `take`, newest first, until it returns `false`; for all
     /// principals or one. Includes the texts themselves if words must be adjacent, because the index has no positions.
-    pub(crate) async fn passages(
-        &mut self,
+    pub(crate) fn passages(
+        &self,
         phrases: &[Vec<String>],
         asked_by: Option<&str>,
         mut take: impl FnMut(Passage) -> bool,
@@ -88,16 +82,15 @@ impl Reader<'_> {
                    CROSS JOIN runs ON runs.run_id = texts.run_id \
                    WHERE words MATCH ? AND (? IS NULL OR +runs.asked_by = ?) ORDER BY words.rowid DESC";
         let needs_text = phrases.iter().any(|phrase| phrase.len() > 1);
-        let rows = sqlx::query(sql).bind(needs_text).bind(match_expression(phrases));
-        let mut rows = rows.bind(asked_by).bind(asked_by).fetch(&mut *self.connection);
-        while let Some(row) = rows.try_next().await? {
-            let text: Option<&[u8]> = row.try_get(4)?;
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query((needs_text, match_expression(phrases), asked_by, asked_by))?;
+        while let Some(row) = rows.next()? {
             let passage = Passage {
-                text_id: row.try_get(0)?,
-                run_id: row.try_get(1)?,
-                hash: row.try_get(2)?,
-                created_at_ms: row.try_get(3)?,
-                text: text.map(decompressed),
+                text_id: row.get(0)?,
+                run_id: row.get(1)?,
+                hash: row.get(2)?,
+                created_at_ms: row.get(3)?,
+                text: needs_text.then(|| text(row, 4)).transpose()?,
             };
             if !take(passage) {
                 break;
@@ -108,9 +101,8 @@ impl Reader<'_> {
 
     /// Whether some words may only be marked as deleted. The index's own setting says so: secure deletion is off from the
     /// first mark to the end of overwriting.
-    pub(super) async fn are_words_marked(&mut self) -> Result<bool, DatabaseError> {
-        let sql = "SELECT COUNT(*) = 0 FROM words_config WHERE k = 'secure-delete' AND v = 1";
-        Ok(sqlx::query_scalar(sql).fetch_one(&mut *self.connection).await?)
+    pub(super) fn are_words_marked(&self) -> Result<bool, DatabaseError> {
+        self.value("SELECT COUNT(*) = 0 FROM words_config WHERE k = 'secure-delete' AND v = 1", ())
     }
 }
 
@@ -126,14 +118,12 @@ fn match_expression(phrases: &[Vec<String>]) -> String {
 
 impl Transaction {
     /// Adds the words of a text to the index.
-    pub(crate) async fn put_words(&mut self, text: &IndexedText) -> Result<(), DatabaseError> {
-        let query = sqlx::query("INSERT INTO words (rowid, body) VALUES (?, ?)");
-        query.bind(text.text_id).bind(&*text.line).execute(&mut self.connection).await?;
-        Ok(())
+    pub(crate) fn put_words(&mut self, text: &IndexedText) -> Result<(), DatabaseError> {
+        self.execute("INSERT INTO words (rowid, body) VALUES (?, ?)", (text.text_id, &text.line)).map(drop)
     }
 
     /// Records that a run's texts are indexed up to `newest`, if given; `is_whole`: these are all its texts so far.
-    pub(crate) async fn note_indexed(
+    pub(crate) fn note_indexed(
         &mut self,
         run_id: &str,
         newest: Option<i64>,
@@ -141,55 +131,46 @@ impl Transaction {
     ) -> Result<(), DatabaseError> {
         let sql = "UPDATE runs SET indexed_to = IFNULL(?, indexed_to), is_indexed = ? AND closed_at_ms IS NOT NULL \
                    WHERE run_id = ?";
-        sqlx::query(sql).bind(newest).bind(is_whole).bind(run_id).execute(&mut self.connection).await?;
-        Ok(())
+        self.execute(sql, (newest, is_whole, run_id)).map(drop)
     }
 
     /// Removes the words of these texts from the index. They are only marked as deleted until [`Transaction::reclaim`]
     /// has overwritten them.
-    pub(crate) async fn take_words_out(&mut self, texts: &[IndexedText]) -> Result<(), DatabaseError> {
-        if !texts.is_empty() && !self.reader().are_words_marked().await? {
-            self.overwrite_deleted_words(false).await?;
+    pub(crate) fn take_words_out(&mut self, texts: &[IndexedText]) -> Result<(), DatabaseError> {
+        if !texts.is_empty() && !self.reader().are_words_marked()? {
+            self.overwrite_deleted_words(false)?;
         }
+        let sql = "INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)";
         for text in texts {
-            let query = sqlx::query("INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)");
-            query.bind(text.text_id).bind(&*text.line).execute(&mut self.connection).await?;
+            self.execute(sql, (text.text_id, &text.line))?;
         }
         Ok(())
     }
 
     /// Records that the words of this text and of newer ones are removed, and must not be indexed again.
-    pub(crate) async fn note_taken_out(&mut self, run_id: &str, text_id: i64) -> Result<(), DatabaseError> {
+    pub(crate) fn note_taken_out(&mut self, run_id: &str, text_id: i64) -> Result<(), DatabaseError> {
         // Older texts are still indexed.
         let sql = "UPDATE runs SET indexed_to = ? - 1, is_indexed = 1 WHERE run_id = ?";
-        sqlx::query(sql).bind(text_id).bind(run_id).execute(&mut self.connection).await?;
-        Ok(())
+        self.execute(sql, (text_id, run_id)).map(drop)
     }
 
-    async fn overwrite_deleted_words(&mut self, overwrites: bool) -> Result<(), DatabaseError> {
-        let query = sqlx::query("INSERT INTO words (words, rank) VALUES ('secure-delete', ?)");
-        query.bind(overwrites).execute(&mut self.connection).await?;
-        Ok(())
+    fn overwrite_deleted_words(&mut self, overwrites: bool) -> Result<(), DatabaseError> {
+        self.execute("INSERT INTO words (words, rank) VALUES ('secure-delete', ?)", [overwrites]).map(drop)
     }
 
     /// Rewrites some pages of the index without deleted words, and overwrites the old pages. Returns the most pages
     /// written. The first call starts a pass, later ones continue it, and the last one records that nothing is marked
     /// any more.
-    pub(super) async fn overwrite_some_words(&mut self, begins: bool) -> Result<usize, DatabaseError> {
-        let before = self.changes().await?;
+    pub(super) fn overwrite_some_words(&mut self, begins: bool) -> Result<usize, DatabaseError> {
+        let before = self.connection.total_changes();
         // A negative number starts a merge of all segments; a positive one continues it.
         let pages = if begins { -MERGE_PAGES } else { MERGE_PAGES };
-        let query = sqlx::query("INSERT INTO words (words, rank) VALUES ('merge', ?)");
-        query.bind(pages).execute(&mut self.connection).await?;
+        self.execute("INSERT INTO words (words, rank) VALUES ('merge', ?)", [pages])?;
         // SQLite documents this as the sign that a merge is finished (sqlite.org/fts5.html, the `merge` command): it
         // only changes its own row.
-        if self.changes().await? - before < 2 {
-            self.overwrite_deleted_words(true).await?;
+        if self.connection.total_changes() - before < 2 {
+            self.overwrite_deleted_words(true)?;
         }
         Ok(count(MERGE_PAGES * 2) as usize)
-    }
-
-    async fn changes(&mut self) -> Result<i64, DatabaseError> {
-        Ok(sqlx::query_scalar("SELECT TOTAL_CHANGES()").fetch_one(&mut self.connection).await?)
     }
 }

@@ -1,18 +1,16 @@
 //! Statements for seat facts.
 
 use parallel_llm_engine::{PicoUsd, SeatNumber};
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
+use rusqlite::{Row, params};
 
-use super::connection::Reader;
+use super::connection::{Reader, Transaction};
 use super::row;
-use super::{Batch, ROWS_MAX};
 use crate::error::DatabaseError;
 use crate::row::append_rows::AppendRows;
 use crate::row::seat_fact::{SeatFact, StoredFact, kind_name};
 use crate::row::{count, integer};
 
-/// The columns that [`fact`] reads.
+/// The columns that [`fact`] reads and [`Transaction::write_facts`] writes.
 macro_rules! facts_columns {
     () => {
         "run_id, seat, provider, model, status, late, considered, is_base, drawn_from, alone, cost_pico_usd, elapsed_ms, \
@@ -36,8 +34,8 @@ macro_rules! newest {
 
 impl Reader<'_> {
     /// Facts since this time, newest first, for all principals or one.
-    pub(crate) async fn seat_facts(
-        &mut self,
+    pub(crate) fn seat_facts(
+        &self,
         asked_by: Option<&str>,
         since_ms: i64,
         facts_max: i64,
@@ -46,50 +44,61 @@ impl Reader<'_> {
             None => newest!("?3 IS NULL"),
             Some(_) => newest!("asked_by = ?3"),
         };
-        let query = sqlx::query(sql).bind(since_ms).bind(facts_max).bind(asked_by);
-        let rows = query.fetch_all(&mut *self.connection).await?;
-        Ok(rows.iter().map(fact).collect::<Result<_, _>>()?)
+        self.rows(sql, (since_ms, facts_max, asked_by), fact)
     }
 }
 
-/// Writes a run's seat facts, replacing earlier ones.
-pub(super) fn write(batch: &mut Batch, changes: &AppendRows<'_>) {
-    for facts in changes.seats.chunks(ROWS_MAX) {
-        batch.push(
-            "INSERT OR REPLACE INTO seats (run_id, seat, provider, model, status, late, considered, is_base, drawn_from, \
-             alone, cost_pico_usd, elapsed_ms, decided_at_ms, outcome_kind, edit_ratio, asked_by, checksum) ",
+impl Transaction {
+    /// Writes a run's seat facts, replacing earlier ones.
+    pub(super) fn write_facts(&mut self, changes: &AppendRows<'_>) -> Result<(), DatabaseError> {
+        let sql = concat!(
+            "INSERT OR REPLACE INTO seats (",
+            facts_columns!(),
+            ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         );
-        batch.push_values(facts, |mut columns, fact| {
-            columns.push_bind(fact.run_id.to_string()).push_bind(fact.seat.0);
-            columns.push_bind(&*fact.model.provider.0).push_bind(&*fact.model.model);
-            columns.push_bind(fact.status.as_str()).push_bind(fact.late).push_bind(fact.considered);
-            columns.push_bind(fact.is_base).push_bind(fact.drawn_from).push_bind(fact.alone);
-            columns.push_bind(fact.cost.map(|cost| cost.0)).push_bind(fact.elapsed_ms.map(integer));
-            columns.push_bind(fact.decided_at_ms).push_bind(kind_name(fact.outcome));
-            columns.push_bind(fact.edit_ratio).push_bind(changes.asked_by);
-            columns.push_bind(fact.checksum(changes.asked_by).finish());
-        });
-        batch.push("; ");
+        for fact in &changes.seats {
+            let values = params![
+                changes.run_id,
+                fact.seat.0,
+                fact.model.provider.0,
+                fact.model.model,
+                fact.status.as_str(),
+                fact.late,
+                fact.considered,
+                fact.is_base,
+                fact.drawn_from,
+                fact.alone,
+                fact.cost.map(|cost| cost.0),
+                fact.elapsed_ms.map(integer),
+                fact.decided_at_ms,
+                kind_name(fact.outcome),
+                fact.edit_ratio,
+                changes.asked_by,
+                fact.checksum(changes.asked_by).finish(),
+            ];
+            self.execute(sql, values)?;
+        }
+        Ok(())
     }
 }
 
 /// Reads [`facts_columns`].
-pub(super) fn fact(row: &SqliteRow) -> Result<StoredFact, sqlx::Error> {
+pub(super) fn fact(row: &Row<'_>) -> rusqlite::Result<StoredFact> {
     let fact = SeatFact {
         run_id: row::run_id(row, 0)?,
-        seat: SeatNumber(row.try_get(1)?),
+        seat: SeatNumber(row.get(1)?),
         model: row::model(row, 2)?,
         status: row::word(row, 4, serde_json::from_value)?,
-        late: row.try_get(5)?,
-        considered: row.try_get(6)?,
-        is_base: row.try_get(7)?,
-        drawn_from: row.try_get(8)?,
-        alone: row.try_get(9)?,
-        cost: row.try_get::<Option<i64>, _>(10)?.map(PicoUsd),
-        elapsed_ms: row.try_get::<Option<i64>, _>(11)?.map(count),
-        decided_at_ms: row.try_get(12)?,
+        late: row.get(5)?,
+        considered: row.get(6)?,
+        is_base: row.get(7)?,
+        drawn_from: row.get(8)?,
+        alone: row.get(9)?,
+        cost: row.get::<_, Option<i64>>(10)?.map(PicoUsd),
+        elapsed_ms: row.get::<_, Option<i64>>(11)?.map(count),
+        decided_at_ms: row.get(12)?,
         outcome: row::word(row, 13, serde_json::from_value)?,
-        edit_ratio: row.try_get(14)?,
+        edit_ratio: row.get(14)?,
     };
-    Ok(StoredFact { fact, asked_by: row.try_get(15)?, checksum: row.try_get(16)? })
+    Ok(StoredFact { fact, asked_by: row.get(15)?, checksum: row.get(16)? })
 }

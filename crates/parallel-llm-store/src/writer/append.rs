@@ -23,16 +23,16 @@ use crate::writer::job::Admission;
 
 /// Decides whether events may begin a run or a further part of one; all other events may be written. Returns the
 /// reservations of what they begin. Nothing has been written yet, so a refusal leaves nothing behind.
-pub(super) async fn admit(
+pub(super) fn admit(
     transaction: &mut Transaction,
     cached: &CachedRun,
     new: Option<&NewRun>,
     batch: &EventBatch,
     stamp: &Stamp,
 ) -> Result<Admission<Option<Reservations>>, DatabaseError> {
-    let mut reader = transaction.reader();
+    let reader = transaction.reader();
     if let Some(new) = new
-        && let Err(refusal) = repeats::check(&mut reader, &new.plan, stamp.now_ms).await?
+        && let Err(refusal) = repeats::check(&reader, &new.plan, stamp.now_ms)?
     {
         return Ok(Err(refusal));
     }
@@ -40,13 +40,13 @@ pub(super) async fn admit(
     let Some(demanded) = ledger::demanded(&cached.run, &batch.events) else { return Ok(Ok(None)) };
     // A further part is checked against the limits in force now, not those at the start of the run.
     let limits = batch.reopening().map_or(&plan.limits, |reopening| &reopening.limits);
-    let admission = limits::check_run(&mut reader, plan, limits, &demanded, stamp.now_ms).await?;
+    let admission = limits::check_run(&reader, plan, limits, &demanded, stamp.now_ms)?;
     Ok(admission.map(|()| Some(demanded)))
 }
 
 /// Writes events and the rows that follow from them; `demanded` is the result of [`admit`]. Writes nothing if another
 /// process has taken over the run.
-pub(super) async fn append(
+pub(super) fn append(
     transaction: &mut Transaction,
     cached: &mut CachedRun,
     batch: &EventBatch,
@@ -55,24 +55,24 @@ pub(super) async fn append(
 ) -> Result<Admission<()>, DatabaseError> {
     let before: RunMoment = cached.moment();
     cached.apply(batch, stamp.now_ms);
-    if !transaction.advance_run(&cached.row, before, stamp).await? {
+    if !transaction.advance_run(&cached.row, before, stamp)? {
         return Ok(Err(overtaken(cached.run.plan.run_id)));
     }
     let money = LedgerRows::of(&cached.run, batch, demanded, stamp.now_ms);
     let changes = AppendRows::of(&cached.run, batch, cached.row.decided_at_ms, stamp.now_ms);
-    transaction.apply(&changes, &money).await?;
+    transaction.apply(&changes, &money)?;
     Ok(Ok(()))
 }
 
 /// Writes the new part of a partial text, and returns its length in bytes.
-pub(super) async fn checkpoint(
+pub(super) fn checkpoint(
     transaction: &mut Transaction,
     lease: Lease,
     attempt: Attempt,
     text: &str,
     now_ms: i64,
 ) -> Result<Admission<usize>, DatabaseError> {
-    let start = transaction.reader().piece_end(lease.run_id, attempt).await?.unwrap_or_default();
+    let start = transaction.reader().piece_end(lease.run_id, attempt)?.unwrap_or_default();
     // A text only grows; anything else is an outdated message.
     let Some(grown) = text.get(count(start) as usize..).filter(|grown| !grown.is_empty()) else {
         return Ok(Ok(0));
@@ -85,6 +85,6 @@ pub(super) async fn checkpoint(
         at_ms: now_ms,
         checksum: None,
     };
-    let is_written = transaction.insert_piece(lease, &piece.sealed(&lease.run_id.to_string())).await?;
+    let is_written = transaction.insert_piece(lease, &piece.sealed(&lease.run_id.to_string()))?;
     Ok(is_written.then_some(grown.len()).ok_or_else(|| overtaken(lease.run_id)))
 }

@@ -31,18 +31,15 @@ impl CachedRun {
     }
 
     /// A run folded from its stored events, which does not need their texts.
-    pub(super) async fn read(
-        reader: &mut Reader<'_>,
-        run_id: RunId,
-    ) -> Result<Admission<Self>, DatabaseError> {
-        let Some(record) = reader.run(run_id).await? else {
+    pub(super) fn read(reader: &Reader<'_>, run_id: RunId) -> Result<Admission<Self>, DatabaseError> {
+        let Some(record) = reader.run(run_id)? else {
             return Ok(Err(error::refused(format!("the run {run_id} was not opened, or too long ago"))));
         };
         if !record.stored.is_sound() || !record.is_plan_sound() {
             return Ok(Err(damage::failure(&format!("the run {run_id}")).with_run(run_id)));
         }
         let id = run_id.to_string();
-        let rows = reader.events(run_id, 0).await?;
+        let rows = reader.events(run_id, 0)?;
         let events: Result<Vec<Recorded>, Failure> = rows.iter().map(|row| row.recorded(&id)).collect();
         Ok(record.plan().and_then(|plan| {
             Ok(Self { run: Run::fold(plan, &events?), epoch: record.epoch, row: record.stored.row })

@@ -1,10 +1,11 @@
 //! The writer's jobs and their results.
 
+use std::time::Instant;
+
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Failure, RunId};
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 
 use crate::purge::{PurgeStep, ReclaimStep};
 use crate::row::compressed::TextBody;
@@ -130,6 +131,6 @@ pub(crate) struct TakenOver {
 pub(crate) struct Job {
     pub(crate) work: Work,
     pub(crate) reply: oneshot::Sender<Result<Done, Failure>>,
-    /// Until when it waits for the locks of other processes.
+    /// Until when it waits for the locks of other processes, by [`crate::clock::shared_now`].
     pub(crate) deadline: Instant,
 }

@@ -21,13 +21,13 @@ pub(crate) const EPOCH_FIRST: u64 = 1;
 
 /// Gives the run to the process of this stamp. Refused if another process is still running it, or if its newest event
 /// is no longer `seq`.
-pub(super) async fn take_over(
+pub(super) fn take_over(
     transaction: &mut Transaction,
     run_id: RunId,
     seq: Option<u64>,
     stamp: &Stamp,
 ) -> Result<Admission<TakenOver>, DatabaseError> {
-    let Some(record) = transaction.reader().run(run_id).await? else {
+    let Some(record) = transaction.reader().run(run_id)? else {
         return Ok(Err(Failure::new(Code::RunNotFound, format!("there is no run {run_id}"))));
     };
     let RunRecord { ownership, stored, .. } = &record;
@@ -45,7 +45,7 @@ pub(super) async fn take_over(
     }
     let mut row = stored.row.clone();
     row.closed_at_ms = None;
-    let epoch = transaction.take_over(&row, stamp).await?;
+    let epoch = transaction.take_over(&row, stamp)?;
     let lease = Lease { run_id, epoch, next_seq: newest + 1 };
     // With an unreadable plan, stored texts stay; opening the run shows the damage.
     Ok(Ok(TakenOver { lease, keeps_texts: record.plan().map_or(true, |plan| keeps_texts(&plan)) }))
@@ -53,11 +53,11 @@ pub(super) async fn take_over(
 
 /// Releases a run with the status of its newest event, so that anybody can continue it. Does nothing if another process
 /// has taken it over.
-pub(super) async fn release(transaction: &mut Transaction, lease: Lease) -> Result<(), DatabaseError> {
-    let Some(mut stored) = transaction.reader().run_row(lease.run_id).await? else { return Ok(()) };
+pub(super) fn release(transaction: &mut Transaction, lease: Lease) -> Result<(), DatabaseError> {
+    let Some(mut stored) = transaction.reader().run_row(lease.run_id)? else { return Ok(()) };
     let is_sound = stored.is_sound();
     let last_seq = count(stored.row.last_seq);
-    let newest = transaction.reader().events(lease.run_id, last_seq.saturating_sub(1)).await?;
+    let newest = transaction.reader().events(lease.run_id, last_seq.saturating_sub(1))?;
     stored.row.closed_at_ms = newest.last().and_then(|row| {
         let event: Event = serde_json::from_str(&row.body).ok()?;
         matches!(RunEffect::of(&event), RunEffect::Closes).then_some(row.at_ms)
@@ -66,7 +66,7 @@ pub(super) async fn release(transaction: &mut Transaction, lease: Lease) -> Resu
         // A damaged row keeps its old checksum, so that the damage stays visible.
         stored.checksum = Some(stored.row.checksum().finish());
     }
-    transaction.release_run(&stored, lease.epoch).await
+    transaction.release_run(&stored, lease.epoch)
 }
 
 /// The failure of a write under an old epoch.

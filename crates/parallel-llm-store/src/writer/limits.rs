@@ -68,8 +68,8 @@ struct Demand<'a> {
 }
 
 /// Refuses a run, or a further part of one, that could exceed a limit.
-pub(super) async fn check_run(
-    reader: &mut Reader<'_>,
+pub(super) fn check_run(
+    reader: &Reader<'_>,
     plan: &RunPlan,
     limits: &[DayLimit],
     reservations: &Reservations,
@@ -82,7 +82,7 @@ pub(super) async fn check_run(
         let asked_by = limit.asked_by.as_deref();
         let taken = match use_by.entry(asked_by) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(room) => room.insert(taken(reader, plan.run_id, asked_by, now_ms).await?),
+            Entry::Vacant(room) => room.insert(taken(reader, plan.run_id, asked_by, now_ms)?),
         };
         if let Some(refusal) = demand.refusal(limit, taken) {
             return Ok(Err(refusal));
@@ -95,18 +95,20 @@ pub(super) async fn check_run(
 /// of other runs do not count: each of their requests is checked itself, and a run that was admitted must not fail for
 /// what others might do.
 pub(crate) async fn check_call(database: &Database, plan: &RunPlan, slot: CallerSlot) -> Result<(), Failure> {
+    if plan.limits.is_empty() {
+        return Ok(());
+    }
     let now_ms = clock::now_ms();
     let reservations: Reservations =
         ledger::reservation(plan, slot).map(|reservation| (slot, reservation)).into_iter().collect();
     let demand = Demand { plan, what: "call", reservations: &reservations, now_ms };
-    let mut connection = database.connection().await?;
-    for limit in &plan.limits {
-        let taken = spent(&mut connection.reader(), limit.asked_by.as_deref(), now_ms).await?;
-        if let Some(refusal) = demand.refusal(limit, &taken) {
-            return Err(refusal);
-        }
-    }
-    Ok(())
+    let principals: Vec<Option<String>> = plan.limits.iter().map(|limit| limit.asked_by.clone()).collect();
+    let read = move |reader: &Reader<'_>| -> Result<Vec<_>, Failure> {
+        principals.iter().map(|name| Ok(spent(reader, name.as_deref(), now_ms)?)).collect()
+    };
+    let taken = database.read(read).await?;
+    let refusal = plan.limits.iter().zip(&taken).find_map(|(limit, taken)| demand.refusal(limit, taken));
+    refusal.map_or(Ok(()), Err)
 }
 
 impl Demand<'_> {
@@ -147,14 +149,14 @@ impl Demand<'_> {
 
 /// The day's use by provider, for all runs or those of one principal. The run's own reservations are left out, since
 /// they are about to be replaced.
-async fn taken(
-    reader: &mut Reader<'_>,
+fn taken(
+    reader: &Reader<'_>,
     run_id: RunId,
     asked_by: Option<&str>,
     now_ms: i64,
 ) -> Result<BTreeMap<String, DayUse>, DatabaseError> {
-    let mut taken = spent(reader, asked_by, now_ms).await?;
-    for reserved in reader.reserved(run_id, asked_by, now_ms).await? {
+    let mut taken = spent(reader, asked_by, now_ms)?;
+    for reserved in reader.reserved(run_id, asked_by, now_ms)? {
         if !reserved.ownership.is_interrupted(now_ms) {
             let entry = taken.entry(reserved.provider).or_default();
             entry.open = entry.open.plus(reserved.amount);
@@ -164,13 +166,13 @@ async fn taken(
 }
 
 /// The known and possible costs of the day's requests, by provider.
-async fn spent(
-    reader: &mut Reader<'_>,
+fn spent(
+    reader: &Reader<'_>,
     asked_by: Option<&str>,
     now_ms: i64,
 ) -> Result<BTreeMap<String, DayUse>, DatabaseError> {
     let midnight_ms = now_ms - now_ms.rem_euclid(DAY_MS);
-    let spent = reader.spent(asked_by, midnight_ms).await?.into_iter().map(|spent| {
+    let spent = reader.spent(asked_by, midnight_ms)?.into_iter().map(|spent| {
         let taken = DayUse { spent: spent.known, unknown_max: spent.unknown_max, open: spent.under_way_max };
         (spent.provider, taken)
     });

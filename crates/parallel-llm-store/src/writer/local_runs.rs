@@ -1,4 +1,4 @@
-//! In-memory facts about this process's runs, shared by the writer task and its callers.
+//! In-memory facts about this process's runs, shared by the writer and its callers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The handle of the writer task ([`task`]): queues work and returns when it is durable.
+//! The handle of the writer ([`task`]): queues work and returns when it is durable.
 
 mod append;
 mod cached_run;
@@ -18,11 +18,11 @@ use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Code, Failure, Recorded, RunId};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::database::Opened;
+use crate::clock;
+use crate::database::WriteConnection;
 use crate::error;
 use crate::purge::PurgeStep;
 use crate::row::event_batch::EventBatch;
@@ -35,36 +35,58 @@ use task::WriterTask;
 
 /// Most queued jobs; further callers wait.
 const QUEUE_MAX: usize = 256;
+/// Most threads for files in folders that may not respond; further files wait for one of them.
+const FILE_THREADS_MAX: usize = 4;
 
-/// The handle of the writer task.
+/// The times that the store's configuration sets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriterTimes {
+    /// How long a write waits for the locks of other processes.
+    pub(crate) wait: Duration,
+    /// How often the leases of this process's runs are extended.
+    pub(crate) heartbeat: Duration,
+}
+
+/// The handle of the writer.
 #[derive(Debug)]
 pub(crate) struct Writer {
     /// The runs of this process.
     pub(crate) runs: Arc<LocalRuns>,
     queue: mpsc::Sender<Job>,
     commits: Arc<AtomicU64>,
-    /// How long a write waits for the locks of other processes.
-    wait: Duration,
+    times: WriterTimes,
     stop: CancellationToken,
-    task: TaskTracker,
+    /// Holds the thread until it has closed the connection.
+    thread: TaskTracker,
 }
 
 impl Writer {
-    /// Starts the task on the current runtime.
-    pub(crate) fn start(opened: Opened, spills: Spills, wait: Duration) -> Self {
+    /// Starts the writer on a thread of its own, so that no runtime waits for the disk.
+    pub(crate) fn start(
+        connection: WriteConnection,
+        spills: Spills,
+        times: WriterTimes,
+    ) -> Result<Self, Failure> {
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
-        let task = WriterTask::new(opened, spills, wait);
+        let task = WriterTask::new(connection, spills, times);
         let (runs, commits) = (Arc::clone(&task.local), Arc::clone(&task.commits));
         let stop = CancellationToken::new();
-        let tracker = TaskTracker::new();
-        tracker.spawn(task.run(jobs, stop.clone()));
-        tracker.close();
-        Self { runs, queue, commits, wait, stop, task: tracker }
+        let thread = TaskTracker::new();
+        let (stopped, running) = (stop.clone(), thread.token());
+        thread.close();
+        std::thread::Builder::new()
+            .name("store writer".to_owned())
+            .spawn(move || {
+                run_here(task.run(jobs, stopped));
+                drop(running);
+            })
+            .map_err(|cause| error::threadless(&cause))?;
+        Ok(Self { runs, queue, commits, times, stop, thread })
     }
 
     /// Writes events, whole or not at all.
     pub(crate) async fn append(&self, lease: Lease, events: Vec<Recorded>) -> Result<(), Failure> {
-        // Compressed here and not in the task that all runs share: compressing takes longer than writing.
+        // Compressed here and not on the thread that all runs share: compressing takes longer than writing.
         let batch = EventBatch::of(events, self.runs.keeps_texts(lease.run_id));
         self.ask(Work::Append { lease, batch }).await.map(drop)
     }
@@ -147,14 +169,14 @@ impl Writer {
     /// Records that a token was used, unless the queue is full.
     pub(crate) fn note_token_use(&self, token_id: i64) {
         let (reply, _) = oneshot::channel();
-        let deadline = Instant::now() + self.wait;
+        let deadline = clock::shared_now() + self.times.wait;
         drop(self.queue.try_send(Job { work: Work::NoteTokenUse(token_id), reply, deadline }));
     }
 
     /// Queues the work and returns when it is durable. Queued work is done even if the caller has left.
     async fn ask(&self, work: Work) -> Result<Done, Failure> {
         let (reply, answer) = oneshot::channel();
-        let deadline = Instant::now() + self.wait;
+        let deadline = clock::shared_now() + self.times.wait;
         self.queue.send(Job { work, reply, deadline }).await.map_err(|_| error::closed())?;
         answer.await.map_err(|_| error::closed())?
     }
@@ -167,8 +189,18 @@ impl Writer {
     /// Accepts no more work, finishes what is queued and closes the connection.
     pub(crate) async fn close(&self) {
         self.stop.cancel();
-        self.task.wait().await;
+        self.thread.wait().await;
     }
+}
+
+/// Runs the writer to its end on this thread. It waits for nothing but time and its queue.
+fn run_here(writer: impl Future<Output = ()>) {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_time().max_blocking_threads(FILE_THREADS_MAX).build();
+    let runtime = runtime.expect("a runtime without input and output opens nothing");
+    runtime.block_on(writer);
+    // A folder that does not respond must not keep the writer from ending.
+    runtime.shutdown_background();
 }
 
 /// The result of another kind of work, which would be a bug.

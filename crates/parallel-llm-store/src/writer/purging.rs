@@ -24,7 +24,7 @@ const RUN_BYTES: usize = 80 * 1024;
 
 /// Removes the first of these runs, except those in progress, as many as fit in one step. Of a run with much text it
 /// may remove only some words, and the run in a later step. Each step makes progress.
-pub(super) async fn purge(
+pub(super) fn purge(
     transaction: &mut Transaction,
     runs: &[RunId],
     now_ms: i64,
@@ -36,18 +36,18 @@ pub(super) async fn purge(
         if step.done > 0 && (words_bytes >= STEP_BYTES || Instant::now() >= until) {
             break;
         }
-        match transaction.reader().ownership(*run_id).await? {
+        match transaction.reader().ownership(*run_id)? {
             None => {}
             Some(ownership) if !ownership.is_over(now_ms) => step.purged.under_way.push(*run_id),
             Some(_) => {
                 let id = run_id.to_string();
                 // Before the texts are deleted, since they determine the words to remove.
-                let taken_out = index::take_out(transaction, &id, STEP_BYTES - words_bytes).await?;
+                let taken_out = index::take_out(transaction, &id, STEP_BYTES - words_bytes)?;
                 words_bytes += taken_out.bytes;
                 if !taken_out.is_whole {
                     break;
                 }
-                transaction.delete_run(&id).await?;
+                transaction.delete_run(&id)?;
                 step.purged.runs.push(*run_id);
             }
         }

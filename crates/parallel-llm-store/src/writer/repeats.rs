@@ -3,7 +3,7 @@
 use parallel_llm_engine::{Code, Event, Failure, RunId, RunPlan, RunStatus};
 
 use crate::clock;
-use crate::database::{Database, Reader};
+use crate::database::Reader;
 use crate::error::DatabaseError;
 use crate::row::filter::SameQuestion;
 use crate::writer::job::Admission;
@@ -18,24 +18,20 @@ const RUNS_MAX: i64 = 64;
 const LEFT_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Refuses a run whose question was answered under its key, is being answered, or has answers in an unfinished run.
-pub(super) async fn check(
-    reader: &mut Reader<'_>,
+pub(super) fn check(
+    reader: &Reader<'_>,
     plan: &RunPlan,
     now_ms: i64,
 ) -> Result<Admission<()>, DatabaseError> {
     match &plan.idempotency_key {
-        Some(key) => check_key(reader, plan, key).await,
+        Some(key) => check_key(reader, plan, key),
         None if plan.fresh => Ok(Ok(())),
-        None => check_unfinished(reader, plan, now_ms).await,
+        None => check_unfinished(reader, plan, now_ms),
     }
 }
 
-async fn check_key(
-    reader: &mut Reader<'_>,
-    plan: &RunPlan,
-    key: &str,
-) -> Result<Admission<()>, DatabaseError> {
-    let Some(known) = reader.run_of_key(plan, key).await? else { return Ok(Ok(())) };
+fn check_key(reader: &Reader<'_>, plan: &RunPlan, key: &str) -> Result<Admission<()>, DatabaseError> {
+    let Some(known) = reader.run_of_key(plan, key)? else { return Ok(Ok(())) };
     let run_id = known.run_id;
     let failure = if known.plan_hash == plan.plan_hash {
         let message = format!("the same question was asked under the same idempotency key: run {run_id}");
@@ -47,8 +43,8 @@ async fn check_key(
     Ok(Err(failure.with_run(run_id)))
 }
 
-async fn check_unfinished(
-    reader: &mut Reader<'_>,
+fn check_unfinished(
+    reader: &Reader<'_>,
     plan: &RunPlan,
     now_ms: i64,
 ) -> Result<Admission<()>, DatabaseError> {
@@ -58,7 +54,7 @@ async fn check_unfinished(
         since_ms: now_ms - LEFT_MS,
         runs_max: RUNS_MAX,
     };
-    for similar in reader.unfinished_runs(&question, plan.run_id).await? {
+    for similar in reader.unfinished_runs(&question, plan.run_id)? {
         let run_id = similar.run_id;
         let is_running = similar.status == RunStatus::Running.as_str();
         let message = if is_running && !similar.ownership.is_over(now_ms) {
@@ -71,7 +67,7 @@ async fn check_unfinished(
         } else {
             continue;
         };
-        if is_as_it_began(reader, run_id).await? {
+        if is_as_it_began(reader, run_id)? {
             return Ok(Err(Failure::new(Code::Repeated, message).with_run(run_id)));
         }
     }
@@ -80,10 +76,10 @@ async fn check_unfinished(
 
 /// Whether no further part of the run asked other models or used another strategy. Such a run, or one that cannot be
 /// read, answers differently.
-async fn is_as_it_began(reader: &mut Reader<'_>, run_id: RunId) -> Result<bool, DatabaseError> {
-    let Some(record) = reader.run(run_id).await? else { return Ok(false) };
+fn is_as_it_began(reader: &Reader<'_>, run_id: RunId) -> Result<bool, DatabaseError> {
+    let Some(record) = reader.run(run_id)? else { return Ok(false) };
     let Ok(plan) = record.plan() else { return Ok(false) };
-    for row in reader.events(run_id, 0).await? {
+    for row in reader.events(run_id, 0)? {
         match serde_json::from_str(&row.body) {
             Ok(Event::Reopened { reopening, .. }) if !reopening.asks_as(&plan) => return Ok(false),
             Ok(_) => {}
@@ -93,19 +89,17 @@ async fn is_as_it_began(reader: &mut Reader<'_>, run_id: RunId) -> Result<bool, 
     Ok(true)
 }
 
-/// The newest run of this question with a stored answer.
-pub(crate) async fn find_same(
-    database: &Database,
+/// The newest run of this question with a stored answer that was settled within this time.
+pub(crate) fn find_same(
+    reader: &Reader<'_>,
     plan_hash: &str,
     asked_by: Option<&str>,
     within_ms: i64,
-) -> Result<Option<RunId>, Failure> {
+) -> Result<Option<RunId>, DatabaseError> {
     let since_ms = clock::now_ms().saturating_sub(within_ms);
     let question = SameQuestion { plan_hash, asked_by, since_ms, runs_max: RUNS_MAX };
-    let mut snapshot = database.snapshot().await?;
-    let mut reader = snapshot.reader();
-    for run_id in reader.answered_runs(&question).await? {
-        if is_as_it_began(&mut reader, run_id).await? {
+    for run_id in reader.answered_runs(&question)? {
+        if is_as_it_began(reader, run_id)? {
             return Ok(Some(run_id));
         }
     }

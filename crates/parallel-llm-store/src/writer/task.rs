@@ -1,4 +1,4 @@
-//! The task that does all writing.
+//! The task that does all writing, on a thread of its own.
 //!
 //! It commits everything that is queued in one transaction, so that many runs share one flush of the disk, and answers
 //! callers after the commit. Each append is written whole or not at all; one that is refused (because its run was taken
@@ -21,16 +21,16 @@ use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, RunId};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, Interval, MissedTickBehavior};
+use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::cached_run::CachedRun;
 use super::job::{Admission, Done, Job, Work};
 use super::lease::EPOCH_FIRST;
 use super::local_runs::{LocalRuns, RUNS_MAX};
-use super::{append, lease, purging};
+use super::{WriterTimes, append, lease, purging};
 use crate::clock;
-use crate::database::{Database, Opened, Transaction, WriteConnection};
+use crate::database::{Transaction, WriteConnection};
 use crate::error::{self, DatabaseError};
 use crate::row::event_batch::EventBatch;
 use crate::row::ownership::{Owner, Stamp};
@@ -50,10 +50,8 @@ const LOCK_WAIT_SPILLED_MAX: Duration = Duration::from_millis(500);
 const STALL_PAUSE: Duration = Duration::from_millis(50);
 /// How often importing spill files is tried.
 const IMPORT_INTERVAL: Duration = Duration::from_secs(2);
-/// How long a lease lasts without a heartbeat. Four heartbeats, since a busy disk delays some.
+/// How long a lease lasts without a heartbeat.
 const LEASE_MS: i64 = 60_000;
-/// The interval at which leases are extended.
-const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Most runs waiting to be released: those in progress when the database stopped accepting writes, and those that could
 /// not begin since. Further ones are not remembered.
 const LOST_MAX: usize = 4_096;
@@ -67,11 +65,8 @@ const WAL_BYTES_MAX: usize = 4 << 20;
 /// The task and its state.
 #[derive(Debug)]
 pub(super) struct WriterTask {
-    /// For reads while the database accepts no writes.
-    database: Database,
     connection: WriteConnection,
-    /// How long a transaction waits for the locks of other processes while nothing is spilled.
-    lock_wait: Duration,
+    times: WriterTimes,
     /// Whether closed runs may be missing from the index.
     index_is_behind: bool,
     /// Runs being written; others are read again before their next write.
@@ -105,12 +100,11 @@ enum Attempted {
 }
 
 impl WriterTask {
-    /// The task for this database. `wait` is how long a write waits for the locks of other processes.
-    pub(super) fn new(opened: Opened, spills: Spills, wait: Duration) -> Self {
+    /// The task for this connection.
+    pub(super) fn new(connection: WriteConnection, spills: Spills, times: WriterTimes) -> Self {
         Self {
-            database: opened.database,
-            connection: opened.connection,
-            lock_wait: wait.min(LOCK_WAIT_MAX),
+            connection,
+            times,
             // Another process may have left something.
             index_is_behind: true,
             spills_wait: spills.is_waiting(),
@@ -129,50 +123,49 @@ impl WriterTask {
 
     /// Runs until the queue is closed and empty.
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Job>, stop: CancellationToken) {
-        let mut heartbeat = heartbeat();
+        let mut heartbeat = tokio::time::interval(self.times.heartbeat);
+        // Missed heartbeats are not made up for, since one is as good as three.
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut jobs = Vec::new();
         loop {
             tokio::select! {
                 biased;
                 () = stop.cancelled(), if !queue.is_closed() => queue.close(),
-                _ = heartbeat.tick() => self.beat().await,
+                _ = heartbeat.tick() => self.beat(),
                 count = queue.recv_many(&mut jobs, JOBS_MAX) => match count {
                     0 => break,
-                    _ => self.work(std::mem::take(&mut jobs)).await,
+                    _ => self.work(std::mem::take(&mut jobs)),
                 },
-                () = tokio::time::sleep(STALL_PAUSE), if !self.stalled.is_empty() => self.work(Vec::new()).await,
-                () = tokio::time::sleep(IMPORT_INTERVAL), if self.spills_wait => drop(self.import_spills().await),
-                () = tokio::time::sleep(IDLE), if self.index_is_behind && !self.spills_wait => self.index_some().await,
+                () = tokio::time::sleep(STALL_PAUSE), if !self.stalled.is_empty() => self.work(Vec::new()),
+                () = tokio::time::sleep(IMPORT_INTERVAL), if self.spills_wait => drop(self.import_spills()),
+                () = tokio::time::sleep(IDLE), if self.index_is_behind && !self.spills_wait => self.index_some(),
             }
         }
         if self.spills_wait {
             // The next process imports the rest.
-            self.import_spills().await;
+            self.import_spills();
         }
         for _ in 0..INDEX_LAST_MAX {
             if self.index_is_behind && !self.spills_wait {
-                self.index_some().await;
+                self.index_some();
             }
         }
-        self.checkpoint_wal().await;
-        self.connection.close().await;
+        self.checkpoint_wal();
     }
 
     /// Does all jobs in one transaction and answers them. Jobs that wait for other processes stay for the next turn.
-    async fn work(&mut self, jobs: Vec<Job>) {
+    fn work(&mut self, jobs: Vec<Job>) {
         let jobs: Vec<Job> = self.stalled.drain(..).chain(jobs).collect();
         let works: Vec<&Work> = jobs.iter().map(|job| &job.work).collect();
-        let attempted = self.write(&works).await;
+        let attempted = self.write(&works);
         for (job, attempted) in jobs.into_iter().zip(attempted) {
             let answer = match attempted {
-                Attempted::Locked(_) if job.work.can_wait() && Instant::now() < job.deadline => {
+                Attempted::Locked(_) if job.work.can_wait() && clock::shared_now() < job.deadline => {
                     self.stalled.push(job);
                     continue;
                 }
                 // Possible only between transactions, hence done here.
-                Attempted::Answered(Ok(Done::WalTruncated(_))) => {
-                    Ok(Done::WalTruncated(self.truncate_wal().await))
-                }
+                Attempted::Answered(Ok(Done::WalTruncated(_))) => Ok(Done::WalTruncated(self.truncate_wal())),
                 Attempted::Answered(answer) => answer,
                 Attempted::Locked(failure) | Attempted::Failed(failure) => {
                     self.lost.extend(job.work.lease_at_risk());
@@ -187,30 +180,30 @@ impl WriterTask {
             drop(job.reply.send(answer));
         }
         if self.wal_bytes >= WAL_BYTES_MAX {
-            self.checkpoint_wal().await;
+            self.checkpoint_wal();
         }
     }
 
     /// Does all work in one transaction. If that fails for another reason than a lock, each piece is done in its own,
     /// so that one defect does not affect the others.
-    async fn write(&mut self, works: &[&Work]) -> Vec<Attempted> {
+    fn write(&mut self, works: &[&Work]) -> Vec<Attempted> {
         if let Err(failure) = self.connection.check_in_place() {
-            return self.spill_or(works, &failure, Attempted::Failed).await;
+            return self.spill_or(works, &failure, Attempted::Failed);
         }
         // Spilled events must be imported before later ones, and before a run is taken over, which folds all its
         // events.
         let takes_over = works.iter().any(|work| matches!(work, Work::TakeOver { .. }));
-        if (self.spills_wait || takes_over) && !self.import_spills().await {
-            return self.spill_or(works, &error::locked(), Attempted::Locked).await;
+        if (self.spills_wait || takes_over) && !self.import_spills() {
+            return self.spill_or(works, &error::locked(), Attempted::Locked);
         }
-        self.release_lost().await;
+        self.release_lost();
         // Later events of a run with a waiting file have to wait in a file too.
         let is_held_back =
             works.iter().any(|work| work.appended().is_some_and(|id| self.spilled.contains(&id)));
         let mut cause = if is_held_back {
             None
         } else {
-            match self.transact(works).await {
+            match self.transact(works) {
                 Ok(answers) => return answers.into_iter().map(Attempted::Answered).collect(),
                 Err(cause) => Some(cause),
             }
@@ -222,7 +215,7 @@ impl WriterTask {
             let is_locked = cause.as_ref().is_some_and(DatabaseError::is_locked);
             let is_alone = works.len() == 1 && cause.is_some();
             if !is_held_back && !is_locked && !is_alone {
-                match self.transact(&[*work]).await {
+                match self.transact(&[*work]) {
                     Ok(answer) => {
                         attempted.extend(answer.into_iter().map(Attempted::Answered));
                         continue;
@@ -232,7 +225,7 @@ impl WriterTask {
             }
             let failure = cause.as_ref().map_or_else(error::held_back, DatabaseError::unwritten);
             let is_locked = cause.as_ref().is_some_and(DatabaseError::is_locked);
-            attempted.push(match self.keep(work, &failure).await {
+            attempted.push(match self.keep(work, &failure) {
                 Some(answer) => Attempted::Answered(answer),
                 None if is_locked => Attempted::Locked(failure),
                 None => Attempted::Failed(failure),
@@ -242,7 +235,7 @@ impl WriterTask {
     }
 
     /// When the database accepts nothing: spills what can be spilled; `otherwise` makes the result of the rest.
-    async fn spill_or(
+    fn spill_or(
         &mut self,
         works: &[&Work],
         failure: &Failure,
@@ -250,14 +243,14 @@ impl WriterTask {
     ) -> Vec<Attempted> {
         let mut attempted = Vec::with_capacity(works.len());
         for work in works {
-            let kept = self.keep(work, failure).await;
+            let kept = self.keep(work, failure);
             attempted.push(kept.map_or_else(|| otherwise(failure.clone()), Attempted::Answered));
         }
         attempted
     }
 
-    async fn transact(&mut self, works: &[&Work]) -> Result<Vec<Admission<Done>>, DatabaseError> {
-        let done = self.try_transact(works).await;
+    fn transact(&mut self, works: &[&Work]) -> Result<Vec<Admission<Done>>, DatabaseError> {
+        let done = self.try_transact(works);
         if done.is_err() {
             // The cached runs include events that were not written, so they have to be read again.
             works
@@ -268,77 +261,77 @@ impl WriterTask {
         done
     }
 
-    async fn try_transact(&mut self, works: &[&Work]) -> Result<Vec<Admission<Done>>, DatabaseError> {
-        let mut transaction = self.begin().await?;
+    fn try_transact(&mut self, works: &[&Work]) -> Result<Vec<Admission<Done>>, DatabaseError> {
+        let mut transaction = self.begin()?;
         // Taken after waiting for other processes, which may have been long.
         let stamp = self.stamp();
         let mut answers = Vec::with_capacity(works.len());
         for work in works {
-            answers.push(self.admit(&mut transaction, work, &stamp).await?);
+            answers.push(self.admit(&mut transaction, work, &stamp)?);
         }
         // A crash before this line leaves nothing, and no caller was answered; a crash after it leaves everything.
-        self.connection.commit(transaction).await?;
+        self.connection.commit(transaction)?;
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.wal_bytes += works.iter().map(|work| work.bytes()).sum::<usize>();
         self.has_open = true;
         Ok(answers)
     }
 
-    async fn admit(
+    fn admit(
         &mut self,
         transaction: &mut Transaction,
         work: &Work,
         stamp: &Stamp,
     ) -> Result<Admission<Done>, DatabaseError> {
         match work {
-            Work::Append { lease, batch } => self.append(transaction, *lease, batch, stamp).await,
+            Work::Append { lease, batch } => self.append(transaction, *lease, batch, stamp),
             Work::Checkpoint { lease, .. } if !self.local.keeps_texts(lease.run_id) => Ok(Ok(Done::Written)),
             Work::Checkpoint { lease, attempt, text } => {
-                let kept = append::checkpoint(transaction, *lease, *attempt, text, stamp.now_ms).await?;
+                let kept = append::checkpoint(transaction, *lease, *attempt, text, stamp.now_ms)?;
                 self.wal_bytes += kept.as_ref().copied().unwrap_or_default();
                 Ok(kept.map(|_| Done::Written))
             }
             Work::TakeOver { run_id, seq } => {
                 self.cached.remove(run_id);
-                Ok(lease::take_over(transaction, *run_id, *seq, stamp).await?.map(Done::TakenOver))
+                Ok(lease::take_over(transaction, *run_id, *seq, stamp)?.map(Done::TakenOver))
             }
             Work::Release(leases) => {
                 for lease in leases {
-                    lease::release(transaction, *lease).await?;
+                    lease::release(transaction, *lease)?;
                 }
                 Ok(Ok(Done::Written))
             }
             Work::Index => {
                 self.wal_bytes += INDEX_BYTES;
-                Ok(Ok(Done::Indexed(index::fill(transaction, IndexScope::All).await?)))
+                Ok(Ok(Done::Indexed(index::fill(transaction, IndexScope::All)?)))
             }
             Work::Purge(runs) => {
-                let step = purging::purge(transaction, runs, stamp.now_ms).await?;
+                let step = purging::purge(transaction, runs, stamp.now_ms)?;
                 self.wal_bytes += step.bytes;
                 Ok(Ok(Done::Purged(step)))
             }
             Work::Reclaim { is_first } => {
-                let step = transaction.reclaim(*is_first, purging::STEP_TIME).await?;
+                let step = transaction.reclaim(*is_first, purging::STEP_TIME)?;
                 self.wal_bytes += step.bytes;
                 Ok(Ok(Done::Reclaimed(step)))
             }
             Work::TruncateWal => Ok(Ok(Done::WalTruncated(false))),
             Work::ImportSpills => Ok(Ok(Done::Written)),
             Work::CreateToken(new) => {
-                Ok(create_token(transaction, new, stamp.now_ms).await?.map(|token| Done::Token(Some(token))))
+                Ok(create_token(transaction, new, stamp.now_ms)?.map(|token| Done::Token(Some(token))))
             }
             Work::RevokeToken(id) => {
-                let revoked = transaction.revoke_token(*id, stamp.now_ms).await?;
+                let revoked = transaction.revoke_token(*id, stamp.now_ms)?;
                 Ok(revoked.map(StoredToken::checked).transpose().map(Done::Token))
             }
             Work::NoteTokenUse(id) => {
-                transaction.note_token_use(*id, stamp.now_ms, tokens::USED_MS).await?;
+                transaction.note_token_use(*id, stamp.now_ms, tokens::USED_MS)?;
                 Ok(Ok(Done::Written))
             }
         }
     }
 
-    async fn append(
+    fn append(
         &mut self,
         transaction: &mut Transaction,
         lease: Lease,
@@ -349,7 +342,7 @@ impl WriterTask {
         let mut cached = match (&new, self.cached.remove(&lease.run_id)) {
             (Some(new), _) => CachedRun::new(new, stamp.now_ms),
             (None, Some(cached)) => cached,
-            (None, None) => match CachedRun::read(&mut transaction.reader(), lease.run_id).await? {
+            (None, None) => match CachedRun::read(&transaction.reader(), lease.run_id)? {
                 Ok(cached) => cached,
                 Err(refusal) => return Ok(Err(refusal)),
             },
@@ -361,22 +354,22 @@ impl WriterTask {
             }
             return Ok(Err(refusal));
         }
-        let demanded = match append::admit(transaction, &cached, new.as_deref(), batch, stamp).await? {
+        let demanded = match append::admit(transaction, &cached, new.as_deref(), batch, stamp)? {
             Ok(demanded) => demanded,
             Err(refusal) => {
                 // A refused further part leaves the run released for the next caller.
                 if new.is_none() {
-                    lease::release(transaction, lease).await?;
+                    lease::release(transaction, lease)?;
                 }
                 return Ok(Err(refusal));
             }
         };
         if let Some(new) = &new
-            && !transaction.insert_run(new, EPOCH_FIRST, stamp).await?
+            && !transaction.insert_run(new, EPOCH_FIRST, stamp)?
         {
             return Ok(Err(error::refused(format!("the run {} exists already", lease.run_id))));
         }
-        let admission = append::append(transaction, &mut cached, batch, demanded, stamp).await?;
+        let admission = append::append(transaction, &mut cached, batch, demanded, stamp)?;
         self.index_is_behind |= batch.closes();
         if batch.closes() {
             self.local.closed(lease.run_id);
@@ -396,74 +389,75 @@ impl WriterTask {
     }
 
     /// Releases lost runs in a transaction of its own, so that other work is not delayed.
-    async fn release_lost(&mut self) {
+    fn release_lost(&mut self) {
         if self.lost.is_empty() {
             return;
         }
         // On failure it is retried with the next heartbeat and before the next work.
-        if self.transact(&[&Work::Release(self.lost.clone())]).await.is_ok() {
+        if self.transact(&[&Work::Release(self.lost.clone())]).is_ok() {
             self.lost.clear();
         }
     }
 
     /// Extends the leases of this process's runs; does nothing if it has none.
-    async fn beat(&mut self) {
+    fn beat(&mut self) {
         if self.spills_wait || self.spills.is_waiting() {
-            self.import_spills().await;
+            self.import_spills();
         }
-        self.release_lost().await;
+        self.release_lost();
         if !self.has_open {
             return;
         }
         // Another heartbeat follows long before the leases end, so a failure is not reported.
-        if let Ok(runs) = self.connection.extend_leases(&self.stamp(), self.wait()).await {
+        if let Ok(runs) = self.connection.extend_leases(&self.stamp(), self.wait()) {
             self.has_open = runs > 0;
             self.commits.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Adds texts of closed runs to the index, as many as fit in one transaction.
-    async fn index_some(&mut self) {
+    fn index_some(&mut self) {
         // On failure it is retried after the next run and before the next search.
-        self.index_is_behind = self.try_index().await.unwrap_or(false);
+        self.index_is_behind = self.try_index().unwrap_or(false);
         if self.wal_bytes >= WAL_BYTES_MAX {
-            self.checkpoint_wal().await;
+            self.checkpoint_wal();
         }
     }
 
-    async fn try_index(&mut self) -> Result<bool, DatabaseError> {
+    fn try_index(&mut self) -> Result<bool, DatabaseError> {
         // Checked outside a transaction first, which would block other processes. Not on the database's readers, which
         // are already closed when the writer closes.
         let wait = self.wait();
-        if self.connection.reader(wait).await?.unindexed_run(IndexScope::Closed).await?.is_none() {
+        let unindexed = self.connection.read(wait, |reader| reader.unindexed_run(IndexScope::Closed))?;
+        if unindexed.is_none() {
             return Ok(false);
         }
-        let mut transaction = self.begin().await?;
-        let has_more = index::fill(&mut transaction, IndexScope::Closed).await?;
-        self.connection.commit(transaction).await?;
+        let mut transaction = self.begin()?;
+        let has_more = index::fill(&mut transaction, IndexScope::Closed)?;
+        self.connection.commit(transaction)?;
         self.wal_bytes += INDEX_BYTES;
         Ok(has_more)
     }
 
     /// Truncates the write-ahead log, unless a reader prevents it.
-    async fn truncate_wal(&mut self) -> bool {
+    fn truncate_wal(&mut self) -> bool {
         // The checkpoint blocks no one; only truncating does, and it is short after a checkpoint.
-        self.checkpoint_wal().await;
-        self.connection.truncate_wal().await
+        self.checkpoint_wal();
+        self.connection.truncate_wal()
     }
 
-    async fn checkpoint_wal(&mut self) {
+    fn checkpoint_wal(&mut self) {
         self.wal_bytes = 0;
-        self.connection.checkpoint_wal(self.wait()).await;
+        self.connection.checkpoint_wal(self.wait());
     }
 
-    async fn begin(&mut self) -> Result<Transaction, DatabaseError> {
-        self.connection.begin(self.wait()).await
+    fn begin(&mut self) -> Result<Transaction, DatabaseError> {
+        self.connection.begin(self.wait())
     }
 
     /// How long a transaction waits for the locks of other processes now.
     fn wait(&self) -> Duration {
-        if self.spills_wait { self.lock_wait.min(LOCK_WAIT_SPILLED_MAX) } else { self.lock_wait }
+        self.times.wait.min(if self.spills_wait { LOCK_WAIT_SPILLED_MAX } else { LOCK_WAIT_MAX })
     }
 
     fn stamp(&self) -> Stamp {
@@ -473,26 +467,19 @@ impl WriterTask {
 }
 
 /// Writes a new token. Refuses a name that any token ever had.
-async fn create_token(
+fn create_token(
     transaction: &mut Transaction,
     new: &NewToken,
     now_ms: i64,
 ) -> Result<Admission<Token>, DatabaseError> {
     let tokens_max = tokens::TOKENS_MAX;
-    if transaction.reader().count_tokens().await? >= tokens_max {
+    if transaction.reader().count_tokens()? >= tokens_max {
         let message = format!("there are {tokens_max} tokens already, revoked ones included");
         return Ok(Err(error::refused(message).with_next(Advice::UseOneOfThem)));
     }
-    let Some(created) = transaction.insert_token(&StoredToken::of(new, now_ms)).await? else {
+    let Some(created) = transaction.insert_token(&StoredToken::of(new, now_ms))? else {
         let message = format!("there is a token `{}` already, or there was one", new.name);
         return Ok(Err(Failure::new(Code::Usage, message).with_next(Advice::NameAnotherToken)));
     };
     Ok(created.checked())
-}
-
-/// Missed heartbeats are not made up for, since one is as good as three.
-fn heartbeat() -> Interval {
-    let mut interval = tokio::time::interval(HEARTBEAT);
-    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    interval
 }

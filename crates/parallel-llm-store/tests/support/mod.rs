@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parallel_llm_engine::plan::{DayLimit, Timers};
 use parallel_llm_engine::port::{Journal as _, Lease};
@@ -20,6 +21,8 @@ use parallel_llm_engine::{
     PicoUsd, Price, Recorded, Role, RunId, RunPlan, Seat, SeatNumber,
 };
 use parallel_llm_store::{Store, StoreConfig};
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, Row};
 use tempfile::TempDir;
 
 /// A word in every prompt, answer and outcome of these tests, and nowhere else.
@@ -33,8 +36,19 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) async fn new() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    /// A store with this interval between heartbeats.
+    pub(crate) async fn beating(heartbeat: Duration) -> Self {
+        Self::with(|config| config.heartbeat = heartbeat).await
+    }
+
+    async fn with(change: impl FnOnce(&mut StoreConfig)) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(StoreConfig::new(folder.path().join("data/runs.db"))).await.unwrap();
+        let mut config = StoreConfig::new(folder.path().join("data/runs.db"));
+        change(&mut config);
+        let store = Store::open(config).await.unwrap();
         Self { folder, store }
     }
 
@@ -43,14 +57,39 @@ impl Fixture {
     }
 
     /// Another connection to the same database.
-    pub(crate) async fn other_connection(&self) -> sqlx::SqliteConnection {
-        connect(&self.path()).await
+    pub(crate) fn other_connection(&self) -> Connection {
+        connect(&self.path())
     }
 }
 
-pub(crate) async fn connect(path: &Path) -> sqlx::SqliteConnection {
-    use sqlx::ConnectOptions as _;
-    sqlx::sqlite::SqliteConnectOptions::new().filename(path).create_if_missing(true).connect().await.unwrap()
+pub(crate) fn connect(path: &Path) -> Connection {
+    Connection::open(path).unwrap()
+}
+
+/// The only value that a query returns.
+pub(crate) fn value<T: FromSql>(connection: &Connection, sql: &str) -> T {
+    connection.query_row(sql, (), |row| row.get(0)).unwrap()
+}
+
+/// The values of a query's first column.
+pub(crate) fn values<T: FromSql>(connection: &Connection, sql: &str) -> Vec<T> {
+    rows(connection, sql, |row| row.get(0))
+}
+
+/// The rows of a query.
+pub(crate) fn rows<T>(
+    connection: &Connection,
+    sql: &str,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Vec<T> {
+    let mut statement = connection.prepare(sql).unwrap();
+    statement.query_map((), read).unwrap().map(Result::unwrap).collect()
+}
+
+/// How SQLite would execute this statement.
+pub(crate) fn query_plan(connection: &Connection, sql: &str) -> String {
+    let steps = rows(connection, &format!("EXPLAIN QUERY PLAN {sql}"), |row| row.get::<_, String>(3));
+    steps.join("; ")
 }
 
 /// The id of a run; a greater number is a newer run.

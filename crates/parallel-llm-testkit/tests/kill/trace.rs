@@ -7,8 +7,7 @@ use parallel_llm_engine::request::panel::SeatNumber;
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{Answer, CallerSlot, Event, Outcome, PicoUsd, Recorded, RunId, RunStatus};
 use parallel_llm_store::{RunFilter, RunScope, Store, StoreConfig};
-use sqlx::ConnectOptions as _;
-use sqlx::sqlite::SqliteConnectOptions;
+use rusqlite::{Connection, OpenFlags};
 
 /// One run from the database.
 pub(crate) struct Trace {
@@ -102,10 +101,10 @@ pub(crate) fn synthesizer(index: usize) -> CallerSlot {
 }
 
 async fn read(path: &Path) -> Option<Trace> {
-    let options = SqliteConnectOptions::new().filename(path).read_only(true);
-    let mut connection = options.connect().await.expect("the database opens");
-    let check = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut connection);
-    let sound: String = check.await.expect("the check runs");
+    let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let connection = Connection::open_with_flags(path, read_only).expect("the database opens");
+    let check = connection.query_row("PRAGMA integrity_check", (), |row| row.get(0));
+    let sound: String = check.expect("the check runs");
     assert_eq!(sound, "ok", "the database is sound");
     let store = Store::open(StoreConfig::new(path)).await.unwrap();
     let runs = store.list(RunScope::All, RunFilter::default()).await.unwrap();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::mpsc;
 use std::time::Duration;
 
 use parallel_llm_engine::port::Lease;
@@ -19,7 +20,7 @@ use crate::writer::lease::overtaken;
 
 /// Longest time for a file operation: a folder that does not respond must not block others.
 const FILE_WAIT: Duration = Duration::from_secs(10);
-/// Longest time to read the epoch of a run.
+/// Longest wait for locks to read the epoch of a run.
 const EPOCH_WAIT: Duration = Duration::from_secs(2);
 
 /// The result of importing a file.
@@ -36,7 +37,7 @@ enum ImportResult {
 
 impl WriterTask {
     /// Spills work that the database did not accept; `None` if it cannot be spilled or no folder accepts it.
-    pub(super) async fn keep(&mut self, work: &Work, failure: &Failure) -> Option<Admission<Done>> {
+    pub(super) fn keep(&mut self, work: &Work, failure: &Failure) -> Option<Admission<Done>> {
         if matches!(work, Work::ImportSpills) {
             return Some(Ok(Done::Written));
         }
@@ -46,13 +47,13 @@ impl WriterTask {
             return None;
         }
         // Reading waits for no writer. If it fails too, the epoch is compared when the file is imported.
-        let epoch = tokio::time::timeout(EPOCH_WAIT, self.epoch(lease)).await;
-        if let Ok(Ok(Some(epoch))) = epoch
+        let epoch = self.connection.read(EPOCH_WAIT, |reader| reader.epoch(lease.run_id));
+        if let Ok(Some(epoch)) = epoch
             && epoch != lease.epoch
         {
             return Some(Err(overtaken(lease.run_id)));
         }
-        let notice = self.spill(lease, batch, failure).await?;
+        let notice = self.spill(lease, batch, failure)?;
         self.cached.remove(&lease.run_id);
         self.spills_wait = true;
         self.spilled.insert(lease.run_id);
@@ -60,16 +61,11 @@ impl WriterTask {
         Some(Ok(Done::Written))
     }
 
-    /// The current epoch of the run of this lease.
-    async fn epoch(&self, lease: Lease) -> Result<Option<u64>, DatabaseError> {
-        self.database.connection().await?.reader().epoch(lease.run_id).await
-    }
-
-    async fn spill(&self, lease: Lease, batch: &EventBatch, failure: &Failure) -> Option<Warning> {
+    fn spill(&self, lease: Lease, batch: &EventBatch, failure: &Failure) -> Option<Warning> {
         let keeps_texts = self.local.keeps_texts(lease.run_id);
         let content = spill::Content::of(lease, batch, keeps_texts, self.stamp().now_ms);
         let spills = self.spills.clone();
-        let written = off_thread(move || spills.write(&content)).await?.ok()?;
+        let written = off_thread(move || spills.write(&content))?.ok()?;
         Some(Warning::of(
             "a part of the run was kept in a file of its own",
             &spill::notice(&written, failure),
@@ -78,9 +74,9 @@ impl WriterTask {
 
     /// Imports all spill files, also of ended processes, each in its own transaction; `false` if other processes hold
     /// the lock.
-    pub(super) async fn import_spills(&mut self) -> bool {
+    pub(super) fn import_spills(&mut self) -> bool {
         let spills = self.spills.clone();
-        let Some(state) = off_thread(move || spills.state()).await else { return true };
+        let Some(state) = off_thread(move || spills.state()) else { return true };
         // Importing into a file that was removed or replaced would lose the events.
         if self.connection.check_in_place().is_err() {
             return true;
@@ -93,7 +89,7 @@ impl WriterTask {
             if of.is_some_and(|run_id| left.contains(&run_id)) {
                 continue;
             }
-            match self.import_file(&path).await {
+            match self.import_file(&path) {
                 Ok(ImportResult::Imported) => drop(std::fs::remove_file(&path)),
                 Ok(ImportResult::SetAside) => spill::set_aside(&path, spill::ASIDE),
                 Ok(ImportResult::Damaged) => spill::set_aside(&path, spill::DAMAGED),
@@ -113,10 +109,10 @@ impl WriterTask {
         true
     }
 
-    async fn import_file(&mut self, path: &Path) -> Result<ImportResult, DatabaseError> {
+    fn import_file(&mut self, path: &Path) -> Result<ImportResult, DatabaseError> {
         let own = path.to_owned();
-        match off_thread(move || Spill::read(&own)).await {
-            Some(Ok(spill)) => self.import_spill(&spill).await,
+        match off_thread(move || Spill::read(&own)) {
+            Some(Ok(spill)) => self.import_spill(&spill),
             Some(Err(Unreadable::Gone)) => Ok(ImportResult::Imported),
             Some(Err(Unreadable::Damaged)) => Ok(ImportResult::Damaged),
             Some(Err(Unreadable::NotNow)) | None => Ok(ImportResult::Waits),
@@ -125,11 +121,11 @@ impl WriterTask {
 
     /// Writes the events of a file if they follow the run's newest one. Events that are already there came from this
     /// file or from its writer, since a run has one writer per epoch.
-    async fn import_spill(&mut self, spill: &Spill) -> Result<ImportResult, DatabaseError> {
+    fn import_spill(&mut self, spill: &Spill) -> Result<ImportResult, DatabaseError> {
         let run_id = spill.lease.run_id;
         self.cached.remove(&run_id);
-        let mut transaction = self.begin().await?;
-        let fate = match CachedRun::read(&mut transaction.reader(), run_id).await? {
+        let mut transaction = self.begin()?;
+        let fate = match CachedRun::read(&transaction.reader(), run_id)? {
             Err(failure) if failure.code == Code::Damaged => ImportResult::Waits,
             Err(_) => ImportResult::SetAside,
             Ok(cached) if cached.epoch != spill.lease.epoch => ImportResult::SetAside,
@@ -140,18 +136,23 @@ impl WriterTask {
                 // The events happened when they were spilled.
                 stamp.now_ms = spill.at_ms;
                 self.index_is_behind |= spill.batch.closes();
-                match append::append(&mut transaction, &mut cached, &spill.batch, None, &stamp).await? {
+                match append::append(&mut transaction, &mut cached, &spill.batch, None, &stamp)? {
                     Ok(()) => ImportResult::Imported,
                     Err(_) => ImportResult::SetAside,
                 }
             }
         };
-        self.connection.commit(transaction).await?;
+        self.connection.commit(transaction)?;
         Ok(fate)
     }
 }
 
 /// Runs a file operation on another thread; `None` if it takes too long.
-async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    tokio::time::timeout(FILE_WAIT, tokio::task::spawn_blocking(work)).await.ok()?.ok()
+fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (reply, done) = mpsc::sync_channel(1);
+    tokio::task::spawn_blocking(move || {
+        // Nobody listens any more if it took too long.
+        drop(reply.send(work()));
+    });
+    done.recv_timeout(FILE_WAIT).ok()
 }
