@@ -1,11 +1,12 @@
 """The Python server of the comparison: what a good Python program does for the same question.
 
 An MCP server on pipes with one tool, `process_prompt`. It asks all models at once over one kept session, sends their answers to a
-synthesizer, and writes all texts to files. It reads whole replies, keeps no journal and checks nothing, so it does less than the
-program it is compared with.
+synthesizer, and writes all texts to files. It keeps no journal and checks nothing, so it does less than the program it is compared
+with. It reads whole replies, or with `STREAM=1` event streams, as the program does.
 """
 
 import asyncio
+import json
 import os
 import time
 import uuid
@@ -18,6 +19,7 @@ PANEL = os.environ.get("PARALLEL_LLM_PANEL", "a/one b/two c/three d/four e/five"
 SYNTHESIZER = "f/six"
 BASE_URL = os.environ["OPENROUTER_BASE_URL"]
 KEY = os.environ["OPENROUTER_API_KEY"]
+STREAM = os.environ.get("STREAM") == "1"
 RUNS = Path(os.environ["PARALLEL_LLM_DATA_DIR"]) / "runs"
 # By this the upstream knows the call of a synthesizer.
 MARKER = "<<analysis 0>>"
@@ -33,11 +35,24 @@ async def ask(model: str, prompt: str) -> str:
         timeout = aiohttp.ClientTimeout(total=300)
         connector = aiohttp.TCPConnector(limit=0)
         session = aiohttp.ClientSession(connector=connector, timeout=timeout)
-    body = {"model": model, "messages": [{"role": "user", "content": prompt}]}
+    body = {"model": model, "messages": [{"role": "user", "content": prompt}], "stream": STREAM}
     headers = {"Authorization": f"Bearer {KEY}"}
     async with session.post(f"{BASE_URL}/chat/completions", json=body, headers=headers) as reply:
         reply.raise_for_status()
+        if STREAM:
+            return await streamed(reply)
         return (await reply.json())["choices"][0]["message"]["content"]
+
+
+async def streamed(reply: aiohttp.ClientResponse) -> str:
+    """The text of an event stream, read to its end so that the connection can be used again."""
+    pieces = []
+    async for line in reply.content:
+        if not line.startswith(b"data: ") or line.startswith(b"data: [DONE]"):
+            continue
+        for choice in json.loads(line[6:])["choices"]:
+            pieces.append(choice["delta"].get("content") or "")
+    return "".join(pieces)
 
 
 def write(folder: Path, texts: dict[str, str]) -> None:

@@ -1,15 +1,15 @@
 //! A program that reads questions from stdin and answers on stdout, one line each.
 //!
-//! The floor takes any line as a run; the program and the library speak MCP. Reading has no time limit: a timer for every
+//! The floor takes any line as a run and answers with the run's number; the program and the Python server speak MCP. Reading has no time limit: a timer for every
 //! answer would wake a thread, which is what is measured. `cargo xtask bench` limits the harness as a whole, and every program
 //! ends with its stdin.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use memchr::memmem;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::call::Script;
@@ -31,6 +31,8 @@ pub struct Door {
     output: BufReader<ChildStdout>,
     language: Language,
     next_id: u64,
+    /// When each question that is not answered yet was asked, in nanoseconds of [`crate::clock`].
+    asked_ns: HashMap<u64, u64>,
 }
 
 /// The times of one question, or of several asked at once, in nanoseconds of [`crate::clock`].
@@ -52,7 +54,7 @@ impl Exchange {
 /// The protocol of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// Any line is one run.
+    /// Any line is one run, which is answered with its number, counted from 1.
     Plain,
     /// A run is a tool call in JSON-RPC.
     Mcp,
@@ -73,6 +75,7 @@ impl Door {
             output: BufReader::with_capacity(64 * 1024, output),
             language,
             next_id: 1,
+            asked_ns: HashMap::new(),
         })
     }
 
@@ -106,50 +109,48 @@ impl Door {
 
     /// Asks one question and waits for its answer.
     pub fn ask(&mut self) -> Outcome<Exchange> {
-        self.ask_at_once(1)
+        self.begin()?;
+        self.finish()
     }
 
     /// Asks several questions at once and waits for all answers.
     pub fn ask_at_once(&mut self, count: usize) -> Outcome<Exchange> {
-        let questions: Vec<String> = (0..count).map(|_| self.question()).collect();
         let from_ns = now_ns();
-        for question in &questions {
-            self.write(question)?;
+        for _ in 0..count {
+            self.begin()?;
         }
         let mut until_ns = from_ns;
         for _ in 0..count {
-            until_ns = self.answer()?;
+            until_ns = self.finish()?.until_ns;
         }
         Ok(Exchange { from_ns, until_ns })
     }
 
-    /// Keeps this many questions in flight while `goes_on`, and waits for all answers. Returns their number.
-    pub fn ask_constantly(&mut self, at_once: usize, goes_on: impl Fn() -> bool) -> Outcome<usize> {
-        for _ in 0..at_once {
-            let question = self.question();
-            self.write(&question)?;
-        }
-        let (mut answered, mut in_flight) = (0, at_once);
-        while in_flight > 0 {
-            self.answer()?;
-            answered += 1;
-            in_flight -= 1;
-            if goes_on() {
-                let question = self.question();
-                self.write(&question)?;
-                in_flight += 1;
-            }
-        }
-        Ok(answered)
+    /// Asks one question. No two are the same: the program answers a question that is asked twice at once only once.
+    pub fn begin(&mut self) -> Outcome<()> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let prompt = format!("{PROMPT} This is ticket {id}.");
+        let params = json!({ "name": "process_prompt", "arguments": { "prompt": prompt } });
+        let question = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+        let question = question.to_string();
+        self.asked_ns.insert(id, now_ns());
+        self.write(&question)
     }
 
-    /// Reads up to the next answer. Returns when it had come.
-    fn answer(&mut self) -> Outcome<u64> {
+    /// Reads up to the next answer, of whichever question.
+    pub fn finish(&mut self) -> Outcome<Exchange> {
         loop {
             let line = self.read()?;
             let until_ns = now_ns();
-            if self.language == Language::Plain || is_answer(&line)? {
-                return Ok(until_ns);
+            let answered = match self.language {
+                Language::Plain => line.trim_end().parse().ok(),
+                Language::Mcp => answered(&line)?,
+            };
+            if let Some(id) = answered {
+                let from_ns = self.asked_ns.remove(&id);
+                let from_ns = from_ns.ok_or_else(|| Failure::new("an answer to no question"))?;
+                return Ok(Exchange { from_ns, until_ns });
             }
         }
     }
@@ -177,16 +178,6 @@ impl Door {
         Ok(())
     }
 
-    /// The next question, with an id that its answer repeats. No two are the same: the program answers a question that is
-    /// asked twice at once only once.
-    fn question(&mut self) -> String {
-        let id = self.next_id;
-        self.next_id += 1;
-        let prompt = format!("{PROMPT} This is ticket {id}.");
-        let params = json!({ "name": "process_prompt", "arguments": { "prompt": prompt } });
-        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
-    }
-
     fn read_reply(&mut self) -> Outcome<Value> {
         loop {
             let message: Value = serde_json::from_str(&self.read()?)?;
@@ -197,21 +188,17 @@ impl Door {
     }
 }
 
-/// Whether the line is an answer rather than a notification. Fails for an incomplete answer, because a run that did less
-/// cannot be compared.
-fn is_answer(line: &str) -> Outcome<bool> {
+/// The id of the question that the line answers; `None` for a notification. Fails for an incomplete answer, because a run that
+/// did less cannot be compared.
+fn answered(line: &str) -> Outcome<Option<u64>> {
     #[derive(Deserialize)]
-    struct Message<'a> {
-        #[serde(borrow)]
-        id: Option<&'a RawValue>,
+    struct Message {
+        id: Option<u64>,
     }
-    let message: Message<'_> = serde_json::from_str(line)?;
-    if message.id.is_none() {
-        return Ok(false);
-    }
+    let message: Message = serde_json::from_str(line)?;
     // Only searched, because the harness shares the processor with the program.
-    if memmem::find(line.as_bytes(), b"\"status\":\"complete\"").is_some() {
-        Ok(true)
+    if message.id.is_none() || memmem::find(line.as_bytes(), b"\"status\":\"complete\"").is_some() {
+        Ok(message.id)
     } else {
         Err(Failure::new(format!("a run was not complete: {}", line.trim_end())))
     }

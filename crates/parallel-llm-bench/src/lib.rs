@@ -7,8 +7,8 @@
 //!                  └─ library    the program without its door, to count commits
 //! ```
 //!
-//! The harness takes the programs in turn, so that other load on the machine slows all of them alike. Every process ends with its stdin, so nothing outlives a stopped harness. `bench/README.md` describes what is measured
-//! and why.
+//! The harness takes the programs in turn, so that other load on the machine slows all of them alike. Every process ends with its
+//! stdin, so nothing outlives a stopped harness. `bench/README.md` describes what is measured and why.
 
 pub mod call;
 pub mod clock;
@@ -18,8 +18,10 @@ pub mod machine;
 pub mod measure;
 pub mod process;
 pub mod reply;
+pub mod results;
 pub mod rounds;
 pub mod scale;
+pub mod setup;
 pub mod statistics;
 pub mod table;
 pub mod target;

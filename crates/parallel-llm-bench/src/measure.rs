@@ -1,5 +1,7 @@
 //! Measures one turn of one program at one workload, with the calls that the upstream recorded meanwhile.
 
+use std::time::Duration;
+
 use crate::call::{Call, Observed};
 use crate::clock::now_ns;
 use crate::door::{Door, Exchange};
@@ -14,7 +16,8 @@ use crate::workload::{Asking, Workload};
 pub struct Turn {
     /// The number of counted runs.
     pub runs: usize,
-    /// The median time of a run beyond its slowest seat and its synthesis at the upstream; 0 if runs overlap.
+    /// The median time of a run beyond its slowest seat and its synthesis at the upstream. If runs overlap, beyond the median call
+    /// of each kind; 0 if all runs are asked at once.
     pub added_p50: f64,
     /// The 99th percentile of the same.
     pub added_p99: f64,
@@ -30,7 +33,7 @@ pub struct Turn {
     pub per_second: f64,
     /// The peak of memory over its level when idle, in bytes for each call in flight; 0 unless all runs are asked at once.
     pub call_bytes: f64,
-    /// The number of connections that were opened while runs were counted.
+    /// The number of connections that were opened while runs were counted; 0 unless they are asked one after the other.
     pub connections: u64,
 }
 
@@ -52,7 +55,7 @@ pub fn turn(
 ) -> Outcome<Turn> {
     match workload.asking {
         Asking::InTurn => in_turn(door, workload, upstream, scale),
-        Asking::Constantly(at_once) => constantly(door, at_once, upstream, scale),
+        Asking::Constantly(at_once) => constantly(door, workload, at_once, upstream, scale),
         Asking::AtOnce(at_once) => all_at_once(door, workload, at_once, upstream, idle_bytes),
     }
 }
@@ -69,7 +72,7 @@ fn in_turn(door: &mut Door, workload: &Workload, upstream: &mut Upstream, scale:
     upstream.take()?;
     let cpu_before = door.process().cpu_ns();
     let from_ns = now_ns();
-    let end_ns = from_ns + scale.turn_ms_max * 1_000_000;
+    let end_ns = from_ns + turn_ns(workload, scale);
     let mut asked = Vec::with_capacity(scale.turn_runs_max);
     while asked.is_empty() || (asked.len() < scale.turn_runs_max && now_ns() < end_ns) {
         asked.push(door.ask()?);
@@ -92,18 +95,45 @@ fn in_turn(door: &mut Door, workload: &Workload, upstream: &mut Upstream, scale:
 }
 
 /// Keeps this many questions in flight.
-fn constantly(door: &mut Door, at_once: usize, upstream: &mut Upstream, scale: &Scale) -> Outcome<Turn> {
-    door.ask_at_once(at_once)?;
-    upstream.take()?;
+fn constantly(
+    door: &mut Door,
+    workload: &Workload,
+    at_once: usize,
+    upstream: &mut Upstream,
+    scale: &Scale,
+) -> Outcome<Turn> {
+    // Spread over the time of a run, because users do not ask at the same moment.
+    let pause = Duration::from_millis(workload.run_ms()) / at_once as u32;
+    for _ in 0..at_once {
+        door.begin()?;
+        std::thread::park_timeout(pause);
+    }
+    for _ in 0..at_once {
+        door.finish()?;
+        door.begin()?;
+    }
     let cpu_before = door.process().cpu_ns();
     let from_ns = now_ns();
-    let end_ns = from_ns + scale.turn_ms_max * 1_000_000;
-    let runs = door.ask_constantly(at_once, || now_ns() < end_ns)?;
+    let end_ns = from_ns + turn_ns(workload, scale);
+    let mut answered = Vec::new();
+    while now_ns() < end_ns {
+        answered.push(door.finish()?);
+        door.begin()?;
+    }
     let took_ns = now_ns() - from_ns;
     let cpu_after = door.process().cpu_ns();
+    for _ in 0..at_once {
+        door.finish()?;
+    }
+    let calls = upstream.take()?.calls;
+    let p50 = |times: &mut dyn Iterator<Item = u64>| percentile_of(times.map(|ns| ns as f64 / 1e3), 50);
+    let of_kind = |synthesis: bool| {
+        let counted = calls.iter().filter(|call| call.synthesis == synthesis && call.done_ns >= from_ns);
+        p50(&mut counted.map(Call::took_ns))
+    };
     Ok(Turn {
-        connections: upstream.take()?.connections,
-        ..overall(runs, took_ns, cpu_after.zip(cpu_before))
+        added_p50: p50(&mut answered.iter().map(Exchange::took_ns)) - of_kind(false) - of_kind(true),
+        ..overall(answered.len(), took_ns, cpu_after.zip(cpu_before))
     })
 }
 
@@ -129,6 +159,11 @@ fn all_at_once(
     })
 }
 
+/// The length of a turn: two runs at least, if their replies take a time.
+fn turn_ns(workload: &Workload, scale: &Scale) -> u64 {
+    scale.turn_ms_max.max(2 * workload.run_ms()) * 1_000_000
+}
+
 fn overall(runs: usize, took_ns: u64, cpu: Option<(u64, u64)>) -> Turn {
     let cpu_ns = cpu.map_or(0, |(after, before)| after - before);
     Turn {
@@ -150,6 +185,7 @@ fn runs(asked: &[Exchange], observed: &Observed, calls_per_run: usize) -> Outcom
     }
     asked.iter().zip(calls.chunks(calls_per_run)).map(|(asked, calls)| run(asked, calls)).collect()
 }
+
 fn run(asked: &Exchange, calls: &[Call]) -> Outcome<Run> {
     let unexpected = || {
         let kinds: String = calls.iter().map(|call| if call.synthesis { 'S' } else { '.' }).collect();

@@ -61,7 +61,7 @@ impl Replies {
     pub fn response(&mut self, size: Size, request: &str) -> Bytes {
         let variant = variant(request);
         let events = self.made.entry((size, variant)).or_insert_with(|| Events::new(size, variant));
-        if !request.contains("\"stream\":true") {
+        if field(request, "stream").is_none_or(|value| !value.starts_with("true")) {
             return whole(&events.answer);
         }
         match nonce(request) {
@@ -100,10 +100,16 @@ pub fn nonce(request: &str) -> Option<&str> {
 
 /// Which of the answers a model gives.
 fn variant(request: &str) -> u64 {
-    let model = request.split_once("\"model\":\"").and_then(|(_, after)| after.split_once('"'));
     let mut hasher = DefaultHasher::new();
-    model.map(|(model, _)| model).hash(&mut hasher);
+    field(request, "model").and_then(|value| value.split('"').nth(1)).hash(&mut hasher);
     hasher.finish() % VARIANTS
+}
+
+/// What follows the first field of this name, with or without a space. Only searched, because the upstream shares the processor
+/// with what is measured.
+fn field<'a>(request: &'a str, name: &str) -> Option<&'a str> {
+    let (_, after) = request.split_once(&format!("\"{name}\":"))?;
+    Some(after.trim_start())
 }
 
 /// Paragraphs of this many bytes.
@@ -220,6 +226,14 @@ mod tests {
         }
         bodies.dedup();
         assert!(bodies.len() > 1);
+    }
+
+    #[test]
+    fn spaces_in_a_request_make_no_difference() {
+        let response = |request| Replies::default().response(Size::USUAL, request);
+        let usual = response(r#"{"model":"a/b","stream":true}"#);
+        assert_eq!(response(r#"{"model": "a/b", "stream": true}"#), usual);
+        assert_ne!(response(r#"{"model": "b/c", "stream": true}"#), usual);
     }
 
     #[test]

@@ -23,6 +23,11 @@ impl Scale {
         Self { rounds: 7, rounds_max: 21, turn_runs_max: 400, turn_ms_max: 1_000, warm_runs: 20, starts: 20 }
     }
 
+    /// For the plots: about seven minutes.
+    pub const fn curves() -> Self {
+        Self { rounds: 3, rounds_max: 3, ..Self::full() }
+    }
+
     /// Enough to see that nothing is wrong: about a minute.
     pub const fn quick() -> Self {
         Self { rounds: 3, rounds_max: 3, turn_runs_max: 100, turn_ms_max: 300, warm_runs: 5, starts: 5 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::rounds::Rounds;
 use crate::statistics::Spread;
-use crate::target::{Bound, Target};
+use crate::target::Target;
 use crate::workload::Asking;
 
 /// The table of one workload: medians of the rounds that count, ratios with the least and the greatest.
@@ -93,10 +93,7 @@ pub fn targets(targets: &[Target]) -> String {
         let result = if target.is_met() { "met" } else { "MISSED" };
         let found = target.found.map_or_else(|| "unknown".to_owned(), |found| format!("{:.2}", found.median));
         let spread = target.found.map(|found| range(found, 2)).unwrap_or_default();
-        let bound = match target.bound {
-            Bound::Most(most) => format!("at most {most:.2}"),
-            Bound::Least(least) => format!("at least {least:.2}"),
-        };
+        let bound = target.bound.to_string();
         let _ = writeln!(
             text,
             "{:<52} {found:>9} {spread:>19} {bound:>15} {:<2} {result}",

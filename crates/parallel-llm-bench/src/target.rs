@@ -1,5 +1,7 @@
 //! The bounds that a measurement must keep.
 
+use std::fmt;
+
 use crate::measure::Turn;
 use crate::rounds::Rounds;
 use crate::statistics::Spread;
@@ -25,6 +27,15 @@ pub enum Bound {
     Most(f64),
     /// The least that it may be.
     Least(f64),
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Most(most) => write!(formatter, "at most {most:.2}"),
+            Self::Least(least) => write!(formatter, "at least {least:.2}"),
+        }
+    }
 }
 
 impl Target {

@@ -15,6 +15,8 @@ pub enum Program {
     DefaultOnDisk,
     /// A Python server: aiohttp, whole replies, files, no journal.
     Python,
+    /// The same with streamed replies.
+    PythonStreaming,
 }
 
 impl Program {
@@ -25,8 +27,14 @@ impl Program {
             Self::NothingStored => "nothing stored",
             Self::Default => "default",
             Self::DefaultOnDisk => "default, on disk",
-            Self::Python => "Python, aiohttp",
+            Self::Python => "Python, whole",
+            Self::PythonStreaming => "Python, streaming",
         }
+    }
+
+    /// Whether it is the Python server.
+    pub const fn is_python(self) -> bool {
+        matches!(self, Self::Python | Self::PythonStreaming)
     }
 }
 
@@ -39,6 +47,16 @@ pub enum Asking {
     Constantly(usize),
     /// This many at once, and no more until all are answered.
     AtOnce(usize),
+}
+
+impl Asking {
+    /// Questions at once.
+    pub const fn at_once(self) -> usize {
+        match self {
+            Self::InTurn => 1,
+            Self::Constantly(at_once) | Self::AtOnce(at_once) => at_once,
+        }
+    }
 }
 
 /// One thing to measure.
@@ -58,6 +76,13 @@ pub struct Workload {
     pub spread_ms: u64,
 }
 
+impl Workload {
+    /// The time that the replies of a run take: those of its seats, then the synthesis.
+    pub const fn run_ms(&self) -> u64 {
+        2 * self.spread_ms
+    }
+}
+
 /// One question after the other to the default panel.
 pub const IN_TURN: Workload = Workload {
     name: "one at a time",
@@ -67,6 +92,7 @@ pub const IN_TURN: Workload = Workload {
         Program::Default,
         Program::DefaultOnDisk,
         Program::Python,
+        Program::PythonStreaming,
     ],
     seats: 5,
     size: Size::USUAL,
@@ -105,3 +131,44 @@ pub const THOUSAND: Workload = Workload {
 
 /// All workloads, in the order in which they are measured.
 pub const ALL: [Workload; 5] = [IN_TURN, THIRTY_TWO, FIFTY_SEATS, LONG_ANSWERS, THOUSAND];
+
+/// The programs of the curves.
+const DRAWN: &[Program] =
+    &[Program::Floor, Program::NothingStored, Program::Default, Program::Python, Program::PythonStreaming];
+/// The points of the first curve: questions at once. The program accepts a thousand runs, and some that have answered are still
+/// being closed.
+const AT_ONCE: [(&str, usize); 6] = [
+    ("1 at once", 1),
+    ("4 at once", 4),
+    ("16 at once", 16),
+    ("64 at once", 64),
+    ("256 at once", 256),
+    ("800 at once", 800),
+];
+/// The points of the second curve: the size of an answer in kB.
+const ANSWER_KB: [(&str, usize); 4] = [
+    ("answers of 1 kB", 1),
+    ("answers of 10 kB", 10),
+    ("answers of 100 kB", 100),
+    ("answers of 1 MB", 1_000),
+];
+/// The time that a reply takes in the first curve.
+const CURVE_SPREAD_MS: u64 = 500;
+
+/// What the plots show: more and more questions at once, whose replies take a time, then longer and longer answers, one at a time.
+pub fn curves() -> Vec<Workload> {
+    let at_once = AT_ONCE.map(|(name, at_once)| Workload {
+        name,
+        programs: DRAWN,
+        asking: if at_once == 1 { Asking::InTurn } else { Asking::Constantly(at_once) },
+        spread_ms: CURVE_SPREAD_MS,
+        ..IN_TURN
+    });
+    let sizes = ANSWER_KB.map(|(name, kilobytes)| Workload {
+        name,
+        programs: DRAWN,
+        size: Size { bytes: Size::USUAL.bytes * kilobytes, pieces: Size::USUAL.pieces * kilobytes },
+        ..IN_TURN
+    });
+    at_once.into_iter().chain(sizes).collect()
+}

@@ -1,6 +1,6 @@
 //! The floor: a bare HTTP client that makes the calls of a run and nothing else, all seats at once and then the synthesis.
 //!
-//! Its first line of stdin is a [`Script`]. Every later line is one run, answered with one line after the last byte of the last
+//! Its first line of stdin is a [`Script`]. Every later line is one run, answered with its number after the last byte of the last
 //! reply; runs whose lines come together are made together. It sends the same bytes as the program over persistent connections.
 //! With one thread, no timers and no parsing, only the network and the wake-ups remain.
 
@@ -71,7 +71,7 @@ fn run() -> Outcome<()> {
         idle: Mutex::default(),
         connections: Mutex::default(),
     });
-    acknowledge()?;
+    acknowledge(0)?;
     let (send, mut lines) = mpsc::channel(LINES_MAX);
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
@@ -82,10 +82,14 @@ fn run() -> Outcome<()> {
     });
     runtime.block_on(async {
         let mut runs = JoinSet::new();
+        let mut number = 0;
         loop {
             tokio::select! {
                 line = lines.recv() => match line {
-                    Some(_) => drop(runs.spawn(one_run(Arc::clone(&floor)))),
+                    Some(_) => {
+                        number += 1;
+                        runs.spawn(one_run(Arc::clone(&floor), number));
+                    }
                     None => return Ok(()),
                 },
                 Some(ended) = runs.join_next() => {
@@ -96,15 +100,15 @@ fn run() -> Outcome<()> {
     })
 }
 
-async fn one_run(floor: Arc<Floor>) -> Outcome<()> {
+async fn one_run(floor: Arc<Floor>, number: u64) -> Outcome<()> {
     try_join_all(floor.seats.iter().map(|request| floor.call(request))).await?;
     floor.call(&floor.synthesis).await?;
-    acknowledge()
+    acknowledge(number)
 }
 
-fn acknowledge() -> Outcome<()> {
+fn acknowledge(number: u64) -> Outcome<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(b"done\n")?;
+    writeln!(out, "{number}")?;
     Ok(out.flush()?)
 }
 
