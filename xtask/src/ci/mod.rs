@@ -12,6 +12,7 @@ mod foreign;
 mod fuzz;
 mod inspector;
 mod install;
+mod instructions;
 mod readme;
 mod release;
 mod report;
@@ -78,6 +79,7 @@ const STAGES: &[Stage] = &[
     ("unused dependencies", dependencies::used),
     ("release build", release::run),
     ("codegen --check", generated),
+    ("instructions", instructions::run),
     ("readme", readme::run),
     ("conformance", conformance::run),
     ("inspector", inspector::run),
