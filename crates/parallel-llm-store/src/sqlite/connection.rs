@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use parallel_llm_engine::Failure;
+use rusqlite::config::DbConfig;
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Params, Row};
 
@@ -40,6 +41,9 @@ fn open(path: &Path, access: OpenFlags, wait: Duration) -> rusqlite::Result<Conn
     let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(wait)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    // A plan does not depend on bound values; otherwise SQLite parses a kept statement anew for other values, if they
+    // could decide whether one of our partial indexes helps.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }
 
