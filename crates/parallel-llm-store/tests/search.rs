@@ -371,6 +371,7 @@ async fn a_text_of_a_million_hits_is_found_at_once() {
     let store = &fixture.store;
     let text = format!("{}silver end", "gold ".repeat(320_000));
     write(store, asking(1, "Which?"), simple(&text)).await;
+    while store.search(RunScope::All, "gold", 1).await.unwrap().unindexed > 0 {}
     let begun = tokio::time::Instant::now();
     let found = find(store, "gold silver").await;
     // Comparing each hit with every other one would take minutes.

@@ -48,8 +48,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Takes a step of overwriting purged data and freeing pages. Starts nothing new after `step_time`. `is_first`
-    /// starts from the beginning.
+    /// Takes a step of overwriting purged data and freeing pages. Starts nothing new after `step_time`, but always
+    /// something. `is_first` starts from the beginning.
     pub(crate) fn reclaim(
         &mut self,
         is_first: bool,
@@ -58,20 +58,22 @@ impl Transaction {
         let until = Instant::now() + step_time;
         let mut step = ReclaimStep { has_more: true, bytes: 0 };
         let mut begins = is_first;
+        // A step looks at the time only after it has done something: a first step that did nothing would leave its pass
+        // without a beginning, and the words in the file.
         while self.reader().are_words_marked()? {
-            if Instant::now() >= until {
-                return Ok(step);
-            }
             step.bytes += PAGE_BYTES * self.overwrite_some_words(begins)?;
             begins = false;
-        }
-        while self.has_free_pages()? {
             if Instant::now() >= until {
                 return Ok(step);
             }
+        }
+        while self.has_free_pages()? {
             // Frees one page for each row read.
             self.reader().rows(&format!("PRAGMA incremental_vacuum({VACUUM_PAGES})"), (), |_| Ok(()))?;
             step.bytes += VACUUM_PAGES * PAGE_BYTES;
+            if Instant::now() >= until {
+                return Ok(step);
+            }
         }
         step.has_more = false;
         Ok(step)
