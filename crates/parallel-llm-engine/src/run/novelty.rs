@@ -54,7 +54,8 @@ fn text_of(view: &SeatView) -> Option<&str> {
 }
 
 fn compare(text: &str, question: &str, answers: &[&str]) -> Novelty {
-    let known: Shingles = answers.iter().copied().chain([question]).flat_map(all_phrases).collect();
+    let known: Vec<u64> = answers.iter().copied().chain([question]).flat_map(all_phrases).collect();
+    let known: Shingles = known.into_iter().collect();
     let (mut counted, mut new) = (0_usize, Vec::new());
     for passage in passages(text) {
         let phrases = all_phrases(passage);

@@ -67,6 +67,9 @@ fn flag_links(context: &RunContext, usable: &[Usable], outcome: &mut Outcome) {
     let Some(text) = outcome.text.clone() else { return };
     let linked = links::links(&text).into_iter().map(|link| link.host);
     let mut linked: BTreeSet<String> = linked.filter(|host| !links::is_reserved(host)).collect();
+    if linked.is_empty() {
+        return;
+    }
     for asked in context.plan.messages.iter().flat_map(Message::texts) {
         let known = links::mentioned(asked, &linked);
         linked.retain(|host| !known.contains(host));

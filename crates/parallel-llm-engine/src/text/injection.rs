@@ -84,11 +84,10 @@ impl Sign {
 pub fn signs(text: &str) -> Vec<Sign> {
     let text = &*bounded(text);
     let mut signs = visible_signs(text);
-    if is_hiding(text) {
-        signs.insert(Sign::Hidden);
-    }
-    if text.contains(['\u{202d}', '\u{202e}']) {
-        signs.insert(Sign::Reordered);
+    // ASCII has neither invisible nor reordering characters.
+    if !text.is_ascii() {
+        signs.extend(is_hiding(text).then_some(Sign::Hidden));
+        signs.extend(text.contains(['\u{202d}', '\u{202e}']).then_some(Sign::Reordered));
     }
     if encoded::texts(text).iter().any(|decoded| !visible_signs(decoded).is_empty()) {
         signs.insert(Sign::Encoded);
@@ -190,6 +189,9 @@ fn has_fence(plain: &str) -> bool {
 
 /// Whether a text has JSON keys that only the replies of judges or synthesizers have.
 fn has_form(plain: &str) -> bool {
+    if !plain.contains('"') {
+        return false;
+    }
     let has = |key: &str| plain.contains(&format!("\"{key}\""));
     has("suspectedinjection") || has("ranking") && has("reasons") || has("base") && has("claims")
 }

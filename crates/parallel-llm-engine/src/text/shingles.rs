@@ -40,10 +40,10 @@ fn first_words(text: &str, words_max: usize) -> Vec<u64> {
     for (kind, piece) in pieces(text) {
         match kind {
             PieceKind::Between => {}
-            PieceKind::Spaced if piece.bytes().all(|byte| byte.is_ascii_lowercase()) => {
-                words.push(hash(piece));
+            PieceKind::Spaced if piece.bytes().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii()) => {
+                words.push(hash(&*piece.to_lowercase()));
             }
-            PieceKind::Spaced => words.push(hash(&*piece.to_lowercase())),
+            PieceKind::Spaced => words.push(hash(piece)),
             PieceKind::Unspaced => words.extend(grams(piece, words_max)),
         }
         if words.len() >= words_max {
@@ -99,11 +99,25 @@ fn pieces(text: &str) -> impl Iterator<Item = (PieceKind, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let kind = PieceKind::of(rest.chars().next()?);
-        let end = rest.find(|character| PieceKind::of(character) != kind).unwrap_or(rest.len());
-        let (piece, after) = rest.split_at(end);
+        let (piece, after) = rest.split_at(piece_end(rest, kind));
         rest = after;
         Some((kind, piece))
     })
+}
+
+/// Where the piece of this kind at the beginning of a text ends. Most texts are ASCII, whose bytes need no decoding.
+fn piece_end(text: &str, kind: PieceKind) -> usize {
+    let is_of_kind = |byte: &u8| match kind {
+        PieceKind::Spaced => byte.is_ascii_alphanumeric(),
+        PieceKind::Between => byte.is_ascii() && !byte.is_ascii_alphanumeric(),
+        PieceKind::Unspaced => false,
+    };
+    let plain = text.bytes().take_while(is_of_kind).count();
+    if text.as_bytes().get(plain).is_none_or(u8::is_ascii) && kind != PieceKind::Unspaced {
+        return plain;
+    }
+    let rest = &text[plain..];
+    plain + rest.find(|character| PieceKind::of(character) != kind).unwrap_or(rest.len())
 }
 
 /// The overlapping grams of a piece without spaces.

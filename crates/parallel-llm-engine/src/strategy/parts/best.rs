@@ -47,7 +47,8 @@ pub(crate) fn closest(
     strongest: &[SeatNumber],
     agreement: Option<&Agreement>,
 ) -> Vec<Usable> {
-    let mut closest = best_first(usable, strongest);
+    let mut closest =
+        if usable.len() > most { best_first(usable, strongest) } else { usable.iter().collect() };
     closest.sort_by_key(|one| {
         let cluster_size = agreement.map_or(0, |agreement| agreement.count_of(one.seat));
         (!strongest.contains(&one.seat), Reverse(cluster_size))

@@ -202,9 +202,13 @@ impl Verbs {
     fn of(table: &'static [Pair]) -> Self {
         let verbs = table.iter().flat_map(|pair| pair.verbs.iter().map(move |verb| (*verb, pair)));
         let (verbs, pairs): (Vec<&str>, Vec<&Pair>) = verbs.unzip();
-        let search = AhoCorasick::new(verbs).expect("a few hundred short words");
-        Self { search, pairs }
+        Self { search: search(&verbs), pairs }
     }
+}
+
+/// A search for all these words in one pass.
+fn search(words: &[&str]) -> AhoCorasick {
+    AhoCorasick::new(words).expect("a few hundred short words")
 }
 
 /// Whether a text tells the reader to ignore instructions. `plain` is the normal form.
@@ -221,6 +225,7 @@ pub(super) fn praises(plain: &str) -> bool {
 
 /// Whether a text writes a turn of another speaker.
 pub(super) fn takes_a_turn(plain: &str) -> bool {
+    static MARKERS: LazyLock<AhoCorasick> = LazyLock::new(|| search(TURNS));
     let speaks = |line: &str| {
         let line = line.trim_start_matches(['#', '>', '|', '-', ' ']);
         let said = SPEAKERS.iter().find_map(|speaker| line.strip_prefix(speaker));
@@ -228,8 +233,7 @@ pub(super) fn takes_a_turn(plain: &str) -> bool {
             said.split(' ').count() >= SPEECH_WORDS_MIN || !said.is_ascii() && said.len() > 12
         })
     };
-    let opens = plain.match_indices(['<', '[', '#', 'b']).map(|(at, _)| &plain[at..]);
-    opens.into_iter().any(|rest| TURNS.iter().any(|turn| rest.starts_with(turn))) || plain.lines().any(speaks)
+    MARKERS.is_match(plain) || plain.lines().any(speaks)
 }
 
 fn is_near(plain: &str, verbs: &Verbs) -> bool {
@@ -242,22 +246,19 @@ fn is_near(plain: &str, verbs: &Verbs) -> bool {
 
 /// `response c is best`, `candidate a wins`.
 fn names_a_label(plain: &str) -> bool {
-    let names = |name: &&str| {
-        plain.match_indices(*name).any(|(at, _)| {
-            let mut words = plain[at + name.len()..]
-                .split([' ', '\n', ',', '.', '!', ';', ':'])
-                .filter(|word| !word.is_empty());
-            let label = words.next().is_some_and(|word| {
-                word.len() == 1 && word.starts_with(|one: char| one.is_ascii_lowercase())
-            });
-            let rest: Vec<&str> = words.take(3).collect();
-            let wins = match rest.as_slice() {
-                ["wins" | "first", ..] | ["is", "best" | "correct", ..] | ["must", "win", ..] => true,
-                ["is", "the" | "clearly", best] => best.starts_with("best") || best.starts_with("winner"),
-                _ => false,
-            };
-            label && wins
-        })
-    };
-    ["response ", "candidate ", "answer "].iter().any(names)
+    static NAMES: LazyLock<AhoCorasick> = LazyLock::new(|| search(&["response ", "candidate ", "answer "]));
+    NAMES.find_iter(plain).any(|name| {
+        let mut words =
+            plain[name.end()..].split([' ', '\n', ',', '.', '!', ';', ':']).filter(|word| !word.is_empty());
+        let label = words
+            .next()
+            .is_some_and(|word| word.len() == 1 && word.starts_with(|one: char| one.is_ascii_lowercase()));
+        let rest: Vec<&str> = words.take(3).collect();
+        let wins = match rest.as_slice() {
+            ["wins" | "first", ..] | ["is", "best" | "correct", ..] | ["must", "win", ..] => true,
+            ["is", "the" | "clearly", best] => best.starts_with("best") || best.starts_with("winner"),
+            _ => false,
+        };
+        label && wins
+    })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use rapidfuzz::distance::lcs_seq;
 use similar::DiffableStr;
 
@@ -37,7 +38,7 @@ pub(super) fn edit_ratio(base: &str, text: &str) -> Option<f64> {
     if base.len() + text.len() > EDIT_BYTES_MAX {
         return None;
     }
-    let mut ids = HashMap::new();
+    let mut ids = HashMap::default();
     let [base, text] = [base, text].map(|text| word_ids(text.trim(), &mut ids));
     let words = base.len() + text.len();
     let shared = 2 * lcs_seq::similarity(base, text);
@@ -47,7 +48,7 @@ pub(super) fn edit_ratio(base: &str, text: &str) -> Option<f64> {
 }
 
 /// The words of a text and the blanks between them, each as a number that equal ones share.
-fn word_ids<'a>(text: &'a str, ids: &mut HashMap<&'a str, u32>) -> Vec<u32> {
+fn word_ids<'a>(text: &'a str, ids: &mut HashMap<&'a str, u32, RandomState>) -> Vec<u32> {
     let mut id = |word| {
         let next = ids.len() as u32;
         *ids.entry(word).or_insert(next)
