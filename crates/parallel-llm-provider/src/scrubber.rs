@@ -6,12 +6,12 @@
 //! row.
 
 use std::collections::HashSet;
-use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use foldhash::fast::RandomState;
 use parallel_llm_engine::Failure;
 use parking_lot::RwLock;
 use secrecy::{ExposeSecret, SecretString};
@@ -46,7 +46,7 @@ struct Pieces {
     width: usize,
     /// Their hashes, with a seed of this process: nothing of the key is kept. A collision would remove a harmless piece of
     /// a text.
-    hashes: HashSet<u64>,
+    hashes: HashSet<u64, RandomState>,
 }
 
 /// Knows this program's keys. Cheap to clone; clones know the same keys.

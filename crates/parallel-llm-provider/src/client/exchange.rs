@@ -99,10 +99,13 @@ impl Exchange {
 
     async fn send(&mut self, call: Call, key: Option<ApiKey>) {
         match Box::pin(self.shared.send_request(&self.endpoint, &call, key)).await {
-            Ok((response, mut reply)) => {
-                if let Some(id) = call_id(response.headers()) {
+            Ok((mut response, mut reply)) => {
+                // Headers point into the buffer they were read to, and would keep it while the reply is read.
+                let headers = std::mem::take(response.headers_mut());
+                if let Some(id) = call_id(&headers) {
                     reply.accept(id, &mut self.parts);
                 }
+                drop(headers);
                 if let Some(admitted) = &mut self.admitted {
                     admitted.reply_began();
                 }
