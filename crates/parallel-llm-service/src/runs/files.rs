@@ -17,6 +17,7 @@ use std::time::Duration;
 use parallel_llm_engine::call::hub::{Hub, Phase, Update, Watch};
 use parallel_llm_engine::run::calibration::Calibration;
 use parallel_llm_engine::run::{Run, SeatView};
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Event, Failure, RunId, SeatNumber, SeatStatus};
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -224,6 +225,8 @@ pub struct FileWriter {
     calibration: Arc<Calibration>,
     state: watch::Sender<FilesReport>,
     written: BTreeSet<String>,
+    /// What the written report was made from.
+    reported: Option<ReportBasis>,
     around: Option<AroundFiles>,
     /// The writes under way. The process waits for them when it ends, so that none leaves half a file.
     writing: TaskTracker,
@@ -241,7 +244,7 @@ impl FileWriter {
             FilesReport { dir: Some(folder.path().to_owned()), state: FilesState::Writing, error: None };
         let (state, watch) = watch::channel(begun);
         let written = BTreeSet::new();
-        let writer = Self { folder, hub, calibration, state, written, around: None, writing };
+        let writer = Self { folder, hub, calibration, state, written, reported: None, around: None, writing };
         (writer, FilesWatch::Reported(watch))
     }
 
@@ -290,14 +293,15 @@ impl FileWriter {
         }
     }
 
-    /// Writes the missing texts and, at the end, removes outdated files and writes the report. On one visit to a thread that
-    /// may block, where the report is made as well.
+    /// Writes the missing texts and, once the run is decided, removes outdated files and writes the report, unless it would be
+    /// equal to the written one. On one visit to a thread that may block, where the report is made as well.
     async fn write_new(&mut self, run: &Run) -> io::Result<()> {
         let mut texts = texts(run);
         // The final text may change until a further part of the run is decided.
         let is_due = |name: &str| run.is_decided() || name != run.plan.file_names.final_text();
         texts.retain(|(name, _)| !self.written.contains(name) && is_due(name));
-        let decided = run.is_decided().then(|| run.clone());
+        let basis = run.is_decided().then(|| ReportBasis::of(run));
+        let decided = (basis.is_some() && basis != self.reported).then(|| run.clone());
         if texts.is_empty() && decided.is_none() {
             return Ok(());
         }
@@ -317,6 +321,7 @@ impl FileWriter {
         };
         let texts = self.writing.spawn_blocking(write_all).await.map_err(io::Error::other)??;
         self.written.extend(texts.into_iter().map(|(name, _)| name));
+        self.reported = basis.or(self.reported.take());
         Ok(())
     }
 
@@ -326,6 +331,23 @@ impl FileWriter {
 
     fn report(&self, state: FilesState, error: Option<String>) -> FilesReport {
         FilesReport { dir: Some(self.folder.path().to_owned()), state, error }
+    }
+}
+
+/// What a report of a decided run depends on. That the run was closed since changes nothing by itself.
+#[derive(PartialEq)]
+struct ReportBasis {
+    /// The number of the newest event but the one that closed the run.
+    seq: u64,
+    /// Closing a run changes the calls that are still open.
+    statuses: Vec<SeatStatus>,
+    warnings: Vec<Warning>,
+}
+
+impl ReportBasis {
+    fn of(run: &Run) -> Self {
+        let statuses = run.views().map(|view| view.status).collect();
+        Self { seq: run.seq - u64::from(run.closed), statuses, warnings: run.warnings() }
     }
 }
 
