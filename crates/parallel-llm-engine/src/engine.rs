@@ -167,7 +167,8 @@ async fn answer(context: &Arc<RunContext>, mut panel: Panel) {
                 }
                 let agreement = strategy::agreement(context, &usable);
                 let answers = Answers { usable: &usable, agreement: agreement.as_ref() };
-                let decided = strategy::decide(context, answers);
+                // Boxed, because its kilobytes would be held while the seats answer, too.
+                let decided = Box::pin(strategy::decide(context, answers));
                 let decided = AssertUnwindSafe(decided).catch_unwind().await;
                 let outcome = decided.unwrap_or_else(|_| strategy::fallback(context, &usable));
                 // No `await` from here to `decide`: `Decided` must go into the same commit as the synthesizer's answer.

@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use parallel_llm_engine::value::nearest::nearest;
 use parallel_llm_engine::{Code, Failure};
 use rmcp::model::{
@@ -137,7 +138,8 @@ impl ServerHandler for Handler {
     ) -> Result<ListResourcesResult, ErrorData> {
         let service = self.service(&context.extensions)?;
         let cursor = page.and_then(|page| page.cursor);
-        let listed = without_panic(&service.principal, resources::list(&service, cursor.as_deref())).await?;
+        let listed =
+            without_panic(&service.principal, resources::list(&service, cursor.as_deref()).boxed()).await?;
         Ok(version::known(&version::of(&context), listed))
     }
 
@@ -156,7 +158,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let service = self.service(&context.extensions)?;
-        let read = without_panic(&service.principal, resources::read(&service, &request.uri)).await?;
+        let read = without_panic(&service.principal, resources::read(&service, &request.uri).boxed()).await?;
         Ok(version::known(&version::of(&context), read).into())
     }
 
@@ -166,7 +168,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let service = self.service(&context.extensions)?;
-        without_panic(&service.principal, completion::complete(&service, &request))
+        without_panic(&service.principal, completion::complete(&service, &request).boxed())
             .await
             .map(CompleteResult::new)
     }
@@ -198,9 +200,8 @@ impl ServerHandler for Handler {
         let service = self.service(&context.extensions)?;
         let version = version::of(&context);
         let call = Call::new(service, context, &self.shutdown, &request)?;
-        // Boxed, because it is far larger than the future of any other request.
-        let response =
-            guard(&call.service.principal, Box::pin(tools::call(name, &call, request.arguments))).await;
+        let work = tools::call(name, &call, request.arguments).boxed();
+        let response = guard(&call.service.principal, work).await;
         Ok(version::known_response(&version, response))
     }
 
@@ -210,7 +211,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let service = self.service(&context.extensions)?;
-        without_panic(&service.principal, task::get(&service, &request.task_id)).await
+        without_panic(&service.principal, task::get(&service, &request.task_id).boxed()).await
     }
 
     async fn update_task(
@@ -219,7 +220,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let service = self.service(&context.extensions)?;
-        without_panic(&service.principal, task::update(&service, &request.task_id)).await
+        without_panic(&service.principal, task::update(&service, &request.task_id).boxed()).await
     }
 
     async fn cancel_task(
@@ -228,7 +229,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let service = self.service(&context.extensions)?;
-        without_panic(&service.principal, task::cancel(&service, &request.task_id)).await
+        without_panic(&service.principal, task::cancel(&service, &request.task_id).boxed()).await
     }
 
     /// A request that the library could not parse as a known one.
@@ -276,7 +277,7 @@ fn only_page(page: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
 /// Turns a failure or a panic of a call into a result.
 async fn guard(
     principal: &Principal,
-    call: impl Future<Output = Result<CallToolResponse, Failure>>,
+    call: BoxFuture<'_, Result<CallToolResponse, Failure>>,
 ) -> CallToolResponse {
     let done = catch_panic(call).await.and_then(|done| done);
     done.unwrap_or_else(|failure| run_result::of_failure(principal, failure).into())
@@ -285,13 +286,14 @@ async fn guard(
 /// Turns a panic of any other request into an error.
 async fn without_panic<T>(
     principal: &Principal,
-    work: impl Future<Output = Result<T, ErrorData>>,
+    work: BoxFuture<'_, Result<T, ErrorData>>,
 ) -> Result<T, ErrorData> {
     catch_panic(work).await.map_err(|failure| resources::error_of(principal, failure))?
 }
 
-/// Turns a panic into a failure: the library never answers a request whose handler panics.
-async fn catch_panic<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+/// Turns a panic into a failure: the library never answers a request whose handler panics. Boxed, because the library's
+/// future of any request has room for the work of every kind of request.
+async fn catch_panic<T>(work: BoxFuture<'_, T>) -> Result<T, Failure> {
     AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| {
         let message = panic.downcast_ref::<&str>().copied().map(str::to_owned);
         let message = message.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
@@ -307,7 +309,7 @@ mod tests {
     #[tokio::test]
     async fn a_panic_is_an_answer() {
         let CallToolResponse::Complete(result) =
-            guard(&Principal::Owner, async { panic!("no such luck") }).await
+            guard(&Principal::Owner, async { panic!("no such luck") }.boxed()).await
         else {
             panic!("it is no result")
         };

@@ -53,13 +53,31 @@ pub enum Phase {
     Closed,
 }
 
+/// One lane of updates. Its buffer is made for the first watcher, because most runs have none.
+#[derive(Debug, Default)]
+struct Lane(OnceLock<broadcast::Sender<Update>>);
+
+impl Lane {
+    fn subscribe(&self) -> broadcast::Receiver<Update> {
+        self.0.get_or_init(|| broadcast::Sender::new(LAG_MAX)).subscribe()
+    }
+
+    /// Sends an update to the watchers, if there are any.
+    fn send(&self, update: impl FnOnce() -> Update) {
+        if let Some(watchers) = self.0.get().filter(|watchers| watchers.receiver_count() > 0) {
+            // An error means the last watcher left just now.
+            let _ = watchers.send(update());
+        }
+    }
+}
+
 /// The current state of one run, and its watchers.
 #[derive(Debug)]
 pub struct Hub {
     /// Still usable after a panic in `apply`, because it is at most one event behind then.
     run: Mutex<Run>,
-    events: broadcast::Sender<Update>,
-    texts: broadcast::Sender<Update>,
+    events: Lane,
+    texts: Lane,
     phase: watch::Sender<Phase>,
     unstored: AtomicBool,
     /// The share of the text budget its texts hold, if this process reads them.
@@ -78,14 +96,13 @@ impl Hub {
 
     /// The hub of a run that has events and continues in this process.
     pub fn of(run: Run) -> Self {
-        let (events, texts) = (broadcast::Sender::new(LAG_MAX), broadcast::Sender::new(LAG_MAX));
         let (phase, unstored) = (watch::Sender::default(), AtomicBool::new(false));
         Self {
             created: Instant::now(),
             age_at_creation_ms: run.elapsed_ms,
             run: Mutex::new(run),
-            events,
-            texts,
+            events: Lane::default(),
+            texts: Lane::default(),
             phase,
             unstored,
             held: OnceLock::new(),
@@ -116,8 +133,7 @@ impl Hub {
     pub fn mark_interrupted(&self) {
         let mut run = self.run.lock();
         run.interrupt();
-        // An error means that there are no watchers.
-        let _ = self.events.send(Update::Snapshot(Box::new(run.clone())));
+        self.events.send(|| Update::Snapshot(Box::new(run.clone())));
         drop(run);
         self.phase.send_replace(Phase::Closed);
     }
@@ -127,8 +143,7 @@ impl Hub {
         let phase = phase_of(&run);
         let mut held = self.run.lock();
         *held = run;
-        // An error means that there are no watchers.
-        let _ = self.events.send(Update::Snapshot(Box::new(held.clone())));
+        self.events.send(|| Update::Snapshot(Box::new(held.clone())));
         drop(held);
         self.phase.send_replace(phase);
     }
@@ -201,10 +216,7 @@ impl Hub {
         let mut run = self.run.lock();
         for recorded in events {
             run.apply(&recorded);
-            if self.events.receiver_count() > 0 {
-                // An error means the last watcher left just now.
-                let _ = self.events.send(Update::Event(Arc::new(recorded)));
-            }
+            self.events.send(|| Update::Event(Arc::new(recorded)));
         }
         let is_decided = run.is_decided();
         if let (Some(outcome), Some(failure), true) = (&mut run.outcome, unstored, is_decided) {
@@ -251,9 +263,7 @@ impl Hub {
         let Some(seat) = run.view_mut(slot) else { return };
         seat.status = SeatStatus::Streaming;
         let update = update(&mut seat.partial);
-        if self.texts.receiver_count() > 0 {
-            let _ = self.texts.send(update);
-        }
+        self.texts.send(|| update);
     }
 }
 
