@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
-use crate::report::{ErrorReport, FilesReport, Report};
+use crate::report::{ErrorReport, Report};
 use crate::runs::files::FilesWatch;
 use parallel_llm_settings::clock;
 
@@ -270,13 +270,13 @@ impl RunHandle {
             decided.await;
         }
         let patience = Instant::now() + FILES_MAX;
-        self.report_with(self.settled_files(until.map_or(patience, |until| until.min(patience))).await)
+        self.report_with_files(until.map_or(patience, |until| until.min(patience))).await
     }
 
     /// Waits until late seats have answered or are given up, too.
     pub async fn wait_closed(&self) -> Report {
         self.closed().await;
-        self.report_with(self.settled_files(Instant::now() + FILES_MAX).await)
+        self.report_with_files(Instant::now() + FILES_MAX).await
     }
 
     /// Returns when the run is closed, or its process is lost.
@@ -284,10 +284,13 @@ impl RunHandle {
         self.hub.reached(Phase::Closed).await;
     }
 
-    /// The files when they are all written, or as they are at this moment.
-    async fn settled_files(&self, until: Instant) -> FilesReport {
+    /// The report with the files when they are all written, or as they are at this moment.
+    async fn report_with_files(&self, until: Instant) -> Report {
+        // Made while the files are written on another thread.
+        let report = self.report();
         let files = self.files();
-        timeout_at(until, files.settled()).await.unwrap_or_else(|_| files.now())
+        let files = timeout_at(until, files.settled()).await.unwrap_or_else(|_| files.now());
+        Report { files, ..report }
     }
 
     /// The files of the run, or of its continuation here.
@@ -297,26 +300,23 @@ impl RunHandle {
 
     /// The run's report now.
     pub fn report(&self) -> Report {
-        self.report_with(self.files().now())
+        let run = self.snapshot();
+        let mut report = self.report_of(&run);
+        if run.status == RunStatus::Running {
+            // The newest event may be old.
+            report.elapsed_ms = self.age_ms();
+        }
+        if let Some(before) = self.cost_before {
+            report.spent_now_usd = Some(run.cost().minus(before).as_usd());
+            report.asked_at = Some(clock::stamp(self.id.unix_ms()));
+        }
+        report.warnings.extend(self.note.as_ref().map(ErrorReport::of_warning));
+        report
     }
 
     /// The report of a snapshot.
     pub fn report_of(&self, run: &Run) -> Report {
         Report::of(run, self.files().now(), &self.calibration)
-    }
-
-    fn report_with(&self, files: FilesReport) -> Report {
-        let mut report = self.with_run(|run| Report::of(run, files, &self.calibration));
-        if self.with_run(|run| run.status == RunStatus::Running) {
-            // The newest event may be old.
-            report.elapsed_ms = self.age_ms();
-        }
-        if let Some(before) = self.cost_before {
-            report.spent_now_usd = Some(self.with_run(|run| run.cost().minus(before)).as_usd());
-            report.asked_at = Some(clock::stamp(self.id.unix_ms()));
-        }
-        report.warnings.extend(self.note.as_ref().map(ErrorReport::of_warning));
-        report
     }
 
     /// Lets the run decide with the answers so far, or with the first that comes.
