@@ -16,7 +16,7 @@ const MEMORY: &str = "/dev/shm";
 /// The Python server.
 const PYTHON_SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python/server.py");
 /// Calls at once that a program may make.
-const CALLS_MAX: &str = "4096";
+const CALLS_MAX: &str = "8192";
 
 /// The running upstream, and what the other programs are started with.
 #[derive(Debug)]

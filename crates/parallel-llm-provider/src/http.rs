@@ -24,7 +24,7 @@ const POOL_IDLE: Duration = Duration::from_secs(20);
 /// How much a provider may send of one reply over HTTP/2 before it is read. A long list of models takes six round
 /// trips.
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
-/// The same for all replies on one connection, for the maximum number of concurrent calls. Otherwise replies that are
+/// The same for all replies on one connection, for as many calls as a process makes at once by default. Otherwise replies that are
 /// not read for a while, because there is no room for more text, would block the one that will make room.
 const CONNECTION_WINDOW_BYTES: u32 = 4096 * STREAM_WINDOW_BYTES;
 /// The `User-Agent` header.

@@ -62,7 +62,7 @@ const HEADERS_MAX: usize = 32;
 /// Longest header value in bytes; servers do not accept much more.
 const HEADER_BYTES_MAX: usize = 4_096;
 /// The accepted numbers of concurrent calls.
-const CALLS: Kind = Kind::Whole { min: 1, max: 4_096 };
+const CALLS: Kind = Kind::Whole { min: 1, max: 65_536 };
 
 /// Headers that carry a key, or that belong to HTTP or to the call itself.
 const RESERVED: [&str; 21] = [

@@ -101,7 +101,7 @@ settings! {
     PromptCharsMax = "prompt_chars_max", Kind::Whole { min: 1, max: 16_777_216 }, "100000", Project,
         "The longest prompt in characters, attachments included.",
         because "it is enough for a long document, and a mistyped path to a huge file is not paid for five times";
-    CallsPerKeyMax = "calls_per_key_max", Kind::Whole { min: 1, max: 4_096 }, "64", Tighter,
+    CallsPerKeyMax = "calls_per_key_max", Kind::Whole { min: 1, max: 65_536 }, "64", Tighter,
         "Calls in flight with one provider key.",
         because "it allows a dozen runs of five at once, and providers' rate limits are not much higher";
     CallsMax = "calls_max", Kind::Whole { min: 1, max: 65_536 }, "4096", Tighter,

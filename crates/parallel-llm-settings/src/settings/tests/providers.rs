@@ -241,7 +241,7 @@ fn an_error_in_a_table_names_its_place() {
     );
     check_user(
         &with("calls_max = 0"),
-        "USER:2:13: `calls_max` is a whole number from 1 to 4096, not `0` | correct the value, or leave it out to use the default",
+        "USER:2:13: `calls_max` is a whole number from 1 to 65536, not `0` | correct the value, or leave it out to use the default",
     );
     for key in ["key", "api_key"] {
         check_user(
