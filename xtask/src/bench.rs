@@ -1,6 +1,8 @@
-//! `cargo xtask bench`: measures the program's speed as ratios to a bare client. `--quick` measures briefly and stores nothing;
-//! `--only WORKLOAD` measures one workload and stores nothing; otherwise the result is written to `bench/results/`.
-//! `bench/README.md` describes the method.
+//! `cargo xtask bench`: measures the program's speed as ratios to a bare client, writes the result to `bench/results/`, and draws
+//! `docs/performance.md`.
+//!
+//! `--plots` measures what the plots show instead of the tables. `--quick` measures briefly and `--only WORKLOAD` one workload, and
+//! neither stores anything. `--draw` measures nothing and draws the stored results. `bench/README.md` describes the method.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,9 +20,14 @@ const PYTHON_PACKAGES: [&str; 2] = ["fastmcp==4.1.2", "aiohttp==3.14.5"];
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let stores = match words.as_slice() {
-        [] => true,
-        ["--quick"] | ["--only", _] | ["--quick", "--only", _] => false,
-        _ => return Err(Failure::new("`bench` takes only `--quick` and `--only WORKLOAD`")),
+        ["--draw"] => return draw(),
+        [] | ["--plots"] => true,
+        ["--quick"] | ["--only", _] | ["--quick", "--only", _] | ["--quick", "--plots"] => false,
+        _ => {
+            return Err(Failure::new(
+                "`bench` takes `--quick`, and `--only WORKLOAD` or `--plots`; or only `--draw`",
+            ));
+        }
     };
     // Built separately: together, the program would get features that only the bench needs.
     Program::cargo("build --profile dist --locked -p parallel-llm-mcp --features jemalloc").run()?;
@@ -41,7 +48,16 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
             .map_err(|error| Failure::new(format!("cannot make `{}`: {error}", results.display())))?;
         harness = harness.arguments(["--results"]).arguments([&results]);
     }
-    harness.arguments(words).run()
+    let measured = harness.arguments(words).run();
+    // A missed target fails the measurement, but its results are stored.
+    let drawn = if stores { draw() } else { Ok(()) };
+    measured.and(drawn)
+}
+
+/// Draws the plots and fills in the tables of `docs/performance.md`.
+fn draw() -> Result<(), Failure> {
+    let draw = Program::cargo("run --locked --quiet -p parallel-llm-bench --bin bench-draw -- --repository");
+    draw.arguments([repository::root()]).run()
 }
 
 /// A Python with the packages of the comparison, installed when it is first needed.

@@ -46,7 +46,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench",
-        about: "Measure the program as ratios to a bare client [--quick] [--only WORKLOAD]",
+        about: "Measure the program as ratios to a bare client [--quick] [--only WORKLOAD | --plots]; [--draw] only draws",
         run: bench::run,
     },
     Command { name: "help", about: "Print this list", run: help::run },

@@ -16,6 +16,7 @@ pub mod door;
 pub mod failure;
 pub mod machine;
 pub mod measure;
+pub mod page;
 pub mod process;
 pub mod reply;
 pub mod results;

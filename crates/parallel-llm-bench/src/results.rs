@@ -61,7 +61,7 @@ pub struct Medians {
     pub cpu: f64,
     /// Runs in a second.
     pub per_second: f64,
-    /// The added time as a multiple of the floor's in the same round.
+    /// The added time as a multiple of the floor's in the same round; 0 if it is not known.
     pub added_to_floor: f64,
     /// The same for processor time.
     pub cpu_to_floor: f64,
@@ -134,7 +134,10 @@ impl Medians {
     fn of(rounds: &Rounds, row: &Row) -> Self {
         let rounded = |number: f64, places: i32| (number * 10_f64.powi(places)).round() / 10_f64.powi(places);
         let median = |number, places| rounded(row.median(number), places);
-        let to_floor = |number| rounded(rounds.ratio(row.program, number).unwrap_or_default().median, 3);
+        let to_floor = |number| {
+            let ratio = rounds.ratio(row.program, number).map(|ratio| rounded(ratio.median, 3));
+            ratio.filter(|ratio| ratio.is_finite()).unwrap_or_default()
+        };
         Self {
             program: row.program.name().to_owned(),
             added_p50: median(|turn| turn.added_p50, 0),
