@@ -50,7 +50,7 @@ pub struct StoreConfig {
     pub path: PathBuf,
     /// How long a write waits for the locks of other processes before it fails.
     pub wait: Duration,
-    /// How often the leases of this process's runs are extended. A lease lasts a minute.
+    /// How often the leases of this process's runs are extended; longer than zero. A lease lasts a minute.
     pub heartbeat: Duration,
     /// Folders for answers that neither the database nor its own folder accepts, in the order they are tried.
     pub spill_folders: Vec<PathBuf>,
