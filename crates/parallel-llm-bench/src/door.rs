@@ -188,6 +188,15 @@ impl Door {
     }
 }
 
+impl Drop for Door {
+    /// Ends a program that was not closed because a measurement failed: it would write to folders that are being removed.
+    fn drop(&mut self) {
+        // Both fail only if it has ended.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
 /// The id of the question that the line answers; `None` for a notification. Fails for an incomplete answer, because a run that
 /// did less cannot be compared.
 fn answered(line: &str) -> Outcome<Option<u64>> {

@@ -23,7 +23,7 @@ impl Scale {
         Self { rounds: 7, rounds_max: 21, turn_runs_max: 400, turn_ms_max: 1_000, warm_runs: 20, starts: 20 }
     }
 
-    /// For the plots: about seven minutes.
+    /// For the plots: about ten minutes.
     pub const fn curves() -> Self {
         Self { rounds: 3, rounds_max: 3, ..Self::full() }
     }
