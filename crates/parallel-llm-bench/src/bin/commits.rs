@@ -1,7 +1,7 @@
 //! Counts the commits that the caller of one stored run waits for.
 //!
 //! Makes a run against an upstream whose seats answer one after the other, and prints the number: all commits except those
-//! while other seats had not answered.
+//! while other seats had not answered, and the last, which closes the run after its answer.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -62,13 +62,12 @@ async fn commits(settings: &Settings) -> Outcome<()> {
         let seats = plan.seats.len() as u64;
         let before = store.commits();
         let handle = runs.start(plan, settings.data_dir.join("runs")).await.map_err(failed)?;
-        let status = handle.wait(None).await.status;
-        // Each seat but the last is committed while others have not answered.
-        counted = (store.commits() - before).saturating_sub(seats - 1);
+        let status = handle.wait_closed().await.status;
+        // Each seat but the last is committed while others have not answered; the last commit closes the run.
+        counted = (store.commits() - before).saturating_sub(seats);
         if status != "complete" {
             return Err(Failure::new(format!("the run whose commits are counted is {status}")));
         }
-        handle.wait_closed().await;
     }
     store.close().await;
     print(&json!({ "waited_for": counted }).to_string())
