@@ -21,8 +21,10 @@ use crate::runs::files::{self, AroundFiles, FileWriter, FilesWatch, Folder};
 use crate::runs::handle::RunHandle;
 use crate::telemetry;
 
-/// The most runs in progress in one process. Each may hold 64 streams; beyond this a caller had better wait.
+/// The most runs without an answer in one process. Each may hold 64 streams; beyond this a caller had better wait.
 const RUNS_MAX: usize = 1_000;
+/// The most runs in one process, answered ones included until they are closed. Some of those still read late seats.
+const LIVE_MAX: usize = 2 * RUNS_MAX;
 /// The most closed runs kept in memory because no store has their texts: enough for callers that were answered before
 /// the end to fetch the rest.
 const UNSTORED_MAX: usize = 16;
@@ -143,9 +145,9 @@ impl Runs {
             return Err(Failure::new(Code::Busy, message).with_run(id).with_next(Operation::WaitForRun));
         }
         // A refused run does not exist, so the failure names none.
-        let is_full = || Failure::new(Code::Busy, format!("{RUNS_MAX} runs are under way"));
-        if live.len() >= RUNS_MAX {
-            return Err(is_full());
+        let unanswered = || live.values().filter(|live| !live.hub.with_run(Run::is_decided)).count();
+        if live.len() >= LIVE_MAX || live.len() >= RUNS_MAX && unanswered() >= RUNS_MAX {
+            return Err(Failure::new(Code::Busy, format!("{} runs are under way", live.len())));
         }
         live.insert(id, Live { hub: Arc::clone(&hub), handle: None });
         Ok(Claim { runs: self.clone(), id, hub })
@@ -321,14 +323,23 @@ mod tests {
         let plan: RunPlan = serde_json::from_str(plan).unwrap();
         let runs =
             Runs::new(Engine::new(Arc::new(Nobody), Arc::new(MemoryJournal::default())), Duration::ZERO);
-        let hub = |number: usize| {
+        let hub_of = |number: usize, decided_ms: Option<u64>| {
             let run_id = RunId::from_parts(number as u64, 1);
-            Arc::new(Hub::new(Arc::new(RunPlan { run_id, ..plan.clone() })))
+            let run = Run::new(Arc::new(RunPlan { run_id, ..plan.clone() }));
+            Arc::new(Hub::of(Run { decided_ms, ..run }))
         };
-        let claims: Vec<Claim> = (0..RUNS_MAX).map(|number| runs.claim(hub(number)).ok().unwrap()).collect();
-        let full = runs.claim(hub(RUNS_MAX)).err().unwrap();
-        assert_eq!((full.code, &*full.message), (Code::Busy, "1000 runs are under way"));
-        assert_eq!((&*full.next_step(), &full.run_id), ("try again when a run has ended", &None));
+        let hub = |number: usize| hub_of(number, None);
+        let full_at = |number: usize| {
+            let full = runs.claim(hub(number)).err().unwrap();
+            assert_eq!((full.code, &*full.message), (Code::Busy, &*format!("{number} runs are under way")));
+            assert_eq!((&*full.next_step(), &full.run_id), ("try again when a run has ended", &None));
+        };
+        let mut claims: Vec<Claim> = (0..RUNS_MAX).map(|number| runs.claim(hub(number)).unwrap()).collect();
+        full_at(RUNS_MAX);
+        drop(claims.pop());
+        // An answered run leaves room for another until there are too many of those as well.
+        claims.extend((RUNS_MAX - 1..LIVE_MAX).map(|number| runs.claim(hub_of(number, Some(1))).unwrap()));
+        full_at(LIVE_MAX);
         let taken = runs.claim(hub(0)).err().unwrap();
         assert_eq!(taken.run_id.map(|id| *id), Some(claims[0].id), "one that is under way is named");
     }
