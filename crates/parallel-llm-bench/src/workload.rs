@@ -135,10 +135,15 @@ pub const ALL: [Workload; 5] = [IN_TURN, THIRTY_TWO, FIFTY_SEATS, LONG_ANSWERS, 
 /// The programs of the curves.
 const DRAWN: &[Program] =
     &[Program::Floor, Program::NothingStored, Program::Default, Program::Python, Program::PythonStreaming];
-/// The points of the first curve: questions at once. With more, a stored run ends later than its answer, and the program refuses
-/// questions because a thousand runs are in progress.
-const AT_ONCE: [(&str, usize); 5] =
-    [("1 at once", 1), ("4 at once", 4), ("16 at once", 16), ("64 at once", 64), ("256 at once", 256)];
+/// The points of the first curve: questions at once.
+const AT_ONCE: [(&str, usize); 6] = [
+    ("1 at once", 1),
+    ("4 at once", 4),
+    ("16 at once", 16),
+    ("64 at once", 64),
+    ("256 at once", 256),
+    ("1,000 at once", 1_000),
+];
 /// The points of the second curve: the size of an answer in kB.
 const ANSWER_KB: [(&str, usize); 4] = [
     ("answers of 1 kB", 1),
