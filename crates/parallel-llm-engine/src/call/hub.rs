@@ -246,24 +246,22 @@ impl Hub {
 
     /// A call has begun to reason or write.
     pub(crate) fn begun(&self, slot: CallerSlot) {
-        self.show(slot, |_| Update::Begun(slot));
+        self.show(slot, "", |_| Update::Begun(slot));
     }
 
     /// A piece of text has come.
     pub(crate) fn text(&self, slot: CallerSlot, text: &str) {
-        self.show(slot, |partial| {
-            let offset = partial.len();
-            partial.push_str(text);
-            Update::Text { slot, offset, text: text.into() }
-        });
+        self.show(slot, text, |offset| Update::Text { slot, offset, text: text.into() });
     }
 
-    fn show(&self, slot: CallerSlot, update: impl FnOnce(&mut String) -> Update) {
+    /// Adds the text to its slot. `update` gets the byte at which the text begins, and is called only for watchers.
+    fn show(&self, slot: CallerSlot, text: &str, update: impl FnOnce(usize) -> Update) {
         let mut run = self.run.lock();
         let Some(seat) = run.view_mut(slot) else { return };
         seat.status = SeatStatus::Streaming;
-        let update = update(&mut seat.partial);
-        self.texts.send(|| update);
+        let offset = seat.partial.len();
+        seat.partial.push_str(text);
+        self.texts.send(|| update(offset));
     }
 }
 
