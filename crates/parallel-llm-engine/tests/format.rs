@@ -34,6 +34,7 @@ const EVENTS_REOPENED: &str = include_str!("fixtures/events_v1_reopened.json");
 const EVENTS_LAYERS: &str = include_str!("fixtures/events_v1_layers.json");
 const EVENTS_STEPS: &str = include_str!("fixtures/events_v1_steps.json");
 const EVENTS_UNFUSED: &str = include_str!("fixtures/events_v1_unfused.json");
+const EVENTS_TIMES: &str = include_str!("fixtures/events_v1_times.json");
 
 fn model(name: &str) -> ModelRef {
     ModelRef { provider: ProviderId("openrouter".to_owned()), model: name.to_owned() }
@@ -565,4 +566,14 @@ fn unshown_seats_are_stored() {
     let again = serde_json::from_str::<Outcome>(&json(serde_json::to_string(&outcome)));
     assert_eq!(again.expect("it is read"), outcome);
     assert!(!json(serde_json::to_string(&Round::default())).contains("unshown"));
+}
+
+#[test]
+fn answers_with_the_times_of_their_beginning_are_read_and_written() {
+    let attempt = Attempt { slot: CallerSlot::Seat(SeatNumber(1)), number: 1 };
+    let answer = Answer { text: "".into(), connected_ms: Some(5), first_text_ms: Some(7), ..answer() };
+    let events = [Recorded { seq: 1, elapsed_ms: 10, event: Event::Answered { attempt, answer } }];
+    let text = serde_json::to_value(&events).expect("events are JSON");
+    assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_TIMES).expect("it is JSON"));
+    assert_eq!(serde_json::from_str::<Vec<Recorded>>(EVENTS_TIMES).expect("they are read"), events);
 }

@@ -249,3 +249,17 @@ async fn streamed_text_is_checkpointed_every_second_or_sixteen_kilobytes() {
     14 durable: closed
     ");
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_says_when_it_was_connected_began_to_reason_and_began_to_write() {
+    let times = async |reply: Reply| {
+        let result = scenario([("ada", reply)]).run().await;
+        let answer = result.run.seats[0].answer.clone().unwrap();
+        (answer.connected_ms, answer.first_token_ms, answer.first_text_ms, answer.elapsed_ms)
+    };
+    let reasoned =
+        after(10).connected().wait(20).reasoning().wait(30).text("The ").wait(40).text("moon.").end();
+    assert_eq!(times(reasoned).await, (Some(10), Some(30), Some(60), 100));
+    // A caller that does not see heads leaves the time out.
+    assert_eq!(times(says(10, "The moon.")).await, (None, Some(10), Some(10), 10));
+}

@@ -179,7 +179,7 @@ fn check_parts(parts: &[Result<ReplyPart, Failure>]) {
                 check_failure(failure);
                 true
             }
-            Ok(ReplyPart::Alive | ReplyPart::Reasoning) => false,
+            Ok(ReplyPart::Connected | ReplyPart::Alive | ReplyPart::Reasoning) => false,
         };
         assert_eq!(ends, is_last, "one end, and it is last: {parts:?}");
     }

@@ -44,6 +44,7 @@ async fn a_call_gives_its_parts_in_order() {
     assert_eq!(
         ask(&upstream.provider()).await,
         [
+            Ok(ReplyPart::Connected),
             Ok(ReplyPart::Accepted { generation_id: "gen-1".to_owned() }),
             Ok(ReplyPart::Text("Hello".to_owned())),
             Ok(ReplyPart::End(end)),

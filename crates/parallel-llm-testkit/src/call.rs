@@ -249,6 +249,11 @@ impl Running<'_> {
         String::from_utf8_lossy(&self.stdout.bytes.lock()).into_owned()
     }
 
+    /// stderr so far.
+    pub fn stderr_so_far(&self) -> String {
+        String::from_utf8_lossy(&self.stderr.bytes.lock()).into_owned()
+    }
+
     /// Its arguments, as every user of the machine can list them.
     #[cfg(target_os = "linux")]
     pub fn command_line(&self) -> Vec<u8> {

@@ -8,11 +8,13 @@ use crate::sandbox::Sandbox;
 const RUN_ID_CHARS: usize = 26;
 
 /// The fields of a report that differ from run to run.
-const VOLATILE: [&str; 10] = [
+const VOLATILE: [&str; 12] = [
     "run_id",
     "plan_hash",
     "elapsed_ms",
+    "connected_ms",
     "first_token_ms",
+    "first_text_ms",
     "extra_ms",
     "generation_id",
     "created_at_ms",

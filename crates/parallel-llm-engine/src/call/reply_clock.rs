@@ -22,7 +22,8 @@ pub(crate) struct ReplyClock {
     call_end: Instant,
     first_text_end: Instant,
     deadline: Deadline,
-    heard: Instant,
+    /// When the newest part came.
+    pub(crate) heard: Instant,
     /// Whether the provider sends keep-alive comments.
     keeps_alive: bool,
     /// When the first text or reasoning came.

@@ -71,7 +71,9 @@ pub(crate) enum Admission {
 struct Reply {
     text: String,
     thought: bool,
+    connected_ms: Option<u64>,
     first_ms: Option<u64>,
+    first_text_ms: Option<u64>,
     generation_id: Option<String>,
     elapsed_ms: u64,
     end: End,
@@ -297,7 +299,9 @@ impl UpstreamCall {
         let mut reply = Reply {
             text: String::new(),
             thought: false,
+            connected_ms: None,
             first_ms: None,
+            first_text_ms: None,
             generation_id: None,
             elapsed_ms: 0,
             end: End::Cancelled,
@@ -354,6 +358,7 @@ impl UpstreamCall {
 
     fn take(&mut self, part: ReplyPart, reply: &mut Reply, clock: &mut ReplyClock) {
         match part {
+            ReplyPart::Connected => reply.connected_ms = Some(millis(clock.heard - clock.sent)),
             ReplyPart::Accepted { generation_id } => {
                 // Joins the next commit, or gets its own if none comes soon; see `Checkpoints::id_is_due`.
                 self.context
@@ -369,6 +374,7 @@ impl UpstreamCall {
             }
             ReplyPart::Text(piece) => {
                 clock.content();
+                reply.first_text_ms.get_or_insert_with(|| millis(clock.heard - clock.sent));
                 self.context.turn.add(piece.len());
                 reply.text.push_str(&piece);
                 let shown = self.reveal.push(&piece);
@@ -420,7 +426,9 @@ impl UpstreamCall {
         answer.cost_is_estimate = end.cost.is_none();
         answer.served_model.clone_from(&end.served_model);
         answer.generation_id = end.generation_id.clone().or_else(|| reply.generation_id.clone());
+        answer.connected_ms = reply.connected_ms;
         answer.first_token_ms = reply.first_ms;
+        answer.first_text_ms = reply.first_text_ms;
         answer.elapsed_ms = reply.elapsed_ms;
         answer
     }

@@ -52,6 +52,8 @@ pub struct Call {
 /// A piece of a reply, in the order it came.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReplyPart {
+    /// The head of the reply has come. Comes once, before all other parts, if the caller sees heads.
+    Connected,
     /// The provider accepted the request. Comes once, before any text, if the provider gives its calls ids.
     Accepted {
         /// The provider's id of the call.

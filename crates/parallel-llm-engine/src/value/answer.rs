@@ -86,8 +86,16 @@ pub struct Answer {
     pub served_model: Option<String>,
     /// The provider's id of the call, by which its cost can be looked up later.
     pub generation_id: Option<String>,
+    /// From sending to the head of the reply, in milliseconds: connecting, the way there and back, and the wait of the
+    /// provider. `None` if it did not come, or in runs from before it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connected_ms: Option<u64>,
     /// From sending to the first piece of text or reasoning, in milliseconds.
     pub first_token_ms: Option<u64>,
+    /// From sending to the first piece of text, in milliseconds; before that the model was reasoning. `None` as for
+    /// `connected_ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_text_ms: Option<u64>,
     /// From sending to the end, in milliseconds.
     pub elapsed_ms: u64,
 }
@@ -111,7 +119,9 @@ impl Answer {
             cost_is_estimate: false,
             served_model: None,
             generation_id: None,
+            connected_ms: None,
             first_token_ms: None,
+            first_text_ms: None,
             elapsed_ms: 0,
         }
     }

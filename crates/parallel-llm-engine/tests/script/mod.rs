@@ -142,6 +142,10 @@ impl Reply {
         self.then(Step::Wait(ms))
     }
 
+    pub(crate) fn connected(self) -> Self {
+        self.emit(ReplyPart::Connected)
+    }
+
     pub(crate) fn accepted(self, generation_id: &str) -> Self {
         self.emit(ReplyPart::Accepted { generation_id: generation_id.to_owned() })
     }

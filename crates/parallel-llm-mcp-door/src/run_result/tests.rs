@@ -36,7 +36,9 @@ fn seat(number: u8, status: &str, text: Option<String>) -> SeatReport {
         cost_usd: Some(0.01),
         attempts: 1,
         without: Vec::new(),
+        connected_ms: None,
         first_token_ms: Some(1),
+        first_text_ms: None,
         elapsed_ms: Some(2),
         generation_id: Some("gen-0123456789abcdef".to_owned()),
     }

@@ -102,6 +102,7 @@ impl Exchange {
             Ok((mut response, mut reply)) => {
                 // Headers point into the buffer they were read to, and would keep it while the reply is read.
                 let headers = std::mem::take(response.headers_mut());
+                self.parts.push_back(Ok(ReplyPart::Connected));
                 if let Some(id) = call_id(&headers) {
                     reply.accept(id, &mut self.parts);
                 }

@@ -44,6 +44,7 @@ fn parts<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
 fn summary(part: &Result<ReplyPart, Failure>) -> String {
     match part {
         Ok(ReplyPart::Accepted { generation_id }) => format!("accepted {generation_id}"),
+        Ok(ReplyPart::Connected) => "connected".to_owned(),
         Ok(ReplyPart::Alive) => "alive".to_owned(),
         Ok(ReplyPart::Reasoning) => "reasoning".to_owned(),
         Ok(ReplyPart::Text(text)) => format!("text {text}"),

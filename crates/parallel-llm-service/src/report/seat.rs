@@ -48,8 +48,15 @@ pub struct SeatReport {
     pub attempts: u32,
     /// Request fields that the provider rejected and that the retry left out.
     pub without: Vec<String>,
+    /// The time from sending to the head of the reply, in milliseconds; left out if it is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connected_ms: Option<u64>,
     /// The time from sending to the first text or reasoning, in milliseconds.
     pub first_token_ms: Option<u64>,
+    /// The time from sending to the first text, in milliseconds; before that the model was reasoning. Left out if it is
+    /// unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_text_ms: Option<u64>,
     /// The time from the first request to the end, in milliseconds.
     pub elapsed_ms: Option<u64>,
     /// The provider's id for the call.
@@ -92,7 +99,9 @@ impl SeatReport {
             cost_usd: seat.known_cost().map(PicoUsd::as_usd),
             attempts: seat.attempts,
             without: seat.without.clone(),
+            connected_ms: answer.and_then(|answer| answer.connected_ms),
             first_token_ms: answer.and_then(|answer| answer.first_token_ms),
+            first_text_ms: answer.and_then(|answer| answer.first_text_ms),
             elapsed_ms: seat.elapsed_ms,
             generation_id: seat.generation_id.clone(),
         }
