@@ -3,6 +3,7 @@
 //! The live view, the history, the report and resuming all use this fold, so they cannot disagree.
 
 pub mod analysis;
+pub mod backing;
 pub mod calibration;
 mod cost;
 pub mod event;
@@ -48,6 +49,15 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
+    /// Every status.
+    pub const ALL: [Self; 6] =
+        [Self::Running, Self::Complete, Self::Partial, Self::Failed, Self::Cancelled, Self::Interrupted];
+
+    /// The status of this name.
+    pub fn by_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == word)
+    }
+
     /// Its name in JSON, columns and pages.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -12,7 +12,7 @@ use crate::text::shingles::{Shingles, all_phrases};
 use crate::text::short_answer::{Form, Value};
 
 /// The most bytes of texts that are compared, as for edit ratios.
-const COMPARED_BYTES_MAX: usize = 200_000;
+pub(super) const COMPARED_BYTES_MAX: usize = 200_000;
 /// The most passages that are reported; all are counted.
 const PASSAGES_MAX: usize = 20;
 /// The longest reported passage in characters; longer ones are cut.
@@ -49,7 +49,7 @@ pub fn of(run: &Run) -> Option<Novelty> {
 }
 
 /// The text of a view, if it is stored.
-fn text_of(view: &SeatView) -> Option<&str> {
+pub(super) fn text_of(view: &SeatView) -> Option<&str> {
     Some(&*view.answer.as_ref()?.text).filter(|text| !text.is_empty())
 }
 
@@ -83,7 +83,7 @@ fn new_value(text: &str, question: &str, answers: &[&str]) -> Option<String> {
 }
 
 /// The sentences and list items of a text, without the blanks around them.
-fn passages(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn passages(text: &str) -> impl Iterator<Item = &str> {
     text.lines().flat_map(sentences).map(str::trim).filter(|passage| !passage.is_empty())
 }
 
