@@ -19,7 +19,7 @@ use parallel_llm_engine::{
 use parallel_llm_mcp::app;
 use parallel_llm_service::{
     Consent, Continuation, CostBy, Depth, Grant, KnownRun, ModelQuery, Order, Principal, PurgeSelection,
-    Question, RunFilter, RunHandle, Scope, Services, TokenRequest, TokenState,
+    Question, RunFilter, RunHandle, RunsQuery, Scope, Services, TokenRequest, TokenState,
 };
 use parallel_llm_settings::settings::{Environment, Folders, Settings};
 use parallel_llm_store::{Store, StoreConfig};
@@ -300,7 +300,12 @@ async fn lists_searches_and_costs_contain_only_own_runs() {
         let expected = if *name == "owner" { newest.clone() } else { Some((*name).to_owned()) };
         assert_eq!(newest, expected, "{name}");
         service.statistics.insights(None).await.unwrap();
+        let figures = service.statistics.figures(Some(0)).await.unwrap();
+        assert_eq!((figures.calls.count, figures.budget.limit_usd), (visible.len() as u64, None), "{name}");
     }
+    let limited = TokenRequest { budget_day: Some(PicoUsd::from_usd(2)), ..token_request("limited") };
+    let figures = setup.holder(limited).await.statistics.figures(None).await.unwrap();
+    assert_eq!((figures.budget.limit_usd, figures.budget.spent_usd), (Some(2.0), Some(0.0)));
     let other_holder = setup.owner.acting_for(granted(&Scope::ALL));
     assert_eq!(other_holder.runs.list(RunFilter::default()).await.unwrap(), []);
     assert_eq!(
@@ -449,6 +454,7 @@ const RULES: &[(&str, Rule)] = &[
     ("History::interrupted_since", READ),
     ("History::list", READ),
     ("History::load", READ),
+    ("History::page", READ),
     ("History::run_id", READ),
     ("History::run_ids", READ),
     ("History::search", READ),
@@ -465,6 +471,7 @@ const RULES: &[(&str, Rule)] = &[
     ("Services::new", Rule::Wiring),
     ("Services::without_checks", Rule::Wiring),
     ("Statistics::costs", READ),
+    ("Statistics::figures", READ),
     ("Statistics::insights", READ),
 ];
 
@@ -507,6 +514,7 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
             let continuation = Continuation::Resume { resend: false, budget: None };
             service.ask.continue_run(UNKNOWN_ID, continuation).await.map(drop)
         }
+        "Statistics::figures" => service.statistics.figures(None).await.map(drop),
         "Statistics::insights" => service.statistics.insights(None).await.map(drop),
         "History::interrupted_since" => service.runs.interrupted_since(0).await.map(drop),
         "History::list" => service.runs.list(RunFilter::default()).await.map(drop),
@@ -531,6 +539,7 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
             let continuation = Continuation::Resume { resend: false, budget: None };
             service.ask.quote_continuation(UNKNOWN_ID, continuation).await.map(drop)
         }
+        "History::page" => service.runs.page(RunsQuery::default()).await.map(drop),
         "History::search" => service.runs.search("gold", 1).await.map(drop),
         "History::watch" => service.runs.watch(UNKNOWN_ID).await.map(drop),
         other => panic!("`{other}` is in the table and is not tried"),

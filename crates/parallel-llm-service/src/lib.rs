@@ -29,12 +29,17 @@ pub use models::{
     Catalogues, CheckedModel, Fetch, FoundModels, KeyUse, ListLine, LocalServer, ModelCheck, ModelLine,
     ModelQuery, ModelSort, ModelState, Models, Overview,
 };
-pub use parallel_llm_store::{CostBy, HitSource, Integrity, RunFilter, RunSummary, SearchHit, SearchResults};
+pub use parallel_llm_store::{
+    CostBy, Day, FacetCount, FacetFilter, Facets, HitSource, Integrity, RunFilter, RunLine, RunSummary,
+    RunsPage, RunsQuery, SearchHit, SearchReach, SearchResults, SeatBar,
+};
 pub use ports::{CheckKey, FetchCredit, FetchTime, OPENROUTER, OpenCircuits};
 pub use redaction::redacted;
 pub use runs::{
-    CalibrationFile, Conversation, Costs, Database, History, Hold, Insights, Journals, KnownRun,
-    ModelInsight, PastRun, PurgeSelection, PurgeStage, Purging, Retention, RunHandle, Runs, Spending,
-    Statistics, StoreCheck, Verdict, checker, files,
+    AgreementMatrix, BudgetDay, BudgetHour, CalibrationFile, Conversation, Costs, Coverage, Database,
+    Figures, History, Hold, Insights, Journals, KnownRun, ModelInsight, ModelLatency, ModelReliability,
+    ModelSpending, ModelWins, PairAgreement, PastRun, PurgeSelection, PurgeStage, Purging, Quantiles,
+    ReliabilityCell, Retention, RunHandle, Runs, Share, Spending, SpendingCell, Statistics, StoreCheck,
+    Verdict, checker, files,
 };
 pub use services::{Parts, Services};

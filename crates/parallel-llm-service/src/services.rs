@@ -163,7 +163,11 @@ impl Services {
             fetch_time: Arc::clone(&shared.fetch_time),
         };
         Self {
-            statistics: Statistics { store: store(), principal: who() },
+            statistics: Statistics {
+                store: store(),
+                principal: who(),
+                budget_day: shared.settings.budget_day,
+            },
             retention: Retention { history: history.clone() },
             database: Database { settings: settings(), store: store(), principal: who() },
             models: Models {

@@ -10,7 +10,7 @@
 //! | type | does |
 //! |---|---|
 //! | [`Database`] | `open` `read` `lock_purge` `state` `check` `back_up` `close`, and [`restore`] |
-//! | [`Reader`] | reads of runs, events, texts, calls, seats, tokens and the index of words |
+//! | [`Reader`] | reads of runs, events, texts, calls, seats, tokens, the index of words and the counts of the list |
 //! | [`WriteConnection`] | `begin` `commit` `read` `extend_leases` `checkpoint_wal` `truncate_wal` `check_in_place` |
 //! | [`Transaction`] | `insert_run` `advance_run` `apply` `take_over` `release_run` `insert_piece`; words, tokens, purging |
 //!

@@ -11,8 +11,9 @@ use parallel_llm_engine::{
     Answer, Code, PicoUsd, ProviderId, Recorded, Reopening, Run, RunPlan, SeatStatus, Usage,
 };
 
-use crate::row::call_row::{CallEnd, CallKey, CallSpend, HeardCall, ReconciledCall, SentCall};
+use crate::row::call_row::{CallEnd, CallKey, CallSpend, FirstToken, HeardCall, ReconciledCall, SentCall};
 use crate::row::event_batch::EventBatch;
+use crate::row::integer;
 
 /// The outcome of a request in flight.
 const UNDER_WAY: &str = "sent";
@@ -227,6 +228,7 @@ impl HeardCall {
             end: CallEnd { ended_at_ms: None, outcome: UNDER_WAY.to_owned(), code: None },
             spend: CallSpend::default(),
             generation_id: None,
+            first_token: FirstToken::default(),
         }
     }
 
@@ -239,6 +241,8 @@ impl HeardCall {
         let is_estimate = ending.answer.is_some_and(|answer| answer.cost_is_estimate);
         let usage = ending.answer.map_or_else(Usage::default, |answer| answer.usage);
         self.spend = CallSpend::of(cost, is_estimate, &usage);
+        let first_token_ms = ending.answer.and_then(|answer| answer.first_token_ms);
+        self.first_token = FirstToken { ms: first_token_ms.map(integer) };
         let named = ending.answer.and_then(|answer| answer.generation_id.clone());
         self.generation_id = named.or_else(|| self.generation_id.take());
     }

@@ -13,6 +13,7 @@ use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunStatus};
 use crate::clock;
 use crate::database::Reader;
 use crate::error;
+use crate::figures::{CALLS_MAX, CallFacts, HourSpend};
 use crate::row::count;
 use crate::row::damage::{self, CheckedText, DamagedParts};
 use crate::row::event_batch::text_of;
@@ -34,7 +35,7 @@ const NEWEST: &str = "@";
 /// The most runs returned for an ambiguous name, the newest: enough to see what tells them apart.
 const NAMED_MAX: usize = 5;
 /// The most seat facts returned at once: those of about twenty thousand runs, about twenty megabytes.
-const FACTS_MAX: i64 = 100_000;
+pub const SEAT_FACTS_MAX: usize = 100_000;
 
 impl Store {
     /// Lists runs, newest first.
@@ -118,10 +119,34 @@ impl Store {
     ) -> Result<Vec<SeatFact>, Failure> {
         let since_ms = since_ms.unwrap_or(i64::MIN);
         let asked_by = whose.name().map(str::to_owned);
-        let facts =
-            move |reader: &Reader<'_>| Ok(reader.seat_facts(asked_by.as_deref(), since_ms, FACTS_MAX)?);
+        let facts = move |reader: &Reader<'_>| {
+            Ok(reader.seat_facts(asked_by.as_deref(), since_ms, SEAT_FACTS_MAX)?)
+        };
         let facts = self.shared.database.read(facts).await?;
         Ok(facts.into_iter().filter(StoredFact::is_sound).map(|stored| stored.fact).collect())
+    }
+
+    /// The calls sent at `since_ms` (milliseconds since 1970) or later, newest first; at most 250,000. Calls of purged
+    /// runs are among them.
+    pub async fn call_facts(&self, whose: RunScope<'_>, since_ms: i64) -> Result<CallFacts, Failure> {
+        let asked_by = whose.name().map(str::to_owned);
+        let read = move |reader: &Reader<'_>| {
+            let mut calls = reader.call_facts(asked_by.as_deref(), since_ms, CALLS_MAX + 1)?;
+            let is_complete = calls.len() <= CALLS_MAX;
+            calls.truncate(CALLS_MAX);
+            Ok(CallFacts { calls, is_complete })
+        };
+        self.shared.database.read(read).await
+    }
+
+    /// The spending on calls sent at `since_ms` (milliseconds since 1970) or later, by the hour since then; hours without
+    /// calls are left out.
+    pub async fn spent_by_hour(&self, whose: RunScope<'_>, since_ms: i64) -> Result<Vec<HourSpend>, Failure> {
+        let asked_by = whose.name().map(str::to_owned);
+        self.shared
+            .database
+            .read(move |reader| Ok(reader.spent_by_hour(asked_by.as_deref(), since_ms)?))
+            .await
     }
 
     /// The spilled events of a run.

@@ -66,6 +66,8 @@ pub struct RunSummary {
     pub asked_by: Option<String>,
     /// The strategy's name.
     pub strategy: String,
+    /// The models of the seats, each once, as `-m` takes them; empty if an older version wrote the run.
+    pub models: Vec<String>,
     /// The number of seats on the panel.
     pub seats: u64,
     /// The number of seats with a complete answer.

@@ -14,6 +14,8 @@ use crate::clock;
 use crate::costs::{CostLine, CostQuery};
 use crate::database::{Database, Reader};
 use crate::inspection::{CheckDepth, DatabaseState, Integrity};
+use crate::list::page;
+use crate::list::results::{RunsPage, RunsQuery};
 use crate::purge::Purged;
 use crate::runs::RunScope;
 use crate::search::query::SearchQuery;
@@ -129,11 +131,35 @@ impl Store {
         limit: usize,
     ) -> Result<SearchResults, Failure> {
         let query = SearchQuery::of(words)?;
-        // A search works without a complete index: it counts the runs that are missing.
-        let catch_up = async { while in_turn(self.shared.writer.index()).await.unwrap_or(false) {} };
-        let _ = tokio::time::timeout(CATCH_UP_MAX, catch_up).await;
+        self.catch_up_index().await;
         let asked_by = whose.name().map(str::to_owned);
         self.shared.database.read(move |reader| search(reader, asked_by.as_deref(), &query, limit)).await
+    }
+
+    /// A page of runs with those in progress and facets. Waits up to a second for the index if there are words to search for,
+    /// or if many runs are not counted yet; fails with `usage` if what was typed has no word.
+    pub async fn page(&self, whose: RunScope<'_>, query: RunsQuery) -> Result<RunsPage, Failure> {
+        let words = query.words.as_deref().map(SearchQuery::of).transpose()?;
+        if words.is_some() {
+            self.catch_up_index().await;
+        }
+        let asked_by = whose.name().map(str::to_owned);
+        let read = move |reader: &Reader<'_>| page(reader, asked_by.as_deref(), &query, words.as_ref());
+        let page = self.shared.database.read(read.clone()).await?;
+        let is_cut = page.facets.statuses.iter().any(|count| count.is_lower_bound);
+        if !is_cut || page.search.is_some() {
+            return Ok(page);
+        }
+        // The writer was too busy to count the newest runs.
+        self.catch_up_index().await;
+        self.shared.database.read(read).await
+    }
+
+    /// Waits a while for runs that are not counted and texts that are not indexed yet. A search works without a complete index: it counts the runs that
+    /// are missing.
+    async fn catch_up_index(&self) {
+        let catch_up = async { while in_turn(self.shared.writer.index()).await.unwrap_or(false) {} };
+        let _ = tokio::time::timeout(CATCH_UP_MAX, catch_up).await;
     }
 
     /// Removes these runs in short steps, so that writers of other runs do not wait. A run in progress stays. If this

@@ -365,6 +365,7 @@ async fn seat_facts_are_written_when_a_run_is_decided_and_again_when_it_is_close
         decided_at_ms: facts[0].decided_at_ms,
         outcome: OutcomeKind::Fused,
         edit_ratio: Some(0.25),
+        agreement_group: None,
     };
     let waiting = SeatFact {
         seat: SeatNumber(2),

@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod damage;
+mod figures;
 mod ledger;
+mod list;
 mod lost;
 mod migration;
 mod opening;

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::support;
 use crate::support::{CANARY, OpenRun as _, bytes_of, connect, holds, rows, run_id, value, write};
-use parallel_llm_engine::{Run, RunStatus};
+use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::{Event, Run, RunStatus, SeatNumber};
 use parallel_llm_store::{
     CheckDepth, CostBy, CostQuery, HitSource, Integrity, RunFilter, RunScope, Store, StoreConfig, StoredRun,
 };
@@ -87,7 +88,7 @@ async fn the_ledger_and_seat_facts_of_version_1_follow_from_its_events() {
     let ledger = "SELECT run_id, place || attempt || provider || model || outcome || IFNULL(code, '-') \
                   || IFNULL(cost_pico_usd, '-') || cost_is_estimate || IFNULL(input_tokens, '-') \
                   || IFNULL(output_tokens, '-') || IFNULL(reasoning_tokens, '-') || IFNULL(cached_tokens, '-') \
-                  || IFNULL(generation_id, '-') || (ended_at_ms IS NULL) FROM calls ORDER BY run_id, place, attempt";
+                  || IFNULL(generation_id, '-') || (ended_at_ms IS NULL) || IFNULL(first_token_ms, '-') FROM calls ORDER BY run_id, place, attempt";
     let mut ledgers = Vec::new();
     for name in ["old.db", "new.db"] {
         let other_connection = connect(&folder.path().join(name));
@@ -122,7 +123,7 @@ async fn runs_of_version_1_are_searched_found_continued_and_purged() {
     assert_eq!(store.reclaim().await, Ok(true));
     assert_eq!(store.search(RunScope::All, "late words", 9).await.unwrap().hits, []);
     assert!(!holds(&bytes_of(folder.path()), "late words"));
-    let again = store.open_run(support::plan(1, parallel_llm_engine::request::StoreMode::Full)).await;
+    let again = store.open_run(support::plan(1, StoreMode::Full)).await;
     assert_eq!(again.run_id, run_id(1));
 }
 
@@ -147,7 +148,7 @@ async fn costs_and_seat_facts_of_version_2_get_their_principals() {
     );
     assert_eq!(store.list_tokens().await.unwrap(), []);
     let version: i64 = value(&connect(&path), "PRAGMA user_version");
-    assert_eq!(version, 5);
+    assert_eq!(version, 7);
 }
 
 #[tokio::test]
@@ -189,4 +190,44 @@ async fn a_run_continued_by_a_program_of_version_4_is_read() {
     assert_eq!((&after.plan, after.events), (&before.plan, before.events));
     assert_eq!(store.search(RunScope::All, "late words", 9).await.unwrap().hits.len(), 1);
     assert_eq!(store.purge(&[run_id(1)]).await.unwrap().runs, [run_id(1)]);
+}
+
+#[tokio::test]
+async fn groups_of_answers_and_times_of_first_tokens_follow_from_the_events_of_version_5() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.db");
+    let store = Store::open(StoreConfig::new(&path)).await.unwrap();
+    for number in 1..=2 {
+        let mut events = support::every_kind();
+        for recorded in &mut events {
+            if let Event::Decided { outcome } = &mut recorded.event {
+                outcome.considered = vec![SeatNumber(1), SeatNumber(2)];
+                outcome.agreement = Some(support::agreement(&[&[2], &[1]]));
+            }
+        }
+        write(&store, support::plan(number, StoreMode::Metadata), events).await;
+    }
+    let found = async |store: &Store| {
+        let facts = store.seat_facts(RunScope::All, None).await.unwrap();
+        let groups: Vec<_> = facts.iter().map(|fact| fact.agreement_group).collect();
+        let calls = store.call_facts(RunScope::All, 0).await.unwrap().calls;
+        (groups, calls.iter().map(|call| call.first_token_ms).collect::<Vec<_>>())
+    };
+    let expected = found(&store).await;
+    assert_eq!(expected.0, [Some(2), Some(1), Some(2), Some(1)]);
+    assert!(expected.1.contains(&Some(12)) && expected.1.contains(&None), "{:?}", expected.1);
+    store.close().await;
+    // A database of version 5 lacks these columns, which the checksum of a run covers, and its indexes are narrower.
+    let sql = "DROP TABLE counted_runs; DROP TABLE run_counts; DROP INDEX runs_uncounted; \
+               ALTER TABLE runs DROP COLUMN models; ALTER TABLE runs DROP COLUMN is_counted; \
+               UPDATE runs SET checksum = NULL; \
+               DROP INDEX calls_by_time; DROP INDEX calls_by_asker; \
+               CREATE INDEX calls_by_time ON calls (sent_at_ms); CREATE INDEX calls_by_asker ON calls (asked_by); \
+               ALTER TABLE calls DROP COLUMN first_token_ms; ALTER TABLE calls DROP COLUMN first_token_checksum; \
+               ALTER TABLE seats DROP COLUMN agreement_group; PRAGMA user_version = 5";
+    connect(&path).execute_batch(sql).unwrap();
+    let store = Store::open(StoreConfig::new(&path)).await.unwrap();
+    assert_eq!(found(&store).await, expected);
+    let soundness = store.check(CheckDepth::Full, std::time::Duration::from_secs(60)).await;
+    assert_eq!(soundness, Ok(Integrity::Intact));
 }

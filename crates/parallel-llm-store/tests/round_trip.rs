@@ -77,6 +77,7 @@ async fn the_list_shows_the_fold() {
             asked_by: None,
             question_excerpt: Some(format!("{question}…")),
             strategy: "synthesize".into(),
+            models: vec!["lab/one".into(), "lab/two".into()],
             seats: 2,
             answered: 1,
             cost: PicoUsd(3_000),

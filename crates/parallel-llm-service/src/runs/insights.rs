@@ -111,7 +111,7 @@ impl Statistics {
 }
 
 /// The insights from these seats.
-fn of(facts: &[SeatFact], since_ms: Option<i64>) -> Insights {
+pub(super) fn of(facts: &[SeatFact], since_ms: Option<i64>) -> Insights {
     let mut runs: BTreeMap<RunId, Vec<&SeatFact>> = BTreeMap::new();
     for fact in facts {
         runs.entry(fact.run_id).or_default().push(fact);
@@ -348,6 +348,7 @@ mod tests {
             decided_at_ms: 0,
             outcome: OutcomeKind::Fused,
             edit_ratio: Some(0.1),
+            agreement_group: None,
         }
     }
 

@@ -218,6 +218,11 @@ impl Runs {
         live.or_else(|| self.unstored.lock().iter().find(|handle| handle.id() == id).cloned())
     }
 
+    /// The handles of the runs that are not closed, oldest first; at most two thousand.
+    pub(crate) fn in_progress(&self) -> Vec<RunHandle> {
+        self.live.lock().values().filter_map(|live| live.handle.clone()).collect()
+    }
+
     /// The files being written.
     pub(crate) fn writing(&self) -> TaskTracker {
         self.writing.clone()

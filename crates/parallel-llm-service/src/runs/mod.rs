@@ -6,6 +6,7 @@ pub mod checker;
 mod conversation;
 mod cost;
 mod export;
+mod figures;
 pub mod files;
 pub(crate) mod handle;
 pub(crate) mod history;
@@ -13,6 +14,7 @@ mod insights;
 mod journals;
 mod live;
 mod name;
+mod page;
 mod purge;
 pub(crate) mod relay;
 mod search;
@@ -22,6 +24,10 @@ pub use backup::{Database, StoreCheck};
 pub use calibration::CalibrationFile;
 pub use conversation::Conversation;
 pub use cost::{Costs, Spending};
+pub use figures::{
+    AgreementMatrix, BudgetDay, BudgetHour, Coverage, Figures, ModelLatency, ModelReliability, ModelSpending,
+    ModelWins, PairAgreement, Quantiles, ReliabilityCell, Share, SpendingCell,
+};
 pub use handle::{Hold, RunHandle};
 pub use history::{History, KnownRun, PastRun};
 pub use insights::{Insights, ModelInsight, Verdict};

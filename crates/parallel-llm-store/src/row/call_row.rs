@@ -57,6 +57,15 @@ pub(crate) struct HeardCall {
     pub(crate) end: CallEnd,
     pub(crate) spend: CallSpend,
     pub(crate) generation_id: Option<String>,
+    /// From sending to the first text or reasoning.
+    pub(crate) first_token: FirstToken,
+}
+
+/// When the first text or reasoning of a request came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FirstToken {
+    /// From sending, in milliseconds; `None` if nothing came, or if nobody knows.
+    pub(crate) ms: Option<i64>,
 }
 
 /// The cost of a request that its provider reported later.
@@ -110,6 +119,12 @@ impl CallEnd {
     pub(crate) fn checksum(&self, key: &CallKey) -> Checksum {
         let sum = key.checksum("calls: end").number(self.ended_at_ms);
         sum.text(Some(&self.outcome)).text(self.code.as_deref())
+    }
+}
+
+impl FirstToken {
+    pub(crate) fn checksum(self, key: &CallKey) -> Checksum {
+        key.checksum("calls: first token").number(self.ms)
     }
 }
 

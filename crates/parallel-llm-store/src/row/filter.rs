@@ -24,3 +24,25 @@ pub(crate) struct SameQuestion<'a> {
     pub(crate) since_ms: i64,
     pub(crate) runs_max: i64,
 }
+
+/// Counted runs to find or to add up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CountFilter<'a> {
+    /// One principal, or all.
+    pub(crate) scope: &'a str,
+    /// One day, or all.
+    pub(crate) day: &'a str,
+    /// One model, or any.
+    pub(crate) model: &'a str,
+    pub(crate) status: Option<&'a str>,
+    pub(crate) strategy: Option<&'a str>,
+}
+
+/// A range of run ids.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PostingRange {
+    /// The least id, if any.
+    pub(crate) from: Option<RunId>,
+    /// The least id after the range, if any.
+    pub(crate) before: Option<RunId>,
+}

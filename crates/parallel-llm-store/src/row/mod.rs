@@ -4,6 +4,7 @@ pub(crate) mod append_rows;
 pub(crate) mod call_row;
 pub(crate) mod checksum;
 pub(crate) mod compressed;
+pub(crate) mod counted_run;
 pub(crate) mod damage;
 pub(crate) mod event_batch;
 pub(crate) mod event_row;

@@ -4,6 +4,7 @@
 //! a machine (its boot id and process id name space), a process id, and the start time of the process. On systems that
 //! do not report these, only the lease decides.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 
@@ -92,13 +93,49 @@ impl Ownership {
     /// Whether the owner stopped before the run was closed. A local owner is known to have ended at once; for others the
     /// lease decides. A local owner that is alive keeps an expired lease, because it was only suspended.
     pub(crate) fn is_interrupted(&self, now_ms: i64) -> bool {
-        let is_alive = Owner::parse(&self.owner).and_then(|owner| owner.is_alive());
-        !self.is_closed && is_alive.map_or(self.lease_until_ms < now_ms, |is_alive| !is_alive)
+        !self.is_closed && self.has_stopped(is_alive(&self.owner), now_ms)
+    }
+
+    fn has_stopped(&self, is_owner_alive: Option<bool>, now_ms: i64) -> bool {
+        is_owner_alive.map_or(self.lease_until_ms < now_ms, |is_alive| !is_alive)
     }
 
     /// Whether no process runs the run any more.
     pub(crate) fn is_over(&self, now_ms: i64) -> bool {
         self.is_closed || self.is_interrupted(now_ms)
+    }
+}
+
+/// Whether this owner is alive; `None` if that cannot be determined from here.
+fn is_alive(owner: &str) -> Option<bool> {
+    Owner::parse(owner).and_then(|owner| owner.is_alive())
+}
+
+/// Owners at one moment, each looked up once, however many runs it has.
+#[derive(Debug)]
+pub(crate) struct Owners {
+    now_ms: i64,
+    alive: BTreeMap<String, Option<bool>>,
+}
+
+impl Owners {
+    /// No owner looked up so far.
+    pub(crate) const fn at(now_ms: i64) -> Self {
+        Self { now_ms, alive: BTreeMap::new() }
+    }
+
+    /// See [`Ownership::is_interrupted`].
+    pub(crate) fn is_interrupted(&mut self, run: &Ownership) -> bool {
+        if run.is_closed {
+            return false;
+        }
+        let known = self.alive.get(&run.owner).copied();
+        let is_owner_alive = known.unwrap_or_else(|| {
+            let is_owner_alive = is_alive(&run.owner);
+            self.alive.insert(run.owner.clone(), is_owner_alive);
+            is_owner_alive
+        });
+        run.has_stopped(is_owner_alive, self.now_ms)
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use parallel_llm_engine::{Failure, PicoUsd, Run, RunId, RunPlan};
+use parallel_llm_engine::{Failure, ModelRef, PicoUsd, Run, RunId, RunPlan};
 use serde_json::Value;
 
 use super::checksum::Checksum;
@@ -29,6 +29,8 @@ pub(crate) struct RunRow {
     pub(crate) closed_at_ms: Option<i64>,
     pub(crate) asked_by: Option<String>,
     pub(crate) last_seq: i64,
+    /// The models of its seats, each once, as JSON; `None` if an older version wrote the row.
+    pub(crate) models: Option<String>,
 }
 
 /// A row as read from the database.
@@ -100,6 +102,7 @@ impl RunRow {
             closed_at_ms: None,
             asked_by: run.plan.asked_by.clone(),
             last_seq: 0,
+            models: None,
         };
         row.follow(run);
         row
@@ -109,7 +112,12 @@ impl RunRow {
     pub(crate) fn follow(&mut self, run: &Run) {
         run.status.as_str().clone_into(&mut self.status);
         run.plan.strategy.name().clone_into(&mut self.strategy);
-        self.seats = integer(run.seats.len() as u64);
+        let seats = integer(run.seats.len() as u64);
+        // Seats are added, but never change their models.
+        if self.models.is_none() || self.seats != seats {
+            self.models = Some(models_json(run.seats.iter().map(|view| &view.model)));
+        }
+        self.seats = seats;
         self.answered = integer(run.answered() as u64);
         self.cost_pico_usd = run.cost().0;
         self.cost_is_estimate = run.cost_is_estimate().into();
@@ -117,7 +125,7 @@ impl RunRow {
     }
 
     pub(crate) fn checksum(&self) -> Checksum {
-        Checksum::of("runs")
+        let sum = Checksum::of("runs")
             .text(Some(&self.run_id))
             .text(Some(&self.status))
             .text(self.question_excerpt.as_deref())
@@ -130,7 +138,15 @@ impl RunRow {
             .number(self.decided_at_ms)
             .number(self.closed_at_ms)
             .text(self.asked_by.as_deref())
-            .number(Some(self.last_seq))
+            .number(Some(self.last_seq));
+        // A row of an older version has no models, and its checksum does not count them.
+        if self.models.is_some() { sum.text(self.models.as_deref()) } else { sum }
+    }
+
+    /// The models of its seats; empty if they are unknown.
+    pub(crate) fn models(&self) -> Vec<String> {
+        let models = self.models.as_deref().map(serde_json::from_str);
+        models.and_then(Result::ok).unwrap_or_default()
     }
 }
 
@@ -142,7 +158,7 @@ impl StoredRow {
 
     /// The public form of the line.
     pub(crate) fn summary(self, cost_lacks_calls: bool) -> Result<RunSummary, Failure> {
-        let is_damaged = !self.is_sound();
+        let (is_damaged, models) = (!self.is_sound(), self.row.models());
         let row = self.row;
         let unreadable = |cause: &dyn std::fmt::Display| error::unreadable("a run", cause);
         Ok(RunSummary {
@@ -151,6 +167,7 @@ impl StoredRow {
             question_excerpt: row.question_excerpt,
             asked_by: row.asked_by,
             strategy: row.strategy,
+            models,
             seats: count(row.seats),
             answered: count(row.answered),
             cost: PicoUsd(row.cost_pico_usd),
@@ -175,6 +192,22 @@ impl RunRecord {
     pub(crate) fn is_plan_sound(&self) -> bool {
         plan_checksum(&self.stored.row.run_id, &self.plan_json).matches(self.plan_checksum)
     }
+}
+
+/// The names of these models, each once.
+pub(crate) fn model_names<'a>(models: impl Iterator<Item = &'a ModelRef>) -> Vec<String> {
+    let mut names = Vec::new();
+    for name in models.map(ToString::to_string) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The names of these models, each once, as JSON.
+pub(crate) fn models_json<'a>(models: impl Iterator<Item = &'a ModelRef>) -> String {
+    serde_json::to_string(&model_names(models)).expect("names are plain data")
 }
 
 /// The checksum of a run's plan.

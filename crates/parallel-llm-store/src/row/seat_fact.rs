@@ -1,7 +1,9 @@
 //! The results of the seats of decided runs, for judging panels.
 
 use parallel_llm_engine::run::SeatView;
-use parallel_llm_engine::{CallerSlot, ModelRef, OutcomeKind, PicoUsd, Run, RunId, SeatNumber, SeatStatus};
+use parallel_llm_engine::{
+    CallerSlot, ModelRef, Outcome, OutcomeKind, PicoUsd, Run, RunId, SeatNumber, SeatStatus,
+};
 
 use super::checksum::Checksum;
 use super::integer;
@@ -39,6 +41,9 @@ pub struct SeatFact {
     /// The part of the outcome that differs from the base, from 0 (identical) to 1 (nothing in common); only for fused
     /// outcomes.
     pub edit_ratio: Option<f64>,
+    /// The number of its group of equal answers in its run, from 1 for the largest; `None` if its answer was not compared
+    /// with the others.
+    pub agreement_group: Option<u32>,
 }
 
 /// A fact as read from the database.
@@ -48,6 +53,14 @@ pub(crate) struct StoredFact {
     pub(crate) asked_by: Option<String>,
     /// `None` if an older version wrote it.
     pub(crate) checksum: Option<i64>,
+}
+
+/// What became of a seat, and when it was first asked.
+#[derive(Debug)]
+pub(crate) struct TimedFact {
+    pub(crate) stored: StoredFact,
+    /// From the start of the run to its first request, in milliseconds on the store's clock.
+    pub(crate) sent_after_ms: Option<i64>,
 }
 
 impl StoredFact {
@@ -68,7 +81,12 @@ impl SeatFact {
             .fold(sum.text(Some(self.status.as_str())), |sum, flag| sum.number(Some(flag.into())));
         let sum = sum.number(self.cost.map(|cost| cost.0)).number(self.elapsed_ms.map(integer));
         let ratio = self.edit_ratio.map(|ratio| i64::from_le_bytes(ratio.to_le_bytes()));
-        sum.text(Some(kind_name(self.outcome))).number(ratio).text(asked_by)
+        let sum = sum.text(Some(kind_name(self.outcome))).number(ratio).text(asked_by);
+        // Left out if there is none, so that the checksums of rows from before there were groups still match.
+        match self.agreement_group {
+            Some(group) => sum.number(Some(group.into())),
+            None => sum,
+        }
     }
 }
 
@@ -104,7 +122,15 @@ pub(crate) fn facts(run: &Run, decided_at_ms: i64) -> Vec<SeatFact> {
             decided_at_ms,
             outcome: outcome.kind,
             edit_ratio: outcome.worth.as_ref().and_then(|worth| worth.edit_ratio),
+            agreement_group: agreement_group(outcome, seat),
         })
     };
     run.seats.iter().filter_map(fact).collect()
+}
+
+/// The number of a seat's group of equal answers, from 1.
+fn agreement_group(outcome: &Outcome, seat: SeatNumber) -> Option<u32> {
+    let groups = &outcome.agreement.as_ref()?.clusters;
+    let index = groups.iter().position(|group| group.seats.contains(&seat))?;
+    u32::try_from(index + 1).ok()
 }

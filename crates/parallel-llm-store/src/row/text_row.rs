@@ -14,8 +14,18 @@ pub(crate) struct Passage {
     pub(crate) run_id: String,
     pub(crate) hash: String,
     pub(crate) created_at_ms: i64,
+    pub(crate) asked_by: Option<String>,
     /// The text itself, if the query needs it.
     pub(crate) text: Option<String>,
+}
+
+/// Which words of a text match the last word of a phrase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WordMatching {
+    /// Those that begin with it.
+    Beginnings,
+    /// Only the word itself. The index then returns the newest texts at once, however many there are.
+    Whole,
 }
 
 /// The words of a text.

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::database::Reader;
 use crate::error;
 use crate::row::event_batch::text_of;
-use crate::row::text_row::Passage;
+use crate::row::text_row::{Passage, WordMatching};
 use crate::runs::LIST_MAX;
 
 use excerpt::{TEXT_BYTES_MAX, excerpt};
@@ -29,12 +29,25 @@ const TEXTS_MAX: usize = 512;
 /// Longest search. Only adjacent words that rarely occur together take more than a moment.
 const SEARCH_TIME: Duration = Duration::from_secs(10);
 
+/// How far a search goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SearchBounds {
+    /// The most runs found.
+    pub(crate) runs: usize,
+    /// The most texts with all words, the newest.
+    pub(crate) texts: u64,
+    /// The most time.
+    pub(crate) time: Duration,
+}
+
 /// The passages of a search, by run.
 #[derive(Default)]
-struct Passages {
-    runs: BTreeMap<String, Vec<Passage>>,
-    /// Whether the time was up before all passages were examined.
-    is_cut: bool,
+pub(crate) struct Passages {
+    pub(crate) runs: BTreeMap<String, Vec<Passage>>,
+    /// The number of texts examined.
+    pub(crate) examined: u64,
+    /// Whether older texts were not examined, for lack of time or because there are too many.
+    pub(crate) is_cut: bool,
 }
 
 /// The indexed runs with all words in one text, newest first.
@@ -45,7 +58,8 @@ pub(crate) fn search(
     limit: usize,
 ) -> Result<SearchResults, Failure> {
     let mut hits = Vec::new();
-    let passages = matching(reader, asked_by, query, limit.min(LIST_MAX))?;
+    let bounds = SearchBounds { runs: limit.min(LIST_MAX), texts: u64::MAX, time: SEARCH_TIME };
+    let passages = matching(reader, asked_by, query, WordMatching::Beginnings, bounds)?;
     for passages in passages.runs.into_values() {
         hits.extend(best(reader, passages, query)?);
     }
@@ -55,22 +69,26 @@ pub(crate) fn search(
 }
 
 /// The matching passages by run, those of the newest runs first, as the index returns them.
-fn matching(
+pub(crate) fn matching(
     reader: &Reader<'_>,
     asked_by: Option<&str>,
     query: &SearchQuery,
-    limit: usize,
+    matching: WordMatching,
+    bounds: SearchBounds,
 ) -> Result<Passages, Failure> {
-    let until = Instant::now() + SEARCH_TIME;
+    let until = Instant::now() + bounds.time;
     let mut passages = Passages::default();
     let take = |mut passage: Passage| {
-        let is_new = !passages.runs.contains_key(&passage.run_id);
-        passages.is_cut = Instant::now() >= until;
-        if passages.is_cut || (is_new && passages.runs.len() >= limit) {
+        passages.is_cut = Instant::now() >= until || passages.examined >= bounds.texts;
+        // Nobody is told how many texts others have.
+        let is_visible = asked_by.is_none() || passage.asked_by.as_deref() == asked_by;
+        let is_new = is_visible && !passages.runs.contains_key(&passage.run_id);
+        if passages.is_cut || (is_new && passages.runs.len() >= bounds.runs) {
             return false;
         }
+        passages.examined += u64::from(is_visible);
         let text = passage.text.take();
-        if text.is_none_or(|text| query.matches(&searchable_text(&passage.hash, text))) {
+        if is_visible && text.is_none_or(|text| query.matches(&searchable_text(&passage.hash, text))) {
             let of_run = passages.runs.entry(passage.run_id.clone()).or_default();
             if of_run.len() < TEXTS_MAX {
                 of_run.push(passage);
@@ -78,12 +96,12 @@ fn matching(
         }
         true
     };
-    reader.passages(query.phrases(), asked_by, take)?;
+    reader.passages(query.phrases(), matching, take)?;
     Ok(passages)
 }
 
 /// The best passage of a run.
-fn best(
+pub(crate) fn best(
     reader: &Reader<'_>,
     passages: Vec<Passage>,
     query: &SearchQuery,
@@ -101,7 +119,8 @@ fn best(
     let bytes_max = (source != HitSource::Question).then_some(TEXT_BYTES_MAX);
     let stored = reader.text_of_id(passage.text_id, bytes_max)?;
     let excerpt = excerpt(&searchable_text(&stored.hash, stored.text), query);
-    Ok(Some(SearchHit { run_id, created_at_ms: passage.created_at_ms, source, excerpt }))
+    let marks = query.marks(&excerpt);
+    Ok(Some(SearchHit { run_id, created_at_ms: passage.created_at_ms, source, excerpt, marks }))
 }
 
 /// The source of each text of a run by hash. Identical texts count for the first source.

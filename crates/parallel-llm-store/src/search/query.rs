@@ -1,9 +1,11 @@
 //! Parses a search query into words.
 
+use std::ops::Range;
+
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 
-use super::word::words;
+use super::word::{word_ranges, words};
 
 /// Most words in a query, more than a long sentence has. Each word costs a look-up and a bit.
 const WORDS_MAX: usize = 64;
@@ -41,6 +43,12 @@ impl SearchQuery {
     /// Whether a text contains all phrases.
     pub(crate) fn matches(&self, text: &str) -> bool {
         self.phrases.iter().all(|phrase| follow_each_other(phrase, text))
+    }
+
+    /// The words of a text that begin with words of the query, as ranges of bytes.
+    pub(crate) fn marks(&self, text: &str) -> Vec<Range<usize>> {
+        let begun = |word: &Range<usize>| self.which(&text[word.clone()]) != 0;
+        word_ranges(text).filter(begun).collect()
     }
 
     /// The query's words that begin a word of this text, as bits.

@@ -1,5 +1,7 @@
 //! The results of a search.
 
+use std::ops::Range;
+
 use parallel_llm_engine::{RunId, SeatNumber, StepNumber};
 
 /// The source of a hit.
@@ -28,6 +30,8 @@ pub struct SearchHit {
     pub source: HitSource,
     /// The words in context, on one line. Untrusted text.
     pub excerpt: String,
+    /// The words in the excerpt that were searched for, in order, as ranges of bytes.
+    pub marks: Vec<Range<usize>>,
 }
 
 /// The results of a search.

@@ -1,12 +1,29 @@
 //! Splits text into words, for the index, for queries and for excerpts.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
 /// The words of a text: runs of letters and digits, without case and accents.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    text.split(|at: char| !at.is_alphanumeric() && !is_accent(at)).map(folded).filter(|word| !word.is_empty())
+    text.split(is_between).map(folded).filter(|word| !word.is_empty())
+}
+
+/// Where the words of a text stand, in bytes.
+pub(crate) fn word_ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut start = 0;
+    text.split_inclusive(is_between).filter_map(move |word| {
+        let begin = start;
+        start += word.len();
+        let length = word.trim_end_matches(is_between).len();
+        (length > 0).then_some(begin..begin + length)
+    })
+}
+
+/// Whether this character is in no word.
+fn is_between(at: char) -> bool {
+    !at.is_alphanumeric() && !is_accent(at)
 }
 
 /// The words of a text as one line for the index.

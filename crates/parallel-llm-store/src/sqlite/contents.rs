@@ -11,7 +11,7 @@ use super::connection::Reader;
 use super::row::{event, event_columns, piece, piece_columns, plan_column, run_columns, run_row, text};
 use super::seats::{self, facts_columns};
 use crate::inspection::DamageReport;
-use crate::row::call_row::{CallEnd, CallKey, CallSpend, SentCall};
+use crate::row::call_row::{CallEnd, CallKey, CallSpend, FirstToken, SentCall};
 use crate::row::checksum;
 use crate::row::integer;
 use crate::row::run_row::plan_checksum;
@@ -63,7 +63,7 @@ const CHECKS: [Check; 7] = [
         name: "the cost of a call",
         sql: "SELECT run_id, place, attempt, provider, model, sent_at_ms, asked_by, worst_pico_usd, sent_checksum, \
               ended_at_ms, outcome, code, end_checksum, cost_pico_usd, cost_is_estimate, input_tokens, output_tokens, \
-              reasoning_tokens, cached_tokens, spend_checksum FROM calls",
+              reasoning_tokens, cached_tokens, spend_checksum, first_token_ms, first_token_checksum FROM calls",
         is_sound: is_sound_call,
     },
     Check {
@@ -161,6 +161,8 @@ fn is_sound_call(row: &Row<'_>) -> Result<bool> {
         cached_tokens: row.get(18)?,
     };
     let spend_checksum: Option<i64> = row.get(19)?;
+    let first_token = FirstToken { ms: row.get(20)? };
+    let first_token_checksum: Option<i64> = row.get(21)?;
     // A request without an end has empty later groups without checksums. Rows of older versions have no checksums at
     // all.
     let is_new = sent_checksum.is_some();
@@ -173,5 +175,7 @@ fn is_sound_call(row: &Row<'_>) -> Result<bool> {
     } else {
         spend.checksum(&key).matches(spend_checksum)
     };
-    Ok(sent.checksum().matches(sent_checksum) && is_end_sound && is_spend_sound)
+    // Null for an unknown time, and for one that a migration took from the run's events.
+    let is_first_token_sound = first_token.checksum(&key).matches(first_token_checksum);
+    Ok(sent.checksum().matches(sent_checksum) && is_end_sound && is_spend_sound && is_first_token_sound)
 }

@@ -146,9 +146,10 @@ impl Transaction {
     fn update_heard(&mut self, call: &HeardCall) -> Result<(), DatabaseError> {
         let sql = "UPDATE calls SET ended_at_ms = ?, outcome = ?, code = ?, cost_pico_usd = ?, cost_is_estimate = ?, \
                    input_tokens = ?, output_tokens = ?, reasoning_tokens = ?, cached_tokens = ?, \
-                   generation_id = COALESCE(?, generation_id), end_checksum = ?, spend_checksum = ? \
+                   generation_id = COALESCE(?, generation_id), end_checksum = ?, spend_checksum = ?, \
+                   first_token_ms = ?, first_token_checksum = ? \
                    WHERE run_id = ? AND place = ? AND attempt = ? AND outcome = 'sent'";
-        let HeardCall { key, end, spend, generation_id } = call;
+        let HeardCall { key, end, spend, generation_id, first_token } = call;
         let values = params![
             end.ended_at_ms,
             end.outcome,
@@ -162,6 +163,8 @@ impl Transaction {
             generation_id,
             call.is_over().then(|| end.checksum(key).finish()),
             call.is_over().then(|| spend.checksum(key).finish()),
+            first_token.ms,
+            first_token.ms.map(|_| first_token.checksum(key).finish()),
             key.run_id,
             key.slot,
             key.attempt,

@@ -7,7 +7,9 @@ pub(crate) mod backup;
 mod connection;
 mod contents;
 mod copy;
+mod counting;
 mod events;
+mod figures;
 mod inspect;
 mod ledger;
 mod lock;
@@ -46,6 +48,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0003_tokens.sql"),
     include_str!("../../migrations/sqlite/0004_checksums.sql"),
     include_str!("../../migrations/sqlite/0005_packed.sql"),
+    include_str!("../../migrations/sqlite/0006_figures.sql"),
+    include_str!("../../migrations/sqlite/0007_list.sql"),
 ];
 /// Older versions can corrupt the database when the write-ahead log is reset during a read (fixed in 3.51.3).
 const VERSION_MIN: [u32; 3] = [3, 51, 3];

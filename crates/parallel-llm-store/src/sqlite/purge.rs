@@ -42,6 +42,7 @@ impl Transaction {
     /// Deletes a run's rows, but not its words in the index, which must be removed before.
     pub(crate) fn delete_run(&mut self, run_id: &str) -> Result<(), DatabaseError> {
         self.settle(run_id)?;
+        self.uncount(run_id)?;
         for sql in DELETIONS {
             self.execute(sql, [run_id])?;
         }

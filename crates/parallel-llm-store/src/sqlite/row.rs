@@ -30,13 +30,13 @@ pub(super) use ownership_columns;
 macro_rules! run_columns {
     () => {
         "run_id, status, question_excerpt, strategy, seats, answered, cost_pico_usd, cost_is_estimate, created_at_ms, \
-         decided_at_ms, closed_at_ms, asked_by, last_seq, checksum"
+         decided_at_ms, closed_at_ms, asked_by, last_seq, models, checksum"
     };
 }
 pub(super) use run_columns;
 
 /// The number of columns in [`run_columns`].
-pub(super) const RUN_COLUMNS: usize = 14;
+pub(super) const RUN_COLUMNS: usize = 15;
 
 /// The columns that [`event`] reads.
 macro_rules! event_columns {
@@ -79,8 +79,9 @@ pub(super) fn run_row(row: &Row<'_>, first: usize) -> Result<StoredRow> {
         closed_at_ms: row.get(first + 10)?,
         asked_by: row.get(first + 11)?,
         last_seq: row.get(first + 12)?,
+        models: row.get(first + 13)?,
     };
-    Ok(StoredRow { row: columns, checksum: row.get(first + 13)? })
+    Ok(StoredRow { row: columns, checksum: row.get(first + 14)? })
 }
 
 /// Reads [`event_columns`], starting at this column.

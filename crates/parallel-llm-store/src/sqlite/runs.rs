@@ -239,7 +239,7 @@ impl Transaction {
         stamp: &Stamp,
     ) -> Result<bool, DatabaseError> {
         let sql = "UPDATE runs SET last_seq = ?, status = ?, strategy = ?, seats = ?, answered = ?, cost_pico_usd = ?, \
-                   cost_is_estimate = ?, lease_until_ms = ?, decided_at_ms = ?, closed_at_ms = ?, checksum = ? \
+                   cost_is_estimate = ?, lease_until_ms = ?, decided_at_ms = ?, closed_at_ms = ?, models = ?, checksum = ? \
                    WHERE run_id = ? AND epoch = ? AND last_seq = ?";
         let values = params![
             row.last_seq,
@@ -252,6 +252,7 @@ impl Transaction {
             stamp.lease_until_ms,
             row.decided_at_ms,
             row.closed_at_ms,
+            row.models,
             row.checksum().finish(),
             row.run_id,
             integer(from.epoch),
@@ -262,6 +263,7 @@ impl Transaction {
 
     /// Gives a run to the process of this stamp and reopens it; returns the new epoch.
     pub(crate) fn take_over(&mut self, row: &RunRow, stamp: &Stamp) -> Result<u64, DatabaseError> {
+        self.uncount(&row.run_id)?;
         let sql = "UPDATE runs SET epoch = epoch + 1, owner = ?, lease_until_ms = ?, closed_at_ms = NULL, checksum = ?, \
                    is_indexed = (store_mode <> 'full') WHERE run_id = ? RETURNING epoch";
         let values = (&stamp.owner, stamp.lease_until_ms, row.checksum().finish(), &row.run_id);

@@ -8,7 +8,7 @@ use super::row::text;
 use crate::error::DatabaseError;
 use crate::row::compressed::{decompressed, decompressed_to};
 use crate::row::count;
-use crate::row::text_row::{IndexScope, IndexedText, Passage, TextRow};
+use crate::row::text_row::{IndexScope, IndexedText, Passage, TextRow, WordMatching};
 
 /// Index pages rewritten between two checks of the time: about three milliseconds.
 const MERGE_PAGES: i64 = 8;
@@ -68,29 +68,30 @@ impl Reader<'_> {
         })?)
     }
 
-    /// Passes the texts with all words of these phrases to `take`, newest first, until it returns `false`; for all
-    /// principals or one. Includes the texts themselves if words must be adjacent, because the index has no positions.
+    /// Passes the texts with all words of these phrases to `take`, newest first, until it returns `false`. `matching` says
+    /// whether the last word of a phrase may begin a longer one. Includes the texts themselves if words must be adjacent,
+    /// because the index has no positions.
     pub(crate) fn passages(
         &self,
         phrases: &[Vec<String>],
-        asked_by: Option<&str>,
+        matching: WordMatching,
         mut take: impl FnMut(Passage) -> bool,
     ) -> Result<(), DatabaseError> {
         // The join starts with the words: starting with a principal's runs would scan them one by one.
-        let sql = "SELECT text_id, texts.run_id, hash, created_at_ms, CASE WHEN ? THEN texts.body END \
+        let sql = "SELECT text_id, texts.run_id, hash, created_at_ms, asked_by, CASE WHEN ? THEN texts.body END \
                    FROM words CROSS JOIN texts ON texts.text_id = words.rowid \
-                   CROSS JOIN runs ON runs.run_id = texts.run_id \
-                   WHERE words MATCH ? AND (? IS NULL OR +runs.asked_by = ?) ORDER BY words.rowid DESC";
+                   CROSS JOIN runs ON runs.run_id = texts.run_id WHERE words MATCH ? ORDER BY words.rowid DESC";
         let needs_text = phrases.iter().any(|phrase| phrase.len() > 1);
         let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query((needs_text, match_expression(phrases), asked_by, asked_by))?;
+        let mut rows = statement.query((needs_text, match_expression(phrases, matching)))?;
         while let Some(row) = rows.next()? {
             let passage = Passage {
                 text_id: row.get(0)?,
                 run_id: row.get(1)?,
                 hash: row.get(2)?,
                 created_at_ms: row.get(3)?,
-                text: needs_text.then(|| text(row, 4)).transpose()?,
+                asked_by: row.get(4)?,
+                text: needs_text.then(|| text(row, 5)).transpose()?,
             };
             if !take(passage) {
                 break;
@@ -107,11 +108,15 @@ impl Reader<'_> {
 }
 
 /// The query expression for texts that contain all words.
-fn match_expression(phrases: &[Vec<String>]) -> String {
+fn match_expression(phrases: &[Vec<String>], matching: WordMatching) -> String {
+    let end = match matching {
+        WordMatching::Beginnings => "* ",
+        WordMatching::Whole => " ",
+    };
     let mut expression = String::new();
     for phrase in phrases {
         // Words consist of letters and digits, so nothing needs escaping.
-        expression.push_str(&format!("\"{}\"* ", phrase.join("\" \"")));
+        expression.push_str(&format!("\"{}\"{end}", phrase.join("\" \"")));
     }
     expression
 }

@@ -54,6 +54,10 @@ pub(super) fn append(
     stamp: &Stamp,
 ) -> Result<Admission<()>, DatabaseError> {
     let before: RunMoment = cached.moment();
+    // Only a closed run is counted.
+    if cached.row.closed_at_ms.is_some() {
+        transaction.uncount(&cached.row.run_id)?;
+    }
     cached.apply(batch, stamp.now_ms);
     if !transaction.advance_run(&cached.row, before, stamp)? {
         return Ok(Err(overtaken(cached.run.plan.run_id)));

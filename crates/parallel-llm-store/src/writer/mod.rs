@@ -2,6 +2,7 @@
 
 mod append;
 mod cached_run;
+mod counting;
 pub(crate) mod job;
 pub(crate) mod lease;
 pub(crate) mod limits;
@@ -112,7 +113,7 @@ impl Writer {
         }
     }
 
-    /// Adds some texts of any runs to the index, and returns whether there are more.
+    /// Counts some runs and adds some texts of any runs to the index, and returns whether there are more.
     pub(crate) async fn index(&self) -> Result<bool, Failure> {
         match self.ask(Work::Index).await? {
             Done::Indexed(index_is_behind) => Ok(index_is_behind),

@@ -28,7 +28,7 @@ use super::cached_run::CachedRun;
 use super::job::{Admission, Done, Job, Work};
 use super::lease::EPOCH_FIRST;
 use super::local_runs::{LocalRuns, RUNS_MAX};
-use super::{WriterTimes, append, lease, purging};
+use super::{WriterTimes, append, counting, lease, purging};
 use crate::clock;
 use crate::database::{Transaction, WriteConnection};
 use crate::error::{self, DatabaseError};
@@ -303,7 +303,8 @@ impl WriterTask {
             }
             Work::Index => {
                 self.wal_bytes += INDEX_BYTES;
-                Ok(Ok(Done::Indexed(index::fill(transaction, IndexScope::All)?)))
+                let has_more_runs = counting::fill(transaction)?;
+                Ok(Ok(Done::Indexed(index::fill(transaction, IndexScope::All)? || has_more_runs)))
             }
             Work::Purge(runs) => {
                 let step = purging::purge(transaction, runs, stamp.now_ms)?;
@@ -415,7 +416,7 @@ impl WriterTask {
         }
     }
 
-    /// Adds texts of closed runs to the index, as many as fit in one transaction.
+    /// Counts closed runs and adds their texts to the index, as many as fit in one transaction.
     fn index_some(&mut self) {
         // On failure it is retried after the next run and before the next search.
         self.index_is_behind = self.try_index().unwrap_or(false);
@@ -428,12 +429,15 @@ impl WriterTask {
         // Checked outside a transaction first, which would block other processes. Not on the database's readers, which
         // are already closed when the writer closes.
         let wait = self.wait();
-        let unindexed = self.connection.read(wait, |reader| reader.unindexed_run(IndexScope::Closed))?;
-        if unindexed.is_none() {
+        let is_behind = self.connection.read(wait, |reader| {
+            Ok(reader.unindexed_run(IndexScope::Closed)?.is_some() || reader.has_uncounted_run()?)
+        })?;
+        if !is_behind {
             return Ok(false);
         }
         let mut transaction = self.begin()?;
-        let has_more = index::fill(&mut transaction, IndexScope::Closed)?;
+        let has_more_runs = counting::fill(&mut transaction)?;
+        let has_more = index::fill(&mut transaction, IndexScope::Closed)? || has_more_runs;
         self.connection.commit(transaction)?;
         self.wal_bytes += INDEX_BYTES;
         Ok(has_more)

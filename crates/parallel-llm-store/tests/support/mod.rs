@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use parallel_llm_engine::agreement::{Agreement, Cluster};
 use parallel_llm_engine::plan::{DayLimit, Timers};
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
@@ -269,6 +270,15 @@ pub(crate) fn outcome() -> Outcome {
         warnings: vec![Warning::of("seat 2", &failure())],
         ..Outcome::new(OutcomeKind::Fused, "one answer was patched").with_text(text, model("lab/three"))
     }
+}
+
+/// These groups of equal answers, the largest first.
+pub(crate) fn agreement(groups: &[&[u8]]) -> Agreement {
+    let cluster =
+        |seats: &&[u8]| Cluster { value: None, seats: seats.iter().copied().map(SeatNumber).collect() };
+    let of = groups.iter().map(|seats| seats.len()).sum();
+    let clusters: Vec<_> = groups.iter().map(cluster).collect();
+    Agreement { equal: groups[0].len(), of, clusters, unread: Vec::new() }
 }
 
 pub(crate) fn started() -> Event {

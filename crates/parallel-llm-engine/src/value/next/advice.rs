@@ -92,6 +92,7 @@ advice! {
     LowerMinShare, Anyone: "lower `min_share`";
     // Waiting.
     TryAgain, Anyone: "try again";
+    ReloadPage, Anyone: "reload the page and send the form again";
     TryLater, Anyone: "try again later";
     TryInAMinute, Anyone: "try again in a minute";
     WaitForRunToEnd, Anyone: "try again when a run has ended";
@@ -198,12 +199,13 @@ advice! {
     NewTokenOfIssuer, Anyone: "get a new token for this server from its issuer";
     CopyTokenAgain, Anyone: "copy the token again: it was mistyped or cut off";
     LeaveAuthorizationOut, Anyone: "leave `Authorization` out: this server wants no token";
+    UseNewestLink, Anyone: "open the newest sign-in link, which the server has printed";
     SeeServerLog, Owner: "see the server's log, which says why";
     SendFewerHeaders, Anyone: "send fewer or shorter headers";
     SendWholeObject, Anyone: "send one JSON object, whole and without a pause";
     SendJson, Anyone: "send `Content-Type: application/json`, not compressed";
     UsePost, Anyone: "use POST; sessions also take GET and DELETE";
-    UseMethods, Anyone: "use GET, POST or DELETE";
+    UseMethods, Anyone: "use GET, HEAD, POST or DELETE";
 
     BeginSession, Anyone: "begin a new session with `initialize`";
     ReadSpecification, Anyone: "see the MCP specification on Streamable HTTP";
