@@ -1,32 +1,43 @@
-//! Authentication by the bearer token in the `Authorization` header, and the rate limit of each token.
+//! Authentication by the bearer token in the `Authorization` header or by the session of a browser, and the rate limit
+//! of each token.
 //!
-//! Every path is refused without a token, missing ones too, so that no one learns which exist. Tokens in URLs are not
-//! accepted: they would appear in logs and histories.
+//! Every path but the open ones is refused without them, missing ones too, so that no one learns which exist. Tokens in
+//! URLs are not accepted: they would appear in logs and histories. Invariants: a token counts instead of a session, and
+//! a session counts only at doors with a sign-in page, so no page can reach another door with a browser's cookie.
 
 use std::fmt;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, header};
+use axum::http::uri::PathAndQuery;
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
-use axum::response::Response;
-use futures_util::future::BoxFuture;
-use parallel_llm_engine::value::next::{Advice, Next as Step};
+use axum::response::{IntoResponse, Response};
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use parking_lot::Mutex;
+use secrecy::ExposeSecret;
 use tokio::time::Instant;
+use url::form_urlencoded::byte_serialize;
 
+use super::Config;
+use super::check::{self, Check};
+use super::early;
+use super::paths::Paths;
 use super::rate::Rates;
 use super::resource::{self, Resource};
+use super::sessions::{Holder, SessionId, Sessions};
 use super::status::Fault;
 use crate::failure;
 use parallel_llm_service::{Principal, redacted};
 
 /// The longest token in bytes. Ours are short; those of issuers contain claims.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
-
-/// Finds the principal of a token, or fails.
-pub type Check = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Principal, Failure>> + Send + Sync>;
+/// The longest path and query that the sign-in page gets, in bytes. A longer one is left out, so that the answer's head
+/// stays short.
+const TO_BYTES_MAX: usize = 2 * 1024;
+/// The media type of pages.
+const PAGE: &str = "text/html";
 
 /// Whom the server admits.
 #[derive(Clone)]
@@ -52,27 +63,61 @@ pub(super) struct Gate {
     access: Access,
     resource: Option<Resource>,
     rates: Mutex<Rates>,
+    /// The sessions, if they count.
+    sessions: Option<Sessions>,
+    paths: Arc<Paths>,
 }
 
 impl Gate {
-    pub(super) fn new(access: Access, resource: Option<Resource>) -> Self {
-        Self { access, resource, rates: Mutex::default() }
+    /// The gate of a server with these doors.
+    pub(super) fn new(config: Config, paths: Arc<Paths>) -> Self {
+        let Config { access, resource, sessions, .. } = config;
+        // Without required tokens everyone is the owner, with or without a session.
+        let sessions = sessions.filter(|_| matches!(access, Access::Tokens(_)));
+        Self { access, resource, rates: Mutex::default(), sessions, paths }
     }
 
-    /// The principal of a request, if it is admitted and within its rate.
-    async fn admit(&self, headers: &HeaderMap) -> Result<Principal, Failure> {
+    /// The session that a request names. A token counts instead of it, and doors without a sign-in page have none.
+    fn session(&self, request: &Request) -> Option<(&Sessions, SessionId)> {
+        self.paths.sign_in(request.uri().path())?;
+        let sessions = self.sessions.as_ref()?;
+        let headers = request.headers();
+        if headers.contains_key(header::AUTHORIZATION) {
+            return None;
+        }
+        Some((sessions, sessions.named(headers)?))
+    }
+
+    /// The principal of a request.
+    async fn principal(
+        &self,
+        headers: &HeaderMap,
+        session: Option<(&Sessions, SessionId)>,
+    ) -> Result<Principal, Failure> {
         let check = match &self.access {
             Access::Open(_) if !headers.contains_key(header::AUTHORIZATION) => return Ok(Principal::Owner),
             Access::Open(check) | Access::Tokens(check) => check,
         };
+        if let Some((sessions, id)) = session {
+            return match sessions.holder(&id) {
+                Some(Holder::Owner) => Ok(Principal::Owner),
+                Some(Holder::Token(token)) => {
+                    let checked = check(token.expose_secret().to_owned()).await;
+                    checked.inspect_err(|failure| {
+                        if failure.code == Code::TokenRefused {
+                            sessions.end(&id);
+                        }
+                    })
+                }
+                None => Err(Failure::new(Code::TokenRefused, "the session has ended")),
+            };
+        }
         let none = || Failure::new(Code::TokenRefused, "the request brings no token");
         let checked = match bearer(headers).ok_or_else(none) {
             Ok(token) => check(token).await,
             Err(failure) => Err(failure),
         };
-        let principal = checked.map_err(|failure| self.with_remedy(failure))?;
-        self.count(&principal)?;
-        Ok(principal)
+        checked.map_err(|failure| self.with_remedy(failure))
     }
 
     /// Adds the simplest remedy to a refusal.
@@ -94,21 +139,74 @@ impl Gate {
                 .with_next(Advice::WaitRetryAfter)
         })
     }
+
+    /// The answer to a request that is not admitted. A browser that asks for a page is sent to the sign-in page, and
+    /// forgets a session that has ended.
+    fn refuse(&self, failure: Failure, request: &Request) -> Response {
+        match failure.code {
+            Code::TokenRefused => {}
+            Code::ScopeMissing | Code::RateLimited => return failure::response(&redacted(failure)),
+            _ => return failure::refusal(Fault::Unavailable, &check::presentable(failure)),
+        }
+        let path = request.uri().path();
+        let sign_in = self.paths.sign_in(path).filter(|_| self.sessions.is_some() && asks_for_page(request));
+        let mut response = if let Some(sign_in) = sign_in {
+            redirect(sign_in, request.uri())
+        } else {
+            let mut response = failure::response(&redacted(failure));
+            let challenge = resource::challenge(self.resource.as_ref());
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+            response
+        };
+        let removal = self.session(request).and_then(|(sessions, _)| sessions.removal(request.headers()));
+        response.headers_mut().extend(removal.map(|removal| (header::SET_COOKIE, removal)));
+        response
+    }
 }
 
-/// Puts the principal into the request's extensions, or refuses.
+/// Puts the principal and the session into the request's extensions, or refuses. An open path is served without them.
 pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
     if let Some(description) = gate.resource.as_ref().and_then(|resource| resource.answer(&request)) {
         return description;
     }
-    let principal = match gate.admit(request.headers()).await {
-        Ok(principal) => principal,
-        Err(failure) => return refuse(failure, gate.resource.as_ref()),
-    };
-    // Removed, so that nothing behind this can disclose the token.
+    let session = gate.session(&request);
+    let is_open = gate.paths.is_open(request.uri().path());
+    let found = gate.principal(request.headers(), session).await;
+    // Open paths are not counted: a page has many files.
+    let admitted = found.and_then(|principal| {
+        if !is_open {
+            gate.count(&principal)?;
+        }
+        Ok(principal)
+    });
+    match admitted {
+        Ok(principal) => {
+            let extensions = request.extensions_mut();
+            extensions.insert(principal);
+            session.map(|(_, id)| extensions.insert(id));
+        }
+        Err(_) if is_open => {}
+        Err(failure) => return gate.refuse(failure, &request),
+    }
+    // Removed, so that nothing behind this can disclose the token or the session.
     request.headers_mut().remove(header::AUTHORIZATION);
-    request.extensions_mut().insert(principal);
+    request.headers_mut().remove(header::COOKIE);
     next.run(request).await
+}
+
+/// Whether a browser asks for a page that a person wants to see.
+fn asks_for_page(request: &Request) -> bool {
+    request.method() == Method::GET
+        && !request.headers().contains_key(header::AUTHORIZATION)
+        && early::names(request.headers(), &header::ACCEPT, PAGE)
+}
+
+/// Sends a browser to the sign-in page, which gets the path and query that it asked for.
+fn redirect(sign_in: &str, asked: &Uri) -> Response {
+    let to = asked.path_and_query().map(PathAndQuery::as_str).filter(|to| to.len() <= TO_BYTES_MAX);
+    let to = to.map(|to| byte_serialize(to.as_bytes()).collect::<String>());
+    let location = to.map_or_else(|| sign_in.to_owned(), |to| format!("{sign_in}?to={to}"));
+    (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response()
 }
 
 /// The token, if there is exactly one.
@@ -120,26 +218,6 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
     let is_token = (1..=TOKEN_BYTES_MAX).contains(&token.len())
         && token.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
     (scheme.eq_ignore_ascii_case("bearer") && is_token).then(|| token.to_owned())
-}
-
-fn refuse(failure: Failure, resource: Option<&Resource>) -> Response {
-    match failure.code {
-        Code::TokenRefused => {
-            let mut response = failure::response(&redacted(failure));
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, resource::challenge(resource));
-            response
-        }
-        Code::ScopeMissing | Code::RateLimited => failure::response(&redacted(failure)),
-        _ => unavailable(&failure),
-    }
-}
-
-/// The answer if the token could not be checked. The reason goes to the log only, because it may name files and hosts.
-fn unavailable(failure: &Failure) -> Response {
-    tracing::warn!("a token could not be checked: {failure}");
-    let described = Failure::new(failure.code, "the token cannot be checked just now")
-        .with_next([Step::Do(Advice::TryInAMinute), Step::Do(Advice::SeeServerLog)]);
-    failure::refusal(Fault::Unavailable, &described)
 }
 
 #[cfg(test)]

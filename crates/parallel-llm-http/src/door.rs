@@ -10,8 +10,17 @@ pub struct Door {
     pub name: &'static str,
     /// The routes. Each answer sets its own [`Policy`](super::Policy).
     pub routes: Router,
-    /// The path to suggest to clients that use a missing one.
+    /// The path to suggest to clients that use a missing one. The paths below it belong to the door, too, as far as
+    /// no other door's path is nearer.
     pub path: Option<&'static str>,
+    /// Paths that are served to everyone: exact ones, or folders with a `/` at the end. A request to one of them has a
+    /// principal only if it brings a valid token or session.
+    pub open_paths: Vec<&'static str>,
+    /// The page where a browser signs in, which is open. Sessions count only at the paths of a door that has one, and a
+    /// browser without a session is sent there, with the path and query that it asked for as `to`.
+    pub sign_in: Option<&'static str>,
+    /// Whether posts may be forms, beside JSON.
+    pub forms: bool,
     /// Headers of the protocol that a page of a listed origin may send.
     pub page_sends: Vec<HeaderName>,
     /// Headers of the protocol that such a page may read.
@@ -21,7 +30,16 @@ pub struct Door {
 /// Routes without a protocol of their own.
 impl From<Router> for Door {
     fn from(routes: Router) -> Self {
-        Self { name: "HTTP", routes, path: None, page_sends: Vec::new(), page_reads: Vec::new() }
+        Self {
+            name: "HTTP",
+            routes,
+            path: None,
+            open_paths: Vec::new(),
+            sign_in: None,
+            forms: false,
+            page_sends: Vec::new(),
+            page_reads: Vec::new(),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The requests in flight: their limit, and what delays the shutdown.
 //!
 //! A post is a call that a client waits for, so the shutdown waits for it. Any other answer may be an endless stream,
-//! which the shutdown closes. Invariant: no token holder has more than half of the permits.
+//! which the shutdown closes. Invariant: no token holder has more than half of the permits, nor have all strangers
+//! together.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,9 +53,10 @@ impl Flight {
 
 /// Admits a request if there is a permit, and holds the permit until the answer has been read.
 pub(super) async fn admit(State(flight): State<Flight>, mut request: Request, next: Next) -> Response {
-    let name = request.extensions().get::<Principal>().and_then(Principal::name);
+    // Strangers, who reach open paths only, share an empty name, which no token has.
+    let name = request.extensions().get::<Principal>().map_or(Some(""), Principal::name);
     let share = match name.map(|name| flight.shares.take(name)) {
-        Some(None) => return refusal::busy("this token has too many requests under way"),
+        Some(None) => return refusal::busy("this caller has too many requests under way"),
         Some(share) => share,
         None => None,
     };

@@ -2,13 +2,14 @@
 //!
 //! A page in a browser reaches this machine like any program on it. It cannot choose its `Host` freely (a DNS name that
 //! leads here stays that name) nor hide its `Origin`, so both are checked first. Pages of listed origins are admitted,
-//! and may read the answers; see `cors`.
+//! and may read the answers; see `cors`. Whoever follows a link on a foreign page reaches the pages of a door as a
+//! stranger: the browser may bring a cookie, but it is removed.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use parallel_llm_engine::value::next::Next as Step;
@@ -16,12 +17,16 @@ use parallel_llm_engine::{Code, Failure};
 
 use super::Config;
 use super::cors::{self, Cors};
+use super::paths::Paths;
 use super::status::Fault;
 use crate::failure;
 use parallel_llm_engine::text::safe;
 
 /// The header with the site of a browser's request.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// The headers with the mode and the destination of a browser's request.
+const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 /// The longest excerpt of a foreign host or origin in a message, in characters.
 const SHOWN_CHARS_MAX: usize = 80;
 
@@ -57,17 +62,49 @@ enum Rejection {
 pub(super) struct Guard {
     pub(super) names: Names,
     pub(super) cors: Cors,
+    /// The doors to which links on foreign pages may lead; `None` if strangers would act for the owner.
+    pub(super) linked: Option<Arc<Paths>>,
 }
 
 /// Admits a request or refuses it.
-pub(super) async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    let Guard { names, cors } = &*guard;
-    match names.check(&request) {
+pub(super) async fn check(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
+    let Guard { names, cors, .. } = &*guard;
+    let checked = names.check(&request);
+    if checked == Err(Rejection::Site) && guard.is_link(&request) {
+        for proof in [header::COOKIE, header::AUTHORIZATION] {
+            request.headers_mut().remove(proof);
+        }
+        return next.run(request).await;
+    }
+    match checked {
         Ok(None) => next.run(request).await,
         Ok(Some(origin)) if cors::is_preflight(&request) => cors.open(cors.preflight(), origin),
-        Ok(Some(origin)) => cors.open(next.run(request).await, origin),
+        Ok(Some(origin)) => {
+            // A listed page asks with a token of its own, never with the session of who looks at it.
+            if !has_only(&request, FETCH_SITE, "same-origin") {
+                request.headers_mut().remove(header::COOKIE);
+            }
+            cors.open(next.run(request).await, origin)
+        }
         Err(rejection) => rejection.refuse(),
     }
+}
+
+impl Guard {
+    /// Whether a person follows a link to a page: the request fills a tab, and changes nothing.
+    fn is_link(&self, request: &Request) -> bool {
+        let is_page = |paths: &Arc<Paths>| paths.sign_in(request.uri().path()).is_some();
+        request.method() == Method::GET
+            && has_only(request, FETCH_MODE, "navigate")
+            && has_only(request, FETCH_DEST, "document")
+            && self.linked.as_ref().is_some_and(is_page)
+    }
+}
+
+/// Whether a request has this header once, with this value.
+fn has_only(request: &Request, name: HeaderName, expected: &str) -> bool {
+    let mut values = request.headers().get_all(name).iter();
+    values.next().is_some_and(|value| value == expected) && values.next().is_none()
 }
 
 impl Names {

@@ -1,33 +1,40 @@
-//! Reads requests: a known method, and for a post one JSON body within its limits.
+//! Reads requests: a known method, and for a post one JSON body or form within its limits.
 //!
 //! Bodies are read here and not by routes, so that a long, slow or excessive one gets the right status on every route.
-//! The route judges the content.
+//! The route judges the content. Forms are read only for doors that want them: a page of another site can post a form
+//! without asking first, but not JSON.
 
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::StreamExt;
+use memchr::memchr_iter;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::limits::Limits;
+use super::paths::Paths;
 use super::refusal;
 use super::status::Fault;
 use crate::failure;
 use crate::message::Values;
+use parallel_llm_service::Principal;
 
 /// The methods of all routes.
-const METHODS: [Method; 3] = [Method::GET, Method::POST, Method::DELETE];
+const METHODS: [Method; 4] = [Method::GET, Method::HEAD, Method::POST, Method::DELETE];
 /// The same as an `Allow` header.
-const ALLOW: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
-/// The only media type of bodies.
+const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, DELETE");
+/// The media type of JSON in its usual spelling.
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// The most fields of a form that is not multipart. A field of two bytes takes a hundred when parsed.
+const FIELDS_MAX: usize = 1_000;
 /// Memory for bodies is reserved in units of this many bytes.
 const PIECE_BYTES: usize = 1024;
 
@@ -41,41 +48,64 @@ pub(super) struct Room(
 pub(super) struct Intake {
     limits: Limits,
     room: Arc<Semaphore>,
+    paths: Arc<Paths>,
+}
+
+/// The kind of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Json,
+    /// `application/x-www-form-urlencoded`.
+    Fields,
+    /// `multipart/form-data`. The route bounds the number of parts.
+    Parts,
 }
 
 /// A body and its reserved memory.
 struct Read {
+    kind: Kind,
+    bytes_max: usize,
     bytes: Vec<u8>,
     values: Values,
+    fields: usize,
     room: Option<OwnedSemaphorePermit>,
 }
 
 /// Why a body is refused.
 enum Unread {
-    TooLarge,
+    TooLarge { bytes_max: usize },
+    TooManyFields,
     TooSlow,
     NoRoom,
     Broken,
 }
 
 impl Intake {
-    pub(super) fn new(limits: Limits) -> Self {
+    /// The intake of a server with these doors.
+    pub(super) fn new(limits: Limits, paths: Arc<Paths>) -> Self {
         let room = limits.bodies_bytes_max.div_ceil(PIECE_BYTES).min(Semaphore::MAX_PERMITS);
-        Self { limits, room: Arc::new(Semaphore::new(room)) }
+        Self { limits, room: Arc::new(Semaphore::new(room)), paths }
     }
 
-    async fn body(&self, headers: &HeaderMap, body: Body) -> Result<Read, Unread> {
+    /// Reads the body of a post.
+    async fn body(&self, parts: &Parts, kind: Kind, body: Body) -> Result<Read, Unread> {
+        // Strangers reach open paths. Together they must not take the room of others.
+        let bytes_max = match parts.extensions.get::<Principal>() {
+            Some(_) => self.limits.body_bytes_max,
+            None => self.limits.body_bytes_max.min(self.limits.stranger_body_bytes_max),
+        };
         let declared =
-            headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        if declared.is_some_and(|length: usize| length > self.limits.body_bytes_max) {
-            return Err(Unread::TooLarge);
+            parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        if declared.is_some_and(|length: usize| length > bytes_max) {
+            return Err(Unread::TooLarge { bytes_max });
         }
-        timeout(self.limits.body_max, self.collect(body)).await.unwrap_or(Err(Unread::TooSlow))
+        let (bytes, values) = (Vec::new(), Values::default());
+        let read = Read { kind, bytes_max, bytes, values, fields: 0, room: None };
+        timeout(self.limits.body_max, self.collect(read, body)).await.unwrap_or(Err(Unread::TooSlow))
     }
 
-    async fn collect(&self, body: Body) -> Result<Read, Unread> {
+    async fn collect(&self, mut read: Read, body: Body) -> Result<Read, Unread> {
         let mut stream = body.into_data_stream();
-        let mut read = Read { bytes: Vec::new(), values: Values::default(), room: None };
         loop {
             let next =
                 timeout(self.limits.body_idle_max, stream.next()).await.map_err(|_| Unread::TooSlow)?;
@@ -85,16 +115,24 @@ impl Intake {
     }
 
     fn take(&self, read: &mut Read, piece: &Bytes) -> Result<(), Unread> {
-        if piece.len() > self.limits.body_bytes_max - read.bytes.len() {
-            return Err(Unread::TooLarge);
+        let too_large = Unread::TooLarge { bytes_max: read.bytes_max };
+        if piece.len() > read.bytes_max - read.bytes.len() {
+            return Err(too_large);
+        }
+        // Counted as the bytes arrive, so that no whole body is scanned at once.
+        match read.kind {
+            Kind::Json => read.values.add(piece),
+            Kind::Fields => read.fields += memchr_iter(b'&', piece).count(),
+            Kind::Parts => {}
+        }
+        if read.fields >= FIELDS_MAX {
+            return Err(Unread::TooManyFields);
         }
         let held = read.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        // Counted as the bytes arrive, so that no whole body is scanned at once.
-        read.values.add(piece);
         let taken = read.bytes.len() + piece.len() + read.values.bytes();
         let missing = taken.div_ceil(PIECE_BYTES) - held;
         if missing > 0 {
-            let more = u32::try_from(missing).map_err(|_| Unread::TooLarge)?;
+            let more = u32::try_from(missing).map_err(|_| too_large)?;
             let more = Arc::clone(&self.room).try_acquire_many_owned(more).map_err(|_| Unread::NoRoom)?;
             match &mut read.room {
                 Some(room) => room.merge(more),
@@ -104,15 +142,20 @@ impl Intake {
         read.bytes.extend_from_slice(piece);
         Ok(())
     }
+}
 
-    fn refuse(&self, unread: &Unread) -> Response {
-        let (fault, message) = match unread {
-            Unread::TooLarge => {
-                (Fault::BodyTooLarge, format!("a body has at most {} bytes", self.limits.body_bytes_max))
+impl Unread {
+    fn refuse(&self) -> Response {
+        let (fault, message) = match self {
+            Self::TooLarge { bytes_max } => {
+                (Fault::BodyTooLarge, format!("this body may have at most {bytes_max} bytes"))
             }
-            Unread::TooSlow => (Fault::TooSlow, "the body came too slowly".to_owned()),
-            Unread::NoRoom => return refusal::busy("there is no room for the body"),
-            Unread::Broken => (Fault::Malformed, "the body cannot be read".to_owned()),
+            Self::TooManyFields => {
+                (Fault::BodyTooLarge, format!("a form may have at most {FIELDS_MAX} fields"))
+            }
+            Self::TooSlow => (Fault::TooSlow, "the body came too slowly".to_owned()),
+            Self::NoRoom => return refusal::busy("there is no room for the body"),
+            Self::Broken => (Fault::Malformed, "the body cannot be read".to_owned()),
         };
         let next = Advice::SendWholeObject;
         failure::refusal(fault, &Failure::new(Code::Usage, message).with_next(next))
@@ -131,18 +174,25 @@ pub(super) async fn read(State(intake): State<Arc<Intake>>, request: Request, ne
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
-    if !is_json(&parts.headers) {
-        let failure = Failure::new(Code::Usage, "the type of the body is not JSON in UTF-8")
-            .with_next(Advice::SendJson);
+    let takes_forms = intake.paths.at(parts.uri.path()).is_some_and(|terms| terms.forms);
+    let Some(kind) = kind(&parts.headers).filter(|kind| takes_forms || *kind == Kind::Json) else {
+        let message = if takes_forms {
+            "the type of the body is neither JSON in UTF-8 nor a form"
+        } else {
+            "the type of the body is not JSON in UTF-8"
+        };
+        let failure = Failure::new(Code::Usage, message).with_next(Advice::SendJson);
         return failure::refusal(Fault::MediaType, &failure);
-    }
-    let comes_in_pieces = parts.headers.contains_key(header::TRANSFER_ENCODING);
-    let read = match intake.body(&parts.headers, body).await {
-        Ok(read) => read,
-        Err(unread) => return intake.refuse(&unread),
     };
-    // Routes see the media type in one spelling.
-    parts.headers.insert(header::CONTENT_TYPE, JSON);
+    let comes_in_pieces = parts.headers.contains_key(header::TRANSFER_ENCODING);
+    let read = match intake.body(&parts, kind, body).await {
+        Ok(read) => read,
+        Err(unread) => return unread.refuse(),
+    };
+    if kind == Kind::Json {
+        // Routes see the media type in one spelling.
+        parts.headers.insert(header::CONTENT_TYPE, JSON);
+    }
     if let Some(room) = read.room {
         parts.extensions.insert(Room(Arc::new(room)));
     }
@@ -155,16 +205,22 @@ pub(super) async fn read(State(intake): State<Arc<Intake>>, request: Request, ne
     response
 }
 
-/// Whether the body is plain JSON: exactly one media type, no other character set, no compression.
-fn is_json(headers: &HeaderMap) -> bool {
+/// The kind of a body, if it has exactly one known media type, no other character set than UTF-8, and no compression.
+fn kind(headers: &HeaderMap) -> Option<Kind> {
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
-    let (Some(value), None) = (types.next(), types.next()) else { return false };
-    let Ok(text) = value.to_str() else { return false };
-    let mut parts = text.split(';').map(str::trim);
+    let (Some(value), None) = (types.next(), types.next()) else { return None };
+    let mut parts = value.to_str().ok()?.split(';').map(str::trim);
     let is = |part: &str, word: &str| part.eq_ignore_ascii_case(word);
-    parts.next().is_some_and(|essence| is(essence, "application/json"))
-        && parts.all(|rest| is(rest, "charset=utf-8") || is(rest, "charset=\"utf-8\""))
-        && !headers.contains_key(header::CONTENT_ENCODING)
+    let essence = parts.next()?;
+    let is_utf_8 = parts.all(|rest| is(rest, "charset=utf-8") || is(rest, "charset=\"utf-8\""));
+    let kind = match essence {
+        json if is(json, "application/json") && is_utf_8 => Kind::Json,
+        fields if is(fields, "application/x-www-form-urlencoded") && is_utf_8 => Kind::Fields,
+        // Its boundary is for the route to read.
+        parts if is(parts, "multipart/form-data") => Kind::Parts,
+        _ => return None,
+    };
+    (!headers.contains_key(header::CONTENT_ENCODING)).then_some(kind)
 }
 
 #[cfg(test)]
@@ -172,20 +228,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_json_in_utf_8_is_json() {
-        let check = |types: &[&str], expected: bool| {
+    fn a_body_is_json_in_utf_8_or_a_form() {
+        let check = |types: &[&str], expected: Option<Kind>| {
             let headers = types.iter().map(|text| (header::CONTENT_TYPE, text.parse().unwrap()));
-            assert_eq!(is_json(&headers.collect()), expected, "{types:?}");
+            assert_eq!(kind(&headers.collect()), expected, "{types:?}");
         };
-        check(&["application/json"], true);
-        check(&["Application/JSON; charset=UTF-8"], true);
-        check(&["application/json; charset=latin1"], false);
-        check(&["application/json-patch+json"], false);
-        check(&["text/plain; application/json"], false);
-        check(&["application/json", "application/json"], false);
-        check(&[], false);
+        check(&["application/json"], Some(Kind::Json));
+        check(&["Application/JSON; charset=UTF-8"], Some(Kind::Json));
+        check(&["application/x-www-form-urlencoded;charset=utf-8"], Some(Kind::Fields));
+        check(&["multipart/form-data; boundary=\"a b\""], Some(Kind::Parts));
+        check(&["application/json; charset=latin1"], None);
+        check(&["application/x-www-form-urlencoded; charset=utf-16"], None);
+        check(&["multipart/mixed; boundary=a"], None);
+        check(&["application/json-patch+json"], None);
+        check(&["text/plain; application/json"], None);
+        check(&["text/plain"], None);
+        check(&["application/json", "application/json"], None);
+        check(&["multipart/form-data; boundary=a", "application/json"], None);
+        check(&[], None);
         let packed =
             [(header::CONTENT_TYPE, JSON), (header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))];
-        assert!(!is_json(&packed.into_iter().collect()));
+        assert_eq!(kind(&packed.into_iter().collect()), None);
     }
 }

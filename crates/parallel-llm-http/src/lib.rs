@@ -8,14 +8,16 @@
 //! ```
 //!
 //! Invariants: no request reaches a route, not even a missing one, before its host and origin are accepted and
-//! its token is known (the description of the issuer needs no token); a route finds the principal in the request's
-//! extensions; every wait and every size has a bound. The listener knows no protocol: doors define what is served and
-//! how browsers may treat it.
+//! its token or session is known (the description of the issuer and a door's open paths need none); a route finds the
+//! principal in the request's extensions; every wait and every size has a bound. The listener knows no protocol: doors
+//! define what is served and how browsers may treat it.
 
 mod access;
 mod body;
+mod check;
 mod connection;
 mod connections;
+mod cookie;
 mod cors;
 mod door;
 pub mod early;
@@ -28,10 +30,12 @@ mod intake;
 mod limits;
 mod linger;
 pub mod message;
+mod paths;
 mod policy;
 mod rate;
 mod refusal;
 mod resource;
+mod sessions;
 mod share;
 mod stall;
 pub mod status;
@@ -49,18 +53,22 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-pub use access::{Access, Check};
+pub use access::Access;
+pub use check::Check;
 pub use door::Door;
 pub use limits::Limits;
 pub use policy::Policy;
 pub use resource::Resource;
+pub use sessions::{SessionId, Sessions};
 pub use tls::TlsFiles;
 
 use access::Gate;
+use cookie::Cookie;
 use cors::Cors;
 use flight::Flight;
 use guard::{Guard, Names};
 use intake::Intake;
+use paths::Paths;
 use status::Fault;
 
 /// The configuration of a server.
@@ -80,6 +88,8 @@ pub struct Config {
     pub behind_proxy: bool,
     /// The resource of an issuer's tokens, if they are accepted.
     pub resource: Option<Resource>,
+    /// The sessions of browsers, if there are any. They count only if tokens are required.
+    pub sessions: Option<Sessions>,
     /// The limits.
     pub limits: Limits,
 }
@@ -96,6 +106,7 @@ impl Config {
             tls: None,
             behind_proxy: false,
             resource: None,
+            sessions: None,
             limits: Limits::default(),
         }
     }
@@ -122,6 +133,11 @@ pub async fn bind(config: Config) -> Result<Listener, Failure> {
     let listener = TcpListener::bind(address).await.map_err(unusable)?;
     let address = listener.local_addr().map_err(unusable)?;
     let names = Names::new(address, &config)?;
+    if let Some(sessions) = &config.sessions {
+        let (Access::Open(check) | Access::Tokens(check)) = &config.access;
+        let is_secure = config.tls.is_some() || config.behind_proxy;
+        sessions.begin(Cookie::new(address, is_secure), Arc::clone(check))?;
+    }
     if let Some(risk) = exposure::risk(&config) {
         tracing::warn!("{risk}");
     }
@@ -145,21 +161,23 @@ impl Listener {
     /// Serves these doors until `stop`. Posts in flight are answered for up to `drain` longer; then all other answers
     /// end, streams included.
     pub async fn serve(self, doors: Vec<Door>, stop: CancellationToken, drain: Duration) {
-        let flight = Flight::new(self.config.limits.requests_max);
-        let guard = Guard { names: self.names, cors: Cors::new(&doors) };
-        let (routes, paths) = Door::all(doors);
+        let limits = self.config.limits;
+        let paths = Arc::new(Paths::new(&doors));
+        let linked = matches!(self.config.access, Access::Tokens(_)).then(|| Arc::clone(&paths));
+        let guard = Guard { names: self.names, cors: Cors::new(&doors), linked };
+        let intake = Intake::new(limits, Arc::clone(&paths));
+        let gate = Gate::new(self.config, paths);
+        let flight = Flight::new(limits.requests_max);
+        let (routes, suggested) = Door::all(doors);
         let routes = routes
-            .fallback(async move || nothing(&paths))
+            .fallback(async move || nothing(&suggested))
             .layer(from_fn_with_state(flight.clone(), flight::admit))
-            .layer(from_fn_with_state(Arc::new(Intake::new(self.config.limits)), intake::read))
-            .layer(from_fn_with_state(
-                Arc::new(Gate::new(self.config.access, self.config.resource)),
-                access::check,
-            ))
+            .layer(from_fn_with_state(Arc::new(intake), intake::read))
+            .layer(from_fn_with_state(Arc::new(gate), access::check))
             .layer(from_fn_with_state(Arc::new(guard), guard::check))
-            .layer(from_fn_with_state(self.config.limits.head_bytes_max, head::check))
+            .layer(from_fn_with_state(limits.head_bytes_max, head::check))
             .layer(axum::middleware::map_response(policy::add));
-        let serving = connection::Serving { acceptor: self.acceptor, limits: self.config.limits, routes };
+        let serving = connection::Serving { acceptor: self.acceptor, limits, routes };
         let mut connections = serving.accept(self.socket, &stop).await;
         flight.drain(drain).await;
         connection::end(&mut connections).await;

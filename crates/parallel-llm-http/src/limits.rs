@@ -18,6 +18,8 @@ pub struct Limits {
     pub head_max: Duration,
     /// The longest body of a request in bytes.
     pub body_bytes_max: usize,
+    /// The longest body of a request without a principal in bytes, which only an open path accepts.
+    pub stranger_body_bytes_max: usize,
     /// The memory of all bodies in flight in bytes, values included. A body counts until its answer has been read.
     pub bodies_bytes_max: usize,
     /// The longest pause within a body.
@@ -41,6 +43,8 @@ impl Default for Limits {
             head_max: Duration::from_secs(30),
             // The same as a line on stdin.
             body_bytes_max: message::BYTES_MAX,
+            // A form with a token; from all connections at once an eighth of the memory of bodies.
+            stranger_body_bytes_max: 64 * 1024,
             bodies_bytes_max: message::ALL_BYTES_MAX,
             body_idle_max: Duration::from_secs(15),
             // The longest body at one megabit a second.

@@ -9,12 +9,15 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::map_response;
 use axum::response::Response;
 
-/// Headers of every answer: no sniffing, no referrer, no use by other origins.
-const ALWAYS: [(HeaderName, HeaderValue); 3] = [
+/// Headers of every answer: no sniffing, no use by other origins.
+const ALWAYS: [(HeaderName, HeaderValue); 2] = [
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
     (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
 ];
+const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
+/// The referrer policy of pages. Under `no-referrer` a browser posts their forms with `Origin: null`, which the guard
+/// refuses; under this one only other origins get no referrer.
+const OWN_REFERRER: HeaderValue = HeaderValue::from_static("same-origin");
 const NO_CONTENT_AT_ALL: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
 /// Answers that cost money or are private are not stored by caches.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
@@ -54,11 +57,15 @@ impl Policy {
     }
 
     fn headers(self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
-        let (content_security, cache) = match self {
-            Self::Api => (NO_CONTENT_AT_ALL, NO_STORE),
-            Self::Page { content_security, cache } => (content_security, cache),
+        let (content_security, cache, referrer) = match self {
+            Self::Api => (NO_CONTENT_AT_ALL, NO_STORE, NO_REFERRER),
+            Self::Page { content_security, cache } => (content_security, cache, OWN_REFERRER),
         };
-        let own = [(header::CONTENT_SECURITY_POLICY, content_security), (header::CACHE_CONTROL, cache)];
+        let own = [
+            (header::CONTENT_SECURITY_POLICY, content_security),
+            (header::CACHE_CONTROL, cache),
+            (header::REFERRER_POLICY, referrer),
+        ];
         ALWAYS.into_iter().chain(own)
     }
 }

@@ -56,5 +56,5 @@ pub fn door_within<H: ServerHandler>(
         .layer(from_fn_with_state(Unread::new(unread::BYTES_MAX), unread::bound));
     let [version, method, name] = HEADERS;
     let page_sends = vec![version, SESSION, method, name];
-    Door { name: "MCP", routes, path: Some(PATH), page_sends, page_reads: vec![SESSION] }
+    Door { name: "MCP", path: Some(PATH), page_sends, page_reads: vec![SESSION], ..Door::from(routes) }
 }

@@ -2,6 +2,7 @@
 //!
 //! A vulnerability found in another server is a test here, named for its advisory.
 
+mod browsers;
 mod client;
 pub(crate) mod program;
 mod sessions;
@@ -45,7 +46,7 @@ pub(crate) fn open() -> Access {
     Access::Open(check())
 }
 
-fn check() -> Check {
+pub(crate) fn check() -> Check {
     Arc::new(|secret| {
         Box::pin(async move {
             let requests_per_minute = (secret == "hasty").then_some(3);
@@ -226,6 +227,9 @@ fn a_page_sets_its_own_policy_and_other_routes_keep_the_strict_one() {
         let reply = server.send(server.head(&format!("GET {path}"), key));
         let shown = |name| reply.header(name).unwrap_or_default().to_owned();
         assert_eq!(shown("x-content-type-options"), "nosniff", "{path}");
+        // Under `no-referrer` a browser would post the forms of a page with `Origin: null`.
+        let referrer = if path == "/page" && reply.status == 200 { "same-origin" } else { "no-referrer" };
+        assert_eq!(shown("referrer-policy"), referrer, "{path}");
         (reply.status, shown("content-security-policy"), shown("cache-control"))
     };
     let nothing =

@@ -32,6 +32,14 @@ impl Server {
         config: Config,
         door: impl FnOnce(CancellationToken) -> D + Send + 'static,
     ) -> Self {
+        Self::start_all(config, |end| vec![door(end).into()])
+    }
+
+    /// Serves these doors.
+    pub(crate) fn start_all(
+        config: Config,
+        doors: impl FnOnce(CancellationToken) -> Vec<Door> + Send + 'static,
+    ) -> Self {
         let stop = CancellationToken::new();
         let (sender, bound) = sync_channel(1);
         let stopped = stop.clone();
@@ -42,7 +50,7 @@ impl Server {
                 let listener = bind(config).await.expect("the server can listen");
                 sender.send(listener.address()).expect("the test waits");
                 let end = CancellationToken::new();
-                listener.serve(vec![door(end.clone()).into()], stopped, DRAIN).await;
+                listener.serve(doors(end.clone()), stopped, DRAIN).await;
                 end.cancel();
             });
         });

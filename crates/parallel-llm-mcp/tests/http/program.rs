@@ -320,7 +320,7 @@ fn startup_log(sandbox: &Sandbox, flags: &[&str], settings: &[(&str, &str)]) -> 
     let call = sandbox.call(["serve", "--http"]).args(flags).settings(settings.iter().copied());
     let running = call.settings([("log_file", log_file.as_str())]).start();
     let log_text = || std::fs::read_to_string(&log).unwrap_or_default();
-    sandbox.until("it listens", || log_text().contains("MCP is served at"));
+    sandbox.until("it listens", || log_text().contains("the page is served at"));
     let served = log_text();
     running.signal("TERM");
     assert_eq!(running.wait().code, Some(0));
@@ -341,12 +341,14 @@ fn at_its_start_a_server_logs_its_address_and_its_problems() {
     let sandbox = sandbox_with(None);
     insta::assert_snapshot!(startup_log(&sandbox, &["127.0.0.1:0"], &[]), @"
     INFO the log is also written to `<home>/begun.log`
-    WARN no token is in force, so every request is answered 401: make a token with `parallel-llm-mcp keys create NAME`
+    WARN no token is in force, so programs are answered 401: make a token with `parallel-llm-mcp keys create NAME`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
+    INFO the page is served at http://127.0.0.1:PORT/
     ");
     insta::assert_snapshot!(startup_log(&sandbox, &["127.0.0.1:0", "--no-auth"], &[]), @"
     INFO the log is also written to `<home>/begun.log`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
+    INFO the page is served at http://127.0.0.1:PORT/
     ");
     assert_eq!(sandbox.call(["keys", "create", "laptop"]).run().code, Some(0));
     insta::assert_snapshot!(
@@ -355,6 +357,7 @@ fn at_its_start_a_server_logs_its_address_and_its_problems() {
     INFO the log is also written to `<home>/begun.log`
     WARN `0.0.0.0:0` can be reached from other machines without the proxy, and then tokens and answers can be read on the way: let only the proxy reach it, or listen on `127.0.0.1:0`
     INFO MCP is served at https://llm.example.com/mcp and https://b.example:PORT/mcp
+    INFO the page is served at https://llm.example.com/ and https://b.example:PORT/
     "
     );
     insta::assert_snapshot!(
@@ -362,6 +365,7 @@ fn at_its_start_a_server_logs_its_address_and_its_problems() {
         @"
     INFO the log is also written to `<home>/begun.log`
     INFO MCP is served at http://127.0.0.1:PORT/mcp and https://llm.example.com/mcp
+    INFO the page is served at http://127.0.0.1:PORT/ and https://llm.example.com/
     "
     );
     // A path below a file is no folder, even for root.
@@ -371,7 +375,99 @@ fn at_its_start_a_server_logs_its_address_and_its_problems() {
     INFO the log is also written to `<home>/begun.log`
     WARN the data folder `<home>/taken/data` cannot be written (not a directory): nothing is remembered, so every question is refused whose `store` is not `none`; correct its permissions, or choose another with `PARALLEL_LLM_DATA_DIR`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
+    INFO the page is served at http://127.0.0.1:PORT/
     ");
+}
+
+/// A log file is read by more people than the terminal, and kept for longer.
+#[test]
+fn a_link_to_sign_in_with_is_printed_until_it_is_used_and_never_logged() {
+    let sandbox = sandbox_with(None);
+    let (running, address) = serve(&sandbox, &[], &[]);
+    let links = || {
+        let stderr = running.stderr_so_far();
+        let begins = format!("sign in once with http://{address}/sign-in?code=");
+        let codes = stderr.lines().filter_map(|line| line.strip_prefix(begins.as_str()).map(str::to_owned));
+        codes.collect::<Vec<String>>()
+    };
+    sandbox.until("a link is printed", || links().len() == 1);
+    let redeem = |code: &str| {
+        let body = format!("code={code}");
+        let head = format!(
+            "POST /sign-in HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let reply = ask(address, head + &body);
+        reply.header("set-cookie").and_then(|set| set.split_once(';')).map(|(pair, _)| pair.to_owned())
+    };
+    let cookie = redeem(&links()[0]).expect("the link is good");
+    sandbox.until("the next link is printed", || links().len() == 2);
+    assert_eq!(redeem(&links()[0]), None, "it was used");
+    let page = format!("GET /models HTTP/1.1\r\nHost: {address}\r\nCookie: {cookie}\r\n\r\n");
+    assert_eq!(ask(address, page).status, 200);
+    let secrets = [links(), vec![cookie.split_once('=').expect("a value").1.to_owned()]].concat();
+    running.signal("TERM");
+    assert_eq!(running.wait().code, Some(0));
+    let log = std::fs::read_to_string(sandbox.home().join("log")).expect("there is a log");
+    assert!(secrets.iter().all(|secret| secret.len() == 64 && !log.contains(secret)), "{log}");
+
+    let (running, address) = serve(&sandbox, &["--no-auth"], &[]);
+    // The links of a server would have been printed before its first answer.
+    assert_eq!(ask(address, format!("GET /models HTTP/1.1\r\nHost: {address}\r\n\r\n")).status, 200);
+    running.signal("TERM");
+    let stderr = running.wait().stderr;
+    assert!(!stderr.contains("sign in"), "{stderr}");
+}
+
+/// A browser that notes what it is told to open, and what that file holds.
+#[cfg(unix)]
+fn noting_browser(sandbox: &Sandbox) -> String {
+    use std::os::unix::fs::PermissionsExt;
+
+    let bin = sandbox.home().join("bin");
+    std::fs::create_dir(&bin).expect("a folder");
+    let browser = bin.join("xdg-open");
+    std::fs::write(&browser, "#!/bin/sh\ncat \"$1\" > \"$HOME/opened\"\n").expect("a program");
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).expect("it can be run");
+    format!("{}:/usr/bin:/bin", bin.display())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_opens_in_the_browser_for_as_long_as_the_command_lasts() {
+    let sandbox = sandbox_with(None);
+    let path = noting_browser(&sandbox);
+    let running = sandbox.call(["ask", "--quiet", "--open", "hi"]).env("PATH", &path).start();
+    let opened = || std::fs::read_to_string(sandbox.home().join("opened")).unwrap_or_default();
+    sandbox.until("the browser is started", || opened().ends_with("</a>\n"));
+    let opened = opened();
+    let link = opened.split("url=").nth(1).and_then(|rest| rest.split('"').next()).expect("a link");
+    let link = link.strip_prefix("http://").expect("plain on this machine").replace("&amp;", "&");
+    let (address, rest) = link.split_once("/sign-in?").expect("a page to sign in");
+    let address: SocketAddr = address.parse().expect("an address");
+    assert!(address.ip().is_loopback());
+    let code = rest.split('&').next().expect("a code");
+    let arguments = String::from_utf8_lossy(&running.command_line()).into_owned();
+    assert!(!arguments.contains(&code[5..]), "the code is in no list of processes");
+    let head = format!(
+        "POST /sign-in HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
+        code.len()
+    );
+    let reply = ask(address, head + code);
+    let cookie = reply.header("set-cookie").and_then(|set| set.split(';').next()).expect("a session");
+    let page = |target: &str| {
+        ask(address, format!("GET {target} HTTP/1.1\r\nHost: {address}\r\nCookie: {cookie}\r\n\r\n"))
+    };
+    sandbox.until("the answer is printed", || !running.stdout_so_far().is_empty());
+    assert_eq!(page("/runs/@").status, 303, "the newest run has an address of its own");
+    assert_eq!(page("/runs.json").status, 200);
+    assert_eq!(page("/mcp").status, 404, "no other door is open");
+    running.signal("INT");
+    let output = running.wait();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let left = std::fs::read_dir(sandbox.data_dir()).expect("the data folder").flatten();
+    let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().starts_with("open-")), "{left:?}");
 }
 
 #[test]

@@ -1,0 +1,111 @@
+//! Which door a path belongs to, and what that door lets browsers do there.
+//!
+//! Invariant: a path belongs to the door with the longest `path` at or above it. So a door of pages at `/` has every
+//! path but those of other doors, and a path without a door has the strictest terms.
+
+use super::door::Door;
+
+/// The terms of all doors.
+#[derive(Debug)]
+pub(super) struct Paths {
+    /// The longest path first.
+    terms: Vec<Terms>,
+}
+
+/// What browsers may do at the paths of one door.
+#[derive(Debug)]
+pub(super) struct Terms {
+    path: &'static str,
+    open_paths: Vec<&'static str>,
+    /// The page where a browser signs in. Sessions count only at a door that has one.
+    pub(super) sign_in: Option<&'static str>,
+    /// Whether posts may be forms.
+    pub(super) forms: bool,
+}
+
+impl Paths {
+    /// The paths of these doors.
+    pub(super) fn new(doors: &[Door]) -> Self {
+        let terms = doors.iter().filter_map(|door| {
+            let open_paths = door.open_paths.clone();
+            Some(Terms { path: door.path?, open_paths, sign_in: door.sign_in, forms: door.forms })
+        });
+        let mut terms: Vec<Terms> = terms.collect();
+        terms.sort_by_key(|terms| std::cmp::Reverse(terms.path.len()));
+        Self { terms }
+    }
+
+    /// The terms at a path; `None` if it belongs to no door.
+    pub(super) fn at(&self, path: &str) -> Option<&Terms> {
+        self.terms.iter().find(|terms| {
+            let below = path.strip_prefix(terms.path.trim_end_matches('/'));
+            below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+        })
+    }
+
+    /// The sign-in page for a path, if its door has one.
+    pub(super) fn sign_in(&self, path: &str) -> Option<&'static str> {
+        self.at(path)?.sign_in
+    }
+
+    /// Whether a path is served to everyone. The sign-in page always is.
+    pub(super) fn is_open(&self, path: &str) -> bool {
+        self.at(path).is_some_and(|terms| {
+            terms.sign_in == Some(path) || terms.open_paths.iter().any(|open| covers(open, path))
+        })
+    }
+}
+
+/// Whether an open path is this path, or a folder above it. The root alone is no folder, for it would open everything.
+fn covers(open: &str, path: &str) -> bool {
+    open == path || (open.len() > 1 && open.ends_with('/') && path.starts_with(open))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+
+    use super::*;
+
+    fn paths() -> Paths {
+        let pages = Door {
+            path: Some("/"),
+            open_paths: vec!["/", "/about", "/assets/"],
+            sign_in: Some("/sign-in"),
+            forms: true,
+            ..Door::from(Router::new())
+        };
+        let protocol = Door { path: Some("/mcp"), ..Door::from(Router::new()) };
+        Paths::new(&[pages, protocol, Door::from(Router::new())])
+    }
+
+    #[test]
+    fn a_path_belongs_to_the_nearest_door() {
+        for (path, forms) in [
+            ("/", true),
+            ("/mcp", false),
+            ("/mcp/", false),
+            ("/mcp/a", false),
+            ("/mcp2", true),
+            ("//mcp", true),
+            ("/%6dcp", true),
+        ] {
+            let paths = paths();
+            let terms = paths.at(path).unwrap();
+            assert_eq!((terms.forms, terms.sign_in.is_some()), (forms, forms), "{path}");
+        }
+        let alone = Paths::new(&[Door { path: Some("/mcp"), ..Door::from(Router::new()) }]);
+        assert!(alone.at("/").is_none() && alone.at("/mcpx").is_none() && alone.at("*").is_none());
+    }
+
+    #[test]
+    fn open_paths_are_exact_or_folders() {
+        let open = |path| paths().is_open(path);
+        for path in ["/", "/about", "/sign-in", "/assets/", "/assets/page.css", "/assets/a/b"] {
+            assert!(open(path), "{path}");
+        }
+        for path in ["/about/", "/about2", "/assets", "/sign-in/", "/sign-in/x", "//", "/runs", "/mcp"] {
+            assert!(!open(path), "{path}");
+        }
+    }
+}
