@@ -54,6 +54,11 @@ pub const ALL: &[(u8, &str)] = &[
     (TERMINATED, "stopped by SIGTERM; answers so far are saved"),
 ];
 
+/// Whether the process was stopped by a signal.
+pub const fn is_of_signal(code: u8) -> bool {
+    matches!(code, INTERRUPTED | TERMINATED | HUNG_UP)
+}
+
 /// The exit code of a process ended by a signal.
 pub const fn of_signal(signal: Signal) -> u8 {
     match signal {

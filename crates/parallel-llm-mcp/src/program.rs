@@ -88,7 +88,7 @@ fn start(
             exit::of(error.code)
         });
         // A command that was stopped by a signal waits for no reader; otherwise a signal ends the wait.
-        let stopped = matches!(code, exit::INTERRUPTED | exit::TERMINATED | exit::HUNG_UP);
+        let stopped = exit::is_of_signal(code);
         console.written(stopped).await.map_or(code, exit::of_signal)
     });
     // A thread that still reads stdin cannot be waited for.
@@ -106,7 +106,7 @@ async fn dispatch(
     match command {
         Command::Serve(serve) => match serve.http {
             None => Ok(server::serve_pipes(wire, settings).await),
-            Some(address) => server::serve_http(wire, settings, address, serve.no_auth).await,
+            Some(address) => server::serve_http(wire, settings, &console, address, serve.no_auth).await,
         },
         Command::Demo(demo) => {
             let (simulator, service) = app::stage_demo(settings).await?;
@@ -120,7 +120,7 @@ async fn dispatch(
             let service = wire(settings);
             let done = command::run(&CommandContext { service: &service, console }, work).await;
             // A stopped command has waited for its run already.
-            let stopped = matches!(done, Ok(exit::INTERRUPTED | exit::TERMINATED | exit::HUNG_UP));
+            let stopped = done.as_ref().is_ok_and(|code| exit::is_of_signal(*code));
             service.close(if stopped { Duration::ZERO } else { drain }).await;
             done
         }

@@ -1,16 +1,19 @@
 //! The servers: MCP on pipes, and every door that speaks HTTP.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::value::next::{self, Advice};
 use parallel_llm_engine::{Code, Failure};
-use parallel_llm_http::{Access, Check, Config, Door, Resource, TlsFiles};
+use parallel_llm_http::{Access, Check, Config, Door, Resource, Sessions, TlsFiles};
+use secrecy::ExposeSecret;
 use tokio::time::Instant;
 
 use crate::doors;
 use crate::exit;
+use crate::terminal::console::Console;
 use crate::terminal::vocabulary;
 use parallel_llm_service::{Services, Shutdown, TokenState};
 use parallel_llm_settings::private_files;
@@ -32,19 +35,23 @@ pub(crate) async fn serve_pipes(wire: &dyn Fn(&Settings) -> Services, settings: 
 pub(crate) async fn serve_http(
     wire: &dyn Fn(&Settings) -> Services,
     settings: &Settings,
+    console: &Console,
     address: SocketAddr,
     no_auth: bool,
 ) -> Result<u8, Failure> {
     let service = wire(settings).without_checks();
     let check = check_of(&service);
     let access = if no_auth { Access::Open(check) } else { Access::Tokens(check) };
-    let drain = Duration::from_millis(settings.drain_ms);
-    serve_until_signal(&service, listening(settings, address, access)?, drain).await
+    let sessions = if no_auth { None } else { Some(Sessions::new()?) };
+    let config = Config { sessions, ..listening(settings, address, access)? };
+    serve_until_signal(&service, config, console).await
 }
 
 /// Serves over HTTP until a signal, and up to `drain` longer for requests in flight; a second signal ends it at once,
 /// which the exit code shows.
-async fn serve_until_signal(service: &Services, config: Config, drain: Duration) -> Result<u8, Failure> {
+async fn serve_until_signal(service: &Services, config: Config, console: &Console) -> Result<u8, Failure> {
+    let drain = Duration::from_millis(service.settings.drain_ms);
+    let sessions = config.sessions.clone();
     let mut signals = Signals::new();
     let wants_tokens = matches!(config.access, Access::Tokens(_));
     let listener = parallel_llm_http::bind(config).await?;
@@ -54,11 +61,18 @@ async fn serve_until_signal(service: &Services, config: Config, drain: Duration)
     }
     log_missing_key(service);
     let shutdown = Shutdown::new(drain);
-    let doors = doors::over_http(service, &shutdown);
+    let doors = doors::over_http(service, &shutdown, sessions.as_ref());
     for Door { name, path, .. } in &doors {
         let addresses = listener.urls().into_iter().map(|url| url + path.unwrap_or_default());
         tracing::info!("{name} is served at {}", addresses.collect::<Vec<_>>().join(" and "));
     }
+    let page = doors.iter().find_map(|door| Some(sign_in_page(&listener.urls(), door.sign_in?)));
+    let links = async {
+        match (&sessions, page) {
+            (Some(sessions), Some(page)) => print_links(console, sessions, &page).await,
+            _ => std::future::pending().await,
+        }
+    };
     let Shutdown { stop, end, .. } = &shutdown;
     let second_signal = async {
         let signal = signals.next().await;
@@ -77,9 +91,27 @@ async fn serve_until_signal(service: &Services, config: Config, drain: Duration)
     let code = tokio::select! {
         () = served => exit::ANSWER,
         signal = second_signal => exit::of_signal(signal),
+        never = links => match never {},
     };
     end.cancel();
     Ok(code)
+}
+
+/// The address of the sign-in page for people: over https, if the server or its proxy speaks it.
+fn sign_in_page(urls: &[String], path: &str) -> String {
+    let url = urls.iter().find(|url| url.starts_with("https:")).or(urls.first());
+    format!("{}{path}", url.map_or("", String::as_str))
+}
+
+/// Prints the link with which the owner signs in, and the next one as soon as it was used. The log gets no link,
+/// because a log file is read by more people and kept for longer.
+async fn print_links(console: &Console, sessions: &Sessions, page: &str) -> Infallible {
+    let mut codes = sessions.link_codes();
+    loop {
+        let link = format!("{page}?code={}", codes.borrow_and_update().expose_secret());
+        console.say(&format!("sign in once with {link}"));
+        codes.changed().await.expect("the sessions hold the sender");
+    }
 }
 
 /// The server's configuration from the settings.
@@ -102,7 +134,7 @@ fn listening(settings: &Settings, address: SocketAddr, access: Access) -> Result
 }
 
 /// Finds the principal of a token.
-fn check_of(service: &Services) -> Check {
+pub(crate) fn check_of(service: &Services) -> Check {
     let service = service.clone();
     Arc::new(move |secret| {
         let service = service.clone();
@@ -141,7 +173,7 @@ async fn log_tokenless(service: &Services) {
     match tokens {
         Ok(tokens) if tokens.iter().any(|token| token.state == TokenState::Active) => {}
         Ok(_) if service.settings.issuer.is_some() => {}
-        Ok(_) => tracing::warn!("no token is in force, so every request is answered 401: {advice}"),
+        Ok(_) => tracing::warn!("no token is in force, so programs are answered 401: {advice}"),
         Err(failure) => tracing::warn!(
             "tokens cannot be looked up, so those who bring one are answered 503: {failure}; {}",
             vocabulary::describe(failure.next_steps())

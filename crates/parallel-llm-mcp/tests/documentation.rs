@@ -32,6 +32,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("parallel-llm-mcp serve", "it serves until it is stopped; `tests/http` starts it with these flags"),
     ("PARALLEL_LLM_HTTP_HOSTS=", "it serves until it is stopped; `tests/http` starts it with these flags"),
     ("parallel-llm-mcp simulate", "it serves until it is stopped; `tests/manual.rs` starts it"),
+    ("parallel-llm-mcp ask --open", "its page is served until it is stopped; `tests/http` opens one"),
+    ("parallel-llm-mcp runs show @ --open", "its page is served until it is stopped; `tests/http` opens one"),
 ];
 
 /// A line that a page shows in a shell block.

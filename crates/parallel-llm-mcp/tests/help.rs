@@ -152,6 +152,7 @@ fn the_page_of_ask_groups_the_flags() {
                                  those whose answers are paid for anyway
 
     Output:
+          --open            Open the run's page in the browser, until Ctrl-C
       -o, --output <FILE>   Write the answer to this file instead of stdout
       -q, --quiet           Print nothing but the answer
           --json            Print the run report as one JSON object

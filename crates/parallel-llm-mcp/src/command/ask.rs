@@ -12,9 +12,11 @@ use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest};
 
 use super::answer_file::AnswerFile;
+use super::opened::BoundPage;
 use super::template::Template;
 use super::view::{Leaving, ProgressStyle, View};
 use super::{CommandContext, dry_run, prompt};
+use crate::exit;
 use parallel_llm_service::Question;
 use parallel_llm_service::attachment::Attachments;
 use parallel_llm_settings::settings::{Settings, duration_ms};
@@ -116,6 +118,9 @@ pub struct Ask {
     /// When stopped, close every connection at once, even those whose answers are paid for anyway
     #[arg(long, help_heading = WAITING)]
     pub abort: bool,
+    /// Open the run's page in the browser, until Ctrl-C
+    #[arg(long, conflicts_with = "dry_run", help_heading = OUTPUT)]
+    pub open: bool,
     /// Write the answer to this file instead of stdout
     #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
@@ -307,6 +312,13 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
         Some(path) => Some(AnswerFile::reserve(path).await?),
         None => None,
     };
+    let page = if ask.open { Some(BoundPage::bind(context).await?) } else { None };
     let handle = context.service.ask.ask(question).await?;
-    finish(context, &handle, &ask, file).await
+    let page = page.map(|page| page.show(context, handle.id()));
+    let code = finish(context, &handle, &ask, file).await?;
+    // A signal during the run ends the page with it.
+    if let Some(page) = page.filter(|_| !exit::is_of_signal(code)) {
+        page.until_signal().await;
+    }
+    Ok(code)
 }

@@ -20,6 +20,7 @@ mod keys;
 mod killed;
 mod misuse;
 mod models;
+mod opened;
 mod parse;
 mod piped;
 mod presets;

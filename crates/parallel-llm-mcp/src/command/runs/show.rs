@@ -5,6 +5,7 @@ use parallel_llm_engine::{Code, Failure, OutcomeKind, Run};
 
 use super::CommandContext;
 use crate::called;
+use crate::command::opened::BoundPage;
 use crate::exit;
 use crate::terminal::agreement;
 use crate::terminal::console::Tone;
@@ -34,6 +35,9 @@ pub struct Show {
     /// How far the answers agree: equal answers, contradictions, unique claims and new passages
     #[arg(long, conflicts_with_all = ["seat", "events"])]
     pub agreement: bool,
+    /// Open the run's page in the browser, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["json", "seat", "events", "agreement"])]
+    pub open: bool,
     /// Show a run of the demo
     #[arg(long)]
     pub demo: bool,
@@ -45,7 +49,9 @@ pub(super) async fn run(context: &CommandContext<'_>, show: &Show) -> Result<u8,
     let KnownRun::Past(past) = found else {
         return Err(Failure::new(Code::Internal, "a run of another process cannot be live in this one"));
     };
-    if show.json {
+    if show.open {
+        BoundPage::bind(context).await?.show(context, past.run.plan.run_id).until_signal().await;
+    } else if show.json {
         context.console.data(&past.report().in_vocabulary(&COMMAND_LINE).pretty());
     } else if show.agreement {
         context.console.page(&agreement::page(&past.report().in_vocabulary(&COMMAND_LINE)));

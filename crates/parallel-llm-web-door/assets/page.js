@@ -1,0 +1,254 @@
+// What a page does beyond being read: it follows a run, scrolls answers together, copies texts and sends forms in place.
+// HTML comes from this server only, where model text was made harmless; text in progress is only ever text.
+
+const policy = window.trustedTypes?.createPolicy('page', { createHTML: html => html }) ?? { createHTML: html => html };
+const find = (selector, within = document) => within.querySelector(selector);
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+function parsed(html) {
+  const template = document.createElement('template');
+  template.innerHTML = policy.createHTML(html);
+  return template.content.firstElementChild;
+}
+
+function reveal(within) {
+  for (const element of all('.js-only', within)) element.hidden = false;
+}
+
+function announce(text) {
+  find('#announcer').textContent = text;
+}
+
+// --- A run in progress ---
+
+class Live {
+  #run; #seq; #source; #wait = 500; #pieces = new Map(); #sections = new Map(); #frame = 0;
+
+  constructor(run) {
+    this.#run = run.dataset.run;
+    this.#seq = Number(run.dataset.seq);
+    this.#connect();
+    setInterval(() => this.#tick(), 1000);
+  }
+
+  #connect() {
+    const at = all('.writing[data-bytes]').map(text => `${text.id.replace(/-text$/, '')}:${text.dataset.bytes}`);
+    this.#source = new EventSource(`/runs/${this.#run}/live?seq=${this.#seq}&at=${at.join(',')}`);
+    this.#source.addEventListener('open', () => { this.#wait = 500; });
+    this.#source.addEventListener('sections', message => this.#take(JSON.parse(message.data)));
+    this.#source.addEventListener('texts', message => this.#write(JSON.parse(message.data)));
+    this.#source.addEventListener('error', () => this.#reconnect());
+  }
+
+  // The positions in the address have changed since the stream began, so the browser's own way back is not used.
+  #reconnect() {
+    this.#source.close();
+    setTimeout(() => this.#connect(), this.#wait);
+    this.#wait = Math.min(this.#wait * 2, 10_000);
+  }
+
+  #take({ seq, sections, live, announce: words }) {
+    this.#seq = seq;
+    for (const [id, html] of Object.entries(sections)) this.#sections.set(id, html);
+    if (words) announce(words);
+    if (!live) {
+      this.#source.close();
+      find('.run').removeAttribute('data-live');
+    }
+    this.#draw();
+  }
+
+  #write(pieces) {
+    for (const { slot, offset, end, text } of pieces) {
+      const known = this.#pieces.get(slot);
+      if (known && known.end === offset) {
+        known.text += text;
+        known.end = end;
+      } else {
+        this.#pieces.set(slot, { offset, end, text });
+      }
+    }
+    this.#draw();
+  }
+
+  #draw() {
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      for (const [id, html] of this.#sections) replace(id, html);
+      this.#sections.clear();
+      for (const [slot, piece] of this.#pieces) this.#append(slot, piece);
+      this.#pieces.clear();
+    });
+  }
+
+  #append(slot, { offset, end, text }) {
+    const element = document.getElementById(`${slot}-text`);
+    if (!element?.dataset.bytes) return;
+    const known = Number(element.dataset.bytes);
+    if (offset === 0 && known !== 0) element.textContent = '';
+    else if (offset !== known) return;
+    const box = element.closest('.card-body');
+    const follows = box && box.scrollTop + box.clientHeight >= box.scrollHeight - 40;
+    element.append(text);
+    element.dataset.bytes = end;
+    if (follows) box.scrollTop = box.scrollHeight;
+  }
+
+  #tick() {
+    for (const clock of all('.clock[data-ms]')) {
+      const ms = Number(clock.dataset.ms) + 1000;
+      clock.dataset.ms = ms;
+      const seconds = Math.floor(ms / 1000);
+      clock.textContent = seconds < 100 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+    }
+  }
+}
+
+// Replaces a section; what is open, focused or typed in it stays so.
+function replace(id, html) {
+  const old = document.getElementById(id);
+  const fresh = parsed(html);
+  if (!old || !fresh) return;
+  const active = old.contains(document.activeElement) ? document.activeElement : null;
+  for (const details of all('details[open][id]', old)) {
+    const twin = fresh.querySelector(`#${CSS.escape(details.id)}`);
+    if (twin) twin.open = true;
+  }
+  for (const field of all('input[name]:not([type=hidden]), select[name]', old)) {
+    const form = field.form?.getAttribute('action');
+    const twin = all(`[name="${field.name}"]`, fresh).find(other => other.form?.getAttribute('action') === form);
+    if (twin) twin.value = field.value;
+  }
+  reveal(fresh);
+  if (active && replaceAround(active, old, fresh)) return;
+  old.replaceWith(fresh);
+  if (active) same(active, fresh)?.focus();
+}
+
+// Replaces all but the child with the focus, if that has not changed: a button that goes while it is pressed does nothing.
+function replaceAround(active, old, fresh) {
+  const kept = [...old.children].find(child => child.contains(active));
+  const children = [...fresh.children];
+  const at = kept ? children.findIndex(child => child.outerHTML === kept.outerHTML) : -1;
+  if (at < 0) return false;
+  for (const child of [...old.children]) if (child !== kept) child.remove();
+  kept.before(...children.slice(0, at));
+  kept.after(...children.slice(at + 1));
+  for (const { name, value } of fresh.attributes) old.setAttribute(name, value);
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  return true;
+}
+
+function same(element, within) {
+  if (element.id) return within.querySelector(`#${CSS.escape(element.id)}`);
+  const form = element.closest('form')?.getAttribute('action');
+  if (form) return within.querySelector(`form[action="${CSS.escape(form)}"] ${element.localName}`);
+  return element.getAttribute('href') ? within.querySelector(`[href="${CSS.escape(element.getAttribute('href'))}"]`) : null;
+}
+
+// --- Answers that scroll together ---
+
+function syncScroll(strip, toggle) {
+  let leader = null;
+  strip.addEventListener('scroll', event => {
+    const box = event.target;
+    if (!toggle.checked || box === strip || (leader && leader !== box)) return;
+    leader = box;
+    const share = box.scrollTop / Math.max(1, box.scrollHeight - box.clientHeight);
+    for (const other of all('.card-body', strip)) {
+      if (other !== box) other.scrollTop = share * (other.scrollHeight - other.clientHeight);
+    }
+    requestAnimationFrame(() => requestAnimationFrame(() => { leader = null; }));
+  }, true);
+}
+
+// --- Copying ---
+
+async function copy(button) {
+  const source = button.dataset.copy ? document.getElementById(button.dataset.copy).value
+    : await (await fetch(button.dataset.copyUrl)).text();
+  await navigator.clipboard.writeText(source);
+  announce('Copied.');
+  const label = button.textContent;
+  button.textContent = 'Copied';
+  setTimeout(() => { button.textContent = label; }, 1500);
+}
+
+// --- Forms of a live run are sent in place; the stream shows what comes of them ---
+
+async function send(form) {
+  const answer = await fetch(form.action, { method: 'POST', body: new URLSearchParams(new FormData(form)), headers: { accept: 'text/html' } });
+  if (!answer.ok) {
+    const page = new DOMParser().parseFromString(policy.createHTML(await answer.text()), 'text/html');
+    const notice = page.querySelector('.notice');
+    form.querySelector('.notice')?.remove();
+    form.append(notice ? document.adoptNode(notice) : 'That did not work.');
+    return;
+  }
+  if (!find('.run[data-live]') || new URL(answer.url).pathname !== location.pathname) location.assign(answer.url);
+}
+
+document.addEventListener('submit', event => {
+  const form = event.target;
+  if (form.method !== 'post' || !form.closest('.run[data-live]')) return;
+  event.preventDefault();
+  for (const button of all('button', form)) button.disabled = true;
+  send(form).finally(() => { for (const button of all('button', form)) button.disabled = false; });
+});
+
+document.addEventListener('click', event => {
+  const button = event.target.closest?.('[data-copy], [data-copy-url]');
+  if (button) copy(button);
+});
+
+// --- The form that asks ---
+
+class Ask {
+  #form; #timer = 0; #latest = 0;
+
+  constructor(form) {
+    this.#form = form;
+    form.addEventListener('keydown', event => {
+      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit(find('button.primary', form));
+    });
+    form.addEventListener('input', () => { clearTimeout(this.#timer); this.#timer = setTimeout(() => this.#quote(), 700); });
+    find('#add-row', form).addEventListener('click', () => this.#addRow());
+  }
+
+  // The price follows what is typed; attachments count when the button is pressed.
+  async #quote() {
+    if (!find('#question', this.#form).value.trim()) return;
+    const body = new FormData(this.#form);
+    body.delete('file');
+    const number = ++this.#latest;
+    const answer = await fetch('/ask/quote', { method: 'POST', body, headers: { accept: 'text/html' } });
+    const page = new DOMParser().parseFromString(policy.createHTML(await answer.text()), 'text/html');
+    if (number !== this.#latest) return;
+    const fresh = page.querySelector('#ask-error') ?? page.querySelector('#quote');
+    const quote = find('#quote', this.#form);
+    quote.hidden = false;
+    quote.replaceChildren(...document.adoptNode(fresh).childNodes);
+  }
+
+  #addRow() {
+    const rows = all('.row', this.#form);
+    const row = rows.at(-1).cloneNode(true);
+    const [model, persona] = [find('input', row), find('select', row)];
+    model.value = '';
+    persona.value = '';
+    model.setAttribute('aria-label', `Model ${rows.length + 1}`);
+    persona.setAttribute('aria-label', `Persona of model ${rows.length + 1}`);
+    rows.at(-1).after(row);
+    model.focus();
+  }
+}
+
+// A link to sign in with is used when it is opened; without a script a button does it.
+find('#use-link')?.requestSubmit();
+
+reveal(document);
+if (find('#ask')) new Ask(find('#ask'));
+const run = find('.run[data-live]');
+if (run) new Live(run);
+const toggle = find('#sync-scroll');
+if (toggle) syncScroll(find('.strip'), toggle);

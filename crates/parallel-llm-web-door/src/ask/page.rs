@@ -1,0 +1,306 @@
+//! The page and what its buttons do: show the price, or ask.
+
+use std::time::Duration;
+
+use askama::Template;
+use axum::extract::{Multipart, Query};
+use axum::http::StatusCode;
+use axum::response::Response;
+use parallel_llm_engine::plan::slots::TYPICAL_REPLY_TOKENS;
+use parallel_llm_engine::request::panel::Seat;
+use parallel_llm_engine::request::strategy::{AUTO, Strategy};
+use parallel_llm_engine::run::Run;
+use parallel_llm_engine::{Effort, Failure, RunPlan};
+use parallel_llm_http::status;
+use parallel_llm_service::report::ErrorReport;
+use parallel_llm_service::{Begun, Consent, ModelLine, ModelQuery, Order, Services};
+use parallel_llm_settings::settings::Preset;
+use serde::Deserialize;
+
+use super::fields::{Fields, OWN_PANEL, SeatFields};
+use super::question::question;
+use crate::layout::Layout;
+use crate::respond;
+use crate::visit::Visit;
+
+/// The longest wait for the list of models; without it their names are typed without help.
+const MODELS_MAX: Duration = Duration::from_secs(2);
+/// The empty rows for models without the script, which adds more.
+const ROWS_MIN: usize = 5;
+
+#[derive(Template)]
+#[template(path = "ask/page.html")]
+struct AskPage {
+    layout: Layout,
+    fields: Fields,
+    form_token: String,
+    error: Option<ErrorReport>,
+    had_files: bool,
+    quote: Option<QuoteView>,
+    panels: Vec<PanelChoice>,
+    rows: Vec<SeatFields>,
+    personas: Vec<String>,
+    strategies: Vec<StrategyChoice>,
+    efforts: Vec<&'static str>,
+    models: Vec<ModelLine>,
+    defaults: Defaults,
+}
+
+/// A panel to choose.
+struct PanelChoice {
+    value: String,
+    name: String,
+    about: String,
+    models: Vec<String>,
+    is_chosen: bool,
+}
+
+/// A named value to choose.
+struct StrategyChoice {
+    name: &'static str,
+    about: &'static str,
+}
+
+/// What holds where a field is empty.
+struct Defaults {
+    synthesizer: String,
+    strategy: String,
+    max_tokens: u32,
+    budget: String,
+    attachment_mb: u64,
+}
+
+/// What a question may cost.
+struct QuoteView {
+    summary: String,
+    is_over: bool,
+    seats: Vec<QuotedSeat>,
+}
+
+/// A seat of the quote with its prices.
+struct QuotedSeat {
+    role: String,
+    model: String,
+    input: String,
+    output: String,
+}
+
+/// What the address of the page may bring.
+#[derive(Default, Deserialize)]
+pub(crate) struct From {
+    /// A run whose question is asked again.
+    #[serde(default)]
+    again: String,
+    /// A run whose conversation goes on.
+    #[serde(default, rename = "continue")]
+    continued: String,
+    /// A preset.
+    #[serde(default)]
+    preset: String,
+}
+
+/// Shows the form.
+pub(crate) async fn show(visit: Visit, Query(from): Query<From>) -> Response {
+    let shown = async {
+        if visit.wants_json {
+            let overview = visit.services.models.overview("").await?;
+            return Ok(respond::json(serde_json::json!(overview).to_string()));
+        }
+        let fields = prefilled(&visit.services, from).await?;
+        Ok(respond::page(&page(&visit, fields, None, None).await))
+    };
+    let shown = shown.await;
+    visit.answer(shown)
+}
+
+/// Shows what the question would cost, and asks nothing.
+pub(crate) async fn quote(visit: Visit, form: Multipart) -> Response {
+    let fields = match checked(&visit, form).await {
+        Ok(fields) => fields,
+        Err(failure) => return visit.answer(Err(failure)),
+    };
+    match quoted(&visit, fields.clone()).await {
+        Ok(quote) => respond::page(&page(&visit, fields, None, Some(quote)).await),
+        Err(failure) => refused(&visit, fields, failure).await,
+    }
+}
+
+/// Asks the question, and leads to the page of its run.
+pub(crate) async fn ask(visit: Visit, form: Multipart) -> Response {
+    let fields = match checked(&visit, form).await {
+        Ok(fields) => fields,
+        Err(failure) => return visit.answer(Err(failure)),
+    };
+    match begin(&visit, fields.clone()).await {
+        Ok(run) => respond::see(&format!("/runs/{run}")),
+        Err(failure) => refused(&visit, fields, failure).await,
+    }
+}
+
+async fn checked(visit: &Visit, form: Multipart) -> Result<Fields, Failure> {
+    let fields = Fields::read(form).await?;
+    visit.check_form(&fields.form_token)?;
+    Ok(fields)
+}
+
+async fn begin(visit: &Visit, fields: Fields) -> Result<String, Failure> {
+    let order = Order::Ask(question(&visit.services, fields).await?);
+    match Box::pin(visit.services.ask.begin_order(order, Consent::CannotBeAsked)).await? {
+        Begun::Run(handle) => Ok(handle.id().to_string()),
+        Begun::Unapproved(unapproved) => Err(unapproved.refused),
+    }
+}
+
+async fn quoted(visit: &Visit, fields: Fields) -> Result<QuoteView, Failure> {
+    let question = question(&visit.services, fields).await?;
+    let quote = Box::pin(visit.services.ask.quote(question)).await?;
+    Ok(match quote.plan() {
+        Some(plan) => QuoteView::of(plan),
+        None => QuoteView {
+            summary:
+                "This question is being answered already: asking it leads to that run and costs nothing more."
+                    .to_owned(),
+            is_over: false,
+            seats: Vec::new(),
+        },
+    })
+}
+
+/// The page again, with what was typed and why it was refused.
+async fn refused(visit: &Visit, fields: Fields, failure: Failure) -> Response {
+    let failure = visit.principal().redact(failure);
+    if visit.wants_json {
+        return visit.answer(Err(failure));
+    }
+    let error = ErrorReport::of(&failure).in_vocabulary(visit.vocabulary());
+    let status: StatusCode = status::of(failure.code);
+    respond::page_under(status, &page(visit, fields, Some(error), None).await)
+}
+
+async fn page(
+    visit: &Visit,
+    fields: Fields,
+    error: Option<ErrorReport>,
+    quote: Option<QuoteView>,
+) -> AskPage {
+    let settings = &visit.services.settings;
+    let query = ModelQuery::default();
+    let listed = tokio::time::timeout(MODELS_MAX, visit.services.models.find(&query)).await;
+    let mut rows = fields.seats.clone();
+    rows.resize_with(rows.len().max(ROWS_MIN), SeatFields::default);
+    let auto = StrategyChoice { name: AUTO, about: "Chooses by the question." };
+    let strategies = Strategy::ALL.iter().map(|one| StrategyChoice { name: one.name(), about: one.about() });
+    AskPage {
+        layout: visit.layout(),
+        form_token: visit.form_token(),
+        error,
+        had_files: !fields.files.is_empty(),
+        quote,
+        panels: panels(&visit.services, &fields.panel),
+        rows,
+        personas: settings.personas.keys().cloned().collect(),
+        strategies: [auto].into_iter().chain(strategies).collect(),
+        efforts: Effort::ALL.iter().map(|effort| effort.word()).collect(),
+        models: listed.ok().and_then(Result::ok).map(|found| found.models).unwrap_or_default(),
+        defaults: Defaults {
+            synthesizer: settings.synthesizer.first().cloned().unwrap_or_default(),
+            strategy: settings.strategy.clone(),
+            max_tokens: settings.max_tokens,
+            budget: settings.budget.to_string(),
+            attachment_mb: settings.attachment_bytes_max / 1_000_000,
+        },
+        fields,
+    }
+}
+
+fn panels(services: &Services, chosen: &str) -> Vec<PanelChoice> {
+    let settings = &services.settings;
+    let usual = PanelChoice {
+        value: String::new(),
+        name: "Usual panel".to_owned(),
+        about: format!("strategy {}", settings.strategy),
+        models: settings.panel.clone(),
+        is_chosen: chosen.is_empty(),
+    };
+    // A preset that equals the usual panel says nothing new.
+    let is_usual = |preset: &Preset| {
+        let panel = preset.panel.as_ref().unwrap_or(&settings.panel);
+        *panel == settings.panel && preset.strategy.as_ref().is_none_or(|own| *own == settings.strategy)
+    };
+    let presets = settings.presets.iter().filter(|(name, preset)| *name == chosen || !is_usual(preset));
+    let presets = presets.map(|(name, preset)| PanelChoice {
+        value: name.clone(),
+        name: name.clone(),
+        about: preset.strategy.as_ref().map(|strategy| format!("strategy {strategy}")).unwrap_or_default(),
+        models: preset.panel.clone().unwrap_or_else(|| settings.panel.clone()),
+        is_chosen: chosen == name,
+    });
+    let own = PanelChoice {
+        value: OWN_PANEL.to_owned(),
+        name: "Models of my choice".to_owned(),
+        about: String::new(),
+        models: Vec::new(),
+        is_chosen: chosen == OWN_PANEL,
+    };
+    [usual].into_iter().chain(presets).chain([own]).collect()
+}
+
+/// The form as the address fills it: empty, or as an earlier run was asked.
+async fn prefilled(services: &Services, from: From) -> Result<Fields, Failure> {
+    if !from.again.is_empty() {
+        let run = services.runs.find(&from.again).await?.run();
+        return Ok(as_asked(&run));
+    }
+    Ok(Fields { continued: from.continued, panel: from.preset, ..Fields::default() })
+}
+
+fn as_asked(run: &Run) -> Fields {
+    let seat = |seat: &Seat| SeatFields {
+        model: seat.model.to_string(),
+        persona: seat.persona_prompt.as_ref().and_then(|prompt| prompt.persona.clone()).unwrap_or_default(),
+    };
+    Fields {
+        question: run.plan.question(),
+        panel: OWN_PANEL.to_owned(),
+        seats: run.plan.seats.iter().map(seat).collect(),
+        strategy: run.plan.strategy.name().to_owned(),
+        fresh: true,
+        ..Fields::default()
+    }
+}
+
+impl QuoteView {
+    fn of(plan: &RunPlan) -> Self {
+        let fusers = plan.strategy.fusers(&plan.synthesizers).iter().take(usize::from(plan.seats.len() > 1));
+        let seats = plan.seats.iter().map(|seat| QuotedSeat::of(seat, format!("seat {}", seat.number)));
+        let seats = seats.chain(fusers.map(|seat| QuotedSeat::of(seat, "synthesizer".to_owned())));
+        let unpriced = plan.seats.iter().filter(|seat| seat.price.is_none()).count();
+        let more = match unpriced {
+            0 => String::new(),
+            1 => ", and what one model without a known price costs".to_owned(),
+            count => format!(", and what {count} models without a known price cost"),
+        };
+        let summary = format!(
+            "About {} if replies have {TYPICAL_REPLY_TOKENS} tokens, at most {}{more}. The budget is {}.",
+            plan.likely_cost(),
+            plan.worst_case,
+            plan.budget
+        );
+        Self { summary, is_over: plan.worst_case > plan.budget, seats: seats.collect() }
+    }
+}
+
+impl QuotedSeat {
+    fn of(seat: &Seat, role: String) -> Self {
+        let per_million = |price: parallel_llm_engine::PicoUsd| format!("${:.2}", price.as_usd() * 1e6);
+        let price = |of: fn(&parallel_llm_engine::Price) -> parallel_llm_engine::PicoUsd| {
+            seat.price.as_ref().map_or_else(|| "unknown".to_owned(), |price| per_million(of(price)))
+        };
+        Self {
+            role,
+            model: seat.model.to_string(),
+            input: price(|price| price.input),
+            output: price(|price| price.output),
+        }
+    }
+}

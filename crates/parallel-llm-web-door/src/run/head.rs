@@ -1,0 +1,103 @@
+//! The head of the page: the question, how far the run is, and how to steer it; and what went wrong.
+
+use askama::Template;
+use parallel_llm_engine::text::safe::excerpt;
+use parallel_llm_engine::value::invisible;
+use parallel_llm_service::report::{ErrorReport, Report};
+
+use super::shown::{Shown, StatusMark, TextName};
+use crate::respond::rendered;
+use crate::text::figures;
+
+/// The longest question in the title, in characters; the whole stands below it.
+const TITLE_CHARS: usize = 240;
+
+#[derive(Template)]
+#[template(path = "run/head.html")]
+struct Head {
+    id: String,
+    started: String,
+    question: String,
+    question_rest: Option<String>,
+    status: StatusMark,
+    progress: String,
+    elapsed: String,
+    clock_ms: Option<u64>,
+    cost: String,
+    strategy: String,
+    is_running: bool,
+    can_steer: bool,
+    form_token: String,
+}
+
+#[derive(Template)]
+#[template(path = "run/warnings.html")]
+struct Warnings<'a> {
+    error: Option<&'a ErrorReport>,
+    warnings: &'a [ErrorReport],
+}
+
+/// The form that compares two texts; hidden until there are two.
+#[derive(Template)]
+#[template(path = "run/comparing.html")]
+struct Comparing {
+    id: String,
+    texts: Vec<TextName>,
+}
+
+/// The question in one line, for titles.
+pub(super) fn title(shown: Shown<'_>) -> String {
+    let question = shown.run.plan.question();
+    let question = invisible::seen(question.trim());
+    if question.is_empty() {
+        "A run without its question".to_owned()
+    } else {
+        excerpt(&question, TITLE_CHARS)
+    }
+}
+
+/// The head.
+pub(super) fn head(shown: Shown<'_>) -> String {
+    let Shown { run, report, .. } = shown;
+    let question = run.plan.question();
+    let question = invisible::seen(question.trim());
+    let title = title(shown);
+    let is_running = shown.is_live() && !run.is_decided();
+    let elapsed_ms = if is_running { shown.age_ms } else { report.elapsed_ms };
+    rendered(&Head {
+        id: shown.id(),
+        started: figures::moment(run.plan.run_id.unix_ms()),
+        question_rest: (question.chars().count() > TITLE_CHARS).then(|| question.into_owned()),
+        question: title,
+        status: StatusMark::of_run(run.status),
+        progress: progress(shown),
+        elapsed: figures::duration(elapsed_ms),
+        clock_ms: is_running.then_some(elapsed_ms),
+        cost: report.cost_described(),
+        strategy: report.strategy.clone(),
+        is_running,
+        can_steer: shown.can_steer,
+        form_token: shown.visit.form_token(),
+    })
+}
+
+/// The form that compares two texts.
+pub(super) fn comparing(shown: Shown<'_>) -> String {
+    // Texts in progress cannot be compared yet.
+    let ended = |text: &TextName| text.name.parse().is_ok_and(|number| shown.has_ended(number));
+    let texts = shown.texts().into_iter().filter(|text| text.name == "final" || ended(text));
+    rendered(&Comparing { id: shown.id(), texts: texts.collect() })
+}
+
+/// The failure and the warnings of the run.
+pub(super) fn warnings(shown: Shown<'_>) -> String {
+    let Report { error, warnings, .. } = shown.report;
+    rendered(&Warnings { error: error.as_ref(), warnings })
+}
+
+fn progress(shown: Shown<'_>) -> String {
+    let (answered, all) = (shown.run.answered(), shown.run.seats.len());
+    let late = shown.run.is_decided() && shown.is_live();
+    let late = if late { ", late seats are still awaited" } else { "" };
+    format!("{answered} of {all} answered{late}")
+}

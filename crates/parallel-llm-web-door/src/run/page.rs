@@ -1,0 +1,102 @@
+//! The page of a run and its twin in JSON.
+
+use askama::Template;
+use axum::response::Response;
+use parallel_llm_engine::{Failure, Recorded};
+use parallel_llm_service::attachment;
+
+use super::head;
+use super::sections::{self, Sections};
+use super::shown::{Shown, element};
+use super::viewed::{Viewed, worded};
+use super::{event_text, seat};
+use crate::layout::Layout;
+use crate::respond;
+use crate::text::figures;
+use crate::visit::Visit;
+
+#[derive(Template)]
+#[template(path = "run/page.html")]
+struct RunPage {
+    layout: Layout,
+    view: View,
+    parts: Parts,
+}
+
+/// What the page itself shows around its sections.
+struct View {
+    id: String,
+    title: String,
+    seq: u64,
+    is_live: bool,
+    plan_hash: String,
+    prompt: String,
+    seats: Vec<Card>,
+    events: Vec<EventRow>,
+}
+
+/// The frame of a seat's card.
+struct Card {
+    number: usize,
+    slot: String,
+    head_id: String,
+    text_id: String,
+}
+
+/// A durable event in a table.
+struct EventRow {
+    seq: u64,
+    at: String,
+    text: String,
+}
+
+/// The rendered sections, by id.
+struct Parts(Sections);
+
+impl Parts {
+    fn get(&self, id: &str) -> &str {
+        self.0.get(id).map(String::as_str).unwrap_or_default()
+    }
+}
+
+/// The page of the run of this name.
+pub(super) async fn page(visit: &Visit, name: &str) -> Result<Response, Failure> {
+    let viewed = Viewed::find(visit, name).await?;
+    let id = viewed.handle.id().to_string();
+    if id != name {
+        return Ok(respond::see(&format!("/runs/{id}")));
+    }
+    let run = viewed.handle.snapshot();
+    let report = worded(visit, viewed.handle.report());
+    let shown = Shown {
+        run: &run,
+        report: &report,
+        events: &viewed.events,
+        visit,
+        can_steer: viewed.can_steer,
+        age_ms: viewed.handle.age_ms(),
+    };
+    let view = View {
+        id,
+        title: head::title(shown),
+        seq: run.seq,
+        is_live: shown.is_live(),
+        plan_hash: run.plan_hash.clone(),
+        prompt: seat::seen(&attachment::prompt_text(&run.plan)),
+        seats: run.seats.iter().zip(1..).map(|(view, number)| card(view, number)).collect(),
+        events: viewed.events.iter().map(event_row).collect(),
+    };
+    Ok(respond::page(&RunPage { layout: visit.layout(), view, parts: Parts(sections::all(shown)) }))
+}
+
+fn card(view: &parallel_llm_engine::run::SeatView, number: usize) -> Card {
+    Card { number, slot: element(view.slot), head_id: seat::head_id(view), text_id: seat::text_id(view) }
+}
+
+fn event_row(recorded: &Recorded) -> EventRow {
+    EventRow {
+        seq: recorded.seq,
+        at: figures::duration(recorded.elapsed_ms),
+        text: event_text::described(&recorded.event),
+    }
+}

@@ -1,0 +1,46 @@
+//! The sections of a run's page, each rendered on its own, so that a live page gets only those that have changed.
+
+use std::collections::BTreeMap;
+
+use parallel_llm_engine::run::SeatStatus;
+
+use super::shown::{Shown, element};
+use super::{agreement, answer, continuing, costs, head, seat, timeline};
+
+/// The sections of one moment, by the id of their element.
+pub(super) type Sections = BTreeMap<String, String>;
+
+/// Every section. Texts in progress are included, as a page needs them when it is loaded.
+pub(super) fn all(shown: Shown<'_>) -> Sections {
+    let mut sections = facts(shown);
+    for view in &shown.run.seats {
+        sections.insert(seat::text_id(view), seat::text(shown, view));
+    }
+    sections
+}
+
+/// Every section but the texts of the seats, which are long and change only once.
+pub(super) fn facts(shown: Shown<'_>) -> Sections {
+    let mut sections = Sections::new();
+    let mut put = |id: &str, html: String| sections.insert(id.to_owned(), html);
+    put("head", head::head(shown));
+    put("warnings", head::warnings(shown));
+    put("comparing", head::comparing(shown));
+    put("answer", answer::section(shown));
+    put("agreement", agreement::section(shown));
+    put("worth", costs::worth(shown));
+    put("timeline", timeline::section(shown));
+    put("costs", costs::section(shown));
+    put("actions", continuing::section(shown));
+    for view in &shown.run.seats {
+        put(&seat::head_id(view), seat::head(shown, view));
+    }
+    sections
+}
+
+/// The texts of the seats that are over and not among those already sent.
+pub(super) fn ended_texts(shown: Shown<'_>, sent: &BTreeMap<String, SeatStatus>) -> Sections {
+    let ended = shown.run.seats.iter().filter(|view| view.status.is_final());
+    let new = ended.filter(|view| sent.get(&element(view.slot)) != Some(&view.status));
+    new.map(|view| (seat::text_id(view), seat::text(shown, view))).collect()
+}

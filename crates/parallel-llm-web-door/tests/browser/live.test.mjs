@@ -1,0 +1,202 @@
+// A run in progress: its texts grow, none is lost or doubled, and it can be steered from the page.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Browser, PHONE } from './browser.mjs';
+import { MODELS, Program, pause, until, words } from './program.mjs';
+import { Wire } from './wire.mjs';
+
+const FIVE = MODELS.slice(0, 5);
+// About four seconds of text.
+const STREAMING = { ttft_ms: { mean: 300 }, tokens_per_s: 80, chunk_tokens: 2 };
+// A page that is live for longer has missed the end.
+const WATCH_MS_MAX = 30_000;
+const NEVER = { behaviour: { ttft_ms: { mean: 60_000 } } };
+
+// Numbered words, so that a lost or doubled one shows.
+const numbered = (name, count) => Array.from({ length: count }, (_, index) => `${name}${index}`).join(' ');
+
+let program, browser;
+
+before(async () => {
+  program = await Program.start();
+  browser = await Browser.start();
+});
+
+after(async () => {
+  await browser?.end();
+  await program?.end();
+});
+
+// Five models that write, each at length; returns what each will have written.
+async function scripted(count = 240) {
+  const texts = FIVE.map((_, index) => numbered('abcde'[index], count));
+  await Promise.all(FIVE.map((model, index) => program.script(model, words(texts[index], STREAMING))));
+  return texts;
+}
+
+// Visits the page of a run that begins now.
+async function following(question, options = {}, server = program) {
+  const run = await program.ask({ prompt: 'Tell me at length.', models: FIVE, ...question });
+  const visitor = await browser.visitor(server, options);
+  await visitor.goto(`/runs/${run}`);
+  return { run, visitor };
+}
+
+const columns = visitor => visitor.page.locator('.card-body .text').allTextContents();
+const isLive = visitor => visitor.page.locator('.run[data-live]').count();
+
+// What each column showed over time until the run ended. Every text is a beginning of the whole at all times.
+async function watched(visitor, texts, between = () => {}) {
+  const seen = [];
+  for (const end = performance.now() + WATCH_MS_MAX; performance.now() < end;) {
+    const live = await isLive(visitor);
+    const shown = await columns(visitor);
+    for (const [index, text] of shown.entries()) {
+      assert.ok(texts[index].startsWith(text.trim()), `seat ${index + 1} shows what was not written: …${text.slice(-60)}`);
+    }
+    seen.push(shown.map(text => text.length));
+    if (!live) return seen;
+    await between(seen);
+    await pause(50);
+  }
+  return assert.fail(`the page still calls the run live after ${WATCH_MS_MAX} ms: ${visitor.wrong.join(' | ')} ${JSON.stringify(seen.at(-1))}`);
+}
+
+async function showsAll(visitor, run, texts) {
+  assert.deepEqual((await columns(visitor)).map(text => text.trim()), texts);
+  const report = await program.ended(run);
+  assert.deepEqual(report.answers.map(answer => answer.text), texts);
+}
+
+test('five columns fill at the same time, and end with the whole texts', async () => {
+  const texts = await scripted();
+  const { run, visitor } = await following({ strategy: 'panel' });
+  const seen = await watched(visitor, texts);
+  for (const [seat, text] of texts.entries()) {
+    const growth = new Set(seen.map(lengths => lengths[seat]).filter(length => length > 0 && length < text.length));
+    assert.ok(growth.size >= 5, `seat ${seat + 1} came in ${growth.size} pieces`);
+  }
+  assert.ok(seen.some(lengths => lengths.every((length, seat) => length > 0 && length < texts[seat].length)), 'they came one after the other');
+  await showsAll(visitor, run, texts);
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('a seat that the page knows as waiting is called writing as soon as it writes', async () => {
+  for (const ms of [300, 600, 2_000]) {
+    const text = words(numbered('a', 400), { ...STREAMING, ttft_ms: { mean: ms } });
+    await Promise.all(FIVE.map(model => program.script(model, text)));
+    const { visitor } = await following({ strategy: 'panel' });
+    await visitor.sees('#seat-1 .state', 'writing');
+    assert.equal(await isLive(visitor), 1);
+    await visitor.page.getByRole('button', { name: 'Stop' }).click();
+    await visitor.sees('#head .state', 'cancelled');
+    visitor.isClean();
+    await visitor.end();
+  }
+});
+
+test('a reload in the middle loses and doubles nothing', async () => {
+  const texts = await scripted();
+  const { run, visitor } = await following({ strategy: 'panel' });
+  let reloads = 0;
+  await watched(visitor, texts, async seen => {
+    if (reloads === 2 || seen.at(-1)[0] < (reloads + 1) * 200) return;
+    reloads += 1;
+    const before = await columns(visitor);
+    await visitor.page.reload();
+    const shown = await columns(visitor);
+    for (const [seat, text] of shown.entries()) assert.ok(text.length >= before[seat].trim().length, 'the page forgot words');
+  });
+  assert.equal(reloads, 2);
+  await showsAll(visitor, run, texts);
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('a lost connection loses and doubles nothing', async () => {
+  const texts = await scripted(400);
+  const wire = await Wire.to(program);
+  const { run, visitor } = await following({ strategy: 'panel' }, {}, wire);
+  let cuts = 0;
+  await watched(visitor, texts, async seen => {
+    if (cuts === 2 || seen.at(-1)[0] < (cuts + 1) * 300) return;
+    cuts += 1;
+    wire.cut();
+    await pause(100);
+    const lost = await columns(visitor);
+    await pause(400);
+    assert.deepEqual(await columns(visitor), lost, 'the connection is not lost, so this proves nothing');
+    wire.join();
+  });
+  assert.equal(cuts, 2);
+  await showsAll(visitor, run, texts);
+  assert.deepEqual(visitor.wrong.filter(text => !/ERR_(CONNECTION|EMPTY|INCOMPLETE)/.test(text)), []);
+  await visitor.end();
+  wire.end();
+});
+
+test('a run of another process is followed, and steered there', async () => {
+  const texts = await scripted(500);
+  const other = program.process(['ask', 'Tell me from elsewhere.', ...FIVE.flatMap(model => ['-m', model]), '--strategy', 'panel', '--jsonl']);
+  const [, run] = await other.prints(/"run_id":\s*"([0-9A-Z]{26})"/);
+  const visitor = await browser.visitor(program);
+  await until('the page of the run', async () => (await visitor.goto(`/runs/${run}`)).ok());
+  visitor.wrong = visitor.wrong.filter(text => !text.includes('404'));
+  await visitor.sees('#head', 'Another process runs this');
+  assert.equal(await visitor.page.getByRole('button', { name: /Synthesize now|Stop|Skip/ }).count(), 0);
+  const seen = await watched(visitor, texts);
+  assert.ok(new Set(seen.map(lengths => lengths[0])).size >= 3, 'its texts came at once');
+  await showsAll(visitor, run, texts);
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('progress is announced in sentences, and never word by word', async () => {
+  await scripted();
+  const { visitor } = await following({});
+  await visitor.page.evaluate(() => {
+    window.announced = [];
+    new MutationObserver(() => window.announced.push(document.querySelector('#announcer').textContent))
+      .observe(document.querySelector('#announcer'), { childList: true, characterData: true, subtree: true });
+  });
+  await visitor.page.locator('#answer .final').waitFor();
+  const announced = await until('the end', () => visitor.page.evaluate(() => window.announced.at(-1) === 'The answer is here.' && window.announced));
+  assert.ok(announced.length <= 7 && announced.every(text => /^(\d of 5 seats have ended|The answer is here)\.$/.test(text)), announced.join(' | '));
+  assert.equal(await visitor.page.locator('[aria-live]:not([aria-live=off]), [role=log], [role=alert]').count(), 0);
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('a live page is accessible in light and dark and on a phone', async () => {
+  for (const options of [{ colorScheme: 'light' }, { colorScheme: 'dark' }, { viewport: PHONE }]) {
+    // Texts that stand still, so that the page is live for as long as it is looked at.
+    for (const model of FIVE.slice(0, 2)) await program.script(model, { ...words(numbered('a', 400)), fault: 'stall', after_tokens: 100 });
+    await program.script(FIVE[2], words('Soon.'));
+    await program.script(FIVE[3], { fault: 'credits' });
+    await program.script(FIVE[4], NEVER);
+    const { run, visitor } = await following({}, options);
+    await visitor.sees('#seat-1 .state', 'writing');
+    await visitor.isAccessible();
+    await visitor.isAsWideAsItsWindow();
+    assert.equal(await isLive(visitor), 1, 'the run ended too early to prove anything');
+    await visitor.page.getByRole('button', { name: 'Stop' }).click();
+    await program.ended(run);
+    visitor.isClean();
+    await visitor.end();
+  }
+});
+
+test('what is open, typed and focused stays so while the page changes', async () => {
+  await scripted(200);
+  const { visitor } = await following({});
+  await visitor.page.locator('#timeline-table > summary').click();
+  await visitor.page.getByRole('button', { name: 'Skip seat 5' }).focus();
+  await visitor.sees('#seat-1 .state', 'writing');
+  assert.equal(await visitor.page.evaluate(() => document.activeElement.getAttribute('aria-label')), 'Skip seat 5');
+  await visitor.page.locator('#answer .final').waitFor();
+  assert.ok(await visitor.page.locator('#timeline-table').evaluate(details => details.open));
+  visitor.isClean();
+  await visitor.end();
+});

@@ -1,0 +1,177 @@
+// The real program with the simulator of its demo, in an empty home, and the questions that tests ask it.
+//
+// `PROGRAM` is the path of the binary. Whatever a test starts ends with it.
+
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const PROGRAM = process.env.PROGRAM;
+// A program starts within a second; a busy machine takes longer.
+const START_MS_MAX = 60_000;
+// A run of the tests takes seconds.
+const RUN_MS_MAX = 60_000;
+const POLL_MS = 25;
+
+// Models of the simulator, in the order in which tests use them.
+export const MODELS = [
+  'openai/gpt-6.1-sol', 'anthropic/claude-opus-5.5', 'google/gemini-4-argon', 'x-ai/grok-4.7', 'deepseek/deepseek-v4-pro-0813',
+  'openai/gpt-6.1-terra', 'openai/gpt-6-luna', 'anthropic/claude-sonnet-5.5', 'anthropic/claude-haiku-5.5',
+  'google/gemini-3.8-flash', 'deepseek/deepseek-v4.1-flash-1017', 'moonshotai/kimi-k3.1-pro', 'z-ai/glm-5.3',
+  'qwen/qwen3.8-max-0902', 'mistralai/mistral-large-4-0', 'minimax/minimax-m3',
+];
+
+// Behaviours of a model.
+export const AT_ONCE = { ttft_ms: { mean: 0 }, tokens_per_s: 0 };
+export const words = (text, behaviour = AT_ONCE) => ({ behaviour: { ...behaviour, answer: { fixed: text } } });
+
+export const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
+
+// The first value of `poll` that is not null or false.
+export async function until(what, poll, ms = RUN_MS_MAX) {
+  const end = performance.now() + ms;
+  for (;;) {
+    const value = await poll();
+    if (value) return value;
+    if (performance.now() > end) throw new Error(`${what}: not within ${ms} ms`);
+    await pause(POLL_MS);
+  }
+}
+
+// A process of the program; `output` grows while it runs.
+class Process {
+  // Those that run: they end even when a test file dies.
+  static #running = new Set();
+  static {
+    process.on('exit', () => { for (const child of Process.#running) child.kill('SIGKILL'); });
+  }
+
+  output = '';
+  errors = '';
+  #child;
+
+  constructor(words, environment) {
+    this.#child = spawn(PROGRAM, words, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child.stdout.on('data', bytes => { this.output += bytes; });
+    this.#child.stderr.on('data', bytes => { this.errors += bytes; });
+    Process.#running.add(this.#child);
+    this.ended = new Promise(resolve => this.#child.once('exit', resolve));
+    this.ended.then(code => {
+      this.code = code;
+      Process.#running.delete(this.#child);
+    });
+  }
+
+  // The first match of a pattern in what it prints.
+  async prints(pattern) {
+    return until(`\`${pattern}\` in the output`, () => {
+      const match = `${this.output}\n${this.errors}`.match(pattern);
+      if (!match && this.code !== undefined) throw new Error(`it ended with ${this.code}: ${this.errors}`);
+      return match;
+    }, START_MS_MAX);
+  }
+
+  async end() {
+    if (this.code === undefined) this.#child.kill('SIGKILL');
+    await this.ended;
+  }
+}
+
+// The simulator, and the server with its page.
+export class Program {
+  #home; #environment; #processes = [];
+
+  // Starts both. Without `words` the page needs no sign-in.
+  static async start(words = ['--no-auth'], settings = {}) {
+    const program = new Program();
+    program.#home = await mkdtemp(join(tmpdir(), 'parallel-llm-page-'));
+    program.#environment = {
+      HOME: program.#home, PATH: process.env.PATH, LANG: 'C.UTF-8', NO_COLOR: '1',
+      // Simulated dollars.
+      PARALLEL_LLM_BUDGET_USD: '1000', ...settings,
+    };
+    const simulator = program.process(['simulate', '--port', '0']);
+    const [, base] = await simulator.prints(/OPENROUTER_BASE_URL=(\S+)/);
+    const [, key] = await simulator.prints(/OPENROUTER_API_KEY=(\S+)/);
+    Object.assign(program.#environment, { OPENROUTER_BASE_URL: base, OPENROUTER_API_KEY: key });
+    program.upstream = new URL(base).origin;
+    program.server = program.process(['serve', '--http', '127.0.0.1:0', ...words]);
+    [program.url] = await program.server.prints(/http:\/\/127\.0\.0\.1:\d+/);
+    await program.script('*', { behaviour: AT_ONCE });
+    for (const model of MODELS) await program.script(model, { behaviour: AT_ONCE });
+    return program;
+  }
+
+  process(words) {
+    const process = new Process(words, this.#environment);
+    this.#processes.push(process);
+    return process;
+  }
+
+  async end() {
+    await Promise.all(this.#processes.map(process => process.end()));
+    await rm(this.#home, { recursive: true, force: true });
+  }
+
+  // Sets how a model of the simulator answers.
+  async script(model, script) {
+    const body = JSON.stringify({ model, script });
+    const answer = await fetch(`${this.upstream}/__sim/script`, { method: 'POST', body });
+    if (!answer.ok) throw new Error(`the simulator refuses a script: ${await answer.text()}`);
+  }
+
+  // The newest run, if there is one.
+  async #newest() {
+    const list = this.process(['runs', 'list', '--limit', '1', '--json']);
+    await list.ended;
+    return list.output.match(/"run_id":\s*"([^"]+)"/)?.[1];
+  }
+
+  // Asks in the server's own process, through MCP. Returns the run's id at once; its answer is not waited for.
+  async ask(question) {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+      'io.modelcontextprotocol/clientInfo': { name: 'browser-tests', version: '1' },
+    };
+    const params = { name: 'process_prompt', arguments: { fresh: true, ...question }, _meta };
+    const headers = {
+      'content-type': 'application/json', accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'process_prompt',
+    };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    const before = await this.#newest();
+    let refused = '';
+    fetch(`${this.url}/mcp`, { method: 'POST', headers, body }).then(async answer => {
+      const text = await answer.text();
+      if (!text.includes('"run_id"')) refused = text;
+    }).catch(error => { refused = String(error); });
+    return until('a new run', async () => {
+      if (refused) throw new Error(`no run began: ${refused.slice(0, 2_000)}`);
+      const newest = await this.#newest();
+      return newest !== before && newest;
+    });
+  }
+
+  async report(run) {
+    const answer = await fetch(`${this.url}/runs/${run}.json`);
+    if (!answer.ok) throw new Error(`${run}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  }
+
+  // The report of a run when it has ended.
+  async ended(run) {
+    return until(`the end of run ${run}`, async () => {
+      const report = await this.report(run);
+      return report.status !== 'running' && report;
+    });
+  }
+
+  // Asks, and waits for the end.
+  async asked(question) {
+    const run = await this.ask(question);
+    await this.ended(run);
+    return run;
+  }
+}

@@ -1,0 +1,98 @@
+// Signing in: by the link that the server prints, once, in one browser, until it is ended.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Browser, PHONE } from './browser.mjs';
+import { Program, until } from './program.mjs';
+
+let program, browser;
+// The links that were used.
+const used = new Set();
+
+before(async () => {
+  program = await Program.start([]);
+  browser = await Browser.start();
+});
+
+after(async () => {
+  await browser?.end();
+  await program?.end();
+});
+
+// The path of the newest link that the server has printed.
+async function link() {
+  return until('a new link', () => {
+    const links = [...program.server.errors.matchAll(/http:\/\/127\.0\.0\.1:\d+(\/sign-in\?code=\S+)/g)].map(([, path]) => path);
+    return !used.has(links.at(-1)) && links.at(-1);
+  });
+}
+
+// A visitor who has signed in.
+async function signedIn(options = {}) {
+  const visitor = await browser.visitor(program, options);
+  const path = await link();
+  await visitor.goto(path);
+  // The script uses the link at once; without it, it is used by its button.
+  if (options.javaScriptEnabled === false) await visitor.page.locator('#use-link button').click();
+  await visitor.page.waitForURL(url => url.pathname !== '/sign-in');
+  used.add(path);
+  return { visitor, path };
+}
+
+// Where a visit of the models ends.
+async function reached(visitor) {
+  await visitor.goto('/models');
+  return new URL(visitor.page.url()).pathname;
+}
+
+for (const options of [{}, { javaScriptEnabled: false }, { viewport: PHONE, colorScheme: 'dark' }]) {
+  test(`the printed link signs in, ${JSON.stringify(options)}`, async () => {
+    const { visitor } = await signedIn(options);
+    assert.equal(await reached(visitor), '/models');
+    await visitor.end();
+  });
+}
+
+test('the link works once', async () => {
+  const { visitor, path } = await signedIn();
+  await visitor.end();
+  const other = await browser.visitor(program);
+  await other.goto(path);
+  await other.page.locator('.notice.bad').waitFor();
+  assert.equal(await reached(other), '/sign-in');
+  await other.end();
+});
+
+test('without a session every page leads to the sign-in page, which is accessible', async () => {
+  const visitor = await browser.visitor(program);
+  assert.equal(await reached(visitor), '/sign-in');
+  assert.match(visitor.page.url(), /to=%2Fmodels/);
+  await visitor.isAccessible();
+  await visitor.isAsWideAsItsWindow();
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('signed out means signed out, and the old cookie stays dead', async () => {
+  const { visitor } = await signedIn();
+  await reached(visitor);
+  const cookies = await visitor.page.context().cookies();
+  assert.equal(cookies.length, 1);
+  assert.ok(cookies[0].httpOnly && cookies[0].sameSite === 'Strict', JSON.stringify(cookies[0]));
+  await visitor.page.getByRole('button', { name: 'Sign out' }).click();
+  await visitor.page.waitForURL('**/sign-in**');
+  assert.equal(await reached(visitor), '/sign-in');
+  await visitor.page.context().addCookies(cookies);
+  assert.equal(await reached(visitor), '/sign-in');
+  await visitor.end();
+});
+
+test('the cookie of another port is not taken', async () => {
+  const { visitor } = await signedIn();
+  const [cookie] = await visitor.page.context().cookies();
+  const other = await browser.visitor(program);
+  await other.page.context().addCookies([{ ...cookie, name: cookie.name.replace(/\d+$/, '1') }]);
+  assert.equal(await reached(other), '/sign-in');
+  await other.end();
+  await visitor.end();
+});

@@ -1,0 +1,161 @@
+// What a visitor does to a run: skip, hurry, stop, continue, compare, delete.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Browser } from './browser.mjs';
+import { AT_ONCE, MODELS, Program, words } from './program.mjs';
+
+const FIVE = MODELS.slice(0, 5);
+const NEVER = { behaviour: { ttft_ms: { mean: 600_000 } } };
+
+let program, browser;
+
+before(async () => {
+  program = await Program.start();
+  browser = await Browser.start();
+});
+
+after(async () => {
+  await browser?.end();
+  await program?.end();
+});
+
+// Visits a run in which these seats never answer and the others at once.
+async function waiting(silent, options = {}) {
+  for (const [index, model] of FIVE.entries()) {
+    await program.script(model, silent.includes(index + 1) ? NEVER : { behaviour: AT_ONCE });
+  }
+  const run = await program.ask({ prompt: 'Which is safer?', models: FIVE });
+  const visitor = await browser.visitor(program, options);
+  await visitor.goto(`/runs/${run}`);
+  return { run, visitor };
+}
+
+// Visits a run that has ended.
+async function ended(question = {}, options = {}) {
+  for (const model of FIVE) await program.script(model, { behaviour: AT_ONCE });
+  const run = await program.asked({ prompt: 'Which is safer?', models: FIVE.slice(0, 3), ...question });
+  const visitor = await browser.visitor(program, options);
+  await visitor.goto(`/runs/${run}`);
+  return { run, visitor };
+}
+
+const button = (visitor, name) => visitor.page.getByRole('button', { name, exact: true });
+const statuses = report => report.answers.map(answer => answer.status);
+
+test('a slow seat is skipped from the page, and the others make the answer', async () => {
+  const { run, visitor } = await waiting([2]);
+  await button(visitor, 'Skip seat 2').click();
+  await visitor.page.locator('#answer .final').waitFor();
+  await visitor.sees('#seat-2 .state', 'cancelled');
+  const report = await program.ended(run);
+  assert.deepEqual(report.synthesis.considered, [1, 3, 4, 5]);
+  assert.equal(await visitor.page.locator('.run[data-live]').count(), 0);
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('“Synthesize now” makes the answer of what is there', async () => {
+  const { run, visitor } = await waiting([4, 5]);
+  await visitor.sees('#seat-3 .state', 'answered');
+  await button(visitor, 'Synthesize now').click();
+  await visitor.page.locator('#answer .final').waitFor();
+  assert.deepEqual((await program.ended(run)).synthesis.considered, [1, 2, 3]);
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('a run is stopped with the keyboard alone', async () => {
+  const { run, visitor } = await waiting([1, 2, 3, 4, 5]);
+  const stop = button(visitor, 'Stop');
+  for (let steps = 0; steps < 20 && !await stop.evaluate(element => element === document.activeElement); steps += 1) {
+    await visitor.page.keyboard.press('Tab');
+  }
+  await visitor.page.keyboard.press('Enter');
+  await visitor.sees('#head .state', 'cancelled');
+  assert.equal((await program.ended(run)).status, 'cancelled');
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('without the script a seat is skipped and a run is stopped by their forms', async () => {
+  const { run, visitor } = await waiting([1, 2, 3, 4, 5], { javaScriptEnabled: false });
+  await visitor.page.locator('noscript p').waitFor();
+  await button(visitor, 'Skip seat 2').click();
+  await visitor.page.waitForURL(`**/runs/${run}`);
+  await button(visitor, 'Stop').click();
+  await program.ended(run);
+  await visitor.page.reload();
+  await visitor.sees('#head .state', 'cancelled');
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('two texts are compared word by word', async () => {
+  await program.script(FIVE[0], words('Take the small road.'));
+  await program.script(FIVE[1], words('Take the long road.'));
+  const run = await program.asked({ prompt: 'Which road?', models: FIVE.slice(0, 2), strategy: 'panel' });
+  const visitor = await browser.visitor(program);
+  await visitor.goto(`/runs/${run}`);
+  await visitor.page.locator('select[name=left]').selectOption('1');
+  await visitor.page.locator('select[name=right]').selectOption('2');
+  await button(visitor, 'Show differences').click();
+  await visitor.sees('h1', 'Differences');
+  assert.equal((await visitor.text('.diff del')).trim(), 'small');
+  assert.equal((await visitor.text('.diff ins')).trim(), 'long');
+  visitor.isClean();
+  await visitor.end();
+});
+
+for (const javaScriptEnabled of [true, false]) {
+  const how = javaScriptEnabled ? '' : ' without the script';
+
+  test(`a run is continued with another strategy${how}`, async () => {
+    const { run, visitor } = await ended({}, { javaScriptEnabled });
+    const before = await program.report(run);
+    await visitor.page.getByLabel('Strategy').selectOption('best-of-n');
+    await button(visitor, 'Make another text').click();
+    await visitor.sees('#head', 'strategy best-of-n');
+    const report = await program.ended(run);
+    assert.equal(report.synthesis.kind, 'selected');
+    assert.deepEqual(report.answers.map(answer => answer.text), before.answers.map(answer => answer.text));
+    visitor.isClean();
+    await visitor.end();
+  });
+
+  test(`a run is deleted after a question${how}, and is gone`, async () => {
+    const { run, visitor } = await ended({}, { javaScriptEnabled });
+    await visitor.page.getByRole('link', { name: 'Delete…' }).click();
+    await visitor.sees('h1', 'Delete this run?');
+    assert.equal((await fetch(`${program.url}/runs/${run}.json`)).status, 200, 'nothing is deleted before the answer');
+    await button(visitor, 'Delete the run').click();
+    await visitor.page.waitForURL('**/runs');
+    assert.equal((await fetch(`${program.url}/runs/${run}.json`)).status, 404);
+    await visitor.end();
+  });
+}
+
+test('a seat that failed is asked again', async () => {
+  await program.script(FIVE[1], { fault: 'credits' });
+  const run = await program.asked({ prompt: 'Which is safer?', models: FIVE.slice(0, 3) });
+  assert.deepEqual(statuses(await program.report(run)), ['answered', 'failed', 'answered']);
+  await program.script(FIVE[1], { behaviour: AT_ONCE });
+  const visitor = await browser.visitor(program);
+  await visitor.goto(`/runs/${run}`);
+  await visitor.page.locator('form[action$="/resume"] button').click();
+  await visitor.sees('#seat-2 .state', 'answered');
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('a form of another page does nothing', async () => {
+  const { run, visitor } = await ended();
+  const post = headers => fetch(`${program.url}/runs/${run}/delete`, {
+    method: 'POST', redirect: 'manual', body: 'form_token=', headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+  });
+  for (const headers of [{ origin: 'http://evil.example' }, { origin: program.url }, { 'sec-fetch-site': 'cross-site' }]) {
+    assert.equal((await post(headers)).status, 403, JSON.stringify(headers));
+  }
+  assert.equal((await fetch(`${program.url}/runs/${run}.json`)).status, 200);
+  await visitor.end();
+});

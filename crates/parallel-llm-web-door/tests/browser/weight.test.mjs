@@ -1,0 +1,88 @@
+// What a page weighs, and how it answers its visitor while sixty-four models write.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Browser } from './browser.mjs';
+import { MODELS, Program, words } from './program.mjs';
+
+// The first load of a page with all it needs, compressed.
+const FIRST_LOAD_BYTES_MAX = 100_000;
+// The longest pause between two frames, for 99 of 100. A shared machine is slower than a reader's.
+const PAUSE_MS_MAX = 500;
+// What browsers call a good score.
+const LAYOUT_SHIFT_MAX = 0.1;
+// Most seats of a run.
+const SEATS = 64;
+// The pages besides those of a run.
+const PAGES = ['/ask', '/runs', '/models'];
+
+let program, browser;
+
+before(async () => {
+  program = await Program.start();
+  browser = await Browser.start();
+});
+
+after(async () => {
+  await browser?.end();
+  await program?.end();
+});
+
+test('the first load of each page is light', async () => {
+  const run = await program.asked({ prompt: 'Which is safer, and why?', models: MODELS.slice(0, 5) });
+  for (const path of [`/runs/${run}`, `/runs/${run}/compare?left=1&right=2`, `/runs/${run}/delete`, ...PAGES]) {
+    const visitor = await browser.visitor(program);
+    const client = await visitor.page.context().newCDPSession(visitor.page);
+    await client.send('Network.enable');
+    const sizes = [];
+    client.on('Network.loadingFinished', ({ encodedDataLength }) => sizes.push(encodedDataLength));
+    assert.equal((await visitor.goto(path)).status(), 200, path);
+    await visitor.page.waitForLoadState('networkidle');
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    console.log(`${path.replace(run, 'RUN')}: ${bytes} bytes in ${sizes.length} answers`);
+    assert.ok(sizes.length >= 3, 'the style and the script are not counted');
+    assert.ok(bytes <= FIRST_LOAD_BYTES_MAX, `${path} needs ${bytes} bytes`);
+    visitor.isClean();
+    await visitor.end();
+  }
+});
+
+test(`the page answers its visitor while ${SEATS} models write`, async () => {
+  const text = Array.from({ length: 400 }, (_, index) => `word${index}`).join(' ');
+  const models = MODELS.slice(0, 16);
+  for (const model of models) await program.script(model, words(text, { ttft_ms: { mean: 800, jitter: 400 }, tokens_per_s: 150, chunk_tokens: 2 }));
+  const run = await program.ask({ prompt: 'All of you.', models: models.map(model => `${model}*${SEATS / models.length}`), strategy: 'panel' });
+  const visitor = await browser.visitor(program);
+  await visitor.page.addInitScript(() => {
+    window.measured = { pauses: [], shift: 0, moved: [] };
+    new PerformanceObserver(list => {
+      // The answer comes first on the page and moves what is below it, once, at the end.
+      const isLive = document.querySelector('.run[data-live] #answer[aria-busy]');
+      for (const entry of list.getEntries().filter(entry => isLive && !entry.hadRecentInput)) {
+        window.measured.shift += entry.value;
+        const names = entry.sources.slice(0, 3).map(({ node }) => node?.id || node?.className || node?.nodeName);
+        window.measured.moved.push(`${entry.value.toFixed(3)} ${names.join(', ')}`);
+      }
+    }).observe({ type: 'layout-shift', buffered: true });
+    let last = performance.now();
+    const frame = now => {
+      window.measured.pauses.push(now - last);
+      last = now;
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  });
+  await visitor.goto(`/runs/${run}`);
+  assert.equal(await visitor.page.locator('.card').count(), SEATS);
+  assert.equal(await visitor.page.locator('.run[data-live]').count(), 1, 'the run was over too early to prove anything');
+  await visitor.page.locator('.run:not([data-live])').waitFor({ timeout: 60_000 });
+  const { pauses, shift, moved } = await visitor.page.evaluate(() => window.measured);
+  pauses.sort((one, other) => one - other);
+  const share = part => Math.round(pauses[Math.floor((pauses.length - 1) * part)]);
+  console.log(`${pauses.length} frames; pauses of ${share(0.5)} ms (half), ${share(0.99)} ms (99 of 100), ${share(1)} ms (all); layout shift ${shift.toFixed(3)}`);
+  assert.ok(share(0.99) <= PAUSE_MS_MAX, `${share(0.99)} ms`);
+  assert.ok(shift <= LAYOUT_SHIFT_MAX, moved.join('; '));
+  assert.ok((await visitor.page.locator('.card-body').allInnerTexts()).every(shown => shown.trim() === text), 'a text is not whole');
+  visitor.isClean();
+  await visitor.end();
+});
