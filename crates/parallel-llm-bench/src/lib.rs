@@ -12,8 +12,10 @@
 
 pub mod call;
 pub mod clock;
+pub mod copied_runs;
 pub mod door;
 pub mod failure;
+pub mod generated_runs;
 pub mod machine;
 pub mod measure;
 pub mod page;
