@@ -41,7 +41,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "codegen", about: "Write the generated pages in docs/ [--check]", run: codegen::run },
     Command {
         name: "ci",
-        about: "Run all other checks, stage by stage [--only STAGE] [--fuzz-seconds N] [--advisories] [--long]",
+        about: "Run all other checks, stage by stage [--only STAGE] [--fuzz-seconds N] [--advisories] [--images] [--long]",
         run: ci::run,
     },
     Command {

@@ -1,4 +1,5 @@
-//! Installs third-party packages for the stages: those of `xtask/clients` and `xtask/agents`, from npm and PyPI.
+//! Installs third-party packages for the stages: those of `xtask/clients`, `xtask/agents` and the page's browser tests, from npm
+//! and PyPI.
 //!
 //! They are installed once below `target/tools`, in the versions of the lock files beside the scripts. If a package is not
 //! available, the stage that needs it is skipped with the reason, because this is no fault of the program.
@@ -18,9 +19,10 @@ const NODE_MIN: (u32, u32) = (22, 19);
 /// The Node that is installed, from npm, if the machine has none or an older one.
 const NODE_VERSION: &str = "24.21.0";
 
-/// Folders of `xtask` with our scripts and a `package.json`.
-pub(super) const CLIENTS: &str = "clients";
-pub(super) const AGENTS: &str = "agents";
+/// Folders of the repository with our scripts and a `package.json`. The last name of each is that of its copy.
+pub(super) const CLIENTS: &str = "xtask/clients";
+pub(super) const AGENTS: &str = "xtask/agents";
+pub(super) const BROWSER: &str = "crates/parallel-llm-web-door/tests/browser";
 
 /// Node, and a folder with installed packages and our scripts.
 #[derive(Debug)]
@@ -102,8 +104,8 @@ fn platform() -> Result<String, Failure> {
 
 /// Copies our current scripts to the folder of the packages, because Node looks for imports beside a script.
 pub(super) fn folder(name: &str) -> Result<PathBuf, Failure> {
-    let from = repository::root().join("xtask").join(name);
-    let folder = built::target()?.join("tools").join(name);
+    let from = repository::root().join(name);
+    let folder = built::target()?.join("tools").join(from.file_name().unwrap_or_default());
     let failed = |error: std::io::Error| Failure::new(format!("cannot copy `{}`: {error}", from.display()));
     std::fs::create_dir_all(&folder).map_err(failed)?;
     for entry in std::fs::read_dir(&from).map_err(failed)? {

@@ -6,16 +6,14 @@
 
 use std::time::Duration;
 
-use super::State;
 use super::report::Verdict;
+use super::{State, system};
 use crate::failure::Failure;
 use crate::program::Program;
 use crate::{built, say};
 
 /// Time limit of the count, ten times the measured time.
 const COUNT_TIME_MAX: Duration = Duration::from_mins(5);
-/// Time limit of each command that installs valgrind.
-const INSTALL_TIME_MAX: Duration = Duration::from_mins(3);
 
 pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
@@ -26,7 +24,7 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
             "there is no release binary to count: add `--only \"release build\"`".to_owned(),
         ));
     };
-    valgrind()?;
+    system::program("valgrind")?;
     // Not optimised, because only the program's instructions are counted.
     Program::cargo("build --locked -p parallel-llm-bench --bin bench-upstream --bin bench-instructions")
         .run()?;
@@ -36,27 +34,6 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
     let counter = counter.arguments(["--scratch"]).arguments([&scratch]).time_limit(COUNT_TIME_MAX);
     say::note(counter.output()?.trim_end());
     Ok(Verdict::Passed)
-}
-
-/// Installs valgrind with apt if it is missing, as root or by sudo without a password.
-fn valgrind() -> Result<(), Failure> {
-    let version = || Program::new("valgrind").arguments(["--version"]).output();
-    if version().is_ok() {
-        return Ok(());
-    }
-    let is_root = Program::new("id").arguments(["-u"]).output()?.trim() == "0";
-    let apt = |words: &str| {
-        let apt =
-            if is_root { Program::new("apt-get") } else { Program::new("sudo").arguments(["-n", "apt-get"]) };
-        apt.arguments(words.split_whitespace()).time_limit(INSTALL_TIME_MAX).run()
-    };
-    // Old lists name packages that are gone; with none, nothing can be installed.
-    let installed =
-        apt("update --quiet").and_then(|()| apt("install --quiet --yes --no-install-recommends valgrind"));
-    installed
-        .and_then(|()| version())
-        .map(drop)
-        .map_err(|failure| Failure::new(format!("VALGRIND IS MISSING and cannot be installed: {failure}")))
 }
 
 #[cfg(test)]

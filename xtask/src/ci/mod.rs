@@ -13,11 +13,13 @@ mod fuzz;
 mod inspector;
 mod install;
 mod instructions;
+mod page;
 mod readme;
 mod release;
 mod report;
 mod setup;
 mod suite;
+mod system;
 mod upstreams;
 
 use std::collections::BTreeMap;
@@ -35,6 +37,8 @@ struct State {
     advisories: bool,
     /// Whether to run the stages that take hours.
     long: bool,
+    /// Whether to draw the documentation's pictures of the page anew.
+    images: bool,
     /// Seconds per fuzz target.
     fuzz_seconds: u64,
     /// The stages to run, besides `install`; empty for all.
@@ -50,6 +54,7 @@ impl Default for State {
         Self {
             advisories: false,
             long: false,
+            images: false,
             fuzz_seconds: fuzz::SECONDS,
             only: Vec::new(),
             tools: BTreeMap::new(),
@@ -85,6 +90,7 @@ const STAGES: &[Stage] = &[
     ("inspector", inspector::run),
     ("clients", clients::run),
     ("agents", agents::run),
+    ("page", page::run),
     ("fuzz", fuzz::run),
     ("coverage", coverage::run),
     ("aimock", |_| upstreams::aimock()),
@@ -122,6 +128,7 @@ fn parse(words: &[String]) -> Result<State, Failure> {
         match (word.as_str(), words.as_slice().first()) {
             ("--advisories", _) => state.advisories = true,
             ("--long", _) => state.long = true,
+            ("--images", _) => state.images = true,
             ("--only", Some(name)) if STAGES.iter().any(|(stage, _)| stage == name) => {
                 state.only.extend(words.next().cloned());
             }
@@ -137,7 +144,7 @@ fn parse(words: &[String]) -> Result<State, Failure> {
             }
             _ => {
                 return Err(Failure::new(
-                    "`ci` takes `--long`, `--advisories`, `--only STAGE` and `--fuzz-seconds N`",
+                    "`ci` takes `--long`, `--images`, `--advisories`, `--only STAGE` and `--fuzz-seconds N`",
                 ));
             }
         }
@@ -197,10 +204,13 @@ mod tests {
         check("--only,fuzz,--fuzz-seconds,5", Ok((&["fuzz"], 5)));
         check("--only,release build,--only,readme", Ok((&["release build", "readme"], 20)));
         check("--fuzz-seconds,0", Err("`--fuzz-seconds` takes 1 to 43200"));
-        check("--fast", Err("`ci` takes `--long`, `--advisories`, `--only STAGE` and `--fuzz-seconds N`"));
+        check(
+            "--fast",
+            Err("`ci` takes `--long`, `--images`, `--advisories`, `--only STAGE` and `--fuzz-seconds N`"),
+        );
         check(
             "--fuzz-seconds",
-            Err("`ci` takes `--long`, `--advisories`, `--only STAGE` and `--fuzz-seconds N`"),
+            Err("`ci` takes `--long`, `--images`, `--advisories`, `--only STAGE` and `--fuzz-seconds N`"),
         );
     }
 }

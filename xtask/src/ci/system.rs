@@ -1,0 +1,30 @@
+//! Programs of the operating system that a stage needs: found, or installed with apt.
+
+use std::time::Duration;
+
+use crate::failure::Failure;
+use crate::program::Program;
+
+/// Time limit of each command that installs a program; the largest, a browser, is a download of 100 MB.
+const INSTALL_TIME_MAX: Duration = Duration::from_mins(5);
+
+/// Installs a program with the package of its name if it is missing, as root or by sudo without a password.
+pub(super) fn program(name: &str) -> Result<(), Failure> {
+    let version = || Program::new(name).arguments(["--version"]).output();
+    if version().is_ok() {
+        return Ok(());
+    }
+    let is_root = Program::new("id").arguments(["-u"]).output()?.trim() == "0";
+    let apt = |words: &str| {
+        let apt =
+            if is_root { Program::new("apt-get") } else { Program::new("sudo").arguments(["-n", "apt-get"]) };
+        apt.arguments(words.split_whitespace()).time_limit(INSTALL_TIME_MAX).run()
+    };
+    // Old lists name packages that are gone; with none, nothing can be installed.
+    let installed = apt("update --quiet")
+        .and_then(|()| apt(&format!("install --quiet --yes --no-install-recommends {name}")));
+    let missing = |failure| {
+        Failure::new(format!("{} IS MISSING and cannot be installed: {failure}", name.to_uppercase()))
+    };
+    installed.and_then(|()| version()).map(drop).map_err(missing)
+}
