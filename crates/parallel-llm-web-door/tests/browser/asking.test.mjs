@@ -2,21 +2,14 @@
 // search and filters; with the script and without it.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Browser } from './browser.mjs';
-import { MODELS, Program, words } from './program.mjs';
+import { test } from 'node:test';
+import { MODELS, words } from './program.mjs';
+import { setUp } from './setup.mjs';
 
-let program, browser;
-
-before(async () => {
-  program = await Program.start();
-  browser = await Browser.start();
-  for (const model of MODELS.slice(0, 3)) await program.script(model, words('Use a **queue**.'));
-});
-
-after(async () => {
-  await browser?.end();
-  await program?.end();
+const { program, browser } = setUp({
+  prepare: async () => {
+    for (const model of MODELS.slice(0, 3)) await program.script(model, words('Use a **queue**.'));
+  },
 });
 
 // Fills in two models of one's own.

@@ -19,15 +19,13 @@ export const PHONE = { width: 320, height: 640 };
 export class Browser {
   #browser;
 
-  static async start() {
-    const browser = new Browser();
-    browser.#browser = await chromium.launch({
+  async start() {
+    this.#browser = await chromium.launch({
       executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
       // Root, as in most containers, cannot use the browser's sandbox.
       chromiumSandbox: process.getuid?.() !== 0,
       args: ['--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
     });
-    return browser;
   }
 
   // A visitor of this server, with a profile of its own.
@@ -38,7 +36,7 @@ export class Browser {
   }
 
   async end() {
-    await this.#browser.close();
+    await this.#browser?.close();
   }
 }
 

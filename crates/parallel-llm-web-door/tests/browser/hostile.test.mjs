@@ -1,10 +1,10 @@
 // Answers that mean harm are shown as words: nothing of them runs, loads, moves or breaks the page.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { HOSTILE, LARGE } from './answers.mjs';
-import { Browser } from './browser.mjs';
-import { AT_ONCE, MODELS, Program, until, words } from './program.mjs';
+import { AT_ONCE, MODELS, until, words } from './program.mjs';
+import { setUp } from './setup.mjs';
 
 // What an answer may become. Attributes are those that the page itself sets.
 const ELEMENTS = 'P PRE CODE EM STRONG DEL BLOCKQUOTE UL OL LI TABLE THEAD TBODY TR TH TD H3 H4 H5 H6 HR BR DIV SPAN'.split(' ');
@@ -13,17 +13,7 @@ const SLOWLY = { ttft_ms: { mean: 0 }, tokens_per_s: 12, chunk_tokens: 1 };
 // A page with the largest texts; a busy machine takes longer.
 const LOAD_MS_MAX = 15_000;
 
-let program, browser;
-
-before(async () => {
-  program = await Program.start();
-  browser = await Browser.start();
-});
-
-after(async () => {
-  await browser?.end();
-  await program?.end();
-});
+const { program, browser } = setUp();
 
 const batches = (list, size) => Array.from({ length: Math.ceil(list.length / size) }, (_, index) => list.slice(index * size, (index + 1) * size));
 

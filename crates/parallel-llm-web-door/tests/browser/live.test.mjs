@@ -1,9 +1,10 @@
 // A run in progress: its texts grow, none is lost or doubled, and it can be steered from the page.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Browser, PHONE } from './browser.mjs';
-import { MODELS, Program, pause, until, words } from './program.mjs';
+import { test } from 'node:test';
+import { PHONE } from './browser.mjs';
+import { MODELS, pause, until, words } from './program.mjs';
+import { setUp } from './setup.mjs';
 import { Wire } from './wire.mjs';
 
 const FIVE = MODELS.slice(0, 5);
@@ -16,17 +17,7 @@ const NEVER = { behaviour: { ttft_ms: { mean: 60_000 } } };
 // Numbered words, so that a lost or doubled one shows.
 const numbered = (name, count) => Array.from({ length: count }, (_, index) => `${name}${index}`).join(' ');
 
-let program, browser;
-
-before(async () => {
-  program = await Program.start();
-  browser = await Browser.start();
-});
-
-after(async () => {
-  await browser?.end();
-  await program?.end();
-});
+const { program, browser } = setUp();
 
 // Five models that write, each at length; returns what each will have written.
 async function scripted(count = 240) {

@@ -1,26 +1,17 @@
 // The page about models: what is on offer, and the figures of the runs so far.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Browser, PHONE } from './browser.mjs';
-import { AT_ONCE, MODELS, Program, words } from './program.mjs';
+import { test } from 'node:test';
+import { PHONE } from './browser.mjs';
+import { AT_ONCE, MODELS, words } from './program.mjs';
+import { setUp } from './setup.mjs';
 
 const FIGURES = ['latency', 'first-token', 'reliability', 'cost', 'budget', 'wins', 'cost-quality', 'value', 'agreement'];
 // Enough for a share, and failures: so few that the model is still asked.
 const RUNS = 10;
 const FAILED = 2;
 
-let program, browser;
-
-before(async () => {
-  program = await Program.start(['--no-auth'], { PARALLEL_LLM_BUDGET_DAY_USD: '2', PARALLEL_LLM_RETRIES_MAX: '0' });
-  browser = await Browser.start();
-});
-
-after(async () => {
-  await browser?.end();
-  await program?.end();
-});
+const { program, browser } = setUp({ settings: { PARALLEL_LLM_BUDGET_DAY_USD: '2', PARALLEL_LLM_RETRIES_MAX: '0' } });
 
 async function csv(id) {
   const answer = await fetch(`${program.url}/models/${id}.csv`);

@@ -17,8 +17,9 @@ const QUESTIONS = [
   ['Should we use Postgres or SQLite for a small internal tool?', null],
 ];
 
-const program = await Program.start();
-const browser = await Browser.start();
+const [program, browser] = [new Program(), new Browser()];
+await program.start();
+await browser.start();
 
 // Sets how each model of the panel behaves.
 const scripted = scripts => Promise.all(PANEL.map((model, index) => program.script(model, scripts[index])));

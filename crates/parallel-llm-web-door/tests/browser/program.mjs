@@ -80,27 +80,30 @@ class Process {
 
 // The simulator, and the server with its page.
 export class Program {
-  #home; #environment; #processes = [];
+  #words; #settings; #home; #environment; #processes = [];
 
-  // Starts both. Without `words` the page needs no sign-in.
-  static async start(words = ['--no-auth'], settings = {}) {
-    const program = new Program();
-    program.#home = await mkdtemp(join(tmpdir(), 'parallel-llm-page-'));
-    program.#environment = {
-      HOME: program.#home, PATH: process.env.PATH, LANG: 'C.UTF-8', NO_COLOR: '1',
+  // Without `words` the page needs no sign-in.
+  constructor(words = ['--no-auth'], settings = {}) {
+    [this.#words, this.#settings] = [words, settings];
+  }
+
+  // Starts both.
+  async start() {
+    this.#home = await mkdtemp(join(tmpdir(), 'parallel-llm-page-'));
+    this.#environment = {
+      HOME: this.#home, PATH: process.env.PATH, LANG: 'C.UTF-8', NO_COLOR: '1',
       // Simulated dollars.
-      PARALLEL_LLM_BUDGET_USD: '1000', ...settings,
+      PARALLEL_LLM_BUDGET_USD: '1000', ...this.#settings,
     };
-    const simulator = program.process(['simulate', '--port', '0']);
+    const simulator = this.process(['simulate', '--port', '0']);
     const [, base] = await simulator.prints(/OPENROUTER_BASE_URL=(\S+)/);
     const [, key] = await simulator.prints(/OPENROUTER_API_KEY=(\S+)/);
-    Object.assign(program.#environment, { OPENROUTER_BASE_URL: base, OPENROUTER_API_KEY: key });
-    program.upstream = new URL(base).origin;
-    program.server = program.process(['serve', '--http', '127.0.0.1:0', ...words]);
-    [program.url] = await program.server.prints(/http:\/\/127\.0\.0\.1:\d+/);
-    await program.script('*', { behaviour: AT_ONCE });
-    for (const model of MODELS) await program.script(model, { behaviour: AT_ONCE });
-    return program;
+    Object.assign(this.#environment, { OPENROUTER_BASE_URL: base, OPENROUTER_API_KEY: key });
+    this.upstream = new URL(base).origin;
+    this.server = this.process(['serve', '--http', '127.0.0.1:0', ...this.#words]);
+    [this.url] = await this.server.prints(/http:\/\/127\.0\.0\.1:\d+/);
+    await this.script('*', { behaviour: AT_ONCE });
+    for (const model of MODELS) await this.script(model, { behaviour: AT_ONCE });
   }
 
   process(words) {
@@ -111,7 +114,7 @@ export class Program {
 
   async end() {
     await Promise.all(this.#processes.map(process => process.end()));
-    await rm(this.#home, { recursive: true, force: true });
+    if (this.#home) await rm(this.#home, { recursive: true, force: true });
   }
 
   // Sets how a model of the simulator answers.

@@ -1,9 +1,10 @@
 // Reading a run: in light and dark, on a phone, with the keyboard, without the script, in other scripts than Latin.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Browser, PHONE } from './browser.mjs';
-import { AT_ONCE, MODELS, Program, words } from './program.mjs';
+import { test } from 'node:test';
+import { PHONE } from './browser.mjs';
+import { AT_ONCE, MODELS, words } from './program.mjs';
+import { setUp } from './setup.mjs';
 
 const MARKDOWN = `# Plan
 
@@ -26,13 +27,11 @@ ${'a line of code that is too long for any screen '.repeat(8)}
 const ARABIC = 'نعم، هذا آمن. ابدأ بخطوة صغيرة ثم قِس النتيجة.';
 const HEBREW = 'כן, זה בטוח. התחילו בצעד קטן ומדדו את התוצאה.';
 
-let program, browser;
+const { program, browser } = setUp({ prepare });
 // The path of each state of a run by its name.
 const pages = {};
 
-before(async () => {
-  program = await Program.start();
-  browser = await Browser.start();
+async function prepare() {
   const [plain, markdown, failing, cut, slow] = MODELS;
   const run = async question => `/runs/${await program.asked(question)}`;
   await program.script(markdown, words(MARKDOWN));
@@ -55,12 +54,7 @@ before(async () => {
   pages.nothingFound = '/runs?q=zebra';
   pages.signIn = '/sign-in';
   pages.missing = '/runs/01M857B5PWB53RKMB56KK5RPVE';
-});
-
-after(async () => {
-  await browser?.end();
-  await program?.end();
-});
+}
 
 // Visits every page under these options.
 async function everywhere(options, check) {

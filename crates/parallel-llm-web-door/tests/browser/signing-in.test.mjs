@@ -1,23 +1,14 @@
 // Signing in: by the link that the server prints, once, in one browser, until it is ended.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Browser, PHONE } from './browser.mjs';
-import { Program, until } from './program.mjs';
+import { test } from 'node:test';
+import { PHONE } from './browser.mjs';
+import { until } from './program.mjs';
+import { setUp } from './setup.mjs';
 
-let program, browser;
+const { program, browser } = setUp({ words: [] });
 // The links that were used.
 const used = new Set();
-
-before(async () => {
-  program = await Program.start([]);
-  browser = await Browser.start();
-});
-
-after(async () => {
-  await browser?.end();
-  await program?.end();
-});
 
 // The path of the newest link that the server has printed.
 async function link() {

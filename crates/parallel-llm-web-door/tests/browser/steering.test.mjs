@@ -1,24 +1,14 @@
 // What a visitor does to a run: skip, hurry, stop, continue, compare, delete.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Browser } from './browser.mjs';
-import { AT_ONCE, MODELS, Program, words } from './program.mjs';
+import { test } from 'node:test';
+import { AT_ONCE, MODELS, words } from './program.mjs';
+import { setUp } from './setup.mjs';
 
 const FIVE = MODELS.slice(0, 5);
 const NEVER = { behaviour: { ttft_ms: { mean: 600_000 } } };
 
-let program, browser;
-
-before(async () => {
-  program = await Program.start();
-  browser = await Browser.start();
-});
-
-after(async () => {
-  await browser?.end();
-  await program?.end();
-});
+const { program, browser } = setUp();
 
 // Visits a run in which these seats never answer and the others at once.
 async function waiting(silent, options = {}) {

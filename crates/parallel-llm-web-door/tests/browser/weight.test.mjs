@@ -1,9 +1,9 @@
 // What a page weighs, and how it answers its visitor while sixty-four models write.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Browser } from './browser.mjs';
-import { MODELS, Program, words } from './program.mjs';
+import { test } from 'node:test';
+import { MODELS, words } from './program.mjs';
+import { setUp } from './setup.mjs';
 
 // The first load of a page with all it needs, compressed.
 const FIRST_LOAD_BYTES_MAX = 100_000;
@@ -16,17 +16,7 @@ const SEATS = 64;
 // The pages besides those of a run.
 const PAGES = ['/ask', '/runs', '/models'];
 
-let program, browser;
-
-before(async () => {
-  program = await Program.start();
-  browser = await Browser.start();
-});
-
-after(async () => {
-  await browser?.end();
-  await program?.end();
-});
+const { program, browser } = setUp();
 
 test('the first load of each page is light', async () => {
   const run = await program.asked({ prompt: 'Which is safer, and why?', models: MODELS.slice(0, 5) });
