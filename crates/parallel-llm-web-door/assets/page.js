@@ -22,7 +22,7 @@ function announce(text) {
 // --- A run in progress ---
 
 class Live {
-  #run; #seq; #source; #wait = 500; #pieces = new Map(); #sections = new Map(); #frame = 0;
+  #run; #seq; #source; #wait = 500; #pieces = new Map(); #sections = new Map(); #frame = 0; #isOver = false;
 
   constructor(run) {
     this.#run = run.dataset.run;
@@ -49,11 +49,15 @@ class Live {
 
   #take({ seq, sections, live, announce: words }) {
     this.#seq = seq;
-    for (const [id, html] of Object.entries(sections)) this.#sections.set(id, html);
+    for (const [id, html] of Object.entries(sections)) {
+      this.#sections.set(id, html);
+      // A section holds its texts so far, with the pieces that came before it.
+      for (const slot of this.#pieces.keys()) if (html.includes(`id="${slot}-text"`)) this.#pieces.delete(slot);
+    }
     if (words) announce(words);
     if (!live) {
       this.#source.close();
-      find('.run').removeAttribute('data-live');
+      this.#isOver = true;
     }
     this.#draw();
   }
@@ -71,13 +75,16 @@ class Live {
     this.#draw();
   }
 
+  // A button that is replaced between press and release does nothing, so the page waits for the release.
   #draw() {
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
+      if (find('.run :is(button, summary):active')) return this.#draw();
       for (const [id, html] of this.#sections) replace(id, html);
       this.#sections.clear();
       for (const [slot, piece] of this.#pieces) this.#append(slot, piece);
       this.#pieces.clear();
+      if (this.#isOver) find('.run').removeAttribute('data-live');
     });
   }
 
@@ -115,17 +122,16 @@ function replace(id, html) {
     if (twin) twin.open = true;
   }
   for (const field of all('input[name]:not([type=hidden]), select[name]', old)) {
-    const form = field.form?.getAttribute('action');
-    const twin = all(`[name="${field.name}"]`, fresh).find(other => other.form?.getAttribute('action') === form);
+    const twin = same(field, fresh);
     if (twin) twin.value = field.value;
   }
   reveal(fresh);
   if (active && replaceAround(active, old, fresh)) return;
   old.replaceWith(fresh);
-  if (active) same(active, fresh)?.focus();
+  if (active) same(active, fresh)?.focus({ preventScroll: true });
 }
 
-// Replaces all but the child with the focus, if that has not changed: a button that goes while it is pressed does nothing.
+// Replaces all but the child with the focus, if that has not changed: a screen reader reads a new one aloud.
 function replaceAround(active, old, fresh) {
   const kept = [...old.children].find(child => child.contains(active));
   const children = [...fresh.children];
@@ -139,11 +145,15 @@ function replaceAround(active, old, fresh) {
   return true;
 }
 
+// The element of a new section that stands for one of the old.
 function same(element, within) {
-  if (element.id) return within.querySelector(`#${CSS.escape(element.id)}`);
+  if (element.id) return find(`#${CSS.escape(element.id)}`, within);
+  const what = element.name ? `[name="${CSS.escape(element.name)}"]` : element.localName;
   const form = element.closest('form')?.getAttribute('action');
-  if (form) return within.querySelector(`form[action="${CSS.escape(form)}"] ${element.localName}`);
-  return element.getAttribute('href') ? within.querySelector(`[href="${CSS.escape(element.getAttribute('href'))}"]`) : null;
+  if (form) return find(`form[action="${CSS.escape(form)}"] ${what}`, within);
+  const href = element.getAttribute('href');
+  if (href) return find(`[href="${CSS.escape(href)}"]`, within);
+  return find(`#${CSS.escape(element.closest('[id]').id)} ${what}`, within);
 }
 
 // --- Answers that scroll together ---

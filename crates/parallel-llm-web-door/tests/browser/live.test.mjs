@@ -182,12 +182,13 @@ test('a live page is accessible in light and dark and on a phone', async () => {
 test('what is open, typed and focused stays so while the page changes', async () => {
   await scripted(200);
   const { visitor } = await following({});
-  await visitor.page.locator('#timeline-table > summary').click();
   await visitor.page.getByRole('button', { name: 'Skip seat 5' }).focus();
-  await visitor.sees('#seat-1 .state', 'writing');
+  await visitor.sees('#seat-5 .state', 'writing');
   assert.equal(await visitor.page.evaluate(() => document.activeElement.getAttribute('aria-label')), 'Skip seat 5');
+  await visitor.page.locator('#timeline-table > summary').click();
   await visitor.page.locator('#answer .final').waitFor();
   assert.ok(await visitor.page.locator('#timeline-table').evaluate(details => details.open));
+  assert.equal(await visitor.page.evaluate(() => document.activeElement.parentElement.id), 'timeline-table');
   visitor.isClean();
   await visitor.end();
 });

@@ -68,6 +68,23 @@ test('a run is stopped with the keyboard alone', async () => {
   await visitor.end();
 });
 
+test('what is pressed while the page changes does its work', async () => {
+  const { run, visitor } = await waiting([1, 2, 3, 4, 5]);
+  for (const seat of [1, 2, 3, 4, 5]) await visitor.sees(`#seat-${seat} .state`, 'waiting for the first words');
+  await visitor.page.locator('#timeline-table > summary').hover();
+  await visitor.page.mouse.down();
+  const other = await browser.visitor(program);
+  await other.goto(`/runs/${run}`);
+  await button(other, 'Stop').click();
+  await visitor.sees('#announcer', 'The run is cancelled');
+  await visitor.page.mouse.up();
+  await visitor.page.locator('#timeline-table[open]').waitFor();
+  await visitor.sees('#head .state', 'cancelled');
+  visitor.isClean();
+  await other.end();
+  await visitor.end();
+});
+
 test('without the script a seat is skipped and a run is stopped by their forms', async () => {
   const { run, visitor } = await waiting([1, 2, 3, 4, 5], { javaScriptEnabled: false });
   await visitor.page.locator('noscript p').waitFor();
