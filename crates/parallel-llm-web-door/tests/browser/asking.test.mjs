@@ -29,7 +29,8 @@ test('a question gets its price while it is typed, and is asked with the panel t
   await visitor.page.fill('#question', 'Where do we keep the jobs?');
   await visitor.sees('#quote', /About \$[\d.]+ .*at most \$[\d.]+.*The budget is \$/s);
   await visitor.sees('#quote', MODELS[1]);
-  assert.deepEqual((await (await fetch(`${program.url}/runs.json`)).json()).runs, [], 'nothing was asked for the price');
+  const { live, runs } = await program.json('/runs.json');
+  assert.deepEqual([live, runs], [[], []], 'nothing was asked for the price');
   await visitor.page.setInputFiles('#file', { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('the attached words') });
   await visitor.page.getByRole('button', { name: 'Ask', exact: true }).click();
   await visitor.page.waitForURL(/\/runs\/[0-9A-Z]{26}$/);
@@ -45,7 +46,7 @@ test('a question gets its price while it is typed, and is asked with the panel t
 test('a question that cannot be asked comes back with the reason and with all that was typed', async () => {
   for (const javaScriptEnabled of [true, false]) {
     const visitor = await browser.visitor(program, { javaScriptEnabled });
-    const before = (await (await fetch(`${program.url}/runs.json`)).json()).runs.length;
+    const before = (await program.json('/runs.json')).runs.length;
     for (const [field, value, reason] of [
       ['#budget', '0.0001', /budget/],
       ['#budget', 'a lot', /the field “Budget” cannot have `a lot`/],
@@ -60,7 +61,7 @@ test('a question that cannot be asked comes back with the reason and with all th
       assert.equal(await visitor.page.inputValue(field), value);
       if (javaScriptEnabled) await visitor.isAccessible();
     }
-    assert.equal((await (await fetch(`${program.url}/runs.json`)).json()).runs.length, before);
+    assert.equal((await program.json('/runs.json')).runs.length, before);
     await visitor.end();
   }
 });
@@ -85,6 +86,8 @@ test('without the script a question is priced and asked by the same form', async
 test('a question is asked with the keyboard alone', async () => {
   const visitor = await browser.visitor(program);
   await visitor.goto('/ask');
+  // The browser gives the focus to the field with its first frame, which may come after the load.
+  await visitor.page.locator('#question:focus').waitFor();
   await visitor.page.keyboard.type('Only keys.');
   await visitor.page.keyboard.press('Control+Enter');
   await visitor.page.waitForURL(/\/runs\/[0-9A-Z]{26}$/);

@@ -26,10 +26,10 @@ async function scripted(count = 240) {
   return texts;
 }
 
-// Visits the page of a run that begins now.
+// Visits the page of a run that begins now. The texts that a synthesizer makes are not those of the five.
 async function following(question, options = {}, server = program) {
-  const run = await program.ask({ prompt: 'Tell me at length.', models: FIVE, ...question });
   const visitor = await browser.visitor(server, options);
+  const run = await program.ask({ prompt: 'Tell me at length.', models: FIVE, synthesizer: MODELS[5], ...question });
   await visitor.goto(`/runs/${run}`);
   return { run, visitor };
 }
@@ -115,10 +115,7 @@ test('a lost connection loses and doubles nothing', async () => {
     if (cuts === 2 || seen.at(-1)[0] < (cuts + 1) * 300) return;
     cuts += 1;
     wire.cut();
-    await pause(100);
-    const lost = await columns(visitor);
-    await pause(400);
-    assert.deepEqual(await columns(visitor), lost, 'the connection is not lost, so this proves nothing');
+    await until('the page to come back in vain', () => wire.refused > 0);
     wire.join();
   });
   assert.equal(cuts, 2);

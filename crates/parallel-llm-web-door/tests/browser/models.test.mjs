@@ -58,7 +58,7 @@ test('after some runs every figure has a picture, a table and a CSV of the same 
       }
     });
   }
-  const { figures } = await (await fetch(`${program.url}/models.json`)).json();
+  const { figures } = await program.json('/models.json');
   const line = figures.latency.find(({ model }) => model === one);
   assert.ok(line.answered >= RUNS && line.whole_answer.p90 !== null);
   const failed = figures.latency.find(({ model }) => model === failing);

@@ -56,7 +56,8 @@ class Process {
     this.#child.stdout.on('data', bytes => { this.output += bytes; });
     this.#child.stderr.on('data', bytes => { this.errors += bytes; });
     Process.#running.add(this.#child);
-    this.ended = new Promise(resolve => this.#child.once('exit', resolve));
+    // All that it printed is there when its pipes are closed, which may be after its exit.
+    this.ended = new Promise(resolve => this.#child.once('close', resolve));
     this.ended.then(code => {
       this.code = code;
       Process.#running.delete(this.#child);
@@ -124,11 +125,16 @@ export class Program {
     if (!answer.ok) throw new Error(`the simulator refuses a script: ${await answer.text()}`);
   }
 
+  async json(path) {
+    const answer = await fetch(this.url + path);
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  }
+
   // The newest run, if there is one.
   async #newest() {
-    const list = this.process(['runs', 'list', '--limit', '1', '--json']);
-    await list.ended;
-    return list.output.match(/"run_id":\s*"([^"]+)"/)?.[1];
+    const { live, runs } = await this.json('/runs.json');
+    return [...live, ...runs].map(run => run.run_id).sort().at(-1);
   }
 
   // Asks in the server's own process, through MCP. Returns the run's id at once; its answer is not waited for.
@@ -158,12 +164,10 @@ export class Program {
   }
 
   async report(run) {
-    const answer = await fetch(`${this.url}/runs/${run}.json`);
-    if (!answer.ok) throw new Error(`${run}: ${answer.status} ${await answer.text()}`);
-    return answer.json();
+    return this.json(`/runs/${run}.json`);
   }
 
-  // The report of a run when it has ended.
+  // The report of a run when it has its answer. Late seats may still be awaited.
   async ended(run) {
     return until(`the end of run ${run}`, async () => {
       const report = await this.report(run);
@@ -171,10 +175,18 @@ export class Program {
     });
   }
 
-  // Asks, and waits for the end.
+  // Waits until nothing more happens in a run, so that its page is not live.
+  async closed(run) {
+    return until(`the last event of run ${run}`, async () => {
+      const { events } = await this.json(`/runs/${run}/events.json`);
+      return events.at(-1).event === 'closed';
+    });
+  }
+
+  // Asks, and waits until nothing more happens.
   async asked(question) {
     const run = await this.ask(question);
-    await this.ended(run);
+    await this.closed(run);
     return run;
   }
 }

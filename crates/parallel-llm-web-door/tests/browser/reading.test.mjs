@@ -105,7 +105,7 @@ test('dark mode is dark', async () => {
 test('nothing moves for a visitor who asked for less motion', async () => {
   const moving = async reducedMotion => {
     const visitor = await browser.visitor(program, { reducedMotion });
-    await program.script(MODELS[5], { behaviour: { ttft_ms: { mean: 4_000 } } });
+    await program.script(MODELS[5], { behaviour: { ttft_ms: { mean: 60_000 } } });
     await visitor.goto(`/runs/${await program.ask({ prompt: 'Slowly.', models: [MODELS[5]] })}`);
     const count = await visitor.page.evaluate(() => document.getAnimations().length);
     await visitor.end();
@@ -151,7 +151,7 @@ test('the first step of the keyboard leads to the content', async () => {
   await visitor.goto(pages.complete);
   await visitor.page.keyboard.press('Tab');
   await visitor.page.keyboard.press('Enter');
-  assert.equal(await visitor.page.evaluate(() => document.activeElement.id), 'main');
+  await visitor.page.locator('#main:focus').waitFor();
   await visitor.end();
 });
 

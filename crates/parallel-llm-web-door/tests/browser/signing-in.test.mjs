@@ -13,7 +13,7 @@ const used = new Set();
 // The path of the newest link that the server has printed.
 async function link() {
   return until('a new link', () => {
-    const links = [...program.server.errors.matchAll(/http:\/\/127\.0\.0\.1:\d+(\/sign-in\?code=\S+)/g)].map(([, path]) => path);
+    const links = [...program.server.errors.matchAll(/http:\/\/127\.0\.0\.1:\d+(\/sign-in\?code=\S+)\s/g)].map(([, path]) => path);
     return !used.has(links.at(-1)) && links.at(-1);
   });
 }

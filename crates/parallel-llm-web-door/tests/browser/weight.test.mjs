@@ -7,8 +7,10 @@ import { setUp } from './setup.mjs';
 
 // The first load of a page with all it needs, compressed.
 const FIRST_LOAD_BYTES_MAX = 100_000;
-// The longest pause between two frames, for 99 of 100. A shared machine is slower than a reader's.
-const PAUSE_MS_MAX = 500;
+// The longest pause between two frames, for half of them and for 99 of 100: nothing is seen to be late, and nothing stands still.
+// The second leaves room for a machine that has other work.
+const HALF_MS_MAX = 100;
+const PAUSE_MS_MAX = 1_000;
 // What browsers call a good score.
 const LAYOUT_SHIFT_MAX = 0.1;
 // Most seats of a run.
@@ -41,7 +43,6 @@ test(`the page answers its visitor while ${SEATS} models write`, async () => {
   const text = Array.from({ length: 400 }, (_, index) => `word${index}`).join(' ');
   const models = MODELS.slice(0, 16);
   for (const model of models) await program.script(model, words(text, { ttft_ms: { mean: 800, jitter: 400 }, tokens_per_s: 150, chunk_tokens: 2 }));
-  const run = await program.ask({ prompt: 'All of you.', models: models.map(model => `${model}*${SEATS / models.length}`), strategy: 'panel' });
   const visitor = await browser.visitor(program);
   await visitor.page.addInitScript(() => {
     window.measured = { pauses: [], shift: 0, moved: [] };
@@ -62,6 +63,7 @@ test(`the page answers its visitor while ${SEATS} models write`, async () => {
     };
     requestAnimationFrame(frame);
   });
+  const run = await program.ask({ prompt: 'All of you.', models: models.map(model => `${model}*${SEATS / models.length}`), strategy: 'panel' });
   await visitor.goto(`/runs/${run}`);
   assert.equal(await visitor.page.locator('.card').count(), SEATS);
   assert.equal(await visitor.page.locator('.run[data-live]').count(), 1, 'the run was over too early to prove anything');
@@ -70,7 +72,7 @@ test(`the page answers its visitor while ${SEATS} models write`, async () => {
   pauses.sort((one, other) => one - other);
   const share = part => Math.round(pauses[Math.floor((pauses.length - 1) * part)]);
   console.log(`${pauses.length} frames; pauses of ${share(0.5)} ms (half), ${share(0.99)} ms (99 of 100), ${share(1)} ms (all); layout shift ${shift.toFixed(3)}`);
-  assert.ok(share(0.99) <= PAUSE_MS_MAX, `${share(0.99)} ms`);
+  assert.ok(share(0.5) <= HALF_MS_MAX && share(0.99) <= PAUSE_MS_MAX, `${share(0.5)} ms, ${share(0.99)} ms`);
   assert.ok(shift <= LAYOUT_SHIFT_MAX, moved.join('; '));
   assert.ok((await visitor.page.locator('.card-body').allInnerTexts()).every(shown => shown.trim() === text), 'a text is not whole');
   visitor.isClean();

@@ -3,6 +3,8 @@
 import http from 'node:http';
 
 export class Wire {
+  // Requests since it was cut.
+  refused = 0;
   #isCut = false; #server;
 
   static async to(program) {
@@ -14,7 +16,11 @@ export class Wire {
   }
 
   #pass(program, asked, answer) {
-    if (this.#isCut) return answer.destroy();
+    if (this.#isCut) {
+      this.refused += 1;
+      answer.destroy();
+      return;
+    }
     // The program serves its own name only, and reads where a request comes from.
     const headers = { ...asked.headers, host: new URL(program.url).host };
     delete headers.origin;
@@ -30,6 +36,7 @@ export class Wire {
   // Cuts all connections, and each new one at once.
   cut() {
     this.#isCut = true;
+    this.refused = 0;
     this.#server.closeAllConnections();
   }
 
