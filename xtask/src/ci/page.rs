@@ -20,6 +20,11 @@ const CHROMIUM: &str = "chromium";
 const TESTS_TIME_MAX: Duration = Duration::from_mins(15);
 /// Files of tests at the same time: each has a server, a simulator and a browser.
 const FILES_AT_ONCE: usize = 2;
+/// The reporter that lists the failed tests, and its list.
+const REPORTER: &str = "failures.mjs";
+const FAILURES: &str = "failures.txt";
+/// The most failed tests that the table names.
+const NAMED_MAX: usize = 5;
 /// The end of the names of files with tests.
 const TESTS: &str = ".test.mjs";
 /// The script that makes the pictures of the documentation, and their folder.
@@ -44,10 +49,32 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
         let folder = repository::root().join(PICTURES_FOLDER);
         pictures.variable("IMAGES", folder).time_limit(TESTS_TIME_MAX).run()?;
     }
-    let tests = Program::new(&packages.node).arguments(["--test", "--test-reporter=spec"]);
-    let tests = tests.arguments([format!("--test-concurrency={FILES_AT_ONCE}")]);
+    let (reporter, list) = (packages.folder.join(REPORTER), packages.folder.join(FAILURES));
+    // That of the last time; there may be none.
+    std::fs::remove_file(&list).ok();
+    let tests = Program::new(&packages.node).arguments(["--test"]);
+    let tests = tests.arguments(["--test-reporter=spec", "--test-reporter-destination=stdout"]);
+    let tests = tests.arguments([
+        format!("--test-reporter={}", reporter.display()),
+        format!("--test-reporter-destination={}", list.display()),
+        format!("--test-concurrency={FILES_AT_ONCE}"),
+    ]);
     let tests = tests.arguments(files()?.into_iter().map(|name| packages.folder.join(name)));
-    tests.variable("PROGRAM", binary).time_limit(TESTS_TIME_MAX).run().map(|()| Verdict::Passed)
+    let ended = tests.variable("PROGRAM", binary).time_limit(TESTS_TIME_MAX).run();
+    ended.map(|()| Verdict::Passed).map_err(|failure| {
+        // Without a list no test has failed, but the command itself.
+        named(failure, &std::fs::read_to_string(&list).unwrap_or_default())
+    })
+}
+
+/// A failure of the tests with the first lines of the list: the end of a record is often all that is kept of it.
+fn named(failure: Failure, list: &str) -> Failure {
+    let failed: Vec<&str> = list.lines().collect();
+    if failed.is_empty() {
+        return failure;
+    }
+    let shown = failed[..failed.len().min(NAMED_MAX)].join("; ");
+    Failure::new(format!("{} failed: {shown}; {failure}", failed.len()))
 }
 
 /// The names of the files with tests, in order.
@@ -74,5 +101,15 @@ mod tests {
     #[test]
     fn the_tests_are_found() {
         assert!(files().unwrap().contains(&PathBuf::from("reading.test.mjs")));
+    }
+
+    #[test]
+    fn the_failure_names_the_first_tests_that_failed() {
+        let check = |list: &str, expected| {
+            assert_eq!(named(Failure::new("`node` ended with 1"), list).to_string(), expected);
+        };
+        check("", "`node` ended with 1");
+        check("“a”: one\n“b”: two\n", "2 failed: “a”: one; “b”: two; `node` ended with 1");
+        check("1\n2\n3\n4\n5\n6\n7\n", "7 failed: 1; 2; 3; 4; 5; `node` ended with 1");
     }
 }
