@@ -6,6 +6,7 @@ use parallel_llm_engine::agreement::{Agreement, Cluster};
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::plan::step::{Step, StepKey, StepRole};
 use parallel_llm_engine::plan::{DayLimit, RunPlan, Timers};
+use parallel_llm_engine::prompt::{PeerRank, Votes};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::catalogue::Inputs;
 use parallel_llm_engine::request::persona_prompt::{PersonaPrompt, Stance};
@@ -13,7 +14,8 @@ use parallel_llm_engine::request::routing::{DataCollection, Session};
 use parallel_llm_engine::request::strategy::{Strategy, StrategyOptions, Switch};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
-use parallel_llm_engine::run::outcome::{Judging, Round, Shortened, Verdict, Worth};
+use parallel_llm_engine::run::outcome::{Judging, Reading, Round, Shortened, Verdict, Worth};
+use parallel_llm_engine::run::prompt_record::{PromptRecord, ShownAnswer};
 use parallel_llm_engine::value::next::{Advice, Operation};
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::value::warning::Warning;
@@ -34,6 +36,7 @@ const EVENTS_REOPENED: &str = include_str!("fixtures/events_v1_reopened.json");
 const EVENTS_LAYERS: &str = include_str!("fixtures/events_v1_layers.json");
 const EVENTS_STEPS: &str = include_str!("fixtures/events_v1_steps.json");
 const EVENTS_UNFUSED: &str = include_str!("fixtures/events_v1_unfused.json");
+const EVENTS_PROMPTS: &str = include_str!("fixtures/events_v1_prompts.json");
 const EVENTS_TIMES: &str = include_str!("fixtures/events_v1_times.json");
 
 fn model(name: &str) -> ModelRef {
@@ -229,7 +232,7 @@ fn events() -> Vec<Recorded> {
     let bare = Answer { text: "".into(), finish: None, ..Answer::new("") };
     let events = [
         Event::Started { plan_hash: "hash".to_owned(), reserved: PicoUsd(11) },
-        Event::Sent { attempt },
+        Event::Sent { attempt, prompt: None },
         Event::Accepted { attempt: fusing, generation_id: "gen-1".to_owned() },
         Event::Answered { attempt, answer: answer() },
         Event::Answered { attempt, answer: Answer { finish: Some(Finish::Stop), ..bare.clone() } },
@@ -326,7 +329,7 @@ fn events_of_a_run_with_steps() -> Vec<Recorded> {
     let outcome = Outcome { judging, agreement, ..Outcome::new(OutcomeKind::Selected, "chosen") };
     let events = [
         Event::Skipped { seats: vec![SeatNumber(3), SeatNumber(4)] },
-        Event::Sent { attempt },
+        Event::Sent { attempt, prompt: None },
         Event::Reopened { reopening, reserved: PicoUsd(7) },
         Event::Decided { outcome: Box::new(outcome) },
     ];
@@ -576,4 +579,43 @@ fn answers_with_the_times_of_their_beginning_are_read_and_written() {
     let text = serde_json::to_value(&events).expect("events are JSON");
     assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_TIMES).expect("it is JSON"));
     assert_eq!(serde_json::from_str::<Vec<Recorded>>(EVENTS_TIMES).expect("they are read"), events);
+}
+
+#[test]
+fn requests_with_what_their_prompts_were_made_of_are_read_and_written() {
+    let attempt = Attempt { slot: CallerSlot::Synthesizer(SeatNumber(1)), number: 1 };
+    let whole = ShownAnswer {
+        seat: SeatNumber(2),
+        text_hash: "b".to_owned(),
+        bytes: None,
+        stops_early: false,
+        peer_rank: None,
+        votes: None,
+    };
+    let remarked = ShownAnswer {
+        seat: SeatNumber(1),
+        text_hash: "a".to_owned(),
+        bytes: Some(500),
+        stops_early: true,
+        peer_rank: Some(PeerRank { rank: 1, of: 3, shared: true }),
+        votes: Some(Votes { same: 1, of: 2 }),
+    };
+    let bare = PromptRecord {
+        task: "synthesize".to_owned(),
+        code: "0123abcd".to_owned(),
+        answers: vec![whole.clone(), remarked],
+        own: None,
+        analysis: None,
+        hash: "c".to_owned(),
+    };
+    let reading = Reading { by: CallerSlot::Step(StepNumber(1)), reply_hash: "d".to_owned(), shown: vec![] };
+    let full = PromptRecord { own: Some(whole), analysis: Some(reading), ..bare.clone() };
+    let sent = |(seq, record)| {
+        let event = Event::Sent { attempt, prompt: Some(Box::new(record)) };
+        Recorded { seq, elapsed_ms: 10, event }
+    };
+    let events: Vec<Recorded> = (1..).zip([bare, full]).map(sent).collect();
+    let text = serde_json::to_value(&events).expect("events are JSON");
+    assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_PROMPTS).expect("it is JSON"));
+    assert_eq!(serde_json::from_str::<Vec<Recorded>>(EVENTS_PROMPTS).expect("they are read"), events);
 }

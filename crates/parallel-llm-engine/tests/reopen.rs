@@ -317,7 +317,7 @@ async fn a_retry_does_not_inherit_the_generation_id() {
     let bob = [("bob", first), ("bob", hangs())];
     let panel = [("ada", says(10, "The moon pulls.")), ("fuser", says(10, "Both."))];
     let result = scenario(panel.clone().into_iter().chain(bob)).run().await;
-    let again = |event: &Event| matches!(event, Event::Sent { attempt } if attempt.number == 2);
+    let again = |event: &Event| matches!(event, Event::Sent { attempt, .. } if attempt.number == 2);
     let before = until(&result, again);
     let result = scenario(panel.into_iter().chain([("bob", fails_for_good())]))
         .after(&before)

@@ -133,7 +133,7 @@ async fn killed_at_the_second_synthesizer(first: Reply) -> RunResult {
     let result = interrupted.plan(|plan| plan.timers.call_ms = 1_000).run().await;
     let is_sent = |recorded: &Recorded| {
         let second = CallerSlot::Synthesizer(SeatNumber(2));
-        matches!(recorded.event, Event::Sent { attempt } if attempt.slot == second)
+        matches!(recorded.event, Event::Sent { attempt, .. } if attempt.slot == second)
     };
     let sent = result.commits.iter().position(|commit| commit.iter().any(is_sent));
     let before = &result.commits[..=sent.expect("it was sent")];

@@ -35,7 +35,7 @@ pub(crate) async fn pays_nothing_twice(scenario: impl Fn() -> Scenario) {
     for count in 1..whole.commits.len() - 1 {
         let before = &whole.commits[..count];
         let sent = before.iter().flatten().filter_map(|recorded| match &recorded.event {
-            Event::Sent { attempt } => Some(attempt.slot),
+            Event::Sent { attempt, .. } => Some(attempt.slot),
             _ => None,
         });
         let sent: BTreeSet<CallerSlot> = sent.collect();

@@ -84,7 +84,7 @@ impl Part {
                 }
             }
             Self::Prompt if run.plan.messages.is_empty() => not_kept(),
-            Self::Prompt => Ok(attachment::prompt_text(&run.plan).into()),
+            Self::Prompt => Ok(attachment::prompt_text(&run.plan.messages).into()),
             Self::Plan => {
                 let mut plan = attachment::plan_json(&principal.redact_plan(&run.plan));
                 render_next_steps(&mut plan, vocabulary::of(principal));

@@ -279,18 +279,18 @@ fn invalid(message: impl AsRef<str>) -> Failure {
     Failure::new(Code::AttachmentInvalid, message)
 }
 
-/// The question for readers: its texts, and its files by name, type and size.
-pub fn prompt_text(plan: &RunPlan) -> String {
+/// The messages for readers: their texts, and their files by name, type and size.
+pub fn prompt_text(messages: &[Message]) -> String {
     let described = |part: &Part| match part {
         Part::Text { text } => text.clone(),
         Part::File(file) => format!("[attached: {}, {}, {} bytes]", file.name, file.media_type, file.bytes()),
     };
-    let parts = plan.messages.iter().flat_map(|message| &message.parts);
+    let parts = messages.iter().flat_map(|message| &message.parts);
     parts.map(described).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The plan as JSON, with the size of each file in place of its bytes.
-pub fn plan_json(plan: &RunPlan) -> Value {
+/// The messages as JSON, with the size of each file in place of its bytes.
+pub fn messages_json(messages: &[Message]) -> Value {
     let part = |part: &Part| match part {
         Part::File(file) => {
             json!({ "type": "file", "name": file.name, "media_type": file.media_type, "bytes": file.bytes() })
@@ -301,9 +301,13 @@ pub fn plan_json(plan: &RunPlan) -> Value {
         let parts: Vec<Value> = message.parts.iter().map(part).collect();
         json!({ "role": message.role, "parts": parts })
     };
-    let messages: Vec<Value> = plan.messages.iter().map(message).collect();
+    messages.iter().map(message).collect::<Vec<Value>>().into()
+}
+
+/// The plan as JSON, with the size of each file in place of its bytes.
+pub fn plan_json(plan: &RunPlan) -> Value {
     let mut described = json!(RunPlan { messages: [].into(), ..plan.clone() });
-    described["messages"] = messages.into();
+    described["messages"] = messages_json(&plan.messages);
     described
 }
 

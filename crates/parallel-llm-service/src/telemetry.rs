@@ -171,7 +171,7 @@ fn log(run: &Run, recorded: &Recorded) {
         Event::Cut { failure, .. } => {
             tracing::warn!(%run_id, seat, model, code = %failure.code, ms, "the answer was cut");
         }
-        Event::Sent { attempt } => {
+        Event::Sent { attempt, .. } => {
             tracing::debug!(%run_id, seat, model, attempt = attempt.number, ms, "sent");
         }
         Event::Accepted { generation_id, .. } => {

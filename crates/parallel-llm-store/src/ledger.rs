@@ -92,7 +92,7 @@ impl<'a> Effect<'a> {
         match event {
             Event::Started { .. } => Self::Begins,
             Event::Reopened { reopening, .. } => Self::Continues(reopening),
-            Event::Sent { attempt } => Self::Leaves(*attempt),
+            Event::Sent { attempt, .. } => Self::Leaves(*attempt),
             Event::Accepted { attempt, generation_id } => Self::Named(*attempt, generation_id),
             Event::Answered { attempt, .. } => Self::Ends(end(attempt, "answered", ReservationChange::None)),
             Event::Cut { attempt, failure, .. } => Self::Ends(Ending {

@@ -143,8 +143,11 @@ async fn a_run_is_found_by_the_beginning_of_its_id() {
 #[tokio::test]
 async fn a_checkpoint_is_replaced_and_ends_with_its_request() {
     let fixture = Fixture::new().await;
-    let events =
-        vec![started(), Event::Sent { attempt: seat(1, 1) }, Event::Sent { attempt: synthesizer(1) }];
+    let events = vec![
+        started(),
+        Event::Sent { attempt: seat(1, 1), prompt: None },
+        Event::Sent { attempt: synthesizer(1), prompt: None },
+    ];
     let lease = write(&fixture.store, plan(1, StoreMode::Full), recorded(1, events)).await;
     for (attempt, text) in [(seat(1, 1), "a"), (synthesizer(1), "x"), (seat(1, 1), "ab")] {
         fixture.store.checkpoint(lease, attempt, text.into()).await.unwrap();
@@ -182,7 +185,11 @@ async fn a_run_of_another_store_is_followed_event_by_event() {
     assert_eq!(seen, events);
     assert_eq!(watcher.follow(run_id(1), 12).await.unwrap().unwrap().events, events[12..]);
 
-    let begun = vec![started(), Event::Sent { attempt: seat(1, 1) }, Event::Sent { attempt: seat(2, 1) }];
+    let begun = vec![
+        started(),
+        Event::Sent { attempt: seat(1, 1), prompt: None },
+        Event::Sent { attempt: seat(2, 1), prompt: None },
+    ];
     let lease = write(&fixture.store, plan(2, StoreMode::Full), recorded(1, begun)).await;
     fixture.store.checkpoint(lease, seat(1, 1), "so far".into()).await.unwrap();
     let texts = async || {
@@ -225,7 +232,7 @@ async fn an_overtaken_process_writes_nothing() {
     let new = fixture.store.take_over(run_id(1)).await.unwrap();
     assert_eq!(new, Lease { run_id: run_id(1), epoch: 2, next_seq: 2 });
     let neighbour = fixture.store.open_run(plan(2, StoreMode::Full)).await;
-    let sent = |seat_number| recorded(2, vec![Event::Sent { attempt: seat(seat_number, 1) }]);
+    let sent = |seat_number| recorded(2, vec![Event::Sent { attempt: seat(seat_number, 1), prompt: None }]);
     let (refused, saved, beside, written) = tokio::join!(
         fixture.store.append(old, sent(1)),
         fixture.store.checkpoint(old, seat(1, 1), "late words".into()),
@@ -245,7 +252,7 @@ async fn an_overtaken_process_writes_nothing() {
 async fn a_process_that_lacks_events_takes_nothing_over() {
     let fixture = Fixture::new().await;
     let lease = write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
-    let sent = recorded(2, vec![Event::Sent { attempt: seat(1, 1) }]);
+    let sent = recorded(2, vec![Event::Sent { attempt: seat(1, 1), prompt: None }]);
     fixture.store.append(lease, sent).await.unwrap();
     assert_eq!(fixture.store.reopen(run_id(1), 1).await.unwrap_err().code, Code::Busy);
     let closed = recorded(3, vec![Event::Closed { cost: PicoUsd::ZERO }]);
@@ -262,7 +269,7 @@ async fn a_run_taken_over_by_another_store_is_lost_to_this_one() {
     let old = write(&fixture.store, plan(1, StoreMode::Full), recorded(1, vec![started()])).await;
     let other = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
     let new = other.take_over(run_id(1)).await.unwrap();
-    let sent = recorded(2, vec![Event::Sent { attempt: seat(1, 1) }]);
+    let sent = recorded(2, vec![Event::Sent { attempt: seat(1, 1), prompt: None }]);
     assert_eq!(fixture.store.append(old, sent.clone()).await.unwrap_err().code, Code::Storage);
     assert_eq!(other.append(new, sent).await, Ok(()));
     assert_eq!(

@@ -26,6 +26,7 @@ use crate::request::Message;
 use crate::request::panel::Seat;
 use crate::run::SeatView;
 use crate::run::event::{Attempt, Event};
+use crate::run::prompt_record::Prompt;
 use crate::value::answer::{Answer, Failure, Finish};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
@@ -36,7 +37,7 @@ pub(crate) struct UpstreamCall {
     context: Arc<RunContext>,
     slot: CallerSlot,
     seat: Seat,
-    messages: Arc<[Message]>,
+    prompt: Prompt,
     reveal: Reveal,
     deadline: Deadline,
     stop: CallStop,
@@ -90,7 +91,7 @@ impl UpstreamCall {
         context: &Arc<RunContext>,
         slot: CallerSlot,
         seat: &Seat,
-        messages: Arc<[Message]>,
+        prompt: Prompt,
         reveal: Reveal,
     ) -> Self {
         let earlier = |view: &SeatView| (view.attempts, view.without.clone());
@@ -100,7 +101,7 @@ impl UpstreamCall {
             context: Arc::clone(context),
             slot,
             seat: seat.clone(),
-            messages,
+            prompt,
             reveal,
             deadline: context.deadline,
             stop: context.stop.of_calls(),
@@ -149,10 +150,10 @@ impl UpstreamCall {
         if Instant::now() >= self.deadline.call {
             return Admission::Refused(time_over(&self.context.plan.timers, &self.deadline));
         }
-        if let Err(failure) = self.seat.check_inputs(&self.messages) {
+        if let Err(failure) = self.seat.check_inputs(&self.prompt.messages) {
             return Admission::Refused(failure);
         }
-        let input_bytes = self.messages.iter().map(Message::weight_bytes).sum();
+        let input_bytes = self.prompt.messages.iter().map(Message::weight_bytes).sum();
         match self.context.budget.reserve(budget::worst_call(&self.seat, input_bytes)) {
             Ok(reserved) => self.reserved = reserved,
             Err(failure) => return Admission::Refused(failure),
@@ -169,7 +170,7 @@ impl UpstreamCall {
         }
         match (&mut admission).now_or_never() {
             Some(Ok(permit)) => {
-                self.context.log.stage(Event::Sent { attempt: self.attempt() });
+                self.context.log.stage(self.sent());
                 Admission::Staged(permit)
             }
             Some(Err(failure)) => Admission::Refused(failure),
@@ -246,7 +247,7 @@ impl UpstreamCall {
                 };
                 match admitted.filter(|_| !self.sending.is_over()) {
                     Some(Ok(permit)) => {
-                        context.log.stage(Event::Sent { attempt: self.attempt() });
+                        context.log.stage(self.sent());
                         permit
                     }
                     Some(Err(failure)) => return Err(Box::new(self.never(before, failure))),
@@ -471,13 +472,17 @@ impl UpstreamCall {
         Attempt { slot: self.slot, number: self.earlier_requests + self.attempt }
     }
 
+    fn sent(&self) -> Event {
+        Event::Sent { attempt: self.attempt(), prompt: self.prompt.record.clone() }
+    }
+
     fn call(&self) -> Call {
         let step = self.context.plan.step_at(self.slot);
         Call {
             run_id: self.context.plan.run_id,
             attempt: self.attempt(),
             model: self.seat.model.clone(),
-            messages: Arc::clone(&self.messages),
+            messages: Arc::clone(&self.prompt.messages),
             temperature: self.seat.temperature,
             max_tokens: self.seat.max_tokens,
             effort: self.seat.effort,

@@ -20,6 +20,7 @@ use crate::plan::caller_slot::{CallerSlot, StepNumber};
 use crate::prompt::reply::Reveal;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::event::{Attempt, CallEnd, Event};
+use crate::run::prompt_record::Prompt;
 use crate::run::{Run, SeatStatus, SeatView};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
@@ -111,9 +112,9 @@ impl Panel {
     fn admit(&mut self, seats: &[Seat]) -> Vec<(Admission, UpstreamCall)> {
         let ask = |seat: &Seat| {
             self.quorum.ask(seat);
-            let messages = seat.sent(&self.context.plan.messages);
+            let prompt = Prompt { messages: seat.sent(&self.context.plan.messages), record: None };
             let slot = CallerSlot::Seat(seat.number);
-            let upstream = UpstreamCall::new(&self.context, slot, seat, messages, Reveal::all());
+            let upstream = UpstreamCall::new(&self.context, slot, seat, prompt, Reveal::all());
             let (mut upstream, cancellation) = upstream.cancellable();
             self.cancellations.insert(seat.number, cancellation);
             (upstream.admit(), upstream)

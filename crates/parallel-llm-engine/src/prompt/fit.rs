@@ -65,12 +65,17 @@ pub fn fit(
         let keep = candidate.text.floor_char_boundary(keep.max(CANDIDATE_BYTES_MIN));
         if keep < candidate.text.len() {
             let chars = candidate.text.chars().count();
-            candidate.text.truncate(keep);
-            candidate.text.push_str(CUT_MARK);
+            candidate.text = cut(&candidate.text[..keep]);
+            candidate.shown_bytes = Some(keep);
             shortened.push((candidate.seat, chars));
         }
     }
     shortened
+}
+
+/// The beginning of a text, with a mark that it goes on.
+pub(crate) fn cut(beginning: &str) -> String {
+    format!("{beginning}{CUT_MARK}")
 }
 
 /// The most bytes a text takes in its block, without the markers.

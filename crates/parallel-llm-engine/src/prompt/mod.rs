@@ -7,11 +7,15 @@ mod fit;
 pub mod reply;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use crate::request::panel::SeatNumber;
+use serde::{Deserialize, Serialize};
+
+use crate::request::panel::{Seat, SeatNumber};
 use crate::request::{Message, Part, Role};
 use crate::value::invisible::seen;
 
+pub(crate) use fit::cut;
 pub use fit::{ContextWindow, fit};
 
 macro_rules! define {
@@ -39,6 +43,11 @@ macro_rules! define {
                 match self {
                     $($( Self::$task => include_str!(concat!("../../prompts/", $folder, "/user.md")), )*)*
                 }
+            }
+
+            /// The folder of its templates, which is its name in stored runs.
+            pub(crate) const fn name(self) -> &'static str {
+                match self { $($( Self::$task => $folder, )*)* }
             }
 
             /// Whether the task is to answer the question itself, which needs its files.
@@ -100,6 +109,10 @@ pub struct Candidate {
     pub seat: SeatNumber,
     /// The shown text, which may be shorter than the answer.
     pub text: String,
+    /// How many bytes of the answer are shown; `None` for all.
+    pub shown_bytes: Option<usize>,
+    /// BLAKE3 of the whole answer, in hexadecimal.
+    pub answer_hash: String,
     /// Whether the answer itself was cut.
     pub stops_early: bool,
     /// Its rank among the others, if the model may know it.
@@ -109,7 +122,7 @@ pub struct Candidate {
 }
 
 /// How many of the other candidates agree with one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Votes {
     /// The number of those that agree.
     pub same: usize,
@@ -118,7 +131,7 @@ pub struct Votes {
 }
 
 /// The rank of a candidate by the authors of the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerRank {
     /// Its rank, the best being 1; equal candidates share one.
     pub rank: usize,
@@ -143,6 +156,20 @@ pub struct Exhibits<'a> {
     pub own: Option<&'a Candidate>,
     /// The analysis of the candidates by a model; empty for tasks without one. It is foreign text, in a block of its own.
     pub analysis: &'a str,
+}
+
+impl Task {
+    /// The messages of the task as this model gets them. A model that answers the question again keeps its persona.
+    pub(crate) fn messages_to(
+        self,
+        reader: &Seat,
+        request: &[Message],
+        exhibits: Exhibits<'_>,
+        nonce: &str,
+    ) -> Arc<[Message]> {
+        let messages = messages(self, request, exhibits, nonce).into();
+        if self.answers() { reader.sent(&messages) } else { messages }
+    }
 }
 
 /// The messages of a task. A task that answers the request gets its files, too.
@@ -270,6 +297,8 @@ mod tests {
             label: label(index),
             seat: SeatNumber(u8::try_from(index + 1).unwrap()),
             text: text.to_owned(),
+            shown_bytes: None,
+            answer_hash: String::new(),
             stops_early: index % 2 == 1,
             peer_rank: None,
             votes: None,

@@ -4,9 +4,7 @@
 
 use crate::plan::seed;
 use crate::plan::step::StepRole;
-use crate::prompt;
 use crate::prompt::reply::{self, Analysis, Claim};
-use crate::request::panel::SeatNumber;
 use crate::run::Run;
 
 /// The analysis by the synthesizer of the current text, or by a separate call. `None` if there was none, if the reply has
@@ -18,8 +16,7 @@ pub fn of(run: &Run) -> Option<Analysis> {
     if reply.text_hash != reading.reply_hash || reply.text.is_empty() {
         return None;
     }
-    let labels = (0..).map(prompt::label);
-    let shown: Vec<(String, SeatNumber)> = labels.zip(reading.shown.iter().copied()).collect();
+    let shown = reading.labelled_seats();
     match run.plan.role_of(reading.by) {
         Some(StepRole::Analyst) => reply::comparison(&reply.text, &shown),
         _ => reply::analysis(&reply.text, &seed::codes_of(&run.plan, reading.by), &shown),

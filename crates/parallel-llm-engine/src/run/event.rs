@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::caller_slot::CallerSlot;
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::Outcome;
+use crate::run::prompt_record::PromptRecord;
 use crate::run::reopening::Reopening;
 use crate::value::answer::{Answer, Failure};
 use crate::value::money::PicoUsd;
@@ -44,6 +45,9 @@ pub enum Event {
     Sent {
         /// Which request.
         attempt: Attempt,
+        /// What its prompt was made of, if it shows answers. `None` also in runs from before it was recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<Box<PromptRecord>>,
     },
     /// The provider accepted the request and gave it an id. From here on it may cost money.
     Accepted {

@@ -9,6 +9,8 @@ mod cost;
 pub mod event;
 pub mod novelty;
 pub mod outcome;
+pub mod prompt;
+pub mod prompt_record;
 mod queries;
 pub mod reopening;
 mod view;
@@ -160,7 +162,7 @@ impl Run {
                 self.closed = true;
                 self.status = self.final_status();
             }
-            event @ (Event::Sent { attempt }
+            event @ (Event::Sent { attempt, .. }
             | Event::Accepted { attempt, .. }
             | Event::Answered { attempt, .. }
             | Event::Cut { attempt, .. }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agreement::Agreement;
 use crate::plan::caller_slot::{CallerSlot, StepNumber};
+use crate::prompt;
 use crate::request::panel::{ModelRef, SeatNumber};
 use crate::text::injection::Sign;
 use crate::value::answer::Failure;
@@ -67,6 +68,13 @@ pub struct Reading {
     pub reply_hash: String,
     /// The seats whose answers it was shown, in the order of their labels `A`, `B`, ….
     pub shown: Vec<SeatNumber>,
+}
+
+impl Reading {
+    /// The labels of the answers it was shown, with their seats.
+    pub(crate) fn labelled_seats(&self) -> Vec<(String, SeatNumber)> {
+        (0..).map(prompt::label).zip(self.shown.iter().copied()).collect()
+    }
 }
 
 /// The judgement of one judge.

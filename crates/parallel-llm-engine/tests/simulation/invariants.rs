@@ -8,6 +8,7 @@ use parallel_llm_engine::plan::RunPlan;
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::plan::step::Step;
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
+use parallel_llm_engine::run::prompt;
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{OutcomeKind, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus, plan::budget};
 
@@ -57,6 +58,7 @@ impl History {
             assert!(self.left.insert((slot, number)), "{slot} #{number} was sent once");
         }
         self.requests_are_recorded(&events);
+        self.prompts_are_made_again(process, &events);
         self.remember(process, &events);
         self.nothing_is_lost(&events);
     }
@@ -64,13 +66,23 @@ impl History {
     /// Every request that was sent has its own durable `Sent` event.
     fn requests_are_recorded(&self, events: &[Recorded]) {
         let sent = events.iter().filter_map(|recorded| match recorded.event {
-            Event::Sent { attempt } => Some((attempt.slot, attempt.number)),
+            Event::Sent { attempt, .. } => Some((attempt.slot, attempt.number)),
             _ => None,
         });
         let all: Vec<_> = sent.collect();
         let noted: BTreeSet<_> = all.iter().copied().collect();
         assert_eq!(all.len(), noted.len(), "a request is recorded once");
         assert!(self.left.is_subset(&noted), "sent but not recorded: {:?}", self.left.difference(&noted));
+    }
+
+    /// The prompt of every request is made again from what is durable, letter by letter.
+    fn prompts_are_made_again(&self, process: &ProcessResult, events: &[Recorded]) {
+        let plan = Run::fold(Arc::clone(&self.plan), events).plan;
+        for asked in &process.asked {
+            let attempt = asked.call.attempt;
+            let again = prompt::of(&plan, events, attempt);
+            assert_eq!(again.as_deref(), Some(&*asked.call.messages), "{} #{}", attempt.slot, attempt.number);
+        }
     }
 
     /// A process shows exactly what is durable, unless its disk broke, which it then reports.

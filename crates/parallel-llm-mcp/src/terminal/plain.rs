@@ -83,10 +83,10 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
             let cost = Cost::of(run);
             format!("closed: {}{}", cost.described(), if cost.known.is_some() { " in all" } else { "" })
         }
-        Event::Sent { attempt } if attempt.number > 1 => {
+        Event::Sent { attempt, .. } if attempt.number > 1 => {
             of_call(run, *attempt, &format!("asked again (try {})", attempt.number))
         }
-        Event::Sent { attempt } => of_call(run, *attempt, "asked"),
+        Event::Sent { attempt, .. } => of_call(run, *attempt, "asked"),
         Event::Accepted { attempt, generation_id } => {
             of_call(run, *attempt, &format!("accepted as {}", safe::for_terminal(generation_id)))
         }

@@ -221,7 +221,7 @@ impl Lines<'_> {
                 let seats = seats.into_iter().map(AskedModel::of).collect();
                 EventReport::Reopened { seats, cost_max_usd: reserved.as_usd() }
             }
-            Event::Sent { attempt } => EventReport::Sent(self.call(*attempt)),
+            Event::Sent { attempt, .. } => EventReport::Sent(self.call(*attempt)),
             Event::Accepted { attempt, generation_id } => {
                 EventReport::Accepted { call: self.call(*attempt), generation_id: generation_id.clone() }
             }

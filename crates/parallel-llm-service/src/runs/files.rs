@@ -404,7 +404,8 @@ fn earlier_name(number: usize) -> String {
 
 fn prompt_file(run: &Run) -> Due {
     let plan = Arc::clone(&run.plan);
-    let write = move |sink: &mut dyn Write| sink.write_all(attachment::prompt_text(&plan).as_bytes());
+    let write =
+        move |sink: &mut dyn Write| sink.write_all(attachment::prompt_text(&plan.messages).as_bytes());
     (PROMPT.to_owned(), Box::new(write))
 }
 

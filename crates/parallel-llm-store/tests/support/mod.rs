@@ -192,7 +192,7 @@ pub(crate) fn limit(provider: Option<&str>, usd: i64) -> DayLimit {
 }
 
 pub(crate) fn sent(attempt: Attempt) -> Event {
-    Event::Sent { attempt }
+    Event::Sent { attempt, prompt: None }
 }
 
 pub(crate) fn answered(attempt: Attempt, text: &str) -> Event {
@@ -298,15 +298,15 @@ pub(crate) fn every_kind() -> Vec<Recorded> {
         1,
         vec![
             started(),
-            Event::Sent { attempt: seat(1, 1) },
-            Event::Sent { attempt: seat(2, 1) },
+            Event::Sent { attempt: seat(1, 1), prompt: None },
+            Event::Sent { attempt: seat(2, 1), prompt: None },
             Event::Accepted { attempt: seat(1, 1), generation_id: "gen-1".into() },
             failed(1, Retry::After { ms: 500 }),
             Event::Answered { attempt: seat(1, 1), answer: answer("first") },
-            Event::Sent { attempt: seat(2, 2) },
+            Event::Sent { attempt: seat(2, 2), prompt: None },
             failed(2, Retry::Without { field: "temperature".into() }),
             Event::Cut { attempt: seat(2, 3), answer: answer("half"), failure: failure() },
-            Event::Sent { attempt: synthesizer(1) },
+            Event::Sent { attempt: synthesizer(1), prompt: None },
             Event::Cancelled { attempt: synthesizer(1), answer: Some(answer("first")), cost: None },
             Event::Cancelled { attempt: synthesizer(2), answer: None, cost: None },
             Event::Decided { outcome: Box::new(outcome()) },

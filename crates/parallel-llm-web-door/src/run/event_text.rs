@@ -8,7 +8,7 @@ use crate::text::figures;
 pub(super) fn described(event: &Event) -> String {
     match event {
         Event::Started { reserved, .. } => format!("started; up to {reserved} is reserved"),
-        Event::Sent { attempt } => format!("{}: request {} leaves", attempt.slot, attempt.number),
+        Event::Sent { attempt, .. } => format!("{}: request {} leaves", attempt.slot, attempt.number),
         Event::Accepted { attempt, generation_id } => {
             format!("{}: accepted as {generation_id}", attempt.slot)
         }

@@ -200,7 +200,7 @@ impl Spans {
 
     fn add(&mut self, event: &Event, at_ms: u64) {
         match event {
-            Event::Sent { attempt } => {
+            Event::Sent { attempt, .. } => {
                 let doing = if attempt.number > 1 { Doing::Retrying } else { Doing::Waiting };
                 self.push(doing, self.free_since, at_ms);
                 self.sent = Some(at_ms);

@@ -10,7 +10,7 @@ impl Event {
     /// The request the event is about, if any.
     pub const fn attempt(&self) -> Option<Attempt> {
         match self {
-            Self::Sent { attempt }
+            Self::Sent { attempt, .. }
             | Self::Accepted { attempt, .. }
             | Self::Answered { attempt, .. }
             | Self::Cut { attempt, .. }

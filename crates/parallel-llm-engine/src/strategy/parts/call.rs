@@ -16,9 +16,9 @@ use crate::call::upstream_call::{Admission, UpstreamCall};
 use crate::plan::caller_slot::CallerSlot;
 use crate::plan::step::StepKey;
 use crate::prompt::reply::Reveal;
-use crate::request::Message;
 use crate::run::SeatView;
 use crate::run::event::{CallEnd, Event};
+use crate::run::prompt_record::Prompt;
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
@@ -26,7 +26,7 @@ use crate::value::money::PicoUsd;
 /// A call that a strategy wants.
 pub(crate) struct PlannedCall {
     pub(crate) slot: CallerSlot,
-    pub(crate) messages: Arc<[Message]>,
+    pub(crate) prompt: Prompt,
     /// Which part of the streaming reply is shown.
     pub(crate) reveal: Reveal,
     pub(crate) dependents: Dependents,
@@ -113,9 +113,9 @@ enum PendingCall {
 }
 
 fn begin(context: &Arc<RunContext>, deadline: Deadline, call: PlannedCall) -> PendingCall {
-    let PlannedCall { slot, messages, reveal, .. } = call;
+    let PlannedCall { slot, prompt, reveal, .. } = call;
     let seat = context.plan.seat_at(slot).expect("a strategy calls slots of its plan only");
-    let mut upstream = Box::new(UpstreamCall::new(context, slot, seat, messages, reveal).within(deadline));
+    let mut upstream = Box::new(UpstreamCall::new(context, slot, seat, prompt, reveal).within(deadline));
     let admission = upstream.admit();
     PendingCall::Now(upstream, admission)
 }

@@ -205,9 +205,9 @@ impl<'a> Early<'a> {
         let plan = &self.context.plan;
         let Some(step) = plan.step(StepKey::draft(self.by, self.rounds + 1)) else { return };
         let slot = CallerSlot::Step(step.number);
-        let PlannedCall { slot, messages, reveal, .. } = fusion::draft(self.context, slot, answers);
+        let PlannedCall { slot, prompt, reveal, .. } = fusion::draft(self.context, slot, answers);
         let seat = plan.seat_at(slot).expect("every step of the plan has a model");
-        let upstream = UpstreamCall::new(self.context, slot, seat, messages, reveal);
+        let upstream = UpstreamCall::new(self.context, slot, seat, prompt, reveal);
         let (mut upstream, revocation) = upstream.revocable();
         match upstream.admit() {
             admission @ Admission::Staged(_) => {

@@ -71,7 +71,7 @@ async fn read(context: &Arc<RunContext>, by: Seat, usable: &[Usable]) -> Result<
     let slot = CallerSlot::Step(context.plan.step(key).ok_or_else(unplanned)?.number);
     let shown = Shown::to(context, slot, Assignment::once(Task::Extract), usable);
     let dependents = Dependents::Questions(Question::only(1));
-    let call = PlannedCall { slot, messages: shown.messages(context), reveal: Reveal::nothing(), dependents };
+    let call = PlannedCall { slot, prompt: shown.prompt(context), reveal: Reveal::nothing(), dependents };
     let reply = call::make(context, call).await?;
     values(context, by.model, shown, &reply).ok_or_else(unreadable)
 }

@@ -74,7 +74,7 @@ pub(crate) fn calls(
 pub(crate) async fn ask(context: &Arc<RunContext>, calls: &[JudgeCall]) -> Vec<Result<Judgement, Failure>> {
     let wanted = calls.iter().map(|call| PlannedCall {
         slot: CallerSlot::Step(call.step),
-        messages: call.shown.messages(context),
+        prompt: call.shown.prompt(context),
         reveal: Reveal::all(),
         dependents: call.dependents,
     });

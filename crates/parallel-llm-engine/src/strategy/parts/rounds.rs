@@ -111,13 +111,8 @@ impl AfterRounds {
             let slot = CallerSlot::Step(step);
             let shown = Shown::to(context, slot, Assignment::once(kind.task), &read);
             self.warnings.extend(shortened(one.seat, &round_name, &shown));
-            let messages = shown.messages(context);
-            calls.push(PlannedCall {
-                slot,
-                messages,
-                reveal: Reveal::all(),
-                dependents: Dependents::Nothing,
-            });
+            let prompt = shown.prompt(context);
+            calls.push(PlannedCall { slot, prompt, reveal: Reveal::all(), dependents: Dependents::Nothing });
             asked.push((one.seat, step));
         }
         self.steps.extend(asked.iter().map(|(_, step)| *step));

@@ -1,16 +1,15 @@
 //! The answers as a model is shown them: anonymous, in random order, shortened only to fit or by an option.
 
-use std::sync::Arc;
-
 use crate::call::run_context::RunContext;
 use crate::panel::gather::Usable;
 use crate::plan::caller_slot::CallerSlot;
 use crate::plan::seed::{self, SeededRandom};
 use crate::plan::step::{StepKey, StepRole};
-use crate::prompt::{self, Candidate, PeerRank, Task, Votes};
+use crate::prompt::{self, Candidate, Exhibits, PeerRank, Task, Votes};
 use crate::request::Message;
 use crate::request::panel::{Seat, SeatNumber};
 use crate::run::outcome::{Reading, Shortened};
+use crate::run::prompt_record::{Prompt, PromptRecord};
 use crate::strategy::parts::answers::{Answers, agreement};
 use crate::strategy::parts::best::closest;
 use crate::strategy::parts::verbatim::strongest;
@@ -50,8 +49,15 @@ pub(crate) struct Shown {
     /// The reader's own earlier answer, if it revises that.
     own: Option<Candidate>,
     pub(crate) shortened: Vec<Shortened>,
-    /// The analysis of these answers by another model; may be empty.
-    analysis: String,
+    analysis: Option<ShownAnalysis>,
+}
+
+/// An analysis of the shown answers by another model.
+pub(crate) struct ShownAnalysis {
+    /// The reply it was read from.
+    pub(crate) reading: Reading,
+    /// It, with the labels of the answers.
+    pub(crate) text: String,
 }
 
 impl Shown {
@@ -62,7 +68,7 @@ impl Shown {
         assignment: Assignment,
         usable: &[Usable],
     ) -> Self {
-        Self::beside(context, slot, assignment, usable, String::new())
+        Self::beside(context, slot, assignment, usable, None)
     }
 
     /// The answers and their analysis, which uses the same labels.
@@ -71,7 +77,7 @@ impl Shown {
         slot: CallerSlot,
         Assignment { task, order }: Assignment,
         usable: &[Usable],
-        analysis: String,
+        analysis: Option<ShownAnalysis>,
     ) -> Self {
         let key = match slot {
             CallerSlot::Step(number) => context.plan.steps.get(number.index()).map(|step| step.key),
@@ -95,7 +101,8 @@ impl Shown {
         }
         let asked = context.plan.messages.iter().flat_map(Message::texts);
         let answers = usable.iter().map(|one| &*one.answer.text);
-        let texts: Vec<&str> = answers.chain(asked).chain([analysis.as_str()]).collect();
+        let analysis_text = analysis.as_ref().map_or("", |analysis| &analysis.text);
+        let texts: Vec<&str> = answers.chain(asked).chain([analysis_text]).collect();
         let nonce = seed::code_of(&context.plan, slot, &texts);
         let mut candidates: Vec<Candidate> = shuffled
             .into_iter()
@@ -104,7 +111,8 @@ impl Shown {
             .map(|(index, one)| candidate(index, one))
             .collect();
         let reader = context.plan.seat_at(slot).expect("a strategy calls slots of its plan only");
-        let beside_bytes = if task.answers() { reader.persona_prompt_bytes() } else { analysis.len() as u64 };
+        let beside_bytes =
+            if task.answers() { reader.persona_prompt_bytes() } else { analysis_text.len() as u64 };
         let shortened = shorten(context, reader, task, beside_bytes, &mut candidates);
         let own = (!own.is_empty()).then(|| candidates.pop()).flatten();
         Self { reader: slot, task, nonce, candidates, own, shortened, analysis }
@@ -132,19 +140,19 @@ impl Shown {
         self
     }
 
-    /// The prompt. A reader that answers the question again keeps its persona.
-    pub(crate) fn messages(&self, context: &RunContext) -> Arc<[Message]> {
-        let exhibits = prompt::Exhibits {
+    /// The prompt.
+    pub(crate) fn prompt(&self, context: &RunContext) -> Prompt {
+        let analysis = self.analysis.as_ref();
+        let exhibits = Exhibits {
             candidates: &self.candidates,
             own: self.own.as_ref(),
-            analysis: &self.analysis,
+            analysis: analysis.map_or("", |analysis| &analysis.text),
         };
-        let messages = prompt::messages(self.task, &context.plan.messages, exhibits, &self.nonce);
-        if !self.task.answers() {
-            return messages.into();
-        }
         let reader = context.plan.seat_at(self.reader).expect("a strategy calls slots of its plan only");
-        reader.sent(&messages.into())
+        let messages = self.task.messages_to(reader, &context.plan.messages, exhibits, &self.nonce);
+        let reading = analysis.map(|analysis| &analysis.reading);
+        let record = PromptRecord::new(self.task, &self.nonce, exhibits, reading, &messages);
+        Prompt { messages, record: Some(Box::new(record)) }
     }
 
     /// The codes a reply can have, including those of prompts of earlier parts.
@@ -190,6 +198,8 @@ fn candidate(index: usize, one: &Usable) -> Candidate {
         label: prompt::label(index),
         seat: one.seat,
         text: one.answer.text.to_string(),
+        shown_bytes: None,
+        answer_hash: one.answer.text_hash.clone(),
         stops_early: one.cut || one.answer.truncated(),
         peer_rank: None,
         votes: None,

@@ -12,7 +12,7 @@ use crate::request::panel::{Seat, SeatNumber};
 use crate::request::strategy::Mode;
 use crate::run::outcome::{Reading, Shortened};
 use crate::strategy::parts::call::{self, Dependents, PlannedCall};
-use crate::strategy::parts::shown::{Assignment, Shown};
+use crate::strategy::parts::shown::{Assignment, Shown, ShownAnalysis};
 use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
@@ -56,7 +56,7 @@ impl FusionCall {
         match step.and_then(|key| context.plan.step(key)) {
             Some(step) => {
                 let slot = CallerSlot::Step(step.number);
-                let shown = shown(context, slot, Task::Analyse, usable, String::new());
+                let shown = shown(context, slot, Task::Analyse, usable, None);
                 Self { slot, shown, is_analyst: true }
             }
             None => Self::whole(context, own, usable),
@@ -66,7 +66,7 @@ impl FusionCall {
     /// A single call that compares and writes.
     pub(crate) fn whole(context: &RunContext, slot: CallerSlot, usable: &[Usable]) -> Self {
         let task = if is_anchored(context) { Task::Synthesize } else { Task::Free };
-        Self::over(slot, shown(context, slot, task, usable, String::new()))
+        Self::over(slot, shown(context, slot, task, usable, None))
     }
 
     /// A single call with `shown`.
@@ -84,7 +84,7 @@ impl FusionCall {
         let reveal = if is_shown { Reveal::answer(&self.shown.nonce) } else { Reveal::nothing() };
         PlannedCall {
             slot: self.slot,
-            messages: self.shown.messages(context),
+            prompt: self.shown.prompt(context),
             reveal,
             dependents: Dependents::Nothing,
         }
@@ -131,14 +131,17 @@ impl FusionCall {
         let task = if is_anchored(context) { Task::Write } else { Task::WriteFree };
         let analysis = reply::Analysis { base: analysis.base.filter(|_| is_anchored(context)), ..analysis };
         let slot = CallerSlot::Synthesizer(by.number);
-        let shown = shown(context, slot, task, usable, analysis.rendered(&self.shown.labelled_seats()));
+        let reading = self.shown.reading(&reply);
+        let text = analysis.rendered(&self.shown.labelled_seats());
+        let shown =
+            shown(context, slot, task, usable, Some(ShownAnalysis { reading: reading.clone(), text }));
         let reveal = if context.plan.strategy_options.is_paranoid() {
             Reveal::nothing()
         } else {
             Reveal::text(&shown.nonce)
         };
         let call =
-            PlannedCall { slot, messages: shown.messages(context), reveal, dependents: Dependents::Nothing };
+            PlannedCall { slot, prompt: shown.prompt(context), reveal, dependents: Dependents::Nothing };
         let answer = call::make(context, call).await?;
         let text = reply::plain_text(&answer.text, &shown.codes(context));
         let written = FusedText {
@@ -148,7 +151,7 @@ impl FusionCall {
             shortened: shown.shortened,
             cost: sum([reply.cost, answer.cost]),
             is_truncated: answer.truncated(),
-            reading: Some(self.shown.reading(&reply)),
+            reading: Some(reading),
             warnings: Vec::new(),
         };
         written.unless_unwritten(&shown.candidates)
@@ -196,8 +199,14 @@ pub(crate) fn refusal() -> Failure {
         .with_next(Operation::ShowRun)
 }
 
-/// The answers for a slot, with an analysis that may be empty.
-fn shown(context: &RunContext, slot: CallerSlot, task: Task, usable: &[Usable], analysis: String) -> Shown {
+/// The answers for a slot, with an analysis of them if there is one.
+fn shown(
+    context: &RunContext,
+    slot: CallerSlot,
+    task: Task,
+    usable: &[Usable],
+    analysis: Option<ShownAnalysis>,
+) -> Shown {
     Shown::beside(context, slot, Assignment::once(task), usable, analysis).counted(context, usable)
 }
 

@@ -1,0 +1,88 @@
+//! The prompts of a run, made again. Those that show answers are stored as what they were made of, because their texts are
+//! stored as answers already.
+//!
+//! Invariant: a prompt that is made again is equal to the one that was sent, letter by letter, or there is none.
+
+use std::sync::Arc;
+
+use crate::plan::RunPlan;
+use crate::plan::caller_slot::CallerSlot;
+use crate::prompt::reply::{self, Analysis};
+use crate::prompt::{self, Candidate, Exhibits, Task};
+use crate::request::Message;
+use crate::request::panel::Seat;
+use crate::run::event::{Attempt, Event, Recorded};
+use crate::run::outcome::Reading;
+use crate::run::prompt_record::{PromptRecord, ShownAnswer, hash};
+
+/// The prompt of a request, as it was sent. `None` if there was no such request, if a text of the prompt is not stored (any
+/// more), or if another version of the program sent it in other words.
+pub fn of(plan: &RunPlan, events: &[Recorded], wanted: Attempt) -> Option<Arc<[Message]>> {
+    let sent = events.iter().find_map(|recorded| match &recorded.event {
+        Event::Sent { attempt, prompt } if *attempt == wanted => Some(prompt.as_deref()),
+        _ => None,
+    });
+    let reader = plan.seat_at(wanted.slot)?;
+    match (sent?, wanted.slot) {
+        _ if plan.messages.is_empty() => None,
+        (Some(record), _) => again(record, &plan.messages, reader, events),
+        (None, CallerSlot::Seat(_)) => Some(reader.sent(&plan.messages)),
+        (None, CallerSlot::Synthesizer(_) | CallerSlot::Step(_)) => None,
+    }
+}
+
+/// The messages that were made of these texts.
+fn again(
+    record: &PromptRecord,
+    question: &[Message],
+    reader: &Seat,
+    events: &[Recorded],
+) -> Option<Arc<[Message]>> {
+    let task = Task::ALL.iter().copied().find(|task| task.name() == record.task)?;
+    let shown = record.answers.iter().enumerate();
+    let candidates: Vec<Candidate> =
+        shown.map(|(index, one)| candidate(one, index, events)).collect::<Option<_>>()?;
+    let own = match &record.own {
+        Some(own) => Some(candidate(own, candidates.len(), events)?),
+        None => None,
+    };
+    let analysis = match &record.analysis {
+        Some(reading) => analysis(task, reading, events)?,
+        None => String::new(),
+    };
+    let exhibits = Exhibits { candidates: &candidates, own: own.as_ref(), analysis: &analysis };
+    let messages = task.messages_to(reader, question, exhibits, &record.code);
+    (hash(&messages) == record.hash).then_some(messages)
+}
+
+/// An answer as it was shown.
+fn candidate(answer: &ShownAnswer, index: usize, events: &[Recorded]) -> Option<Candidate> {
+    let text = text(events, &answer.text_hash)?;
+    let shown = match answer.bytes {
+        Some(bytes) => prompt::cut(text.get(..bytes)?),
+        None => text.to_owned(),
+    };
+    Some(Candidate {
+        label: prompt::label(index),
+        seat: answer.seat,
+        text: shown,
+        shown_bytes: answer.bytes,
+        answer_hash: answer.text_hash.clone(),
+        stops_early: answer.stops_early,
+        peer_rank: answer.peer_rank,
+        votes: answer.votes,
+    })
+}
+
+/// The analysis in a reply, as the writer of the text is shown it.
+fn analysis(task: Task, reading: &Reading, events: &[Recorded]) -> Option<String> {
+    let shown = reading.labelled_seats();
+    let analysis = reply::comparison(text(events, &reading.reply_hash)?, &shown)?;
+    Some(Analysis { base: analysis.base.filter(|_| task == Task::Write), ..analysis }.rendered(&shown))
+}
+
+/// The text with this hash among all answers of a run.
+fn text<'a>(events: &'a [Recorded], hash: &str) -> Option<&'a str> {
+    let mut answers = events.iter().filter_map(|recorded| recorded.event.answer());
+    answers.find(|answer| answer.text_hash == hash && !answer.text.is_empty()).map(|answer| &*answer.text)
+}
