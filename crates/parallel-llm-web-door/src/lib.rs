@@ -72,6 +72,7 @@ pub fn door(services: &Services, shutdown: &Shutdown, sessions: Option<&Sessions
         .route("/runs/{run}/delete", get(run::actions::confirm_deletion).post(run::actions::delete_confirmed))
         .route("/runs/{run}/{name}", get(run::files::file).post(run::actions::act))
         .route("/runs/{run}/answers/{file}", get(run::files::answer_of_seat))
+        .route("/runs/{run}/prompts/{call}", get(run::prompts::show))
         .with_state(Arc::clone(&web))
         // The listener bounds every body.
         .layer(DefaultBodyLimit::disable())

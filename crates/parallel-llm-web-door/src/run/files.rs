@@ -77,6 +77,6 @@ fn nothing(name: &str) -> Failure {
     Failure::new(Code::RunNotFound, format!("a run has no file `{name}`")).with_next(Operation::ShowRun)
 }
 
-fn no_text(message: &str) -> Failure {
+pub(super) fn no_text(message: &str) -> Failure {
     Failure::new(Code::RunNotFound, message).with_next(Operation::ShowRun)
 }

@@ -11,6 +11,7 @@ pub(crate) mod files;
 mod head;
 pub(crate) mod live;
 mod page;
+pub(crate) mod prompts;
 mod seat;
 mod sections;
 mod shown;

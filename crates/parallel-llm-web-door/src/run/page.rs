@@ -6,6 +6,7 @@ use parallel_llm_engine::{Failure, Recorded};
 use parallel_llm_service::attachment;
 
 use super::head;
+use super::prompts::{self, PromptLink};
 use super::sections::{self, Sections};
 use super::shown::{Shown, element};
 use super::viewed::{Viewed, worded};
@@ -31,6 +32,7 @@ struct View {
     is_live: bool,
     plan_hash: String,
     prompt: String,
+    prompts: Vec<PromptLink>,
     seats: Vec<Card>,
     events: Vec<EventRow>,
 }
@@ -82,7 +84,8 @@ pub(super) async fn page(visit: &Visit, name: &str) -> Result<Response, Failure>
         seq: run.seq,
         is_live: shown.is_live(),
         plan_hash: run.plan_hash.clone(),
-        prompt: seat::seen(&attachment::prompt_text(&run.plan)),
+        prompt: seat::seen(&attachment::prompt_text(&run.plan.messages)),
+        prompts: prompts::links(shown),
         seats: run.seats.iter().zip(1..).map(|(view, number)| card(view, number)).collect(),
         events: viewed.events.iter().map(event_row).collect(),
     };

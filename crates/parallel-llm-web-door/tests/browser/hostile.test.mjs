@@ -18,11 +18,11 @@ const { program, browser } = setUp();
 const batches = (list, size) => Array.from({ length: Math.ceil(list.length / size) }, (_, index) => list.slice(index * size, (index + 1) * size));
 
 // Asks as many models as there are texts: each answers with one. The question is hostile, too.
-async function asked(texts, behaviour) {
+async function asked(texts, behaviour, strategy = 'panel') {
   const models = MODELS.slice(0, texts.length);
   for (const [index, model] of models.entries()) await program.script(model, words(texts[index][1], behaviour));
   const prompt = texts[0][1].replaceAll('\u0000', '').slice(0, 2_000);
-  return program.ask({ prompt, models, strategy: 'panel', max_tokens: 64_000 });
+  return program.ask({ prompt, models, strategy, max_tokens: 64_000 });
 }
 
 // Visits a run. A script of an answer that ran would be noticed.
@@ -106,6 +106,18 @@ test('hostile answers stay words in a comparison', async () => {
   const inside = await visitor.page.locator('.diff *').evaluateAll(elements => [...new Set(elements.map(element => element.tagName))].sort());
   assert.deepEqual(inside, ['DEL', 'INS', 'P']);
   assert.ok((await visitor.text('.diff')).includes('boom(1)'));
+  visitor.isClean();
+  await visitor.end();
+});
+
+test('hostile answers stay words in a prompt that shows them', async () => {
+  const texts = HOSTILE.slice(0, 15);
+  const run = await asked(texts, AT_ONCE, 'synthesize');
+  await program.ended(run);
+  const visitor = await browser.visitor(program);
+  await visitor.goto(`/runs/${run}/prompts/synthesizer-1`);
+  assert.equal(await visitor.page.locator('main pre *').count(), 0);
+  assert.ok((await visitor.text('main section:last-of-type pre')).includes('boom(1)'));
   visitor.isClean();
   await visitor.end();
 });

@@ -45,6 +45,7 @@ async function prepare() {
   pages.rightToLeft = await run({ prompt: 'هل هذا آمن؟', models: [failing, cut], strategy: 'panel' });
   pages.list = await run({ prompt: 'x'.repeat(3_000), models: [plain, markdown], strategy: 'panel' });
   pages.compare = `${pages.complete}/compare?left=1&right=2`;
+  pages.prompt = `${pages.complete}/prompts/synthesizer-1`;
   pages.delete = `${pages.complete}/delete`;
   pages.ask = '/ask';
   pages.askAgain = `/ask?again=${pages.complete.split('/').at(-1)}`;
@@ -168,6 +169,26 @@ test('without its script a run is read as with it', async () => {
   assert.equal(texts.length, 4);
   assert.ok(texts.every(text => text.trim().length > 20), texts.join('\n---\n'));
   assert.deepEqual(texts, await read(true));
+});
+
+test('what each model was sent is shown, with the answers of the others in it', async () => {
+  const visitor = await browser.visitor(program);
+  await visitor.goto(pages.complete);
+  await visitor.page.locator('#details-prompts summary').click();
+  assert.equal(await visitor.page.locator('#details-prompts a').count(), 4);
+  await visitor.page.locator('#details-prompts a').last().click();
+  await visitor.sees('h1', 'What a model was sent');
+  const shown = await visitor.page.locator('main pre').allTextContents();
+  const report = await program.report(pages.complete.split('/').at(-1));
+  assert.equal(shown.length, 2);
+  for (const { text } of report.answers) {
+    for (const line of text.split('\n')) assert.ok(shown[1].includes(`\n| ${line}\n`), line);
+  }
+  const twin = await visitor.page.evaluate(path => fetch(`${path}.json`).then(answer => answer.json()), pages.prompt);
+  assert.deepEqual(twin.messages.map(message => message.role), ['system', 'user']);
+  assert.deepEqual(twin.messages.map(message => message.parts.map(part => part.text).join()), shown);
+  visitor.isClean();
+  await visitor.end();
 });
 
 test('the page shows the very texts of the report', async () => {
