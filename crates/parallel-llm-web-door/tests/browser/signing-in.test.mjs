@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
-import { until } from './program.mjs';
+import { MODELS, until } from './program.mjs';
 import { setUp } from './setup.mjs';
 
 const { program, browser } = setUp({ words: [] });
@@ -86,4 +86,46 @@ test('the cookie of another port is not taken', async () => {
   assert.equal(await reached(other), '/sign-in');
   await other.end();
   await visitor.end();
+});
+
+test('the holder of a token sees its own runs, and no persona of the owner', async () => {
+  const ends = async words => {
+    const command = program.process(words);
+    assert.equal(await command.ended, 0, command.errors);
+    return command.output.trim();
+  };
+  await ends(['ask', '--quiet', '--model', MODELS[0], 'What the owner asks.']);
+  const token = (await ends(['keys', 'create', 'anna'])).split(/\s+/).at(-1);
+  const { visitor: owner } = await signedIn();
+  const visitor = await browser.visitor(program);
+  await visitor.goto('/models');
+  await visitor.page.getByLabel('Token').fill(token);
+  await visitor.page.getByRole('button', { name: 'Sign in' }).click();
+  await visitor.page.waitForURL('**/models');
+  await visitor.goto('/ask');
+  await visitor.page.getByLabel('Models of my choice').check();
+  await visitor.page.getByLabel('Model 1', { exact: true }).fill(MODELS[0]);
+  await visitor.page.getByLabel('Persona of model 1').selectOption('skeptic');
+  await visitor.page.fill('#question', 'What Anna asks.');
+  await visitor.page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await visitor.page.waitForURL(/\/runs\/[0-9A-Z]{26}$/);
+  const run = new URL(visitor.page.url()).pathname;
+  await visitor.sees('#seat-1 .state', 'answered');
+  const questions = async one => {
+    await one.goto('/runs');
+    return (await one.text('main')).match(/What (the owner|Anna) asks\./g).sort();
+  };
+  assert.deepEqual(await questions(visitor), ['What Anna asks.']);
+  assert.deepEqual(await questions(owner), ['What Anna asks.', 'What the owner asks.']);
+  const sent = async one => {
+    await one.goto(`${run}/prompts/seat-1`);
+    return [await one.page.locator('main pre').allTextContents(), await one.page.locator('main .notice').count()];
+  };
+  assert.deepEqual(await sent(visitor), [['What Anna asks.'], 1]);
+  const [messages, notes] = await sent(owner);
+  assert.deepEqual([messages.length, messages[1], notes], [2, 'What Anna asks.', 0]);
+  for (const one of [visitor, owner]) {
+    one.isClean();
+    await one.end();
+  }
 });
