@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Pico-USD in one USD.
 const PICO_PER_USD: f64 = 1e12;
+/// Pico-USD in a hundredth of a cent.
+const PICO_PER_TYPED: i64 = 100_000_000;
 /// Digits after the point that a pico-USD can hold.
 const PICO_DIGITS: i32 = 12;
 
@@ -55,6 +57,12 @@ impl PicoUsd {
     /// `None` if the sum is zero and lacks an unknown part: unknown is not the same as free.
     pub fn unless_unknown(self, is_estimate: bool) -> Option<Self> {
         (self > Self::ZERO || !is_estimate).then_some(self)
+    }
+
+    /// The next amount of whole hundredths of a cent, which a person can type.
+    #[must_use]
+    pub const fn rounded_up(self) -> Self {
+        Self(self.0.saturating_add(PICO_PER_TYPED - 1) / PICO_PER_TYPED * PICO_PER_TYPED)
     }
 
     /// The amount in USD, for JSON and display.
@@ -145,6 +153,16 @@ mod tests {
             ("99999999999", None),
         ] {
             assert_eq!(PicoUsd::from_decimal(text), pico.map(PicoUsd), "{text}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_rounded_up_to_what_a_person_can_type() {
+        for (amount, rounded) in
+            [("1.1840281998", "1.1841"), ("0.0000001", "0.0001"), ("0.5", "0.5"), ("0", "0")]
+        {
+            let [amount, rounded] = [amount, rounded].map(|text| PicoUsd::from_decimal(text).unwrap());
+            assert_eq!(amount.rounded_up(), rounded);
         }
     }
 

@@ -204,7 +204,7 @@ impl BudgetCheck {
     fn next(self, savings: [Next; 2], is_owner: bool) -> Vec<Next> {
         let (worst_case, allowed) = (self.cost.worst_case, self.allowed);
         if worst_case <= allowed {
-            Next::BudgetBetween { from: worst_case, to: allowed }.into()
+            Next::BudgetBetween { from: worst_case.rounded_up().min(allowed), to: allowed }.into()
         } else {
             let raise = is_owner.then(|| Next::raise_setting("budget_usd"));
             savings.into_iter().chain(raise).collect()
