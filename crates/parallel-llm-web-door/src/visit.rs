@@ -8,7 +8,7 @@ use axum::response::Response;
 use parallel_llm_engine::value::next::Vocabulary;
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_http::SessionId;
-use parallel_llm_service::{Principal, Services};
+use parallel_llm_service::{Principal, Scope, Services};
 
 use super::layout::Layout;
 use super::{Web, respond, vocabulary};
@@ -50,6 +50,11 @@ impl Visit {
     /// The visitor.
     pub(crate) const fn principal(&self) -> &Principal {
         &self.services.principal
+    }
+
+    /// Whether the visitor may ask, and continue and steer runs.
+    pub(crate) fn may_ask(&self) -> bool {
+        self.principal().check(Scope::Ask).is_ok()
     }
 
     /// The page's words for the visitor.

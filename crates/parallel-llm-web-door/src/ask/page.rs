@@ -46,6 +46,13 @@ struct AskPage {
     defaults: Defaults,
 }
 
+/// The page for a visitor who may not ask.
+#[derive(Template)]
+#[template(path = "ask/not_allowed.html")]
+struct NotAllowedPage {
+    layout: Layout,
+}
+
 /// A panel to choose.
 struct PanelChoice {
     value: String,
@@ -99,12 +106,15 @@ pub(crate) struct From {
     preset: String,
 }
 
-/// Shows the form.
+/// Shows the form, or that the visitor may not ask.
 pub(crate) async fn show(visit: Visit, Query(from): Query<From>) -> Response {
     let shown = async {
         if visit.wants_json {
             let overview = visit.services.models.overview("").await?;
             return Ok(respond::json(serde_json::json!(overview).to_string()));
+        }
+        if !visit.may_ask() {
+            return Ok(respond::page(&NotAllowedPage { layout: visit.layout() }));
         }
         let fields = prefilled(&visit.services, from).await?;
         Ok(respond::page(&page(&visit, fields, None, None).await))

@@ -20,6 +20,7 @@ struct Actions {
     resume_title: &'static str,
     resume_about: &'static str,
     has_texts: bool,
+    can_ask: bool,
     can_delete: bool,
     synthesizer: String,
     strategy: String,
@@ -40,7 +41,7 @@ pub(super) fn section(shown: Shown<'_>) -> String {
         id: shown.id(),
         form_token: shown.visit.form_token(),
         is_over: !shown.is_live(),
-        can_resume: report.resuming.is_some(),
+        can_resume: report.resuming.is_some() && shown.visit.may_ask(),
         needs_resend,
         resume_title: "Ask the missing seats",
         resume_about: if needs_resend {
@@ -49,6 +50,7 @@ pub(super) fn section(shown: Shown<'_>) -> String {
             "Seats without an answer are asked again, then the text is made. Answers that are here are not paid again."
         },
         has_texts: run.plan.store == StoreMode::Full && run.seats.iter().any(|seat| seat.text().is_some()),
+        can_ask: shown.visit.may_ask(),
         can_delete: *shown.visit.principal() == Principal::Owner,
         synthesizer: settings.synthesizer.first().cloned().unwrap_or_default(),
         strategy: report.strategy.clone(),

@@ -27,6 +27,8 @@ struct Head {
     strategy: String,
     is_running: bool,
     can_steer: bool,
+    /// Why the visitor can only watch.
+    watching: &'static str,
     form_token: String,
 }
 
@@ -77,6 +79,11 @@ pub(super) fn head(shown: Shown<'_>) -> String {
         strategy: report.strategy.clone(),
         is_running,
         can_steer: shown.can_steer,
+        watching: if shown.visit.may_ask() {
+            "Another process runs this; it is steered there. What it writes appears here within a second."
+        } else {
+            "Your token may read this run, but not steer it."
+        },
         form_token: shown.visit.form_token(),
     })
 }

@@ -52,10 +52,13 @@ struct Found {
     lacks_persona: bool,
 }
 
-/// The calls of a run that were made.
+/// The calls of a run that were made; none if the run is kept without events or texts.
 pub(super) fn links(shown: Shown<'_>) -> Vec<PromptLink> {
+    if shown.events.is_empty() || shown.run.plan.messages.is_empty() {
+        return Vec::new();
+    }
     let views = shown.run.seats.iter().chain(shown.run.called());
-    let sent = views.filter(|view| view.attempts > 0 && !shown.events.is_empty());
+    let sent = views.filter(|view| view.attempts > 0);
     sent.map(|view| PromptLink { call: element(view.slot), label: costs::label(shown.run, view) }).collect()
 }
 

@@ -24,7 +24,7 @@ impl Viewed {
                 return Ok(Self { handle: past.watch(), can_steer: false, events });
             }
         };
-        let can_steer = handle.is_here();
+        let can_steer = handle.is_here() && visit.may_ask();
         let is_stored = handle.with_run(|run| run.plan.store != StoreMode::None);
         let events = if is_stored { visit.services.runs.load(handle.id()).await?.events } else { Vec::new() };
         Ok(Self { handle, can_steer, events })

@@ -88,20 +88,28 @@ test('the cookie of another port is not taken', async () => {
   await visitor.end();
 });
 
-test('the holder of a token sees its own runs, and no persona of the owner', async () => {
-  const ends = async words => {
-    const command = program.process(words);
-    assert.equal(await command.ended, 0, command.errors);
-    return command.output.trim();
-  };
-  await ends(['ask', '--quiet', '--model', MODELS[0], 'What the owner asks.']);
-  const token = (await ends(['keys', 'create', 'anna'])).split(/\s+/).at(-1);
-  const { visitor: owner } = await signedIn();
+// What a command prints.
+async function printed(words) {
+  const command = program.process(words);
+  assert.equal(await command.ended, 0, command.errors);
+  return command.output.trim();
+}
+
+// A visitor with a new token.
+async function holder(name, words = []) {
+  const token = (await printed(['keys', 'create', name, ...words])).split(/\s+/).at(-1);
   const visitor = await browser.visitor(program);
   await visitor.goto('/models');
   await visitor.page.getByLabel('Token').fill(token);
   await visitor.page.getByRole('button', { name: 'Sign in' }).click();
   await visitor.page.waitForURL('**/models');
+  return visitor;
+}
+
+test('the holder of a token sees its own runs, and no persona of the owner', async () => {
+  await printed(['ask', '--quiet', '--model', MODELS[0], 'What the owner asks.']);
+  const { visitor: owner } = await signedIn();
+  const visitor = await holder('anna');
   await visitor.goto('/ask');
   await visitor.page.getByLabel('Models of my choice').check();
   await visitor.page.getByLabel('Model 1', { exact: true }).fill(MODELS[0]);
@@ -128,4 +136,14 @@ test('the holder of a token sees its own runs, and no persona of the owner', asy
     one.isClean();
     await one.end();
   }
+});
+
+test('the holder of a token that may only read is not offered to ask', async () => {
+  const visitor = await holder('reader', ['--scope', 'read']);
+  await visitor.goto('/ask');
+  await visitor.sees('main .notice', 'may read runs, but not ask');
+  assert.equal(await visitor.page.locator('main form').count(), 0);
+  await visitor.isAccessible();
+  visitor.isClean();
+  await visitor.end();
 });
