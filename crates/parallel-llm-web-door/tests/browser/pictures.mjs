@@ -25,8 +25,8 @@ await browser.start();
 const scripted = scripts => Promise.all(PANEL.map((model, index) => program.script(model, scripts[index])));
 const paced = (ms, tokens_per_s) => ({ behaviour: { ttft_ms: { mean: ms }, tokens_per_s } });
 
-async function picture(name, path, options = {}, prepare = async () => {}) {
-  const visitor = await browser.visitor(program, options);
+async function picture(name, path, options = {}, prepare = async () => {}, server = program) {
+  const visitor = await browser.visitor(server, options);
   await visitor.goto(path);
   await prepare(visitor);
   await visitor.page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' });
@@ -46,6 +46,8 @@ await picture('page-run', run);
 await picture('page-dark', run, { colorScheme: 'dark' });
 await picture('page-phone', run, { viewport: PHONE });
 await picture('page-compare', `${run}/compare?left=final&right=1`);
+await picture('page-prompt', `${run}/prompts/synthesizer-1`);
+await picture('page-delete', `${run}/delete`);
 
 // One has answered, two write, one thinks, one waits for another try: each stands still there.
 const still = tokens => ({ fault: 'stall', after_tokens: tokens, behaviour: AT_ONCE });
@@ -63,6 +65,11 @@ await picture('page-runs', '/runs');
 await picture('page-models', '/models', {}, async visitor => {
   await visitor.page.locator('.chart').first().evaluate(chart => chart.scrollIntoView());
 });
+
+const locked = new Program([]);
+await locked.start();
+await picture('page-sign-in', '/sign-in', {}, undefined, locked);
+await locked.end();
 
 await browser.end();
 await program.end();
