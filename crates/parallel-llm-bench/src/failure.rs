@@ -37,3 +37,9 @@ impl From<serde_json::Error> for Failure {
         Self(format!("a line is not the expected JSON: {error}"))
     }
 }
+
+impl From<parallel_llm_engine::Failure> for Failure {
+    fn from(failure: parallel_llm_engine::Failure) -> Self {
+        Self(failure.message)
+    }
+}

@@ -33,15 +33,11 @@ fn main() -> ExitCode {
 
 fn run() -> Outcome<()> {
     let here = std::env::current_dir()?;
-    let settings = Settings::load(&Environment::read(), &here, &[]).map_err(failed)?;
+    let settings = Settings::load(&Environment::read(), &here, &[])?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(commits(&settings));
     runtime.shutdown_background();
     done
-}
-
-fn failed(failure: parallel_llm_engine::Failure) -> Failure {
-    Failure::new(failure.message)
 }
 
 fn print(line: &str) -> Outcome<()> {
@@ -53,7 +49,7 @@ fn print(line: &str) -> Outcome<()> {
 /// Counts the commits of one run that its caller waited for. Another run is made first, because the store begins with a
 /// heartbeat.
 async fn commits(settings: &Settings) -> Outcome<()> {
-    let store = Store::open(StoreConfig::new(settings.data_dir.join("commits.db"))).await.map_err(failed)?;
+    let store = Store::open(StoreConfig::new(settings.data_dir.join("commits.db"))).await?;
     let engine = Engine::new(Arc::new(provider(settings)?), Arc::new(store.clone()));
     let runs = Runs::new(engine, Duration::ZERO);
     let mut counted = 0;
@@ -61,7 +57,7 @@ async fn commits(settings: &Settings) -> Outcome<()> {
         let plan = plan(settings, number)?;
         let seats = plan.seats.len() as u64;
         let before = store.commits();
-        let handle = runs.start(plan, settings.data_dir.join("runs")).await.map_err(failed)?;
+        let handle = runs.start(plan, settings.data_dir.join("runs")).await?;
         let status = handle.wait_closed().await.status;
         // Each seat but the last is committed while others have not answered; the last commit closes the run.
         counted = (store.commits() - before).saturating_sub(seats);
@@ -77,7 +73,7 @@ fn plan(settings: &Settings, number: u128) -> Outcome<RunPlan> {
     let catalogues = [(openrouter(), Arc::new(embedded_catalogue()))].into();
     let terms = Terms { defaults: &settings.defaults(), providers: &[openrouter()], catalogues: &catalogues };
     let identity = Identity { run_id: RunId::from_parts(1, number), seed: 1 };
-    RunPlan::resolve(RunRequest::prompt("How many commits is this?"), &terms, identity).map_err(failed)
+    RunPlan::resolve(RunRequest::prompt("How many commits is this?"), &terms, identity).map_err(Failure::from)
 }
 
 fn openrouter() -> ProviderId {
@@ -87,11 +83,11 @@ fn openrouter() -> ProviderId {
 fn provider(settings: &Settings) -> Outcome<Provider> {
     let openrouter = settings.default_provider();
     let key = match &openrouter.key {
-        ProviderKey::Set { key, .. } => ApiKey::parse(key.expose_secret()).map_err(failed)?,
+        ProviderKey::Set { key, .. } => ApiKey::parse(key.expose_secret())?,
         ProviderKey::Command(_) | ProviderKey::Missing => None,
     };
     let base_url = openrouter.base_url.as_deref().unwrap_or_default();
     let endpoint = Endpoint::new(openrouter.id.clone(), base_url, key, Dialect::OPENROUTER);
-    let config = ProviderConfig { endpoints: vec![endpoint.map_err(failed)?], ..ProviderConfig::default() };
-    Provider::new(config).map_err(failed)
+    let config = ProviderConfig { endpoints: vec![endpoint?], ..ProviderConfig::default() };
+    Provider::new(config).map_err(Failure::from)
 }

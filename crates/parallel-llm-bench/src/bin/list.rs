@@ -82,10 +82,6 @@ fn run() -> Outcome<()> {
     runtime.block_on(measure(&task))
 }
 
-fn failed(failure: parallel_llm_engine::Failure) -> Failure {
-    Failure::new(failure.message)
-}
-
 fn print(line: &str) -> Outcome<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;
@@ -99,7 +95,7 @@ async fn measure(task: &Task) -> Outcome<()> {
         generate(task, &path).await?;
         copied_runs::copy(&path, task.copies)?;
     }
-    let store = Store::open(StoreConfig::new(&path)).await.map_err(failed)?;
+    let store = Store::open(StoreConfig::new(&path)).await?;
     let written = task.runs.runs * u64::from(task.copies);
     let bytes = std::fs::metadata(&path)?.len();
     print(&format!("{written} runs, {:.1} GB; {facts}\n", bytes as f64 / 1e9))?;
@@ -119,13 +115,13 @@ async fn measure(task: &Task) -> Outcome<()> {
 
 /// Writes the runs into a new file, and waits until all are counted and indexed.
 async fn generate(task: &Task, path: &Path) -> Outcome<()> {
-    let store = Store::open(StoreConfig::new(path)).await.map_err(failed)?;
+    let store = Store::open(StoreConfig::new(path)).await?;
     task.runs.write(&store).await?;
     let finished = async {
         loop {
             // Each search waits a second for the index; the writer counts meanwhile.
-            let found = store.search(RunScope::All, RARE_WORD, 1).await.map_err(failed)?;
-            let page = store.page(RunScope::All, RunsQuery::default()).await.map_err(failed)?;
+            let found = store.search(RunScope::All, RARE_WORD, 1).await?;
+            let page = store.page(RunScope::All, RunsQuery::default()).await?;
             if found.unindexed == 0 && page.facets.statuses.iter().all(|count| !count.is_lower_bound) {
                 return Ok::<(), Failure>(());
             }
@@ -141,7 +137,7 @@ async fn generate(task: &Task, path: &Path) -> Outcome<()> {
 /// The history of a store, as the doors have it.
 fn history(folder: &Path, store: Store) -> Outcome<History> {
     let environment = Environment::with_folders(Folders::of_home(folder));
-    let settings = Settings::load(&environment, folder, &[]).map_err(failed)?;
+    let settings = Settings::load(&environment, folder, &[])?;
     let none = || parallel_llm_engine::Failure::new(Code::Internal, "nothing is asked here");
     let services = Services::new(Parts {
         catalogues: Catalogues::new(&settings, Box::new(move |_, _| Box::pin(async move { Err(none()) }))),
@@ -258,11 +254,11 @@ impl Bench {
     /// Times a kind of query, after one that fills the caches.
     async fn timed(&self, name: &str, query: Query) -> Outcome<String> {
         let mut times = Vec::new();
-        let mut page = self.history.page(query(0)).await.map_err(failed)?;
+        let mut page = self.history.page(query(0)).await?;
         for number in 0..QUERIES {
             let query = query(number);
             let before_ns = now_ns();
-            page = self.history.page(query).await.map_err(failed)?;
+            page = self.history.page(query).await?;
             times.push((now_ns() - before_ns) as f64 / 1e6);
         }
         Ok(row(name, &times, &found(&page)))
