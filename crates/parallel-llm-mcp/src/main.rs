@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use parallel_llm_mcp::{app, program};
+use parallel_llm_app::wire;
+use parallel_llm_program::program;
 
 /// Gives memory back after a burst of long answers; the system's allocator keeps most of it.
 #[cfg(feature = "jemalloc")]
@@ -10,5 +11,5 @@ use parallel_llm_mcp::{app, program};
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    program::run(app::wire)
+    program::run(wire)
 }

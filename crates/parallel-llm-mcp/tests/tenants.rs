@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use parallel_llm_app::wire;
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 use parallel_llm_engine::{
     CallerSlot, Code, Failure, PicoUsd, RunId, RunPlan, RunRequest, RunStatus, SeatNumber,
 };
-use parallel_llm_mcp::app;
 use parallel_llm_service::{
     Consent, Continuation, CostBy, Depth, Grant, KnownRun, ModelQuery, Order, Principal, PurgeSelection,
     Question, RunFilter, RunHandle, RunsQuery, Scope, Services, TokenRequest, TokenState,
@@ -46,7 +46,7 @@ impl Setup {
         simulator.script(QUICK, Script::answering("Gold is heavy."));
         simulator.script(HANGING, Script::fault(Fault::Stall));
         let home = tempfile::tempdir().unwrap();
-        let owner = app::wire(&settings(home.path(), &simulator));
+        let owner = wire(&settings(home.path(), &simulator));
         Self { home, simulator, owner }
     }
 
@@ -57,7 +57,7 @@ impl Setup {
         let folder = setup.home.path().join(".config/parallel-llm-mcp");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("config.toml"), written).unwrap();
-        setup.owner = app::wire(&settings(setup.home.path(), &setup.simulator));
+        setup.owner = wire(&settings(setup.home.path(), &setup.simulator));
         setup
     }
 
@@ -697,7 +697,7 @@ async fn a_check_command_is_run_only_for_its_owner() {
     let script = format!("echo x >> '{}'", ran.display());
     let written = format!("check_command = ['/bin/sh', '-c', {script:?}]\nstrategy = 'auto'\n");
     std::fs::write(folder.join("config.toml"), written).unwrap();
-    setup.owner = app::wire(&settings(setup.home.path(), &setup.simulator));
+    setup.owner = wire(&settings(setup.home.path(), &setup.simulator));
     let anna = setup.holder(token_request("anna")).await;
     let checked =
         || RunRequest { strategy: Some("best-of-n@by=check".to_owned()), ..request(QUICK, "Which design?") };
@@ -788,7 +788,7 @@ async fn a_token_is_valid_until_it_expires_or_is_revoked() {
     };
     assert_eq!(principal, Principal::TokenHolder(std::sync::Arc::new(expected)));
     // Another process revokes it.
-    let other = app::wire(&settings(setup.home.path(), &setup.simulator));
+    let other = wire(&settings(setup.home.path(), &setup.simulator));
     assert_eq!(other.access.revoke_token("ci").await.unwrap().state, TokenState::Revoked);
     let revoked = setup.owner.access.check_token(secret).await.unwrap_err();
     let short_lived = setup

@@ -1,4 +1,4 @@
-//! Only `app` constructs the long-lived parts of the program.
+//! Only the crate `app` constructs the long-lived parts.
 
 use super::Finding;
 use super::imports::Target;
@@ -6,12 +6,14 @@ use super::modules::all_imports;
 use super::tree::Tree;
 
 const CRATES: &[&str] = &[
+    "crates/parallel-llm-program",
     "crates/parallel-llm-mcp",
     "crates/parallel-llm-mcp-door",
     "crates/parallel-llm-http",
     "crates/parallel-llm-service",
 ];
-const ROOT: &str = "app";
+/// The crate that may.
+const ROOT: &str = "parallel-llm-app";
 
 /// The parts that live as long as the program.
 const PARTS: &[&str] = &["Client", "Engine", "Runs", "Store"];
@@ -22,11 +24,9 @@ pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, import) in CRATES.iter().flat_map(|folder| all_imports(tree, folder)) {
         let (Target::Ours(words) | Target::Other(words)) = &import.target;
-        let is_root = import.by.first().is_some_and(|module| module == ROOT);
         if let [.., part, maker] = words.as_slice()
             && PARTS.contains(&part.as_str())
             && MAKERS.contains(&maker.as_str())
-            && !is_root
         {
             let text = format!("`{part}::{maker}` belongs in `{ROOT}`, which constructs all parts");
             findings.push(Finding::new(&file.path, import.line, text));
@@ -41,15 +41,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_made_outside_app_is_found() {
+    fn a_part_made_elsewhere_is_found() {
         let path = |file: &str| format!("{}/src/{file}", CRATES[0]);
         let code = "fn f() { let store = parallel_llm_store::Store::open(path).await; }";
-        let message = "`Store::open` belongs in `app`, which constructs all parts";
+        let message = "`Store::open` belongs in `parallel-llm-app`, which constructs all parts";
         assert_eq!(
             found(rule, &[(&path("command/runs.rs"), code)]),
             [format!("{}:1 {message}", path("command/runs.rs"))]
         );
-        assert_eq!(found(rule, &[(&path("app/wire.rs"), code)]), [""; 0]);
+        assert_eq!(found(rule, &[("crates/parallel-llm-app/src/wiring.rs", code)]), [""; 0]);
         let quiet = "impl Runs { fn new() -> Self { Self::default() } }\n#[cfg(test)] mod tests { fn f() { Runs::new() } }";
         assert_eq!(found(rule, &[(&path("runs.rs"), quiet)]), [""; 0]);
     }

@@ -10,7 +10,9 @@ use super::tree::Tree;
 const BENCH: &str = "parallel-llm-bench";
 const ENGINE: &str = "parallel-llm-engine";
 const EVAL: &str = "parallel-llm-eval";
-const PROGRAM: &str = "parallel-llm-mcp";
+const APP: &str = "parallel-llm-app";
+const LIBRARY: &str = "parallel-llm-mcp";
+const PROGRAM: &str = "parallel-llm-program";
 const PROVIDER: &str = "parallel-llm-provider";
 const SIMULATOR: &str = "parallel-llm-simulator";
 const STORE: &str = "parallel-llm-store";
@@ -48,14 +50,26 @@ const ROWS: &[Row] = &[
     Row { name: HTTP, may: &[ENGINE, SETTINGS, SERVICE], tests_may: &[TESTKIT] },
     // A door calls the service. It knows no other door, and neither the provider nor the store.
     Row { name: ANY_DOOR, may: &[ENGINE, SETTINGS, SERVICE, HTTP], tests_may: &[TESTKIT] },
+    // It makes the parts, so it knows them all.
     Row {
-        name: PROGRAM,
-        may: &[ENGINE, PROVIDER, STORE, SIMULATOR, SETTINGS, INSTALL, SERVICE, HTTP, ANY_DOOR],
+        name: APP,
+        may: &[ENGINE, PROVIDER, STORE, SETTINGS, SERVICE, HTTP, ANY_DOOR],
         tests_may: &[TESTKIT],
     },
-    Row { name: TESTKIT, may: &[ENGINE, STORE, SIMULATOR, HTTP, ANY_DOOR, PROGRAM], tests_may: &[] },
+    Row {
+        name: PROGRAM,
+        may: &[ENGINE, PROVIDER, SIMULATOR, SETTINGS, INSTALL, SERVICE, HTTP, ANY_DOOR, APP],
+        tests_may: &[TESTKIT],
+    },
+    // The library, and the binaries, which are its package's.
+    Row {
+        name: LIBRARY,
+        may: &[ENGINE, PROVIDER, SETTINGS, SERVICE, HTTP, ANY_DOOR, APP, PROGRAM],
+        tests_may: &[STORE, TESTKIT],
+    },
+    Row { name: TESTKIT, may: &[ENGINE, STORE, SIMULATOR, HTTP, ANY_DOOR, APP, PROGRAM], tests_may: &[] },
     // It measures the built program, and the same library without a door.
-    Row { name: BENCH, may: &[ENGINE, PROVIDER, STORE, SETTINGS, SERVICE, PROGRAM], tests_may: &[] },
+    Row { name: BENCH, may: &[ENGINE, PROVIDER, STORE, SETTINGS, SERVICE], tests_may: &[] },
     // It runs the built program and never links it.
     Row { name: XTASK, may: &[], tests_may: &[] },
     // It reaches the parsers of foreign bytes through one hidden module of each crate.

@@ -1,13 +1,13 @@
 //! The program's commands are a door: they use the service, and import neither the provider nor the store.
 //!
-//! For doors that are crates, manifests enforce this. The program needs both crates for its wiring, so this rule does.
+//! For doors that are crates, manifests enforce this. The program needs the provider for the demo, so this rule does.
 
 use super::Finding;
 use super::imports::Target;
 use super::modules::all_imports;
 use super::tree::Tree;
 
-const PROGRAM: &str = "crates/parallel-llm-mcp";
+const PROGRAM: &str = "crates/parallel-llm-program";
 /// The folders of the program that are a door.
 const DOORS: &[&str] = &["command", "terminal"];
 /// Crates that a door may not import.

@@ -188,7 +188,10 @@ const PROVED: &[(&str, &[Proof])] = &[
     ),
     (
         "P9",
-        &[("parallel-llm-mcp/src/watchdog.rs", "a_stall_of_five_seconds_is_reported_once_and_so_is_its_end")],
+        &[(
+            "parallel-llm-program/src/watchdog.rs",
+            "a_stall_of_five_seconds_is_reported_once_and_so_is_its_end",
+        )],
     ),
 ];
 

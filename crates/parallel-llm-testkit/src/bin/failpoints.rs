@@ -13,11 +13,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use parallel_llm_app::wire_around;
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::run::event::{Attempt, Recorded};
 use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{CallerSlot, Failure, RunId, RunPlan};
-use parallel_llm_mcp::{app, program};
+use parallel_llm_program::program;
 use parallel_llm_testkit::{FREEZE_FILES, KILL_AT, KILLED};
 
 /// How often to check whether a folder is still frozen.
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
             frost.thaws();
             write()
         };
-        app::wire_around(settings, wrap, Some(Arc::new(around_files)))
+        wire_around(settings, wrap, Some(Arc::new(around_files)))
     })
 }
 

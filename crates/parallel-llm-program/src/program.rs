@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use parallel_llm_engine::{Code, Failure};
 
-use crate::app;
 use crate::command::{self, Command, CommandContext, Serve};
 use crate::exit;
 use crate::server;
+use crate::staging;
 use crate::terminal::console::Console;
 use crate::watchdog;
 use parallel_llm_service::Services;
@@ -109,7 +109,7 @@ async fn dispatch(
             Some(address) => server::serve_http(wire, settings, &console, address, serve.no_auth).await,
         },
         Command::Demo(demo) => {
-            let (simulator, service) = app::stage_demo(settings).await?;
+            let (simulator, service) = staging::stage_demo(settings).await?;
             let done =
                 command::run_demo(&CommandContext { service: &service, console }, &demo, &simulator).await;
             service.close(drain).await;

@@ -14,7 +14,8 @@ use parallel_llm_settings::signals::Signals;
 use tokio::task::JoinSet;
 
 use super::CommandContext;
-use crate::{doors, server};
+use crate::server;
+use parallel_llm_app::doors;
 
 /// The longest wait at the end for what the page still asks: it is closed with the command.
 const DRAIN: Duration = Duration::from_millis(500);

@@ -3,17 +3,15 @@
 //! Nothing here takes time: parts that need a disk or a network are lazy.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parallel_llm_engine::port::{Checker, Journal};
-use parallel_llm_engine::value::next::{Advice, MachineStep, Next};
+use parallel_llm_engine::value::next::MachineStep;
 use parallel_llm_engine::{Code, Engine, Failure, ProviderId};
-use parallel_llm_provider::{ApiKey, Dialect, Documents, Endpoint, Provider, ProviderConfig};
-use parallel_llm_simulator::{Simulator, SimulatorConfig};
+use parallel_llm_provider::{ApiKey, Documents, Endpoint, Provider, ProviderConfig};
 use parallel_llm_store::{Store, StoreConfig};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -26,7 +24,7 @@ use parallel_llm_service::{
     OpenCircuits, Parts, ReadDocument, Runs, Services,
 };
 use parallel_llm_settings::keys;
-use parallel_llm_settings::settings::{Origin, ProviderKey, ProviderSettings, Settings};
+use parallel_llm_settings::settings::{ProviderKey, ProviderSettings, Settings};
 
 /// The program over these settings.
 pub fn wire(settings: &Settings) -> Services {
@@ -119,42 +117,6 @@ fn asking<T: 'static>(
         let upstream = Arc::clone(&upstream);
         Box::pin(async move { ask(upstream.get().await?.clone(), id).await })
     })
-}
-
-/// The program against a simulated provider that it starts itself, under the demo's settings, in an emptied data
-/// folder.
-pub async fn stage_demo(settings: &Settings) -> Result<(Simulator, Services), Failure> {
-    empty(&settings.data_dir)?;
-    let simulator = Simulator::start(SimulatorConfig::demo()).await.map_err(|error| {
-        Failure::new(Code::OutputUnwritable, format!("the demo cannot use a local port: {error}"))
-    })?;
-    let pretend = ProviderSettings {
-        base_url: Some(simulator.base_url()),
-        dialect: Dialect::of_base_url(&simulator.base_url()),
-        key: ProviderKey::Set { key: SecretString::from(simulator.api_key()), origin: Origin::Default },
-        ..settings.default_provider().clone()
-    };
-    let service = wire(&Settings { providers: vec![pretend], ..settings.clone() });
-    Ok((simulator, service))
-}
-
-/// Removes the data of an earlier demo. Fails for a folder of that name that is not a demo's.
-fn empty(folder: &Path) -> Result<(), Failure> {
-    let unusable = |why: &str| {
-        let message = format!("the demo cannot use `{}`: {why}", folder.display());
-        let next = [Next::Do(Advice::SetDataFolder), Next::Do(Advice::MoveAway)];
-        Failure::new(Code::OutputUnwritable, message).with_next(next)
-    };
-    let is_missing = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
-    let is_empty = match std::fs::read_dir(folder) {
-        Err(error) if is_missing(&error) => return Ok(()),
-        entries => entries.map_err(|error| unusable(&error.to_string()))?.next().is_none(),
-    };
-    // A demo always leaves its database, because that is opened first.
-    if !is_empty && !folder.join("runs.db.lock").exists() {
-        return Err(unusable("there is something in it that no demo has left"));
-    }
-    std::fs::remove_dir_all(folder).map_err(|error| unusable(&error.to_string()))
 }
 
 /// Fetches public documents.

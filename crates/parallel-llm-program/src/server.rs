@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parallel_llm_app::doors;
 use parallel_llm_engine::value::next::{self, Advice};
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_http::{Access, Check, Config, Door, Resource, Sessions, TlsFiles};
 use secrecy::ExposeSecret;
 use tokio::time::Instant;
 
-use crate::doors;
 use crate::exit;
 use crate::terminal::console::Console;
 use crate::terminal::vocabulary;

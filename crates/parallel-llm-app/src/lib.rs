@@ -1,0 +1,10 @@
+//! The composition root: the only crate that makes the long-lived parts of the product.
+//!
+//! [`wire`] makes them from settings, for the program and for the library alike. [`doors`] are the doors over HTTP.
+
+mod certificates;
+#[cfg(feature = "doors")]
+pub mod doors;
+mod wiring;
+
+pub use wiring::{wire, wire_around, wire_with};

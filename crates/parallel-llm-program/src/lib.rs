@@ -1,0 +1,16 @@
+//! The program: its commands and its terminal.
+//!
+//! ```text
+//! main  →  run  →  command::parse  →  parallel_llm_app::wire  →  the command
+//! ```
+//!
+//! A command makes a request and renders the result; the service resolves and stores.
+
+pub mod called;
+pub mod command;
+pub mod exit;
+pub mod program;
+mod server;
+mod staging;
+pub mod terminal;
+mod watchdog;
