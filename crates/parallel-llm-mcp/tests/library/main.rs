@@ -1,0 +1,3 @@
+//! The library as its users import it, against the simulator.
+
+mod parallel;
