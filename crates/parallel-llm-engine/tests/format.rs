@@ -92,6 +92,7 @@ fn plan() -> RunPlan {
         routing: Arc::default(),
         asked_by: None,
         idempotency_key: None,
+        continues: None,
         fresh: false,
         limits: Vec::new(),
         warnings: vec![warning()],
@@ -445,6 +446,16 @@ fn a_plan_with_names_for_files_is_read() {
     assert_eq!(serde_json::from_str::<RunPlan>(PLAN_WITH_FILE_NAMES).expect("it is read"), plan);
     let text = serde_json::to_value(plan).expect("a plan is JSON");
     assert_eq!(text, serde_json::from_str::<serde_json::Value>(PLAN_WITH_FILE_NAMES).expect("it is JSON"));
+}
+
+#[test]
+fn a_plan_that_goes_on_with_a_conversation_is_read() {
+    let continues = Some(RunId::from_parts(1_700_000_000_000, 8));
+    let plan = RunPlan { continues, ..plan_with_limits() };
+    let mut written = serde_json::from_str::<serde_json::Value>(PLAN_WITH_LIMITS).expect("it is JSON");
+    written["continues"] = "01HF7YAT000000000000000008".into();
+    assert_eq!(serde_json::from_value::<RunPlan>(written.clone()).expect("it is read"), plan);
+    assert_eq!(serde_json::to_value(plan).expect("a plan is JSON"), written);
 }
 
 #[test]

@@ -87,8 +87,8 @@ fn the_page_of_ask_starts_with_examples() {
                    reads stdin; piped text is appended
 
     Question:
-      -c, --continue[=<RUN>]   Go on with the conversation of an earlier run: the
-                               newest, or `--continue=RUN`
+      -c, --continue[=<RUN>]   Go on with the conversation of an earlier run and its
+                               panel: the newest, or `--continue=RUN`
       -a, --attach <FILE>      Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a
                                text; repeat for more
       -t, --template <NAME>    Put the question into a template of yours:

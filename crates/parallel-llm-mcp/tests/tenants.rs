@@ -167,8 +167,10 @@ const OPERATIONS: &[(&str, Operation)] = &[
         Box::pin(async move { service.runs.load(name.parse().unwrap()).await.map(drop) })
     }),
     ("run_id", |service, name| Box::pin(async move { service.runs.run_id(name).await.map(drop) })),
-    ("conversation", |service, name| {
-        Box::pin(async move { service.runs.conversation(name).await.map(drop) })
+    ("follow-up", |service, name| {
+        let continues = Some(name.to_owned());
+        let question = Question { continues, ..Question::of(request(QUICK, "And?")) };
+        Box::pin(async move { service.ask.quote(question).await.map(drop) })
     }),
     ("resume", |service, name| {
         let continuation = Continuation::Resume { resend: true, budget: None };
@@ -448,7 +450,6 @@ const RULES: &[(&str, Rule)] = &[
     ("Doctor::examine", Rule::Owner),
     ("Doctor::plan_probe", Rule::Owner),
     ("Doctor::probe", Rule::Owner),
-    ("History::conversation", READ),
     ("History::export", Rule::Owner),
     ("History::find", READ),
     ("History::interrupted_since", READ),
@@ -505,7 +506,6 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
                 Ok(())
             }
         }
-        "History::conversation" => service.runs.conversation(UNKNOWN_ID).await.map(drop),
         "History::export" => service.runs.export(unknown, None).await.map(drop),
         "History::find" => service.runs.find(UNKNOWN_ID).await.map(drop),
         "Models::find" => service.models.find(&ModelQuery::default()).await.map(drop),

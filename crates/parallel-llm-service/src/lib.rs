@@ -36,10 +36,10 @@ pub use parallel_llm_store::{
 pub use ports::{CheckKey, FetchCredit, FetchTime, OPENROUTER, OpenCircuits};
 pub use redaction::redacted;
 pub use runs::{
-    AgreementMatrix, BudgetDay, BudgetHour, CalibrationFile, Conversation, Costs, Coverage, Database,
-    Figures, History, Hold, Insights, Journals, KnownRun, ModelInsight, ModelLatency, ModelReliability,
-    ModelSpending, ModelWins, PairAgreement, PastRun, PurgeSelection, PurgeStage, Purging, Quantiles,
-    ReliabilityCell, Retention, RunHandle, Runs, Share, Spending, SpendingCell, Statistics, StoreCheck,
-    Verdict, checker, files,
+    AgreementMatrix, BudgetDay, BudgetHour, CalibrationFile, Costs, Coverage, Database, Figures, History,
+    Hold, Insights, Journals, KnownRun, ModelInsight, ModelLatency, ModelReliability, ModelSpending,
+    ModelWins, PairAgreement, PastRun, PurgeSelection, PurgeStage, Purging, Quantiles, ReliabilityCell,
+    Retention, RunHandle, Runs, Share, Spending, SpendingCell, Statistics, StoreCheck, Verdict, checker,
+    files,
 };
 pub use services::{Parts, Services};

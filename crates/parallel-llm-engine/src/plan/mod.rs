@@ -192,6 +192,9 @@ pub struct RunPlan {
     /// The idempotency key the caller gave the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
+    /// The earlier run whose conversation goes on here; its messages are in front of the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<RunId>,
     /// Whether the run begins even if an earlier run of the same question could be joined or continued. Not stored, because
     /// it matters only at the beginning.
     #[serde(skip)]

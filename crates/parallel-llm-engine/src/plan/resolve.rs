@@ -65,6 +65,7 @@ impl RunPlan {
             routing: Arc::new(defaults.routing.clone()),
             asked_by: request.asked_by,
             idempotency_key: request.idempotency_key,
+            continues: None,
             fresh: request.fresh,
             limits: defaults.limits.clone(),
             warnings,

@@ -118,6 +118,32 @@ pub struct PanelEntry {
     pub options: SeatOptions,
 }
 
+impl std::fmt::Display for PanelEntry {
+    /// As it is written. A stance in other words than `for` and `against` has no written form.
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}", self.model)?;
+        if self.count > 1 {
+            write!(out, "*{}", self.count)?;
+        }
+        let SeatOptions { temperature, max_tokens, effort, strongest, accuracy, persona, stance } =
+            &self.options;
+        let written = [
+            temperature.map(|temperature| format!("temperature={temperature}")),
+            max_tokens.map(|tokens| format!("max_tokens={tokens}")),
+            effort.map(|effort| format!("effort={}", effort.word())),
+            strongest.then(|| "strongest=true".to_owned()),
+            accuracy.map(|accuracy| format!("accuracy={accuracy}")),
+            persona.as_ref().map(|name| format!("persona={name}")),
+            stance.as_ref().and_then(Stance::word).map(|word| format!("stance={word}")),
+        ];
+        for (option, sign) in written.iter().flatten().zip(std::iter::once('@').chain(std::iter::repeat(',')))
+        {
+            write!(out, "{sign}{option}")?;
+        }
+        Ok(())
+    }
+}
+
 /// The number of a seat, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -177,6 +203,21 @@ pub struct Seat {
 }
 
 impl Seat {
+    /// The reference for another seat like this one. It leaves out the output cap, which is fitted to one question.
+    pub fn entry(&self) -> PanelEntry {
+        let prompt = self.persona_prompt.as_deref();
+        let options = SeatOptions {
+            temperature: self.temperature,
+            max_tokens: None,
+            effort: self.effort,
+            strongest: self.strongest,
+            accuracy: self.accuracy,
+            persona: prompt.and_then(|prompt| prompt.persona.clone()),
+            stance: prompt.and_then(|prompt| prompt.stance.clone()),
+        };
+        PanelEntry { model: self.model.clone(), count: 1, options }
+    }
+
     /// The conversation as this seat gets it: behind the seat's own system message, so that the caller's instructions have
     /// the last word. A system message of the conversation is joined to it, because many servers take only one.
     pub fn sent(&self, messages: &Arc<[Message]>) -> Arc<[Message]> {
@@ -390,6 +431,24 @@ mod tests {
             shown("~x-ai/grok-latest@max_tokens=100,strongest=true"),
             "openrouter ~x-ai/grok-latest ×1 None"
         );
+    }
+
+    #[test]
+    fn an_entry_is_written_as_it_is_read() {
+        for (text, written) in [
+            ("openai/gpt-6.1-sol", "openai/gpt-6.1-sol"),
+            ("openrouter/auto*3", "openrouter/auto*3"),
+            (
+                "ollama:llama4:8b*2@stance=against,persona=critic,accuracy=0.85,strongest=true,effort=high,\
+                 max_tokens=9,temperature=0.1",
+                "ollama:llama4:8b*2@temperature=0.1,max_tokens=9,effort=high,strongest=true,accuracy=0.85,\
+                 persona=critic,stance=against",
+            ),
+        ] {
+            let entry = parse(text).unwrap();
+            assert_eq!(entry.to_string(), written);
+            assert_eq!(parse(written).unwrap(), entry);
+        }
     }
 
     #[test]

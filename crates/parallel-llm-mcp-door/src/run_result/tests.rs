@@ -72,6 +72,7 @@ fn report(status: &str, answer: Option<String>, answers: Vec<SeatReport>) -> Rep
         strategy_reason: None,
         skipped: None,
         strategy: "synthesize".to_owned(),
+        continues: None,
         plan_hash: "00".repeat(32),
         files: FilesReport::default(),
         warnings: Vec::new(),

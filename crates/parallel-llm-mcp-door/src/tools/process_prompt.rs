@@ -31,6 +31,12 @@ const ARGUMENTS: &[Argument] = &[
         example: "\"Which of these two designs is safer, and why? ...\"",
     },
     Argument {
+        name: "continue_run",
+        kind: Kind::Text,
+        about: "A run_id: its conversation and panel go on with this prompt.",
+        example: "\"01JD0M3Z8K5Q2W7V9X4B6N1C0A\"",
+    },
+    Argument {
         name: "attachments",
         kind: Kind::Texts,
         about: "Pictures and PDFs, each a data URI; no paths.",
@@ -158,7 +164,8 @@ fn read(arguments: Option<JsonObject>, mut attachments: Attachments) -> Result<Q
         files: values.switch("files"),
         ..RunRequest::default()
     };
-    Ok(Question { request, preset: values.text("preset"), cache_ms: None })
+    let continues = values.text("continue_run").map(|run| run.trim().to_owned());
+    Ok(Question { request, preset: values.text("preset"), continues, cache_ms: None })
 }
 
 #[cfg(test)]
@@ -172,7 +179,7 @@ mod tests {
         let given = json!({
             "prompt": "p", "models": ["a/b"], "synthesizer": "c/d", "strategy": "synthesize", "preset": "quick",
             "temperature": 0.5, "max_tokens": 7, "files": false, "budget_usd": 0.25, "deadline_s": 9, "store": "none",
-            "effort": "xhigh", "idempotency_key": "k", "fresh": true, "attachments": ["data:image/png;base64,iVBORw0KGgo="],
+            "effort": "xhigh", "idempotency_key": "k", "fresh": true, "continue_run": " @~1 ", "attachments": ["data:image/png;base64,iVBORw0KGgo="],
         });
         let question = read(given.as_object().cloned(), Attachments::new(100)).unwrap();
         let png = Attachment {
@@ -198,7 +205,7 @@ mod tests {
             ..RunRequest::default()
         };
         assert_eq!(question.request, expected);
-        assert_eq!(question.preset.as_deref(), Some("quick"));
+        assert_eq!((question.preset.as_deref(), question.continues.as_deref()), (Some("quick"), Some("@~1")));
         assert!(ARGUMENTS.iter().all(|argument| given.get(argument.name).is_some()));
     }
 

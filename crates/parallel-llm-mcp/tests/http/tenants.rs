@@ -97,9 +97,13 @@ fn holders_never_see_each_others_runs_and_a_revoked_token_is_refused() {
             ("get_run", Some("answer:1")),
             ("get_run", Some("events")),
             ("resume_run", None),
+            ("process_prompt", None),
         ] {
             let reply_about = |id: &str| {
-                let mut arguments = json!({"run_id": id});
+                let mut arguments = match tool {
+                    "process_prompt" => json!({"prompt": "And then?", "continue_run": id}),
+                    _ => json!({"run_id": id}),
+                };
                 if let Some(part) = part {
                     arguments["part"] = part.into();
                 }

@@ -17,6 +17,7 @@ use super::template::Template;
 use super::view::{Leaving, ProgressStyle, View};
 use super::{CommandContext, dry_run, prompt};
 use crate::exit;
+use crate::terminal::summary;
 use parallel_llm_service::Question;
 use parallel_llm_service::attachment::Attachments;
 use parallel_llm_settings::settings::{Settings, duration_ms};
@@ -43,9 +44,9 @@ const FILES: &str = "Files and history";
 pub struct Ask {
     /// The question in one or more parts: `@FILE` reads a file, `-` reads stdin; piped text is appended
     pub prompt: Vec<OsString>,
-    /// Go on with the conversation of an earlier run: the newest, or `--continue=RUN`
+    /// Go on with the conversation of an earlier run and its panel: the newest, or `--continue=RUN`
     #[arg(short, long = "continue", value_name = "RUN", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "@", conflicts_with_all = ["system", "idempotency_key"], help_heading = QUESTION)]
+    #[arg(default_missing_value = "@", help_heading = QUESTION)]
     pub continued: Option<String>,
     /// Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a text; repeat for more
     #[arg(short, long = "attach", value_name = "FILE", help_heading = QUESTION)]
@@ -213,7 +214,7 @@ impl Ask {
             ..RunRequest::default()
         };
         let cache_ms = self.cache.as_deref().map(|text| parse_duration("--cache", text)).transpose()?;
-        Ok(Question { request, preset: self.preset.take(), cache_ms })
+        Ok(Question { request, preset: self.preset.take(), continues: self.continued.take(), cache_ms })
     }
 
     /// The message with its attachments.
@@ -299,12 +300,7 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     ask.set_check();
     ask.set_paranoid(settings)?;
     let message = ask.message(context).await?;
-    let mut question = ask.question(message)?;
-    if let Some(name) = &ask.continued {
-        let conversation = context.service.runs.conversation(name).await?;
-        context.console.say(&format!("going on with the conversation of run {}", conversation.run_id));
-        question.request.messages.splice(..0, conversation.messages);
-    }
+    let question = ask.question(message)?;
     if ask.dry_run {
         return dry_run::run(context, question, ask.json).await;
     }
@@ -314,6 +310,7 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     };
     let page = if ask.open { Some(BoundPage::bind(context).await?) } else { None };
     let handle = context.service.ask.ask(question).await?;
+    summary::render_earlier(&context.console, handle.with_run(|run| run.plan.continues));
     let page = page.map(|page| page.show(context, handle.id()));
     let code = finish(context, &handle, &ask, file).await?;
     // A signal during the run ends the page with it.

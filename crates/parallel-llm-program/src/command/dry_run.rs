@@ -9,11 +9,13 @@ use serde_json::json;
 use super::CommandContext;
 use crate::exit;
 use crate::terminal::plain::unpriced;
+use crate::terminal::summary;
 
 /// Prints the plan, or the stored run that would be given instead. Fails as asking would.
 pub(super) async fn run(context: &CommandContext<'_>, question: Question, json: bool) -> Result<u8, Failure> {
     let quote = context.service.ask.quote(question).await?;
     let cached = quote.cached().await?;
+    summary::render_earlier(&context.console, quote.plan().and_then(|plan| plan.continues));
     match (quote.plan(), cached, json) {
         (Some(plan), cached, true) => context.console.data(&format!("{:#}", report(plan, cached))),
         (Some(_), Some(run), false) => context.console.page(&format!(

@@ -7,7 +7,7 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::outcome::Checked;
 use parallel_llm_engine::run::{Run, SkippedCalls};
 use parallel_llm_engine::value::warning::Warning;
-use parallel_llm_engine::{Code, RunStatus};
+use parallel_llm_engine::{Code, RunId, RunStatus};
 
 use super::console::{Console, Tone};
 use super::missing;
@@ -29,6 +29,13 @@ const EXCERPT_INDENT: &str = "      ";
 pub fn render(console: &Console, run: &Run, report: &Report, shown_by: Option<&str>) {
     for line in lines(console, run, report, shown_by) {
         console.say(&line);
+    }
+}
+
+/// Names the run whose conversation goes on, if there is one.
+pub fn render_earlier(console: &Console, earlier: Option<RunId>) {
+    if let Some(run) = earlier {
+        console.say(&format!("going on with the conversation of run {run}"));
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod continuing;
+mod conversation;
 mod detached;
 mod fitness;
 mod joining;
@@ -57,7 +58,11 @@ impl Asking {
             // A cached answer is read from the history.
             self.planner.principal.check(Scope::Read)?;
         }
-        let plan = self.planner.plan(question).await?;
+        let conversation = match &question.continues {
+            Some(run) => Some(self.conversation(run).await?),
+            None => None,
+        };
+        let plan = self.planner.plan(question, conversation).await?;
         Ok(Quote::new(self, Resolved::Ask { plan: Box::new(plan), cache_ms }))
     }
 

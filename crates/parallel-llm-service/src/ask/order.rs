@@ -6,7 +6,7 @@
 //! asks at most once. The door decides how to ask: it gets the amounts, and returns with the decision.
 
 use parallel_llm_engine::value::next::{Advice, Limit, Next};
-use parallel_llm_engine::{Code, Failure, PicoUsd};
+use parallel_llm_engine::{Code, Failure, PicoUsd, RunId};
 use serde::{Deserialize, Serialize};
 
 use super::{Asking, Continuation, Question, Quote, QuotedCost};
@@ -84,14 +84,18 @@ impl Unapproved {
 
 impl Asking {
     /// Begins an order that is within its limits, or has the user's consent. Otherwise nothing is paid.
-    pub async fn begin_order(&self, order: Order, consent: Consent) -> Result<Begun, Failure> {
+    pub async fn begin_order(&self, mut order: Order, consent: Consent) -> Result<Begun, Failure> {
         if let Consent::Given(decision) = consent {
             return self.begin_decided(order, decision).await.map(Begun::Run);
         }
         let (budget, savings) = (order.budget(), order.savings());
         let is_owner = self.planner.principal == Principal::Owner;
         // A question may be megabytes long, so it is copied only if the user may be asked about it.
-        let kept = (is_owner && consent == Consent::CanBeAsked).then(|| order.clone());
+        let may_ask = is_owner && consent == Consent::CanBeAsked;
+        if may_ask {
+            self.pin(&mut order).await?;
+        }
+        let kept = may_ask.then(|| order.clone());
         let quote = self.quote_order(order).await?;
         let limits = BudgetCheck { cost: quote.cost(), budget, allowed: self.planner.settings().budget };
         let Err(refused) = limits.check(quote.check()) else {
@@ -127,6 +131,20 @@ impl Asking {
                 Err(Failure::new(Code::Budget, message).with_next(order.savings()))
             }
         }
+    }
+
+    /// Names the order's run by its id: until the user has decided, `@` may come to name another run.
+    async fn pin(&self, order: &mut Order) -> Result<(), Failure> {
+        let name = match order {
+            Order::Ask(question) => question.continues.as_mut(),
+            Order::Continue { run, .. } => Some(run),
+        };
+        if let Some(name) = name
+            && name.parse::<RunId>().is_err()
+        {
+            *name = self.history.run_id(name).await?.to_string();
+        }
+        Ok(())
     }
 
     async fn quote_order(&self, order: Order) -> Result<Quote, Failure> {

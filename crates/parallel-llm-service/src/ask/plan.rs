@@ -7,6 +7,7 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::value::next::Operation;
 use parallel_llm_engine::{Code, Failure, RunPlan, RunRequest};
 
+use super::conversation::Conversation;
 use super::fitness::{self, Typed};
 use crate::access::Principal;
 use crate::models::lists::Lists;
@@ -21,12 +22,14 @@ pub struct Question {
     pub request: RunRequest,
     /// A preset for the options that the request leaves open.
     pub preset: Option<String>,
+    /// The run whose conversation goes on, as in [`crate::History::run_id`].
+    pub continues: Option<String>,
     /// The greatest age of a cached answer to the very same question, in milliseconds; `None` to ask again.
     pub cache_ms: Option<u64>,
 }
 
 impl Question {
-    /// A question without preset and cache.
+    /// A question without preset, conversation and cache.
     pub fn of(request: RunRequest) -> Self {
         Self { request, ..Self::default() }
     }
@@ -47,21 +50,32 @@ impl Planner {
         &self.lists.providers.settings
     }
 
-    /// The plan of a question; its worst case may exceed its budget.
-    pub(super) async fn plan(&self, question: Question) -> Result<RunPlan, Failure> {
+    /// The plan of a question after a conversation, if there is one; its worst case may exceed its budget.
+    pub(super) async fn plan(
+        &self,
+        question: Question,
+        mut conversation: Option<Conversation>,
+    ) -> Result<RunPlan, Failure> {
         let (providers, mut request) = (&self.lists.providers, question.request);
         self.principal.check_request(&request, self.settings().budget)?;
         fitness::check_reach(providers, &self.principal, &request)?;
         let mut defaults = self.defaults();
         defaults.limits = self.day_limits();
-        if let Some(name) = &question.preset {
-            self.settings().preset(name)?.fill(&mut request, &mut defaults);
+        if let Some(conversation) = &mut conversation {
+            conversation.precede(&mut request);
+        }
+        match (&question.preset, &conversation) {
+            (Some(name), _) => self.settings().preset(name)?.fill(&mut request, &mut defaults),
+            (None, Some(conversation)) => conversation.fill(&request, &mut defaults),
+            (None, None) => {}
         }
         if self.principal != Principal::Owner {
             // A preset's budget is meant for the owner's runs only.
             defaults.budget = defaults.budget.min(self.settings().budget);
         }
-        self.plan_with(request, defaults).await
+        let mut plan = self.plan_with(request, defaults).await?;
+        plan.continues = conversation.map(|conversation| conversation.run_id);
+        Ok(plan)
     }
 
     /// The plan of a request with these defaults; its worst case may exceed its budget.

@@ -118,6 +118,9 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[serde(rename = "spared")]
     pub skipped: Option<SkippedReport>,
+    /// The id of the earlier run whose conversation goes on; left out if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<String>,
     /// Hash of the resolved request: equal for runs that ask the same.
     pub plan_hash: String,
     /// The files of the run.
@@ -210,6 +213,7 @@ impl Report {
             strategy: run.plan.strategy.name().to_owned(),
             strategy_reason: run.plan.chosen_because.clone(),
             skipped: SkippedReport::of(run),
+            continues: run.plan.continues.map(|run| run.to_string()),
             plan_hash: run.plan_hash.clone(),
             files,
             warnings: run.warnings().iter().map(ErrorReport::of_warning).collect(),

@@ -3,7 +3,6 @@
 mod backup;
 pub(crate) mod calibration;
 pub mod checker;
-mod conversation;
 mod cost;
 mod export;
 mod figures;
@@ -22,7 +21,6 @@ mod statistics;
 
 pub use backup::{Database, StoreCheck};
 pub use calibration::CalibrationFile;
-pub use conversation::Conversation;
 pub use cost::{Costs, Spending};
 pub use figures::{
     AgreementMatrix, BudgetDay, BudgetHour, Coverage, Figures, ModelLatency, ModelReliability, ModelSpending,

@@ -154,7 +154,7 @@ async fn checked(visit: &Visit, form: Multipart) -> Result<Fields, Failure> {
 }
 
 async fn begin(visit: &Visit, fields: Fields) -> Result<String, Failure> {
-    let order = Order::Ask(question(&visit.services, fields).await?);
+    let order = Order::Ask(question(&visit.services, fields)?);
     match Box::pin(visit.services.ask.begin_order(order, Consent::CannotBeAsked)).await? {
         Begun::Run(handle) => Ok(handle.id().to_string()),
         Begun::Unapproved(unapproved) => Err(unapproved.refused),
@@ -162,7 +162,7 @@ async fn begin(visit: &Visit, fields: Fields) -> Result<String, Failure> {
 }
 
 async fn quoted(visit: &Visit, fields: Fields) -> Result<QuoteView, Failure> {
-    let question = question(&visit.services, fields).await?;
+    let question = question(&visit.services, fields)?;
     let quote = Box::pin(visit.services.ask.quote(question)).await?;
     Ok(match quote.plan() {
         Some(plan) => QuoteView::of(plan),
@@ -196,6 +196,14 @@ async fn page(
     let settings = &visit.services.settings;
     let query = ModelQuery::default();
     let listed = tokio::time::timeout(MODELS_MAX, visit.services.models.find(&query)).await;
+    let earlier = earlier(&visit.services, &fields).await;
+    let (synthesizer, strategy) = match &earlier {
+        Some(run) => {
+            (run.chain().first().map(|seat| seat.model.to_string()), run.plan.strategy_choice().to_string())
+        }
+        None => (settings.synthesizer.first().cloned(), settings.strategy.clone()),
+    };
+    let synthesizer = synthesizer.unwrap_or_default();
     let mut rows = fields.seats.clone();
     rows.resize_with(rows.len().max(ROWS_MIN), SeatFields::default);
     let auto = StrategyChoice { name: AUTO, about: "Chooses by the question." };
@@ -206,15 +214,15 @@ async fn page(
         error,
         had_files: !fields.files.is_empty(),
         quote,
-        panels: panels(&visit.services, &fields.panel),
+        panels: panels(&visit.services, &fields.panel, earlier.as_ref()),
         rows,
         personas: settings.personas.keys().cloned().collect(),
         strategies: [auto].into_iter().chain(strategies).collect(),
         efforts: Effort::ALL.iter().map(|effort| effort.word()).collect(),
         models: listed.ok().and_then(Result::ok).map(|found| found.models).unwrap_or_default(),
         defaults: Defaults {
-            synthesizer: settings.synthesizer.first().cloned().unwrap_or_default(),
-            strategy: settings.strategy.clone(),
+            synthesizer,
+            strategy,
             max_tokens: settings.max_tokens,
             budget: settings.budget.to_string(),
             attachment_mb: settings.attachment_bytes_max / 1_000_000,
@@ -223,13 +231,29 @@ async fn page(
     }
 }
 
-fn panels(services: &Services, chosen: &str) -> Vec<PanelChoice> {
+/// The run whose conversation goes on, if the visitor may read it.
+async fn earlier(services: &Services, fields: &Fields) -> Option<Run> {
+    if fields.continued.is_empty() {
+        return None;
+    }
+    services.runs.find(&fields.continued).await.ok().map(|known| known.run())
+}
+
+/// The panels to choose from: first that of the earlier run or of the settings, then the presets.
+fn panels(services: &Services, chosen: &str, earlier: Option<&Run>) -> Vec<PanelChoice> {
     let settings = &services.settings;
-    let usual = PanelChoice {
+    let (name, strategy, models) = match earlier {
+        Some(run) => {
+            let models = run.plan.seats.iter().map(|seat| seat.entry().to_string());
+            ("The same panel", run.plan.strategy_choice().to_string(), models.collect())
+        }
+        None => ("Usual panel", settings.strategy.clone(), settings.panel.clone()),
+    };
+    let first = PanelChoice {
         value: String::new(),
-        name: "Usual panel".to_owned(),
-        about: format!("strategy {}", settings.strategy),
-        models: settings.panel.clone(),
+        name: name.to_owned(),
+        about: format!("strategy {strategy}"),
+        models,
         is_chosen: chosen.is_empty(),
     };
     // A preset that equals the usual panel says nothing new.
@@ -237,7 +261,8 @@ fn panels(services: &Services, chosen: &str) -> Vec<PanelChoice> {
         let panel = preset.panel.as_ref().unwrap_or(&settings.panel);
         *panel == settings.panel && preset.strategy.as_ref().is_none_or(|own| *own == settings.strategy)
     };
-    let presets = settings.presets.iter().filter(|(name, preset)| *name == chosen || !is_usual(preset));
+    let is_new = |preset: &Preset| earlier.is_some() || !is_usual(preset);
+    let presets = settings.presets.iter().filter(|(name, preset)| *name == chosen || is_new(preset));
     let presets = presets.map(|(name, preset)| PanelChoice {
         value: name.clone(),
         name: name.clone(),
@@ -252,7 +277,7 @@ fn panels(services: &Services, chosen: &str) -> Vec<PanelChoice> {
         models: Vec::new(),
         is_chosen: chosen == OWN_PANEL,
     };
-    [usual].into_iter().chain(presets).chain([own]).collect()
+    [first].into_iter().chain(presets).chain([own]).collect()
 }
 
 /// The form as the address fills it: empty, or as an earlier run was asked.
@@ -274,6 +299,7 @@ fn as_asked(run: &Run) -> Fields {
         panel: OWN_PANEL.to_owned(),
         seats: run.plan.seats.iter().map(seat).collect(),
         strategy: run.plan.strategy.name().to_owned(),
+        continued: run.plan.continues.map(|earlier| earlier.to_string()).unwrap_or_default(),
         fresh: true,
         ..Fields::default()
     }

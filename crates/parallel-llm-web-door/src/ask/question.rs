@@ -19,7 +19,7 @@ const QUOTED_CHARS: usize = 60;
 const TEMPERATURE_MAX: f64 = 2.0;
 
 /// The question of a form.
-pub(super) async fn question(services: &Services, fields: Fields) -> Result<Question, Failure> {
+pub(super) fn question(services: &Services, fields: Fields) -> Result<Question, Failure> {
     let mut attachments = Attachments::new(services.settings.attachment_bytes_max);
     if fields.with_secrets {
         attachments = attachments.with_secrets();
@@ -30,15 +30,11 @@ pub(super) async fn question(services: &Services, fields: Fields) -> Result<Ques
         attachments.check_file(&shown, path, &file.bytes)?;
         attachments.add(path, &file.bytes)?;
     }
-    let earlier = if fields.continued.is_empty() {
-        let system = Some(&fields.system).filter(|text| !text.trim().is_empty());
-        system.map(|text| Message::text(Role::System, text.clone())).into_iter().collect()
-    } else {
-        services.runs.conversation(&fields.continued).await?.messages
-    };
+    let system = named(fields.system).filter(|text| !text.trim().is_empty());
+    let system = system.map(|text| Message::text(Role::System, text));
     let models = if fields.panel == OWN_PANEL { Some(models(&fields.seats)?) } else { None };
     let request = RunRequest {
-        messages: earlier.into_iter().chain([attachments.question(fields.question)]).collect(),
+        messages: system.into_iter().chain([attachments.question(fields.question)]).collect(),
         models,
         synthesizer: named(fields.synthesizer),
         strategy: named(fields.strategy),
@@ -58,7 +54,7 @@ pub(super) async fn question(services: &Services, fields: Fields) -> Result<Ques
         ..RunRequest::default()
     };
     let preset = named(fields.panel).filter(|panel| panel != OWN_PANEL);
-    Ok(Question { request, preset, cache_ms: None })
+    Ok(Question { request, preset, continues: named(fields.continued), cache_ms: None })
 }
 
 /// The models of the user's own panel, with their personas.

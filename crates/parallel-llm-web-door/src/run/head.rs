@@ -17,6 +17,8 @@ const TITLE_CHARS: usize = 240;
 struct Head {
     id: String,
     started: String,
+    /// The run whose conversation goes on.
+    continues: Option<String>,
     question: String,
     question_rest: Option<String>,
     status: StatusMark,
@@ -69,6 +71,7 @@ pub(super) fn head(shown: Shown<'_>) -> String {
     rendered(&Head {
         id: shown.id(),
         started: figures::moment(run.plan.run_id.unix_ms()),
+        continues: report.continues.clone(),
         question_rest: (question.chars().count() > TITLE_CHARS).then(|| question.into_owned()),
         question: title,
         status: StatusMark::of_run(run.status),

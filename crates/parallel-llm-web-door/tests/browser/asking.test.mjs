@@ -39,6 +39,18 @@ test('a question gets its price while it is typed, and is asked with the panel t
   await visitor.sees('#answer', 'Use a queue.');
   const plan = await (await fetch(`${program.url}/runs/${runOf(visitor)}/plan.json`)).text();
   assert.match(plan, /the attached words/);
+  // A follow-up goes to the same panel.
+  const first = runOf(visitor);
+  await visitor.page.getByRole('link', { name: 'Ask a follow-up' }).click();
+  await visitor.sees('.ask-options', 'The same panel');
+  assert.ok(await visitor.page.getByLabel('The same panel').isChecked());
+  await visitor.page.fill('#question', 'And who empties it?');
+  await visitor.page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await visitor.page.waitForURL(/\/runs\/[0-9A-Z]{26}$/);
+  const next = await program.ended(runOf(visitor));
+  assert.equal(next.continues, first);
+  assert.deepEqual(next.answers.map(({ model, persona }) => [model, persona ?? null]), [[MODELS[0], null], [MODELS[1], 'skeptic']]);
+  assert.equal(await visitor.page.getByRole('link', { name: 'an earlier run' }).getAttribute('href'), `/runs/${first}`);
   visitor.isClean();
   await visitor.end();
 });

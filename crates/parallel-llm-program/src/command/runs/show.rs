@@ -69,6 +69,9 @@ pub(super) async fn run(context: &CommandContext<'_>, show: &Show) -> Result<u8,
         }
         context.console.say("");
         summary::render(&context.console, &past.run, &report, None);
+        if let Some(earlier) = &report.continues {
+            context.console.say(&format!("Goes on with the conversation of run {earlier}."));
+        }
         summary::render_seats(&context.console, &past.run);
     }
     Ok(exit::ANSWER)
