@@ -3,6 +3,7 @@
 pub mod catalogue;
 mod effort;
 pub mod file_names;
+pub mod flow;
 mod message;
 pub mod panel;
 pub mod persona;

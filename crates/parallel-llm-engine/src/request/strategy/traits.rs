@@ -148,7 +148,7 @@ impl Strategy {
     }
 
     /// The default of the option `first`; `None` means all seats.
-    pub(super) const fn first(self) -> Option<u8> {
+    pub(in crate::request) const fn first(self) -> Option<u8> {
         self.traits().first
     }
 

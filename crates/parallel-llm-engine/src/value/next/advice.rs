@@ -166,6 +166,14 @@ advice! {
     QuoteOrShell, Machine: "quote it to use it literally, or run a shell: `sh -c '...'`";
     WritePersona, Machine: "write it as `[personas.NAME]` into the settings";
     RenamePreset, Machine: "rename the preset";
+    RenameStage, Machine: "rename the stage";
+    GiveStageInputs, Machine: "give it `panel`, or in `from` the stages it reads";
+    GiveStageMoreInputs, Machine: "name another stage in `from`, or give it a `panel` instead";
+    GiveStagePanel, Machine: "choose another strategy, or give the stage a `panel`";
+    SplitStage, Machine: "make two stages of it";
+    ListAtTheEnd, Machine: "list answers in the last stage only";
+    BreakCircle, Machine: "take one of these names out of its `from`";
+    ReadStageOrTakeOut, Machine: "name it in the `from` of another stage, or take it out";
     RenamePersona, Machine: "rename the persona";
     RenameAlias, Machine: "rename the alias";
     LeadAliasToModel, Machine: "let it stand for a model";
