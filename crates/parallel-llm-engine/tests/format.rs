@@ -78,6 +78,7 @@ fn plan() -> RunPlan {
         seats: vec![seat(1, "~vendor/one"), bare],
         synthesizers: vec![seat(1, "vendor/three")],
         strategy: Strategy::Synthesize,
+        flow: None,
         steps: Vec::new(),
         chosen_because: None,
         strategy_options: StrategyOptions::default(),

@@ -17,6 +17,7 @@ mod debate;
 mod defect;
 mod early;
 mod escalation;
+mod flow;
 mod format;
 mod gate;
 mod hostile;

@@ -57,6 +57,7 @@ pub(crate) fn defaults() -> Defaults {
         limits: Vec::new(),
         checker: None,
         personas: Personas::new(),
+        flow: None,
     }
 }
 
@@ -177,6 +178,18 @@ pub(crate) fn scenario(replies: impl IntoIterator<Item = (&'static str, Reply)>)
         reopening: None,
         ledger: Ledger::new(),
     }
+}
+
+/// The plan of a request with these settings, and with a catalogue of every model they name.
+pub(crate) fn planned_with(request: RunRequest, defaults: &Defaults) -> Result<RunPlan, Failure> {
+    let flow = defaults.flow.iter().flat_map(|flow| &flow.stages);
+    let of_flow = flow.flat_map(|stage| stage.panel.iter().chain(stage.synthesizer.iter().flatten()));
+    let named =
+        defaults.panel.iter().chain(&defaults.synthesizers).chain(&request.synthesizer).chain(of_flow);
+    let names = named.filter_map(|name| name.split(['*', '@']).next());
+    let catalogue = Catalogue::new(names.map(info).collect(), true);
+    let terms = Terms { defaults, providers: &providers(), catalogues: &catalogues(catalogue) };
+    RunPlan::resolve(request, &terms, identity(1))
 }
 
 /// The plan of a request to the models that have replies.

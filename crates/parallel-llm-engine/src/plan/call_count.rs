@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
-use super::step;
+use super::{RunPlan, step};
+use crate::plan::caller_slot::CallerSlot;
+use crate::plan::flow::Stage;
 use crate::request::panel::{ModelRef, ProviderId, Seat, SeatNumber};
-use crate::request::strategy::{Strategy, StrategyChoice, StrategyOptions};
+use crate::request::strategy::{Calls, Extractor, Format, Gate, Strategy, StrategyChoice, StrategyOptions};
 
 /// The calls of a run in which none fails and no option is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -21,8 +23,8 @@ impl CallCount {
         let options = StrategyOptions::default();
         let choice = StrategyChoice { strategy, options };
         let seats = if strategy.samples_one_model() { options.samples().into() } else { seats };
-        let panel: Vec<Seat> = (0..seats).map(seat).collect();
-        let chain = [seat(0)];
+        let panel: Vec<Seat> = (0..seats).map(blank_seat).collect();
+        let chain = [blank_seat(0)];
         // A single answer is neither fused nor judged.
         let fusing = if seats > 1 { strategy.fusers(&chain).len() } else { 0 };
         let steps = step::planned(choice, &panel, &chain, 0).iter().filter(|step| !step.is_spare).count();
@@ -30,8 +32,55 @@ impl CallCount {
     }
 }
 
+impl RunPlan {
+    /// The calls of its flow if none fails; `None` without a flow. At the fewest, the answers of each stage agree.
+    pub fn flow_calls(&self) -> Option<CallCount> {
+        let flow = self.flow.as_ref()?;
+        let is_open = |stage: &Stage| stage.strategy_options.gate == Some(Gate::Off);
+        let is_made =
+            |slot: &CallerSlot| match flow.of_slot(self, *slot).and_then(|number| flow.stage(number)) {
+                Some(stage) => matches!(slot, CallerSlot::Seat(_)) || is_open(stage),
+                None => true,
+            };
+        let called = self.called(&self.seats, &self.synthesizers, &self.steps);
+        Some(CallCount { fewest: called.iter().filter(|slot| is_made(slot)).count(), most: called.len() })
+    }
+
+    /// How many calls of its flow follow one another if none fails; `None` without a flow.
+    pub fn flow_rounds(&self) -> Option<usize> {
+        let flow = self.flow.as_ref()?;
+        let mut rounds: Vec<usize> = Vec::with_capacity(flow.stages.len());
+        for stage in &flow.stages {
+            let before = stage.from.iter().filter_map(|read| rounds.get(read.index())).max().copied();
+            rounds.push(before.unwrap_or(1) + rounds_of(stage.strategy_choice(), stage.inputs()));
+        }
+        rounds.last().copied()
+    }
+}
+
+/// How many calls follow one another until a strategy has made one text of so many answers.
+fn rounds_of(StrategyChoice { strategy, options }: StrategyChoice, answers: usize) -> usize {
+    if answers < 2 {
+        return 0;
+    }
+    let asked = match strategy.calls() {
+        Calls::None => 0,
+        Calls::Verdict => usize::from(!options.is_checked()),
+        Calls::Matches if options.format.unwrap_or_default() == Format::League => 1,
+        // Each round of a knockout halves the field.
+        Calls::Matches => answers.next_power_of_two().ilog2() as usize,
+        // With two answers, nobody ranks.
+        Calls::Reviews => usize::from(answers > 2),
+        Calls::Layers => usize::from(options.layers()) - 1,
+        Calls::Revisions => options.rounds().into(),
+    };
+    let fuses = !strategy.fusers(&[blank_seat(0)]).is_empty();
+    let is_read = options.extractor() == Extractor::Llm || options.is_analysis_separate();
+    asked + usize::from(fuses) + usize::from(is_read)
+}
+
 /// A seat of which only the number matters.
-fn seat(index: usize) -> Seat {
+pub(super) fn blank_seat(index: usize) -> Seat {
     Seat {
         number: SeatNumber::at(index),
         model: ModelRef { provider: ProviderId(String::new()), model: String::new() },

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::plan::Terms;
 use crate::plan::seats::parse;
 use crate::request::RunRequest;
+use crate::request::flow::Flow;
 use crate::request::persona::Persona;
 use crate::request::strategy::StrategyChoice;
 
@@ -30,9 +31,14 @@ pub(super) fn plan_hash(request: &RunRequest, terms: &Terms<'_>, choice: Strateg
         idempotency_key: _,
         fresh: _,
     } = request;
-    let who = (models.as_ref().unwrap_or(&defaults.panel), synthesizer, &defaults.synthesizers);
+    // A flow names the models and the strategies itself, so those of the settings change nothing.
+    let flow = defaults.flow.as_ref();
+    let none = String::new();
+    let panels: Vec<String> = flow.iter().flat_map(|flow| flow.panels()).cloned().collect();
+    let panel = if flow.is_some() { &panels } else { &defaults.panel };
+    let who = (models.as_ref().unwrap_or(panel), synthesizer, &defaults.synthesizers);
     let how = (
-        strategy.as_ref().unwrap_or(&defaults.strategy),
+        strategy.as_ref().unwrap_or(if flow.is_some() { &none } else { &defaults.strategy }),
         temperature,
         max_tokens.unwrap_or(defaults.max_tokens),
         effort.or(defaults.effort),
@@ -43,12 +49,15 @@ pub(super) fn plan_hash(request: &RunRequest, terms: &Terms<'_>, choice: Strateg
     let asked = (messages, who, how, within, kept);
     // A reference holds only the name of a persona, and its prompt may change while the name stays.
     let personas = personas_of(who.0, terms);
-    let checker = defaults.checker.as_ref().filter(|_| choice.options.is_checked());
-    // A plan without personas and checker hashes as it did before there were any.
-    let json = match (checker, personas.is_empty()) {
-        (None, true) => serde_json::to_vec(&asked),
-        (None, false) => serde_json::to_vec(&(asked, personas)),
-        (Some(checker), _) => serde_json::to_vec(&(asked, personas, checker)),
+    let is_checked = flow.map_or(choice.options.is_checked(), Flow::is_checked);
+    let checker = defaults.checker.as_ref().filter(|_| is_checked);
+    // A plan without personas, checker and flow hashes as it did before there were any. The name of a flow and what it is
+    // for change no answer.
+    let json = match (flow, checker, personas.is_empty()) {
+        (Some(flow), checker, _) => serde_json::to_vec(&(asked, personas, checker, &flow.stages)),
+        (None, None, true) => serde_json::to_vec(&asked),
+        (None, None, false) => serde_json::to_vec(&(asked, personas)),
+        (None, Some(checker), _) => serde_json::to_vec(&(asked, personas, checker)),
     };
     blake3::hash(&json.expect("a request is plain data with string keys")).to_hex().to_string()
 }

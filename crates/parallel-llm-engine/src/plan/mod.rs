@@ -6,6 +6,7 @@
 pub mod budget;
 pub mod call_count;
 pub mod caller_slot;
+pub mod flow;
 mod hash;
 mod resolve;
 mod samples;
@@ -20,9 +21,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::flow::PlannedFlow;
 use crate::plan::step::Step;
 use crate::request::catalogue::Catalogue;
 use crate::request::file_names::FileNames;
+use crate::request::flow::Flow;
 use crate::request::panel::{ProviderId, Seat};
 use crate::request::persona::Personas;
 use crate::request::routing::Routing;
@@ -98,6 +101,8 @@ pub struct Defaults {
     /// Identifies the check command, if there is one. The same question under another check command may have another
     /// outcome, so it is part of the plan hash.
     pub checker: Option<String>,
+    /// The flow that names who is asked, instead of the panel and the strategy.
+    pub flow: Option<Flow>,
 }
 
 /// The settings, providers and catalogues a request is resolved with.
@@ -166,6 +171,9 @@ pub struct RunPlan {
     /// The calls the strategy may make besides the panel and the synthesizers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
+    /// The stages of its flow; `None` for one panel. The strategy above is that of the last stage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<PlannedFlow>,
     /// Time limits.
     pub timers: Timers,
     /// The most retries of one call.
@@ -220,7 +228,7 @@ impl RunPlan {
 
     /// The size of the conversation in bytes, with files as the text they count as. Persona prompts come on top.
     pub fn input_bytes(&self) -> u64 {
-        self.messages.iter().map(Message::weight_bytes).sum()
+        input_bytes(&self.messages)
     }
 
     /// A copy without the question and the persona prompts. A persona prompt comes from the settings, not from the
@@ -239,6 +247,11 @@ impl RunPlan {
 
 fn question(messages: &[Message]) -> String {
     messages.last().map(|message| message.texts().collect::<Vec<_>>().join("\n")).unwrap_or_default()
+}
+
+/// The size of a conversation in bytes, with files as the text they count as.
+fn input_bytes(messages: &[Message]) -> u64 {
+    messages.iter().map(Message::weight_bytes).sum()
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -1,14 +1,20 @@
 //! Resolves a request: fills in what it leaves open, and refuses it if it is wrong.
 
+mod stages;
+
 use std::sync::Arc;
 
-use crate::plan::seats::{self, Sampling};
-use crate::plan::{Identity, RunPlan, Terms, budget, hash, question, samples, step};
+use crate::plan::flow::PlannedFlow;
+use crate::plan::seats::{self, References, Sampling};
+use crate::plan::step::Step;
+use crate::plan::{Identity, RunPlan, Terms, budget, hash, input_bytes, question, samples, step};
+use crate::request::panel::Seat;
 use crate::request::strategy::{ResolvedStrategy, StrategyChoice};
 use crate::request::{Message, RunRequest};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::warning::Warning;
 
 /// The version of the stored shape.
 const VERSION: u32 = 1;
@@ -22,26 +28,23 @@ impl RunPlan {
     }
 
     /// Resolves a request without checking the budget, for callers that check it themselves.
-    pub fn draft(request: RunRequest, terms: &Terms<'_>, identity: Identity) -> Result<Self, Failure> {
+    pub fn draft(mut request: RunRequest, terms: &Terms<'_>, identity: Identity) -> Result<Self, Failure> {
         let defaults = terms.defaults;
+        if let Some(flow) = defaults.flow.as_ref().filter(|flow| flow.is_preset()) {
+            let defaults = stages::as_preset(flow, &mut request, defaults)?;
+            return Self::draft(request, &Terms { defaults: &defaults, ..*terms }, identity);
+        }
         check_prompt(&request.messages, defaults.prompt_chars_max)?;
-        let sampling = Sampling::of(&request, defaults)?;
         let mut warnings = Vec::new();
-        let seats = seats::resolve_panel(&request, terms, &sampling, &mut warnings)?;
-        let synthesizers = seats::resolve_chain(&request, terms, &sampling)?;
+        let Resolved { flow, seats, synthesizers, mut steps, chosen } = match &defaults.flow {
+            Some(flow) => stages::resolve(flow, &request, terms, &mut warnings)?,
+            None => panel(&request, terms, &mut warnings)?,
+        };
+        step::number_on(&mut steps, 0)?;
         let mut timers = defaults.timers;
         timers.run_ms = request.deadline_ms.unwrap_or(timers.run_ms);
-        let question = question(&request.messages);
-        let text = request.strategy.as_deref().unwrap_or(&defaults.strategy);
-        let resolved = ResolvedStrategy::of(text, &question, defaults.checker.is_some())?;
-        resolved.choice.check_seats(&seats)?;
-        let plan_hash = hash::plan_hash(&request, terms, resolved.choice);
-        let StrategyChoice { strategy, options } = resolved.choice;
-        let seats = if strategy.samples_one_model() {
-            samples::sampled_panel(seats, options, &mut warnings)
-        } else {
-            seats
-        };
+        let plan_hash = hash::plan_hash(&request, terms, chosen.choice);
+        let StrategyChoice { strategy, options } = chosen.choice;
         let mut plan = Self {
             version: VERSION,
             run_id: identity.run_id,
@@ -52,11 +55,12 @@ impl RunPlan {
             synthesizers,
             strategy,
             strategy_options: options,
-            chosen_because: resolved.why.map(str::to_owned),
-            steps: Vec::new(),
+            chosen_because: chosen.why.map(str::to_owned),
+            steps,
+            flow,
             timers,
             retries_max: defaults.retries_max,
-            wait: resolved.choice.wait(defaults.wait.within_client_timeout(request.client_timeout_ms)),
+            wait: chosen.choice.wait(defaults.wait.within_client_timeout(request.client_timeout_ms)),
             budget: request.budget.unwrap_or(defaults.budget),
             worst_case: PicoUsd::ZERO,
             store: request.store.unwrap_or(defaults.store),
@@ -70,11 +74,37 @@ impl RunPlan {
             limits: defaults.limits.clone(),
             warnings,
         };
-        plan.steps = step::planned(resolved.choice, &plan.seats, &plan.synthesizers, plan.input_bytes());
-        step::number_on(&mut plan.steps, 0)?;
         plan.worst_case = plan.worst_case_of(&plan.seats, &plan.synthesizers, &plan.steps);
         Ok(plan)
     }
+}
+
+/// Who is asked, and what makes one text of the answers.
+pub(super) struct Resolved {
+    pub(super) flow: Option<PlannedFlow>,
+    pub(super) seats: Vec<Seat>,
+    pub(super) synthesizers: Vec<Seat>,
+    /// The steps, not numbered yet.
+    pub(super) steps: Vec<Step>,
+    pub(super) chosen: ResolvedStrategy,
+}
+
+/// Resolves a question to one panel.
+fn panel(request: &RunRequest, terms: &Terms<'_>, warnings: &mut Vec<Warning>) -> Result<Resolved, Failure> {
+    let defaults = terms.defaults;
+    let sampling = Sampling::of(request, defaults)?;
+    let references = References::of_panel(request, defaults);
+    let seats = seats::resolve_panel(references, &request.messages, terms, &sampling, warnings)?;
+    let by_hand = request.synthesizer.as_ref();
+    let synthesizers = seats::resolve_chain(by_hand, &defaults.synthesizers, terms, &sampling)?;
+    let text = request.strategy.as_deref().unwrap_or(&defaults.strategy);
+    let chosen = ResolvedStrategy::of(text, &question(&request.messages), defaults.checker.is_some())?;
+    chosen.choice.check_seats(&seats)?;
+    let StrategyChoice { strategy, options } = chosen.choice;
+    let seats =
+        if strategy.samples_one_model() { samples::sampled_panel(seats, options, warnings) } else { seats };
+    let steps = step::planned(chosen.choice, &seats, &synthesizers, input_bytes(&request.messages));
+    Ok(Resolved { flow: None, seats, synthesizers, steps, chosen })
 }
 
 fn check_prompt(messages: &[Message], chars_max: usize) -> Result<(), Failure> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::plan::{Defaults, Terms, unknown};
 use crate::request::catalogue::ModelInfo;
+use crate::request::flow::FlowStage;
 use crate::request::panel::{ModelRef, PanelEntry, SEATS_MAX, Seat, SeatNumber};
 use crate::request::persona_prompt::PersonaPrompt;
 use crate::request::{Effort, Message, RunRequest, persona};
@@ -55,11 +56,39 @@ impl Sampling {
         })
     }
 
+    /// The same for the calls of a stage. What the request sets holds for all stages.
+    pub(super) fn in_stage(self, request: &RunRequest, stage: &FlowStage) -> Self {
+        Self {
+            temperature: self.temperature.or(stage.temperature),
+            max_tokens: request.max_tokens.or(stage.max_tokens).unwrap_or(self.max_tokens),
+            ..self
+        }
+    }
+
     /// The same for a seat with this persona prompt.
     fn with(self, persona_prompt: Option<&Arc<PersonaPrompt>>) -> Self {
         let system = persona_prompt.and_then(|prompt| prompt.system.as_ref());
         let besides = system.map_or(0, |system| tokens_in(system.len() as u64));
         Self { input_tokens: self.input_tokens.saturating_add(besides), ..self }
+    }
+}
+
+/// Model references to be resolved.
+#[derive(Clone, Copy)]
+pub(super) struct References<'a> {
+    /// The references as written.
+    pub(super) names: &'a [String],
+    /// Whether they were typed in this call, so that an unknown model is refused.
+    pub(super) typed: bool,
+    /// Where they come from, for warnings.
+    pub(super) origin: &'a str,
+}
+
+impl<'a> References<'a> {
+    /// The panel of the request, else that of the settings.
+    pub(super) fn of_panel(request: &'a RunRequest, defaults: &'a Defaults) -> Self {
+        let names = request.models.as_ref().unwrap_or(&defaults.panel);
+        Self { names, typed: request.models.is_some(), origin: "settings" }
     }
 }
 
@@ -80,22 +109,27 @@ pub(crate) fn addition(
     let sampling = Sampling::of(&request, terms.defaults)?;
     let mut warnings = Vec::new();
     let seats = match &request.models {
-        Some(_) => resolve_panel(&request, terms, &sampling, &mut warnings)?,
+        Some(_) => {
+            let references = References::of_panel(&request, terms.defaults);
+            resolve_panel(references, &request.messages, terms, &sampling, &mut warnings)?
+        }
         None => Vec::new(),
     };
-    Ok(Addition { seats, synthesizers: resolve_chain(&request, terms, &sampling)?, warnings })
+    let chain = &terms.defaults.synthesizers;
+    let synthesizers = resolve_chain(request.synthesizer.as_ref(), chain, terms, &sampling)?;
+    Ok(Addition { seats, synthesizers, warnings })
 }
 
+/// The seats of these references.
 pub(super) fn resolve_panel(
-    request: &RunRequest,
+    References { names, typed, origin }: References<'_>,
+    messages: &[Message],
     terms: &Terms<'_>,
     sampling: &Sampling,
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<Seat>, Failure> {
-    let typed = request.models.is_some();
-    let references = request.models.as_ref().unwrap_or(&terms.defaults.panel);
     let mut seats = Vec::new();
-    for reference in references {
+    for reference in names {
         let mut entry = parse(reference, terms)?;
         let persona_prompt = persona::assume(&mut entry, &terms.defaults.personas)?;
         let sampling = sampling.with(persona_prompt.as_ref());
@@ -104,7 +138,7 @@ pub(super) fn resolve_panel(
             if typed {
                 return Err(unknown);
             }
-            warnings.push(Warning::of("settings", &unknown));
+            warnings.push(Warning::of(origin, &unknown));
         }
         check_fit(&entry, terms, &sampling, warnings);
         for _ in 0..entry.count {
@@ -112,7 +146,7 @@ pub(super) fn resolve_panel(
                 persona_prompt: persona_prompt.clone(),
                 ..seat(&entry, seats.len(), terms, &sampling)
             };
-            match seat.check_inputs(&request.messages) {
+            match seat.check_inputs(messages) {
                 Err(unsupported) if typed => return Err(unsupported),
                 _ => seats.push(seat),
             }
@@ -129,15 +163,15 @@ pub(super) fn resolve_panel(
     Ok(seats)
 }
 
-/// The chain of synthesizers: the one of the request, then those of the settings.
+/// The chain of synthesizers: the one of the request, then those configured.
 pub(super) fn resolve_chain(
-    request: &RunRequest,
+    by_hand: Option<&String>,
+    configured: &[String],
     terms: &Terms<'_>,
     sampling: &Sampling,
 ) -> Result<Vec<Seat>, Failure> {
     let mut chain: Vec<Seat> = Vec::new();
-    let by_hand = request.synthesizer.as_ref();
-    for reference in by_hand.into_iter().chain(&terms.defaults.synthesizers) {
+    for reference in by_hand.into_iter().chain(configured) {
         let entry = parse(reference, terms)?;
         persona::refuse(&entry)?;
         if by_hand == Some(reference) {

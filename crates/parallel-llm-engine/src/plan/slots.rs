@@ -1,10 +1,14 @@
 //! The caller slots of a plan: which model each calls, and the most a request can cost.
 
+use std::borrow::Cow;
+
 use super::RunPlan;
 use crate::plan::budget;
 use crate::plan::caller_slot::CallerSlot;
+use crate::plan::flow::{PlannedFlow, chain_of};
 use crate::plan::step::{Step, StepKey, StepRole, longest_tokens};
-use crate::request::panel::Seat;
+use crate::request::panel::{Seat, SeatNumber};
+use crate::request::strategy::StrategyOptions;
 use crate::value::money::PicoUsd;
 use crate::value::usage::tokens_in;
 
@@ -41,7 +45,7 @@ impl RunPlan {
     }
 
     /// The slots that are called if none of them fails: these seats, the first of `chain` if the strategy fuses, and those of
-    /// `steps` that are not spare.
+    /// `steps` that are not spare. In a flow, every stage with several inputs has its own chain.
     pub fn called<'a>(
         &self,
         asked: impl IntoIterator<Item = &'a Seat>,
@@ -49,9 +53,30 @@ impl RunPlan {
         steps: &'a [Step],
     ) -> Vec<CallerSlot> {
         let asked = asked.into_iter().map(|seat| CallerSlot::Seat(seat.number));
-        let fuser = self.strategy.fusers(chain).first().map(|seat| CallerSlot::Synthesizer(seat.number));
+        let fusers: Vec<&Seat> = match &self.flow {
+            Some(flow) => self.fusers(flow),
+            None => self.strategy.fusers(chain).first().into_iter().collect(),
+        };
+        let fusers = fusers.into_iter().map(|seat| CallerSlot::Synthesizer(seat.number));
         let steps = steps.iter().filter(|step| !step.is_spare).map(|step| CallerSlot::Step(step.number));
-        asked.chain(fuser).chain(steps).collect()
+        asked.chain(fusers).chain(steps).collect()
+    }
+
+    /// The first of the chain of each stage that fuses. A single input is not fused.
+    fn fusers(&self, flow: &PlannedFlow) -> Vec<&Seat> {
+        let fusing = flow.stages.iter().filter(|stage| stage.inputs() > 1);
+        let chains = fusing.map(|stage| stage.strategy.fusers(chain_of(stage, &self.synthesizers)));
+        chains.filter_map(<[Seat]>::first).collect()
+    }
+
+    /// What the strategy of a synthesizer makes one text of, and the options of the strategy.
+    fn inputs_of(&self, synthesizer: SeatNumber) -> (Cow<'_, [Seat]>, StrategyOptions) {
+        let of_stage = self.flow.as_ref().and_then(|flow| {
+            let number = flow.of_synthesizer(synthesizer)?;
+            let inputs = flow.inputs(&self.seats, &self.synthesizers).swap_remove(number.index());
+            Some((Cow::Owned(inputs), flow.stage(number)?.strategy_options))
+        });
+        of_stage.unwrap_or((Cow::Borrowed(&self.seats), self.strategy_options))
     }
 
     /// The worst case of these slots, as far as prices are known.
@@ -86,16 +111,15 @@ impl RunPlan {
             CallerSlot::Seat(_) => {
                 return budget::worst_call(seat, self.input_bytes() + seat.persona_prompt_bytes());
             }
-            // A single answer is not fused.
-            CallerSlot::Synthesizer(_) if self.seats.len() < 2 => return seat.price.map(|_| PicoUsd::ZERO),
-            CallerSlot::Synthesizer(_) => {
-                let answers = longest_tokens(
-                    self.strategy_options,
-                    &self.seats,
-                    self.strategy_options.shown_max(self.seats.len()),
-                );
+            CallerSlot::Synthesizer(number) => {
+                let (inputs, options) = self.inputs_of(number);
+                // A single answer is not fused.
+                if inputs.len() < 2 {
+                    return seat.price.map(|_| PicoUsd::ZERO);
+                }
+                let answers = longest_tokens(options, inputs.iter(), options.shown_max(inputs.len()));
                 // A separate analysis, which is then read, has the same output cap as the text.
-                let analysis = if self.strategy_options.is_analysis_separate() { seat.max_tokens } else { 0 };
+                let analysis = if options.is_analysis_separate() { seat.max_tokens } else { 0 };
                 2 * tokens_in(self.input_bytes()) + answers + u64::from(analysis)
             }
             CallerSlot::Step(number) => self.steps.get(number.index())?.input_tokens_max,

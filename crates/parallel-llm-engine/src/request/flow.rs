@@ -152,6 +152,16 @@ impl Flow {
         self.stages.len() == 1
     }
 
+    /// The models of all panels, as written.
+    pub fn panels(&self) -> impl Iterator<Item = &String> {
+        self.stages.iter().flat_map(|stage| &stage.panel)
+    }
+
+    /// Whether a stage runs its answers through the check command.
+    pub fn is_checked(&self) -> bool {
+        self.stages.iter().filter_map(FlowStage::choice).any(|choice| choice.options.is_checked())
+    }
+
     /// The index of the stage of this name.
     pub fn stage(&self, name: &str) -> Option<usize> {
         self.stages.iter().position(|stage| stage.name == name)

@@ -270,6 +270,7 @@ impl Settings {
             routing: self.routing.clone(),
             limits: self.limits(),
             checker: self.check.as_ref().map(CheckSettings::fingerprint),
+            flow: None,
         }
     }
 

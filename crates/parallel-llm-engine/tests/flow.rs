@@ -1,0 +1,178 @@
+//! Flows: stages that ask models and stages that read the texts of others, planned and executed.
+
+use parallel_llm_engine::plan::Defaults;
+use parallel_llm_engine::request::flow::{Flow, FlowStage};
+use parallel_llm_engine::{Code, RunPlan, RunRequest};
+
+use crate::scenario::{QUESTION, defaults, planned_with};
+
+/// A stage of this name that asks these models.
+fn asking(name: &str, panel: &[&str], strategy: &str) -> FlowStage {
+    FlowStage { panel: owned(panel), ..reading(name, &[], strategy) }
+}
+
+/// A stage of this name that reads the texts of these stages.
+fn reading(name: &str, from: &[&str], strategy: &str) -> FlowStage {
+    FlowStage {
+        name: name.to_owned(),
+        from: owned(from),
+        strategy: Some(strategy.to_owned()),
+        ..FlowStage::default()
+    }
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// The settings with a flow of these stages, and with two synthesizers.
+fn with_flow(stages: Vec<FlowStage>) -> Defaults {
+    let flow = Flow { name: "it".to_owned(), about: None, stages };
+    Defaults { flow: Some(flow), synthesizers: owned(&["fuser", "fuser2"]), ..defaults() }
+}
+
+/// Three of one model and two of another, each judged, then merged.
+fn wish() -> Vec<FlowStage> {
+    vec![
+        reading("merge", &["a", "b"], "synthesize"),
+        asking("a", &["ada*3"], "best-of-n"),
+        asking("b", &["bob*2"], "best-of-n"),
+    ]
+}
+
+fn planned(stages: Vec<FlowStage>) -> RunPlan {
+    planned_with(RunRequest::prompt(QUESTION), &with_flow(stages)).expect("the flow is valid")
+}
+
+/// The stages of a plan, one a line.
+fn stages_of(plan: &RunPlan) -> Vec<String> {
+    let flow = plan.flow.as_ref().expect("the plan has a flow");
+    let numbers = |numbers: Vec<u8>| numbers.iter().map(u8::to_string).collect::<Vec<_>>().join(" ");
+    let stage = |stage: &parallel_llm_engine::plan::flow::Stage| {
+        format!(
+            "{}: from [{}] seats [{}] chain [{}] {}",
+            stage.name,
+            numbers(stage.from.iter().map(|read| read.0).collect()),
+            numbers(stage.seats.iter().map(|seat| seat.0).collect()),
+            numbers(stage.synthesizers.iter().map(|seat| seat.0).collect()),
+            stage.strategy_choice(),
+        )
+    };
+    flow.stages.iter().map(stage).collect()
+}
+
+#[test]
+fn a_plan_numbers_the_calls_of_all_stages_through() {
+    let plan = planned(wish());
+    assert_eq!(
+        stages_of(&plan),
+        [
+            "a: from [] seats [1 2 3] chain [5 6] best-of-n",
+            "b: from [] seats [4 5] chain [3 4] best-of-n",
+            "merge: from [1 2] seats [] chain [1 2] synthesize",
+        ]
+    );
+    assert_eq!(plan.strategy_choice().to_string(), "synthesize");
+    assert_eq!(plan.steps.len(), 8);
+    assert!(plan.steps.iter().zip(1..).all(|(step, number)| step.number.0 == number));
+    let calls = plan.flow_calls().expect("it is a flow");
+    assert_eq!((calls.fewest, calls.most, plan.flow_rounds()), (5, 10, Some(3)));
+}
+
+#[test]
+fn the_rounds_are_those_of_the_longest_way() {
+    let rounds = |stages: Vec<FlowStage>| planned(stages).flow_rounds().expect("it is a flow");
+    let merged = |stage: FlowStage| {
+        vec![stage, asking("other", &["bob"], "synthesize"), reading("end", &["it", "other"], "vote")]
+    };
+    for (strategy, expected) in [
+        ("synthesize", 2),
+        ("synthesize@analysis=separate", 3),
+        ("vote", 1),
+        ("vote@extractor=llm", 2),
+        ("best-of-n@by=check", 1),
+        ("tournament", 4),
+        ("tournament@format=league", 2),
+        ("council", 3),
+        ("moa@layers=3", 4),
+        ("debate@rounds=2", 3),
+        ("self-moa@samples=5", 2),
+    ] {
+        assert_eq!(rounds(merged(asking("it", &["ada*5"], strategy))), expected, "{strategy}");
+    }
+    assert_eq!(rounds(merged(asking("it", &["ada"], "best-of-n"))), 1);
+}
+
+#[test]
+fn the_worst_case_counts_texts_with_their_caps() {
+    let two = |cap: Option<u32>| {
+        let editor = FlowStage { max_tokens: cap, ..asking("a", &["ada*2"], "synthesize") };
+        planned(vec![editor, asking("b", &["bob"], "synthesize"), reading("end", &["a", "b"], "synthesize")])
+    };
+    // Three seats, two texts of at most 1,000 tokens; each of the two prompts has the question twice.
+    let [seats, texts] = [3, 2].map(|calls| calls * 10_000_000 * 1_000);
+    let question = 6;
+    let read = (3 * question + 2 * (2 * question) + 2 * 2_000) * 1_000_000;
+    assert_eq!(two(None).worst_case.0, seats + texts + read);
+    // A stage that may write more makes the input of its reader longer.
+    let more = (2 + 1) * 10_000_000 * 1_000 + (2 * 1_000 + 1_000) * 1_000_000;
+    assert_eq!(two(Some(2_000)).worst_case.0, seats + texts + read + more);
+}
+
+#[test]
+fn a_flow_of_one_stage_is_a_preset() {
+    let stage = FlowStage {
+        synthesizer: Some(owned(&["fuser2"])),
+        temperature: Some(0.5),
+        max_tokens: Some(300),
+        ..asking("answer", &["ada", "bob*2"], "vote@first=2")
+    };
+    let preset = Defaults {
+        panel: owned(&["ada", "bob*2"]),
+        synthesizers: owned(&["fuser2"]),
+        strategy: "vote@first=2".to_owned(),
+        max_tokens: 300,
+        ..defaults()
+    };
+    let by_preset = RunRequest { temperature: Some(0.5), ..RunRequest::prompt(QUESTION) };
+    let by_preset = planned_with(by_preset, &preset).expect("it is valid");
+    assert_eq!(planned(vec![stage]), by_preset);
+    assert_eq!(by_preset.flow, None);
+}
+
+#[test]
+fn the_hash_of_a_question_depends_on_the_stages_alone() {
+    let hash = |defaults: &Defaults| {
+        planned_with(RunRequest::prompt(QUESTION), defaults).expect("it is valid").plan_hash
+    };
+    let own = hash(&with_flow(wish()));
+    let renamed = Flow { name: "other".into(), about: Some("It.".into()), stages: wish() };
+    assert_eq!(hash(&Defaults { flow: Some(renamed), ..with_flow(wish()) }), own);
+    assert_eq!(hash(&Defaults { panel: owned(&["zoe"]), strategy: "vote".into(), ..with_flow(wish()) }), own);
+    let mut other = wish();
+    other[1].max_tokens = Some(9);
+    assert_ne!(hash(&with_flow(other)), own);
+}
+
+#[test]
+fn a_request_leaves_to_the_flow_what_it_decides() {
+    let refused = |request: RunRequest| {
+        let failure = planned_with(request, &with_flow(wish())).expect_err("it is refused");
+        assert_eq!(failure.code, Code::Usage);
+        format!("{}; {}", failure.message, failure.next_step())
+    };
+    let question = || RunRequest::prompt(QUESTION);
+    assert_eq!(
+        refused(RunRequest { models: Some(owned(&["ada"])), ..question() }),
+        "the stages of the flow `it` name their models themselves; leave `models` out"
+    );
+    assert_eq!(
+        refused(RunRequest { strategy: Some("vote".into()), ..question() }),
+        "the stages of the flow `it` name their strategy themselves; leave `strategy` out"
+    );
+    let by_hand = RunRequest { synthesizer: Some("ada".into()), max_tokens: Some(77), ..question() };
+    let plan = planned_with(by_hand, &with_flow(wish())).expect("it is valid");
+    let chain: Vec<&str> = plan.synthesizers.iter().map(|seat| seat.model.model.as_str()).collect();
+    assert_eq!(chain, ["ada", "fuser", "fuser2", "fuser", "fuser2", "fuser", "fuser2"]);
+    assert!(plan.seats.iter().chain(&plan.synthesizers).all(|seat| seat.max_tokens == 77));
+}
