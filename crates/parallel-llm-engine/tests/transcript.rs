@@ -36,6 +36,7 @@ pub(crate) fn short(event: &Event) -> String {
         Event::Reopened { .. } => "reopened",
         Event::Reconciled { .. } => "reconciled",
         Event::Skipped { .. } => "skipped",
+        Event::StageDecided { .. } => "stage",
         Event::Decided { .. } => "decided",
         Event::Closed { .. } => "closed",
     };
@@ -64,6 +65,7 @@ fn result(event: &Event) -> String {
             format!("{short} {}", seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
         }
         Event::Reopened { reopening, .. } => format!("{short}{}", reopening_changes(reopening)),
+        Event::StageDecided { stage, outcome } => format!("{short} {stage} {}", kind(outcome)),
         Event::Decided { outcome } => format!("{short} {}", kind(outcome)),
         Event::Reconciled { cost, .. } | Event::Closed { cost } => format!("{short} {cost}"),
     }

@@ -178,7 +178,7 @@ impl Principal {
             Event::Reopened { reopening, .. } => {
                 reopening.seats.iter_mut().for_each(|seat| *seat = seat.without_text());
             }
-            Event::Decided { outcome } => {
+            Event::Decided { outcome } | Event::StageDecided { outcome, .. } => {
                 outcome.failure.iter_mut().chain(&mut outcome.unfused).for_each(redact);
                 outcome.warnings.iter_mut().for_each(redact_warning);
                 if let Some(failure) = &outcome.failure {

@@ -192,6 +192,10 @@ fn log(run: &Run, recorded: &Recorded) {
         Event::Reconciled { cost, .. } => {
             tracing::debug!(%run_id, seat, model, cost = %cost, ms, "its cost is known now");
         }
+        Event::StageDecided { stage, outcome } => {
+            let stage = run.stage_name(*stage);
+            tracing::info!(%run_id, stage, kind = ?outcome.kind, ms, "a stage is decided");
+        }
         Event::Decided { outcome } => {
             tracing::info!(%run_id, kind = ?outcome.kind, answered = run.answered(), cost = Cost::of(run).described(), ms, "decided");
         }

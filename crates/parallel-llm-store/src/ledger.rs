@@ -113,7 +113,10 @@ impl<'a> Effect<'a> {
             Event::Reconciled { attempt, cost, usage } => {
                 Self::Reconciles(*attempt, CallSpend::of(Some(*cost), false, usage))
             }
-            Event::Skipped { .. } | Event::Decided { .. } | Event::Closed { .. } => Self::None,
+            Event::Skipped { .. }
+            | Event::StageDecided { .. }
+            | Event::Decided { .. }
+            | Event::Closed { .. } => Self::None,
         }
     }
 }

@@ -196,7 +196,7 @@ async fn the_writer_indexes_when_it_has_nothing_else_to_do() {
         }
     };
     tokio::time::timeout(Duration::from_secs(10), indexed).await.unwrap();
-    check_index(&other_connection, 4);
+    check_index(&other_connection, 5);
 }
 
 /// Checks that the index is intact and has the words of this many texts and no others.

@@ -7,6 +7,7 @@ mod facts;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::caller_slot::CallerSlot;
+use crate::plan::flow::StageNumber;
 use crate::request::panel::SeatNumber;
 use crate::run::outcome::Outcome;
 use crate::run::prompt_record::PromptRecord;
@@ -119,6 +120,13 @@ pub enum Event {
         cost: PicoUsd,
         /// Its token counts.
         usage: Usage,
+    },
+    /// A stage of a flow came to its text, or to none. The text of the last stage is that of the run.
+    StageDecided {
+        /// The stage.
+        stage: StageNumber,
+        /// What it came to.
+        outcome: Box<Outcome>,
     },
     /// The run is decided.
     Decided {

@@ -13,6 +13,7 @@ pub mod prompt;
 pub mod prompt_record;
 mod queries;
 pub mod reopening;
+mod stage_view;
 mod view;
 
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use crate::value::code::Code;
 use crate::value::warning::Warning;
 
 pub use cost::SkippedCalls;
+pub use stage_view::StageView;
 pub use view::{SeatStatus, SeatView};
 
 /// The status of a run.
@@ -90,6 +92,8 @@ pub struct Run {
     pub synthesizers_before: usize,
     /// The steps of all parts. Those never made are `waiting`.
     pub steps: Vec<SeatView>,
+    /// The stages of its flow, in the order of execution; empty without a flow.
+    pub stages: Vec<StageView>,
     /// Whether the newest part makes another text of the existing answers and asks no seat.
     pub rewrites: bool,
     /// The current outcome. Until a further part is decided, it is that of the part before.
@@ -119,6 +123,7 @@ impl Run {
             steps: plan.steps.iter().filter_map(|step| step_view(&plan, step)).collect(),
             plan_hash: String::new(),
             status: RunStatus::Running,
+            stages: StageView::of_flow(plan.flow.as_ref()),
             synthesizers_before: 0,
             rewrites: false,
             outcome: None,
@@ -155,6 +160,13 @@ impl Run {
                 self.seats.iter_mut().filter(skipped).for_each(SeatView::skip);
             }
             Event::Reopened { reopening, .. } => self.reopen(reopening),
+            // Another process may have taken over and decided the run already.
+            Event::StageDecided { stage, outcome } if !is_decided => {
+                if let Some(view) = self.stages.get_mut(stage.index()) {
+                    view.decide(outcome, recorded.elapsed_ms);
+                }
+            }
+            Event::StageDecided { .. } => {}
             Event::Decided { outcome } => self.settle(outcome, recorded.elapsed_ms),
             Event::Closed { .. } => {
                 // Only requests of a process that has ended can still be open here.
@@ -206,9 +218,11 @@ impl Run {
         self.seats.iter().chain(&self.synthesizers).chain(&self.steps)
     }
 
-    /// The bytes of all answers.
+    /// The bytes of all answers, and of the texts of stages.
     pub fn text_bytes(&self) -> usize {
-        self.views().filter_map(|view| view.answer.as_ref()).map(|answer| answer.text.len()).sum()
+        let answers = self.views().filter_map(|view| view.answer.as_ref()).map(|answer| answer.text.len());
+        let texts = self.stages.iter().filter_map(|stage| stage.outcome.as_ref()?.text.as_ref());
+        answers.chain(texts.map(|text| text.len())).sum()
     }
 
     fn views_mut(&mut self) -> impl Iterator<Item = &mut SeatView> {
@@ -252,9 +266,12 @@ impl Run {
         self.decided_ms.is_some()
     }
 
-    /// The synthesizers of its newest part, in the order they are asked.
+    /// The synthesizers of its newest part that give its text, in the order they are asked.
     pub fn chain(&self) -> &[Seat] {
-        &self.plan.synthesizers[self.synthesizers_before..]
+        let chain = &self.plan.synthesizers[self.synthesizers_before..];
+        // Those of the last stage of a flow come first.
+        let last = self.plan.flow.as_ref().and_then(|flow| flow.stages.last());
+        last.map_or(chain, |last| &chain[..last.synthesizers.len().min(chain.len())])
     }
 
     /// The state a further part begins with.

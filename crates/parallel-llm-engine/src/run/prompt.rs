@@ -81,8 +81,17 @@ fn analysis(task: Task, reading: &Reading, events: &[Recorded]) -> Option<String
     Some(Analysis { base: analysis.base.filter(|_| task == Task::Write), ..analysis }.rendered(&shown))
 }
 
-/// The text with this hash among all answers of a run.
+/// The text with this hash among all answers of a run and all texts of its stages.
 fn text<'a>(events: &'a [Recorded], hash: &str) -> Option<&'a str> {
-    let mut answers = events.iter().filter_map(|recorded| recorded.event.answer());
-    answers.find(|answer| answer.text_hash == hash && !answer.text.is_empty()).map(|answer| &*answer.text)
+    let of_answer = |event: &'a Event| event.answer().filter(|answer| answer.text_hash == hash);
+    let of_stage = |event: &'a Event| match event {
+        Event::StageDecided { outcome, .. } if outcome.text_hash.as_deref() == Some(hash) => {
+            outcome.text.as_deref()
+        }
+        _ => None,
+    };
+    let texts = events.iter().filter_map(|recorded| {
+        of_answer(&recorded.event).map(|answer| &*answer.text).or_else(|| of_stage(&recorded.event))
+    });
+    texts.into_iter().find(|text| !text.is_empty())
 }

@@ -1,6 +1,7 @@
 //! Queries of a run: its warnings and failure, its missing and awaited calls, and how it can be continued.
 
 use crate::plan::caller_slot::CallerSlot;
+use crate::plan::flow::StageNumber;
 use crate::plan::step::StepRole;
 use crate::request::StoreMode;
 use crate::request::panel::SeatNumber;
@@ -82,6 +83,11 @@ impl Run {
     /// Whether the outcome is a single answer because fusing failed.
     pub fn is_unfused(&self) -> bool {
         self.outcome.as_ref().is_some_and(|outcome| outcome.unfused.is_some())
+    }
+
+    /// The name of a stage, else its number.
+    pub fn stage_name(&self, stage: StageNumber) -> String {
+        self.stages.get(stage.index()).map_or_else(|| stage.to_string(), |view| view.name.clone())
     }
 
     /// How many seats have a whole answer.

@@ -368,6 +368,7 @@ impl SeatView {
             Event::Started { .. }
             | Event::Skipped { .. }
             | Event::Reopened { .. }
+            | Event::StageDecided { .. }
             | Event::Decided { .. }
             | Event::Closed { .. } => {}
         }

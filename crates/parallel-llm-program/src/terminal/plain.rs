@@ -78,6 +78,9 @@ pub fn line(run: &Run, recorded: &Recorded) -> String {
             let seats: Vec<String> = seats.iter().map(|seat| CallerSlot::Seat(*seat).to_string()).collect();
             format!("not asked, because the others are enough: {}", seats.join(", "))
         }
+        Event::StageDecided { stage, outcome } => {
+            format!("stage {}: {}", run.stage_name(*stage), outcome.reason)
+        }
         Event::Decided { outcome } => format!("decided: {}", outcome.reason),
         Event::Closed { .. } => {
             let cost = Cost::of(run);

@@ -104,6 +104,15 @@ pub enum EventReport {
         /// Its tokens.
         usage: UsageReport,
     },
+    /// A stage of a flow came to its text, or to none. That of the last stage is the text of the run.
+    StageDecided {
+        /// The name of the stage.
+        stage: String,
+        /// How its text was made.
+        synthesis: Synthesis,
+        /// The text; null if there is none.
+        text: Option<Arc<str>>,
+    },
     /// The run is decided. The report follows.
     Decided {
         /// How the final text was made.
@@ -253,6 +262,11 @@ impl Lines<'_> {
                 call: self.call(*attempt),
                 cost_usd: cost.as_usd(),
                 usage: UsageReport::of(*usage),
+            },
+            Event::StageDecided { stage, outcome } => EventReport::StageDecided {
+                stage: self.run.stage_name(*stage),
+                synthesis: Synthesis::of(outcome),
+                text: outcome.text.clone(),
             },
             Event::Decided { outcome } => EventReport::Decided { synthesis: Synthesis::of(outcome) },
             Event::Closed { cost } => EventReport::Closed { cost_usd: cost.as_usd() },

@@ -376,6 +376,7 @@ async fn wait_for_text(events: &mut Watch) {
                 | Event::Failed { .. }
                 | Event::Cancelled { .. }
                 | Event::Skipped { .. }
+                | Event::StageDecided { .. }
                 | Event::Reopened { .. }
                 | Event::Reconciled { .. } => {}
             },

@@ -72,6 +72,12 @@ pub(crate) fn restore_text(event: &mut Event, text: CheckedText) -> Option<Strin
                 "the text of the answer".to_owned()
             })
         }
+        // A stage without its text counts as undecided: the text is made again of what was paid for.
+        Event::StageDecided { stage, outcome } => {
+            let is_damaged = text.is_none();
+            outcome.text = text;
+            is_damaged.then(|| format!("the text of stage {stage}"))
+        }
         Event::Answered { .. } | Event::Cut { .. } | Event::Cancelled { .. } => {
             if let (Some(text), Some(answer)) = (&text, event.answer_mut()) {
                 answer.text = Arc::clone(text);

@@ -108,6 +108,7 @@ impl<'a> RunEffect<'a> {
             | Event::Sent { .. }
             | Event::Accepted { .. }
             | Event::Skipped { .. }
+            | Event::StageDecided { .. }
             | Event::Reconciled { .. } => Self::None,
         }
     }
@@ -127,7 +128,7 @@ pub(crate) struct EventText<'a> {
 /// alone.
 pub(crate) fn text_of(event: &Event) -> Option<EventText<'_>> {
     let answer = match event {
-        Event::Decided { outcome } => {
+        Event::Decided { outcome } | Event::StageDecided { outcome, .. } => {
             let hash = outcome.text_hash.as_deref()?;
             return Some(EventText { hash, text: outcome.text.as_ref(), is_empty: false });
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::agreement::{Agreement, Cluster};
+use parallel_llm_engine::plan::flow::StageNumber;
 use parallel_llm_engine::plan::{DayLimit, Timers};
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
@@ -140,6 +141,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         strategy: serde_json::from_value("synthesize".into()).unwrap(),
         strategy_options: StrategyOptions::default(),
         steps: Vec::new(),
+        flow: None,
         chosen_because: None,
         timers: Timers::default(),
         retries_max: 2,
@@ -152,6 +154,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         routing: Arc::default(),
         asked_by: None,
         idempotency_key: None,
+        continues: None,
         fresh: false,
         limits: Vec::new(),
         warnings: Vec::new(),
@@ -285,6 +288,12 @@ pub(crate) fn started() -> Event {
     Event::Started { plan_hash: "hash".into(), reserved: PicoUsd::from_usd(1) }
 }
 
+/// What a stage came to, with a text of its own.
+fn of_stage() -> Outcome {
+    Outcome::new(OutcomeKind::Fused, "it was made of two answers")
+        .with_text(format!("{CANARY} of a stage").into(), model("lab/three"))
+}
+
 /// A run with events of every kind.
 pub(crate) fn every_kind() -> Vec<Recorded> {
     let failed = |number, retry| Event::Failed {
@@ -309,6 +318,7 @@ pub(crate) fn every_kind() -> Vec<Recorded> {
             Event::Sent { attempt: synthesizer(1), prompt: None },
             Event::Cancelled { attempt: synthesizer(1), answer: Some(answer("first")), cost: None },
             Event::Cancelled { attempt: synthesizer(2), answer: None, cost: None },
+            Event::StageDecided { stage: StageNumber(1), outcome: Box::new(of_stage()) },
             Event::Decided { outcome: Box::new(outcome()) },
             Event::Closed { cost: PicoUsd(3_000) },
         ],
@@ -327,7 +337,7 @@ pub(crate) fn without_texts(mut events: Vec<Recorded>) -> Vec<Recorded> {
         if let Some(answer) = recorded.event.answer_mut() {
             answer.text = "".into();
         }
-        if let Event::Decided { outcome } = &mut recorded.event {
+        if let Event::Decided { outcome } | Event::StageDecided { outcome, .. } = &mut recorded.event {
             outcome.text = None;
         }
     }

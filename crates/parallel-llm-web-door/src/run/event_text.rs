@@ -23,6 +23,7 @@ pub(super) fn described(event: &Event) -> String {
         Event::Skipped { seats } => format!("{} seats are not asked", seats.len()),
         Event::Reopened { reserved, .. } => format!("continued; up to {reserved} is reserved"),
         Event::Reconciled { attempt, cost, .. } => format!("{}: its cost is {cost}", attempt.slot),
+        Event::StageDecided { stage, outcome } => format!("stage {stage} decided: {}", outcome.reason),
         Event::Decided { outcome } => format!("decided: {}", outcome.reason),
         Event::Closed { cost } => format!("closed; the known cost is {cost}"),
     }

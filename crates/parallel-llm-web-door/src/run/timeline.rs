@@ -218,6 +218,7 @@ impl Spans {
             | Event::Skipped { .. }
             | Event::Reopened { .. }
             | Event::Reconciled { .. }
+            | Event::StageDecided { .. }
             | Event::Decided { .. }
             | Event::Closed { .. } => {}
         }

@@ -20,6 +20,7 @@ impl Event {
             Self::Started { .. }
             | Self::Skipped { .. }
             | Self::Reopened { .. }
+            | Self::StageDecided { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => None,
         }
@@ -39,6 +40,7 @@ impl Event {
             | Self::Started { .. }
             | Self::Skipped { .. }
             | Self::Reopened { .. }
+            | Self::StageDecided { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => self,
         }
@@ -58,6 +60,7 @@ impl Event {
             | Self::Started { .. }
             | Self::Skipped { .. }
             | Self::Reopened { .. }
+            | Self::StageDecided { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => None,
         }
@@ -76,6 +79,7 @@ impl Event {
             | Self::Started { .. }
             | Self::Skipped { .. }
             | Self::Reopened { .. }
+            | Self::StageDecided { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => false,
         }
@@ -94,6 +98,7 @@ impl Event {
             | Self::Started { .. }
             | Self::Skipped { .. }
             | Self::Reopened { .. }
+            | Self::StageDecided { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => false,
         }
@@ -106,6 +111,7 @@ impl Event {
             Self::Started { .. }
             | Self::Skipped { .. }
             | Self::Reopened { .. }
+            | Self::StageDecided { .. }
             | Self::Decided { .. }
             | Self::Sent { .. }
             | Self::Accepted { .. }
@@ -123,6 +129,7 @@ impl Event {
             Self::Reopened { .. } => true,
             Self::Started { .. }
             | Self::Skipped { .. }
+            | Self::StageDecided { .. }
             | Self::Decided { .. }
             | Self::Closed { .. }
             | Self::Sent { .. }
@@ -148,6 +155,7 @@ impl Event {
             | Self::Started { .. }
             | Self::Skipped { .. }
             | Self::Reopened { .. }
+            | Self::StageDecided { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => None,
         }
@@ -167,6 +175,7 @@ impl Event {
             | Self::Started { .. }
             | Self::Skipped { .. }
             | Self::Reopened { .. }
+            | Self::StageDecided { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => None,
         }
@@ -186,6 +195,7 @@ impl Event {
             | Self::Started { .. }
             | Self::Skipped { .. }
             | Self::Reopened { .. }
+            | Self::StageDecided { .. }
             | Self::Decided { .. }
             | Self::Closed { .. } => None,
         }
