@@ -2,7 +2,6 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use crate::call::deadline::Deadline;
 use crate::call::hub::Hub;
@@ -25,7 +24,6 @@ use crate::strategy::{self, Answers, annotate};
 use crate::value::answer::{Failure, by_reason};
 use crate::value::code::Code;
 use futures_util::FutureExt;
-use parking_lot::Mutex;
 use tokio::time::sleep_until;
 
 /// Executes runs. One engine serves a whole process; clones share it.
@@ -98,17 +96,18 @@ impl Engine {
         RunContext {
             caller: Arc::clone(&self.caller),
             checker: self.checker.clone(),
-            log: RunLog::new(Arc::clone(&self.journal), Arc::clone(&hub), deadline, lease),
-            budget: Budget::new(plan.budget),
+            log: Arc::new(RunLog::new(Arc::clone(&self.journal), Arc::clone(&hub), deadline, lease)),
+            budget: Arc::new(Budget::new(plan.budget)),
             retries: Arc::clone(&self.retries),
-            turn,
-            refused_keys: Mutex::default(),
-            has_begun: AtomicBool::new(false),
+            turn: Arc::new(turn),
+            refused_keys: Arc::default(),
+            has_begun: Arc::default(),
             sending: stop.sending(),
             hub,
             deadline,
             stop,
             plan,
+            scope: None,
         }
     }
 }

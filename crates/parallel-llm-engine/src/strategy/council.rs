@@ -78,7 +78,7 @@ impl Reviews {
         let verdicts: Vec<_> = self.judgements.into_iter().map(|(_, judgement)| judgement.verdict).collect();
         let judging = (!verdicts.is_empty()).then_some(Judging { verdicts, flips: 0 });
         let mut outcome = Outcome { judging, warnings, ..outcome };
-        chain::suspect(&mut outcome, "council", &suspected);
+        chain::suspect(context, &mut outcome, "council", &suspected);
         outcome
     }
 }

@@ -15,7 +15,10 @@ pub(super) fn decide(context: &RunContext, answers: Answers<'_>) -> Ready<Outcom
 }
 
 fn outcome(context: &RunContext, usable: &[Usable]) -> Outcome {
-    let heading = |one: &Usable| format!("# {}. {}", one.seat, context.plan.seats[one.seat.index()].model);
+    let heading = |one: &Usable| match context.text_of(one.seat) {
+        Some(text) => format!("# {}", text.stage),
+        None => format!("# {}. {}", one.seat, context.author(one.seat)),
+    };
     let headings: Vec<String> = usable.iter().map(heading).collect();
     let listed = usable.iter().zip(&headings).map(|(one, heading)| {
         let lines = one.answer.text.trim().lines().map(|line| {

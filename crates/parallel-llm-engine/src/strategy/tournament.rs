@@ -109,7 +109,7 @@ impl<'a> Tournament<'a> {
             agreement,
             texts: usable.iter().map(|one| (one.seat, shingles::exact(&one.answer.text))).collect(),
             orders: context.plan.strategy_choice().orders(),
-            chain: context.hub.with_run(|run| run.chain().to_vec()),
+            chain: context.chain(),
             matches: 0,
             wanted: 0,
             unjudged: 0,
@@ -282,7 +282,7 @@ impl<'a> Tournament<'a> {
         };
         let mut outcome = Outcome { judging, shortened: self.shortened, warnings, ..outcome };
         let suspected: Vec<SeatNumber> = self.suspected.iter().copied().collect();
-        chain::suspect(&mut outcome, "judge", &suspected);
+        chain::suspect(self.context, &mut outcome, "judge", &suspected);
         outcome
     }
 

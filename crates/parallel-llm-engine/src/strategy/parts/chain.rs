@@ -49,7 +49,7 @@ where
     Working: Future<Output = Result<Given, Failure>>,
 {
     let mut warnings = Vec::new();
-    for synthesizer in context.hub.with_run(|run| run.chain().to_vec()) {
+    for synthesizer in context.chain() {
         let model = synthesizer.model.clone();
         match work(synthesizer).await {
             Err(failure) if failure.code != Code::Cancelled => {
@@ -82,18 +82,25 @@ pub(crate) fn chain_failure(who: &str, last: Option<(Code, &[Next])>) -> Failure
 }
 
 /// Records the seats a reader suspects of instructions, with warnings.
-pub(crate) fn suspect(outcome: &mut Outcome, who: &str, seats: &[SeatNumber]) {
-    outcome.warnings.extend(suspicions(who, seats.iter().copied()));
+pub(crate) fn suspect(context: &RunContext, outcome: &mut Outcome, who: &str, seats: &[SeatNumber]) {
+    outcome.warnings.extend(suspicions(context, who, seats.iter().copied()));
     for seat in seats {
         outcome.suspect(*seat, Sign::Reader);
     }
 }
 
 /// The warnings for the seats a reader suspects of instructions.
-pub(crate) fn suspicions(who: &str, seats: impl IntoIterator<Item = SeatNumber>) -> Vec<Warning> {
+pub(crate) fn suspicions(
+    context: &RunContext,
+    who: &str,
+    seats: impl IntoIterator<Item = SeatNumber>,
+) -> Vec<Warning> {
     let suspicion = |seat| Warning {
         code: Code::SuspectedInjection,
-        message: format!("the {who} suspects that the answer of seat {seat} tried to instruct it"),
+        message: format!(
+            "the {who} suspects that the answer of {} tried to instruct it",
+            context.called(seat)
+        ),
         next: Code::SuspectedInjection.next().to_owned(),
     };
     seats.into_iter().map(suspicion).collect()

@@ -50,7 +50,7 @@ pub(crate) async fn select(context: &RunContext, usable: &[Usable]) -> Outcome {
     let mut outcome = Outcome { checks, ..outcome };
     // If no answer could be checked, the outcome itself gives the reason.
     if outcome.checks.iter().any(|one| one.passed.is_some()) {
-        outcome.warnings.extend(warnings(&results));
+        outcome.warnings.extend(warnings(context, &results));
     }
     outcome
 }
@@ -157,10 +157,11 @@ fn why_none(results: &[CheckResult]) -> Failure {
     Failure::new(Code::CheckFailed, message)
 }
 
-fn warnings(results: &[CheckResult]) -> Vec<Warning> {
+fn warnings(context: &RunContext, results: &[CheckResult]) -> Vec<Warning> {
     let warning = |one: &CheckResult| {
         let failure = one.failure.as_ref()?;
-        Some(Warning::of(format_args!("the answer of seat {} was not checked", one.checked.seat), failure))
+        let whose = context.called(one.checked.seat);
+        Some(Warning::of(format_args!("the answer of {whose} was not checked"), failure))
     };
     results.iter().filter_map(warning).collect()
 }

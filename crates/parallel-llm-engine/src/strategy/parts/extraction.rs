@@ -59,7 +59,7 @@ impl ExtractedValues {
         outcome.reason = format!("by what the {WHO} `{}` reads, {}", self.by, outcome.reason);
         outcome.agreement = Some(agreement);
         outcome.shortened = self.shortened;
-        chain::suspect(&mut outcome, WHO, &self.suspected);
+        chain::suspect(context, &mut outcome, WHO, &self.suspected);
         outcome
     }
 }

@@ -125,7 +125,7 @@ pub(crate) fn fused(
         Some(Worth { base_seat, edit_ratio, drawn_from, extra_cost: draft.cost, extra_ms: 0 })
     });
     outcome.warnings = draft.warnings;
-    chain::suspect(&mut outcome, who, &draft.suspected);
+    chain::suspect(context, &mut outcome, who, &draft.suspected);
     if draft.is_truncated {
         outcome.warnings.push(Warning {
             code: Code::Incomplete,

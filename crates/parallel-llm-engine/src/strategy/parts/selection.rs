@@ -55,8 +55,9 @@ fn outcome(
         ([one, other, ..], _) => {
             let chosen = best_among(usable, &strongest(context), &[*one, *other]);
             let closer = tie_break(context, chosen, "closer to all the others");
+            let [one, other] = [*one, *other].map(|seat| context.called(seat));
             let how = format!(
-                "put seat {one} first in one order and seat {other} in the other, which is a tie; this one is {closer}"
+                "put {one} first in one order and {other} in the other, which is a tie; this one is {closer}"
             );
             (chosen.seat, how)
         }
@@ -66,7 +67,7 @@ fn outcome(
     let mut outcome = selected(context, chosen, format!("the judge `{}` {how}", judge.model));
     outcome.judging = Some(Judging { verdicts, flips });
     outcome.shortened = shortened;
-    chain::suspect(&mut outcome, "judge", &suspected);
+    chain::suspect(context, &mut outcome, "judge", &suspected);
     let in_one_order = |failure| Warning::of("the judge gave no verdict in one order", failure);
     outcome.warnings.extend(failures.iter().map(in_one_order));
     Ok(outcome)

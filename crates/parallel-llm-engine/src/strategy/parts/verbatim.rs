@@ -25,7 +25,7 @@ pub(crate) fn selected(context: &RunContext, chosen: &Usable, reason: impl Into<
 
 /// One answer, word for word.
 pub(crate) fn verbatim(context: &RunContext, chosen: &Usable, reason: impl Into<String>) -> Outcome {
-    let model = context.plan.seats[chosen.seat.index()].model.clone();
+    let model = context.author(chosen.seat).clone();
     let mut outcome =
         Outcome::new(OutcomeKind::Verbatim, reason).with_text(Arc::clone(&chosen.answer.text), model);
     outcome.base_seat = Some(chosen.seat);

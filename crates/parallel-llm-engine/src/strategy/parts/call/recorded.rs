@@ -12,7 +12,8 @@ use super::{Dependents, PlannedCall};
 
 /// The recorded result of each call; `None` if the call must be made.
 pub(super) fn results(context: &RunContext, calls: &[PlannedCall]) -> Vec<Option<Result<Answer, Failure>>> {
-    let sent = context.hub.with_run(Sent::of);
+    let chain = context.chain_slots();
+    let sent = context.hub.with_run(|run| Sent::of(run, &chain));
     let passed = |call: &PlannedCall| sent.has_passed(context, call).then(|| Err(passed()));
     context.hub.with_run(|run| {
         calls.iter().map(|call| earlier_result(run, call.slot).or_else(|| passed(call))).collect()
@@ -32,7 +33,7 @@ fn earlier_result(run: &Run, slot: CallerSlot) -> Option<Result<Answer, Failure>
     }
 }
 
-/// The calls of the current synthesizers that were sent for the current text.
+/// The calls of these synthesizers that were sent for the current text.
 struct Sent {
     steps: Vec<StepKey>,
     /// Whether one of them was the call for the text itself.
@@ -40,16 +41,14 @@ struct Sent {
 }
 
 impl Sent {
-    fn of(run: &Run) -> Self {
+    fn of(run: &Run, chain: &[CallerSlot]) -> Self {
         let is_sent =
             |slot: CallerSlot| run.view(slot).is_some_and(|view| view.attempts > 0 && !view.is_reported);
         // Calls of the synthesizers of earlier parts do not concern this text.
-        let chain: Vec<CallerSlot> =
-            run.chain().iter().map(|one| CallerSlot::Synthesizer(one.number)).collect();
         let steps = run.plan.steps.iter().filter(|step| chain.contains(&step.key.by));
         let steps =
             steps.filter(|step| is_sent(CallerSlot::Step(step.number))).map(|step| step.key).collect();
-        Self { steps, has_text: chain.into_iter().any(is_sent) }
+        Self { steps, has_text: chain.iter().copied().any(is_sent) }
     }
 
     /// Whether the run continued without this call.

@@ -75,12 +75,13 @@ impl FusionCall {
     }
 
     pub(crate) fn call(&self, context: &RunContext) -> PlannedCall {
-        // In paranoid mode no text is shown, because it is not known yet which one will be chosen.
+        // In paranoid mode no text is shown, because it is not known yet which one will be chosen. That of a stage is shown
+        // only if it is the text of the run.
         let is_last = match self.slot {
             CallerSlot::Synthesizer(_) => true,
             slot => context.plan.role_of(slot) == Some(StepRole::Draft),
         };
-        let is_shown = is_last && !context.plan.strategy_options.is_paranoid();
+        let is_shown = is_last && context.is_last() && !context.plan.strategy_options.is_paranoid();
         let reveal = if is_shown { Reveal::answer(&self.shown.nonce) } else { Reveal::nothing() };
         PlannedCall {
             slot: self.slot,
@@ -135,11 +136,8 @@ impl FusionCall {
         let text = analysis.rendered(&self.shown.labelled_seats());
         let shown =
             shown(context, slot, task, usable, Some(ShownAnalysis { reading: reading.clone(), text }));
-        let reveal = if context.plan.strategy_options.is_paranoid() {
-            Reveal::nothing()
-        } else {
-            Reveal::text(&shown.nonce)
-        };
+        let is_shown = context.is_last() && !context.plan.strategy_options.is_paranoid();
+        let reveal = if is_shown { Reveal::text(&shown.nonce) } else { Reveal::nothing() };
         let call =
             PlannedCall { slot, prompt: shown.prompt(context), reveal, dependents: Dependents::Nothing };
         let answer = call::make(context, call).await?;
