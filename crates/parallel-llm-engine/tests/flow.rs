@@ -2,9 +2,12 @@
 
 use parallel_llm_engine::plan::Defaults;
 use parallel_llm_engine::request::flow::{Flow, FlowStage};
-use parallel_llm_engine::{Code, RunPlan, RunRequest};
+use parallel_llm_engine::run::StageView;
+use parallel_llm_engine::{Code, RunPlan, RunRequest, SeatStatus};
 
-use crate::scenario::{QUESTION, defaults, planned_with};
+use crate::invariants::{cost_matches_requests, never_pays_twice};
+use crate::scenario::{QUESTION, RunResult, Scenario, defaults, planned_with, scenario};
+use crate::script::{Reply, fuses, judges, says};
 
 /// A stage of this name that asks these models.
 fn asking(name: &str, panel: &[&str], strategy: &str) -> FlowStage {
@@ -175,4 +178,99 @@ fn a_request_leaves_to_the_flow_what_it_decides() {
     let chain: Vec<&str> = plan.synthesizers.iter().map(|seat| seat.model.model.as_str()).collect();
     assert_eq!(chain, ["ada", "fuser", "fuser2", "fuser", "fuser2", "fuser", "fuser2"]);
     assert!(plan.seats.iter().chain(&plan.synthesizers).all(|seat| seat.max_tokens == 77));
+}
+
+/// The stage with this synthesizer.
+fn by(synthesizer: &str, stage: FlowStage) -> FlowStage {
+    FlowStage { synthesizer: Some(owned(&[synthesizer])), ..stage }
+}
+
+/// The replies of the wish: each model answers differently, and each stage has a synthesizer of its own.
+fn wish_replies() -> Vec<(&'static str, Reply)> {
+    vec![
+        ("ada", says(10, "The moon pulls the sea.")),
+        ("ada", says(20, "The moon pulls.")),
+        ("ada", says(30, "Wind makes tides.")),
+        ("bob", says(40, "Moon and sun pull.")),
+        ("bob", says(50, "Only the sun pulls.")),
+        ("fuser-a", judges(10, &["The moon pulls the sea", "Wind"])),
+        ("fuser-a", judges(20, &["The moon pulls the sea", "Wind"])),
+        ("fuser-b", judges(100, &["Moon and sun", "Only"])),
+        ("fuser-b", judges(110, &["Moon and sun", "Only"])),
+        ("fuser", fuses(10, "Moon and sun", "Moon and sun pull the sea.")),
+    ]
+}
+
+fn judged_wish() -> Vec<FlowStage> {
+    let [merge, a, b] = wish().try_into().expect("it has three stages");
+    vec![by("fuser", merge), by("fuser-a", a), by("fuser-b", b)]
+}
+
+/// What each stage of a run came to before the last one.
+fn stages_at_the_end(result: &RunResult) -> String {
+    let stage = |stage: &StageView| {
+        let text =
+            stage.outcome.as_ref().map(|outcome| outcome.text.as_deref().unwrap_or("no text").to_owned());
+        let at = stage.decided_ms.map(|ms| format!(" at {ms}")).unwrap_or_default();
+        format!("{}{at}: {}", stage.name, text.unwrap_or("undecided".to_owned()))
+    };
+    result.run.stages.iter().map(stage).collect::<Vec<_>>().join("\n")
+}
+
+fn scenario_of(stages: Vec<FlowStage>, replies: Vec<(&'static str, Reply)>) -> Scenario {
+    scenario(replies).with_settings(&with_flow(stages))
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_of_one_and_two_of_another_are_judged_and_merged() {
+    let result = scenario_of(judged_wish(), wish_replies()).run().await;
+    insta::assert_snapshot!(result.transcript(), @r#"
+    0 started | 0 sent 1 | 0 sent 2 | 0 sent 3 | 0 sent 4 | 0 sent 5
+    10 answered 1 `The moon pulls the sea.`
+    20 answered 2 `The moon pulls.`
+    30 answered 3 `Wind makes tides.`
+    40 answered 4 `Moon and sun pull.`
+    50 answered 5 `Only the sun pulls.` | 50 sent step 1 | 50 sent step 2
+    50 sent step 3 | 50 sent step 4
+    60 answered step 1 `{"reasons": [], "ranking": ["B", "C"]}`
+    70 answered step 2 `{"reasons": [], "ranking": ["B", "A"]}` | 70 stage 1 selected
+    150 answered step 3 `{"reasons": [], "ranking": ["A", "B"]}`
+    160 answered step 4 `{"reasons": [], "ranking": ["B", "A"]}` | 160 stage 2 selected | 160 sent s1
+    170 answered s1 `<<analysis f…` (82) | 170 decided fused
+    170 closed $0.010
+    complete decided at 170, closed at 170
+      fused by fuser from 4: `Moon and sun pull the sea.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.333 for $0.0010 in 10 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 ada answered, 1 request 20 ms, $0.0010
+      3 ada answered, 1 request 30 ms, $0.0010
+      4 bob answered, 1 request 40 ms, $0.0010
+      5 bob answered, 1 request 50 ms, $0.0010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+      step 1 fuser-a answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser-a answered, 1 request 20 ms, $0.0010 judging
+      step 3 fuser-b answered, 1 request 100 ms, $0.0010 judging
+      step 4 fuser-b answered, 1 request 110 ms, $0.0010 judging
+    "#);
+    let outcome = result.run.outcome.clone().expect("it has an outcome");
+    assert_eq!(outcome.base_stage.map(|stage| stage.0), Some(2));
+    assert_eq!(outcome.considered.len(), 5);
+    insta::assert_snapshot!(stages_at_the_end(&result), @"
+    a at 70: The moon pulls the sea.
+    b at 160: Moon and sun pull.
+    merge: undecided
+    ");
+    // The cost is within the worst case, and every call was planned.
+    cost_matches_requests(&result);
+    assert_eq!(result.asked.len(), result.planned_calls());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_of_a_flow_is_paid_twice() {
+    for resumed in never_pays_twice(|| scenario_of(judged_wish(), wish_replies())).await {
+        let is_lost = resumed.run.synthesizers[0].status == SeatStatus::Unknown;
+        let expected = if is_lost { "The moon pulls the sea." } else { "Moon and sun pull the sea." };
+        assert_eq!(resumed.text(), expected, "{}", resumed.end());
+    }
 }

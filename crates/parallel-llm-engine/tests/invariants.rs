@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::event::{Event, Recorded};
 use parallel_llm_engine::value::retry::Retry;
-use parallel_llm_engine::{PicoUsd, Run, RunStatus, SeatStatus};
+use parallel_llm_engine::{PicoUsd, Run, RunPlan, RunStatus, SeatStatus};
 
 use crate::scenario::{RunResult, Scenario, ends_call};
 use crate::script::COST;
@@ -27,6 +27,60 @@ pub(crate) fn check(result: &RunResult) {
     }
     if result.is_fully_stored {
         adds_up(&result.run, &events);
+        stages_are_decided_in_order(&result.plan, &events);
+    }
+    outcomes_name_seats(&result.run.plan, &events);
+}
+
+/// Of a flow, each stage but the last is decided at most once in a part, and its text is recorded before any call of a
+/// stage that reads it leaves.
+pub(crate) fn stages_are_decided_in_order(plan: &RunPlan, events: &[Recorded]) {
+    let Some(flow) = &plan.flow else {
+        let is_of_stage = |recorded: &Recorded| matches!(recorded.event, Event::StageDecided { .. });
+        assert!(!events.iter().any(is_of_stage), "only a flow has stages");
+        return;
+    };
+    let mut decided = Vec::new();
+    for recorded in events {
+        match &recorded.event {
+            // A further part makes one text of all answers.
+            Event::Decided { .. } => return,
+            Event::StageDecided { stage, .. } => {
+                assert!(*stage < flow.last() && !decided.contains(stage), "stage {stage} is decided once");
+                decided.push(*stage);
+            }
+            Event::Sent { attempt, .. } => {
+                let stage = flow.of_slot(plan, attempt.slot).and_then(|number| flow.stage(number));
+                let reads = stage.map(|stage| stage.from.as_slice()).unwrap_or_default();
+                assert!(
+                    reads.iter().all(|read| decided.contains(read)),
+                    "{} reads what is recorded",
+                    attempt.slot
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+/// No outcome names an answer that is not a seat's.
+pub(crate) fn outcomes_name_seats(plan: &RunPlan, events: &[Recorded]) {
+    for recorded in events {
+        let (Event::Decided { outcome } | Event::StageDecided { outcome, .. }) = &recorded.event else {
+            continue;
+        };
+        let judging = outcome.judging.iter().flat_map(|judging| &judging.verdicts);
+        let shown = outcome.reading.iter().flat_map(|reading| &reading.shown);
+        let clusters = outcome.agreement.iter().flat_map(|agreement| &agreement.clusters);
+        let worth = outcome.worth.iter().flat_map(|worth| worth.drawn_from.iter().chain([&worth.base_seat]));
+        let named = outcome.base_seat.iter().chain(&outcome.considered).chain(&outcome.unshown).chain(shown);
+        let named = named.chain(judging.flat_map(|verdict| &verdict.ranking)).chain(&outcome.same_vendor);
+        let named = named.chain(outcome.shortened.iter().map(|cut| &cut.seat)).chain(worth);
+        let named = named.chain(outcome.checks.iter().map(|check| &check.seat));
+        let named = named.chain(outcome.suspected.iter().map(|one| &one.seat));
+        for seat in named.chain(clusters.flat_map(|cluster| &cluster.seats)) {
+            assert!(seat.index() < plan.seats.len(), "{seat} is no seat: {outcome:?}");
+        }
     }
 }
 

@@ -238,6 +238,12 @@ impl Scenario {
         self
     }
 
+    /// Sets the settings, and so the panel. Earlier changes of the plan are lost.
+    pub(crate) fn with_settings(mut self, defaults: &Defaults) -> Self {
+        self.plan = planned_with(RunRequest::prompt(QUESTION), defaults).expect("the settings are valid");
+        self
+    }
+
     /// The plan alone.
     pub(crate) fn planned(self) -> RunPlan {
         self.plan

@@ -131,7 +131,7 @@ pub(crate) fn demanded(run: &Run, events: &[Recorded]) -> Option<Reservations> {
         }
         Effect::Continues(reopening) => {
             let plan = reopening.extend(&run.plan);
-            Some(reservations(&plan, reopening.called(&run.plan, run.chain())))
+            Some(reservations(&plan, reopening.called(&plan, run.chain())))
         }
         _ => None,
     })

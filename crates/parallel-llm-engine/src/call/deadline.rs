@@ -44,6 +44,13 @@ impl Deadline {
         Self { call: (now + share).min(self.run), ..self }
     }
 
+    /// The deadlines of one of `shares` equal shares of the remaining time: everything in it ends with it.
+    #[must_use]
+    pub(crate) fn share(self, shares: u32) -> Self {
+        let end = self.shared_by(shares).call;
+        Self { run: end, call: end, ..self }
+    }
+
     /// The moment `ms` milliseconds after the beginning of this part.
     pub fn at_ms(&self, ms: u64) -> Instant {
         self.started + Duration::from_millis(ms)

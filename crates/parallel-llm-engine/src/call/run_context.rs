@@ -15,6 +15,7 @@ use crate::call::text_budget::Turn;
 use crate::plan::RunPlan;
 use crate::plan::budget::Budget;
 use crate::plan::caller_slot::CallerSlot;
+use crate::plan::flow::Stage;
 use crate::port::{Caller, Checker};
 use crate::request::panel::{ModelRef, ProviderId, Seat, SeatNumber};
 
@@ -64,6 +65,16 @@ impl RunContext {
     /// Whether each further request must be checked against the limits of the day.
     pub(crate) fn checks_day_limits(&self) -> bool {
         !self.plan.limits.is_empty() && self.has_begun.load(Ordering::Relaxed)
+    }
+
+    /// The context of a stage of the flow: the same run, with a plan and a deadline of its own.
+    pub(crate) fn of_stage(&self, stage: &Stage, deadline: Deadline, scope: StageScope) -> Self {
+        let plan = RunPlan {
+            strategy: stage.strategy,
+            strategy_options: stage.strategy_options,
+            ..RunPlan::clone(&self.plan)
+        };
+        Self { plan: Arc::new(plan), deadline, scope: Some(Arc::new(scope)), ..self.clone() }
     }
 
     /// The synthesizers to ask, in this order.

@@ -15,7 +15,8 @@ use crate::call::run_context::RunContext;
 use crate::call::stop::Cancellation;
 use crate::call::upstream_call::{Admission, UpstreamCall};
 use crate::panel::escalation;
-use crate::panel::quorum::{Quorum, WaitDecision};
+use crate::panel::quorum::WaitDecision;
+use crate::panel::quorums::Quorums;
 use crate::plan::caller_slot::{CallerSlot, StepNumber};
 use crate::prompt::reply::Reveal;
 use crate::request::panel::{Seat, SeatNumber};
@@ -56,7 +57,7 @@ pub(crate) enum Gathered {
 pub(crate) struct Panel {
     context: Arc<RunContext>,
     seats: JoinSet<Event>,
-    quorum: Quorum,
+    quorum: Quorums,
     /// Seats that are asked only if the earlier ones do not settle the question, in the order of the panel.
     held_back: Vec<Seat>,
     /// Ends of calls other than seats that nobody has taken yet.
@@ -77,7 +78,7 @@ impl Panel {
     /// Begins every call that `before` leaves open. The calls that are admitted at once go into one commit with the events
     /// that are staged already, and nothing is sent before that commit is durable.
     pub(crate) async fn begin(context: &Arc<RunContext>, before: &Run) -> Result<Self, Failure> {
-        let quorum = Quorum::new(context.plan.wait);
+        let quorum = Quorums::new(&context.plan);
         let mut panel = Self {
             context: Arc::clone(context),
             seats: JoinSet::new(),
@@ -178,7 +179,7 @@ impl Panel {
     /// Takes the result of a seat from an earlier part of the run.
     fn remember(&mut self, seat: SeatNumber, view: &SeatView) {
         let usable = earlier(seat, view);
-        self.quorum.remember(usable.is_some());
+        self.quorum.remember(seat, usable.is_some());
         match (usable, &view.failure) {
             (Some(usable), _) => self.usable.push(usable),
             (None, Some(failure)) => self.failures.push((seat, failure.clone())),

@@ -3,3 +3,4 @@
 pub(crate) mod escalation;
 pub(crate) mod gather;
 pub mod quorum;
+pub(crate) mod quorums;

@@ -95,6 +95,18 @@ impl PlannedFlow {
         StageNumber::at(self.stages.len().saturating_sub(1))
     }
 
+    /// How many stages follow one another from this one to the last, itself included.
+    pub(crate) fn stages_left(&self, stage: StageNumber) -> u32 {
+        let mut left = vec![1u32; self.stages.len()];
+        // A stage comes before all that read it.
+        for (number, reader) in self.numbered().rev() {
+            for read in &reader.from {
+                left[read.index()] = left[read.index()].max(left[number.index()] + 1);
+            }
+        }
+        left.get(stage.index()).copied().unwrap_or(1)
+    }
+
     /// The stage of a seat.
     pub fn of_seat(&self, seat: SeatNumber) -> Option<StageNumber> {
         self.numbered().find(|(_, stage)| stage.seats.contains(&seat)).map(|(number, _)| number)

@@ -65,7 +65,9 @@ impl Run {
                 || outcome.rounds.last().is_some_and(Round::is_unanimous);
             outcome.kind == OutcomeKind::Selected && (is_unanimous || self.plan.strategy.needs_one())
         };
-        if !self.is_decided() || !self.outcome.as_ref().is_some_and(is_settled) {
+        // The agreement of the last stage says nothing about the calls of the others.
+        let is_flow = self.plan.flow.is_some();
+        if is_flow || !self.is_decided() || !self.outcome.as_ref().is_some_and(is_settled) {
             return None;
         }
         let steps = self.plan.steps.as_slice();

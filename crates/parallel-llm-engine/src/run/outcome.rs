@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agreement::Agreement;
 use crate::plan::caller_slot::{CallerSlot, StepNumber};
+use crate::plan::flow::StageNumber;
 use crate::prompt;
 use crate::request::panel::{ModelRef, SeatNumber};
 use crate::text::injection::Sign;
@@ -197,6 +198,10 @@ pub struct Outcome {
     /// The step that gave this answer; `None` for the answer of the panel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_step: Option<StepNumber>,
+    /// The stage of the flow whose text it is, or from which the fusion started; `base_seat` is then where that text came
+    /// from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_stage: Option<StageNumber>,
     /// The seats whose answers were considered. Late answers are not among them.
     #[serde(default)]
     pub considered: Vec<SeatNumber>,
@@ -255,6 +260,7 @@ impl Outcome {
             by: None,
             base_seat: None,
             base_step: None,
+            base_stage: None,
             considered: Vec::new(),
             unshown: Vec::new(),
             agreement: None,

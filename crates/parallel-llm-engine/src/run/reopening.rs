@@ -14,6 +14,7 @@ use crate::request::strategy::{ResolvedStrategy, Strategy, StrategyChoice, Strat
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
+use crate::value::next::Advice;
 use crate::value::warning::Warning;
 
 /// The most synthesizers of a run in all its parts, limited by their numbers.
@@ -94,7 +95,9 @@ impl Reopening {
         let models = |chain: &[Seat]| chain.iter().map(|seat| seat.model.clone()).collect::<Vec<_>>();
         self.seats.is_empty()
             && (self.strategy, &self.strategy_options) == (plan.strategy, &plan.strategy_options)
-            && (self.synthesizers.is_empty() || models(&self.synthesizers) == models(&plan.synthesizers))
+            // A further part does not repeat the stages of a flow.
+            && (self.synthesizers.is_empty()
+                || (plan.flow.is_none() && models(&self.synthesizers) == models(&plan.synthesizers)))
     }
 
     /// Makes another text. From `request` it takes the models (as new seats), the synthesizer, the strategy, the sampling
@@ -150,6 +153,8 @@ impl Reopening {
             seats: with(&plan.seats, &self.seats),
             synthesizers: with(&plan.synthesizers, &self.synthesizers),
             steps: [plan.steps.as_slice(), &self.steps].concat(),
+            // Another text is made of the answers of all seats at once.
+            flow: plan.flow.clone().filter(|_| self.synthesizers.is_empty()),
             strategy: self.strategy,
             strategy_options: self.strategy_options,
             chosen_because: self.chosen_because.clone(),
@@ -194,6 +199,14 @@ impl Reopening {
         let choice = StrategyChoice { options: StrategyOptions { early: None, ..choice.options }, ..choice };
         self.steps = step::planned(choice, &seats, &self.synthesizers, plan.input_bytes());
         step::number_on(&mut self.steps, plan.steps.len())?;
+        self.warnings.extend(plan.flow.as_ref().map(|flow| Warning {
+            code: Code::Unneeded,
+            message: format!(
+                "the stages of the flow `{}` are not repeated; this text is made of all answers",
+                flow.name
+            ),
+            next: Advice::NothingIsLost.into(),
+        }));
         Ok(self)
     }
 }

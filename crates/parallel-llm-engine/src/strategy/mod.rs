@@ -11,6 +11,7 @@ mod cascade;
 mod consistency;
 mod council;
 mod debate;
+mod flow;
 mod moa;
 mod panel;
 mod parts;
@@ -164,6 +165,14 @@ macro_rules! strategies {
     };
 }
 
+/// Makes one text of the answers, stage by stage if the plan has a flow. There is at least one answer.
+pub(crate) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
+    match &context.plan.flow {
+        Some(flow) => flow::decide(context, flow, answers.usable).await,
+        None => by_strategy(context, answers).await,
+    }
+}
+
 macro_rules! define {
     ($(
         $(#[$doc:meta])*
@@ -172,7 +181,7 @@ macro_rules! define {
         prompts { $($prompts:tt)* }
     )*) => {
         /// Makes one text of the answers by the strategy of the plan. There is at least one answer.
-        pub(crate) async fn decide(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
+        async fn by_strategy(context: &Arc<RunContext>, answers: Answers<'_>) -> Outcome {
             match context.plan.strategy {
                 $( Strategy::$strategy => $file::decide(context, answers).await, )*
             }
