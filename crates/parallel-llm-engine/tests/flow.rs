@@ -1,13 +1,19 @@
 //! Flows: stages that ask models and stages that read the texts of others, planned and executed.
 
+use std::sync::Arc;
+
+use parallel_llm_engine::call::hub::{Hub, Update};
 use parallel_llm_engine::plan::Defaults;
 use parallel_llm_engine::request::flow::{Flow, FlowStage};
 use parallel_llm_engine::run::StageView;
-use parallel_llm_engine::{Code, RunPlan, RunRequest, SeatStatus};
+use parallel_llm_engine::{
+    CallerSlot, Code, Message, Reopening, Role, RunPlan, RunRequest, RunStatus, SeatNumber, SeatStatus,
+};
 
 use crate::invariants::{cost_matches_requests, never_pays_twice};
 use crate::scenario::{QUESTION, RunResult, Scenario, defaults, planned_with, scenario};
-use crate::script::{Reply, fuses, judges, says};
+use crate::script::{Reply, fails, failure, fuses, hangs, judges, says};
+use crate::transcript;
 
 /// A stage of this name that asks these models.
 fn asking(name: &str, panel: &[&str], strategy: &str) -> FlowStage {
@@ -273,4 +279,245 @@ async fn nothing_of_a_flow_is_paid_twice() {
         let expected = if is_lost { "The moon pulls the sea." } else { "Moon and sun pull the sea." };
         assert_eq!(resumed.text(), expected, "{}", resumed.end());
     }
+}
+
+/// Two stages of two models each, and a stage that reads both.
+fn two_sides(strategy: &str, end: &str) -> Vec<FlowStage> {
+    vec![
+        by("fuser-a", asking("a", &["ada", "abe"], strategy)),
+        by("fuser-b", asking("b", &["bob", "ben"], strategy)),
+        by("fuser", reading("end", &["a", "b"], end)),
+    ]
+}
+
+/// Replies for [`two_sides`], with these of its last synthesizer.
+fn two_sides_replies(last: impl IntoIterator<Item = Reply>) -> Vec<(&'static str, Reply)> {
+    let mut replies = vec![
+        ("ada", says(10, "The moon pulls the sea.")),
+        ("abe", says(20, "Gravity of the moon.")),
+        ("bob", says(10, "The sun pulls, too.")),
+        ("ben", says(20, "Sun and moon.")),
+        ("fuser-a", fuses(30, "moon pulls", "The moon's gravity pulls the sea.")),
+        ("fuser-b", fuses(10, "Sun and", "Sun and moon pull.")),
+    ];
+    replies.extend(last.into_iter().map(|reply| ("fuser", reply)));
+    replies
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stage_without_an_answer_is_left_out_and_named() {
+    let mut replies = two_sides_replies([hangs()]);
+    replies[0].1 = fails(10, failure(Code::Auth));
+    replies[1].1 = fails(20, failure(Code::Auth));
+    let result = scenario_of(two_sides("synthesize", "synthesize"), replies).run().await;
+    insta::assert_snapshot!(result.end(), @"
+    partial decided at 30, closed at 30
+      verbatim by fuser-b from 4: `Sun and moon pull.`
+      because only one answer came, so there was nothing to fuse
+      ! all_failed: the stage `a` gave no text: no model of it answered (read the reason of each model)
+      1 ada failed, 1 request 10 ms, ~?: auth: scripted auth
+      2 abe failed, 1 request 20 ms, ~?: auth: scripted auth
+      3 bob answered, 1 request 10 ms, $0.0010
+      4 ben answered, 1 request 20 ms, $0.0010
+      s2 fuser-b answered, 1 request 10 ms, $0.0010
+    ");
+    assert_eq!(stages_at_the_end(&result), "a at 20: no text\nb at 30: Sun and moon pull.\nend: undecided");
+}
+
+#[tokio::test(start_paused = true)]
+async fn if_nothing_can_be_written_the_best_text_is_returned() {
+    let down = || fails(5, failure(Code::Auth));
+    let mut replies = two_sides_replies([down()]);
+    replies[4].1 = down();
+    let result = scenario_of(two_sides("synthesize", "synthesize"), replies).run().await;
+    insta::assert_snapshot!(result.end(), @"
+    complete decided at 35, closed at 35
+      verbatim by ada from 1: `The moon pulls the sea.`
+      because every synthesizer failed; this is the answer closest to the others, word for word
+      ! auth: stage `a`: the synthesizer `fuser-a` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
+      ! auth: the stage `a` fell back to one answer: every synthesizer failed (check that the key is current and belongs to this provider, or ask another model)
+      ! auth: the synthesizer `fuser` failed: scripted auth (check that the key is current and belongs to this provider, or ask another model)
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 abe answered, 1 request 20 ms, $0.0010
+      3 bob answered, 1 request 10 ms, $0.0010
+      4 ben answered, 1 request 20 ms, $0.0010
+      s1 fuser failed, 1 request 5 ms, ~?: auth: scripted auth
+      s2 fuser-b answered, 1 request 10 ms, $0.0010
+      s3 fuser-a failed, 1 request 5 ms, ~?: auth: scripted auth
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judge_selects_among_texts() {
+    let judge = || judges(10, &["Sun and moon pull", "gravity"]);
+    let replies = two_sides_replies([judge(), judge()]);
+    let result = scenario_of(two_sides("synthesize", "best-of-n"), replies).run().await;
+    insta::assert_snapshot!(result.end(), @"
+    complete decided at 60, closed at 60
+      selected by fuser-b from 4: `Sun and moon pull.`
+      because the judge `fuser` put it first in both orders
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 abe answered, 1 request 20 ms, $0.0010
+      3 bob answered, 1 request 10 ms, $0.0010
+      4 ben answered, 1 request 20 ms, $0.0010
+      s2 fuser-b answered, 1 request 10 ms, $0.0010
+      s3 fuser-a answered, 1 request 30 ms, $0.0010
+      step 1 fuser answered, 1 request 10 ms, $0.0010 judging
+      step 2 fuser answered, 1 request 10 ms, $0.0010 judging
+    ");
+    insta::assert_snapshot!(transcript::judging(&result.run), @"
+    step 1 fuser: 4 1
+    step 2 fuser: 4 1
+    flips 0
+    ");
+    let outcome = result.run.outcome.expect("it has an outcome");
+    assert_eq!(
+        (outcome.base_stage.map(|stage| stage.0), outcome.base_seat.map(|seat| seat.0)),
+        (Some(2), Some(4))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn texts_are_listed_under_the_names_of_their_stages() {
+    let replies = two_sides_replies([]);
+    let mut stages = two_sides("synthesize", "panel");
+    stages[2].synthesizer = None;
+    let result = scenario_of(stages, replies).run().await;
+    assert_eq!(result.text(), "# a\n\nThe moon's gravity pulls the sea.\n\n# b\n\nSun and moon pull.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn agreement_saves_the_calls_of_a_stage() {
+    let agreed = [("ada", "8"), ("abe", "It has 8 legs."), ("bob", "6"), ("ben", "8 legs")];
+    let mut replies: Vec<_> = agreed.map(|(name, text)| (name, says(10, text))).to_vec();
+    let judge = || judges(10, &["8 legs", "6"]);
+    replies.extend([("fuser-a", hangs()), ("fuser-b", judge()), ("fuser-b", judge()), ("fuser", hangs())]);
+    let mut scenario = scenario_of(two_sides("best-of-n", "vote"), replies);
+    scenario = scenario
+        .plan(|plan| plan.messages = [Message::text(Role::User, "How many legs has a spider?")].into());
+    let result = scenario.run().await;
+    insta::assert_snapshot!(result.end(), @"
+    complete decided at 20, closed at 20
+      selected by ada from 1: `8`
+      because 2 of 2 answers say `8`
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 abe answered, 1 request 10 ms, $0.0010
+      3 bob answered, 1 request 10 ms, $0.0010
+      4 ben answered, 1 request 10 ms, $0.0010
+      step 3 fuser-b answered, 1 request 10 ms, $0.0010 judging
+      step 4 fuser-b answered, 1 request 10 ms, $0.0010 judging
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_stage_waits_for_its_own_answers() {
+    let mut replies = two_sides_replies([fuses(10, "gravity", "Both.")]);
+    // One stage has all answers long before the other has its first.
+    replies[2].1 = says(200_000, "The sun pulls, too.");
+    replies[3].1 = says(210_000, "Sun and moon.");
+    let result = scenario_of(two_sides("synthesize", "synthesize"), replies).run().await;
+    assert!(result.run.seats.iter().all(|seat| !seat.late), "{}", result.end());
+    assert_eq!(result.run.decided_ms, Some(210_000 + 30 + 10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stage_leaves_time_to_those_after_it() {
+    let mut replies = two_sides_replies([fuses(10, "Sun and moon pull", "Both pull.")]);
+    replies[4].1 = hangs();
+    let scenario = scenario_of(two_sides("synthesize", "synthesize"), replies);
+    let result = scenario.plan(|plan| plan.timers.run_ms = 60_000).run().await;
+    insta::assert_snapshot!(result.end(), @"
+    complete decided at 30020, closed at 30020
+      fused by fuser from 4: `Both pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.6 for $0.0010 in 10 ms
+      ! timeout: stage `a`: the synthesizer `fuser-a` failed: its share of the time limit of 1 min was used up (raise the deadline, or raise the setting `run_timeout_ms` (now 60000))
+      ! timeout: the stage `a` fell back to one answer: its share of the time limit of 1 min was used up before the synthesizer was done (raise the deadline, or raise the setting `run_timeout_ms` (now 60000))
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 abe answered, 1 request 20 ms, $0.0010
+      3 bob answered, 1 request 10 ms, $0.0010
+      4 ben answered, 1 request 20 ms, $0.0010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+      s2 fuser-b answered, 1 request 10 ms, $0.0010
+      s3 fuser-a failed, 1 request 29990 ms, ~?: timeout: its share of the time limit of 1 min was used up (raise the deadline, or raise the setting `run_timeout_ms` (now 60000))
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_flow_keeps_what_it_has() {
+    for (at_ms, stages) in
+        [(25, "a: undecided\nb: undecided"), (35, "a: undecided\nb at 30: Sun and moon pull.")]
+    {
+        let replies = two_sides_replies([hangs()]);
+        let result = scenario_of(two_sides("synthesize", "synthesize"), replies).cancel_at(at_ms).run().await;
+        assert_eq!(result.run.status, RunStatus::Cancelled, "{}", result.end());
+        assert_eq!(stages_at_the_end(&result), format!("{stages}\nend: undecided"));
+        let at_the_end = || two_sides_replies([fuses(10, "gravity", "Both pull.")]);
+        let resumed = scenario_of(two_sides("synthesize", "synthesize"), at_the_end())
+            .after(&result.commits)
+            .reopened(|run| Reopening::again(&run.plan, Vec::new(), run.chain()).expect("there is room"))
+            .run()
+            .await;
+        assert_eq!(resumed.run.status, RunStatus::Complete, "{}", resumed.end());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_further_part_makes_one_text_of_all_answers() {
+    let replies = || {
+        let mut replies = two_sides_replies([fuses(10, "gravity", "Both pull.")]);
+        replies[3].1 = fails(20, failure(Code::Auth));
+        replies
+    };
+    let first = scenario_of(two_sides("synthesize", "synthesize"), replies()).run().await;
+    assert_eq!(first.run.status, RunStatus::Partial);
+    let mut second = two_sides_replies([fuses(10, "too", "All pull.")]);
+    second[3].1 = says(20, "Sun and moon.");
+    let result = scenario_of(two_sides("synthesize", "synthesize"), second)
+        .after(&first.commits)
+        .reopened(|run| Reopening::again(&run.plan, vec![SeatNumber(4)], run.chain()).expect("there is room"))
+        .run()
+        .await;
+    let warnings = result.run.warnings();
+    assert_eq!(
+        warnings[0].message,
+        "the stages of the flow `it` are not repeated; this text is made of all answers"
+    );
+    insta::assert_snapshot!(result.end(), @"
+    complete decided at 90, closed at 90
+      fused by fuser from 3: `All pull.`
+      because the synthesizer started from one answer and patched it from the others
+      edited 0.8 for $0.0010 in 10 ms
+      1 ada answered, 1 request 10 ms, $0.0010
+      2 abe answered, 1 request 20 ms, $0.0010
+      3 bob answered, 1 request 10 ms, $0.0010
+      4 ben answered, 2 requests 80 ms, ~$0.0010
+      s1 fuser answered, 1 request 10 ms, $0.0010
+      s3 fuser-a answered, 1 request 30 ms, $0.0010
+      s4 fuser answered, 1 request 10 ms, $0.0010
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_that_is_read_is_not_shown_while_it_is_written() {
+    let replies = two_sides_replies([fuses(10, "gravity", "Both pull.")]);
+    let watching = async |hub: Arc<Hub>| {
+        let (run, mut watch) = hub.watch();
+        let (mut run, mut shown) = (run, String::new());
+        while !run.closed {
+            match watch.next().await {
+                Update::Event(recorded) => run.apply(&recorded),
+                Update::Text { slot: CallerSlot::Synthesizer(number), text, .. } => {
+                    shown.push_str(&format!("s{number} {text}"));
+                }
+                Update::Snapshot(snapshot) => run = *snapshot,
+                Update::Text { .. } | Update::Begun(_) => {}
+            }
+        }
+        shown
+    };
+    let scenario = scenario_of(two_sides("synthesize", "synthesize"), replies);
+    let (result, shown) = scenario.run_with_watcher(watching).await;
+    assert_eq!(shown, "s1 Both pull.");
+    assert_eq!(result.text(), "Both pull.");
 }

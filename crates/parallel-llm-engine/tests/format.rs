@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use parallel_llm_engine::agreement::{Agreement, Cluster};
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
+use parallel_llm_engine::plan::flow::{PlannedFlow, Stage, StageNumber};
 use parallel_llm_engine::plan::step::{Step, StepKey, StepRole};
 use parallel_llm_engine::plan::{DayLimit, RunPlan, Timers};
 use parallel_llm_engine::prompt::{PeerRank, Votes};
@@ -31,6 +32,7 @@ const PLAN_WITH_FILES: &str = include_str!("fixtures/plan_v1_files.json");
 const PLAN_WITH_LIMITS: &str = include_str!("fixtures/plan_v1_limits.json");
 const PLAN_WITH_PERSONA_PROMPTS: &str = include_str!("fixtures/plan_v1_briefs.json");
 const PLAN_WITH_FILE_NAMES: &str = include_str!("fixtures/plan_v1_file_names.json");
+const PLAN_WITH_FLOW: &str = include_str!("fixtures/plan_v1_flow.json");
 const EVENTS: &str = include_str!("fixtures/events_v1.json");
 const EVENTS_REOPENED: &str = include_str!("fixtures/events_v1_reopened.json");
 const EVENTS_LAYERS: &str = include_str!("fixtures/events_v1_layers.json");
@@ -38,6 +40,7 @@ const EVENTS_STEPS: &str = include_str!("fixtures/events_v1_steps.json");
 const EVENTS_UNFUSED: &str = include_str!("fixtures/events_v1_unfused.json");
 const EVENTS_PROMPTS: &str = include_str!("fixtures/events_v1_prompts.json");
 const EVENTS_TIMES: &str = include_str!("fixtures/events_v1_times.json");
+const EVENTS_FLOW: &str = include_str!("fixtures/events_v1_flow.json");
 
 fn model(name: &str) -> ModelRef {
     ModelRef { provider: ProviderId("openrouter".to_owned()), model: name.to_owned() }
@@ -581,6 +584,52 @@ fn unshown_seats_are_stored() {
     let again = serde_json::from_str::<Outcome>(&json(serde_json::to_string(&outcome)));
     assert_eq!(again.expect("it is read"), outcome);
     assert!(!json(serde_json::to_string(&Round::default())).contains("unshown"));
+}
+
+#[test]
+fn a_plan_with_a_flow_is_read_and_written() {
+    let leaf = Stage {
+        name: "a".to_owned(),
+        from: Vec::new(),
+        seats: vec![SeatNumber(1), SeatNumber(2)],
+        synthesizers: vec![SeatNumber(2)],
+        strategy: Strategy::BestOfN,
+        strategy_options: StrategyOptions { orders: Some(1), ..StrategyOptions::default() },
+    };
+    let bare = Stage {
+        name: "b".to_owned(),
+        seats: vec![SeatNumber(3)],
+        synthesizers: Vec::new(),
+        strategy_options: StrategyOptions::default(),
+        ..leaf.clone()
+    };
+    let last = Stage {
+        name: "merge".to_owned(),
+        from: vec![StageNumber(1), StageNumber(2)],
+        seats: Vec::new(),
+        synthesizers: vec![SeatNumber(1)],
+        strategy: Strategy::Synthesize,
+        ..bare.clone()
+    };
+    let flow = PlannedFlow { name: "two-sides".to_owned(), stages: vec![leaf, bare, last] };
+    let plan = RunPlan { flow: Some(flow), ..plan() };
+    let text = serde_json::to_value(&plan).expect("a plan is JSON");
+    assert_eq!(text, serde_json::from_str::<serde_json::Value>(PLAN_WITH_FLOW).expect("it is JSON"));
+    assert_eq!(serde_json::from_str::<RunPlan>(PLAN_WITH_FLOW).expect("it is read"), plan);
+}
+
+#[test]
+fn what_the_stages_of_a_flow_came_to_is_read_and_written() {
+    let of_text = Outcome { base_stage: Some(StageNumber(1)), text: None, ..outcome() };
+    let outcomes = [Outcome { text: None, ..outcome() }, Outcome::none(failure())];
+    let decided =
+        |(stage, outcome)| Event::StageDecided { stage: StageNumber(stage), outcome: Box::new(outcome) };
+    let events = (1..).zip(outcomes).map(decided).chain([Event::Decided { outcome: Box::new(of_text) }]);
+    let record = |(seq, event)| Recorded { seq, elapsed_ms: 10, event };
+    let events: Vec<Recorded> = (1..).zip(events).map(record).collect();
+    let text = serde_json::to_value(&events).expect("events are JSON");
+    assert_eq!(text, serde_json::from_str::<serde_json::Value>(EVENTS_FLOW).expect("it is JSON"));
+    assert_eq!(serde_json::from_str::<Vec<Recorded>>(EVENTS_FLOW).expect("they are read"), events);
 }
 
 #[test]

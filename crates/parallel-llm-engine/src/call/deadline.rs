@@ -24,6 +24,8 @@ pub struct Deadline {
     pub run: Instant,
     /// When a call must end: with the run, or earlier if further calls follow it.
     pub call: Instant,
+    /// Whether these are the deadlines of a stage, which gets only a share of the run's time.
+    pub is_share: bool,
 }
 
 impl Deadline {
@@ -33,7 +35,14 @@ impl Deadline {
         let whole = Duration::from_millis(timers.run_ms);
         let fusing = (whole / FUSING_SHARE).min(FUSING_MAX);
         let run = started + whole;
-        Self { started, before_ms, panel: started + whole.saturating_sub(fusing), run, call: run }
+        Self {
+            started,
+            before_ms,
+            panel: started + whole.saturating_sub(fusing),
+            run,
+            call: run,
+            is_share: false,
+        }
     }
 
     /// The deadlines of a call that gets one of `shares` equal shares of the remaining time.
@@ -48,7 +57,7 @@ impl Deadline {
     #[must_use]
     pub(crate) fn share(self, shares: u32) -> Self {
         let end = self.shared_by(shares).call;
-        Self { run: end, call: end, ..self }
+        Self { run: end, call: end, is_share: end < self.run, ..self }
     }
 
     /// The moment `ms` milliseconds after the beginning of this part.

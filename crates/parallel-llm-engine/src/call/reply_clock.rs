@@ -151,7 +151,7 @@ enum Timer {
 /// The failure of a call whose share of the run's time is over.
 pub(crate) fn time_over(timers: &Timers, deadline: &Deadline) -> Failure {
     let failure = run_timeout(timers);
-    if deadline.call < deadline.run {
+    if deadline.is_share || deadline.call < deadline.run {
         let message = format!("its share of the time limit of {} was used up", duration(timers.run_ms));
         return Failure { message, ..failure };
     }

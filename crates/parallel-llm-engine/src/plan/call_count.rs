@@ -3,10 +3,8 @@
 use serde::Serialize;
 
 use super::{RunPlan, step};
-use crate::plan::caller_slot::CallerSlot;
-use crate::plan::flow::Stage;
 use crate::request::panel::{ModelRef, ProviderId, Seat, SeatNumber};
-use crate::request::strategy::{Calls, Extractor, Format, Gate, Strategy, StrategyChoice, StrategyOptions};
+use crate::request::strategy::{Calls, Extractor, Format, Strategy, StrategyChoice, StrategyOptions};
 
 /// The calls of a run in which none fails and no option is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -33,17 +31,12 @@ impl CallCount {
 }
 
 impl RunPlan {
-    /// The calls of its flow if none fails; `None` without a flow. At the fewest, the answers of each stage agree.
+    /// The calls of its flow if none fails; `None` without a flow. The fewest are those of the panels: the answers of each
+    /// stage may agree, so that nothing is read.
     pub fn flow_calls(&self) -> Option<CallCount> {
-        let flow = self.flow.as_ref()?;
-        let is_open = |stage: &Stage| stage.strategy_options.gate == Some(Gate::Off);
-        let is_made =
-            |slot: &CallerSlot| match flow.of_slot(self, *slot).and_then(|number| flow.stage(number)) {
-                Some(stage) => matches!(slot, CallerSlot::Seat(_)) || is_open(stage),
-                None => true,
-            };
-        let called = self.called(&self.seats, &self.synthesizers, &self.steps);
-        Some(CallCount { fewest: called.iter().filter(|slot| is_made(slot)).count(), most: called.len() })
+        self.flow.as_ref()?;
+        let most = self.called(&self.seats, &self.synthesizers, &self.steps).len();
+        Some(CallCount { fewest: self.seats.len(), most })
     }
 
     /// How many calls of its flow follow one another if none fails; `None` without a flow.

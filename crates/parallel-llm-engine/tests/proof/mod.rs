@@ -29,6 +29,7 @@
 mod copies;
 mod cost;
 mod fallback;
+mod flow;
 mod golden;
 mod invariance;
 mod item;

@@ -12,6 +12,7 @@ use parallel_llm_engine::run::prompt;
 use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{OutcomeKind, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus, plan::budget};
 
+use crate::invariants::{outcomes_name_seats, stages_are_decided_in_order};
 use crate::scenario::ends_call;
 use crate::script::COST;
 use crate::simulation::disk::Durable;
@@ -148,6 +149,8 @@ impl History {
             assert!(cost <= paid, "{} reports {cost}, and cost at most {paid}", view.slot);
         }
         fused_texts_are_stored_with_their_replies(&commits);
+        stages_are_decided_in_order(&self.plan, &events);
+        outcomes_name_seats(&run.plan, &events);
     }
 }
 
@@ -333,9 +336,15 @@ impl Accounts {
     /// No step begins after the decision, and a spare step begins only once those it replaces are over.
     fn check_step(&self, step: &Step) {
         assert!(!self.decided, "no step begins after the decision");
+        let stage_of = |step: &Step| {
+            let flow = self.plan.flow.as_ref();
+            flow.and_then(|flow| flow.of_slot(&self.plan, CallerSlot::Step(step.number)))
+        };
+        // The stages of a flow are executed side by side.
+        let is_beside = |other: &Step| stage_of(other) == stage_of(step) && other.key.by != step.key.by;
         let is_open = |other: &Step| {
             let account = self.by_slot.get(&CallerSlot::Step(other.number));
-            other.key.by != step.key.by && account.is_some_and(|account| account.open.is_some())
+            is_beside(other) && account.is_some_and(|account| account.open.is_some())
         };
         let open = self.plan.steps.iter().find(|other| step.is_spare && is_open(other));
         assert!(open.is_none(), "step {} is made beside step {:?}", step.number, open);

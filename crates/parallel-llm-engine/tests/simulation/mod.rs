@@ -21,7 +21,7 @@ use crate::transcript;
 use disk::Durable;
 use invariants::History;
 use process::{ProcessEnd, ProcessPlan, ProcessResult, run_process};
-use random::Random;
+pub(crate) use random::Random;
 
 /// Runs by default: about twelve seconds on two cores, unoptimized.
 const SEEDS: u64 = 3_000;
@@ -73,7 +73,10 @@ const OCCURRENCES_MIN: &[(&str, usize)] = &[
     ("a step: cut", 14),
     ("a step: failed", 23),
     ("a step: unknown", 11),
-    ("a judge that changed its mind", 7),
+    ("a judge that changed its mind", 5),
+    ("a stage decided", 220),
+    ("a stage failed", 60),
+    ("a stage resumed", 13),
 ];
 /// The most processes of a run: three that fail, two that continue after the run has closed, and the last.
 const PROCESSES_MAX: usize = 6;
@@ -172,12 +175,23 @@ impl SimulatedRun {
         let reconciled = is(|event| matches!(event, Event::Reconciled { .. }));
         let no_better = "continuing the run gave no better text";
         let kept = outcome.warnings.iter().filter(|warning| warning.message.starts_with(no_better)).count();
+        let is_stage = |event: &Event| matches!(event, Event::StageDecided { .. });
+        let was_left = |process: &ProcessResult| {
+            let before = process.before.as_ref().filter(|run| !run.is_decided() && run.plan.flow.is_some());
+            before.is_some_and(|run| run.stages.iter().any(|stage| stage.outcome.is_some()))
+        };
+        let stages_resumed = self.processes.iter().filter(|process| was_left(process)).count();
+        let is_failed =
+            |event: &Event| matches!(event, Event::StageDecided { outcome, .. } if outcome.text.is_none());
         let crashes =
             self.processes.iter().filter(|process| matches!(process.end, ProcessEnd::Crashed(_))).count();
         let drained = self.processes.iter().filter(|process| process.drained()).count();
         for (what, times) in [
             ("a late answer", late),
             ("a cost found out later", reconciled),
+            ("a stage decided", is(is_stage)),
+            ("a stage failed", is(is_failed)),
+            ("a stage resumed", stages_resumed),
             ("an earlier text kept", kept),
             ("a drained reply", drained),
             ("two crashes and more", usize::from(crashes > 1)),

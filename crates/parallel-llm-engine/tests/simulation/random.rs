@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use parallel_llm_engine::plan::{RunPlan, Timers};
+use parallel_llm_engine::plan::{Defaults, RunPlan, Timers};
+use parallel_llm_engine::request::flow::{Flow, FlowStage};
 use parallel_llm_engine::request::strategy::{ResolvedStrategy, Strategy};
 use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::{Code, Failure, Finish, PicoUsd, Reopening, Run, Seat, SeatNumber, SeatStatus};
 
-use crate::scenario::{QUESTION, scenario, seat};
+use crate::scenario::{QUESTION, defaults, scenario, seat};
 use crate::script::{Reply, after, failure, not_admitted, synthesis_reply};
 use crate::simulation::process::{Cancellation, Crash, CrashMoment, ProcessPlan};
 
@@ -42,6 +43,25 @@ const STRATEGIES: [&str; 22] = [
     "race@hedge_after_ms=20",
     "panel",
 ];
+/// The strategies of stages that ask models, besides those of stages that read texts.
+const ASKING: [&str; 5] = [
+    "council@gate=off",
+    "moa@gate=off",
+    "self-moa@samples=3,gate=off",
+    "debate@gate=off",
+    "synthesize@paranoid=on",
+];
+/// The strategies of stages that read texts.
+const READING: [&str; 8] = [
+    "synthesize",
+    "synthesize@gate=off",
+    "synthesize@gate=off,analysis=separate",
+    "vote",
+    "vote@extractor=llm",
+    "best-of-n@gate=off",
+    "consistency@gate=off",
+    "tournament@gate=off",
+];
 /// Enough for two calls but not for three.
 const SMALL_BUDGET: PicoUsd = PicoUsd(25_000_000_000);
 /// No seats are added to a run that has this many.
@@ -54,10 +74,10 @@ fn strategies() -> Vec<&'static str> {
 }
 
 /// Randomness that can be repeated.
-pub(super) struct Random(blake3::OutputReader);
+pub(crate) struct Random(blake3::OutputReader);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(blake3::Hasher::new_keyed(&[7; 32]).update(&seed.to_le_bytes()).finalize_xof())
     }
 
@@ -96,8 +116,12 @@ impl Random {
         let budget =
             self.pick(&[PicoUsd::from_usd(3), PicoUsd::from_usd(3), PicoUsd::from_usd(3), SMALL_BUDGET]);
         let strongest = self.once_in(4);
-        let strategy = self.pick(&strategies());
-        let planned = scenario(names.map(|name| (*name, after(0)))).asks(QUESTION, strategy);
+        let planned = scenario(names.map(|name| (*name, after(0))));
+        let planned = if self.once_in(4) {
+            planned.with_settings(&self.flow(chain))
+        } else {
+            planned.asks(QUESTION, self.pick(&strategies()))
+        };
         let planned = planned.wait(wait).plan(|plan| {
             plan.seed = seed;
             plan.timers = timers;
@@ -105,6 +129,37 @@ impl Random {
             plan.seats[0].strongest = strongest;
         });
         planned.planned()
+    }
+
+    /// The settings with a random flow, and with a chain of this length.
+    pub(crate) fn flow(&mut self, chain: usize) -> Defaults {
+        let mut stages: Vec<FlowStage> = Vec::new();
+        for _ in 0..2 + self.index_below(2) {
+            let entries = 1 + self.index_below(2);
+            let panel =
+                (0..entries).map(|_| format!("{}*{}", self.pick(&SEATS), 1 + self.below(2))).collect();
+            stages.push(FlowStage { panel, ..self.stage(stages.len(), &[&ASKING[..], &READING].concat()) });
+        }
+        for _ in 0..self.below(3) {
+            let first = self.index_below(stages.len() as u64);
+            let other = (first + 1 + self.index_below(stages.len() as u64 - 1)) % stages.len();
+            let from = [first, other].map(|read| stages[read].name.clone()).to_vec();
+            stages.push(FlowStage { from, ..self.stage(stages.len(), &READING) });
+        }
+        // The last stage reads all that nobody reads, and at least two.
+        let is_read = |stage: &FlowStage| stages.iter().any(|other| other.from.contains(&stage.name));
+        let unread = stages.iter().filter(|stage| !is_read(stage));
+        let mut from: Vec<String> = unread.map(|stage| stage.name.clone()).collect();
+        from.extend((from.len() < 2).then(|| stages[0].name.clone()));
+        stages.push(FlowStage { from, ..self.stage(stages.len(), &[&READING[..], &["panel"]].concat()) });
+        let flow = Flow { name: "it".to_owned(), about: None, stages };
+        let synthesizers = CHAIN.iter().take(chain).map(|name| (*name).to_owned()).collect();
+        Defaults { flow: Some(flow), synthesizers, ..defaults() }
+    }
+
+    fn stage(&mut self, index: usize, strategies: &[&str]) -> FlowStage {
+        let strategy = Some(self.pick(strategies).to_owned());
+        FlowStage { name: format!("stage-{index}"), strategy, ..FlowStage::default() }
     }
 
     /// What happens to the next process; `before` is the run that the last one left.

@@ -67,7 +67,7 @@ where
 }
 
 fn out_of_time(context: &RunContext, who: &str) -> Failure {
-    let failure = reply_clock::run_timeout(&context.plan.timers);
+    let failure = reply_clock::time_over(&context.plan.timers, &context.deadline);
     let message = format!("{} before the {who} was done", failure.message);
     Failure { message, ..failure }
 }
