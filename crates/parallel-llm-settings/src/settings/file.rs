@@ -75,23 +75,29 @@ fn read(path: &Path) -> Result<Option<Source>, Failure> {
         invalid(format!("cannot read `{}`: {why}", path.display()))
             .with_next([Next::Do(Advice::RepairFile), Next::Do(Advice::MoveOutOfTheWay)])
     };
-    match path.metadata() {
-        // Opening anything else, such as a pipe, could block forever.
-        Ok(metadata) if !metadata.is_file() => return Err(refused("it is not a file")),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        Ok(_) => {}
-        Err(error) => return Err(refused(&error.to_string())),
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
-    file.map_err(|error| refused(&error.to_string()))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(refused(&format!("it is larger than {FILE_BYTES_MAX} bytes")));
-    }
+    let Some(bytes) = contents(path, FILE_BYTES_MAX).map_err(|why| refused(&why))? else { return Ok(None) };
     let text = String::from_utf8(bytes).map_err(|error| {
         refused(&format!("it is not valid UTF-8 from byte {}", error.utf8_error().valid_up_to()))
     })?;
     Ok(Some(Source { path: path.to_owned(), text }))
+}
+
+/// The bytes of a file, at most so many; `None` if there is no file. Fails with the reason.
+pub(super) fn contents(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, String> {
+    match path.metadata() {
+        // Opening anything else, such as a pipe, could block forever.
+        Ok(metadata) if !metadata.is_file() => return Err("it is not a file".to_owned()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Ok(_) => {}
+        Err(error) => return Err(error.to_string()),
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).and_then(|file| file.take(bytes_max + 1).read_to_end(&mut bytes));
+    file.map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(format!("it is larger than {bytes_max} bytes"));
+    }
+    Ok(Some(bytes))
 }

@@ -13,6 +13,7 @@ mod config_paths;
 mod document;
 mod environment;
 mod file;
+mod flow;
 mod host_info;
 mod issuer;
 mod kept;
@@ -31,6 +32,7 @@ mod tests;
 mod wait;
 mod words;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::plan::{DayLimit, Defaults, Timers};
@@ -40,7 +42,7 @@ use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::request::{Effort, StoreMode};
 use parallel_llm_engine::value::code::Code;
 use parallel_llm_engine::value::next::{Advice, Next};
-use parallel_llm_engine::{Failure, FileNames, PicoUsd, Routing, value::nearest};
+use parallel_llm_engine::{Failure, FileNames, PicoUsd, Routing, RunRequest, value::nearest};
 
 use document::{Document, FileOwner, UserLimits};
 use layer::Layer;
@@ -53,6 +55,7 @@ pub use config_paths::ConfigPaths;
 pub use environment::SEAT;
 pub use environment::is_known_variable;
 pub use environment::{Environment, Folders, system_root};
+pub use flow::{FlowErrors, FlowFile, Flows, NamedFlow};
 pub use host_info::{HostInfo, Proxy};
 pub use issuer::IssuerSettings;
 pub use kept::{KeptKeys, read as read_kept, text as kept_text};
@@ -155,6 +158,8 @@ pub struct Settings {
     pub config_paths: Option<ConfigPaths>,
     /// Presets by name, including the built-in ones.
     pub presets: Presets,
+    /// The user's flows by name, including those that cannot be read.
+    pub flows: Flows,
     /// The user's own names for models.
     pub aliases: Aliases,
     /// Personas by name, including the built-in ones.
@@ -167,6 +172,40 @@ pub struct Settings {
     pub host_info: HostInfo,
     /// The values for [`Settings::shown`].
     pub shown: Vec<EffectiveValue>,
+}
+
+/// What a name after `--preset` stands for.
+#[derive(Clone, Copy, Debug)]
+pub enum Named<'a> {
+    /// A preset.
+    Preset(&'a Preset),
+    /// A flow.
+    Flow(&'a NamedFlow),
+}
+
+impl Named<'_> {
+    /// Applies it below the request's own options and above the settings.
+    pub fn fill(&self, request: &mut RunRequest, defaults: &mut Defaults) {
+        match self {
+            Self::Preset(preset) => preset.fill(request, defaults),
+            Self::Flow(flow) => flow.fill(defaults),
+        }
+    }
+}
+
+impl<'a> Named<'a> {
+    /// The strategy it names. That of a flow with several stages is not one strategy.
+    pub fn strategy(self) -> Option<&'a String> {
+        match self {
+            Self::Preset(preset) => preset.strategy.as_ref(),
+            Self::Flow(named) => named
+                .flow
+                .stages
+                .first()
+                .filter(|_| named.flow.is_preset())
+                .and_then(|stage| stage.strategy.as_ref()),
+        }
+    }
 }
 
 /// A resolved value, for display.
@@ -218,6 +257,9 @@ impl Settings {
         settings.presets = preset::built_in();
         settings.presets.extend(user.presets);
         settings.presets.extend(project.presets);
+        let flows = file::user_path(environment, current_dir).map(|path| flow::beside(&path));
+        settings.flows =
+            flows.into_iter().flatten().map(|named| settings.apart_from_presets(named)).collect();
         alias::check(&user.aliases, &settings.providers)?;
         settings.aliases = Aliases::of(&user.aliases);
         settings.shown.extend(user.aliases.iter().map(|(name, alias)| alias::shown(name, alias)));
@@ -348,6 +390,37 @@ impl Settings {
         })
     }
 
+    /// The preset or flow of this name. A flow replaces a built-in preset.
+    pub fn named(&self, name: &str) -> Result<Named<'_>, Failure> {
+        if let Some(preset) = self.presets.get(name).filter(|preset| preset.origin != Origin::Default) {
+            return Ok(Named::Preset(preset));
+        }
+        if let Some(file) = self.flows.get(name) {
+            return file.flow.as_ref().map(Named::Flow).map_err(|errors| errors.first().clone());
+        }
+        self.presets.get(name).map(Named::Preset).ok_or_else(|| {
+            let names: Vec<&str> = self.names().into_iter().collect();
+            let failure = Failure::new(Code::Usage, format!("there is no preset or flow `{name}`"));
+            nearest::suggest_or_list(failure, name, &names)
+        })
+    }
+
+    /// The names of all presets, and of the flows that can be read.
+    pub fn names(&self) -> BTreeSet<&str> {
+        let flows = self.flows.iter().filter(|(_, file)| file.flow.is_ok()).map(|(name, _)| name.as_str());
+        self.presets.keys().map(String::as_str).chain(flows).collect()
+    }
+
+    /// The flow, refused if the user or the project has a preset of its name: a name has one meaning.
+    fn apart_from_presets(&self, (name, file): (String, FlowFile)) -> (String, FlowFile) {
+        let Some(preset) = self.presets.get(&name).filter(|preset| preset.origin != Origin::Default) else {
+            return (name, file);
+        };
+        let message = format!("there is a preset `{name}` already ({})", preset.origin);
+        let file = file.refused(invalid(message).with_next(Advice::RenameFile));
+        (name, file)
+    }
+
     /// The preset of this name.
     pub fn preset(&self, name: &str) -> Result<&Preset, Failure> {
         self.presets.get(name).ok_or_else(|| {
@@ -401,6 +474,7 @@ impl Settings {
             state_dir: None,
             config_paths: None,
             presets: Presets::new(),
+            flows: Flows::new(),
             aliases: Aliases::default(),
             personas: Personas::new(),
             user_file: None,

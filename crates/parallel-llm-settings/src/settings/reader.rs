@@ -58,13 +58,7 @@ impl<'a> Reader<'a> {
         let read = match value.get_ref() {
             words if kind == Kind::Command => read_command(name, words).map(Value::Command),
             DeValue::Array(items) if kind.is_list() => kind.list(name, self.entries(name, kind, items)?),
-            DeValue::Integer(number) if kind.is_number() => kind.read(name, &digits(number)),
-            DeValue::Float(number) if kind.is_number() => {
-                kind.read(name, number.as_str().trim_start_matches('+'))
-            }
-            DeValue::Boolean(on) if matches!(kind, Kind::Switch { .. }) => Ok(Value::Switch(*on)),
-            DeValue::String(text) if !kind.is_number() => kind.read(name, text),
-            other => Err(kind.mismatch(name, noun(other))),
+            single => read_single(name, kind, single),
         };
         read.map_err(|failure| self.refuse(value.span(), failure))
     }
@@ -99,6 +93,19 @@ impl<'a> Reader<'a> {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
         }
+    }
+}
+
+/// A value of this kind that TOML does not write as a list. The error has no location.
+pub(super) fn read_single(name: &str, kind: Kind, value: &DeValue<'_>) -> Result<Value, Failure> {
+    match value {
+        DeValue::Integer(number) if kind.is_number() => kind.read(name, &digits(number)),
+        DeValue::Float(number) if kind.is_number() => {
+            kind.read(name, number.as_str().trim_start_matches('+'))
+        }
+        DeValue::Boolean(on) if matches!(kind, Kind::Switch { .. }) => Ok(Value::Switch(*on)),
+        DeValue::String(text) if !kind.is_number() => kind.read(name, text),
+        other => Err(kind.mismatch(name, noun(other))),
     }
 }
 

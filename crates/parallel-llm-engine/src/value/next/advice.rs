@@ -166,6 +166,8 @@ advice! {
     QuoteOrShell, Machine: "quote it to use it literally, or run a shell: `sh -c '...'`";
     WritePersona, Machine: "write it as `[personas.NAME]` into the settings";
     RenamePreset, Machine: "rename the preset";
+    RenameFile, Machine: "rename the file";
+    NameOrTakeOut, Machine: "name at least one, or take it out";
     RenameStage, Machine: "rename the stage";
     GiveStageInputs, Machine: "give it `panel`, or in `from` the stages it reads";
     GiveStageMoreInputs, Machine: "name another stage in `from`, or give it a `panel` instead";

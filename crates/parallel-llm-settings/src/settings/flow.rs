@@ -1,0 +1,161 @@
+//! Flow files: one flow each, in the folder `flows` beside the user's file, or anywhere if named by its path.
+//!
+//! [`read`] reads their text; the engine knows the rules. Invariant: a flow that cannot be read breaks only its own use.
+
+mod read;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use parallel_llm_engine::plan::Defaults;
+use parallel_llm_engine::request::flow::{Flow, NAME_BYTES_MAX, is_name};
+use parallel_llm_engine::value::next::{Advice, Next};
+use parallel_llm_engine::{Failure, PicoUsd};
+
+use super::file::{Source, contents};
+use super::invalid;
+use super::origin::FileLocation;
+use super::reader::Reader;
+
+/// The folder of flows beside the user's file.
+const FOLDER: &str = "flows";
+/// How the name of a flow's file ends.
+const EXTENSION: &str = "toml";
+/// Largest file in bytes. Sixteen stages with every key take less than a tenth.
+const FLOW_BYTES_MAX: u64 = 64 << 10;
+/// Most flows, as many as presets in a file; they are listed to models like those.
+const FLOWS_MAX: usize = 64;
+/// Most errors of a file that are reported. Nobody corrects more at a time.
+const ERRORS_MAX: usize = 20;
+
+/// A flow and its budget.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedFlow {
+    /// The flow.
+    pub flow: Flow,
+    /// The budget of one run; `None` uses the setting.
+    pub budget: Option<PicoUsd>,
+}
+
+impl NamedFlow {
+    /// Applies the flow below the request's own options and above the settings, like a preset.
+    pub fn fill(&self, defaults: &mut Defaults) {
+        defaults.budget = self.budget.unwrap_or(defaults.budget);
+        defaults.flow = Some(self.flow.clone());
+    }
+}
+
+/// The errors of a file, in its order. There is at least one, and each begins with its place: `PATH:LINE:COLUMN`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowErrors {
+    /// The first errors.
+    pub errors: Vec<Failure>,
+    /// How many others there are.
+    pub more: usize,
+}
+
+impl FlowErrors {
+    /// The first error.
+    pub fn first(&self) -> &Failure {
+        &self.errors[0]
+    }
+
+    fn only(failure: Failure) -> Self {
+        Self { errors: vec![failure], more: 0 }
+    }
+
+    /// The first of these errors, by their places in the file.
+    fn of(mut errors: Vec<(std::ops::Range<usize>, Failure)>, reader: Reader<'_>) -> Self {
+        errors.sort_by_key(|(span, _)| (span.start, span.end));
+        let more = errors.len().saturating_sub(ERRORS_MAX);
+        let first = errors.into_iter().take(ERRORS_MAX);
+        Self { errors: first.map(|(span, failure)| reader.refuse(span, failure)).collect(), more }
+    }
+}
+
+/// A file with a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowFile {
+    /// The file.
+    pub path: PathBuf,
+    /// The flow, or what is wrong with it.
+    pub flow: Result<NamedFlow, FlowErrors>,
+}
+
+/// Flow files by name.
+pub type Flows = BTreeMap<String, FlowFile>;
+
+impl FlowFile {
+    /// Reads a file, whose name is that of the flow.
+    pub fn read(path: &Path) -> Self {
+        Self { path: path.to_owned(), flow: flow_of(path) }
+    }
+
+    /// The same file with an error in place of its flow.
+    pub(super) fn refused(self, failure: Failure) -> Self {
+        let flow = Err(FlowErrors::only(at_the_start(&self.path, failure)));
+        Self { flow, ..self }
+    }
+}
+
+/// The flows in the folder beside the user's file.
+pub(super) fn beside(user_file: &Path) -> Flows {
+    let Some(folder) = user_file.parent().map(|parent| parent.join(FOLDER)) else { return Flows::new() };
+    let Ok(entries) = fs::read_dir(folder) else { return Flows::new() };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut paths: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == EXTENSION)).collect();
+    // Folders list their files in any order.
+    paths.sort();
+    let read = |(index, path): (usize, PathBuf)| {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if index < FLOWS_MAX {
+            return (name, FlowFile::read(&path));
+        }
+        let failure =
+            invalid(format!("there are more than {FLOWS_MAX} flows")).with_next(Advice::MoveOutOfTheWay);
+        let flow = Err(FlowErrors::only(at_the_start(&path, failure)));
+        (name, FlowFile { path, flow })
+    };
+    paths.into_iter().enumerate().map(read).collect()
+}
+
+fn flow_of(path: &Path) -> Result<NamedFlow, FlowErrors> {
+    let refused = |why: &str| {
+        let failure = invalid(format!("cannot read the flow: {why}"));
+        let next = [Next::Do(Advice::RepairFile), Next::Do(Advice::MoveOutOfTheWay)];
+        FlowErrors::only(at_the_start(path, failure.with_next(next)))
+    };
+    let bytes = contents(path, FLOW_BYTES_MAX).map_err(|why| refused(&why))?;
+    let bytes = bytes.ok_or_else(|| refused("there is no such file"))?;
+    let (text, invalid_from) = match String::from_utf8(bytes) {
+        Ok(text) => (text, None),
+        Err(error) => {
+            let valid = error.utf8_error().valid_up_to();
+            (String::from_utf8_lossy(error.as_bytes()).into_owned(), Some(valid))
+        }
+    };
+    let source = Source { path: path.to_owned(), text };
+    if let Some(byte) = invalid_from {
+        let failure =
+            invalid(format!("it is not valid UTF-8 from byte {byte}")).with_next(Advice::RepairFile);
+        return Err(FlowErrors::only(Reader(&source).refuse(byte..byte, failure)));
+    }
+    let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    if !is_name(name) {
+        let message = format!(
+            "the name of a flow has 1 to {NAME_BYTES_MAX} letters, digits, `-` or `_`, not `{}`",
+            path.file_stem().unwrap_or_default().to_string_lossy()
+        );
+        return Err(FlowErrors::only(at_the_start(path, invalid(message).with_next(Advice::RenameFile))));
+    }
+    read::flow(&source, name)
+}
+
+/// An error of a whole file.
+fn at_the_start(path: &Path, failure: Failure) -> Failure {
+    super::at(&FileLocation { path: path.to_owned(), line: 1, column: 1 }, failure)
+}
