@@ -284,7 +284,7 @@ fn unknown_names_are_refused() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: there is no preset `quik`
+    error[usage]: there is no preset or flow `quik`
       next: did you mean `quick`?
     ");
     insta::assert_snapshot!(check(&["--strategy", "vot", "Why?"]), @"

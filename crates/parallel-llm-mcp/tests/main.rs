@@ -17,6 +17,7 @@ mod documentation;
 mod dry_run;
 mod endings;
 mod faults;
+mod flows;
 mod further;
 mod help;
 mod history;

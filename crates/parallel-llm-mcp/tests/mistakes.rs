@@ -290,7 +290,12 @@ fn strategies_presets_and_other_names() {
             "the option `gate` cannot be `unanimuos`",
             "did you mean `unanimous`?",
         ),
-        typed(["ask", "--preset", "qiuck", "Why?"], 2, "there is no preset `qiuck`", "did you mean `quick`?"),
+        typed(
+            ["ask", "--preset", "qiuck", "Why?"],
+            2,
+            "there is no preset or flow `qiuck`",
+            "did you mean `quick`?",
+        ),
         typed(["presets", "cheap"], 2, "there is no preset `cheap`", "choose one of: budget"),
         typed(
             ["models", "--provider", "mistrl"],

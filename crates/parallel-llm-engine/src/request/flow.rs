@@ -157,6 +157,18 @@ impl Flow {
         self.stages.iter().flat_map(|stage| &stage.panel)
     }
 
+    /// The models and synthesizers of all stages, as written.
+    pub fn references(&self) -> impl Iterator<Item = &String> {
+        self.stages.iter().flat_map(|stage| stage.panel.iter().chain(stage.synthesizer.iter().flatten()))
+    }
+
+    /// As [`Flow::references`], to write them in full.
+    pub fn references_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        self.stages
+            .iter_mut()
+            .flat_map(|stage| stage.panel.iter_mut().chain(stage.synthesizer.iter_mut().flatten()))
+    }
+
     /// Whether a stage runs its answers through the check command.
     pub fn is_checked(&self) -> bool {
         self.stages.iter().filter_map(FlowStage::choice).any(|choice| choice.options.is_checked())

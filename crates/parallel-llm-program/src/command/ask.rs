@@ -20,7 +20,7 @@ use crate::exit;
 use crate::terminal::summary;
 use parallel_llm_service::Question;
 use parallel_llm_service::attachment::Attachments;
-use parallel_llm_settings::settings::{Settings, duration_ms};
+use parallel_llm_settings::settings::{Named, Settings, duration_ms};
 
 pub(super) use answer::{exit_code, finish};
 
@@ -183,8 +183,9 @@ impl Ask {
         if !self.paranoid {
             return Ok(());
         }
-        let preset = self.preset.as_deref().map(|name| settings.preset(name)).transpose()?;
-        let of_preset = preset.and_then(|preset| preset.strategy.as_ref());
+        let named = self.preset.as_deref().map(|name| settings.named(name)).transpose()?;
+        // A flow of several stages refuses a strategy for all of them.
+        let of_preset = named.and_then(Named::strategy);
         let strategy = self.strategy.as_ref().or(of_preset).unwrap_or(&settings.strategy);
         self.strategy = Some(with_option(strategy, "paranoid=on"));
         Ok(())

@@ -275,8 +275,10 @@ fn fusing<'a>(run: &'a Run, reopening: &'a Reopening) -> Vec<&'a Seat> {
         return reopening.synthesizers.iter().collect();
     }
     let chain = run.plan.synthesizers.iter().zip(&run.synthesizers).skip(run.synthesizers_before);
-    if chain.clone().any(|(_, view)| view.status == SeatStatus::Answered) {
-        return Vec::new();
-    }
-    chain.filter(|(_, view)| view.status != SeatStatus::Unknown).map(|(seat, _)| seat).collect()
+    // The stages of a flow have synthesizers of their own.
+    let stage_of = |seat: &Seat| run.plan.flow.as_ref().and_then(|flow| flow.of_synthesizer(seat.number));
+    let written = chain.clone().filter(|(_, view)| view.status == SeatStatus::Answered);
+    let written: Vec<_> = written.map(|(seat, _)| stage_of(seat)).collect();
+    let open = chain.filter(|(seat, _)| !written.contains(&stage_of(seat)));
+    open.filter(|(_, view)| view.status != SeatStatus::Unknown).map(|(seat, _)| seat).collect()
 }

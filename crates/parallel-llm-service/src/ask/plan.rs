@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use parallel_llm_engine::plan::flow::Stage;
 use parallel_llm_engine::plan::{Defaults, Terms};
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::request::strategy::StrategyChoice;
 use parallel_llm_engine::value::next::Operation;
 use parallel_llm_engine::{Code, Failure, RunPlan, RunRequest};
 
@@ -20,7 +22,7 @@ use parallel_llm_settings::settings::Settings;
 pub struct Question {
     /// The question and its options.
     pub request: RunRequest,
-    /// A preset for the options that the request leaves open.
+    /// A preset or flow for the options that the request leaves open.
     pub preset: Option<String>,
     /// The run whose conversation goes on, as in [`crate::History::run_id`].
     pub continues: Option<String>,
@@ -65,7 +67,7 @@ impl Planner {
             conversation.precede(&mut request);
         }
         match (&question.preset, &conversation) {
-            (Some(name), _) => self.settings().preset(name)?.fill(&mut request, &mut defaults),
+            (Some(name), _) => self.settings().named(name)?.fill(&mut request, &mut defaults),
             (None, Some(conversation)) => conversation.fill(&request, &mut defaults),
             (None, None) => {}
         }
@@ -97,7 +99,7 @@ impl Planner {
         })?;
         let typed = Typed::of(&request);
         let mut plan = RunPlan::draft(request, &terms, identity)?;
-        self.check_checker(plan.strategy_choice())?;
+        self.check_checker(checking(&plan))?;
         fitness::check_inputs(providers, &plan, typed)?;
         fitness::check_keys(providers, &typed.seats(&plan), &plan.seats.iter().collect::<Vec<_>>()).await?;
         check_store(&plan)?;
@@ -108,6 +110,12 @@ impl Planner {
         plan.warnings.extend(self.calibration.warning().await);
         Ok(plan)
     }
+}
+
+/// The strategy of the plan; of a flow, that of a stage that checks answers, if there is one.
+fn checking(plan: &RunPlan) -> StrategyChoice {
+    let mut stages = plan.flow.iter().flat_map(|flow| &flow.stages).map(Stage::strategy_choice);
+    stages.find(|strategy| strategy.options.is_checked()).unwrap_or(plan.strategy_choice())
 }
 
 /// Fails for a run that is not stored but needs to be, for an idempotency key or a daily limit.

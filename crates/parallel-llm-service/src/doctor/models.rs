@@ -51,7 +51,8 @@ fn group_finding(group: &[&CheckedModel]) -> Finding {
 
 fn model_finding(model: &CheckedModel) -> Finding {
     // A preset is used only by name; the panel and the synthesizers are used by every question.
-    let is_in_use = model.places.iter().any(|place| !place.starts_with("presets."));
+    let is_in_use =
+        model.places.iter().any(|place| !place.starts_with("presets.") && !place.starts_with("flows."));
     let state = match model.state {
         ModelState::Alive => Health::Ok,
         ModelState::Dead if is_in_use => Health::Failed,

@@ -41,7 +41,11 @@ fn miscast(doctor: &Doctor) -> Vec<Finding> {
             persona::find(entry.options.persona.as_deref()?, &doctor.settings.personas).err()?
         };
         // A preset is used only by name.
-        let state = if place.starts_with("presets.") { Health::Warning } else { Health::Failed };
+        let state = if place.starts_with("presets.") || place.starts_with("flows.") {
+            Health::Warning
+        } else {
+            Health::Failed
+        };
         let found = format!("{reference} ({place}): {}", failure.message);
         Some(Finding::of(state, found, Some(failure.next_steps().into())))
     };

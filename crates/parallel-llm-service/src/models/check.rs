@@ -188,6 +188,16 @@ impl ConfiguredModels {
             references.extend(preset.panel.iter().flatten().map(of("panel")));
             references.extend(preset.synthesizer.iter().flatten().map(of("synthesizer")));
         }
+        let flows = settings.flows.iter().filter_map(|(name, file)| Some((name, file.flow.as_ref().ok()?)));
+        for (name, stage) in
+            flows.flat_map(|(name, named)| named.flow.stages.iter().map(move |stage| (name, stage)))
+        {
+            let of = |list: &'static str| {
+                move |model| (format!("flows.{name}.stages.{}.{list}", stage.name), model)
+            };
+            references.extend(stage.panel.iter().map(of("panel")));
+            references.extend(stage.synthesizer.iter().flatten().map(of("synthesizer")));
+        }
         references
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use parallel_llm_engine::plan::Defaults;
+use parallel_llm_engine::request::flow::Flow;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Catalogue, Code, Failure, ProviderId, RunRequest};
 
@@ -88,8 +89,9 @@ impl Lists {
         defaults: &Defaults,
     ) -> BTreeMap<ProviderId, Arc<Catalogue>> {
         let typed = request.models.iter().flatten().chain(&request.synthesizer);
-        let settled =
-            defaults.panel.iter().filter(|_| request.models.is_none()).chain(&defaults.synthesizers);
+        let panel = defaults.panel.iter().filter(|_| request.models.is_none() && defaults.flow.is_none());
+        let flow = defaults.flow.iter().flat_map(Flow::references);
+        let settled = panel.chain(&defaults.synthesizers).chain(flow);
         let mut names: BTreeMap<ProviderId, Vec<String>> = BTreeMap::new();
         for model in typed.filter_map(|reference| self.providers.model_of(reference)) {
             names.entry(model.provider).or_default().push(model.model);

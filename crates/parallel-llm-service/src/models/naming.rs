@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parallel_llm_engine::plan::Defaults;
+use parallel_llm_engine::request::flow::Flow;
 use parallel_llm_engine::request::panel::{ModelRef, WrittenReference};
 use parallel_llm_engine::request::short_name::NamedModels;
 use parallel_llm_engine::value::next::Next;
@@ -52,13 +53,15 @@ impl Lists {
     }
 }
 
-/// The references that a plan is made of: the panel of the settings only if the request names none.
+/// The references that a plan is made of: the panel of the settings only if neither the request nor a flow names models.
 fn references<'a>(
     request: &'a mut RunRequest,
     defaults: &'a mut Defaults,
 ) -> impl Iterator<Item = &'a mut String> {
-    let panel = request.models.as_mut().unwrap_or(&mut defaults.panel);
-    panel.iter_mut().chain(&mut request.synthesizer).chain(&mut defaults.synthesizers)
+    let of_settings = if defaults.flow.is_none() { defaults.panel.as_mut_slice() } else { &mut [] };
+    let panel = request.models.as_deref_mut().unwrap_or(of_settings);
+    let flow = defaults.flow.iter_mut().flat_map(Flow::references_mut);
+    panel.iter_mut().chain(&mut request.synthesizer).chain(&mut defaults.synthesizers).chain(flow)
 }
 
 /// The model that a short name stands for; `None` for an id, and for a name that this list cannot resolve.
