@@ -36,7 +36,7 @@ pub use request::catalogue::{Catalogue, ModelInfo, Price};
 pub use request::file_names::FileNames;
 pub use request::panel::{ModelRef, PanelEntry, ProviderId, Seat, SeatNumber};
 pub use request::routing::Routing;
-pub use request::{Attachment, AttachmentKind, Effort, Message, Part, Role, RunRequest};
+pub use request::{Attachment, AttachmentKind, Effort, Lineage, Message, Part, Role, RunRequest};
 pub use run::event::{Event, Recorded};
 pub use run::outcome::{Outcome, OutcomeKind};
 pub use run::reopening::Reopening;

@@ -97,6 +97,7 @@ fn plan() -> RunPlan {
         asked_by: None,
         idempotency_key: None,
         continues: None,
+        lineage: Arc::default(),
         fresh: false,
         limits: Vec::new(),
         warnings: vec![warning()],

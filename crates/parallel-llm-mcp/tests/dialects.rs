@@ -290,6 +290,7 @@ async fn started_reply(provider: &Provider, number: u8) -> ReplyStream {
         effort: None,
         json: false,
         routing: Arc::default(),
+        lineage: Arc::default(),
         without: Vec::new(),
     };
     let mut reply = provider.admit(call).await.expect("a slot is free").send();

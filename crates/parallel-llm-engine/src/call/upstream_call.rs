@@ -488,6 +488,7 @@ impl UpstreamCall {
             effort: self.seat.effort,
             json: self.seat.json_mode && step.is_some_and(|step| step.key.role.replies_in_json()),
             routing: Arc::clone(&self.context.plan.routing),
+            lineage: Arc::clone(&self.context.plan.lineage),
             without: self.without.clone(),
         }
     }

@@ -9,7 +9,7 @@ use crate::request::flow::Flow;
 use crate::request::persona::Persona;
 use crate::request::strategy::StrategyChoice;
 
-/// The plan hash. It leaves out the principal, the idempotency key and the client timeout, and what a request cannot set:
+/// The plan hash. It leaves out the principal, the idempotency key, the lineage and the client timeout, and what a request cannot set:
 /// timers, retries and the limits of a day.
 pub(super) fn plan_hash(request: &RunRequest, terms: &Terms<'_>, choice: StrategyChoice) -> String {
     let defaults = terms.defaults;
@@ -29,6 +29,7 @@ pub(super) fn plan_hash(request: &RunRequest, terms: &Terms<'_>, choice: Strateg
         files,
         asked_by: _,
         idempotency_key: _,
+        lineage: _,
         fresh: _,
     } = request;
     // A flow names the models and the strategies itself, so those of the settings change nothing.

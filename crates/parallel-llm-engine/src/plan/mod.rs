@@ -31,7 +31,7 @@ use crate::request::persona::Personas;
 use crate::request::routing::Routing;
 use crate::request::strategy::{Strategy, StrategyChoice, StrategyOptions};
 use crate::request::wait::Wait;
-use crate::request::{Effort, Message, StoreMode};
+use crate::request::{Effort, Lineage, Message, StoreMode};
 use crate::value::id::RunId;
 use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
@@ -203,6 +203,9 @@ pub struct RunPlan {
     /// The earlier run whose conversation goes on here; its messages are in front of the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<RunId>,
+    /// What the run passes on to the calls it makes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub lineage: Arc<Lineage>,
     /// Whether the run begins even if an earlier run of the same question could be joined or continued. Not stored, because
     /// it matters only at the beginning.
     #[serde(skip)]

@@ -16,7 +16,7 @@ use crate::plan::RunPlan;
 use crate::plan::caller_slot::CallerSlot;
 use crate::request::panel::{ModelRef, SeatNumber};
 use crate::request::routing::Routing;
-use crate::request::{Effort, Message};
+use crate::request::{Effort, Lineage, Message};
 use crate::run::event::{Attempt, Recorded};
 use crate::value::answer::{Failure, Finish};
 use crate::value::id::RunId;
@@ -45,6 +45,8 @@ pub struct Call {
     pub json: bool,
     /// The terms for the providers behind a router.
     pub routing: Arc<Routing>,
+    /// What it passes on of the run's own caller.
+    pub lineage: Arc<Lineage>,
     /// Optional request fields to leave out, because the provider rejected them.
     pub without: Vec<String>,
 }

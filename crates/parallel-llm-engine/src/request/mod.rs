@@ -4,6 +4,7 @@ pub mod catalogue;
 mod effort;
 pub mod file_names;
 pub mod flow;
+mod lineage;
 mod message;
 pub mod panel;
 pub mod persona;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::value::money::PicoUsd;
 
 pub use effort::Effort;
+pub use lineage::Lineage;
 pub use message::{Attachment, AttachmentKind, Message, Part, Role};
 
 /// How much of a run the store keeps.
@@ -67,6 +69,9 @@ pub struct RunRequest {
     /// The idempotency key: a question asked again with the same key returns the same run, whenever that is.
     #[serde(default)]
     pub idempotency_key: Option<String>,
+    /// What its run passes on to the calls it makes.
+    #[serde(default)]
+    pub lineage: Lineage,
     /// Whether to begin a new run even if an earlier run of the same question has answers or is in progress.
     #[serde(default)]
     pub fresh: bool,

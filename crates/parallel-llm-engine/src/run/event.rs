@@ -13,8 +13,10 @@ use crate::run::outcome::Outcome;
 use crate::run::prompt_record::PromptRecord;
 use crate::run::reopening::Reopening;
 use crate::value::answer::{Answer, Failure};
+use crate::value::id::RunId;
 use crate::value::money::PicoUsd;
 use crate::value::retry::Retry;
+use crate::value::trace::SpanId;
 use crate::value::usage::Usage;
 
 pub(crate) use facts::CallEnd;
@@ -27,6 +29,13 @@ pub struct Attempt {
     pub slot: CallerSlot,
     /// The number of the try.
     pub number: u32,
+}
+
+impl Attempt {
+    /// Its span in the trace of the run.
+    pub fn span(self, run_id: RunId) -> SpanId {
+        SpanId::of_request(run_id, &self.slot.to_string(), self.number)
+    }
 }
 
 /// One durable event.

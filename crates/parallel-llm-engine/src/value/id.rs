@@ -15,6 +15,11 @@ impl RunId {
         Self(Ulid::from_parts(unix_ms, random))
     }
 
+    /// Its bits: 48 of milliseconds since 1970, then eighty random ones.
+    pub const fn bits(self) -> u128 {
+        self.0.0
+    }
+
     /// When the id was made, in milliseconds since 1970.
     pub const fn unix_ms(self) -> u64 {
         self.0.timestamp_ms()

@@ -8,5 +8,6 @@ pub mod money;
 pub mod nearest;
 pub mod next;
 pub mod retry;
+pub mod trace;
 pub mod usage;
 pub mod warning;

@@ -111,6 +111,7 @@ pub(crate) fn call() -> Call {
         effort: None,
         json: false,
         routing: Arc::default(),
+        lineage: Arc::default(),
         without: Vec::new(),
     }
 }

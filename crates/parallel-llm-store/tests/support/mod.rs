@@ -152,6 +152,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         files: true,
         file_names: FileNames::default(),
         routing: Arc::default(),
+        lineage: Arc::default(),
         asked_by: None,
         idempotency_key: None,
         continues: None,

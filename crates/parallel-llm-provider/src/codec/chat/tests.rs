@@ -19,6 +19,7 @@ pub(in crate::codec) fn call() -> Call {
         effort: None,
         json: false,
         routing: Arc::default(),
+        lineage: Arc::default(),
         without: Vec::new(),
     }
 }
