@@ -17,10 +17,14 @@ use url::{Host, Url};
 use crate::api_key::ApiKey;
 use crate::codec::Address;
 use crate::dialect::{Dialect, KeyRule};
+use crate::known::Known;
 
 /// How long to wait before fetching a missing key again: the key store may have been locked. Otherwise each seat of a
 /// panel would wait for the same failure.
 const REFETCH_AFTER: Duration = Duration::from_secs(60);
+
+/// The domain of every address of Azure, which gives each customer another host.
+const AZURE_DOMAIN: &str = "azure.com";
 
 /// Fetches a key when a call first needs it, for instance from a password manager.
 pub type KeyFetch = Box<dyn Fn() -> BoxFuture<'static, Result<Option<ApiKey>, Failure>> + Send + Sync>;
@@ -159,6 +163,21 @@ impl Endpoint {
         is_loopback(&self.base)
     }
 
+    /// Whether the user chose this address, and not a vendor known by name: a server on this machine, or a host that
+    /// belongs to no vendor of [`Known::ALL`]. A known vendor's other hosts, such as those of a region, are the vendor's,
+    /// even if the user wrote them.
+    ///
+    /// Only such an address gets ids that tie requests together (`traceparent`, the servers a question came through).
+    pub fn is_users_own(&self) -> bool {
+        self.is_loopback() || !vendor_domains().any(|domain| self.is_within(domain))
+    }
+
+    /// Whether the host is this domain or below it.
+    fn is_within(&self, domain: &str) -> bool {
+        let host = self.base.host_str().unwrap_or_default().trim_end_matches('.');
+        host.strip_suffix(domain).is_some_and(|above| above.is_empty() || above.ends_with('.'))
+    }
+
     /// Whether requests use TLS.
     pub fn is_https(&self) -> bool {
         self.base.scheme() == "https"
@@ -216,6 +235,19 @@ impl Endpoint {
         url.set_query(address.query.as_deref());
         url
     }
+}
+
+/// The domains of the vendors known by name, each as the last two labels of its host.
+fn vendor_domains() -> impl Iterator<Item = &'static str> {
+    let remote = Known::ALL.iter().filter(|known| !known.is_local());
+    remote
+        .filter_map(|known| {
+            // `https://api.vendor.com/v1` to `vendor.com`.
+            let host = known.base_url.split('/').nth(2)?;
+            let (dot, _) = host.rmatch_indices('.').nth(1).unwrap_or_default();
+            Some(host[dot..].trim_start_matches('.'))
+        })
+        .chain([AZURE_DOMAIN])
 }
 
 /// An address to which a key or trust may be bound; `what` names it in messages.
@@ -282,6 +314,29 @@ mod tests {
             ["http://a.b", "http://10.0.0.1", "http://localhost.evil.com", "http://[::]", "http://0.0.0.0"]
         {
             assert_eq!(endpoint(bad).unwrap_err().code, Code::InsecureUrl, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_vendor_is_known_by_its_domain_and_every_other_address_is_the_users_own() {
+        for own in [
+            "http://127.0.0.1:1/v1",
+            "http://localhost:11434/v1",
+            "https://models.company.example/v1",
+            "https://10.0.0.7/v1",
+            "https://notopenai.com/v1",
+            "https://openai.com.example/v1",
+        ] {
+            assert!(endpoint(own).unwrap().is_users_own(), "{own}");
+        }
+        let defaults = Known::ALL.iter().filter(|known| !known.is_local()).map(|known| known.base_url);
+        let regional = [
+            "https://eu.openrouter.ai/api/v1",
+            "https://OPENAI.com./v1",
+            "https://mine.openai.azure.com/openai/v1",
+        ];
+        for vendor in defaults.filter(|url| !url.is_empty()).chain(regional) {
+            assert!(!endpoint(vendor).unwrap().is_users_own(), "{vendor}");
         }
     }
 
