@@ -49,6 +49,14 @@ const PAGES: &[Page] = &[
             "<!-- The end of clients. -->",
         ),
     },
+    Page {
+        source: Source::Program("figures"),
+        path: "docs/operations.md",
+        part: Part::Between(
+            "<!-- Generated from the program, up to the end of figures. -->",
+            "<!-- The end of figures. -->",
+        ),
+    },
     Page { source: Source::Program("mcp-config"), path: "examples/mcp_config.json", part: Part::Whole },
     Page { source: Source::Program("mcp-config"), path: "README.md", part: Part::Block("```json") },
     Page { source: Source::Map, path: "docs/reference/map.md", part: Part::Whole },

@@ -12,6 +12,7 @@ pub fn page(services: &Services, shutdown: &Shutdown, sessions: &Sessions) -> Do
 pub fn over_http(services: &Services, shutdown: &Shutdown, sessions: Option<&Sessions>) -> Vec<Door> {
     vec![
         parallel_llm_mcp_door::door(services, shutdown),
+        parallel_llm_ops_door::door(services, shutdown),
         parallel_llm_web_door::door(services, shutdown, sessions),
     ]
 }

@@ -11,17 +11,17 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use parallel_llm_engine::port::{Checker, Journal};
 use parallel_llm_engine::value::next::MachineStep;
 use parallel_llm_engine::{Code, Engine, Failure, ProviderId};
-use parallel_llm_provider::{ApiKey, Documents, Endpoint, Provider, ProviderConfig};
+use parallel_llm_provider::{ApiKey, Collector, Documents, Endpoint, Provider, ProviderConfig, Traces};
 use parallel_llm_store::{Store, StoreConfig};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::certificates;
 use parallel_llm_service::checker::CheckCommand;
 use parallel_llm_service::files::AroundFiles;
-use parallel_llm_service::telemetry;
+use parallel_llm_service::telemetry::{self, Telemetry};
 use parallel_llm_service::{
     CalibrationFile, Catalogues, CheckKey, FetchCredit, FetchTime, Issuer, Journals, KeyUse, Lazy,
-    OpenCircuits, Parts, ReadDocument, Runs, Services,
+    OpenCircuits, Parts, PostTelemetry, ReadDocument, Runs, Services,
 };
 use parallel_llm_settings::keys;
 use parallel_llm_settings::settings::{ProviderKey, ProviderSettings, Settings};
@@ -71,20 +71,25 @@ pub fn wire_around(
         Box::new(move || upstream.made().map(Provider::circuits).unwrap_or_default())
     };
     let calibration = Arc::new(CalibrationFile::of(&settings.data_dir));
+    let post_telemetry = telemetry_poster(settings);
+    let telemetry = Arc::new(Telemetry::new(settings, post_telemetry.clone()));
     let runs = {
         let (store, calibration) = (Arc::clone(&store), Arc::clone(&calibration));
+        let telemetry = Arc::clone(&telemetry);
         let drain = Duration::from_millis(settings.drain_ms);
         let check = settings.check.clone();
         Lazy::new(move || {
             let (upstream, calibration) = (Arc::clone(&upstream), Arc::clone(&calibration));
             let journal = wrap(Arc::new(Journals::new(Arc::clone(&store))));
-            let around_files = around_files.clone();
+            let (around_files, telemetry) = (around_files.clone(), Arc::clone(&telemetry));
             let check = check.clone().map(|check| Arc::new(CheckCommand::new(check)) as Arc<dyn Checker>);
             Box::pin(async move {
                 let caller = Arc::new(upstream.get().await?.clone());
                 let calibration = calibration.get().await;
                 let engine = Engine::new(caller, journal).with_checker(check);
-                Ok(Runs::new(engine, drain).calibrated(calibration).with_around_files(around_files))
+                Ok(Runs::new(engine, drain, telemetry)
+                    .calibrated(calibration)
+                    .with_around_files(around_files))
             })
         })
     };
@@ -101,6 +106,8 @@ pub fn wire_around(
         calibration,
         runs,
         store,
+        telemetry,
+        post_telemetry,
     })
 }
 
@@ -131,6 +138,35 @@ fn document_reader(settings: &Settings) -> ReadDocument {
         let documents = Arc::clone(&documents);
         Box::pin(async move { documents.get().await?.read(&address).await })
     })
+}
+
+/// Reaches the collector of telemetry, if one is named. One that cannot be reached fails nothing but the export.
+fn telemetry_poster(settings: &Settings) -> Option<PostTelemetry> {
+    let address = settings.telemetry.endpoint.clone()?;
+    let made = make_collector(settings, &address);
+    let collector = made.map(Arc::new).inspect_err(|failure| {
+        tracing::warn!("nothing is exported: {failure}");
+    });
+    let collector = collector.ok()?;
+    Some(Arc::new(move |path, body| {
+        let collector = Arc::clone(&collector);
+        Box::pin(async move { collector.post(path, body).await })
+    }))
+}
+
+fn make_collector(settings: &Settings, address: &str) -> Result<Collector, Failure> {
+    let read = |(name, value): &(String, SecretString)| {
+        let header = HeaderName::from_bytes(name.as_bytes()).ok();
+        header.zip(HeaderValue::from_str(value.expose_secret()).ok())
+    };
+    let headers: Option<HeaderMap> = settings.telemetry.headers.iter().map(read).collect();
+    let unsendable = || {
+        let message = "a header in `OTEL_EXPORTER_OTLP_HEADERS` cannot be sent";
+        Failure::new(Code::SettingsInvalid, message)
+    };
+    let certificates = settings.ca_file.as_deref().map(certificates::read).transpose()?;
+    let (headers, certificates) = (headers.ok_or_else(unsendable)?, certificates.unwrap_or_default());
+    Collector::new(address, headers, settings.connect_timeout_ms, certificates)
 }
 
 fn lazy_store(settings: &Settings) -> Arc<Lazy<Store>> {
@@ -173,6 +209,10 @@ fn make_upstream(settings: &Settings) -> Result<Provider, Failure> {
         app_title: settings.app_title.clone(),
         app_url: settings.app_url.clone(),
         certificates: certificates.unwrap_or_default(),
+        traces: Traces {
+            reach: settings.telemetry.trace_calls,
+            begun: settings.telemetry.endpoint.is_some(),
+        },
     })
 }
 

@@ -49,12 +49,17 @@ pub(super) struct Serving {
 }
 
 impl Serving {
+    /// The same for fewer connections.
+    pub(super) fn of_at_most(self, connections_max: usize) -> Self {
+        Self { limits: Limits { connections_max, ..self.limits }, ..self }
+    }
+
     /// Serves until `stop`, then returns the open connections, which take no further request.
-    pub(super) async fn accept(self, listener: TcpListener, stop: &CancellationToken) -> JoinSet<()> {
+    pub(super) async fn accept(self, listener: &TcpListener, stop: &CancellationToken) -> JoinSet<()> {
         let all = Connections::new(self.limits.connections_max);
         let mut tasks = JoinSet::new();
         let next = async || {
-            let (stream, peer) = accept(&listener).await;
+            let (stream, peer) = accept(listener).await;
             (stream, all.admit(peer).await)
         };
         while let Some((stream, connection)) = stop.run_until_cancelled(next()).await {

@@ -13,6 +13,10 @@ pub struct Door {
     /// The path to suggest to clients that use a missing one. The paths below it belong to the door, too, as far as
     /// no other door's path is nearer.
     pub path: Option<&'static str>,
+    /// Further paths of the door, to which no client is sent.
+    pub beside: Vec<&'static str>,
+    /// Whether its paths are served while the server is stopping.
+    pub stays: bool,
     /// Paths that are served to everyone: exact ones, or folders with a `/` at the end. A request to one of them has a
     /// principal only if it brings a valid token or session.
     pub open_paths: Vec<&'static str>,
@@ -34,6 +38,8 @@ impl From<Router> for Door {
             name: "HTTP",
             routes,
             path: None,
+            beside: Vec::new(),
+            stays: false,
             open_paths: Vec::new(),
             sign_in: None,
             forms: false,

@@ -1,10 +1,10 @@
 //! HTTP for all doors: a listener, and the checks between strangers and the routes.
 //!
 //! ```text
-//! connection → policy → head → guard → access → rate → intake → flight → doors
-//!  bounded     of the   bytes  host,   who      per    method,  bounded
-//!  in number,  answer          origin  asks     token  type,
-//!  time                                                body
+//! connection → count → policy → head → guard → access → rate → intake → flight → doors
+//!  bounded              of the   bytes  host,   who      per    method,  bounded
+//!  in number,           answer          origin  asks     token  type,
+//!  time                                                         body
 //! ```
 //!
 //! Invariants: no request reaches a route, not even a missing one, before its host and origin are accepted and
@@ -19,6 +19,7 @@ mod connection;
 mod connections;
 mod cookie;
 mod cors;
+mod count;
 mod door;
 pub mod early;
 mod exposure;
@@ -39,7 +40,9 @@ mod sessions;
 mod share;
 mod stall;
 pub mod status;
+mod stopping;
 mod tls;
+mod trace;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -49,6 +52,7 @@ use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
+use parallel_llm_service::telemetry::Meter;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -61,6 +65,7 @@ pub use policy::Policy;
 pub use resource::Resource;
 pub use sessions::{SessionId, Sessions};
 pub use tls::TlsFiles;
+pub use trace::trace_of;
 
 use access::Gate;
 use cookie::Cookie;
@@ -70,6 +75,7 @@ use guard::{Guard, Names};
 use intake::Intake;
 use paths::Paths;
 use status::Fault;
+use stopping::Stopping;
 
 /// The configuration of a server.
 #[derive(Clone, Debug)]
@@ -90,6 +96,8 @@ pub struct Config {
     pub resource: Option<Resource>,
     /// The sessions of browsers, if there are any. They count only if tokens are required.
     pub sessions: Option<Sessions>,
+    /// Counts what is answered.
+    pub meter: Option<Meter>,
     /// The limits.
     pub limits: Limits,
 }
@@ -107,6 +115,7 @@ impl Config {
             behind_proxy: false,
             resource: None,
             sessions: None,
+            meter: None,
             limits: Limits::default(),
         }
     }
@@ -158,14 +167,16 @@ impl Listener {
         own.into_iter().chain(self.names.urls().iter().cloned()).collect()
     }
 
-    /// Serves these doors until `stop`. Posts in flight are answered for up to `drain` longer; then all other answers
-    /// end, streams included.
+    /// Serves these doors until `stop`. Posts in flight are answered for up to `drain` longer, while new requests are turned
+    /// away with a reason; then all other answers end, streams included.
     pub async fn serve(self, doors: Vec<Door>, stop: CancellationToken, drain: Duration) {
         let limits = self.config.limits;
         let paths = Arc::new(Paths::new(&doors));
         let linked = matches!(self.config.access, Access::Tokens(_)).then(|| Arc::clone(&paths));
         let guard = Guard { names: self.names, cors: Cors::new(&doors), linked };
         let intake = Intake::new(limits, Arc::clone(&paths));
+        let meter = self.config.meter.clone();
+        let turning_away = Stopping { stop: stop.clone(), paths: Arc::clone(&paths) };
         let gate = Gate::new(self.config, paths);
         let flight = Flight::new(limits.requests_max);
         let (routes, suggested) = Door::all(doors);
@@ -173,14 +184,22 @@ impl Listener {
             .fallback(async move || nothing(&suggested))
             .layer(from_fn_with_state(flight.clone(), flight::admit))
             .layer(from_fn_with_state(Arc::new(intake), intake::read))
+            .layer(from_fn_with_state(turning_away, stopping::refuse))
             .layer(from_fn_with_state(Arc::new(gate), access::check))
             .layer(from_fn_with_state(Arc::new(guard), guard::check))
             .layer(from_fn_with_state(limits.head_bytes_max, head::check))
-            .layer(axum::middleware::map_response(policy::add));
+            .layer(axum::middleware::map_response(policy::add))
+            .layer(from_fn_with_state(meter, count::answered));
         let serving = connection::Serving { acceptor: self.acceptor, limits, routes };
-        let mut connections = serving.accept(self.socket, &stop).await;
-        flight.drain(drain).await;
-        connection::end(&mut connections).await;
+        let mut connections = serving.clone().accept(&self.socket, &stop).await;
+        let drained = CancellationToken::new();
+        let draining = async {
+            flight.drain(drain).await;
+            drained.cancel();
+        };
+        let late = serving.of_at_most(stopping::CONNECTIONS_MAX).accept(&self.socket, &drained);
+        let (mut late, ()) = tokio::join!(late, draining);
+        tokio::join!(connection::end(&mut connections), connection::end(&mut late));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which door a path belongs to, and what that door lets browsers do there.
 //!
-//! Invariant: a path belongs to the door with the longest `path` at or above it. So a door of pages at `/` has every
+//! Invariant: a path belongs to the door with the longest path of its own at or above it. So a door of pages at `/` has every
 //! path but those of other doors, and a path without a door has the strictest terms.
 
 use super::door::Door;
@@ -21,16 +21,21 @@ pub(super) struct Terms {
     pub(super) sign_in: Option<&'static str>,
     /// Whether posts may be forms.
     pub(super) forms: bool,
+    /// Whether the path is served while the server is stopping.
+    pub(super) stays: bool,
 }
 
 impl Paths {
     /// The paths of these doors.
     pub(super) fn new(doors: &[Door]) -> Self {
-        let terms = doors.iter().filter_map(|door| {
+        let of_door = |door: &Door| {
+            let (sign_in, forms, stays) = (door.sign_in, door.forms, door.stays);
             let open_paths = door.open_paths.clone();
-            Some(Terms { path: door.path?, open_paths, sign_in: door.sign_in, forms: door.forms })
-        });
-        let mut terms: Vec<Terms> = terms.collect();
+            let paths: Vec<&'static str> = door.path.into_iter().chain(door.beside.iter().copied()).collect();
+            let terms = move |path| Terms { path, open_paths: open_paths.clone(), sign_in, forms, stays };
+            paths.into_iter().map(terms)
+        };
+        let mut terms: Vec<Terms> = doors.iter().flat_map(of_door).collect();
         terms.sort_by_key(|terms| std::cmp::Reverse(terms.path.len()));
         Self { terms }
     }
@@ -76,7 +81,12 @@ mod tests {
             ..Door::from(Router::new())
         };
         let protocol = Door { path: Some("/mcp"), ..Door::from(Router::new()) };
-        Paths::new(&[pages, protocol, Door::from(Router::new())])
+        let beside = Door {
+            beside: vec!["/health", "/figures"],
+            open_paths: vec!["/health"],
+            ..Door::from(Router::new())
+        };
+        Paths::new(&[pages, protocol, beside, Door::from(Router::new())])
     }
 
     #[test]
@@ -86,6 +96,9 @@ mod tests {
             ("/mcp", false),
             ("/mcp/", false),
             ("/mcp/a", false),
+            ("/health", false),
+            ("/figures", false),
+            ("/figures2", true),
             ("/mcp2", true),
             ("//mcp", true),
             ("/%6dcp", true),
@@ -101,10 +114,11 @@ mod tests {
     #[test]
     fn open_paths_are_exact_or_folders() {
         let open = |path| paths().is_open(path);
-        for path in ["/", "/about", "/sign-in", "/assets/", "/assets/page.css", "/assets/a/b"] {
+        for path in ["/", "/about", "/sign-in", "/assets/", "/assets/page.css", "/assets/a/b", "/health"] {
             assert!(open(path), "{path}");
         }
-        for path in ["/about/", "/about2", "/assets", "/sign-in/", "/sign-in/x", "//", "/runs", "/mcp"] {
+        let closed = ["/about/", "/about2", "/assets", "/sign-in/", "/sign-in/x", "//", "/runs", "/mcp"];
+        for path in closed.into_iter().chain(["/health/", "/health/x", "/figures"]) {
             assert!(!open(path), "{path}");
         }
     }

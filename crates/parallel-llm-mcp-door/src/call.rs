@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use parallel_llm_engine::Failure;
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::value::trace::TraceContext;
+use parallel_llm_http::trace_of;
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequestParams, ClientResult, CreateTaskResult, ElicitRequest, InputRequiredResult,
@@ -52,6 +54,16 @@ impl Call {
     pub(super) fn progress(&self) -> Progress {
         let has_messages = version::of(&self.context) >= ProtocolVersion::V_2025_03_26;
         Progress::new(self.context.peer.clone(), self.context.meta.get_progress_token(), has_messages)
+    }
+
+    /// The caller's place in its trace: from the call itself, else from the request that brought it.
+    pub(super) fn trace(&self) -> Option<TraceContext> {
+        let meta = &self.context.meta;
+        if let Some(parent) = meta.get_traceparent() {
+            let context: TraceContext = parent.parse().ok()?;
+            return Some(context.with_state(meta.get_tracestate().unwrap_or_default()));
+        }
+        trace_of(&self.context.extensions.get::<http::request::Parts>()?.headers)
     }
 
     /// Waits up to `wait_max` for the answer of a run begun by any call, and reports progress.

@@ -3,9 +3,9 @@
 //! A vulnerability found in another server is a test here, named for its advisory.
 
 mod browsers;
-mod client;
+pub(crate) mod client;
 pub(crate) mod program;
-mod sessions;
+pub(crate) mod sessions;
 mod tenants;
 
 use std::collections::BTreeMap;

@@ -48,6 +48,7 @@ mod store_modes;
 mod strategies;
 mod tables;
 mod tasks;
+mod telemetry;
 mod templates;
 mod tenants;
 mod terminal;

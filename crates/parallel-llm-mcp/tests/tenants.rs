@@ -422,6 +422,7 @@ enum Rule {
 
 const ASK: Rule = Rule::Scopes(&[Scope::Ask]);
 const READ: Rule = Rule::Scopes(&[Scope::Read]);
+const METRICS: Rule = Rule::Scopes(&[Scope::Metrics]);
 const BOTH: Rule = Rule::Scopes(&[Scope::Ask, Scope::Read]);
 
 /// Every public function of the service. A function that is missing here fails the tests, so nobody may call a new one
@@ -465,10 +466,13 @@ const RULES: &[(&str, Rule)] = &[
     ("Models::check", READ),
     ("Models::find", READ),
     ("Models::overview", READ),
+    ("Readiness::check", Rule::Anyone),
     ("Retention::purge", Rule::Owner),
     ("Retention::purgeable", Rule::Owner),
     ("Services::acting_for", Rule::Wiring),
     ("Services::close", Rule::Wiring),
+    ("Services::figures", METRICS),
+    ("Services::meter", Rule::Wiring),
     ("Services::new", Rule::Wiring),
     ("Services::without_checks", Rule::Wiring),
     ("Statistics::costs", READ),
@@ -506,6 +510,10 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
                 Ok(())
             }
         }
+        "Readiness::check" => {
+            service.readiness.check().await.map_err(|reasons| reasons.into_iter().next().unwrap())
+        }
+        "Services::figures" => service.figures().await.map(drop),
         "History::export" => service.runs.export(unknown, None).await.map(drop),
         "History::find" => service.runs.find(UNKNOWN_ID).await.map(drop),
         "Models::find" => service.models.find(&ModelQuery::default()).await.map(drop),
@@ -549,16 +557,16 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
 #[tokio::test]
 async fn every_function_requires_the_scopes_of_the_table() {
     let setup = Setup::new().await;
-    let grants: [&[Scope]; 4] = [&[], &[Scope::Ask], &[Scope::Read], &Scope::ALL];
+    let grants: [&[Scope]; 5] = [&[], &[Scope::Ask], &[Scope::Read], &[Scope::Metrics], &Scope::ALL];
     for (name, rule) in RULES.iter().filter(|(_, rule)| *rule != Rule::Wiring) {
         for scopes in grants {
             let holder = setup.owner.acting_for(granted(scopes));
             let refused = call(&holder, name).await.is_err_and(|failure| failure.code == Code::ScopeMissing);
             let allowed = match rule {
                 // Whoever may ask may also read the result.
-                Rule::Scopes(needed) => {
-                    needed.iter().all(|scope| scopes.contains(scope) || scopes.contains(&Scope::Ask))
-                }
+                Rule::Scopes(needed) => needed.iter().all(|scope| {
+                    scopes.contains(scope) || *scope == Scope::Read && scopes.contains(&Scope::Ask)
+                }),
                 Rule::Owner => false,
                 Rule::Wiring | Rule::Anyone => true,
             };
@@ -572,7 +580,7 @@ async fn every_function_requires_the_scopes_of_the_table() {
 }
 
 /// The type that holds the use cases, and the types of the use cases.
-const SERVICE_TYPES: [&str; 12] = [
+const SERVICE_TYPES: [&str; 13] = [
     "Services",
     "Approvals",
     "Detached",
@@ -585,6 +593,7 @@ const SERVICE_TYPES: [&str; 12] = [
     "Access",
     "Doctor",
     "Importing",
+    "Readiness",
 ];
 
 /// Collects the names of the public functions of [`Services`] and its use cases.

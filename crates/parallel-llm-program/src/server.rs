@@ -17,7 +17,7 @@ use crate::terminal::console::Console;
 use crate::terminal::vocabulary;
 use parallel_llm_service::{Services, Shutdown, TokenState};
 use parallel_llm_settings::private_files;
-use parallel_llm_settings::settings::Settings;
+use parallel_llm_settings::settings::{MetricsReach, Settings};
 use parallel_llm_settings::signals::Signals;
 
 /// The longest wait at a server's start to learn whether there are tokens, which takes milliseconds.
@@ -43,7 +43,9 @@ pub(crate) async fn serve_http(
     let check = check_of(&service);
     let access = if no_auth { Access::Open(check) } else { Access::Tokens(check) };
     let sessions = if no_auth { None } else { Some(Sessions::new()?) };
-    let config = Config { sessions, ..listening(settings, address, access)? };
+    let is_counted = settings.telemetry.metrics != MetricsReach::Off || settings.telemetry.endpoint.is_some();
+    let meter = is_counted.then(|| service.meter().clone());
+    let config = Config { sessions, meter, ..listening(settings, address, access)? };
     serve_until_signal(&service, config, console).await
 }
 
@@ -63,7 +65,9 @@ async fn serve_until_signal(service: &Services, config: Config, console: &Consol
     let shutdown = Shutdown::new(drain);
     let doors = doors::over_http(service, &shutdown, sessions.as_ref());
     for Door { name, path, .. } in &doors {
-        let addresses = listener.urls().into_iter().map(|url| url + path.unwrap_or_default());
+        // Those that run the server know where to look for the rest.
+        let Some(path) = path else { continue };
+        let addresses = listener.urls().into_iter().map(|url| url + path);
         tracing::info!("{name} is served at {}", addresses.collect::<Vec<_>>().join(" and "));
     }
     let page = doors.iter().find_map(|door| Some(sign_in_page(&listener.urls(), door.sign_in?)));

@@ -29,6 +29,7 @@ use crate::concurrency::ConcurrencyLimits;
 use crate::endpoint::Endpoint;
 use crate::http::Http;
 use crate::scrubber::Scrubber;
+use crate::traces::Traces;
 use crate::{codec, transport};
 
 use exchange::Exchange;
@@ -55,6 +56,8 @@ pub struct ProviderConfig {
     pub app_url: Option<String>,
     /// Certificates to trust besides the system's, in DER.
     pub certificates: Vec<Vec<u8>>,
+    /// How calls pass on their trace.
+    pub traces: Traces,
 }
 
 impl Default for ProviderConfig {
@@ -68,6 +71,7 @@ impl Default for ProviderConfig {
             app_title: Some("parallel-llm-mcp".to_owned()),
             app_url: None,
             certificates: Vec::new(),
+            traces: Traces::default(),
         }
     }
 }
@@ -83,6 +87,7 @@ struct Shared {
     endpoints: BTreeMap<ProviderId, Arc<Endpoint>>,
     unusable: BTreeMap<ProviderId, Failure>,
     app_headers: HeaderMap,
+    traces: Traces,
     http: Http,
     admission: Admission,
     scrubber: Scrubber,
@@ -106,6 +111,7 @@ impl Provider {
             endpoints: endpoints.collect(),
             unusable: config.unusable,
             app_headers,
+            traces: config.traces,
             http: Http::new(config.connect_timeout_ms, config.certificates),
             admission: Admission::new(limits),
             scrubber,

@@ -14,7 +14,7 @@
 //! - one call is at most one request: nothing is sent again and no redirect is followed;
 //! - a key is sent only to the host it is bound to, and does not appear in any failure or name;
 //! - memory for a reply is limited by named constants, whatever its sender does;
-//! - only [`client`](Provider) and [`Documents`] do IO; everything that decides is a pure function of bytes, or of
+//! - only [`client`](Provider), [`Documents`] and [`Collector`] do IO; everything that decides is a pure function of bytes, or of
 //!   earlier results and the time.
 #![warn(missing_docs)]
 
@@ -26,6 +26,7 @@ mod charge;
 mod classify;
 mod client;
 mod codec;
+mod collector;
 mod concurrency;
 mod credit;
 mod date;
@@ -43,6 +44,7 @@ mod retry_after;
 mod scrubber;
 mod sse;
 mod template;
+mod traces;
 mod transport;
 mod wire;
 
@@ -50,6 +52,7 @@ pub use api_key::ApiKey;
 pub use billing::Billing;
 pub use breaker::{Circuit, CircuitState};
 pub use client::{Provider, ProviderConfig};
+pub use collector::Collector;
 pub use credit::Credit;
 pub use dialect::{CapField, Dialect, EffortField, KeyHeader, KeyRule, Protocol, UsageRequest};
 pub use documents::Documents;
@@ -57,3 +60,4 @@ pub use endpoint::{Endpoint, KeyFetch};
 pub use known::Known;
 pub use models::{EMBEDDED_ON, embedded_catalogue};
 pub use scrubber::Scrubber;
+pub use traces::{TraceReach, Traces};

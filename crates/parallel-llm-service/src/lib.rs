@@ -8,6 +8,7 @@ mod import;
 mod lazy;
 mod models;
 mod ports;
+mod readiness;
 mod redaction;
 pub mod report;
 mod runs;
@@ -33,7 +34,8 @@ pub use parallel_llm_store::{
     CostBy, Day, FacetCount, FacetFilter, Facets, HitSource, Integrity, RunFilter, RunLine, RunSummary,
     RunsPage, RunsQuery, SearchHit, SearchReach, SearchResults, SeatBar,
 };
-pub use ports::{CheckKey, FetchCredit, FetchTime, OPENROUTER, OpenCircuits};
+pub use ports::{CheckKey, FetchCredit, FetchTime, OPENROUTER, OpenCircuits, PostTelemetry};
+pub use readiness::{Readiness, Unready};
 pub use redaction::redacted;
 pub use runs::{
     AgreementMatrix, BudgetDay, BudgetHour, CalibrationFile, Costs, Coverage, Database, Figures, History,

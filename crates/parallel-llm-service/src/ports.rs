@@ -1,5 +1,7 @@
 //! The functions that the program supplies to the services, and the name of the provider that is always configured.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use parallel_llm_engine::{Failure, ProviderId};
 use parallel_llm_provider::{Circuit, Credit};
@@ -17,6 +19,10 @@ pub type CheckKey = Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<(), Fail
 /// Fetches a provider's clock, in milliseconds since 1970; `None` if the provider sends no time.
 pub type FetchTime =
     Box<dyn Fn(ProviderId) -> BoxFuture<'static, Result<Option<u64>, Failure>> + Send + Sync>;
+
+/// Posts a body of JSON to a path below the address of the collector of telemetry.
+pub type PostTelemetry =
+    Arc<dyn Fn(&'static str, Vec<u8>) -> BoxFuture<'static, Result<(), Failure>> + Send + Sync>;
 
 /// Lists the circuits that are open: models that are not asked for a while, because they keep failing.
 pub type OpenCircuits = Box<dyn Fn() -> Vec<Circuit> + Send + Sync>;

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parallel_llm_settings::settings::Settings;
+use parallel_llm_engine::Failure;
+use parallel_llm_settings::settings::{MetricsReach, Settings};
 use parallel_llm_store::Store;
 use parking_lot::Mutex;
 
-use crate::access::{Access, Issuer, Principal};
+use crate::access::{Access, Issuer, Principal, Scope};
 use crate::ask::{Approvals, Asking, Detached, OpenApprovals, Planner};
 use crate::doctor::Doctor;
 use crate::import::Importing;
@@ -17,9 +18,13 @@ use crate::models::check::ConfiguredModels;
 use crate::models::lists::Lists;
 use crate::models::providers::Providers;
 use crate::models::{Catalogues, Models};
-use crate::ports::{CheckKey, FetchCredit, FetchTime, OpenCircuits};
+use crate::ports::{CheckKey, FetchCredit, FetchTime, OpenCircuits, PostTelemetry};
+use crate::readiness::{Readiness, Verdicts};
 use crate::runs::{CalibrationFile, Database, History, Hold, Retention, Runs, Statistics};
+use crate::telemetry::{Meter, Moment, Telemetry};
 
+/// The longest look at a folder for the figures.
+const LOOK_MAX: Duration = Duration::from_secs(1);
 /// The shortest time limit for closing the store: a checkpoint of its log takes milliseconds.
 const CLOSE_MIN: Duration = Duration::from_millis(500);
 
@@ -54,6 +59,8 @@ pub struct Services {
     pub doctor: Doctor,
     /// Imports the settings of the Python server.
     pub import: Importing,
+    /// Whether the server can take a question.
+    pub readiness: Readiness,
 }
 
 /// The parts of [`Services`]. Parts that take time or may fail are lazy, so that a server starts at once and reports a
@@ -79,6 +86,10 @@ pub struct Parts {
     pub runs: Lazy<Runs>,
     /// The store of runs.
     pub store: Arc<Lazy<Store>>,
+    /// The figures and the export of this process.
+    pub telemetry: Arc<Telemetry>,
+    /// Reaches the collector of telemetry, if there is one.
+    pub post_telemetry: Option<PostTelemetry>,
 }
 
 /// The parts that the services of all principals share.
@@ -92,6 +103,9 @@ struct Shared {
     calibration: Arc<CalibrationFile>,
     live: Arc<Lazy<Runs>>,
     store: Arc<Lazy<Store>>,
+    telemetry: Arc<Telemetry>,
+    post_telemetry: Option<PostTelemetry>,
+    verdict: Arc<Verdicts>,
     approvals: OpenApprovals,
     detached: Arc<Mutex<Vec<Hold>>>,
 }
@@ -111,6 +125,9 @@ impl Services {
             calibration: parts.calibration,
             live: Arc::new(parts.runs),
             store: parts.store,
+            telemetry: parts.telemetry,
+            post_telemetry: parts.post_telemetry,
+            verdict: Arc::default(),
             approvals: OpenApprovals::default(),
             detached: Arc::default(),
         };
@@ -161,8 +178,14 @@ impl Services {
             asking: ask.clone(),
             fetch_credit: Arc::clone(&shared.fetch_credit),
             fetch_time: Arc::clone(&shared.fetch_time),
+            post_telemetry: shared.post_telemetry.clone(),
         };
         Self {
+            readiness: Readiness {
+                live: Arc::clone(&shared.live),
+                store: store(),
+                verdicts: Arc::clone(&shared.verdict),
+            },
             statistics: Statistics {
                 store: store(),
                 principal: who(),
@@ -190,17 +213,46 @@ impl Services {
         }
     }
 
+    /// The figures of this process, counted from the first call on.
+    pub fn meter(&self) -> &Meter {
+        self.shared.telemetry.meter()
+    }
+
+    /// The figures as text, for the owner, or for a token that the owner made for them.
+    pub async fn figures(&self) -> Result<String, Failure> {
+        if self.settings.telemetry.metrics != MetricsReach::Open {
+            self.principal.check(Scope::Metrics)?;
+        }
+        let shared = &self.shared;
+        let (commit_queue, spill_files) = match shared.store.made() {
+            Some(store) => (store.queued(), spill_files(store.clone()).await),
+            None => (0, 0),
+        };
+        let circuits = (shared.circuits)().into_iter().map(|circuit| circuit.model.provider.0);
+        let moment = Moment { commit_queue, spill_files, open_circuits: circuits.collect() };
+        Ok(self.meter().text(&moment))
+    }
+
     /// Waits at most this long for the runs in progress, then closes the store. A run that does not end in time is
     /// `interrupted` and keeps its answers.
     pub async fn close(&self, within: Duration) {
         if let Some(runs) = self.shared.live.made() {
             runs.drain(within).await;
         }
-        if let Some(store) = self.shared.store.made() {
-            // Everything acknowledged is on disk already; closing only truncates the log.
-            let _ = tokio::time::timeout(within.max(CLOSE_MIN), store.close()).await;
-        }
+        let closing = async {
+            if let Some(store) = self.shared.store.made() {
+                // Everything acknowledged is on disk already; closing only truncates the log.
+                let _ = tokio::time::timeout(within.max(CLOSE_MIN), store.close()).await;
+            }
+        };
+        tokio::join!(closing, self.shared.telemetry.close(within));
     }
+}
+
+/// The files that the database has yet to take. Their folder may not answer, and then nothing is known.
+async fn spill_files(store: Store) -> usize {
+    let counting = tokio::task::spawn_blocking(move || store.spills().waiting.len());
+    tokio::time::timeout(LOOK_MAX, counting).await.ok().and_then(Result::ok).unwrap_or_default()
 }
 
 /// The parent of the runs' folders.

@@ -272,6 +272,16 @@ impl Store {
         self.shared.writer.commits()
     }
 
+    /// Jobs that wait for the next commit.
+    pub fn queued(&self) -> usize {
+        self.shared.writer.queued()
+    }
+
+    /// Fails if the database would not take an append now. Writes nothing to the disk.
+    pub async fn check_writable(&self) -> Result<(), Failure> {
+        self.shared.writer.check().await
+    }
+
     /// Writes what is queued, moves the write-ahead log into the database and closes it. Later calls fail.
     pub async fn close(&self) {
         self.shared.database.close().await;

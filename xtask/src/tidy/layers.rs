@@ -34,6 +34,7 @@ const CRATES: &[LayeredCrate] = &[
         layers: &[
             "services",
             "doctor",
+            "readiness",
             "import",
             "ask",
             "runs",

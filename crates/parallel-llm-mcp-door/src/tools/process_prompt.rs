@@ -135,6 +135,7 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
     let settings = &call.service.settings;
     let mut question = read(arguments, Attachments::new(settings.attachment_bytes_max))?;
     let timeout = call.client_timeout(question.request.store.unwrap_or(settings.store));
+    question.request.lineage.trace = call.trace();
     question.request.client_timeout_ms = timeout.and_then(|timeout| u64::try_from(timeout.as_millis()).ok());
     super::fulfil(call, Order::Ask(question)).await
 }

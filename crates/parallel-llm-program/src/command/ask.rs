@@ -301,7 +301,8 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     ask.set_check();
     ask.set_paranoid(settings)?;
     let message = ask.message(context).await?;
-    let question = ask.question(message)?;
+    let mut question = ask.question(message)?;
+    question.request.lineage.trace = settings.telemetry.parent.clone();
     if ask.dry_run {
         return dry_run::run(context, question, ask.json).await;
     }

@@ -9,6 +9,7 @@ use crate::terminal::vocabulary;
 use parallel_llm_install::clients;
 use parallel_llm_service::report::Report;
 use parallel_llm_service::report::event_line::EventLine;
+use parallel_llm_service::telemetry;
 use parallel_llm_settings::settings;
 
 /// A generated page.
@@ -26,6 +27,8 @@ pub enum Page {
     EventSchema,
     /// The settings files of MCP clients and their formats.
     Clients,
+    /// The figures of a server.
+    Figures,
     /// The configuration that most clients read.
     McpConfig,
 }
@@ -37,6 +40,7 @@ pub(super) fn run(console: &Console, page: Page) -> u8 {
         Page::Configuration => settings::reference(),
         Page::Errors => errors(),
         Page::Clients => clients::page(),
+        Page::Figures => telemetry::reference(),
         Page::McpConfig => clients::example(),
         Page::ReportSchema => format!("{:#}", schemars::schema_for!(Report).to_value()),
         Page::EventSchema => format!("{:#}", schemars::schema_for!(EventLine).to_value()),

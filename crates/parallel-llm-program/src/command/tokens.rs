@@ -37,7 +37,7 @@ const NAME_CHARS_MAX: usize = 64;
 pub struct Create {
     /// The name of the token, by which its runs are listed: lower-case letters, digits, `.`, `_` and `-`
     name: String,
-    /// Its scope: `ask`, which costs money and shows the results, or `read`, which only shows its own runs; may be repeated; both unless given
+    /// Its scope: `ask`, which costs money and shows the results, `read`, which only shows its own runs (these two unless given), or `metrics`, which shows the sums of everybody; may be repeated
     #[arg(long = "scope", value_name = "SCOPE", value_parser = scope)]
     scopes: Vec<Scope>,
     /// The most its runs may cost in a day (UTC), in USD
@@ -231,6 +231,6 @@ mod tests {
             assert_eq!(usd(text).ok(), expected, "{text}");
         }
         assert_eq!(scope("read"), Ok(Scope::Read));
-        assert_eq!(scope("admin"), Err("one of `ask`, `read`".to_owned()));
+        assert_eq!(scope("admin"), Err("one of `ask`, `read`, `metrics`".to_owned()));
     }
 }

@@ -180,6 +180,7 @@ impl Shared {
         let codec = codec::of(endpoint.dialect().protocol);
         let mut headers = self.headers(endpoint, key.as_ref(), "text/event-stream, application/json");
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        self.traces.add(endpoint, call, &mut headers);
         // Shared with the request, so that a refusal can be compared to what was sent.
         let body = Bytes::from(codec.body(call, endpoint.dialect()));
         let request =

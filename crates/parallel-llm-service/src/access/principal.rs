@@ -42,23 +42,29 @@ pub enum Scope {
     Ask,
     /// Read its own runs and the list of models.
     Read,
+    /// Read the server's figures, which are sums over everybody's runs.
+    Metrics,
 }
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Self; 2] = [Self::Ask, Self::Read];
+    pub const ALL: [Self; 3] = [Self::Ask, Self::Read, Self::Metrics];
+
+    /// Those of a token that is made without naming any. Sums over everybody are not among them.
+    pub const USUAL: [Self; 2] = [Self::Ask, Self::Read];
 
     /// The name on the command line and in a token's claims.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Ask => "ask",
             Self::Read => "read",
+            Self::Metrics => "metrics",
         }
     }
 
     /// Whether this scope includes `other`.
     fn allows(self, other: Self) -> bool {
-        self == other || self == Self::Ask
+        self == other || self == Self::Ask && other == Self::Read
     }
 
     /// The scope of this name.

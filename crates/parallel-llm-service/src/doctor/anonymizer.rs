@@ -28,6 +28,7 @@ impl Anonymizer {
             ProviderKey::Command(_) | ProviderKey::Missing => None,
         });
         let headers = settings.providers.iter().flat_map(|provider| &provider.headers);
+        let headers = headers.chain(&settings.telemetry.headers);
         let secrets: Vec<SecretString> = keys.chain(headers.map(|(_, value)| value.clone())).collect();
         let host = &settings.host_info;
         let home = host.home.as_deref();

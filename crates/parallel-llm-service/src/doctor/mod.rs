@@ -9,6 +9,7 @@ mod anonymizer;
 mod bundle;
 mod clients;
 mod clock;
+mod collector;
 mod credit;
 mod database;
 mod folder;
@@ -44,7 +45,7 @@ use crate::ask::Asking;
 use crate::lazy::Lazy;
 use crate::models::check::ConfiguredModels;
 use crate::models::providers::Providers;
-use crate::ports::{FetchCredit, FetchTime};
+use crate::ports::{FetchCredit, FetchTime, PostTelemetry};
 use crate::runs::History;
 use parallel_llm_settings::settings::Settings;
 
@@ -96,6 +97,7 @@ const CHECKS: &[Check] = &[
     Check { name: "credit", within: THERE, examine: |doctor, _| Box::pin(credit::examine(doctor)) },
     Check { name: "models", within: THERE, examine: |doctor, _| Box::pin(models::examine(doctor)) },
     Check { name: "local servers", within: THERE, examine: |doctor, _| Box::pin(local::examine(doctor)) },
+    Check { name: "collector", within: THERE, examine: |doctor, _| Box::pin(collector::examine(doctor)) },
     Check { name: "clock", within: THERE, examine: |doctor, _| Box::pin(clock::examine(doctor)) },
     Check { name: "data folder", within: HERE, examine: |doctor, _| Box::pin(folder::examine(doctor)) },
     Check { name: "run folder", within: HERE, examine: |doctor, _| Box::pin(folder::examine_output(doctor)) },
@@ -180,6 +182,7 @@ pub struct Doctor {
     pub(crate) asking: Asking,
     pub(crate) fetch_credit: Arc<FetchCredit>,
     pub(crate) fetch_time: Arc<FetchTime>,
+    pub(crate) post_telemetry: Option<PostTelemetry>,
 }
 
 impl Doctor {

@@ -344,6 +344,8 @@ mod tests {
             fetch_time: Box::new(|_| Box::pin(async { Ok(None) })),
             runs: Lazy::new(move || Box::pin(async move { Err(nothing()) })),
             store: Arc::new(Lazy::new(move || Box::pin(async move { Err(nothing()) }))),
+            telemetry: Arc::default(),
+            post_telemetry: None,
         });
         let providers = providers.iter().map(|id| (*id).to_owned()).collect();
         services.models.find(&ModelQuery { providers, ..ModelQuery::default() }).await.unwrap();

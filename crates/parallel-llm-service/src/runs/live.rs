@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::runs::files::{self, AroundFiles, FileWriter, FilesWatch, Folder};
 use crate::runs::handle::RunHandle;
-use crate::telemetry;
+use crate::telemetry::Telemetry;
 
 /// The most runs without an answer in one process. Each may hold 64 streams; beyond this a caller had better wait.
 const RUNS_MAX: usize = 1_000;
@@ -50,6 +50,8 @@ pub struct Runs {
     leaving: CancellationToken,
     /// A wrapper around the writing of each file.
     around_files: Option<AroundFiles>,
+    /// What is told of each run.
+    telemetry: Arc<Telemetry>,
 }
 
 /// A run in progress or about to begin.
@@ -63,9 +65,10 @@ type Opening = BoxFuture<'static, Result<Underway, Failure>>;
 
 impl Runs {
     /// No runs. A run that is given up may read paid replies for `drain`.
-    pub fn new(engine: Engine, drain: Duration) -> Self {
+    pub fn new(engine: Engine, drain: Duration, telemetry: Arc<Telemetry>) -> Self {
         Self {
             engine,
+            telemetry,
             calibration: Arc::default(),
             drain,
             live: Arc::default(),
@@ -144,11 +147,7 @@ impl Runs {
             let message = format!("the run {id} is being continued already");
             return Err(Failure::new(Code::Busy, message).with_run(id).with_next(Operation::WaitForRun));
         }
-        // A refused run does not exist, so the failure names none.
-        let unanswered = || live.values().filter(|live| !live.hub.with_run(Run::is_decided)).count();
-        if live.len() >= LIVE_MAX || live.len() >= RUNS_MAX && unanswered() >= RUNS_MAX {
-            return Err(Failure::new(Code::Busy, format!("{} runs are under way", live.len())));
-        }
+        Self::check_room_in(&live)?;
         live.insert(id, Live { hub: Arc::clone(&hub), handle: None });
         Ok(Claim { runs: self.clone(), id, hub })
     }
@@ -163,8 +162,8 @@ impl Runs {
         let claim = self.claim(Arc::clone(&hub))?;
         let stop = Stop::default();
         let opening = opening(Arc::clone(&hub), stop.clone());
-        // Watched before it opens, so that the log has its first event.
-        let logged = telemetry::is_wanted().then(|| hub.watch_events());
+        // Watched before it opens, so that no event is missed.
+        let told = self.telemetry.is_wanted().then(|| hub.watch_events());
         let handle = RunHandle::here(Arc::clone(&hub), Arc::clone(&self.calibration), stop.clone());
         let (sender, begun_or_failed) = oneshot::channel();
         let runs = self.clone();
@@ -174,8 +173,8 @@ impl Runs {
                 // If the caller has left, no one needs the failure.
                 Err(failure) => return drop(sender.send(Err(failure))),
             };
-            if let Some((run, watch)) = logged {
-                runs.tasks.spawn(telemetry::follow(run, watch));
+            if let Some((run, watch)) = told {
+                runs.tasks.spawn(Arc::clone(&runs.telemetry).follow(run, watch));
             }
             let handle = handle.with_files(runs.write_files(folder, hub));
             claim.hold(handle.clone());
@@ -210,6 +209,20 @@ impl Runs {
         if unstored.len() < UNSTORED_MAX || make_room(&mut unstored, &handle) {
             unstored.push_back(handle);
         }
+    }
+
+    /// Fails if there is no room for another run.
+    pub(crate) fn check_room(&self) -> Result<(), Failure> {
+        Self::check_room_in(&self.live.lock())
+    }
+
+    fn check_room_in(live: &BTreeMap<RunId, Live>) -> Result<(), Failure> {
+        let unanswered = || live.values().filter(|live| !live.hub.with_run(Run::is_decided)).count();
+        if live.len() >= LIVE_MAX || live.len() >= RUNS_MAX && unanswered() >= RUNS_MAX {
+            // A refused run does not exist, so the failure names none.
+            return Err(Failure::new(Code::Busy, format!("{} runs are under way", live.len())));
+        }
+        Ok(())
     }
 
     /// The handle of a run in progress, or of a closed one that is not stored.
@@ -326,8 +339,8 @@ mod tests {
     fn a_run_that_has_no_room_is_refused_without_a_name() {
         let plan = include_str!("../../../parallel-llm-engine/tests/fixtures/plan_v1.json");
         let plan: RunPlan = serde_json::from_str(plan).unwrap();
-        let runs =
-            Runs::new(Engine::new(Arc::new(Nobody), Arc::new(MemoryJournal::default())), Duration::ZERO);
+        let engine = Engine::new(Arc::new(Nobody), Arc::new(MemoryJournal::default()));
+        let runs = Runs::new(engine, Duration::ZERO, Arc::default());
         let hub_of = |number: usize, decided_ms: Option<u64>| {
             let run_id = RunId::from_parts(number as u64, 1);
             let run = Run::new(Arc::new(RunPlan { run_id, ..plan.clone() }));

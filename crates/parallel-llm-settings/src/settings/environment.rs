@@ -20,6 +20,7 @@ use super::kind::Value;
 use super::layer::{Entry, Layer};
 use super::origin::Origin;
 use super::table::{PREFIX, Setting};
+use super::telemetry;
 
 /// Names a different user file.
 pub(super) const CONFIG: &str = "PARALLEL_LLM_CONFIG";
@@ -27,11 +28,24 @@ pub(super) const CONFIG: &str = "PARALLEL_LLM_CONFIG";
 pub const SEAT: &str = "PARALLEL_LLM_SEAT";
 
 /// Variables that are read but are not settings, with their descriptions.
-pub(super) const OTHERS: [(&str, &str); 4] = [
+pub(super) const OTHERS: [(&str, &str); 11] = [
     (CONFIG, "The user file, in place of the one in the XDG configuration folder."),
     ("NO_COLOR", "Set to anything, it turns colours off."),
     ("TERM", "`dumb` turns colours and redrawing off."),
     ("COLUMNS", "The width of the output if the terminal does not report it."),
+    (
+        telemetry::ENDPOINT,
+        "The collector, if `otlp_endpoint` is not set. One that cannot be used turns the export off.",
+    ),
+    (
+        telemetry::HEADERS,
+        "Headers for the collector, such as `authorization=Bearer%20TOKEN`; they are shown nowhere.",
+    ),
+    (telemetry::SERVICE_NAME, "The name of this program in traces, in place of its own."),
+    (telemetry::RESOURCE, "Further facts for traces, such as `deployment.environment.name=test`."),
+    (telemetry::DISABLED, "`true` turns the export to a collector off."),
+    (telemetry::PARENT, "The trace in which `ask` is called; its run is a part of it."),
+    (telemetry::STATE, "What other systems say about that trace."),
 ];
 
 /// Proxy variables in the HTTP client's order of precedence.
@@ -140,6 +154,16 @@ impl Environment {
         text_of(name, value)
     }
 
+    /// A variable's text; `None` if it is missing or invalid.
+    pub(super) fn readable(&self, name: &str) -> Option<&str> {
+        self.text(name).ok().flatten()
+    }
+
+    /// Whether a variable is there and not blank, valid or not.
+    pub(super) fn is_set(&self, name: &str) -> bool {
+        !matches!(self.text(name), Ok(None))
+    }
+
     /// A secret from a variable, which only the user's file may name. Invalid UTF-8 is replaced by characters that no
     /// key has, so that it fails where it is used and nowhere else.
     pub(super) fn secret(&self, name: &str) -> Option<SecretString> {
@@ -179,6 +203,9 @@ impl Environment {
     pub(super) fn layer(&self) -> Result<Layer, Failure> {
         self.check_names()?;
         let mut layer = Layer::default();
+        if let Some(entry) = telemetry::standard_endpoint(self) {
+            layer.set(Setting::OtlpEndpoint, entry);
+        }
         for setting in Setting::ALL {
             if let Some(entry) = self.entry(*setting)? {
                 layer.set(*setting, entry);

@@ -67,11 +67,6 @@ impl Environment {
         let locale = LOCALES.into_iter().find_map(|name| self.readable(name))?.to_lowercase();
         Some(locale.contains("utf-8") || locale.contains("utf8"))
     }
-
-    /// A variable's text; `None` if it is missing or invalid.
-    fn readable(&self, name: &str) -> Option<&str> {
-        self.text(name).ok().flatten()
-    }
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ mod provider_table;
 mod reader;
 mod reference;
 mod table;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 mod wait;
@@ -64,6 +65,7 @@ pub use origin::{FileLocation, Origin};
 pub use preset::{Preset, Presets};
 pub use provider::{ProviderKey, ProviderSettings};
 pub use reference::reference;
+pub use telemetry::{MetricsReach, TelemetrySettings};
 pub use wait::duration_ms;
 
 /// The name of the database inside the data folder.
@@ -120,6 +122,8 @@ pub struct Settings {
     pub log_level: String,
     /// The log file.
     pub log_file: Option<PathBuf>,
+    /// Where telemetry goes.
+    pub telemetry: TelemetrySettings,
     /// Most bytes of all files attached to a question.
     pub attachment_bytes_max: u64,
     /// Longest use of a cached model list, in milliseconds.
@@ -246,6 +250,7 @@ impl Settings {
 
         let mut settings = Self::of_layer(&layer)?;
         settings.check = check::read(&layer, environment);
+        settings.telemetry = telemetry::read(&layer, environment);
         settings.keys_file = kept::path(environment);
         settings.state_dir = environment.folders().map(|folders| folders.state.join(FOLDER));
         settings.config_paths = ConfigPaths::of(environment, current_dir);
@@ -455,6 +460,7 @@ impl Settings {
             data_dir: layer.path(Setting::DataDir).ok_or_else(no_home_folder)?,
             log_level: layer.word(Setting::LogLevel),
             log_file: layer.path(Setting::LogFile),
+            telemetry: TelemetrySettings::default(),
             attachment_bytes_max: layer.whole(Setting::AttachmentBytesMax),
             catalogue_max_age_ms: layer.whole(Setting::CatalogueMaxAgeMs),
             effort: layer.word_if_set(Setting::ReasoningEffort).and_then(|word| Effort::by_word(&word)),

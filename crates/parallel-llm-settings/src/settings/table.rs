@@ -179,6 +179,18 @@ settings! {
     LogFile = "log_file", Kind::Path, "", User,
         "A file that the log is also written to. A name without a folder is in the state folder.",
         because "stderr is enough until something must be looked up later";
+    Metrics = "metrics", Kind::Choice(&["open", "on", "off"]), "on", User,
+        "Who may read the figures of `serve --http` at `/metrics`: `open` everyone who reaches it, `on` the owner and tokens with the scope `metrics`, `off` no one.",
+        because "they are sums over everybody's runs, so no ordinary token shows them";
+    OtlpEndpoint = "otlp_endpoint", Kind::UrlOrOff, "", User,
+        "The collector of traces and metrics (OpenTelemetry, OTLP over HTTP), such as `http://127.0.0.1:4318`; https, or http on this machine.",
+        because "nothing about your runs leaves unless you say where to";
+    OtlpContent = "otlp_content", Kind::Switch { strict: false }, "off", User,
+        "Whether traces carry your own questions and the answers to them.",
+        because "a collector is read by more people than a run is";
+    TraceCalls = "trace_calls", Kind::Choice(&["all", "own", "off"]), "own", User,
+        "Which servers of models are told the trace of a call (`traceparent`): `all`, or only those at addresses of your `own`.",
+        because "ids that tie calls together are of no use to a vendor, and help your own gateway";
     AttachmentBytesMax = "attachment_bytes_max", Kind::Whole { min: 1, max: 67_108_864 }, "10485760", Tighter,
         "The most bytes of all files attached to one question.",
         because "it is enough for a dozen pictures or a long document, and every seat is sent all of it";

@@ -354,6 +354,10 @@ fn a_project_file_sets_only_what_it_may() {
         "catalogue_max_age_ms",
         "check_command",
         "check_timeout_ms",
+        "metrics",
+        "otlp_endpoint",
+        "otlp_content",
+        "trace_calls",
     ] {
         let home = Home::of(&[(PROJECT, &format!("{name} = 'x'"))]);
         let expected = format!("{PROJECT}:1:1: a project file may not set `{name}` | ");

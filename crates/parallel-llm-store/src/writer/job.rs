@@ -42,6 +42,8 @@ pub(crate) enum Work {
     RevokeToken(i64),
     /// Record that the token of this number was used.
     NoteTokenUse(i64),
+    /// Show that a transaction can be made.
+    Nothing,
 }
 
 impl Work {
@@ -76,7 +78,10 @@ impl Work {
 
     /// Whether this work is worth waiting for a lock. Partial texts and the like are not.
     pub(super) const fn can_wait(&self) -> bool {
-        !matches!(self, Self::Checkpoint { .. } | Self::NoteTokenUse(_) | Self::Release(_) | Self::Index)
+        !matches!(
+            self,
+            Self::Checkpoint { .. } | Self::NoteTokenUse(_) | Self::Release(_) | Self::Index | Self::Nothing
+        )
     }
 
     /// The run whose events these are.

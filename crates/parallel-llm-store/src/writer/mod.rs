@@ -182,6 +182,16 @@ impl Writer {
         answer.await.map_err(|_| error::closed())?
     }
 
+    /// Jobs in the queue.
+    pub(crate) fn queued(&self) -> usize {
+        self.queue.max_capacity() - self.queue.capacity()
+    }
+
+    /// Takes a transaction through the queue that writes nothing.
+    pub(crate) async fn check(&self) -> Result<(), Failure> {
+        self.ask(Work::Nothing).await.map(drop)
+    }
+
     /// Transactions committed so far.
     pub(crate) fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)

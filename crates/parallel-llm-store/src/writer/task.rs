@@ -317,7 +317,7 @@ impl WriterTask {
                 Ok(Ok(Done::Reclaimed(step)))
             }
             Work::TruncateWal => Ok(Ok(Done::WalTruncated(false))),
-            Work::ImportSpills => Ok(Ok(Done::Written)),
+            Work::ImportSpills | Work::Nothing => Ok(Ok(Done::Written)),
             Work::CreateToken(new) => {
                 Ok(create_token(transaction, new, stamp.now_ms)?.map(|token| Done::Token(Some(token))))
             }

@@ -28,7 +28,7 @@ const NAME_CHARS_MAX: usize = 64;
 pub struct TokenRequest {
     /// The `asked_by` of its holder's runs: lower-case letters, digits, `.`, `_` and `-`, with a letter first.
     pub name: String,
-    /// The scopes; all if empty.
+    /// The scopes; the usual ones if empty.
     pub scopes: Vec<Scope>,
     /// The most that its holder's runs may cost in a day (UTC).
     pub budget_day: Option<PicoUsd>,
@@ -142,7 +142,7 @@ impl Access {
             Failure::new(Code::Internal, format!("the system gives no random bytes for a token: {error}"))
         };
         let secret = Secret::draw().map_err(random)?;
-        let scopes = if request.scopes.is_empty() { Scope::ALL.to_vec() } else { request.scopes };
+        let scopes = if request.scopes.is_empty() { Scope::USUAL.to_vec() } else { request.scopes };
         // In the order of `Scope::ALL`, each once.
         let scopes = Scope::ALL.iter().filter(|scope| scopes.contains(scope));
         let lifetime_ms = request.lifetime_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX));

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
-use parallel_llm_engine::call::hub::{Update, Watch};
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Code, Event, Failure, Recorded, RunStatus};
 use parallel_llm_store::{RunFilter, RunScope, Store};
@@ -115,22 +114,8 @@ pub fn start(level: &str, path: Option<&Path>) -> Result<Log, Failure> {
 }
 
 /// Whether the level in force logs anything of a run.
-pub fn is_wanted() -> bool {
+pub(super) fn is_wanted() -> bool {
     tracing::enabled!(tracing::Level::WARN)
-}
-
-/// Logs a run until it is closed: its start and end, its failures, and at `debug` every call. No prompt and no answer.
-pub async fn follow(mut run: Run, mut watch: Watch) {
-    while !run.closed {
-        match watch.next().await {
-            Update::Event(recorded) => {
-                run.apply(&recorded);
-                log(&run, &recorded);
-            }
-            Update::Snapshot(newer) => run = *newer,
-            Update::Begun(_) | Update::Text { .. } => {}
-        }
-    }
 }
 
 /// Logs runs that ended processes left unfinished, unless the level excludes that. An error of the store is left to its
@@ -152,7 +137,8 @@ pub async fn log_interrupted(store: &Store) {
     }
 }
 
-fn log(run: &Run, recorded: &Recorded) {
+/// Logs an event that the run has applied. No prompt and no answer.
+pub(super) fn log(run: &Run, recorded: &Recorded) {
     let run_id = run.plan.run_id;
     let slot = recorded.event.attempt().map(|attempt| attempt.slot);
     let seat = slot.map(|slot| slot.to_string()).unwrap_or_default();
