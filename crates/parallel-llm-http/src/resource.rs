@@ -43,7 +43,7 @@ impl Resource {
             "resource": identifier,
             "resource_name": "Parallel LLM",
             "authorization_servers": [issuer],
-            "scopes_supported": Scope::ALL.map(Scope::word),
+            "scopes_supported": Scope::USUAL.map(Scope::word),
             "bearer_methods_supported": ["header"],
         });
         let challenge = challenge.parse().map_err(|_| misread())?;

@@ -791,7 +791,7 @@ async fn a_token_is_valid_until_it_expires_or_is_revoked() {
     let principal = setup.owner.access.check_token(secret).await.unwrap();
     let expected = Grant {
         name: "ci".to_owned(),
-        scopes: Scope::ALL.to_vec(),
+        scopes: Scope::USUAL.to_vec(),
         budget_day: PicoUsd::from_decimal("2.5"),
         requests_per_minute: Some(60),
     };

@@ -77,7 +77,7 @@ impl fmt::Display for SpanId {
 
 /// A place in a trace: what the headers `traceparent` and `tracestate` say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "StoredContext", into = "StoredContext")]
 pub struct TraceContext {
     /// The trace.
     pub trace: TraceId,
@@ -148,22 +148,22 @@ fn hexadecimal(text: &str, digits: usize) -> Option<u128> {
 
 /// A context as stored: its headers.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct StoredContext {
     traceparent: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     tracestate: String,
 }
 
-impl From<TraceContext> for Written {
+impl From<TraceContext> for StoredContext {
     fn from(context: TraceContext) -> Self {
         Self { traceparent: context.to_string(), tracestate: context.state }
     }
 }
 
-impl TryFrom<Written> for TraceContext {
+impl TryFrom<StoredContext> for TraceContext {
     type Error = NotATraceParent;
 
-    fn try_from(written: Written) -> Result<Self, Self::Error> {
+    fn try_from(written: StoredContext) -> Result<Self, Self::Error> {
         Ok(written.traceparent.parse::<Self>()?.with_state(&written.tracestate))
     }
 }

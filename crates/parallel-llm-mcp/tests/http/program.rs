@@ -304,7 +304,12 @@ fn a_signal_answers_calls_in_progress_and_a_second_one_ends_at_once() {
     waiting.write(modern(address, "process_prompt", &question()));
     sandbox.until("all are asked", || sandbox.simulator().stats().in_flight >= 3);
     running.signal("INT");
-    sandbox.until("it accepts no new connection", || std::net::TcpStream::connect(address).is_err());
+    let says_so = || {
+        let mut wire = Wire::to(address);
+        wire.write(format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\n\r\n"));
+        wire.reply().is_some_and(|reply| reply.status == 503)
+    };
+    sandbox.until("it says that it is stopping", says_so);
     let begun = Instant::now();
     running.signal("INT");
     assert_eq!(running.wait().code, Some(130));

@@ -95,6 +95,10 @@ impl Exporter {
         if timeout(within.clamp(FLUSH_MIN, FLUSH_MAX), self.tasks.wait()).await.is_err() {
             tracing::warn!("the collector did not answer in time; the newest spans are not exported");
         }
+        let dropped = self.meter.dropped_spans();
+        if dropped > 0 {
+            tracing::warn!("{dropped} spans were not exported");
+        }
     }
 }
 

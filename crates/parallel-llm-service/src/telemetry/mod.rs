@@ -4,6 +4,7 @@
 
 mod calls;
 mod export;
+mod families;
 mod labels;
 mod log;
 mod meter;
@@ -25,8 +26,9 @@ use export::Exporter;
 use labels::Labels;
 use spans::Tracer;
 
+pub use families::reference;
 pub use log::{Log, log_interrupted, start};
-pub use meter::{MEDIA_TYPE, Meter, Moment, reference};
+pub use meter::{MEDIA_TYPE, Meter, Moment};
 
 /// The figures and the export of this process. By default nothing is told but the log.
 #[derive(Default)]
@@ -63,11 +65,11 @@ impl Telemetry {
 
     /// Follows a run, from the state before its next event until it is closed.
     pub(crate) async fn follow(self: Arc<Self>, run: Run, mut watch: Watch) {
-        let mut following = Following::new(self, run);
-        while !following.run.closed {
+        let mut followed = FollowedRun::new(self, run);
+        while !followed.run.closed {
             match watch.next().await {
-                Update::Event(recorded) => following.tell(&recorded),
-                Update::Snapshot(newer) => following.run = *newer,
+                Update::Event(recorded) => followed.tell(&recorded),
+                Update::Snapshot(newer) => followed.run = *newer,
                 Update::Begun(_) | Update::Text { .. } => {}
             }
         }
@@ -82,7 +84,7 @@ impl Telemetry {
 }
 
 /// A run that is followed.
-struct Following {
+struct FollowedRun {
     telemetry: Arc<Telemetry>,
     meter: Option<Meter>,
     tracer: Option<Tracer>,
@@ -92,7 +94,7 @@ struct Following {
     calls: OpenCalls,
 }
 
-impl Following {
+impl FollowedRun {
     fn new(telemetry: Arc<Telemetry>, run: Run) -> Self {
         let anchor_ms = clock::unix_ms().saturating_sub(run.elapsed_ms);
         let meter = telemetry.meter.get().cloned();
@@ -134,7 +136,7 @@ impl Following {
     }
 }
 
-impl Drop for Following {
+impl Drop for FollowedRun {
     fn drop(&mut self) {
         if let Some(meter) = &self.meter {
             meter.run_left(self.calls.count());

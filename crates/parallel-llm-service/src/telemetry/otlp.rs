@@ -7,7 +7,7 @@ use parallel_llm_engine::value::trace::{SpanId, TraceId};
 use prometheus::proto::{Histogram, Metric, MetricFamily, MetricType};
 use serde_json::{Map, Value, json};
 
-use super::meter::{DURATION, TOKEN_USAGE};
+use super::families::{DURATION, TOKEN_USAGE};
 
 /// The path of spans below the collector's address.
 pub(super) const TRACES: &str = "v1/traces";
@@ -38,7 +38,7 @@ const NAMES: [(&str, &str); 7] = [
 
 /// The kind of a span.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
+pub(super) enum SpanKind {
     /// Work of this process.
     Internal = 1,
     /// A request to another server.
@@ -55,7 +55,7 @@ pub(super) struct Span<'a> {
     /// The `tracestate`; empty if there is none.
     pub(super) state: &'a str,
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: SpanKind,
     /// Milliseconds since 1970.
     pub(super) start_ms: u64,
     pub(super) end_ms: u64,

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::calls::EndedCall;
 use super::labels::{Labels, conventional};
 use super::meter::OPERATION;
-use super::otlp::{self, Attributes, Kind, Span};
+use super::otlp::{self, Attributes, Span, SpanKind};
 use crate::report::cost::Cost;
 
 /// The longest text of a model or a provider in an attribute, in characters.
@@ -105,7 +105,7 @@ impl Tracer {
             is_remote: self.is_remote,
             state: &self.state,
             name: format!("invoke_agent {AGENT}"),
-            kind: Kind::Internal,
+            kind: SpanKind::Internal,
             start_ms: self.anchor_ms + self.begun_ms,
             end_ms: self.anchor_ms + run.elapsed_ms,
             is_error: failure.is_some(),
@@ -145,7 +145,7 @@ impl Tracer {
             is_remote: false,
             state: &self.state,
             name: format!("{OPERATION} {model}"),
-            kind: Kind::Client,
+            kind: SpanKind::Client,
             start_ms: self.anchor_ms + sent_ms,
             end_ms: self.anchor_ms + ended.ended_ms,
             is_error: ended.code.is_some(),

@@ -20,12 +20,26 @@ use super::kind::Value;
 use super::layer::{Entry, Layer};
 use super::origin::Origin;
 use super::table::{PREFIX, Setting};
-use super::telemetry;
 
 /// Names a different user file.
 pub(super) const CONFIG: &str = "PARALLEL_LLM_CONFIG";
 /// Tells a check command the number of the seat. The command may itself call this program.
 pub const SEAT: &str = "PARALLEL_LLM_SEAT";
+
+/// The collector's address, for every program.
+pub(super) const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+/// Headers for the collector.
+pub(super) const COLLECTOR_HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+/// The name of this service.
+pub(super) const SERVICE_NAME: &str = "OTEL_SERVICE_NAME";
+/// Further facts about this service.
+pub(super) const RESOURCE: &str = "OTEL_RESOURCE_ATTRIBUTES";
+/// Turns the export off.
+pub(super) const EXPORT_DISABLED: &str = "OTEL_SDK_DISABLED";
+/// The trace in which a command is called.
+pub(super) const TRACE_PARENT: &str = "TRACEPARENT";
+/// What other systems say about that trace.
+pub(super) const TRACE_STATE: &str = "TRACESTATE";
 
 /// Variables that are read but are not settings, with their descriptions.
 pub(super) const OTHERS: [(&str, &str); 11] = [
@@ -34,18 +48,18 @@ pub(super) const OTHERS: [(&str, &str); 11] = [
     ("TERM", "`dumb` turns colours and redrawing off."),
     ("COLUMNS", "The width of the output if the terminal does not report it."),
     (
-        telemetry::ENDPOINT,
+        COLLECTOR,
         "The collector, if `otlp_endpoint` is not set. One that cannot be used turns the export off.",
     ),
     (
-        telemetry::HEADERS,
+        COLLECTOR_HEADERS,
         "Headers for the collector, such as `authorization=Bearer%20TOKEN`; they are shown nowhere.",
     ),
-    (telemetry::SERVICE_NAME, "The name of this program in traces, in place of its own."),
-    (telemetry::RESOURCE, "Further facts for traces, such as `deployment.environment.name=test`."),
-    (telemetry::DISABLED, "`true` turns the export to a collector off."),
-    (telemetry::PARENT, "The trace in which `ask` is called; its run is a part of it."),
-    (telemetry::STATE, "What other systems say about that trace."),
+    (SERVICE_NAME, "The name of this program in traces, in place of its own."),
+    (RESOURCE, "Further facts for traces, such as `deployment.environment.name=test`."),
+    (EXPORT_DISABLED, "`true` turns the export to a collector off."),
+    (TRACE_PARENT, "The trace in which `ask` is called; its run is a part of it."),
+    (TRACE_STATE, "What other systems say about that trace."),
 ];
 
 /// Proxy variables in the HTTP client's order of precedence.
@@ -203,7 +217,7 @@ impl Environment {
     pub(super) fn layer(&self) -> Result<Layer, Failure> {
         self.check_names()?;
         let mut layer = Layer::default();
-        if let Some(entry) = telemetry::standard_endpoint(self) {
+        if let Some(entry) = self.standard_collector() {
             layer.set(Setting::OtlpEndpoint, entry);
         }
         for setting in Setting::ALL {
@@ -212,6 +226,13 @@ impl Environment {
             }
         }
         Ok(layer)
+    }
+
+    /// The collector's address from the standard variable, which is for every program, unless it cannot be read.
+    fn standard_collector(&self) -> Option<Entry> {
+        let setting = Setting::OtlpEndpoint;
+        let value = setting.kind().read(setting.name(), self.readable(COLLECTOR)?).ok()?;
+        Some(Entry { value, origin: Origin::Environment(COLLECTOR.to_owned()) })
     }
 
     /// One setting in the environment; `None` if it is not set.

@@ -13,25 +13,13 @@ use percent_encoding::percent_decode_str;
 use secrecy::SecretString;
 
 use super::Settings;
-use super::environment::Environment;
-use super::layer::{Entry, Layer};
+use super::environment::{
+    COLLECTOR, COLLECTOR_HEADERS, EXPORT_DISABLED, Environment, RESOURCE, SERVICE_NAME, TRACE_PARENT,
+    TRACE_STATE,
+};
+use super::layer::Layer;
 use super::origin::Origin;
 use super::table::Setting;
-
-/// The collector's address, for every program.
-pub(super) const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-/// Headers for the collector.
-pub(super) const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
-/// The name of this service.
-pub(super) const SERVICE_NAME: &str = "OTEL_SERVICE_NAME";
-/// Further facts about this service.
-pub(super) const RESOURCE: &str = "OTEL_RESOURCE_ATTRIBUTES";
-/// Turns the export off.
-pub(super) const DISABLED: &str = "OTEL_SDK_DISABLED";
-/// The trace in which a command is called.
-pub(super) const PARENT: &str = "TRACEPARENT";
-/// What other systems say about that trace.
-pub(super) const STATE: &str = "TRACESTATE";
 
 /// The most headers, and the most facts: many times what a collector needs.
 const PAIRS_MAX: usize = 32;
@@ -87,22 +75,16 @@ impl Settings {
     }
 }
 
-/// The collector's address from the standard variable, unless our own is set.
-pub(super) fn standard_endpoint(environment: &Environment) -> Option<Entry> {
-    let text = environment.readable(ENDPOINT)?;
-    let value = Setting::OtlpEndpoint.kind().read(Setting::OtlpEndpoint.name(), text).ok()?;
-    Some(Entry { value, origin: Origin::Environment(ENDPOINT.to_owned()) })
-}
-
 /// The settings of telemetry.
 pub(super) fn read(layer: &Layer, environment: &Environment) -> TelemetrySettings {
-    let is_disabled = environment.readable(DISABLED).is_some_and(|text| text.eq_ignore_ascii_case("true"));
+    let is_disabled =
+        environment.readable(EXPORT_DISABLED).is_some_and(|text| text.eq_ignore_ascii_case("true"));
     let named = layer.entry(Setting::OtlpEndpoint);
-    let is_standard = environment.is_set(ENDPOINT) && matches!(named.origin, Origin::Default);
+    let is_standard = environment.is_set(COLLECTOR) && matches!(named.origin, Origin::Default);
     TelemetrySettings {
         endpoint: layer.word_if_set(Setting::OtlpEndpoint).filter(|_| !is_disabled),
-        unread: (is_standard && !is_disabled).then_some(ENDPOINT),
-        headers: pairs(environment, HEADERS).map(|(name, value)| (name, value.into())).collect(),
+        unread: (is_standard && !is_disabled).then_some(COLLECTOR),
+        headers: pairs(environment, COLLECTOR_HEADERS).map(|(name, value)| (name, value.into())).collect(),
         content: layer.switch(Setting::OtlpContent),
         service_name: environment.readable(SERVICE_NAME).map(str::to_owned),
         resource: pairs(environment, RESOURCE).collect(),
@@ -140,8 +122,8 @@ fn pairs(environment: &Environment, variable: &str) -> impl Iterator<Item = (Str
 
 /// The trace in which a command is called. One that cannot be read is none, as the standard says.
 fn parent(environment: &Environment) -> Option<TraceContext> {
-    let context = TraceContext::from_str(environment.readable(PARENT)?).ok()?;
-    Some(context.with_state(environment.readable(STATE).unwrap_or_default()))
+    let context = TraceContext::from_str(environment.readable(TRACE_PARENT)?).ok()?;
+    Some(context.with_state(environment.readable(TRACE_STATE).unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -159,8 +141,8 @@ mod tests {
     #[test]
     fn the_standard_variables_are_understood() {
         let settings = with(&[
-            (ENDPOINT, "http://localhost:4318"),
-            (HEADERS, "authorization=Basic%20YTpi, x-team = blue ,nonsense,=x"),
+            (COLLECTOR, "http://localhost:4318"),
+            (COLLECTOR_HEADERS, "authorization=Basic%20YTpi, x-team = blue ,nonsense,=x"),
             (SERVICE_NAME, "asker"),
             (RESOURCE, "deployment.environment.name=test"),
         ]);
@@ -182,18 +164,18 @@ mod tests {
         };
         let there = |address: &str| Some(address.to_owned());
         assert_eq!(of(&[]), (None, None));
-        assert_eq!(of(&[(ENDPOINT, "localhost:4317")]), (None, Some(ENDPOINT)));
-        assert_eq!(of(&[(ENDPOINT, "https://a"), (ours, "https://b")]), (there("https://b"), None));
-        assert_eq!(of(&[(ENDPOINT, "https://a"), (ours, "off")]), (None, None));
-        assert_eq!(of(&[(ENDPOINT, "https://a"), (DISABLED, "TRUE")]), (None, None));
-        assert_eq!(of(&[(ENDPOINT, "https://a"), (DISABLED, "false")]), (there("https://a"), None));
+        assert_eq!(of(&[(COLLECTOR, "localhost:4317")]), (None, Some(COLLECTOR)));
+        assert_eq!(of(&[(COLLECTOR, "https://a"), (ours, "https://b")]), (there("https://b"), None));
+        assert_eq!(of(&[(COLLECTOR, "https://a"), (ours, "off")]), (None, None));
+        assert_eq!(of(&[(COLLECTOR, "https://a"), (EXPORT_DISABLED, "TRUE")]), (None, None));
+        assert_eq!(of(&[(COLLECTOR, "https://a"), (EXPORT_DISABLED, "false")]), (there("https://a"), None));
     }
 
     #[test]
     fn a_command_may_be_called_within_a_trace() {
         let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-        let parent = with(&[(PARENT, header), (STATE, "a=1")]).parent.unwrap();
+        let parent = with(&[(TRACE_PARENT, header), (TRACE_STATE, "a=1")]).parent.unwrap();
         assert_eq!((parent.to_string(), parent.state), (header.to_owned(), "a=1".to_owned()));
-        assert_eq!(with(&[(PARENT, "00-0-0-01")]).parent, None);
+        assert_eq!(with(&[(TRACE_PARENT, "00-0-0-01")]).parent, None);
     }
 }
