@@ -5,6 +5,7 @@
 mod certificates;
 #[cfg(feature = "doors")]
 pub mod doors;
+mod router;
 mod wiring;
 
-pub use wiring::{wire, wire_around, wire_with};
+pub use wiring::{Own, make_upstream, wire, wire_around, wire_with};

@@ -8,20 +8,21 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use parallel_llm_engine::port::{Checker, Journal};
-use parallel_llm_engine::value::next::MachineStep;
+use parallel_llm_engine::port::{Caller, Checker, Journal};
+use parallel_llm_engine::value::next::{Advice, MachineStep};
 use parallel_llm_engine::{Code, Engine, Failure, ProviderId};
 use parallel_llm_provider::{ApiKey, Collector, Documents, Endpoint, Provider, ProviderConfig, Traces};
 use parallel_llm_store::{Store, StoreConfig};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::certificates;
+use crate::router;
 use parallel_llm_service::checker::CheckCommand;
 use parallel_llm_service::files::AroundFiles;
 use parallel_llm_service::telemetry::{self, Telemetry};
 use parallel_llm_service::{
-    CalibrationFile, Catalogues, CheckKey, FetchCredit, FetchTime, Issuer, Journals, KeyUse, Lazy,
-    OpenCircuits, Parts, PostTelemetry, ReadDocument, Runs, Services,
+    CalibrationFile, Catalogues, CheckKey, Disconnect, FetchCredit, FetchTime, Issuer, Journals, KeyUse,
+    Lazy, OpenCircuits, Parts, PostTelemetry, ReadDocument, Runs, Services,
 };
 use parallel_llm_settings::keys;
 use parallel_llm_settings::settings::{ProviderKey, ProviderSettings, Settings};
@@ -36,14 +37,23 @@ pub fn wire_with(
     settings: &Settings,
     wrap: impl Fn(Arc<dyn Journal>) -> Arc<dyn Journal> + Send + Sync + 'static,
 ) -> Services {
-    wire_around(settings, wrap, None)
+    wire_around(settings, wrap, Own::default())
 }
 
-/// The same with a wrapper around the writing of each file, too.
+/// What a user of the library or a test brings along.
+#[derive(Clone, Default)]
+pub struct Own {
+    /// A wrapper around the writing of each file.
+    pub around_files: Option<AroundFiles>,
+    /// Callers of their own, each for the provider of this id.
+    pub callers: BTreeMap<ProviderId, Arc<dyn Caller>>,
+}
+
+/// The same with more that is not ours.
 pub fn wire_around(
     settings: &Settings,
     wrap: impl Fn(Arc<dyn Journal>) -> Arc<dyn Journal> + Send + Sync + 'static,
-    around_files: Option<AroundFiles>,
+    own: Own,
 ) -> Services {
     let store = lazy_store(settings);
     let upstream = lazy_upstream(settings);
@@ -60,8 +70,8 @@ pub fn wire_around(
             })
         })
     });
-    let check_key: CheckKey =
-        asking(&upstream, |provider, id| Box::pin(async move { provider.check_key(&id).await }));
+    let callers = Arc::new(own.callers);
+    let check_key = check_key(&upstream, &callers);
     let fetch_credit: FetchCredit =
         asking(&upstream, |provider, id| Box::pin(async move { provider.fetch_credit(&id).await }));
     let fetch_time: FetchTime =
@@ -70,21 +80,23 @@ pub fn wire_around(
         let upstream = Arc::clone(&upstream);
         Box::new(move || upstream.made().map(Provider::circuits).unwrap_or_default())
     };
-    let calibration = Arc::new(CalibrationFile::of(&settings.data_dir));
+    let calibration = Arc::new(calibration(settings));
+    let disconnect = disconnect(&upstream);
     let post_telemetry = telemetry_poster(settings);
     let telemetry = Arc::new(Telemetry::new(settings, post_telemetry.clone()));
     let runs = {
         let (store, calibration) = (Arc::clone(&store), Arc::clone(&calibration));
         let telemetry = Arc::clone(&telemetry);
-        let drain = Duration::from_millis(settings.drain_ms);
+        let (drain, around_files) = (Duration::from_millis(settings.drain_ms), own.around_files);
         let check = settings.check.clone();
         Lazy::new(move || {
             let (upstream, calibration) = (Arc::clone(&upstream), Arc::clone(&calibration));
+            let callers = Arc::clone(&callers);
             let journal = wrap(Arc::new(Journals::new(Arc::clone(&store))));
             let (around_files, telemetry) = (around_files.clone(), Arc::clone(&telemetry));
             let check = check.clone().map(|check| Arc::new(CheckCommand::new(check)) as Arc<dyn Checker>);
             Box::pin(async move {
-                let caller = Arc::new(upstream.get().await?.clone());
+                let caller = router::caller(upstream.get().await?.clone(), &callers);
                 let calibration = calibration.get().await;
                 let engine = Engine::new(caller, journal).with_checker(check);
                 Ok(Runs::new(engine, drain, telemetry)
@@ -108,7 +120,31 @@ pub fn wire_around(
         store,
         telemetry,
         post_telemetry,
+        disconnect,
     })
+}
+
+fn calibration(settings: &Settings) -> CalibrationFile {
+    if settings.in_memory { CalibrationFile::absent() } else { CalibrationFile::of(&settings.data_dir) }
+}
+
+fn disconnect(upstream: &Arc<Lazy<Provider>>) -> Disconnect {
+    let upstream = Arc::clone(upstream);
+    Box::new(move || {
+        if let Some(provider) = upstream.made() {
+            provider.close();
+        }
+    })
+}
+
+/// Fails for a provider that needs a key and has none. One that code calls needs none.
+fn check_key(
+    upstream: &Arc<Lazy<Provider>>,
+    callers: &Arc<BTreeMap<ProviderId, Arc<dyn Caller>>>,
+) -> CheckKey {
+    let callers = Arc::clone(callers);
+    let of_ours = asking(upstream, |provider, id| Box::pin(async move { provider.check_key(&id).await }));
+    Box::new(move |id| if callers.contains_key(&id) { Box::pin(async { Ok(()) }) } else { of_ours(id) })
 }
 
 /// A request to one provider and its future answer.
@@ -166,15 +202,21 @@ fn make_collector(settings: &Settings, address: &str) -> Result<Collector, Failu
     };
     let certificates = settings.ca_file.as_deref().map(certificates::read).transpose()?;
     let (headers, certificates) = (headers.ok_or_else(unsendable)?, certificates.unwrap_or_default());
-    Collector::new(address, headers, settings.connect_timeout_ms, certificates)
+    let connect_timeout_ms = settings.connect_timeout_ms;
+    Collector::new(address, headers, connect_timeout_ms, certificates, settings.system_proxy)
 }
 
 fn lazy_store(settings: &Settings) -> Arc<Lazy<Store>> {
     let config =
         StoreConfig { spill_folders: settings.spill_folders(), ..StoreConfig::new(settings.database()) };
+    let in_memory = settings.in_memory;
     Arc::new(Lazy::new(move || {
         let config = config.clone();
         Box::pin(async move {
+            if in_memory {
+                let failure = Failure::new(Code::Usage, "runs are kept in memory and end with it");
+                return Err(failure.with_next(Advice::KeepRunsInFolder));
+            }
             let store = Store::open(config).await?;
             telemetry::log_interrupted(&store).await;
             Ok(store)
@@ -191,7 +233,7 @@ fn lazy_upstream(settings: &Settings) -> Arc<Lazy<Provider>> {
 }
 
 /// The client of every provider. A misconfigured provider fails only calls to itself.
-fn make_upstream(settings: &Settings) -> Result<Provider, Failure> {
+pub fn make_upstream(settings: &Settings) -> Result<Provider, Failure> {
     let (mut endpoints, mut unusable) = (Vec::new(), BTreeMap::new());
     for provider in &settings.providers {
         match make_endpoint(provider) {
@@ -213,6 +255,7 @@ fn make_upstream(settings: &Settings) -> Result<Provider, Failure> {
             reach: settings.telemetry.trace_calls,
             begun: settings.telemetry.endpoint.is_some(),
         },
+        system_proxy: settings.system_proxy,
     })
 }
 

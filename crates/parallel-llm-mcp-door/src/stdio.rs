@@ -8,11 +8,13 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::handler::{Handler, Reach};
-use super::outbox::outbox;
+use super::line::Line;
+use super::outbox::{Outbox, outbox};
 use super::pipe;
 use super::wire::{Stopping, Wire};
 use parallel_llm_service::{Services, Shutdown};
@@ -55,41 +57,69 @@ pub async fn run(service: Services) -> Option<Signal> {
     }
 }
 
+/// Serves the client on stdin and stdout until stdin ends, or until `stop`: then open calls are answered in time. Handles no
+/// signal, and leaves the service and its runs as they are.
+pub async fn run_until(service: &Services, stop: &CancellationToken) -> std::io::Result<()> {
+    let pipes = Pipes::open(std::io::stdin(), std::io::stdout())?;
+    // However it ended, the client is gone; the caller's own token is not ours to set.
+    pipes.serve(service, &stop.child_token()).await;
+    Ok(())
+}
+
 /// Serves one client on these two pipes, then closes the service.
 async fn connect<R, W>(service: &Services, end: &End, source: R, sink: W)
 where
     R: Read + Send + 'static,
     W: Write + Send + 'static,
 {
-    let (output, lines) = outbox();
-    let ends = pipe::read_lines(source).and_then(|input| Ok((input, pipe::write_lines(lines, sink)?)));
-    let (input, written) = match ends {
-        Ok(ends) => ends,
+    let pipes = match Pipes::open(source, sink) {
+        Ok(pipes) => pipes,
         Err(error) => return tracing::error!("no thread can be started for the client: {error}"),
     };
     let drain = Duration::from_millis(service.settings.drain_ms);
-    let stop = &end.stop;
-    let wire = Wire::new(input, output, Stopping::new(stop.clone(), drain));
     let close_by = async {
-        stop.cancelled().await;
+        end.stop.cancelled().await;
         Instant::now() + drain
     };
-    let served = async {
+    let drained = Box::pin(async {
+        let (close_by, ()) = tokio::join!(close_by, pipes.serve(service, &end.stop));
+        service.close(close_by.saturating_duration_since(Instant::now())).await;
+    });
+    tokio::select! {
+        () = drained => {}
+        () = end.leave.cancelled() => service.close(LEAVE_MAX).await,
+    }
+}
+
+/// The two pipes of a client, each with a thread of its own.
+struct Pipes {
+    input: mpsc::Receiver<Line>,
+    output: Outbox,
+    written: oneshot::Receiver<()>,
+}
+
+impl Pipes {
+    fn open<R, W>(source: R, sink: W) -> std::io::Result<Self>
+    where
+        R: Read + Send + 'static,
+        W: Write + Send + 'static,
+    {
+        let (output, lines) = outbox();
+        let input = pipe::read_lines(source)?;
+        Ok(Self { input, output, written: pipe::write_lines(lines, sink)? })
+    }
+
+    /// Serves the client until its pipe ends or until `stop`, which is set at the end in any case.
+    async fn serve(self, service: &Services, stop: &CancellationToken) {
+        let drain = Duration::from_millis(service.settings.drain_ms);
+        let wire = Wire::new(self.input, self.output, Stopping::new(stop.clone(), drain));
         let shutdown = Shutdown::on(stop.clone(), drain);
         let handler = Handler::new(Reach::Pipes, service.clone(), shutdown);
         // Boxed, because the serving future is kilobytes, which this future would hold otherwise.
         Box::pin(super::serve(handler, wire)).await;
         // However it ended, the client is gone.
         stop.cancel();
-    };
-    let drained = Box::pin(async {
-        let (close_by, ()) = tokio::join!(close_by, served);
         // A client that does not read its answers must not hold up the process.
-        let _ = timeout(FLUSH_MAX, written).await;
-        service.close(close_by.saturating_duration_since(Instant::now())).await;
-    });
-    tokio::select! {
-        () = drained => {}
-        () = end.leave.cancelled() => service.close(LEAVE_MAX).await,
+        let _ = timeout(FLUSH_MAX, self.written).await;
     }
 }

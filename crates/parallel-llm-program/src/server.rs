@@ -2,13 +2,12 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use parallel_llm_app::doors;
-use parallel_llm_engine::value::next::{self, Advice};
-use parallel_llm_engine::{Code, Failure};
-use parallel_llm_http::{Access, Check, Config, Door, Resource, Sessions, TlsFiles};
+use parallel_llm_app::doors::{self, check_of, listening, sign_in_page};
+use parallel_llm_engine::Failure;
+use parallel_llm_engine::value::next;
+use parallel_llm_http::{Access, Config, Door, Sessions};
 use secrecy::ExposeSecret;
 use tokio::time::Instant;
 
@@ -101,12 +100,6 @@ async fn serve_until_signal(service: &Services, config: Config, console: &Consol
     Ok(code)
 }
 
-/// The address of the sign-in page for people: over https, if the server or its proxy speaks it.
-fn sign_in_page(urls: &[String], path: &str) -> String {
-    let url = urls.iter().find(|url| url.starts_with("https:")).or(urls.first());
-    format!("{}{path}", url.map_or("", String::as_str))
-}
-
 /// Prints the link with which the owner signs in, and the next one as soon as it was used. The log gets no link,
 /// because a log file is read by more people and kept for longer.
 async fn print_links(console: &Console, sessions: &Sessions, page: &str) -> Infallible {
@@ -116,34 +109,6 @@ async fn print_links(console: &Console, sessions: &Sessions, page: &str) -> Infa
         console.say(&format!("sign in once with {link}"));
         codes.changed().await.expect("the sessions hold the sender");
     }
-}
-
-/// The server's configuration from the settings.
-fn listening(settings: &Settings, address: SocketAddr, access: Access) -> Result<Config, Failure> {
-    let tls = match (&settings.tls_cert, &settings.tls_key) {
-        (Some(certificate), Some(key)) => {
-            Some(TlsFiles { certificate: certificate.clone(), key: key.clone() })
-        }
-        (None, None) => None,
-        _ => {
-            let failure = Failure::new(Code::SettingsInvalid, "of `tls_cert` and `tls_key` only one is set");
-            return Err(failure.with_next(Advice::SetBoth));
-        }
-    };
-    let (hosts, origins) = (settings.http_hosts.clone(), settings.http_origins.clone());
-    let resource = settings.issuer.as_ref().map(|issuer| Resource::new(&issuer.audience, &issuer.address));
-    let resource = resource.transpose()?;
-    let behind_proxy = settings.behind_proxy;
-    Ok(Config { hosts, origins, tls, behind_proxy, resource, ..Config::new(address, access) })
-}
-
-/// Finds the principal of a token.
-pub(crate) fn check_of(service: &Services) -> Check {
-    let service = service.clone();
-    Arc::new(move |secret| {
-        let service = service.clone();
-        Box::pin(async move { service.access.check_token(&secret).await })
-    })
 }
 
 /// Warns in the log if the data folder is not writable; the server starts anyway, and refuses calls that need it.

@@ -58,6 +58,8 @@ pub struct ProviderConfig {
     pub certificates: Vec<Vec<u8>>,
     /// How calls pass on their trace.
     pub traces: Traces,
+    /// Whether other machines are reached through the proxy that the environment names, if it names one.
+    pub system_proxy: bool,
 }
 
 impl Default for ProviderConfig {
@@ -72,6 +74,7 @@ impl Default for ProviderConfig {
             app_url: None,
             certificates: Vec::new(),
             traces: Traces::default(),
+            system_proxy: true,
         }
     }
 }
@@ -112,7 +115,7 @@ impl Provider {
             unusable: config.unusable,
             app_headers,
             traces: config.traces,
-            http: Http::new(config.connect_timeout_ms, config.certificates),
+            http: Http::new(config.connect_timeout_ms, config.certificates, config.system_proxy),
             admission: Admission::new(limits),
             scrubber,
             lingering: Arc::new(Semaphore::new(LINGERING_MAX)),

@@ -31,19 +31,22 @@ pub struct Collector {
 
 impl Collector {
     /// The collector at this address, to which these headers are sent. Their values are treated as secrets. The
-    /// certificates (DER) are trusted besides the system's.
+    /// certificates (DER) are trusted besides the system's. `system_proxy` is as for
+    /// [`ProviderConfig`](crate::ProviderConfig).
     pub fn new(
         address: &str,
         mut headers: HeaderMap,
         connect_timeout_ms: u64,
         certificates: Vec<Vec<u8>>,
+        system_proxy: bool,
     ) -> Result<Self, Failure> {
         let base = endpoint::parse("the address of the collector", address.trim())?;
         headers.values_mut().for_each(|value| value.set_sensitive(true));
         let secrets = headers.values().filter_map(|value| value.to_str().ok()).map(SecretString::from);
         let scrubber = Scrubber::new(secrets);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        Ok(Self { http: Http::new(connect_timeout_ms, certificates), base, headers, scrubber })
+        let http = Http::new(connect_timeout_ms, certificates, system_proxy);
+        Ok(Self { http, base, headers, scrubber })
     }
 
     /// Host and port, for messages.

@@ -26,7 +26,7 @@ pub struct Documents {
 impl Documents {
     /// Uses this connection timeout and trusts these certificates (DER) besides the system's.
     pub fn new(connect_timeout_ms: u64, certificates: Vec<Vec<u8>>) -> Self {
-        Self { http: Http::new(connect_timeout_ms, certificates) }
+        Self { http: Http::new(connect_timeout_ms, certificates, true) }
     }
 
     /// The bytes of a document.

@@ -57,14 +57,16 @@ pub(crate) struct Http {
     connect_timeout_ms: u64,
     /// Certificates to trust besides the system's.
     certificates: Vec<CertificateDer<'static>>,
+    /// Whether remote machines are reached through the system's proxy.
+    system_proxy: bool,
     clients: Mutex<[Option<Client>; 3]>,
 }
 
 impl Http {
     /// Builds nothing yet: reading certificates takes milliseconds that would delay the program's start.
-    pub(crate) fn new(connect_timeout_ms: u64, certificates: Vec<Vec<u8>>) -> Self {
+    pub(crate) fn new(connect_timeout_ms: u64, certificates: Vec<Vec<u8>>, system_proxy: bool) -> Self {
         let certificates = certificates.into_iter().map(CertificateDer::from).collect();
-        Self { connect_timeout_ms, certificates, clients: Mutex::new([None, None, None]) }
+        Self { connect_timeout_ms, certificates, system_proxy, clients: Mutex::new([None, None, None]) }
     }
 
     /// The timeout for connecting.
@@ -97,6 +99,7 @@ impl Http {
         let builder = builder(tls(roots)?, Duration::from_millis(self.connect_timeout_ms));
         let builder = match route {
             Route::Plain | Route::Local => builder.no_proxy(),
+            Route::Remote if !self.system_proxy => builder.no_proxy(),
             Route::Remote => builder,
         };
         builder.build().map_err(|error| {

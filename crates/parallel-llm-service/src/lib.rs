@@ -34,7 +34,7 @@ pub use parallel_llm_store::{
     CostBy, Day, FacetCount, FacetFilter, Facets, HitSource, Integrity, RunFilter, RunLine, RunSummary,
     RunsPage, RunsQuery, SearchHit, SearchReach, SearchResults, SeatBar,
 };
-pub use ports::{CheckKey, FetchCredit, FetchTime, OPENROUTER, OpenCircuits, PostTelemetry};
+pub use ports::{CheckKey, Disconnect, FetchCredit, FetchTime, OPENROUTER, OpenCircuits, PostTelemetry};
 pub use readiness::{Readiness, Unready};
 pub use redaction::redacted;
 pub use runs::{

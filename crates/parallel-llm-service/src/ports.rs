@@ -24,5 +24,8 @@ pub type FetchTime =
 pub type PostTelemetry =
     Arc<dyn Fn(&'static str, Vec<u8>) -> BoxFuture<'static, Result<(), Failure>> + Send + Sync>;
 
+/// Closes idle connections to providers.
+pub type Disconnect = Box<dyn Fn() + Send + Sync>;
+
 /// Lists the circuits that are open: models that are not asked for a while, because they keep failing.
 pub type OpenCircuits = Box<dyn Fn() -> Vec<Circuit> + Send + Sync>;

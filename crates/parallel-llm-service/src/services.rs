@@ -18,7 +18,7 @@ use crate::models::check::ConfiguredModels;
 use crate::models::lists::Lists;
 use crate::models::providers::Providers;
 use crate::models::{Catalogues, Models};
-use crate::ports::{CheckKey, FetchCredit, FetchTime, OpenCircuits, PostTelemetry};
+use crate::ports::{CheckKey, Disconnect, FetchCredit, FetchTime, OpenCircuits, PostTelemetry};
 use crate::readiness::{Readiness, Verdicts};
 use crate::runs::{CalibrationFile, Database, History, Hold, Retention, Runs, Statistics};
 use crate::telemetry::{Meter, Moment, Telemetry};
@@ -90,6 +90,8 @@ pub struct Parts {
     pub telemetry: Arc<Telemetry>,
     /// Reaches the collector of telemetry, if there is one.
     pub post_telemetry: Option<PostTelemetry>,
+    /// Closes idle connections to providers.
+    pub disconnect: Disconnect,
 }
 
 /// The parts that the services of all principals share.
@@ -106,6 +108,7 @@ struct Shared {
     telemetry: Arc<Telemetry>,
     post_telemetry: Option<PostTelemetry>,
     verdict: Arc<Verdicts>,
+    disconnect: Disconnect,
     approvals: OpenApprovals,
     detached: Arc<Mutex<Vec<Hold>>>,
 }
@@ -128,6 +131,7 @@ impl Services {
             telemetry: parts.telemetry,
             post_telemetry: parts.post_telemetry,
             verdict: Arc::default(),
+            disconnect: parts.disconnect,
             approvals: OpenApprovals::default(),
             detached: Arc::default(),
         };
@@ -246,6 +250,14 @@ impl Services {
             }
         };
         tokio::join!(closing, self.shared.telemetry.close(within));
+    }
+
+    /// Gives up every run in progress and closes all connections, for a caller that cannot wait. Answers so far are kept.
+    pub fn abandon(&self) {
+        if let Some(runs) = self.shared.live.made() {
+            runs.abort();
+        }
+        (self.shared.disconnect)();
     }
 }
 

@@ -152,6 +152,7 @@ fn history(folder: &Path, store: Store) -> Outcome<History> {
             let store = store.clone();
             Box::pin(async move { Ok(store) })
         })),
+        disconnect: Box::new(|| {}),
         settings,
     });
     Ok(services.runs)

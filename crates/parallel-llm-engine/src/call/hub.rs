@@ -41,6 +41,29 @@ pub enum Update {
     Snapshot(Box<Run>),
 }
 
+impl Update {
+    /// Brings a watcher's copy of the run up to date.
+    pub fn apply_to(self, run: &mut Run) {
+        match self {
+            Self::Event(recorded) => run.apply(&recorded),
+            Self::Snapshot(newer) => *run = *newer,
+            Self::Begun(slot) => {
+                if let Some(seat) = run.view_mut(slot).filter(|seat| !seat.status.is_final()) {
+                    seat.status = SeatStatus::Streaming;
+                }
+            }
+            Self::Text { slot, offset, text } => {
+                if let Some(seat) = run.view_mut(slot).filter(|seat| !seat.status.is_final())
+                    && seat.partial.len() == offset
+                {
+                    seat.status = SeatStatus::Streaming;
+                    seat.partial.push_str(&text);
+                }
+            }
+        }
+    }
+}
+
 /// The phase of a run, for callers that wait for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {

@@ -27,7 +27,7 @@ use crate::request::panel::Seat;
 use crate::run::SeatView;
 use crate::run::event::{Attempt, Event};
 use crate::run::prompt_record::Prompt;
-use crate::value::answer::{Answer, Failure, Finish};
+use crate::value::answer::{Answer, Failure};
 use crate::value::code::Code;
 use crate::value::money::PicoUsd;
 use crate::value::retry::Retry;
@@ -397,7 +397,7 @@ impl UpstreamCall {
                 let answer = (!reply.text.is_empty()).then(|| self.answer(reply, &ReplyEnd::default()));
                 return Event::Cancelled { attempt, answer, cost: None };
             }
-            End::Whole(end) => (self.answer(reply, end), failure_of_whole(end, silent, reply.thought)),
+            End::Whole(end) => (self.answer(reply, end), end.failure(silent, reply.thought)),
             End::Broken(failure) => (self.answer(reply, &ReplyEnd::default()), Some(failure.clone())),
         };
         let Some(failure) = failure else {
@@ -511,28 +511,6 @@ async fn admitted(context: &RunContext, call: Call) -> Result<Permit, Failure> {
 /// The failure of a call that panicked, here or in the caller.
 fn defect() -> Failure {
     Failure::new(Code::Internal, "a defect stopped this call")
-}
-
-/// The failure of a reply that came to its end but is no whole answer; `None` for an answer.
-fn failure_of_whole(end: &ReplyEnd, silent: bool, thought: bool) -> Option<Failure> {
-    let capped = end.finish == Some(Finish::Length);
-    match &end.refusal {
-        _ if end.filtered => {
-            return Some(Failure::new(Code::Moderated, "the provider's content filter stopped the answer"));
-        }
-        Some(words) if silent => {
-            return Some(Failure::new(Code::Refused, format!("the model declined: {words}")));
-        }
-        _ if !silent => return None,
-        _ => {}
-    }
-    if capped && (thought || end.usage.reasoning_tokens.is_some_and(|tokens| tokens > 0)) {
-        return Some(Failure::new(
-            Code::ReasoningOnly,
-            "the whole output was reasoning; no text was written",
-        ));
-    }
-    Some(Failure::new(Code::Empty, "the model answered with nothing"))
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -19,6 +19,7 @@ use crate::request::routing::Routing;
 use crate::request::{Effort, Lineage, Message};
 use crate::run::event::{Attempt, Recorded};
 use crate::value::answer::{Failure, Finish};
+use crate::value::code::Code;
 use crate::value::id::RunId;
 use crate::value::money::PicoUsd;
 use crate::value::usage::Usage;
@@ -88,6 +89,34 @@ pub struct ReplyEnd {
     pub refusal: Option<String>,
     /// Whether a filter of the provider stopped the answer, and not the model itself.
     pub filtered: bool,
+}
+
+impl ReplyEnd {
+    /// The failure of a reply that came to its end but is no whole answer; `None` for an answer. `silent` says that it has
+    /// no text, or only white space; `thought` that it has reasoning.
+    pub fn failure(&self, silent: bool, thought: bool) -> Option<Failure> {
+        let capped = self.finish == Some(Finish::Length);
+        match &self.refusal {
+            _ if self.filtered => {
+                return Some(Failure::new(
+                    Code::Moderated,
+                    "the provider's content filter stopped the answer",
+                ));
+            }
+            Some(words) if silent => {
+                return Some(Failure::new(Code::Refused, format!("the model declined: {words}")));
+            }
+            _ if !silent => return None,
+            _ => {}
+        }
+        if capped && (thought || self.usage.reasoning_tokens.is_some_and(|tokens| tokens > 0)) {
+            return Some(Failure::new(
+                Code::ReasoningOnly,
+                "the whole output was reasoning; no text was written",
+            ));
+        }
+        Some(Failure::new(Code::Empty, "the model answered with nothing"))
+    }
 }
 
 /// The pieces of one reply. It ends after [`ReplyPart::End`] or the first failure; dropping it closes the

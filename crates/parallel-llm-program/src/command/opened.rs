@@ -14,7 +14,6 @@ use parallel_llm_settings::signals::Signals;
 use tokio::task::JoinSet;
 
 use super::CommandContext;
-use crate::server;
 use parallel_llm_app::doors;
 
 /// The longest wait at the end for what the page still asks: it is closed with the command.
@@ -68,7 +67,7 @@ impl BoundPage {
     pub(super) async fn bind(context: &CommandContext<'_>) -> Result<Self, Failure> {
         let sessions = Sessions::new()?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let access = Access::Tokens(server::check_of(context.service));
+        let access = Access::Tokens(doors::check_of(context.service));
         let config = Config { sessions: Some(sessions.clone()), ..Config::new(address, access) };
         Ok(Self { listener: parallel_llm_http::bind(config).await?, sessions })
     }

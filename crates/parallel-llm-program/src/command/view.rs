@@ -262,7 +262,7 @@ async fn stream_events(console: &Console, handle: &RunHandle, lines: Lines) {
         if matches!(&update, Update::Event(recorded) if recorded.seq <= run.seq) {
             continue;
         }
-        live::take(&mut run, update.clone());
+        update.clone().apply_to(&mut run);
         let line = EventLine::of(&run, &update, &COMMAND_LINE, |run| handle.report_of(run));
         match lines {
             Lines::Data { .. } => {

@@ -10,7 +10,6 @@ use parallel_llm_engine::value::retry::Retry;
 use parallel_llm_engine::{CallerSlot, Event, Recorded};
 
 use super::console::Console;
-use super::live;
 use super::missing;
 use parallel_llm_engine::text::safe;
 use parallel_llm_service::report::age::seconds;
@@ -32,7 +31,7 @@ pub async fn show_next(console: &Console, run: &mut Run, watch: &mut Watch) {
         }
         _ => None,
     };
-    live::take(run, update);
+    update.apply_to(run);
     if let Some(recorded) = news {
         console.say(&line(run, &recorded));
     }

@@ -23,14 +23,20 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The table of a data folder, read when it is first needed.
 pub struct CalibrationFile {
-    path: PathBuf,
+    /// `None` if there is no folder to read.
+    path: Option<PathBuf>,
     read: OnceCell<Arc<Calibration>>,
 }
 
 impl CalibrationFile {
     /// The table of this folder, which may not exist.
     pub fn of(data_dir: &Path) -> Self {
-        Self { path: data_dir.join(NAME), read: OnceCell::new() }
+        Self { path: Some(data_dir.join(NAME)), read: OnceCell::new() }
+    }
+
+    /// No table, where there is no data folder.
+    pub fn absent() -> Self {
+        Self { path: None, read: OnceCell::new() }
     }
 
     /// The table.
@@ -39,7 +45,7 @@ impl CalibrationFile {
     }
 
     async fn load(&self) -> Arc<Calibration> {
-        let path = self.path.clone();
+        let Some(path) = self.path.clone() else { return Arc::new(Calibration::Absent) };
         let found = tokio::task::spawn_blocking(move || read(&path)).await;
         Arc::new(match found.unwrap_or_else(|error| Err(error.to_string())) {
             Ok(None) => Calibration::Absent,

@@ -57,6 +57,7 @@ pub struct Runs {
 /// A run in progress or about to begin.
 struct Live {
     hub: Arc<Hub>,
+    stop: Stop,
     /// `None` until it has begun.
     handle: Option<RunHandle>,
 }
@@ -138,7 +139,7 @@ impl Runs {
     }
 
     /// Registers a run before it begins: two calls may try to continue the same run at once.
-    fn claim(&self, hub: Arc<Hub>) -> Result<Claim, Failure> {
+    fn claim(&self, hub: Arc<Hub>, stop: &Stop) -> Result<Claim, Failure> {
         let id = hub.with_run(|run| run.plan.run_id);
         let mut live = self.live.lock();
         // A closed run may not be removed yet.
@@ -148,7 +149,7 @@ impl Runs {
             return Err(Failure::new(Code::Busy, message).with_run(id).with_next(Operation::WaitForRun));
         }
         Self::check_room_in(&live)?;
-        live.insert(id, Live { hub: Arc::clone(&hub), handle: None });
+        live.insert(id, Live { hub: Arc::clone(&hub), stop: stop.clone(), handle: None });
         Ok(Claim { runs: self.clone(), id, hub })
     }
 
@@ -159,8 +160,8 @@ impl Runs {
         folder: Option<Folder>,
         opening: impl FnOnce(Arc<Hub>, Stop) -> Opening,
     ) -> Result<RunHandle, Failure> {
-        let claim = self.claim(Arc::clone(&hub))?;
         let stop = Stop::default();
+        let claim = self.claim(Arc::clone(&hub), &stop)?;
         let opening = opening(Arc::clone(&hub), stop.clone());
         // Watched before it opens, so that no event is missed.
         let told = self.telemetry.is_wanted().then(|| hub.watch_events());
@@ -244,6 +245,13 @@ impl Runs {
     /// Runs a task beside the runs, until it ends or the process is about to end.
     pub(crate) fn beside(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(self.leaving.clone().run_until_cancelled_owned(work));
+    }
+
+    /// Gives every run up and closes all connections at once, whoever still wants an answer. Returns at once; the tasks
+    /// end by themselves.
+    pub(crate) fn abort(&self) {
+        self.leaving.cancel();
+        self.live.lock().values().for_each(|live| live.stop.abort());
     }
 
     /// Waits until every run has ended, at most `limit`.
@@ -347,18 +355,19 @@ mod tests {
             Arc::new(Hub::of(Run { decided_ms, ..run }))
         };
         let hub = |number: usize| hub_of(number, None);
+        let claim = |hub| runs.claim(hub, &Stop::default());
         let full_at = |number: usize| {
-            let full = runs.claim(hub(number)).err().unwrap();
+            let full = claim(hub(number)).err().unwrap();
             assert_eq!((full.code, &*full.message), (Code::Busy, &*format!("{number} runs are under way")));
             assert_eq!((&*full.next_step(), &full.run_id), ("try again when a run has ended", &None));
         };
-        let mut claims: Vec<Claim> = (0..RUNS_MAX).map(|number| runs.claim(hub(number)).unwrap()).collect();
+        let mut claims: Vec<Claim> = (0..RUNS_MAX).map(|number| claim(hub(number)).unwrap()).collect();
         full_at(RUNS_MAX);
         drop(claims.pop());
         // An answered run leaves room for another until there are too many of those as well.
-        claims.extend((RUNS_MAX - 1..LIVE_MAX).map(|number| runs.claim(hub_of(number, Some(1))).unwrap()));
+        claims.extend((RUNS_MAX - 1..LIVE_MAX).map(|number| claim(hub_of(number, Some(1))).unwrap()));
         full_at(LIVE_MAX);
-        let taken = runs.claim(hub(0)).err().unwrap();
+        let taken = claim(hub(0)).err().unwrap();
         assert_eq!(taken.run_id.map(|id| *id), Some(claims[0].id), "one that is under way is named");
     }
 }

@@ -53,6 +53,16 @@ impl Layer {
         Ok(layer)
     }
 
+    /// The settings given in code: names and texts.
+    pub(super) fn of_code(values: &[(&str, String)]) -> Result<Self, Failure> {
+        let mut layer = Self::default();
+        for (name, text) in values {
+            let (setting, value) = Setting::read(name, text)?;
+            layer.set(setting, Entry { value, origin: Origin::Code });
+        }
+        Ok(layer)
+    }
+
     pub(super) fn set(&mut self, setting: Setting, entry: Entry) {
         self.0.insert(setting, entry);
     }

@@ -11,6 +11,7 @@ mod check;
 mod command;
 mod config_paths;
 mod document;
+mod embedded;
 mod environment;
 mod file;
 mod flow;
@@ -53,6 +54,7 @@ use table::Setting;
 pub use alias::Aliases;
 pub use check::CheckSettings;
 pub use config_paths::ConfigPaths;
+pub use embedded::{EmbeddedProvider, check_value};
 pub use environment::SEAT;
 pub use environment::is_known_variable;
 pub use environment::{Environment, Folders, system_root};
@@ -174,6 +176,10 @@ pub struct Settings {
     pub project_file: Option<PathBuf>,
     /// Facts from the environment that are not settings.
     pub host_info: HostInfo,
+    /// Whether nothing is read or written below the data folder, because there is none.
+    pub in_memory: bool,
+    /// Whether remote hosts are reached through the proxy of the environment.
+    pub system_proxy: bool,
     /// The values for [`Settings::shown`].
     pub shown: Vec<EffectiveValue>,
 }
@@ -247,10 +253,24 @@ impl Settings {
 
         let mut layer = own.under(&project.layer).under(&variables).under(&flags);
         make_absolute(&mut layer, environment, current_dir);
+        let settings = Self::of_documents(&layer, environment, current_dir, [user, project])?;
+        Ok(Self {
+            user_file: user_source.map(|source| source.path),
+            project_file: project_source.map(|source| source.path),
+            ..settings
+        })
+    }
 
-        let mut settings = Self::of_layer(&layer)?;
-        settings.check = check::read(&layer, environment);
-        settings.telemetry = telemetry::read(&layer, environment);
+    /// The settings of a complete layer, with the tables of the user's and the project's file.
+    fn of_documents(
+        layer: &Layer,
+        environment: &Environment,
+        current_dir: &Path,
+        [user, project]: [Document; 2],
+    ) -> Result<Self, Failure> {
+        let mut settings = Self::of_layer(layer)?;
+        settings.check = check::read(layer, environment);
+        settings.telemetry = telemetry::read(layer, environment);
         settings.keys_file = kept::path(environment);
         settings.state_dir = environment.folders().map(|folders| folders.state.join(FOLDER));
         settings.config_paths = ConfigPaths::of(environment, current_dir);
@@ -273,8 +293,6 @@ impl Settings {
         settings.shown.extend(shown);
         settings.personas = persona::built_in();
         settings.personas.extend(user.personas.into_iter().map(|(name, (_, persona))| (name, persona)));
-        settings.user_file = user_source.map(|source| source.path);
-        settings.project_file = project_source.map(|source| source.path);
         settings.host_info = HostInfo::of(environment);
         Ok(settings)
     }
@@ -486,6 +504,8 @@ impl Settings {
             user_file: None,
             project_file: None,
             host_info: HostInfo::default(),
+            in_memory: false,
+            system_proxy: true,
             shown: shown(layer),
         })
     }

@@ -35,6 +35,8 @@ pub enum Origin {
     Flag(&'static str),
     /// The file of stored keys.
     Kept(PathBuf),
+    /// A program that imports the library.
+    Code,
 }
 
 impl fmt::Display for Origin {
@@ -48,6 +50,7 @@ impl fmt::Display for Origin {
             Self::Environment(variable) => write!(out, "environment {variable}"),
             Self::Flag(name) => write!(out, "flag {}", flag(name)),
             Self::Kept(path) => write!(out, "kept in {}", path.display()),
+            Self::Code => out.write_str("code"),
         }
     }
 }

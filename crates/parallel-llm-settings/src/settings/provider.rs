@@ -21,7 +21,7 @@ use super::provider_table::Table;
 use super::{EffectiveValue, at, invalid};
 
 /// The kind of the user's own providers by default.
-const USUAL_KIND: &str = "openai-compatible";
+pub(super) const USUAL_KIND: &str = "openai-compatible";
 
 /// One provider, resolved.
 #[derive(Clone, Debug)]
@@ -47,6 +47,8 @@ pub struct ProviderSettings {
     pub calls_max: Option<usize>,
     /// The most that all runs together may cost per day with its key.
     pub budget_day: Option<PicoUsd>,
+    /// Whether its key comes from a program that imports the library, and from nowhere else.
+    pub in_code: bool,
 }
 
 /// The source of a provider's key.
@@ -68,6 +70,9 @@ pub enum ProviderKey {
 impl ProviderSettings {
     /// The next steps if the key is missing.
     pub fn key_advice(&self) -> Vec<Next> {
+        if self.in_code {
+            return vec![Next::Do(Advice::GiveKeyInCode)];
+        }
         self.key_advice_steps().map(Next::Machine).collect()
     }
 
@@ -79,12 +84,15 @@ impl ProviderSettings {
     /// The next steps if a call fails without a key. New users start with the default provider, so its steps mention
     /// the demo.
     pub fn call_advice(&self) -> Vec<Next> {
-        let demo = self.is_default().then_some(Next::Use(Operation::Demo));
+        let demo = (self.is_default() && !self.in_code).then_some(Next::Use(Operation::Demo));
         self.key_advice().into_iter().chain(demo).collect()
     }
 
     /// The next steps if the provider refuses the key: they name its source. A variable comes before the stored keys.
     pub fn refused_key_advice(&self) -> Vec<Next> {
+        if self.in_code {
+            return [Advice::CheckKey, Advice::AskAnotherModel].map(Next::Do).into();
+        }
         let provider = || self.id.0.clone().into();
         let steps = match &self.key {
             ProviderKey::Set { origin: Origin::Environment(variable), .. } => vec![
@@ -117,6 +125,9 @@ impl ProviderSettings {
 
     /// The next step if the address is missing.
     pub fn address_advice(&self) -> Next {
+        if self.in_code {
+            return Next::Do(Advice::GiveAddressInCode);
+        }
         let variable = self.base_url_variable.map(Into::into);
         Next::Machine(MachineStep::SetBaseUrl { provider: self.id.0.clone().into(), variable })
     }
@@ -184,6 +195,7 @@ impl Sources<'_> {
             headers: table.headers.as_ref().map(|located| located.value.clone()).unwrap_or_default(),
             calls_max: own_calls_max.or_else(|| pattern.and_then(|pattern| pattern.calls_max)),
             budget_day: table.budget_day.as_ref().map(|located| located.value),
+            in_code: false,
         };
         let shown = shown(&provider, table, address_origin);
         Ok((provider, shown))
@@ -235,7 +247,7 @@ impl Sources<'_> {
 }
 
 /// Adds the provider's own path to an address without one.
-fn with_path(text: &str, path: &str) -> String {
+pub(super) fn with_path(text: &str, path: &str) -> String {
     match Url::parse(text) {
         // An address with a query is refused later, whatever its path.
         Ok(url) if url.path() == "/" && url.query().is_none() && url.fragment().is_none() => {

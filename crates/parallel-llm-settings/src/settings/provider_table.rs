@@ -58,7 +58,7 @@ const NAME_BYTES_MAX: usize = 40;
 /// The longest name of a variable in bytes.
 const VARIABLE_BYTES_MAX: usize = 64;
 /// Most headers of one provider: several times what any gateway needs.
-const HEADERS_MAX: usize = 32;
+pub(super) const HEADERS_MAX: usize = 32;
 /// Longest header value in bytes; servers do not accept much more.
 const HEADER_BYTES_MAX: usize = 4_096;
 /// The accepted numbers of concurrent calls.
@@ -131,7 +131,7 @@ pub(super) fn read_all(
     in_order(tables).into_iter().map(read).collect()
 }
 
-fn check_name(name: &str) -> Result<(), Failure> {
+pub(super) fn check_name(name: &str) -> Result<(), Failure> {
     if is_name(name) {
         return Ok(());
     }
@@ -270,7 +270,7 @@ fn key_command(value: &DeValue<'_>) -> Result<Vec<String>, Failure> {
 }
 
 /// A header name in the form it is sent, if users may set it.
-fn header_name(text: &str) -> Result<String, Failure> {
+pub(super) fn header_name(text: &str) -> Result<String, Failure> {
     let Ok(name) = HeaderName::from_bytes(text.as_bytes()) else {
         return Err(invalid(format!("`{text}` cannot be the name of a header")));
     };
@@ -283,7 +283,7 @@ fn header_name(text: &str) -> Result<String, Failure> {
 }
 
 /// The failure does not show the value.
-fn header_value(name: &str, text: &str) -> Result<(), Failure> {
+pub(super) fn header_value(name: &str, text: &str) -> Result<(), Failure> {
     let is_value = !text.trim().is_empty()
         && text.len() <= HEADER_BYTES_MAX
         && text.is_ascii()

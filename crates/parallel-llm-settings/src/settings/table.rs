@@ -4,7 +4,11 @@
 //! in [`super::provider`]. Invariants: every default is valid, and names follow one pattern in files (`max_tokens`) and
 //! in the environment (`PARALLEL_LLM_MAX_TOKENS`).
 
-use super::kind::{FileNameOf, Kind};
+use parallel_llm_engine::Failure;
+use parallel_llm_engine::value::nearest;
+
+use super::invalid;
+use super::kind::{FileNameOf, Kind, Value};
 
 /// The prefix of our variables.
 pub(super) const PREFIX: &str = "PARALLEL_LLM_";
@@ -265,6 +269,15 @@ impl Setting {
     /// The setting of this name.
     pub(super) fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|setting| setting.name() == name)
+    }
+
+    /// The setting of this name, and the value of this text.
+    pub(super) fn read(name: &str, text: &str) -> Result<(Self, Value), Failure> {
+        let setting = Self::by_name(name).ok_or_else(|| {
+            let names: Vec<&str> = Self::names().collect();
+            nearest::suggest_or_list(invalid(format!("there is no setting `{name}`")), name, &names)
+        })?;
+        Ok((setting, setting.kind().read(name, text)?))
     }
 
     /// The names of all settings.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use parallel_llm_app::wire_around;
+use parallel_llm_app::{Own, wire_around};
 use parallel_llm_engine::port::{Journal, Lease};
 use parallel_llm_engine::run::event::{Attempt, Recorded};
 use parallel_llm_engine::value::warning::Warning;
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
             frost.thaws();
             write()
         };
-        wire_around(settings, wrap, Some(Arc::new(around_files)))
+        wire_around(settings, wrap, Own { around_files: Some(Arc::new(around_files)), ..Own::default() })
     })
 }
 

@@ -198,6 +198,10 @@ advice! {
     CheckIssuer, Owner: "check the setting `issuer`";
     CopyKeyAlone, Machine: "copy the key alone, as its provider shows it, without anything around it";
     TightenIt, Machine: "tighten it";
+    // Code that imports the library.
+    GiveKeyInCode, Machine: "give the builder a key for this provider";
+    GiveAddressInCode, Machine: "give the builder a base URL for this provider";
+    KeepRunsInFolder, Machine: "give the builder a folder to keep runs in";
     RaiseIt, Machine: "raise it";
     WriteThatFile, Machine: "write the file";
     NameKeyVariable, Machine: "name its variable with `key_variable`";

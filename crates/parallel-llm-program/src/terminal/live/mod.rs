@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use parallel_llm_engine::call::hub::Update;
 use parallel_llm_engine::run::{Run, RunStatus};
-use parallel_llm_engine::{CallerSlot, SeatNumber, SeatStatus};
+use parallel_llm_engine::{CallerSlot, SeatNumber};
 use parallel_llm_service::RunHandle;
 use tokio::time::Instant;
 
@@ -50,7 +50,7 @@ pub async fn show(console: &Console, handle: &RunHandle) -> Left {
                 if let Update::Begun(slot) | Update::Text { slot, .. } = &update {
                     first_text_ms.entry(*slot).or_insert(now_ms);
                 }
-                take(&mut run, update);
+                update.apply_to(&mut run);
             }
             key = keys.next() => match key {
                 Key::Leave => return Left::ByKey,
@@ -112,24 +112,3 @@ fn elapsed_ms(before_ms: u64, began: Instant) -> u64 {
 
 /// When each call's first text arrived, in milliseconds from the start of the run, for the calls watched here.
 type FirstTextMs = BTreeMap<CallerSlot, u64>;
-
-/// Applies an update to a run that is being shown.
-pub fn take(run: &mut Run, update: Update) {
-    match update {
-        Update::Event(recorded) => run.apply(&recorded),
-        Update::Snapshot(newer) => *run = *newer,
-        Update::Begun(slot) => {
-            if let Some(seat) = run.view_mut(slot).filter(|seat| !seat.status.is_final()) {
-                seat.status = SeatStatus::Streaming;
-            }
-        }
-        Update::Text { slot, offset, text } => {
-            if let Some(seat) = run.view_mut(slot).filter(|seat| !seat.status.is_final())
-                && seat.partial.len() == offset
-            {
-                seat.status = SeatStatus::Streaming;
-                seat.partial.push_str(&text);
-            }
-        }
-    }
-}

@@ -52,7 +52,8 @@ pub enum KeyUse {
 /// The lists of models, one for each provider.
 pub struct Catalogues {
     fetch: Fetch,
-    folder: PathBuf,
+    /// Where fetched lists are stored; `None` keeps them in memory only.
+    folder: Option<PathBuf>,
     max_age_ms: u64,
     by_provider: BTreeMap<ProviderId, CachedCatalogue>,
 }
@@ -123,7 +124,7 @@ pub enum Wanted<'a> {
 }
 
 impl Catalogues {
-    /// Lists that are stored below the data folder and fetched by `fetch`.
+    /// Lists that are stored below the data folder, if there is one, and fetched by `fetch`.
     pub fn new(settings: &Settings, fetch: Fetch) -> Self {
         let cached = |provider: &ProviderSettings| {
             let base_url = provider.base_url.clone()?;
@@ -131,7 +132,7 @@ impl Catalogues {
         };
         Self {
             fetch,
-            folder: settings.data_dir.join(FOLDER),
+            folder: (!settings.in_memory).then(|| settings.data_dir.join(FOLDER)),
             max_age_ms: settings.catalogue_max_age_ms,
             by_provider: settings.providers.iter().filter_map(cached).collect(),
         }
@@ -199,11 +200,12 @@ impl Catalogues {
     /// The list on disk. Parsing it takes a millisecond on a blocking thread, so it is read again only if the file has
     /// changed; every question checks that.
     async fn kept(&self, provider: &ProviderId, cached: &CachedCatalogue) -> Option<List> {
-        let mark = Mark::of(&self.folder, provider)?;
+        let folder = self.folder.as_ref()?;
+        let mark = Mark::of(folder, provider)?;
         if let Some(read) = cached.read.lock().clone().filter(|read| read.mark == mark) {
             return read.list;
         }
-        let (folder, provider, base_url) = (self.folder.clone(), provider.clone(), cached.base_url.clone());
+        let (folder, provider, base_url) = (folder.clone(), provider.clone(), cached.base_url.clone());
         let read = move || Kept::read(&folder, &provider, &base_url);
         let kept = tokio::task::spawn_blocking(read).await.ok()?;
         let list = kept.map(|kept| {
@@ -241,8 +243,9 @@ impl Catalogues {
     }
 
     async fn keep(&self, provider: &ProviderId, cached: &CachedCatalogue, list: &List) {
+        let Some(folder) = self.folder.clone() else { return };
         let kept = Kept::new(clock::unix_ms(), &cached.base_url, list.catalogue.models());
-        let (folder, id) = (self.folder.clone(), provider.clone());
+        let id = provider.clone();
         let written = tokio::task::spawn_blocking(move || kept.write(&folder, &id)).await;
         if let Err(error) = written.unwrap_or_else(|lost| Err(std::io::Error::other(lost))) {
             tracing::warn!("the list of models of {provider} cannot be kept: {error}");
@@ -316,7 +319,7 @@ mod tests {
         });
         let by_provider =
             [mistral(), openrouter()].map(|id| (id, CachedCatalogue::new(BASE_URL.to_owned()))).into();
-        let folder = home.path().join(FOLDER);
+        let folder = Some(home.path().join(FOLDER));
         (Catalogues { fetch, folder, max_age_ms: 60_000, by_provider }, fetches)
     }
 
@@ -377,13 +380,16 @@ mod tests {
         let (lists, _) = lists(&home, None);
         let known = async || lists.look_up(&mistral(), Wanted::Cached, KeyUse::Sent).await.list;
         assert!(known().await.is_none());
-        let keep = |name| Kept::new(7, BASE_URL, &[ModelInfo::named(name)]).write(&lists.folder, &mistral());
+        let keep = |name| {
+            Kept::new(7, BASE_URL, &[ModelInfo::named(name)])
+                .write(lists.folder.as_ref().unwrap(), &mistral())
+        };
         keep("large").unwrap();
         let (first, second) = (known().await.unwrap(), known().await.unwrap());
         assert!(Arc::ptr_eq(&first.catalogue, &second.catalogue));
         keep("small").unwrap();
         assert!(known().await.unwrap().catalogue.find("small").is_some());
-        std::fs::remove_dir_all(&lists.folder).unwrap();
+        std::fs::remove_dir_all(lists.folder.as_ref().unwrap()).unwrap();
         assert!(known().await.is_none());
     }
 
@@ -395,7 +401,7 @@ mod tests {
         let in_an_hour = clock::unix_ms() + 3_600_000;
         for (kept_at, is_kept) in [(carried_on - 1, false), (carried_on, true), (in_an_hour, false)] {
             let kept = Kept::new(kept_at, BASE_URL, &[ModelInfo::named("lab/old")]);
-            kept.write(&lists.folder, &openrouter()).unwrap();
+            kept.write(lists.folder.as_ref().unwrap(), &openrouter()).unwrap();
             let expected = if is_kept { Source::Kept(kept_at) } else { Source::Embedded };
             let known = EMBEDDED.models()[0].id.clone();
             let names = [if is_kept { "lab/old".to_owned() } else { known }];

@@ -1,0 +1,147 @@
+//! [`Client`]: calls one model, as a program of its own would.
+//!
+//! It is what a panel calls its seats with: pooled connections, no redirect, one request for each call and none sent twice,
+//! replies checked part by part. Retries and answers of several models are left to a [`Panel`](crate::Panel). Invariants: a
+//! stream that is dropped closes its connection; a closed client leaves none.
+
+mod builder;
+mod request;
+mod stream;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parallel_llm_engine::port::{Caller, ReplyStream};
+use parallel_llm_engine::{Failure, ProviderId};
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::blocking::Blocking;
+use crate::error::{Cause, Error};
+use crate::parallel::Limiter;
+use stream::Reading;
+
+pub use builder::ClientBuilder;
+pub use parallel_llm_engine::request::catalogue::{ModelInfo, Price};
+pub use request::ChatRequest;
+pub use stream::{ChatEnd, ChatPart, ChatReply, ChatStream};
+
+/// A client of OpenRouter, or of any other provider. Clones share connections and limits.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), parallel_llm_mcp::Error> {
+/// use parallel_llm_mcp::Client;
+/// use parallel_llm_mcp::client::ChatRequest;
+///
+/// let client = Client::builder().key("sk-or-...").build()?;
+/// let reply = client.chat(ChatRequest::new("openai/gpt-6.1-sol", "Why is the sky blue?").max_tokens(500)).await?;
+/// assert!(!reply.text.is_empty());
+/// client.close().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Client(Arc<Shared>);
+
+/// What the clones share.
+struct Shared {
+    provider: parallel_llm_provider::Provider,
+    id: ProviderId,
+    limiter: Option<Limiter>,
+    idle_max: Duration,
+    call_max: Duration,
+    closed: CancellationToken,
+    open: OpenReplies,
+    blocking: Blocking,
+}
+
+/// The replies that are being read. A reply is taken out when it ends, or when the client is closed.
+#[derive(Default)]
+struct OpenReplies(Mutex<Vec<std::sync::Weak<Slot>>>);
+
+/// One reply; empty when it has ended.
+type Slot = Mutex<Option<ReplyStream>>;
+
+impl OpenReplies {
+    fn add(&self, reply: ReplyStream) -> Arc<Slot> {
+        let slot = Arc::new(Mutex::new(Some(reply)));
+        let mut open = self.0.lock();
+        open.retain(|open| open.strong_count() > 0);
+        open.push(Arc::downgrade(&slot));
+        slot
+    }
+
+    fn close(&self) {
+        for slot in self.0.lock().drain(..).filter_map(|slot| slot.upgrade()) {
+            // Dropped outside of the lock.
+            let reply = slot.lock().take();
+            drop(reply);
+        }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Client").field("provider", &self.0.id.0).finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A builder of a client of OpenRouter, unless it is given another address.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
+    /// Asks a model and waits for its whole reply.
+    pub async fn chat(&self, request: ChatRequest) -> Result<ChatReply, Error> {
+        self.stream(request).await?.whole().await
+    }
+
+    /// [`Client::chat`] for programs without an async runtime. Fails with [`Error::InsideRuntime`] inside of one.
+    pub fn chat_blocking(&self, request: ChatRequest) -> Result<ChatReply, Error> {
+        self.0.blocking.run(self.chat(request))
+    }
+
+    /// Asks a model and returns its reply part by part. The request leaves when the stream is first read. Dropping the
+    /// stream closes the connection, which stops the cost at most providers.
+    pub async fn stream(&self, request: ChatRequest) -> Result<ChatStream, Error> {
+        let shared = &self.0;
+        if shared.closed.is_cancelled() {
+            return Err(Error::Closed);
+        }
+        let call = request.call(&shared.id).map_err(|failure| failed(&failure))?;
+        let admitted = async {
+            let place = match &shared.limiter {
+                Some(limiter) => Some(limiter.admit().await),
+                None => None,
+            };
+            shared.provider.admit(call).await.map(|permit| (place, permit))
+        };
+        let admitted = shared.closed.run_until_cancelled(admitted).await.ok_or(Error::Closed)?;
+        let (place, permit) = admitted.map_err(|failure| failed(&failure))?;
+        let reply = shared.open.add(permit.send());
+        let (idle_max, call_max, closed) = (shared.idle_max, shared.call_max, shared.closed.clone());
+        Ok(ChatStream::new(Reading::new(reply, closed, idle_max, call_max, place)))
+    }
+
+    /// The models of the provider, with their prices where it names them.
+    pub async fn models(&self) -> Result<Vec<ModelInfo>, Error> {
+        let listed = self.0.provider.fetch_catalogue(&self.0.id);
+        let listed = self.0.closed.run_until_cancelled(listed).await.ok_or(Error::Closed)?;
+        listed.map(|list| list.models().to_vec()).map_err(|failure| failed(&failure))
+    }
+
+    /// Ends every call in flight with [`Error::Closed`] and closes every connection. A second time it does nothing.
+    pub async fn close(&self) {
+        self.0.closed.cancel();
+        self.0.open.close();
+        self.0.provider.close();
+        // Lets the tasks of the connections see it.
+        tokio::task::yield_now().await;
+    }
+}
+
+fn failed(failure: &Failure) -> Error {
+    Error::Call(Cause::of(failure))
+}

@@ -1,0 +1,238 @@
+//! [`Panel`]: asks models and makes one text of their answers.
+//!
+//! It is the way of every door: a request becomes a run, which is stored where the builder says, and its handle reports
+//! events and the outcome. Invariants: a panel that is dropped leaves no task and no connection behind; one that is closed
+//! begins nothing more.
+
+pub(crate) mod builder;
+pub(crate) mod provider;
+pub(crate) mod question;
+pub(crate) mod run_handle;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parallel_llm_engine::{Failure, PicoUsd, RunRequest};
+use parallel_llm_service::{Continuation, KnownRun, Services, TokenRequest};
+use secrecy::SecretString;
+use tokio_util::sync::CancellationToken;
+
+use crate::blocking::Blocking;
+use crate::error::{Cause, Error};
+use crate::panel::builder::PanelBuilder;
+use crate::panel::question::Question;
+use crate::panel::run_handle::RunHandle;
+use crate::report::Report;
+use crate::vocabulary::LIBRARY;
+
+/// A panel of models, ready to be asked. Clones share its connections, limits and runs.
+///
+/// Dropping the last clone, and the last handle of a run, gives up the runs in progress and closes every connection.
+#[derive(Clone)]
+pub struct Panel(Arc<Shared>);
+
+/// What the clones share.
+pub(crate) struct Shared {
+    services: Services,
+    closed: CancellationToken,
+    blocking: Blocking,
+}
+
+/// What a question may cost, known before anything is paid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// The most it can cost, in USD, as far as prices are known.
+    pub worst_case_usd: f64,
+    /// Its budget. A question whose worst case is above is refused.
+    pub budget_usd: f64,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.services.abandon();
+    }
+}
+
+impl fmt::Debug for Panel {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Panel").field("models", &self.0.services.settings.panel).finish_non_exhaustive()
+    }
+}
+
+impl Panel {
+    /// A builder with the defaults of the program: five models, fused by a sixth call.
+    pub fn builder() -> PanelBuilder {
+        PanelBuilder::default()
+    }
+
+    pub(crate) fn of(services: Services) -> Self {
+        Self(Arc::new(Shared { services, closed: CancellationToken::new(), blocking: Blocking::default() }))
+    }
+
+    /// The use cases behind it, for a server.
+    #[cfg(feature = "server")]
+    pub(crate) fn services(&self) -> &Services {
+        &self.0.services
+    }
+
+    /// Asks a question and waits for the answer. Fails with [`Error::Unanswered`], which holds the report, if no answer
+    /// came.
+    ///
+    /// Dropping the future gives the run up: connections are closed where that stops the cost, and what has come is kept if
+    /// the panel has a folder. After the answer, late seats are only awaited, in the background, if their answers will be
+    /// stored.
+    pub async fn ask(&self, question: impl Into<Question>) -> Result<Report, Error> {
+        let handle = self.begin(question).await?;
+        let mut waiting = GiveUpOnDrop { handle: &handle, wants_late_seats: false };
+        let report = handle.wait().await;
+        waiting.wants_late_seats = handle.is_stored();
+        report
+    }
+
+    /// [`Panel::ask`] for programs without an async runtime. Fails with [`Error::InsideRuntime`] inside of one.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), parallel_llm_mcp::Error> {
+    /// use parallel_llm_mcp::{Error, Panel};
+    ///
+    /// let panel = Panel::builder().key("sk-or-...").build()?;
+    /// assert!(matches!(panel.ask_blocking("Why?"), Err(Error::InsideRuntime)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn ask_blocking(&self, question: impl Into<Question>) -> Result<Report, Error> {
+        self.0.blocking.run(self.ask(question))
+    }
+
+    /// Begins a run and returns its handle. A failure has cost nothing. The run goes on if the handle is dropped, for as
+    /// long as there is a panel.
+    pub async fn begin(&self, question: impl Into<Question>) -> Result<RunHandle, Error> {
+        self.check_open()?;
+        let services = &self.0.services;
+        let question =
+            question.into().resolve(services.settings.attachment_bytes_max).await.map_err(refused)?;
+        let begun = Box::pin(services.ask.ask(question)).await.map_err(refused)?;
+        Ok(RunHandle::new(begun, &self.0))
+    }
+
+    /// What a question may cost at most, without asking it.
+    pub async fn quote(&self, question: impl Into<Question>) -> Result<Cost, Error> {
+        self.check_open()?;
+        let services = &self.0.services;
+        let question =
+            question.into().resolve(services.settings.attachment_bytes_max).await.map_err(refused)?;
+        let cost = Box::pin(services.ask.quote(question)).await.map_err(refused)?.cost();
+        Ok(Cost { worst_case_usd: cost.worst_case.as_usd(), budget_usd: cost.budget.as_usd() })
+    }
+
+    /// Continues a run that was interrupted or lacks seats: asks those without an answer. `run` is the run's id, or `@` for
+    /// the newest. Needs a folder, as all further parts of a run do.
+    pub async fn resume(&self, run: impl fmt::Display) -> Result<RunHandle, Error> {
+        self.go_on(run, Continuation::Resume { resend: false, budget: None }).await
+    }
+
+    /// [`Panel::resume`], and asks seats again whose request was sent without a known end: they may be paid a second time.
+    pub async fn resend(&self, run: impl fmt::Display) -> Result<RunHandle, Error> {
+        self.go_on(run, Continuation::Resume { resend: true, budget: None }).await
+    }
+
+    /// Makes another text of a run's answers with this strategy, such as `vote`, and asks no seat again.
+    pub async fn replay(
+        &self,
+        run: impl fmt::Display,
+        strategy: impl Into<String>,
+    ) -> Result<RunHandle, Error> {
+        let request = RunRequest { strategy: Some(strategy.into()), ..RunRequest::default() };
+        self.go_on(run, Continuation::Rewrite(request)).await
+    }
+
+    /// Asks further models the question of a run, and makes a text of all answers.
+    pub async fn add<I>(&self, run: impl fmt::Display, models: I) -> Result<RunHandle, Error>
+    where
+        I: IntoIterator<Item: Into<String>>,
+    {
+        let models = models.into_iter().map(Into::into).collect();
+        self.go_on(run, Continuation::Add(RunRequest { models: Some(models), ..RunRequest::default() })).await
+    }
+
+    async fn go_on(&self, run: impl fmt::Display, how: Continuation) -> Result<RunHandle, Error> {
+        self.check_open()?;
+        let name = run.to_string();
+        let begun = Box::pin(self.0.services.ask.continue_run(&name, how)).await.map_err(refused)?;
+        Ok(RunHandle::new(begun, &self.0))
+    }
+
+    /// The report of a run by its id: in progress, or stored in the folder.
+    pub async fn report(&self, run: impl fmt::Display) -> Result<Report, Error> {
+        let found = Box::pin(self.0.services.runs.find(&run.to_string())).await.map_err(refused)?;
+        let report = match found {
+            KnownRun::Live(handle) => handle.report(),
+            KnownRun::Past(past) => past.report(),
+        };
+        Ok(report.in_vocabulary(&LIBRARY))
+    }
+
+    /// An observer's handle on a run of this folder, which another process may do. It cannot give the run up.
+    pub async fn watch(&self, run: impl fmt::Display) -> Result<RunHandle, Error> {
+        let watched = Box::pin(self.0.services.runs.watch(&run.to_string())).await.map_err(refused)?;
+        Ok(RunHandle::new(watched, &self.0))
+    }
+
+    /// Makes a token that admits a program to a server of this panel, such as `ci`. Tokens are kept in the folder.
+    pub async fn make_token(&self, name: impl Into<String>) -> Result<SecretString, Error> {
+        let request = TokenRequest {
+            name: name.into(),
+            scopes: Vec::new(),
+            budget_day: None,
+            requests_per_minute: None,
+            lifetime_ms: None,
+        };
+        let made = self.0.services.access.create_token(request).await.map_err(refused)?;
+        Ok(made.secret)
+    }
+
+    /// Begins nothing more, waits for the runs in progress for at most `drain` (25 seconds unless the builder says
+    /// otherwise), gives up the others, and closes the database and every connection.
+    pub async fn close(&self) {
+        self.0.closed.cancel();
+        let drain = Duration::from_millis(self.0.services.settings.drain_ms);
+        self.0.services.close(drain).await;
+        self.0.services.abandon();
+    }
+
+    fn check_open(&self) -> Result<(), Error> {
+        if self.0.closed.is_cancelled() { Err(Error::Closed) } else { Ok(()) }
+    }
+}
+
+/// Gives a run up when its caller is dropped, or does not want late seats.
+struct GiveUpOnDrop<'a> {
+    handle: &'a RunHandle,
+    wants_late_seats: bool,
+}
+
+impl Drop for GiveUpOnDrop<'_> {
+    fn drop(&mut self) {
+        if !self.wants_late_seats {
+            self.handle.cancel();
+        }
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape of `map_err`")]
+fn refused(failure: Failure) -> Error {
+    Error::Refused(Cause::of(&failure))
+}
+
+/// An amount in USD as the settings read it.
+pub(crate) fn usd(amount: f64) -> String {
+    // `Display` never writes an exponent; what is no amount is refused when it is read.
+    format!("{amount}")
+}
+
+/// An amount in USD. Fails for what is no amount.
+pub(crate) fn amount(usd: f64) -> Option<PicoUsd> {
+    PicoUsd::from_decimal(&self::usd(usd))
+}

@@ -1,0 +1,400 @@
+//! [`PanelBuilder`]: everything a panel is made of, checked when it is built.
+//!
+//! A field becomes a setting of the program, in the text form of its settings files, so that both have the same bounds and
+//! messages. Invariant: neither the environment nor a settings file is read unless [`PanelBuilder::from_environment`] asks
+//! for it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parallel_llm_app::Own;
+use parallel_llm_engine::port::{Caller, Journal};
+use parallel_llm_engine::request::panel::DEFAULT_PROVIDER;
+use parallel_llm_engine::value::next::Advice;
+use parallel_llm_engine::{Code, Failure, ProviderId};
+use parallel_llm_provider::ApiKey;
+use parallel_llm_settings::settings::{EmbeddedProvider, Environment, Settings, check_value};
+use secrecy::{ExposeSecret, SecretString};
+
+use super::provider::Provider;
+use super::question::millis;
+use super::{Panel, usd};
+use crate::error::Error;
+
+/// Makes a [`Panel`]. What is left out has the default of the program.
+///
+/// ```
+/// use std::time::Duration;
+/// use parallel_llm_mcp::{Error, Panel};
+///
+/// let panel = Panel::builder()
+///     .key("sk-or-...")
+///     .panel(["openai/gpt-6.1-sol", "z-ai/glm-5.3", "x-ai/grok-4.7"])
+///     .synthesizer(["google/gemini-3.8-flash"])
+///     .run_timeout(Duration::from_secs(120))
+///     .budget_usd(0.5)
+///     .build()?;
+///
+/// let wrong = Panel::builder().max_tokens(0).build().unwrap_err();
+/// assert_eq!(wrong.to_string(), "the builder cannot use its `max_tokens`");
+/// # drop(panel);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Default)]
+#[must_use]
+pub struct PanelBuilder {
+    /// Settings by name, each as its text.
+    values: BTreeMap<&'static str, String>,
+    /// Settings by a name that only running code knows.
+    others: Vec<(String, String)>,
+    /// The default provider.
+    main: EmbeddedProvider,
+    providers: Vec<Provider>,
+    keep: Keep,
+    reads_environment: bool,
+    callers: BTreeMap<ProviderId, Arc<dyn Caller>>,
+    journal: Option<Arc<dyn Journal>>,
+}
+
+/// Where runs are kept.
+#[derive(Clone, Debug, Default)]
+enum Keep {
+    /// In memory, or where the environment says if it is read.
+    #[default]
+    Unsaid,
+    Memory,
+    Folder(PathBuf),
+}
+
+impl std::fmt::Debug for PanelBuilder {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Without keys and headers.
+        out.debug_struct("PanelBuilder").field("settings", &self.values).finish_non_exhaustive()
+    }
+}
+
+/// Who is called, and how.
+impl PanelBuilder {
+    /// The key of OpenRouter, or of the server at [`PanelBuilder::base_url`].
+    pub fn key(mut self, key: impl Into<SecretString>) -> Self {
+        self.main.key = Some(key.into());
+        self
+    }
+
+    /// The address of an API in place of OpenRouter's: https, or http on this machine.
+    pub fn base_url(mut self, base_url: impl Into<String>) -> Self {
+        self.main.base_url = Some(base_url.into());
+        self
+    }
+
+    /// A header sent with every call to that address. Its value is treated as a secret.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<SecretString>) -> Self {
+        self.main.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// A further provider. Its models are written with its id in front, such as `anthropic:claude-opus-5`.
+    pub fn provider(mut self, provider: Provider) -> Self {
+        self.providers.push(provider);
+        self
+    }
+
+    /// A provider of your own code: calls to models `ID:...` go to `caller`.
+    pub fn caller(mut self, id: impl Into<String>, caller: Arc<dyn Caller>) -> Self {
+        self.callers.insert(ProviderId(id.into()), caller);
+        self
+    }
+
+    /// The name of your program at OpenRouter.
+    pub fn app_title(self, title: impl Into<String>) -> Self {
+        self.set("app_title", title.into())
+    }
+
+    /// The address of your program at OpenRouter.
+    pub fn app_url(self, url: impl Into<String>) -> Self {
+        self.set("app_url", url.into())
+    }
+}
+
+/// What is asked of whom.
+impl PanelBuilder {
+    /// The models that are asked, each `[provider:]model[*N][@key=value,...]`; 1 to 64 seats.
+    pub fn panel<I>(self, models: I) -> Self
+    where
+        I: IntoIterator<Item: Into<String>>,
+    {
+        self.set("panel", list(models))
+    }
+
+    /// The models that make one text of the answers; the first that succeeds is used.
+    pub fn synthesizer<I>(self, models: I) -> Self
+    where
+        I: IntoIterator<Item: Into<String>>,
+    {
+        self.set("synthesizer", list(models))
+    }
+
+    /// How answers become one text, such as `vote` or `best-of-n`.
+    pub fn strategy(self, strategy: impl Into<String>) -> Self {
+        self.set("strategy", strategy.into())
+    }
+
+    /// When to stop waiting for the panel: `all`, `quorum:K`, `until:DURATION` or `stragglers`.
+    pub fn wait(self, rule: impl Into<String>) -> Self {
+        self.set("wait", rule.into())
+    }
+
+    /// Any other setting of the program by its name, such as `reasoning_effort`, in the text form of its settings files.
+    pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.others.push((name.into(), value.into()));
+        self
+    }
+}
+
+/// Limits.
+impl PanelBuilder {
+    /// The most that one run may cost in the worst case, in USD.
+    pub fn budget_usd(self, amount: f64) -> Self {
+        self.set("budget_usd", usd(amount))
+    }
+
+    /// The most that all runs of the folder together may cost in a day (UTC), in USD. Needs a folder.
+    pub fn budget_day_usd(self, amount: f64) -> Self {
+        self.set("budget_day_usd", usd(amount))
+    }
+
+    /// Output cap of each call in tokens, reasoning included.
+    pub fn max_tokens(self, tokens: u32) -> Self {
+        self.set("max_tokens", tokens.to_string())
+    }
+
+    /// The longest prompt in characters, attachments included.
+    pub fn prompt_chars_max(self, chars: usize) -> Self {
+        self.set("prompt_chars_max", chars.to_string())
+    }
+
+    /// Most concurrent calls with one provider's key.
+    pub fn calls_per_key_max(self, calls: usize) -> Self {
+        self.set("calls_per_key_max", calls.to_string())
+    }
+
+    /// Most concurrent calls of this panel.
+    pub fn calls_max(self, calls: usize) -> Self {
+        self.set("calls_max", calls.to_string())
+    }
+
+    /// How often a failed call is retried before its first text.
+    pub fn retries_max(self, retries: u32) -> Self {
+        self.set("retries_max", retries.to_string())
+    }
+}
+
+/// Timers.
+impl PanelBuilder {
+    /// The time to connect to a provider.
+    pub fn connect_timeout(self, limit: Duration) -> Self {
+        self.set("connect_timeout_ms", millis(limit).to_string())
+    }
+
+    /// The time from sending a call to its first text or reasoning.
+    pub fn first_text_timeout(self, limit: Duration) -> Self {
+        self.set("first_text_timeout_ms", millis(limit).to_string())
+    }
+
+    /// The time that a call may go without a byte.
+    pub fn idle_timeout(self, limit: Duration) -> Self {
+        self.set("idle_timeout_ms", millis(limit).to_string())
+    }
+
+    /// The time that a call may go without text or reasoning once it has begun.
+    pub fn content_timeout(self, limit: Duration) -> Self {
+        self.set("content_timeout_ms", millis(limit).to_string())
+    }
+
+    /// The time that one call may take.
+    pub fn call_timeout(self, limit: Duration) -> Self {
+        self.set("call_timeout_ms", millis(limit).to_string())
+    }
+
+    /// The time that a whole run may take.
+    pub fn run_timeout(self, limit: Duration) -> Self {
+        self.set("run_timeout_ms", millis(limit).to_string())
+    }
+
+    /// How long [`Panel::close`] waits for runs in progress, and a run that is given up for answers that are paid for.
+    pub fn drain(self, limit: Duration) -> Self {
+        self.set("drain_ms", millis(limit).to_string())
+    }
+}
+
+/// Where things are kept.
+impl PanelBuilder {
+    /// Keeps runs in the database of this folder, which is made when it is first needed: they can be resumed, replayed and
+    /// continued, by other processes too. Files of answers are written only after [`PanelBuilder::files`].
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.keep = Keep::Folder(folder.into());
+        self
+    }
+
+    /// Keeps runs in memory and writes no file, as is the default unless the environment is read.
+    pub fn in_memory(mut self) -> Self {
+        self.keep = Keep::Memory;
+        self
+    }
+
+    /// Whether answers are also written as files in the folder.
+    pub fn files(self, on: bool) -> Self {
+        self.set("files", if on { "on" } else { "off" }.to_owned())
+    }
+
+    /// A journal of your own in place of the folder: it gets every event before it counts.
+    pub fn journal(mut self, journal: Arc<dyn Journal>) -> Self {
+        self.journal = Some(journal);
+        self
+    }
+
+    /// Reads the environment, the settings files and the stored keys as the program does, for whatever the builder leaves
+    /// out. They are read once, by [`PanelBuilder::build`].
+    pub const fn from_environment(mut self) -> Self {
+        self.reads_environment = true;
+        self
+    }
+}
+
+impl PanelBuilder {
+    fn set(mut self, name: &'static str, text: String) -> Self {
+        self.values.insert(name, text);
+        self
+    }
+
+    /// The panel. Fails with [`Error::Field`] for a value that cannot be used. Nothing is opened or sent yet.
+    pub fn build(self) -> Result<Panel, Error> {
+        let settings = self.settings()?;
+        let (callers, journal) = (self.callers, self.journal);
+        let wrap = move |ours| journal.clone().unwrap_or(ours);
+        let own = Own { callers, ..Own::default() };
+        Ok(Panel::of(parallel_llm_app::wire_around(&settings, wrap, own)))
+    }
+
+    /// The settings that the fields come to.
+    pub(crate) fn settings(&self) -> Result<Settings, Error> {
+        let values = self.checked_values()?;
+        let mut settings = self.base_settings(&values)?;
+        if let Some(key) = &self.main.key {
+            ApiKey::parse(key.expose_secret()).map_err(|failure| Error::field("key", &failure))?;
+        }
+        let main = EmbeddedProvider { id: DEFAULT_PROVIDER.to_owned(), ..self.main.clone() };
+        let is_set = main.key.is_some() || main.base_url.is_some() || !main.headers.is_empty();
+        if is_set {
+            let field = if main.base_url.is_some() { "base_url" } else { "header" };
+            // An address that cannot be used is found first, so headers alone are checked without it.
+            let headers = EmbeddedProvider { base_url: None, ..main.clone() };
+            settings.clone().set_provider(headers).map_err(|failure| Error::field("header", &failure))?;
+            settings.set_provider(main).map_err(|failure| Error::field(field, &failure))?;
+        }
+        for provider in &self.providers {
+            self.set_provider(&mut settings, provider)?;
+        }
+        for id in self.callers.keys() {
+            let own =
+                EmbeddedProvider { id: id.0.clone(), is_called_by_code: true, ..EmbeddedProvider::default() };
+            settings.set_provider(own).map_err(|failure| Error::field("caller", &failure))?;
+        }
+        Ok(settings)
+    }
+
+    /// Sets up a further provider.
+    fn set_provider(&self, settings: &mut Settings, provider: &Provider) -> Result<(), Error> {
+        let refused = |failure: &Failure| Error::field(format!("provider {}", provider.own.id), failure);
+        if provider.is_wrong {
+            return Err(refused(&Failure::new(Code::SettingsInvalid, "`budget_day_usd` is no amount")));
+        }
+        if provider.own.budget_day.is_some() && self.is_in_memory() {
+            return Err(refused(&needs_folder("a limit of the day")));
+        }
+        if let Some(key) = &provider.own.key {
+            ApiKey::parse(key.expose_secret()).map_err(|failure| refused(&failure))?;
+        }
+        settings.set_provider(provider.own.clone()).map_err(|failure| refused(&failure))
+    }
+
+    /// Whether nothing is kept on disk.
+    const fn is_in_memory(&self) -> bool {
+        match self.keep {
+            Keep::Unsaid => !self.reads_environment,
+            Keep::Memory => true,
+            Keep::Folder(_) => false,
+        }
+    }
+
+    /// All settings as names and texts, each checked by itself.
+    fn checked_values(&self) -> Result<Vec<(&str, String)>, Error> {
+        let fixed = self.values.iter().map(|(name, text)| (*name, text.clone()));
+        let others = self.others.iter().map(|(name, text)| (name.as_str(), text.clone()));
+        let mut values: Vec<(&str, String)> = fixed.chain(others).collect();
+        for (name, text) in &values {
+            check_value(name, text).map_err(|failure| Error::field(*name, &failure))?;
+        }
+        let is_set = |name: &str| values.iter().any(|(set, _)| *set == name);
+        for (name, what) in [("budget_day_usd", "a limit of the day"), ("store", "a store")] {
+            if is_set(name) && self.is_in_memory() {
+                return Err(Error::field(name, &needs_folder(what)));
+            }
+        }
+        if self.values.get("files").is_some_and(|files| files == "on") && self.is_in_memory() {
+            return Err(Error::field("files", &needs_folder("a file")));
+        }
+        if self.journal.is_some() && matches!(self.keep, Keep::Folder(_)) {
+            let failure =
+                Failure::new(Code::SettingsInvalid, "it takes the place of the folder, and one is set");
+            return Err(Error::field("journal", &failure.with_next(Advice::LeaveItOut)));
+        }
+        let has_files = is_set("files");
+        if self.is_in_memory() || self.journal.is_some() {
+            values.push(("store", "none".to_owned()));
+        }
+        if !has_files && (!self.reads_environment || self.is_in_memory()) {
+            values.push(("files", "off".to_owned()));
+        }
+        Ok(values)
+    }
+
+    /// The settings without the providers of the code.
+    fn base_settings(&self, values: &[(&str, String)]) -> Result<Settings, Error> {
+        let folder = match &self.keep {
+            Keep::Folder(folder) => Some(std::path::absolute(folder).map_err(|error| {
+                let failure = Failure::new(Code::OutputUnwritable, format!("it has no whole path: {error}"));
+                Error::field("folder", &failure)
+            })?),
+            Keep::Unsaid | Keep::Memory => None,
+        };
+        if !self.reads_environment {
+            return Settings::embedded(values, folder.as_deref())
+                .map_err(|failure| Error::field("setting", &failure));
+        }
+        let mut values = values.to_vec();
+        if let Some(folder) = &folder {
+            values.push(("data_dir", folder.to_string_lossy().into_owned()));
+        }
+        let here = std::env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned());
+        let settings = Settings::load(&Environment::read(), &here, &values)
+            .map_err(|failure| Error::field("from_environment", &failure))?;
+        Ok(Settings { in_memory: self.is_in_memory(), ..settings })
+    }
+}
+
+fn needs_folder(what: &str) -> Failure {
+    let failure =
+        Failure::new(Code::SettingsInvalid, format!("{what} needs a folder, and runs are in memory"));
+    failure.with_next(Advice::KeepRunsInFolder)
+}
+
+/// Entries of a list in the text form of settings.
+fn list<I>(entries: I) -> String
+where
+    I: IntoIterator<Item: Into<String>>,
+{
+    entries.into_iter().map(Into::into).collect::<Vec<String>>().join(" ")
+}

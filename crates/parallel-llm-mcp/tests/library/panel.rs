@@ -1,0 +1,247 @@
+//! Panels: asking, watching, continuing, giving up, and what is left behind.
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use parallel_llm_mcp::event::{EventLine, EventReport};
+use parallel_llm_mcp::{Code, Error, Message, Question, Report, Role};
+use parallel_llm_testkit::simulator::{Fault, Script};
+
+use super::upstream::{MODELS, Upstream, WRITER};
+
+/// A report in a line: its status, how the text was made, and what each seat came to.
+fn described(report: &Report) -> String {
+    let seats: Vec<String> =
+        report.answers.iter().map(|seat| format!("{}={}", seat.model, seat.status)).collect();
+    let kind = report.synthesis.as_ref().map_or("none", |synthesis| &synthesis.kind);
+    format!("{} {kind} [{}]", report.status, seats.join(", "))
+}
+
+#[tokio::test]
+async fn a_question_gets_one_answer_of_the_panel() {
+    let upstream = Upstream::start().await.scripted(WRITER, Script::answering("Both say so."));
+    let panel = upstream.panel().build().unwrap();
+    let report = panel.ask("Why is the sky blue?").await.unwrap();
+    insta::assert_snapshot!(described(&report), @"");
+    assert!(report.answer.is_some());
+    panel.close().await;
+    upstream.connections(0).await;
+}
+
+#[tokio::test]
+async fn a_seat_that_fails_is_in_the_report_and_a_run_without_answers_is_an_error() {
+    let upstream = Upstream::start().await.scripted(MODELS[0], Script::fault(Fault::Server500));
+    let panel = upstream.panel().build().unwrap();
+    let report = panel.ask("Why?").await.unwrap();
+    insta::assert_snapshot!(described(&report), @"");
+
+    upstream.simulator.script(MODELS[1], Script::fault(Fault::Credits));
+    let error = panel.ask("Why not?").await.unwrap_err();
+    insta::assert_snapshot!(error, @"");
+    assert_eq!((error.code(), error.is_retryable()), (Code::AllFailed, true));
+    insta::assert_snapshot!(described(error.report().unwrap()), @"");
+}
+
+#[tokio::test]
+async fn a_refused_question_costs_nothing_and_says_what_to_do() {
+    let upstream = Upstream::start().await;
+    let panel = upstream.panel().budget_usd(0.000_001).build().unwrap();
+    let refusal = |error: Error| {
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        format!("{error}: {cause} ({}: {})", error.code(), error.next_step())
+    };
+    insta::assert_snapshot!(refusal(panel.ask("Why?").await.unwrap_err()), @"");
+    insta::assert_snapshot!(refusal(panel.ask(" \n").await.unwrap_err()), @"");
+    insta::assert_snapshot!(refusal(panel.ask(Question::new("Why?").budget_usd(f64::NAN)).await.unwrap_err()), @"");
+    insta::assert_snapshot!(refusal(panel.resume("@").await.unwrap_err()), @"");
+    assert_eq!(upstream.requests(), 0);
+    let cost = panel.quote("Why?").await.unwrap();
+    assert!(cost.worst_case_usd > cost.budget_usd, "{cost:?}");
+}
+
+#[tokio::test]
+async fn history_and_system_prompt_are_sent_and_files_are_read() {
+    let upstream = Upstream::start().await;
+    let panel = upstream.panel().panel([MODELS[0]]).build().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let note = folder.path().join("note.md");
+    std::fs::write(&note, "the note").unwrap();
+    let question = Question::new("And in winter?")
+        .system("Be brief.")
+        .history([Message::text(Role::User, "Why?"), Message::text(Role::Assistant, "Because.")])
+        .attach(&note)
+        .attach_bytes("dot.png", *b"\x89PNG\r\n\x1a\n");
+    panel.ask(question).await.unwrap();
+    let sent = upstream.simulator.requests()[0].body["messages"].clone();
+    let roles: Vec<&str> = sent.as_array().unwrap().iter().filter_map(|it| it["role"].as_str()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "user"]);
+    let last = sent[3]["content"].to_string();
+    assert!(
+        last.contains("And in winter?") && last.contains("the note") && last.contains("image/png"),
+        "{last}"
+    );
+
+    let missing = panel.ask(Question::new("Why?").attach("/no/file")).await.unwrap_err();
+    assert_eq!(missing.code(), Code::AttachmentInvalid);
+}
+
+/// The names of events, with runs of text as one.
+async fn names(mut events: parallel_llm_mcp::Events) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    while let Some(line) = events.next().await {
+        let name = name(&line);
+        if names.last() != Some(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn name(line: &EventLine) -> String {
+    serde_json::to_value(line).unwrap()["event"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn events_come_from_the_first_to_the_last() {
+    let upstream = Upstream::start().await;
+    let panel = upstream.panel().panel([MODELS[0]]).build().unwrap();
+    let run = panel.begin("Why?").await.unwrap();
+    let events = names(run.events()).await;
+    assert_eq!(events.first().map(String::as_str), Some("started"), "{events:?}");
+    assert_eq!(events.last().map(String::as_str), Some("closed"), "{events:?}");
+    assert!(events.iter().any(|event| event == "answered"), "{events:?}");
+    // A later reader gets the run as it is.
+    assert_eq!(names(run.events()).await, ["snapshot"]);
+    let mut late = run.events();
+    let EventReport::Snapshot { report } = late.next().await.unwrap().event else { panic!("no snapshot") };
+    assert_eq!(report.status, "complete");
+    assert!(late.next().await.is_none() && late.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_run_that_is_given_up_closes_its_connections() {
+    let upstream = Upstream::start().await.scripted("*", Script::fault(Fault::Stall));
+    let panel = upstream.panel().build().unwrap();
+    let run = panel.begin("Why?").await.unwrap();
+    upstream.in_flight(2).await;
+    run.abort();
+    let error = run.wait_closed().await.unwrap_err();
+    assert_eq!(error.code(), Code::Cancelled);
+    upstream.connections(0).await;
+}
+
+#[tokio::test]
+async fn a_future_that_is_dropped_leaves_no_connection() {
+    let upstream = Upstream::start().await.scripted("*", Script::fault(Fault::Stall));
+    let panel = upstream.panel().build().unwrap();
+    let mut asking = Box::pin(panel.ask("Why?"));
+    tokio::select! {
+        _ = &mut asking => panic!("a stalled model has answered"),
+        () = upstream.in_flight(2) => {}
+    }
+    drop(asking);
+    upstream.connections(0).await;
+    assert_eq!(upstream.simulator.stats().client_cancelled, 2);
+}
+
+#[tokio::test]
+async fn a_panel_that_is_dropped_in_the_middle_leaves_no_connection() {
+    let upstream = Upstream::start().await.scripted(MODELS[0], Script::fault(Fault::Stall));
+    let panel = upstream.panel().build().unwrap();
+    let run = panel.begin("Why?").await.unwrap();
+    upstream.in_flight(1).await;
+    drop(panel);
+    // The handle keeps the run, and its last clone ends it.
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert_eq!(upstream.simulator.stats().client_cancelled, 0);
+    drop(run);
+    upstream.connections(0).await;
+    assert_eq!(upstream.simulator.stats().client_cancelled, 1);
+}
+
+#[tokio::test]
+async fn a_closed_panel_begins_nothing_and_leaves_no_connection() {
+    let upstream = Upstream::start().await.scripted(MODELS[0], Script::fault(Fault::Stall));
+    let panel = upstream.panel().build().unwrap();
+    panel.ask(Question::new("Why?").models([MODELS[1]])).await.unwrap();
+    let run = panel.begin("Why?").await.unwrap();
+    upstream.in_flight(1).await;
+    // Longer than the drain, which waits for the stalled seat.
+    panel.close().await;
+    upstream.connections(0).await;
+    assert!(matches!(panel.ask("Why?").await, Err(Error::Closed)));
+    assert!(run.wait_closed().await.is_err());
+    panel.close().await;
+}
+
+#[tokio::test]
+async fn runs_in_a_folder_are_replayed_continued_and_read_by_another_panel() {
+    let upstream = Upstream::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let panel = upstream.panel().folder(folder.path()).build().unwrap();
+    let first = panel.ask("Why is the sky blue?").await.unwrap();
+    let asked = upstream.requests();
+
+    let replayed = panel.replay(&first.run_id, "panel").await.unwrap().wait().await.unwrap();
+    assert_eq!((&replayed.run_id, replayed.strategy.as_str()), (&first.run_id, "panel"));
+    assert_eq!(upstream.requests(), asked, "a replay asks no seat again");
+
+    let complete = panel.resume(&first.run_id).await.unwrap_err();
+    assert_eq!(complete.code(), Code::Usage);
+    let added = panel.add(&first.run_id, ["z-ai/glm-5.3"]).await.unwrap().wait().await.unwrap();
+    assert_eq!(added.answers.len(), 3);
+
+    let next = panel.ask(Question::new("And at night?").continuing(&first.run_id)).await.unwrap();
+    assert_eq!(next.continues.as_deref(), Some(&*first.run_id));
+    panel.close().await;
+
+    let another = upstream.panel().folder(folder.path()).build().unwrap();
+    assert_eq!(another.report(&first.run_id).await.unwrap().answers.len(), 3);
+    assert_eq!(another.watch(&next.run_id).await.unwrap().wait().await.unwrap().answer, next.answer);
+    another.close().await;
+    upstream.connections(0).await;
+}
+
+#[tokio::test]
+async fn an_interrupted_run_is_resumed_without_paying_twice() {
+    let stalled = Script::fault(Fault::Stall);
+    let upstream = Upstream::start().await.scripted(MODELS[0], stalled);
+    let folder = tempfile::tempdir().unwrap();
+    let panel = upstream.panel().folder(folder.path()).build().unwrap();
+    let run = panel.begin("Why?").await.unwrap();
+    let mut events = run.events();
+    while let Some(line) = events.next().await {
+        if name(&line) == "answered" {
+            break;
+        }
+    }
+    let id = run.id();
+    drop((run, events, panel));
+    upstream.connections(0).await;
+
+    upstream.simulator.script(MODELS[0], Script::answering("Because."));
+    let panel = upstream.panel().folder(folder.path()).build().unwrap();
+    let resumed = panel.resume(id).await.unwrap().wait().await.unwrap();
+    insta::assert_snapshot!(described(&resumed), @"");
+    let of_second = upstream.simulator.stats().per_model[MODELS[1]];
+    assert_eq!(of_second, 1, "the answer that was there is not paid again");
+    panel.close().await;
+}
+
+#[tokio::test]
+async fn a_panel_can_be_used_from_any_task() {
+    fn check(_: &(impl Send + Sync)) {}
+    let upstream = Upstream::start().await;
+    let panel = upstream.panel().panel([MODELS[0]]).build().unwrap();
+    check(&panel);
+    let many = (0..8).map(|number| {
+        let panel = panel.clone();
+        tokio::spawn(async move {
+            panel.ask(format!("What is {number} squared?")).await.map(|report| report.status)
+        })
+    });
+    for asked in futures_util::future::join_all(many).await {
+        assert_eq!(asked.unwrap().unwrap(), "complete");
+    }
+    assert!(panel.ask("Why?").now_or_never().is_none());
+}
