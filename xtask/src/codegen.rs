@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::failure::Failure;
 use crate::program::Program;
-use crate::tidy::map;
+use crate::tidy::{map, surface};
 use crate::{built, repository, say};
 
 /// A generated file: the source of its text, and its path.
@@ -23,6 +23,8 @@ enum Source {
     Program(&'static str),
     /// The files of the repository.
     Map,
+    /// The public items of the library.
+    Surface,
 }
 
 /// How much of a file is generated.
@@ -60,6 +62,7 @@ const PAGES: &[Page] = &[
     Page { source: Source::Program("mcp-config"), path: "examples/mcp_config.json", part: Part::Whole },
     Page { source: Source::Program("mcp-config"), path: "README.md", part: Part::Block("```json") },
     Page { source: Source::Map, path: "docs/reference/map.md", part: Part::Whole },
+    Page { source: Source::Surface, path: surface::PATH, part: Part::Whole },
 ];
 
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
@@ -130,6 +133,7 @@ impl Source {
         match self {
             Self::Program(page) => generate(binary, page),
             Self::Map => map::page(repository::root()),
+            Self::Surface => surface::page(repository::root()),
         }
     }
 }

@@ -42,10 +42,10 @@ pub use stream::{ChatEnd, ChatPart, ChatReply, ChatStream};
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Client(Arc<Shared>);
+pub struct Client(Arc<ClientShared>);
 
 /// What the clones share.
-struct Shared {
+struct ClientShared {
     provider: parallel_llm_provider::Provider,
     id: ProviderId,
     limiter: Option<Limiter>,

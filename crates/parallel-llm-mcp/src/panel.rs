@@ -30,10 +30,10 @@ use crate::vocabulary::LIBRARY;
 ///
 /// Dropping the last clone, and the last handle of a run, gives up the runs in progress and closes every connection.
 #[derive(Clone)]
-pub struct Panel(Arc<Shared>);
+pub struct Panel(Arc<PanelShared>);
 
 /// What the clones share.
-pub(crate) struct Shared {
+pub(crate) struct PanelShared {
     services: Services,
     closed: CancellationToken,
     blocking: Blocking,
@@ -48,7 +48,7 @@ pub struct Cost {
     pub budget_usd: f64,
 }
 
-impl Drop for Shared {
+impl Drop for PanelShared {
     fn drop(&mut self) {
         self.services.abandon();
     }
@@ -67,7 +67,11 @@ impl Panel {
     }
 
     pub(crate) fn of(services: Services) -> Self {
-        Self(Arc::new(Shared { services, closed: CancellationToken::new(), blocking: Blocking::default() }))
+        Self(Arc::new(PanelShared {
+            services,
+            closed: CancellationToken::new(),
+            blocking: Blocking::default(),
+        }))
     }
 
     /// The use cases behind it, for a server.

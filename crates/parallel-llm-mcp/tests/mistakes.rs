@@ -144,6 +144,12 @@ fn commands() {
             "`parallel-llm-mcp runs` has no command `frob`",
             "choose one of: list, show",
         ),
+        typed(
+            ["serve", "sse"],
+            2,
+            "`TRANSPORT` cannot be `sse`: there are `stdio`, and HTTP with `--http ADDRESS`",
+            "serve --help",
+        ),
     ]);
 }
 

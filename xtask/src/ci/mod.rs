@@ -13,6 +13,7 @@ mod fuzz;
 mod inspector;
 mod install;
 mod instructions;
+mod library;
 mod page;
 mod readme;
 mod release;
@@ -79,6 +80,7 @@ const QUICK: &[Stage] = &[
 const STAGES: &[Stage] = &[
     ("install", |state| Ok(install::run(state))),
     ("rustdoc", |_| rustdoc()),
+    ("library", |_| library::run()),
     ("licences, bans, sources", dependencies::permitted),
     ("advisories", dependencies::advisories),
     ("unused dependencies", dependencies::used),

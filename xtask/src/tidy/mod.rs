@@ -27,6 +27,7 @@ mod pages;
 mod purity;
 mod seam;
 mod strategies;
+pub(crate) mod surface;
 mod syntax;
 mod tree;
 mod words;

@@ -8,7 +8,7 @@ use parallel_llm_engine::request::panel::DEFAULT_PROVIDER;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
-use super::{Client, OpenReplies, Shared};
+use super::{Client, ClientShared, OpenReplies};
 use crate::blocking::Blocking;
 use crate::error::Error;
 use crate::panel::builder::PanelBuilder;
@@ -78,7 +78,7 @@ impl ClientBuilder {
         let settings = self.settings.settings()?;
         let provider = parallel_llm_app::make_upstream(&settings)
             .map_err(|failure| Error::field("base_url", &failure))?;
-        Ok(Client(Arc::new(Shared {
+        Ok(Client(Arc::new(ClientShared {
             provider,
             id: ProviderId(DEFAULT_PROVIDER.to_owned()),
             limiter: self.limiter,

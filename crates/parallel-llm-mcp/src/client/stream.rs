@@ -70,6 +70,7 @@ impl ChatStream {
                 let is_over = !matches!(part, Ok(ChatPart::Reasoning | ChatPart::Text(_)));
                 Some((part, (!is_over).then_some(reading)))
             })
+            .fuse()
             .boxed(),
         )
     }

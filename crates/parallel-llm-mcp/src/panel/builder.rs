@@ -15,7 +15,7 @@ use parallel_llm_engine::request::panel::DEFAULT_PROVIDER;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, ProviderId};
 use parallel_llm_provider::ApiKey;
-use parallel_llm_settings::settings::{EmbeddedProvider, Environment, Settings, check_value};
+use parallel_llm_settings::settings::{EmbeddedProvider, Environment, Settings, check_headers, check_value};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::provider::Provider;
@@ -286,13 +286,9 @@ impl PanelBuilder {
             ApiKey::parse(key.expose_secret()).map_err(|failure| Error::field("key", &failure))?;
         }
         let main = EmbeddedProvider { id: DEFAULT_PROVIDER.to_owned(), ..self.main.clone() };
-        let is_set = main.key.is_some() || main.base_url.is_some() || !main.headers.is_empty();
-        if is_set {
-            let field = if main.base_url.is_some() { "base_url" } else { "header" };
-            // An address that cannot be used is found first, so headers alone are checked without it.
-            let headers = EmbeddedProvider { base_url: None, ..main.clone() };
-            settings.clone().set_provider(headers).map_err(|failure| Error::field("header", &failure))?;
-            settings.set_provider(main).map_err(|failure| Error::field(field, &failure))?;
+        check_headers(&main.headers).map_err(|failure| Error::field("header", &failure))?;
+        if main.key.is_some() || main.base_url.is_some() || !main.headers.is_empty() {
+            settings.set_provider(main).map_err(|failure| Error::field("base_url", &failure))?;
         }
         for provider in &self.providers {
             self.set_provider(&mut settings, provider)?;
@@ -335,7 +331,7 @@ impl PanelBuilder {
         let others = self.others.iter().map(|(name, text)| (name.as_str(), text.clone()));
         let mut values: Vec<(&str, String)> = fixed.chain(others).collect();
         for (name, text) in &values {
-            check_value(name, text).map_err(|failure| Error::field(*name, &failure))?;
+            check_value(name, text).map_err(|failure| Error::field(self.method(name), &failure))?;
         }
         let is_set = |name: &str| values.iter().any(|(set, _)| *set == name);
         for (name, what) in [("budget_day_usd", "a limit of the day"), ("store", "a store")] {
@@ -359,6 +355,12 @@ impl PanelBuilder {
             values.push(("files", "off".to_owned()));
         }
         Ok(values)
+    }
+
+    /// The method that sets this setting: timers are set as durations.
+    fn method<'a>(&self, setting: &'a str) -> &'a str {
+        let is_typed = self.values.contains_key(setting);
+        setting.strip_suffix("_ms").filter(|_| is_typed).unwrap_or(setting)
     }
 
     /// The settings without the providers of the code.

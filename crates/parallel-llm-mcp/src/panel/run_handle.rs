@@ -11,7 +11,7 @@ use parallel_llm_engine::call::hub::{Update, Watch};
 use parallel_llm_engine::run::{Run, RunStatus};
 use parallel_llm_engine::{RunId, SeatNumber};
 
-use super::Shared;
+use super::PanelShared;
 use crate::error::Error;
 use crate::event::EventLine;
 use crate::report::Report;
@@ -22,7 +22,7 @@ use crate::vocabulary::LIBRARY;
 pub struct RunHandle {
     run: parallel_llm_service::RunHandle,
     /// Keeps the panel, which gives its runs up when it is dropped.
-    _panel: Arc<Shared>,
+    _panel: Arc<PanelShared>,
 }
 
 impl fmt::Debug for RunHandle {
@@ -32,7 +32,7 @@ impl fmt::Debug for RunHandle {
 }
 
 impl RunHandle {
-    pub(super) fn new(run: parallel_llm_service::RunHandle, panel: &Arc<Shared>) -> Self {
+    pub(super) fn new(run: parallel_llm_service::RunHandle, panel: &Arc<PanelShared>) -> Self {
         Self { run, _panel: Arc::clone(panel) }
     }
 
@@ -75,6 +75,7 @@ impl RunHandle {
                 let line = following.next().await?;
                 Some((line, following))
             })
+            .fuse()
             .boxed(),
         )
     }

@@ -10,37 +10,62 @@ use parallel_llm_mcp::{Client, Error, Panel, PanelBuilder, Provider};
 use super::upstream::{MODELS, Upstream};
 
 /// The error of a builder in one line.
-#[track_caller]
-fn check(builder: PanelBuilder, expected: &str) {
-    let error = builder.build().err().expect("it was built");
+fn described(builder: PanelBuilder) -> String {
+    let error = builder.build().expect_err("it was built");
     let Error::Field { field, source } = &error else { panic!("{error:?}") };
-    assert_eq!(format!("{field}: {source} ({})", error.next_step()), expected);
+    format!("{field}: {source} ({})", error.next_step())
 }
 
 #[test]
 fn a_wrong_field_is_named_with_what_to_do() {
     let none: [&str; 0] = [];
-    check(Panel::builder().panel(none), "");
-    check(Panel::builder().panel(["a/b@"]), "");
-    check(Panel::builder().max_tokens(0), "");
-    check(Panel::builder().budget_usd(-1.0), "");
-    check(Panel::builder().budget_usd(f64::INFINITY), "");
-    check(Panel::builder().strategy("vot"), "");
-    check(Panel::builder().wait("some"), "");
-    check(Panel::builder().run_timeout(Duration::ZERO), "");
-    check(Panel::builder().setting("reasoning_efort", "high"), "");
-    check(Panel::builder().base_url("http://example.com/v1"), "");
-    check(Panel::builder().base_url("https://me:pw@example.com"), "");
-    check(Panel::builder().key("two words"), "");
-    check(Panel::builder().header("Authorization", "x"), "");
-    check(Panel::builder().header("X-Team", "a\nb"), "");
-    check(Panel::builder().provider(Provider::new("Mine")), "");
-    check(Panel::builder().provider(Provider::new("mine")), "");
-    check(Panel::builder().provider(Provider::new("mine").base_url("https://a.b").kind("open-ai")), "");
-    check(Panel::builder().provider(Provider::new("openai").budget_day_usd(1.0)), "");
-    check(Panel::builder().budget_day_usd(1.0), "");
-    check(Panel::builder().setting("store", "full"), "");
-    check(Panel::builder().files(true), "");
+    let provider = |provider| Panel::builder().provider(provider);
+    let wrong = [
+        Panel::builder().panel(none),
+        Panel::builder().panel(["a/b@"]),
+        Panel::builder().max_tokens(0),
+        Panel::builder().budget_usd(-1.0),
+        Panel::builder().budget_usd(f64::INFINITY),
+        Panel::builder().strategy("vot"),
+        Panel::builder().wait("some"),
+        Panel::builder().run_timeout(Duration::ZERO),
+        Panel::builder().setting("reasoning_efort", "high"),
+        Panel::builder().base_url("http://example.com/v1"),
+        Panel::builder().base_url("https://me:pw@example.com"),
+        Panel::builder().key("two words"),
+        Panel::builder().header("Authorization", "x"),
+        Panel::builder().header("X-Team", "a\nb"),
+        provider(Provider::new("Mine")),
+        provider(Provider::new("mine")),
+        provider(Provider::new("mine").base_url("https://a.b").kind("open-ai")),
+        provider(Provider::new("openai").budget_day_usd(1.0)),
+        Panel::builder().budget_day_usd(1.0),
+        Panel::builder().setting("store", "full"),
+        Panel::builder().files(true),
+    ];
+    insta::assert_snapshot!(wrong.map(described).join("\n"), @r"
+    panel: `panel` is a list of models, each `[provider:]model[*N][@key=value,...]`, not an empty one (correct the value, or leave it out to use the default)
+    panel: cannot read the model `a/b@`: an option is written `key=value` (write it as `vendor/model`, for example `~openai/gpt-sol-latest`)
+    max_tokens: `max_tokens` is a whole number from 1 to 1000000, not `0` (correct the value, or leave it out to use the default)
+    budget_usd: `budget_usd` is an amount in US dollars such as `3` or `0.50`, not `-1` (correct the value, or leave it out to use the default)
+    budget_usd: `budget_usd` is an amount in US dollars such as `3` or `0.50`, not `inf` (correct the value, or leave it out to use the default)
+    strategy: `strategy` is `synthesize` or `vote` or `best-of-n` or `cascade` or `race` or `panel` or `consistency` or `tournament` or `council` or `moa` or `self-moa` or `debate` or `auto`, each with its options behind `@`, not `vot` (did you mean `vote`?)
+    wait: `wait` is `all`, `quorum:K`, `until:DURATION` or `stragglers`, not `some` (correct the value, or leave it out to use the default)
+    run_timeout: `run_timeout_ms` is a whole number from 1 to 86400000, not `0` (correct the value, or leave it out to use the default)
+    reasoning_efort: there is no setting `reasoning_efort` (did you mean `reasoning_effort`?)
+    base_url: the base URL of `openrouter` uses plain http to `example.com` (use https, or http only for 127.0.0.1, [::1] or localhost)
+    base_url: the base URL of `openrouter` holds a user name or a password (write it like `https://openrouter.ai/api/v1`)
+    key: the API key holds white space, control characters or characters that are not ASCII (copy the key again, without line breaks)
+    header: the header `authorization` is not yours to set (take it out; a key belongs into the key file, `key_variable` or `key_command`)
+    header: the value of the header `x-team` is not 1 to 4096 visible ASCII characters (correct the value at the place the message names)
+    provider Mine: the name of a provider has 1 to 40 lower-case letters, digits or `-` and begins with no `-`, not `Mine` (rename the provider)
+    provider mine: the provider `mine` has no base URL (give the builder a base URL for this provider)
+    provider mine: there is no kind of provider `open-ai` (did you mean `openai`?)
+    provider openai: a limit of the day needs a folder, and runs are in memory (give the builder a folder to keep runs in)
+    budget_day_usd: a limit of the day needs a folder, and runs are in memory (give the builder a folder to keep runs in)
+    store: a store needs a folder, and runs are in memory (give the builder a folder to keep runs in)
+    files: a file needs a folder, and runs are in memory (give the builder a folder to keep runs in)
+    ");
 }
 
 #[test]

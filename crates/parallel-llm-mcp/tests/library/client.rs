@@ -39,7 +39,7 @@ async fn a_reply_that_is_no_answer_is_a_typed_error() {
     let upstream = Upstream::start().await;
     let client = upstream.client().idle_timeout(Duration::from_millis(200)).build().unwrap();
     for (fault, code) in [
-        (Fault::EmptyChoices, Code::Protocol),
+        (Fault::EmptyChoices, Code::Empty),
         (Fault::NullContent, Code::Empty),
         (Fault::EmptyContent, Code::Empty),
         (Fault::Html200, Code::Protocol),

@@ -28,7 +28,11 @@ async fn ask() {
     let upstream = upstream().await;
     let text = ask::run(upstream.panel()).await.unwrap();
     let without_cost = text.split("\ncost").next().unwrap();
-    insta::assert_snapshot!(without_cost, @"");
+    insta::assert_snapshot!(without_cost, @r"
+    9.9 is larger.
+    openai/gpt-6.1-sol: answered
+    x-ai/grok-4.7: answered
+    ");
     upstream.connections(0).await;
 }
 
@@ -62,7 +66,10 @@ async fn server() {
 
 #[tokio::test]
 async fn provider() {
-    insta::assert_snapshot!(provider::run().await.unwrap(), @"");
+    insta::assert_snapshot!(provider::run().await.unwrap(), @r"
+    red says: Who is there?
+    green says: Who is there?
+    ");
 }
 
 #[tokio::test]
@@ -73,5 +80,5 @@ async fn journal() {
         let event: serde_json::Value = serde_json::from_str(line).unwrap();
         event["event"].as_str().unwrap().to_owned()
     });
-    insta::assert_snapshot!(events.collect::<Vec<_>>().join(" "), @"");
+    insta::assert_snapshot!(events.collect::<Vec<_>>().join(" "), @"started sent accepted answered decided closed");
 }

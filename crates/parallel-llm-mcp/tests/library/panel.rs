@@ -22,7 +22,7 @@ async fn a_question_gets_one_answer_of_the_panel() {
     let upstream = Upstream::start().await.scripted(WRITER, Script::answering("Both say so."));
     let panel = upstream.panel().build().unwrap();
     let report = panel.ask("Why is the sky blue?").await.unwrap();
-    insta::assert_snapshot!(described(&report), @"");
+    insta::assert_snapshot!(described(&report), @"complete fused [openai/gpt-6.1-sol=answered, x-ai/grok-4.7=answered]");
     assert!(report.answer.is_some());
     panel.close().await;
     upstream.connections(0).await;
@@ -33,13 +33,13 @@ async fn a_seat_that_fails_is_in_the_report_and_a_run_without_answers_is_an_erro
     let upstream = Upstream::start().await.scripted(MODELS[0], Script::fault(Fault::Server500));
     let panel = upstream.panel().build().unwrap();
     let report = panel.ask("Why?").await.unwrap();
-    insta::assert_snapshot!(described(&report), @"");
+    insta::assert_snapshot!(described(&report), @"partial verbatim [openai/gpt-6.1-sol=failed, x-ai/grok-4.7=answered]");
 
     upstream.simulator.script(MODELS[1], Script::fault(Fault::Credits));
     let error = panel.ask("Why not?").await.unwrap_err();
-    insta::assert_snapshot!(error, @"");
+    insta::assert_snapshot!(error, @"no answer came: no model answered (openai/gpt-6.1-sol: openrouter answered 500: Internal Server Error; x-ai/grok-4.7: openrouter answered 402: This request requires more credits, or fewer max_tokens. You requested up to 16000 tokens, but can only afford 3395. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account)");
     assert_eq!((error.code(), error.is_retryable()), (Code::AllFailed, true));
-    insta::assert_snapshot!(described(error.report().unwrap()), @"");
+    insta::assert_snapshot!(described(error.report().unwrap()), @"failed none [openai/gpt-6.1-sol=failed, x-ai/grok-4.7=failed]");
 }
 
 #[tokio::test]
@@ -50,10 +50,11 @@ async fn a_refused_question_costs_nothing_and_says_what_to_do() {
         let cause = std::error::Error::source(&error).unwrap().to_string();
         format!("{error}: {cause} ({}: {})", error.code(), error.next_step())
     };
-    insta::assert_snapshot!(refusal(panel.ask("Why?").await.unwrap_err()), @"");
-    insta::assert_snapshot!(refusal(panel.ask(" \n").await.unwrap_err()), @"");
-    insta::assert_snapshot!(refusal(panel.ask(Question::new("Why?").budget_usd(f64::NAN)).await.unwrap_err()), @"");
-    insta::assert_snapshot!(refusal(panel.resume("@").await.unwrap_err()), @"");
+    insta::assert_snapshot!(refusal(panel.ask("Why?").await.unwrap_err()), @"the panel did not begin: the run may cost up to $0.48; the budget is $0.0000010 (budget: raise `budget_usd`, lower `max_tokens`, or ask fewer or cheaper models)");
+    insta::assert_snapshot!(refusal(panel.ask(" \n").await.unwrap_err()), @"the panel did not begin: the prompt is empty (prompt_empty: give a prompt as the text of `Question::new`)");
+    insta::assert_snapshot!(refusal(panel.ask(Question::new("Why?").budget_usd(f64::NAN)).await.unwrap_err()), @"the panel did not begin: `budget_usd` is no amount: NaN (usage: see the guide `docs/library.md`)");
+    let resumed = panel.resume("newest").await.unwrap_err();
+    insta::assert_snapshot!(refusal(resumed), @"the panel did not begin: runs are kept in memory and end with it (usage: give the builder a folder to keep runs in)");
     assert_eq!(upstream.requests(), 0);
     let cost = panel.quote("Why?").await.unwrap();
     assert!(cost.worst_case_usd > cost.budget_usd, "{cost:?}");
@@ -203,9 +204,8 @@ async fn runs_in_a_folder_are_replayed_continued_and_read_by_another_panel() {
 }
 
 #[tokio::test]
-async fn an_interrupted_run_is_resumed_without_paying_twice() {
-    let stalled = Script::fault(Fault::Stall);
-    let upstream = Upstream::start().await.scripted(MODELS[0], stalled);
+async fn a_run_that_was_given_up_is_resumed_without_paying_twice() {
+    let upstream = Upstream::start().await.scripted(MODELS[0], Script::fault(Fault::Stall));
     let folder = tempfile::tempdir().unwrap();
     let panel = upstream.panel().folder(folder.path()).build().unwrap();
     let run = panel.begin("Why?").await.unwrap();
@@ -215,14 +215,15 @@ async fn an_interrupted_run_is_resumed_without_paying_twice() {
             break;
         }
     }
-    let id = run.id();
-    drop((run, events, panel));
+    run.abort();
+    assert!(run.wait_closed().await.is_err());
+    panel.close().await;
     upstream.connections(0).await;
 
     upstream.simulator.script(MODELS[0], Script::answering("Because."));
     let panel = upstream.panel().folder(folder.path()).build().unwrap();
-    let resumed = panel.resume(id).await.unwrap().wait().await.unwrap();
-    insta::assert_snapshot!(described(&resumed), @"");
+    let resumed = panel.resume(run.id()).await.unwrap().wait().await.unwrap();
+    insta::assert_snapshot!(described(&resumed), @"complete fused [openai/gpt-6.1-sol=answered, x-ai/grok-4.7=answered]");
     let of_second = upstream.simulator.stats().per_model[MODELS[1]];
     assert_eq!(of_second, 1, "the answer that was there is not paid again");
     panel.close().await;

@@ -85,8 +85,8 @@ async fn a_server_that_would_not_be_safe_is_refused() {
         let cause = std::error::Error::source(&error).unwrap().to_string();
         format!("{error}: {cause}")
     };
-    insta::assert_snapshot!(refused(here()).await, @"");
-    insta::assert_snapshot!(refused(Http::at(([0, 0, 0, 0], 0)).open()).await, @"");
+    insta::assert_snapshot!(refused(here()).await, @"the server did not begin: tokens are kept in a folder, and this panel has none");
+    insta::assert_snapshot!(refused(Http::at(([0, 0, 0, 0], 0)).open()).await, @"the server did not begin: `0.0.0.0:0` can be reached from other machines, so it cannot be open to everyone");
 }
 
 #[test]

@@ -5,6 +5,9 @@ use std::net::SocketAddr;
 /// Serve MCP on stdin and stdout, or over HTTP
 #[derive(Debug, Default, clap::Args)]
 pub struct Serve {
+    /// `stdio`, which may be left out; other servers name their transport here
+    #[arg(hide = true, value_name = "TRANSPORT", value_parser = transport, conflicts_with = "http")]
+    transport: Option<()>,
     /// Serve over HTTP at this address instead, for example `127.0.0.1:8930`
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub http: Option<SocketAddr>,
@@ -20,6 +23,14 @@ pub struct Serve {
     /// A proxy in front of this server speaks https; `http_hosts` names its host names
     #[arg(long, requires = "http")]
     behind_proxy: bool,
+}
+
+/// Accepts the name of the transport that is served without `--http`. Any other is refused with what there is.
+fn transport(text: &str) -> Result<(), String> {
+    if text == "stdio" {
+        return Ok(());
+    }
+    Err("there are `stdio`, and HTTP with `--http ADDRESS`".to_owned())
 }
 
 /// Parses the address to listen at.

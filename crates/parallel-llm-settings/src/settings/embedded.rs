@@ -49,6 +49,11 @@ pub fn check_value(name: &str, text: &str) -> Result<(), Failure> {
     Setting::read(name, text).map(drop)
 }
 
+/// Fails if one of these headers is not the user's to set. The failure shows no value.
+pub fn check_headers(headers: &[(String, SecretString)]) -> Result<(), Failure> {
+    checked_headers(headers.to_vec()).map(drop)
+}
+
 impl Settings {
     /// The defaults with these values: names of settings and their texts. Runs are kept in `folder`, an absolute path, or
     /// in memory.

@@ -54,7 +54,7 @@ use table::Setting;
 pub use alias::Aliases;
 pub use check::CheckSettings;
 pub use config_paths::ConfigPaths;
-pub use embedded::{EmbeddedProvider, check_value};
+pub use embedded::{EmbeddedProvider, check_headers, check_value};
 pub use environment::SEAT;
 pub use environment::is_known_variable;
 pub use environment::{Environment, Folders, system_root};
