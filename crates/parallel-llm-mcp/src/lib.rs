@@ -45,7 +45,9 @@ pub use panel::question::Question;
 pub use panel::run_handle::{Events, RunHandle};
 pub use panel::{Cost, Panel};
 pub use parallel_llm_engine::request::StoreMode;
-pub use parallel_llm_engine::{Attachment, Code, Effort, Message, Part, Role, RunId, RunRequest};
+pub use parallel_llm_engine::{
+    Attachment, AttachmentKind, Code, Effort, Message, Part, Role, RunId, RunRequest,
+};
 pub use report::Report;
 pub use secrecy::SecretString;
 #[cfg(feature = "server")]

@@ -10,5 +10,6 @@ pub use parallel_llm_engine::port::{
 pub use parallel_llm_engine::run::event::{Attempt, Event, Recorded};
 pub use parallel_llm_engine::value::warning::Warning;
 pub use parallel_llm_engine::{
-    Answer, CallerSlot, Failure, Finish, ModelRef, PicoUsd, ProviderId, RunPlan, Usage,
+    Answer, CallerSlot, Failure, Finish, Lineage, ModelRef, PicoUsd, ProviderId, Routing, RunPlan,
+    SeatNumber, StepNumber, Usage,
 };

@@ -120,20 +120,21 @@ async fn a_client_that_is_closed_ends_its_streams_even_those_that_nobody_reads()
     let client = upstream.client().build().unwrap();
     let mut held = client.stream(question()).await.unwrap();
     held.next().await.unwrap().unwrap();
-    let reading = {
+    let mut reading = tokio::task::JoinSet::new();
+    {
         let mut read = client.stream(question()).await.unwrap();
-        tokio::spawn(async move {
+        reading.spawn(async move {
             let mut last = None;
             while let Some(part) = read.next().await {
                 last = Some(part);
             }
             last
-        })
-    };
+        });
+    }
     upstream.in_flight(2).await;
     client.close().await;
     upstream.connections(0).await;
-    assert!(matches!(reading.await.unwrap(), Some(Err(Error::Closed))));
+    assert!(matches!(reading.join_all().await[..], [Some(Err(Error::Closed))]));
     let rest: Vec<_> = futures_util::StreamExt::collect(held).await;
     assert!(matches!(rest.last(), Some(Err(Error::Closed))), "{rest:?}");
 }

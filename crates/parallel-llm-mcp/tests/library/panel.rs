@@ -99,7 +99,8 @@ async fn names(mut events: parallel_llm_mcp::Events) -> Vec<String> {
 }
 
 fn name(line: &EventLine) -> String {
-    serde_json::to_value(line).unwrap()["event"].as_str().unwrap().to_owned()
+    let json = serde_json::to_value(line).expect("a line is plain data");
+    json["event"].as_str().expect("every event has a name").to_owned()
 }
 
 #[tokio::test]
@@ -235,14 +236,15 @@ async fn a_panel_can_be_used_from_any_task() {
     let upstream = Upstream::start().await;
     let panel = upstream.panel().panel([MODELS[0]]).build().unwrap();
     check(&panel);
-    let many = (0..8).map(|number| {
+    let mut many = tokio::task::JoinSet::new();
+    for number in 0..8 {
         let panel = panel.clone();
-        tokio::spawn(async move {
+        many.spawn(async move {
             panel.ask(format!("What is {number} squared?")).await.map(|report| report.status)
-        })
-    });
-    for asked in futures_util::future::join_all(many).await {
-        assert_eq!(asked.unwrap().unwrap(), "complete");
+        });
+    }
+    for asked in many.join_all().await {
+        assert_eq!(asked.unwrap(), "complete");
     }
     assert!(panel.ask("Why?").now_or_never().is_none());
 }

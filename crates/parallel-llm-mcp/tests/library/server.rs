@@ -18,8 +18,8 @@ fn here() -> Http {
 
 /// The status of an answer to `tools/list`, sent with this token.
 async fn listed(url: &str, token: Option<&str>) -> (u16, String) {
-    let address: SocketAddr = url.trim_start_matches("http://").parse().unwrap();
-    let mut wire = TcpStream::connect(address).await.unwrap();
+    let address: SocketAddr = url.trim_start_matches("http://").parse().expect("a URL has an address");
+    let mut wire = TcpStream::connect(address).await.expect("the server listens");
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
     let request = format!(
@@ -28,10 +28,11 @@ async fn listed(url: &str, token: Option<&str>) -> (u16, String) {
          {token}Content-Length: {}\r\n\r\n{body}",
         body.len()
     );
-    wire.write_all(request.as_bytes()).await.unwrap();
+    wire.write_all(request.as_bytes()).await.expect("the request is taken");
     let mut answer = String::new();
-    wire.read_to_string(&mut answer).await.unwrap();
-    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap();
+    wire.read_to_string(&mut answer).await.expect("the answer is text");
+    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let status = status.expect("an answer has a status");
     (status, answer)
 }
 

@@ -27,19 +27,21 @@ pub(crate) struct Upstream {
 impl Upstream {
     /// A simulator that answers at once.
     pub(crate) async fn start() -> Self {
-        let simulator = Simulator::start(SimulatorConfig::instant()).await.unwrap();
-        let (target, listener) = (simulator.address(), TcpListener::bind("127.0.0.1:0").await.unwrap());
-        let base_url = format!("http://{}/api/v1", listener.local_addr().unwrap());
+        let local = "a local port is free";
+        let simulator = Simulator::start(SimulatorConfig::instant()).await.expect(local);
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect(local);
+        let target = simulator.address();
+        let base_url = format!("http://{}/api/v1", listener.local_addr().expect(local));
         let (open, mut wire) = (Arc::new(AtomicUsize::new(0)), JoinSet::new());
         let counted = Arc::clone(&open);
         wire.spawn(async move {
             let mut connections = JoinSet::new();
             loop {
-                let (mut near, _) = listener.accept().await.unwrap();
+                let (mut near, _) = listener.accept().await.expect(local);
                 let counted = Arc::clone(&counted);
                 connections.spawn(async move {
                     counted.fetch_add(1, Ordering::SeqCst);
-                    let mut far = TcpStream::connect(target).await.unwrap();
+                    let mut far = TcpStream::connect(target).await.expect("the simulator listens");
                     let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
                     counted.fetch_sub(1, Ordering::SeqCst);
                 });

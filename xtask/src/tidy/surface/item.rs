@@ -60,7 +60,9 @@ fn start(ident: &syn::Ident) -> LineColumn {
 /// A function up to its body or semicolon.
 fn function(file: &RustFile, signature: &Signature, end: LineColumn, path: &str) -> String {
     let kind = if signature.asyncness.is_some() { "async fn" } else { "fn" };
-    format!("{kind} {path}::{}", between(&file.text, start(&signature.ident), end))
+    let text = between(&file.text, start(&signature.ident), end);
+    // Whether a function changes its own copy concerns no caller.
+    format!("{kind} {path}::{}", text.replacen("(mut self", "(self", 1))
 }
 
 fn structure(file: &RustFile, item: &ItemStruct, path: &str) -> Vec<String> {
