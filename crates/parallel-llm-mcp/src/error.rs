@@ -20,8 +20,8 @@ pub enum Error {
         /// Why.
         source: Cause,
     },
-    /// The panel did not begin what it was asked to do. Nothing was paid.
-    #[error("the panel did not begin")]
+    /// The panel refused what it was asked to do. Nothing was paid.
+    #[error("the panel refused")]
     Refused(#[source] Cause),
     /// The run ended without an answer. Its report holds what each seat came to.
     #[error("no answer came: {}", why(.0))]

@@ -13,10 +13,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parallel_llm_engine::{Failure, PicoUsd, RunRequest};
+use parallel_llm_engine::{Code, Failure, PicoUsd, RunRequest};
 use parallel_llm_service::{Continuation, KnownRun, Services, TokenRequest};
 use secrecy::SecretString;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::blocking::Blocking;
 use crate::error::{Cause, Error};
@@ -36,6 +38,8 @@ pub struct Panel(Arc<PanelShared>);
 pub(crate) struct PanelShared {
     services: Services,
     closed: CancellationToken,
+    /// Questions whose runs have not begun.
+    beginning: TaskTracker,
     blocking: Blocking,
 }
 
@@ -67,11 +71,8 @@ impl Panel {
     }
 
     pub(crate) fn of(services: Services) -> Self {
-        Self(Arc::new(PanelShared {
-            services,
-            closed: CancellationToken::new(),
-            blocking: Blocking::default(),
-        }))
+        let (closed, beginning) = (CancellationToken::new(), TaskTracker::new());
+        Self(Arc::new(PanelShared { services, closed, beginning, blocking: Blocking::default() }))
     }
 
     /// The use cases behind it, for a server.
@@ -87,7 +88,7 @@ impl Panel {
     /// the panel has a folder. After the answer, late seats are only awaited, in the background, if their answers will be
     /// stored.
     pub async fn ask(&self, question: impl Into<Question>) -> Result<Report, Error> {
-        let handle = self.begin(question).await?;
+        let handle = self.begin_unless_dropped(question.into()).await?;
         let mut waiting = GiveUpOnDrop { handle: &handle, wants_late_seats: false };
         let report = handle.wait().await;
         waiting.wants_late_seats = handle.is_stored();
@@ -119,6 +120,20 @@ impl Panel {
             question.into().resolve(services.settings.attachment_bytes_max).await.map_err(refused)?;
         let begun = Box::pin(services.ask.ask(question)).await.map_err(refused)?;
         Ok(RunHandle::new(begun, &self.0))
+    }
+
+    /// [`Panel::begin`], and gives the run up if this future is dropped before the run has begun: from then on nobody would
+    /// know of it.
+    async fn begin_unless_dropped(&self, question: Question) -> Result<RunHandle, Error> {
+        let (sender, begun) = oneshot::channel();
+        let panel = self.clone();
+        self.0.beginning.spawn(async move {
+            if let Err(Ok(unwanted)) = sender.send(panel.begin(question).await) {
+                unwanted.cancel();
+            }
+        });
+        let defect = || Failure::new(Code::Internal, "a defect stopped the run as it began");
+        begun.await.unwrap_or_else(|_| Err(refused(defect())))
     }
 
     /// What a question may cost at most, without asking it.

@@ -12,10 +12,13 @@ use std::time::Duration;
 use parallel_llm_app::Own;
 use parallel_llm_engine::port::{Caller, Journal};
 use parallel_llm_engine::request::panel::DEFAULT_PROVIDER;
+use parallel_llm_engine::text::safe;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, ProviderId};
 use parallel_llm_provider::ApiKey;
-use parallel_llm_settings::settings::{EmbeddedProvider, Environment, Settings, check_headers, check_value};
+use parallel_llm_settings::settings::{
+    EmbeddedProvider, Environment, Settings, check_headers, check_value, split_models,
+};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::provider::Provider;
@@ -53,10 +56,28 @@ pub struct PanelBuilder {
     main: EmbeddedProvider,
     providers: Vec<Provider>,
     keep: Keep,
+    /// The first field that cannot even be written as a setting, and why.
+    wrong: Option<(&'static str, Failure)>,
     reads_environment: bool,
     callers: BTreeMap<ProviderId, Arc<dyn Caller>>,
     journal: Option<Arc<dyn Journal>>,
 }
+
+/// Settings that mean something only if runs are kept, and what each asks for.
+const KEPT: &[(&str, &str)] = &[
+    ("budget_day_usd", "a limit of the day"),
+    ("store", "a store"),
+    ("files", "a file"),
+    ("output_dir", "a file"),
+];
+/// Settings of the program that a library leaves to others.
+const NOT_OURS: &[(&str, &str)] = &[
+    ("data_dir", "the folder is set with `folder`"),
+    ("log_level", "the library sets up no log; listen to `tracing`"),
+    ("log_file", "the library sets up no log; listen to `tracing`"),
+];
+/// The longest excerpt of a wrong model in a message, in characters.
+const EXCERPT_CHARS: usize = 80;
 
 /// Where runs are kept.
 #[derive(Clone, Debug, Default)]
@@ -125,7 +146,7 @@ impl PanelBuilder {
     where
         I: IntoIterator<Item: Into<String>>,
     {
-        self.set("panel", list(models))
+        self.set_models("panel", models)
     }
 
     /// The models that make one text of the answers; the first that succeeds is used.
@@ -133,7 +154,7 @@ impl PanelBuilder {
     where
         I: IntoIterator<Item: Into<String>>,
     {
-        self.set("synthesizer", list(models))
+        self.set_models("synthesizer", models)
     }
 
     /// How answers become one text, such as `vote` or `best-of-n`.
@@ -269,6 +290,20 @@ impl PanelBuilder {
         self
     }
 
+    /// Sets a list of models. An entry that a setting would read as several, or as none, is refused.
+    fn set_models<I>(mut self, name: &'static str, models: I) -> Self
+    where
+        I: IntoIterator<Item: Into<String>>,
+    {
+        let models: Vec<String> = models.into_iter().map(Into::into).collect();
+        if let Some(wrong) = models.iter().find(|model| split_models(model).len() != 1) {
+            let message = format!("`{}` is not one model", safe::excerpt(wrong, EXCERPT_CHARS));
+            let failure = Failure::new(Code::ModelInvalid, message);
+            self.wrong.get_or_insert((name, failure));
+        }
+        self.set(name, models.join(" "))
+    }
+
     /// The panel. Fails with [`Error::Field`] for a value that cannot be used. Nothing is opened or sent yet.
     pub fn build(self) -> Result<Panel, Error> {
         let settings = self.settings()?;
@@ -280,6 +315,9 @@ impl PanelBuilder {
 
     /// The settings that the fields come to.
     pub(crate) fn settings(&self) -> Result<Settings, Error> {
+        if let Some((field, failure)) = &self.wrong {
+            return Err(Error::field(*field, failure));
+        }
         let values = self.checked_values()?;
         let mut settings = self.base_settings(&values)?;
         if let Some(key) = &self.main.key {
@@ -333,21 +371,24 @@ impl PanelBuilder {
         for (name, text) in &values {
             check_value(name, text).map_err(|failure| Error::field(self.method(name), &failure))?;
         }
-        let is_set = |name: &str| values.iter().any(|(set, _)| *set == name);
-        for (name, what) in [("budget_day_usd", "a limit of the day"), ("store", "a store")] {
+        let is_set = |name: &str| values.iter().any(|(set, text)| *set == name && text != "off");
+        for (name, what) in KEPT {
             if is_set(name) && self.is_in_memory() {
-                return Err(Error::field(name, &needs_folder(what)));
+                return Err(Error::field(*name, &needs_folder(what)));
             }
         }
-        if self.values.get("files").is_some_and(|files| files == "on") && self.is_in_memory() {
-            return Err(Error::field("files", &needs_folder("a file")));
+        for (name, why) in NOT_OURS {
+            if is_set(name) {
+                let failure = Failure::new(Code::SettingsInvalid, why);
+                return Err(Error::field(*name, &failure.with_next(Advice::LeaveItOut)));
+            }
         }
         if self.journal.is_some() && matches!(self.keep, Keep::Folder(_)) {
             let failure =
                 Failure::new(Code::SettingsInvalid, "it takes the place of the folder, and one is set");
             return Err(Error::field("journal", &failure.with_next(Advice::LeaveItOut)));
         }
-        let has_files = is_set("files");
+        let has_files = values.iter().any(|(set, _)| *set == "files");
         if self.is_in_memory() || self.journal.is_some() {
             values.push(("store", "none".to_owned()));
         }
@@ -391,12 +432,4 @@ fn needs_folder(what: &str) -> Failure {
     let failure =
         Failure::new(Code::SettingsInvalid, format!("{what} needs a folder, and runs are in memory"));
     failure.with_next(Advice::KeepRunsInFolder)
-}
-
-/// Entries of a list in the text form of settings.
-fn list<I>(entries: I) -> String
-where
-    I: IntoIterator<Item: Into<String>>,
-{
-    entries.into_iter().map(Into::into).collect::<Vec<String>>().join(" ")
 }

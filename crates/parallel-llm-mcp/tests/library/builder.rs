@@ -23,6 +23,8 @@ fn a_wrong_field_is_named_with_what_to_do() {
     let wrong = [
         Panel::builder().panel(none),
         Panel::builder().panel(["a/b@"]),
+        Panel::builder().panel(["a/b c/d"]),
+        Panel::builder().synthesizer([""]),
         Panel::builder().max_tokens(0),
         Panel::builder().budget_usd(-1.0),
         Panel::builder().budget_usd(f64::INFINITY),
@@ -42,6 +44,8 @@ fn a_wrong_field_is_named_with_what_to_do() {
         Panel::builder().budget_day_usd(1.0),
         Panel::builder().setting("store", "full"),
         Panel::builder().files(true),
+        Panel::builder().setting("log_level", "debug"),
+        Panel::builder().setting("data_dir", "/tmp"),
     ];
     insta::assert_snapshot!(wrong.map(described).join("\n"), @r"
     panel: `panel` is a list of models, each `[provider:]model[*N][@key=value,...]`, not an empty one (correct the value, or leave it out to use the default)

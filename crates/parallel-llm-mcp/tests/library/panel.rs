@@ -50,11 +50,11 @@ async fn a_refused_question_costs_nothing_and_says_what_to_do() {
         let cause = std::error::Error::source(&error).unwrap().to_string();
         format!("{error}: {cause} ({}: {})", error.code(), error.next_step())
     };
-    insta::assert_snapshot!(refusal(panel.ask("Why?").await.unwrap_err()), @"the panel did not begin: the run may cost up to $0.48; the budget is $0.0000010 (budget: raise `budget_usd`, lower `max_tokens`, or ask fewer or cheaper models)");
-    insta::assert_snapshot!(refusal(panel.ask(" \n").await.unwrap_err()), @"the panel did not begin: the prompt is empty (prompt_empty: give a prompt as the text of `Question::new`)");
-    insta::assert_snapshot!(refusal(panel.ask(Question::new("Why?").budget_usd(f64::NAN)).await.unwrap_err()), @"the panel did not begin: `budget_usd` is no amount: NaN (usage: see the guide `docs/library.md`)");
+    insta::assert_snapshot!(refusal(panel.ask("Why?").await.unwrap_err()), @"the panel refused: the run may cost up to $0.48; the budget is $0.0000010 (budget: raise `budget_usd`, lower `max_tokens`, or ask fewer or cheaper models)");
+    insta::assert_snapshot!(refusal(panel.ask(" \n").await.unwrap_err()), @"the panel refused: the prompt is empty (prompt_empty: give a prompt as the text of `Question::new`)");
+    insta::assert_snapshot!(refusal(panel.ask(Question::new("Why?").budget_usd(f64::NAN)).await.unwrap_err()), @"the panel refused: `budget_usd` is no amount: NaN (usage: see the guide `docs/library.md`)");
     let resumed = panel.resume("newest").await.unwrap_err();
-    insta::assert_snapshot!(refusal(resumed), @"the panel did not begin: runs are kept in memory and end with it (usage: give the builder a folder to keep runs in)");
+    insta::assert_snapshot!(refusal(resumed), @"the panel refused: runs are kept in memory and end with it (usage: give the builder a folder to keep runs in)");
     assert_eq!(upstream.requests(), 0);
     let cost = panel.quote("Why?").await.unwrap();
     assert!(cost.worst_case_usd > cost.budget_usd, "{cost:?}");
@@ -144,6 +144,11 @@ async fn a_future_that_is_dropped_leaves_no_connection() {
     drop(asking);
     upstream.connections(0).await;
     assert_eq!(upstream.simulator.stats().client_cancelled, 2);
+    // One that is dropped before its run has begun is given up as soon as it has.
+    assert!(panel.ask("Why not?").now_or_never().is_none());
+    panel.close().await;
+    upstream.connections(0).await;
+    upstream.in_flight(0).await;
 }
 
 #[tokio::test]

@@ -120,6 +120,10 @@ impl EmbeddedProvider {
                 return Err(failure.with_next(Advice::GiveAddressInCode));
             }
         }
+        let in_code = self.key.is_some() || before.is_none_or(|before| before.in_code);
+        let kept = before.map(|before| before.headers.clone()).unwrap_or_default();
+        // A later header of the same name replaces an earlier one.
+        let headers = checked_headers(kept.into_iter().chain(self.headers).collect())?;
         let key = match self.key {
             Some(key) => ProviderKey::Set { key, origin: Origin::Code },
             None => before.map_or(ProviderKey::Missing, |before| before.key.clone()),
@@ -130,11 +134,11 @@ impl EmbeddedProvider {
             base_url_variable: before.and_then(|before| before.base_url_variable),
             dialect,
             key,
-            key_variable: None,
-            headers: checked_headers(self.headers)?,
+            key_variable: before.and_then(|before| before.key_variable.clone()),
+            headers,
             calls_max: self.calls_max.or_else(|| before.and_then(|before| before.calls_max)),
             budget_day: self.budget_day.or_else(|| before.and_then(|before| before.budget_day)),
-            in_code: true,
+            in_code,
             id,
         })
     }
