@@ -51,7 +51,7 @@ fn print(line: &str) -> Outcome<()> {
 async fn commits(settings: &Settings) -> Outcome<()> {
     let store = Store::open(StoreConfig::new(settings.data_dir.join("commits.db"))).await?;
     let engine = Engine::new(Arc::new(provider(settings)?), Arc::new(store.clone()));
-    let runs = Runs::new(engine, Duration::ZERO);
+    let runs = Runs::new(engine, Duration::ZERO, Arc::default());
     let mut counted = 0;
     for number in 1..=2 {
         let plan = plan(settings, number)?;

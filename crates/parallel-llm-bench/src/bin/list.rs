@@ -152,6 +152,8 @@ fn history(folder: &Path, store: Store) -> Outcome<History> {
             let store = store.clone();
             Box::pin(async move { Ok(store) })
         })),
+        telemetry: Arc::default(),
+        post_telemetry: None,
         disconnect: Box::new(|| {}),
         settings,
     });

@@ -50,6 +50,8 @@ fn a_wrong_field_is_named_with_what_to_do() {
     insta::assert_snapshot!(wrong.map(described).join("\n"), @r"
     panel: `panel` is a list of models, each `[provider:]model[*N][@key=value,...]`, not an empty one (correct the value, or leave it out to use the default)
     panel: cannot read the model `a/b@`: an option is written `key=value` (write it as `vendor/model`, for example `~openai/gpt-sol-latest`)
+    panel: `a/b c/d` is not one model (write it as `vendor/model`, for example `~openai/gpt-sol-latest`)
+    synthesizer: `` is not one model (write it as `vendor/model`, for example `~openai/gpt-sol-latest`)
     max_tokens: `max_tokens` is a whole number from 1 to 1000000, not `0` (correct the value, or leave it out to use the default)
     budget_usd: `budget_usd` is an amount in US dollars such as `3` or `0.50`, not `-1` (correct the value, or leave it out to use the default)
     budget_usd: `budget_usd` is an amount in US dollars such as `3` or `0.50`, not `inf` (correct the value, or leave it out to use the default)
@@ -69,6 +71,8 @@ fn a_wrong_field_is_named_with_what_to_do() {
     budget_day_usd: a limit of the day needs a folder, and runs are in memory (give the builder a folder to keep runs in)
     store: a store needs a folder, and runs are in memory (give the builder a folder to keep runs in)
     files: a file needs a folder, and runs are in memory (give the builder a folder to keep runs in)
+    log_level: the library sets up no log; listen to `tracing` (leave it out)
+    data_dir: the folder is set with `folder` (leave it out)
     ");
 }
 

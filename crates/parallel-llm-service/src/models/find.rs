@@ -334,6 +334,7 @@ mod tests {
         };
         let nothing = || Failure::new(Code::Internal, "no list needs this");
         let services = Services::new(Parts {
+            disconnect: Box::new(|| {}),
             catalogues: Catalogues::new(&settings, fetch),
             calibration: Arc::new(CalibrationFile::of(home.path())),
             settings,
