@@ -84,13 +84,13 @@ fn a_plan_numbers_the_calls_of_all_stages_through() {
     assert_eq!(plan.strategy_choice().to_string(), "synthesize");
     assert_eq!(plan.steps.len(), 8);
     assert!(plan.steps.iter().zip(1..).all(|(step, number)| step.number.0 == number));
-    let calls = plan.flow_calls().expect("it is a flow");
-    assert_eq!((calls.fewest, calls.most, plan.flow_rounds()), (5, 10, Some(3)));
+    let calls = plan.calls();
+    assert_eq!((calls.fewest, calls.most, plan.rounds()), (5, 10, 3));
 }
 
 #[test]
 fn the_rounds_are_those_of_the_longest_way() {
-    let rounds = |stages: Vec<FlowStage>| planned(stages).flow_rounds().expect("it is a flow");
+    let rounds = |stages: Vec<FlowStage>| planned(stages).rounds();
     let merged = |stage: FlowStage| {
         vec![stage, asking("other", &["bob"], "synthesize"), reading("end", &["it", "other"], "vote")]
     };

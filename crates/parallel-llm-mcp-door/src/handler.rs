@@ -181,8 +181,8 @@ impl ServerHandler for Handler {
         only_page(page.as_ref())?;
         // Settings are read once, so the presets stay the same. Over the network this list is the same for everybody, so it
         // names none.
-        let presets = self.service.settings.presets.keys().filter(|_| self.reach == Reach::Pipes);
-        let presets: Vec<&str> = presets.map(String::as_str).collect();
+        let presets = self.service.settings.names().into_iter().filter(|_| self.reach == Reach::Pipes);
+        let presets: Vec<&str> = presets.collect();
         let tools = ListToolsResult::with_all_items(tools::all(&presets));
         let tools = tools.with_ttl_ms(TOOLS_TTL_MS).with_cache_scope(CacheScope::Public);
         Ok(version::known(&version::of(&context), tools))

@@ -36,8 +36,10 @@ struct End {
     leave: CancellationToken,
 }
 
-/// Serves the client on stdin and stdout. Returns the second signal if it ended the server.
+/// Serves the client on stdin and stdout. Returns the second signal if it ended the server. The owner has started the client
+/// on this machine, so it may attach files where the owner allows that.
 pub async fn run(service: Services) -> Option<Signal> {
+    let service = service.with_files();
     let mut signals = Signals::new();
     let end = End::default();
     let second_signal = async {

@@ -123,8 +123,8 @@ fn a_missing_prompt_file_is_refused() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: `.` cannot be read: it is a folder
-      next: name a readable file after `@`; a text that begins with `@` is taken from stdin
+    error[attachment_invalid]: no file to attach was found for the folder `.`
+      next: name other files; those that are hidden or named in a `.gitignore` are left out
     ");
 }
 

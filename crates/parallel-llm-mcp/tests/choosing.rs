@@ -279,7 +279,7 @@ fn a_preset_is_shown_with_its_effective_settings() {
     exit 2
     --- stdout
     --- stderr
-    error[usage]: there is no preset `quik`
+    error[usage]: there is no preset or flow `quik`
       next: did you mean `quick`?
     ");
 }

@@ -83,6 +83,10 @@ fn sandbox() -> Sandbox {
     sandbox.write("question.md", "Which of these two designs is safer?\n");
     sandbox.write(".config/parallel-llm-mcp/templates/review.md", "Review this diff.\n");
     sandbox.write("design.md", "Each charge carries a key, and a key is charged once.\n");
+    sandbox.write("src/main.rs", "fn main() {}\n");
+    let flow = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/flows/two-labs.toml");
+    let flow = std::fs::read(flow).expect("an example is a file");
+    sandbox.write(".config/parallel-llm-mcp/flows/two-labs.toml", flow);
     sandbox.write("plan.png", b"\x89PNG\r\n\x1a\n\xff");
     sandbox.write("contract.pdf", b"%PDF-1.7\n\xff");
     let check = sandbox.write("passes.sh", "#!/bin/sh\ngrep -q .\n");
@@ -188,6 +192,19 @@ fn troubleshooting_quotes_messages_of_the_program() {
     });
     let wrong: Vec<String> = wrong.into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_page_on_flows_shows_the_example_as_it_is_drawn() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/flows.md")).unwrap();
+    let example = std::fs::read_to_string(root.join("examples/flows/two-labs.toml")).unwrap();
+    let (_comment, flow) = example.split_once('\n').unwrap();
+    assert!(page.contains(&format!("```toml\n{flow}```")), "{flow}");
+    let sandbox = sandbox();
+    let drawn = in_shell(&sandbox, "parallel-llm-mcp flow show two-labs").run();
+    let drawn = drawn.text().replace(sandbox.home().to_str().unwrap(), "/home/you");
+    assert!(page.contains(&format!("```text\n{drawn}```")), "{drawn}");
 }
 
 #[test]

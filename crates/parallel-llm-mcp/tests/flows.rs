@@ -1,8 +1,13 @@
-//! Flows: files that compose stages, asked by name through the command line.
+//! Flows: files that compose stages, listed, drawn, checked and asked through the command line.
+
+use std::fs;
+use std::path::Path;
 
 use parallel_llm_testkit::Sandbox;
 
 use crate::ask::{ONE, THREE, TWO, sandbox};
+use crate::mcp::client::{Client, structured};
+use serde_json::{Value, json};
 
 /// The user's flow `two-sides`.
 const PATH: &str = ".config/parallel-llm-mcp/flows/two-sides.toml";
@@ -77,4 +82,247 @@ fn what_a_flow_decides_cannot_be_named_beside_it() {
       next: leave `strategy` out
     ");
     assert_eq!(sandbox.chats().len(), 0);
+}
+
+#[test]
+fn a_flow_is_drawn_with_its_calls_and_its_cost() {
+    let sandbox = with_a_flow();
+    insta::assert_snapshot!(sandbox.call(["flow", "show", "two-sides"]).run().transcript(), @"
+    exit 0
+    --- stdout
+    two-sides: Two sides, merged
+    (flow, <home>/.config/parallel-llm-mcp/flows/two-sides.toml)
+
+    o    a: best-of-n, judged by ~google/gemini-pro-latest, else
+    |        ~anthropic/claude-opus-latest
+    |      1 openai/gpt-6.1-sol
+    |      2 x-ai/grok-4.7
+    |
+    | o  b: one answer, as it is
+    | |    3 mistralai/mistral-large-4-0
+    | |
+    +-+> merge: synthesize, written by ~google/gemini-pro-latest, else
+             ~anthropic/claude-opus-latest
+           reads a, b
+
+    Calls: 3 to 6, in 3 rounds.
+    Cost of a question of 1000 characters: about $0.10 with 1500 tokens for each
+    reply, at most $0.97. The budget is $3.00.
+    --- stderr
+    ");
+    // A preset is a flow of one stage.
+    insta::assert_snapshot!(sandbox.call(["flow", "show", "quick"]).run().transcript(), @"
+    exit 0
+    --- stdout
+    quick
+    (preset, built in)
+
+    answer: synthesize, written by ~google/gemini-pro-latest, else
+        ~anthropic/claude-opus-latest
+      1 ~openai/gpt-sol-latest
+      2 ~anthropic/claude-opus-latest
+      3 ~google/gemini-pro-latest
+
+    Calls: 3 to 4, in 2 rounds.
+    Cost of a question of 1000 characters: about $0.088 with 1500 tokens for each
+    reply, at most $0.90. The budget is $3.00.
+    --- stderr
+    ");
+    let by_preset = sandbox.call(["presets", "two-sides"]).run().transcript();
+    assert_eq!(by_preset, sandbox.call(["flow", "show", "two-sides"]).run().transcript());
+    let by_path = sandbox.call(["flow", "show", PATH]).run();
+    assert!(by_path.text().starts_with(&format!("{PATH}: Two sides, merged\n")), "{}", by_path.text());
+    let drawn = sandbox.call(["flow", "show", "two-sides", "--json"]).run().json();
+    assert_eq!((&drawn["calls"], &drawn["rounds"]), (&json!({"fewest": 3, "most": 6}), &json!(3)));
+    assert_eq!(drawn["stages"][2]["from"], json!(["a", "b"]));
+    insta::assert_snapshot!(sandbox.call(["flow", "show", "two-side"]).run().transcript(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: there is no preset or flow `two-side`
+      next: did you mean `two-sides`?
+    ");
+    assert_eq!(sandbox.chats().len(), 0);
+}
+
+#[test]
+fn a_flow_needs_no_key_to_be_drawn_and_names_models_without_a_price() {
+    let sandbox = sandbox();
+    sandbox.write(PATH, "[stages.a]\npanel = [\"own/model\", \"own/other\"]\nstrategy = \"vote\"\n");
+    let shown = sandbox.call(["flow", "show", "two-sides"]).env("OPENROUTER_API_KEY", "").run();
+    insta::assert_snapshot!(shown.transcript(), @"
+    exit 0
+    --- stdout
+    two-sides
+    (flow, <home>/.config/parallel-llm-mcp/flows/two-sides.toml)
+
+    answer: vote
+      1 own/model
+      2 own/other
+
+    Calls: 2, in 1 round.
+    Cost of a question of 1000 characters: about $0.00 with 1500 tokens for each
+    reply, at most $0.00 and what 2 models without a known price cost. The budget is
+    $3.00.
+    No price is known of own/model, own/other, so the most is higher.
+    --- stderr
+    ");
+}
+
+#[test]
+fn flows_are_listed_where_presets_are() {
+    let sandbox = with_a_flow();
+    sandbox.write(".config/parallel-llm-mcp/flows/wrong.toml", "panel = 1\n");
+    insta::assert_snapshot!(sandbox.call(["flow", "list"]).run().transcript(), @"
+    exit 0
+    --- stdout
+    FLOW       STAGES  SEATS  ABOUT
+    two-sides       3      3  Two sides, merged
+    wrong                     wrong: see `flow check wrong`
+    --- stderr
+
+    They are in ~/.config/parallel-llm-mcp/flows. `flow show NAME` draws one, `ask --preset NAME` asks it; `presets` lists presets.
+    ");
+    let listed = sandbox.call(["flow", "list", "--json"]).run().json();
+    assert_eq!(listed["flows"][0]["stages"], json!(["a", "b", "merge"]));
+    assert_eq!(listed["flows"][1]["errors"][0]["line"], json!(1));
+    let presets = sandbox.call(["presets"]).run();
+    assert!(
+        presets.text().ends_with(
+            "\n\ntwo-sides (flow)\n  about        Two sides, merged\n  stages       a, b, merge\n"
+        )
+    );
+    let mut client = Client::new(&sandbox, &[]);
+    let listed = structured(&client.call("list_models", json!({"search": "no-such-model"}))).clone();
+    assert_eq!(listed["presets"], json!(["budget", "default", "max", "quick", "two-sides"]));
+    let asked = client.call("process_prompt", json!({"prompt": "Which design?", "preset": "two-sides"}));
+    assert_eq!(structured(&asked)["status"], "complete", "{asked}");
+    let none = self::sandbox().call(["flow", "list"]).run().transcript();
+    insta::assert_snapshot!(none, @"
+    exit 0
+    --- stdout
+    --- stderr
+    There is no flow yet: write one as ~/.config/parallel-llm-mcp/flows/NAME.toml.
+    ");
+}
+
+#[test]
+fn a_check_names_the_place_of_every_mistake() {
+    let sandbox = with_a_flow();
+    let wrong = "about = 1\r\n[stages.a]\r\npanel = \"a/b*0\"\r\nwait = \"all\"\r\n";
+    let path = sandbox.write("wrong.toml", wrong);
+    sandbox.write("nobody.toml", "[stages.a]\npanel = \"a/b@persona=nobody\"\n");
+    let path = path.to_str().expect("a path of the test");
+    insta::assert_snapshot!(sandbox.call(["flow", "check", "two-sides", path, "./nobody.toml"]).run().transcript(), @"
+    exit 2
+    --- stdout
+    <home>/.config/parallel-llm-mcp/flows/two-sides.toml is right: 3 stages, 3 seats, at most 6 calls
+    --- stderr
+    error[settings_invalid]: <home>/wrong.toml:1:9: `about` is a string, not a whole number
+      next: correct the value at the place the message names
+    error[settings_invalid]: <home>/wrong.toml:3:9: cannot read the model `a/b*0`: the number after `*` is between 1 and 64
+      next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
+    error[settings_invalid]: <home>/wrong.toml:4:1: `wait` is a setting of the whole run, not of a stage
+      next: take it out, or write it into your own file
+    error[model_invalid]: ./nobody.toml:2:22: there is no persona `nobody`
+      next: choose one of: plain, proponent, skeptic
+    ");
+    let report = sandbox.call(["flow", "check", "wrong.toml", "--json"]).run();
+    assert_eq!(report.code, Some(2));
+    let places: Vec<(i64, i64)> = report.json()["files"][0]["errors"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|error| Some((error["line"].as_i64()?, error["column"].as_i64()?)))
+        .collect();
+    assert_eq!(places, [(1, 9), (3, 9), (4, 1)]);
+    assert_eq!(sandbox.call(["flow", "check"]).run().code, Some(0));
+    insta::assert_snapshot!(sandbox.call(["flow", "check", "quick"]).run().transcript(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[usage]: `quick` is a preset, which the settings file holds
+      next: type `parallel-llm-mcp flow show quick`
+    ");
+}
+
+#[test]
+fn a_file_is_asked_by_its_path_and_only_on_the_command_line() {
+    let sandbox = with_a_flow();
+    let flow = format!("[stages.a]\npanel = [\"{ONE}\", \"{TWO}\"]\nstrategy = \"panel\"\n");
+    sandbox.write("mine.toml", flow);
+    let report = sandbox.call(["ask", "--preset", "mine.toml", "--json", "Why?"]).run().json();
+    assert_eq!((report["status"].as_str(), sandbox.chats().len()), (Some("complete"), 2));
+    let dry = sandbox.call(["ask", "--preset", &format!("./{PATH}"), "--dry-run", "Why?"]).run();
+    insta::assert_snapshot!(dry.transcript(), @"
+    exit 0
+    --- stdout
+    Nothing was asked. The question would go to:
+
+    o    a: best-of-n, judged by ~google/gemini-pro-latest, else
+    |        ~anthropic/claude-opus-latest
+    |      1 openai/gpt-6.1-sol
+    |      2 x-ai/grok-4.7
+    |
+    | o  b: one answer, as it is
+    | |    3 mistralai/mistral-large-4-0
+    | |
+    +-+> merge: synthesize, written by ~google/gemini-pro-latest, else
+             ~anthropic/claude-opus-latest
+           reads a, b
+
+    Cost: about $0.096 with 1500 tokens for each reply, at most $0.96. The budget is $3.00.
+    --- stderr
+    ");
+    insta::assert_snapshot!(sandbox.call(["ask", "--preset", "./none.toml", "Why?"]).run().transcript(), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error[settings_invalid]: ./none.toml:1:1: cannot read the flow: there is no such file
+      next: repair the file, or move it out of the way
+    ");
+    let mut client = Client::new(&sandbox, &[]);
+    let path = sandbox.home().join("mine.toml");
+    let refused = client.call("process_prompt", json!({"prompt": "Why?", "preset": path}));
+    assert_eq!(structured(&refused)["code"], "usage");
+    assert_eq!(sandbox.chats().len(), 2);
+}
+
+#[test]
+fn a_follow_up_goes_through_the_flow_again() {
+    let sandbox = with_a_flow();
+    sandbox.call(["ask", "-q", "--preset", "two-sides", "Which design?"]).run();
+    let first = sandbox.chats().len();
+    let report = sandbox.call(["ask", "-c", "--json", "Why that one?"]).run().json();
+    assert_eq!(report["answers"].as_array().map(Vec::len), Some(3));
+    assert_eq!(sandbox.chats().len() - first, first, "as many calls as before");
+    let events = sandbox.call(["runs", "show", "@", "--events"]).run();
+    assert_eq!(events.text().matches("] stage ").count(), 2, "{}", events.text());
+    // Whoever names a panel or a strategy leaves the flow.
+    let report = sandbox.call(["ask", "-c", "--json", "-m", ONE, "Sure?"]).run().json();
+    assert_eq!(report["answers"].as_array().map(Vec::len), Some(1));
+    sandbox.call(["ask", "-q", "--preset", "two-sides", "And which?"]).run();
+    let report = sandbox.call(["ask", "-c", "--json", "--strategy", "panel", "All of them?"]).run().json();
+    assert_eq!((report["answers"].as_array().map(Vec::len), &report["strategy"]), (Some(3), &json!("panel")));
+}
+
+/// The examples of the repository are right, are drawn within 80 columns, and are answered.
+#[test]
+fn every_example_is_drawn_and_asked() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/flows");
+    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(paths.len() >= 3);
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"));
+    for path in paths {
+        let path = path.to_str().unwrap();
+        let shown = sandbox.call(["flow", "show", path]).run();
+        assert_eq!(shown.code, Some(0), "{}", shown.transcript());
+        let picture: Vec<&str> = shown.text().lines().skip(2).collect();
+        assert!(picture.iter().all(|line| line.len() <= 80 && line.is_ascii()), "{}", shown.text());
+        let report = sandbox.call(["ask", "--preset", path, "--json", "Which design is safer?"]).run();
+        assert_eq!(report.code, Some(0), "{}", report.transcript());
+        let answer: &Value = &report.json()["answer"];
+        assert!(answer.as_str().is_some_and(|text| !text.is_empty()), "{}", report.transcript());
+    }
 }

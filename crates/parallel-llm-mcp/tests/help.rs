@@ -42,6 +42,7 @@ fn the_main_page_starts_with_examples_and_groups_the_commands() {
       models       Find models to ask, with their prices
       strategies   Choose how the answers become one text
       presets      Show the named panels
+      flow         List, draw and check flows, which compose stages of panels
 
     Set up:
       demo         See it work: simulated models, no key, no cost
@@ -83,14 +84,15 @@ fn the_page_of_ask_starts_with_examples() {
     Usage: parallel-llm-mcp ask [OPTIONS] [PROMPT]...
 
     Arguments:
-      [PROMPT]...  The question in one or more parts: `@FILE` reads a file, `-`
-                   reads stdin; piped text is appended
+      [PROMPT]...  The question in one or more parts: `@FILE` reads a file or
+                   attaches a folder, `-` reads stdin; piped text is appended
 
     Question:
       -c, --continue[=<RUN>]   Go on with the conversation of an earlier run and its
                                panel: the newest, or `--continue=RUN`
-      -a, --attach <FILE>      Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a
-                               text; repeat for more
+      -a, --attach <PATH>      Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a
+                               text, a folder, or a pattern such as 'src/**/*.rs' in
+                               quotes; `-` attaches stdin; repeat for more
       -t, --template <NAME>    Put the question into a template of yours:
                                `templates/NAME.md` beside the settings
           --allow-secret-file  Send files and piped text even if they seem to hold
@@ -101,8 +103,8 @@ fn the_page_of_ask_starts_with_examples() {
       -m, --model <MODEL>         A model to ask,
                                   `[provider:]model[*N][@key=value,...]`; repeat for
                                   a panel
-          --preset <NAME>         A named panel, such as `quick` or your own;
-                                  `presets` lists them
+          --preset <NAME>         A named panel or flow, such as `quick` or your
+                                  own, or a flow's file; `presets` lists them
           --synthesizer <MODEL>   The synthesizer, in front of those of the settings
           --effort <EFFORT>       The panel's reasoning effort: none, minimal, low,
                                   medium, high, xhigh or max; left to each model

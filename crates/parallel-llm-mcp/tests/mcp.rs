@@ -103,7 +103,7 @@ fn the_server_names_itself_and_describes_its_tools_briefly() {
     let sizes = [shown, all.clone()].map(|tools| Value::from(tools).to_string().len());
     assert!(sizes[0] <= 5_000 && sizes[1] <= 16_000, "{sizes:?} bytes");
     let preset = &all[0]["inputSchema"]["properties"]["preset"]["description"];
-    assert_eq!(preset, "A named panel: budget, default, max, quick.");
+    assert_eq!(preset, "A named panel or flow: budget, default, max, quick.");
     assert_eq!(client.request("tools/list", json!({}))["result"], tools["result"]);
     let names: Vec<&Value> = all.iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["process_prompt", "get_run", "resume_run", "list_models"]);

@@ -302,7 +302,7 @@ fn strategies_presets_and_other_names() {
             "there is no preset or flow `qiuck`",
             "did you mean `quick`?",
         ),
-        typed(["presets", "cheap"], 2, "there is no preset `cheap`", "choose one of: budget"),
+        typed(["presets", "cheap"], 2, "there is no preset or flow `cheap`", "choose one of: budget"),
         typed(
             ["models", "--provider", "mistrl"],
             2,
@@ -387,14 +387,14 @@ fn prompts_and_files() {
             "the prompt file `nope.md` cannot be read",
             "name a readable file after `@`",
         ),
-        typed(["ask", "@."], 2, "`.` cannot be read: it is a folder", "name a readable file after `@`"),
+        typed(["ask", "@."], 2, "no file to attach was found for the folder `.`", "name other files"),
         typed(
             ["ask", "-a", "nope.png", "Why?"],
             2,
             "the attachment `nope.png` cannot be read",
             "name a file",
         ),
-        typed(["ask", "-a", ".", "Why?"], 2, "the attachment `.` is a folder", "attach text, PNG"),
+        typed(["ask", "-a", "*.rs", "Why?"], 2, "for the pattern `*.rs`", "name other files"),
         typed(
             ["ask", "@latin.txt"],
             2,

@@ -442,6 +442,7 @@ const RULES: &[(&str, Rule)] = &[
     ("Asking::continue_run", BOTH),
     ("Asking::quote", ASK),
     ("Asking::quote_continuation", BOTH),
+    ("Asking::sketch", ASK),
     ("Database::back_up", Rule::Owner),
     ("Database::check", Rule::Owner),
     ("Database::restore", Rule::Owner),
@@ -470,10 +471,12 @@ const RULES: &[(&str, Rule)] = &[
     ("Retention::purge", Rule::Owner),
     ("Retention::purgeable", Rule::Owner),
     ("Services::acting_for", Rule::Wiring),
+    ("Services::attachments", Rule::Wiring),
     ("Services::close", Rule::Wiring),
     ("Services::figures", METRICS),
     ("Services::meter", Rule::Wiring),
     ("Services::new", Rule::Wiring),
+    ("Services::with_files", Rule::Wiring),
     ("Services::without_checks", Rule::Wiring),
     ("Statistics::costs", READ),
     ("Statistics::figures", READ),
@@ -493,6 +496,7 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
             service.ask.begin_order(order, Consent::CannotBeAsked).await.map(drop)
         }
         "Detached::give_up" => service.detached.give_up(UNKNOWN_ID).await.map(drop),
+        "Asking::sketch" => service.ask.sketch(Question::of(RunRequest::prompt("Why?"))).await.map(drop),
         "Asking::ask" => ask(service, RunRequest::prompt("")).await.map(drop),
         "Doctor::bundle" => {
             let diagnosis = service.doctor.examine(Depth::Quick).await;

@@ -1,14 +1,20 @@
 //! Attachments: reads the files of a question, and shows them without their bytes.
 //!
 //! Invariants: the first bytes of a file decide its type, whatever its name or sender says; limits are checked
-//! before a file is read whole; of a path only the file name is kept; and a local file that seems to hold keys or
-//! passwords is refused unless a person insists. A calling model cannot name a local file at all.
+//! before a file is read whole; of a path only the file name is kept, or the path in the folder that was named; and a local
+//! file that seems to hold keys or passwords is refused unless a person insists. A calling model can name a local file only
+//! in the folders that the user has allowed, and cannot insist.
 
+mod kind;
+mod roots;
+mod search;
 mod secret;
+mod tally;
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::borrow::Cow;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::path::{Component, Path};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -19,105 +25,46 @@ use serde_json::{Value, json};
 
 use parallel_llm_engine::text::safe;
 
-/// The most files of one question. Labs accept from 10 to 100 pictures; more are usually a mistaken wildcard.
+use self::kind::{EMPTY, HEAD_BYTES, Kind};
+use self::search::{FoundFiles, Search};
+
+pub use self::kind::is_taken;
+pub(crate) use self::roots::Roots;
+pub use self::search::is_pattern;
+pub use self::tally::{AttachmentTally, Skipped};
+
+/// The most pictures and documents of one question. Labs accept from 10 to 100 pictures; more are usually a mistaken
+/// wildcard.
 const FILES_MAX: usize = 20;
+/// The most attached texts of one question: the sources of a large program. `prompt_chars_max` bounds them together.
+const TEXTS_MAX: usize = 400;
 /// The longest file name kept, in characters: no common file system has longer ones in ASCII.
 const NAME_CHARS_MAX: usize = 255;
 /// The longest excerpt of an invalid data URI in a message, in characters.
 const EXCERPT_CHARS: usize = 40;
+/// The longest excerpt of a path in a message, in characters.
+const PATH_CHARS: usize = 200;
 /// The shortest code fence, in backticks.
 const FENCE_CHARS_MIN: usize = 3;
-
-/// A file signature: bytes that identify a type.
-struct Signature {
-    /// The first bytes.
-    first: &'static [u8],
-    /// Further bytes and their offset.
-    then: (usize, &'static [u8]),
-    is: Kind,
-}
-
-/// How a file is handled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Sent unchanged, with this media type; `ending` completes the name of an unnamed file.
-    Taken { media_type: &'static str, ending: &'static str },
-    /// Appended to the prompt.
-    Text,
-    /// Refused, with what it seems to be.
-    Refused(&'static str),
-}
-
-/// No further bytes.
-const NOTHING: (usize, &[u8]) = (0, b"");
-
-const PNG: Kind = Kind::Taken { media_type: "image/png", ending: "png" };
-const JPEG: Kind = Kind::Taken { media_type: "image/jpeg", ending: "jpg" };
-const GIF: Kind = Kind::Taken { media_type: "image/gif", ending: "gif" };
-const WEBP: Kind = Kind::Taken { media_type: "image/webp", ending: "webp" };
-const PDF: Kind = Kind::Taken { media_type: "application/pdf", ending: "pdf" };
-
-/// Pictures that every lab accepts, PDF, and common unsupported types. The first match counts.
-const SIGNATURES: &[Signature] = &[
-    Signature { first: b"\x89PNG\r\n\x1a\n", then: NOTHING, is: PNG },
-    Signature { first: b"\xff\xd8\xff", then: NOTHING, is: JPEG },
-    Signature { first: b"GIF87a", then: NOTHING, is: GIF },
-    Signature { first: b"GIF89a", then: NOTHING, is: GIF },
-    Signature { first: b"RIFF", then: (8, b"WEBP"), is: WEBP },
-    Signature { first: b"%PDF-", then: NOTHING, is: PDF },
-    Signature {
-        first: b"PK\x03\x04",
-        then: NOTHING,
-        is: Kind::Refused("a ZIP archive, as office documents are"),
-    },
-    Signature { first: b"\xd0\xcf\x11\xe0", then: NOTHING, is: Kind::Refused("an old office document") },
-    Signature { first: b"\x1f\x8b", then: NOTHING, is: Kind::Refused("a gzip archive") },
-    Signature { first: b"", then: (4, b"ftyp"), is: Kind::Refused("a HEIC or AVIF picture, or a film") },
-    Signature { first: b"II*\0", then: NOTHING, is: Kind::Refused("a TIFF picture") },
-    Signature { first: b"MM\0*", then: NOTHING, is: Kind::Refused("a TIFF picture") },
-    Signature { first: b"BM", then: NOTHING, is: Kind::Refused("a BMP picture") },
-    Signature { first: b"RIFF", then: NOTHING, is: Kind::Refused("a sound or a film") },
-    Signature { first: b"\x7fELF", then: NOTHING, is: Kind::Refused("a program") },
-    Signature { first: b"\xff\xfe", then: NOTHING, is: Kind::Refused("text in UTF-16, not UTF-8") },
-    Signature { first: b"\xfe\xff", then: NOTHING, is: Kind::Refused("text in UTF-16, not UTF-8") },
-];
-
-impl Kind {
-    /// The handling of a file of these bytes. A text may begin like another type.
-    fn of(bytes: &[u8]) -> Self {
-        let fits = |signature: &&Signature| {
-            let (at, then) = signature.then;
-            bytes.starts_with(signature.first) && bytes.get(at..).is_some_and(|rest| rest.starts_with(then))
-        };
-        match (SIGNATURES.iter().find(fits).map(|signature| signature.is), std::str::from_utf8(bytes)) {
-            (Some(taken @ Self::Taken { .. }), _) => taken,
-            (_, Ok("")) => Self::Refused("an empty file"),
-            (_, Ok(_)) => Self::Text,
-            (signature, Err(_)) => signature.unwrap_or(Self::Refused("binary data of an unknown kind")),
-        }
-    }
-}
-
-/// Whether these bytes are a picture or a document that is sent unchanged.
-pub fn is_taken(bytes: &[u8]) -> bool {
-    matches!(Kind::of(bytes), Kind::Taken { .. })
-}
 
 /// The attachments of one question, as they are collected.
 pub struct Attachments {
     files: Vec<Attachment>,
     /// Attached texts for the prompt, each with its name and in a fence.
     texts: Vec<String>,
-    bytes: u64,
+    tally: AttachmentTally,
     bytes_max: u64,
     /// Whether a person insists on sending files that seem to hold secrets.
     with_secrets: bool,
+    /// The folders from which a calling model may attach files; `None` if it may name no path at all.
+    roots: Option<Roots>,
 }
 
 impl Attachments {
     /// No attachments, and at most `bytes_max` in all.
     pub fn new(bytes_max: u64) -> Self {
-        Self { files: Vec::new(), texts: Vec::new(), bytes: 0, bytes_max, with_secrets: false }
+        let (files, texts) = (Vec::new(), Vec::new());
+        Self { files, texts, tally: AttachmentTally::default(), bytes_max, with_secrets: false, roots: None }
     }
 
     /// The same, but files that seem to hold secrets are accepted.
@@ -125,6 +72,18 @@ impl Attachments {
     pub fn with_secrets(mut self) -> Self {
         self.with_secrets = true;
         self
+    }
+
+    /// The same, but a calling model may attach files of these folders.
+    #[must_use]
+    pub(crate) fn with_roots(mut self, roots: Roots) -> Self {
+        self.roots = Some(roots);
+        self
+    }
+
+    /// What is attached so far.
+    pub const fn tally(&self) -> AttachmentTally {
+        self.tally
     }
 
     /// Fails for a local file that seems to hold secrets; `shown` names it in the message.
@@ -140,50 +99,172 @@ impl Attachments {
         self.check_file("stdin", Path::new(""), text.as_bytes())
     }
 
-    /// Reads a local file: a picture, a document, or a text that joins the prompt.
-    pub fn read(&mut self, path: &Path) -> Result<(), Failure> {
-        let shown = format!("the attachment `{}`", path.display());
-        let unreadable = |error: std::io::Error| {
-            invalid(format!("{shown} cannot be read: {error}")).with_next(Advice::NameReadableFile)
-        };
-        // Checked before it is opened, because opening a pipe waits for a writer.
-        let metadata = path.metadata().map_err(unreadable)?;
-        if !metadata.is_file() {
-            let is = if metadata.is_dir() { "a folder" } else { "a pipe or a device" };
-            return Err(invalid(format!("{shown} is {is}, not a file")));
+    /// Attaches what a person names: a file, a folder with all its files, or the files of a pattern.
+    pub fn attach(&mut self, path: &Path) -> Result<(), Failure> {
+        let (metadata, named) = (path.metadata(), path.to_string_lossy());
+        if metadata.as_ref().is_ok_and(Metadata::is_dir) {
+            let search = Search { folder: path.to_owned(), pattern: None, with_parents: true };
+            return self.attach_found(&search, &format!("the folder `{named}`"), |file| search.open(file));
         }
-        self.check_room(&shown, metadata.len())?;
+        match Search::of_pattern(&named).transpose().filter(|_| metadata.is_err()) {
+            Some(search) => {
+                let search = search?;
+                self.attach_found(&search, &format!("the pattern `{named}`"), |file| search.open(file))
+            }
+            None => self.read(path),
+        }
+    }
+
+    /// Attaches what a calling model gives: a data URI, or a path or pattern in the folders that the user has allowed.
+    pub fn attach_given(&mut self, text: &str) -> Result<(), Failure> {
+        let Some(roots) = self.roots.as_ref().filter(|_| Roots::is_path(text)) else {
+            return self.decode(text);
+        };
+        let shown = format!("attachment {} (`{}`)", self.count() + 1, safe::excerpt(text, PATH_CHARS));
+        let place = roots.place(text, &shown)?;
+        if place.is_folder() {
+            return self.attach_found(&place.search(), &shown, |below| place.join(below).open());
+        }
+        let error = match place.open() {
+            Ok(file) => return self.read_named(&shown, &place.path(), file),
+            Err(error) => error,
+        };
+        // A name that no file has may be a pattern. Its folder is opened first, because a search would follow a link to it.
+        match place.pattern()?.filter(|(folder, _)| folder.is_folder()) {
+            Some((folder, search)) => self.attach_found(&search, &shown, |below| folder.join(below).open()),
+            None => Err(unreadable(&shown, &error)),
+        }
+    }
+
+    /// Attaches the files of a search. What cannot be attached is counted, because nobody named it.
+    fn attach_found(
+        &mut self,
+        search: &Search,
+        shown: &str,
+        open: impl Fn(&Path) -> io::Result<File>,
+    ) -> Result<(), Failure> {
+        let before = self.count();
+        let FoundFiles { files, links, unreadable } = search.run()?;
+        self.tally.skipped.links += links;
+        self.tally.skipped.unreadable += unreadable;
+        for below in &files {
+            match open(below) {
+                Ok(file) => self.read_found(&search.folder, below, &file)?,
+                Err(_) => self.tally.skipped.unreadable += 1,
+            }
+        }
+        if self.count() > before {
+            return Ok(());
+        }
+        let skipped = self.tally.skipped;
+        let skipped = if skipped.is_none() { String::new() } else { format!(" (left out: {skipped})") };
+        Err(invalid(format!("no file to attach was found for {shown}{skipped}"))
+            .with_next(Advice::CorrectPattern))
+    }
+
+    /// Reads a file that a search found.
+    fn read_found(&mut self, folder: &Path, below: &Path, file: &File) -> Result<(), Failure> {
+        let path = folder.join(below);
+        let shown = format!("the attachment `{}`", path.display());
+        let length = file.metadata().map_err(|error| unreadable(&shown, &error))?.len();
         let mut bytes = Vec::new();
-        let source = File::open(path).map_err(unreadable)?;
+        let read = |most: u64, bytes: &mut Vec<u8>| {
+            file.take(most).read_to_end(bytes).map_err(|error| unreadable(&shown, &error))
+        };
+        read(HEAD_BYTES, &mut bytes)?;
+        if self.is_skipped(Kind::of_head(&bytes)) {
+            return Ok(());
+        }
+        self.check_room(&shown, length)?;
+        read(self.bytes_left() + 1, &mut bytes)?;
+        self.put_found(&shown, &path, &name_below(folder, below), &bytes)
+    }
+
+    /// Adds a file of a folder that has been read; `name` is its path in the folder. What cannot be attached is counted.
+    pub fn add_found(&mut self, name: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        let is_hidden = |part: Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b".");
+        let head = &bytes[..bytes.len().min(HEAD_BYTES as usize)];
+        if name.components().any(is_hidden) || self.is_skipped(Kind::of_head(head)) {
+            return Ok(());
+        }
+        let shown = format!("the attachment `{}`", safe::excerpt(&name.to_string_lossy(), PATH_CHARS));
+        self.put_found(&shown, name, &name_below(Path::new(""), name), bytes)
+    }
+
+    fn put_found(&mut self, shown: &str, path: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+        if self.is_skipped(Kind::of(bytes)) {
+            return Ok(());
+        }
+        self.check_file(shown, path, bytes)?;
+        self.put(shown, name, bytes)
+    }
+
+    /// Whether a file of this kind is left out. It is counted.
+    fn is_skipped(&mut self, kind: Kind) -> bool {
+        match kind {
+            EMPTY => self.tally.skipped.empty += 1,
+            Kind::Refused(_) => self.tally.skipped.binary += 1,
+            Kind::Taken { .. } | Kind::Text => return false,
+        }
+        true
+    }
+
+    /// Reads a local file: a picture, a document, or a text that joins the prompt.
+    fn read(&mut self, path: &Path) -> Result<(), Failure> {
+        let shown = format!("the attachment `{}`", path.display());
+        // Checked before it is opened, because opening a pipe waits for a writer.
+        let metadata = path.metadata().map_err(|error| unreadable(&shown, &error))?;
+        if !metadata.is_file() {
+            return Err(invalid(format!("{shown} is a pipe or a device, not a file")));
+        }
+        let file = File::open(path).map_err(|error| unreadable(&shown, &error))?;
+        self.read_named(&shown, path, file)
+    }
+
+    /// Reads an open file that was named.
+    fn read_named(&mut self, shown: &str, path: &Path, file: File) -> Result<(), Failure> {
+        let length = file.metadata().map_err(|error| unreadable(shown, &error))?.len();
+        self.check_room(shown, length)?;
+        let mut bytes = Vec::new();
         // The file may have grown since, or may not report its length.
-        source.take(self.bytes_left() + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        self.check_file(&shown, path, &bytes)?;
-        self.add(path, &bytes)
+        let read = file.take(self.bytes_left() + 1).read_to_end(&mut bytes);
+        read.map_err(|error| unreadable(shown, &error))?;
+        self.check_file(shown, path, &bytes)?;
+        self.put(shown, &file_name(path), &bytes)
     }
 
     /// Adds a local file that has been read.
     pub fn add(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-        let shown = format!("the attachment `{}`", path.display());
-        self.check_room(&shown, bytes.len() as u64)?;
-        let name = kept_name(&path.file_name().unwrap_or_default().to_string_lossy());
-        match Kind::of(bytes) {
-            Kind::Taken { media_type, .. } => self.push(name, media_type, STANDARD.encode(bytes)),
-            Kind::Text => self.texts.push(fenced(&name, &String::from_utf8_lossy(bytes))),
-            Kind::Refused(words) => return Err(refused(&shown, words)),
-        }
-        self.bytes += bytes.len() as u64;
-        Ok(())
+        self.put(&format!("the attachment `{}`", path.display()), &file_name(path), bytes)
     }
 
-    /// Adds a picture or a document from a data URI, `data:[TYPE][;name=NAME];base64,BYTES`. Anything else, such as a
-    /// path, is refused: a model that calls us must not read its user's files.
+    /// Adds bytes under a name.
+    fn put(&mut self, shown: &str, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+        self.check_room(shown, bytes.len() as u64)?;
+        match Kind::of(bytes) {
+            Kind::Taken { media_type, .. } => self.push(kept_name(name), media_type, STANDARD.encode(bytes)),
+            Kind::Refused(words) => Err(refused(shown, words)),
+            Kind::Text if self.texts.len() >= TEXTS_MAX => Err(too_many("texts", TEXTS_MAX)),
+            Kind::Text => {
+                let text = fenced(&kept_path(name), &String::from_utf8_lossy(bytes));
+                self.tally.add(bytes.len() as u64, text.len() as u64);
+                self.texts.push(text);
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds a picture or a document from a data URI, `data:[TYPE][;name=NAME];base64,BYTES`.
     pub fn decode(&mut self, uri: &str) -> Result<(), Failure> {
-        let number = self.files.len() + 1;
+        let number = self.count() + 1;
         let shown = format!("attachment {number}");
         let Some((head, base64)) = split_uri(uri) else {
             let begins = safe::excerpt(uri, EXCERPT_CHARS);
-            let message =
-                format!("{shown} is no data URI in Base64 but `{begins}`; paths and links are not read");
+            let unread = match self.roots {
+                Some(_) => "links are not read, and paths begin with `/`",
+                None => "paths and links are not read",
+            };
+            let message = format!("{shown} is no data URI in Base64 but `{begins}`; {unread}");
             return Err(invalid(message).with_next(Advice::WriteDataUrl));
         };
         // Checked before decoding: four characters hold three bytes, less up to two of padding.
@@ -199,11 +280,9 @@ impl Attachments {
             Kind::Text => return Err(refused(&shown, "text").with_next(Advice::PutTextIntoPrompt)),
             Kind::Refused(words) => return Err(refused(&shown, words)),
         };
-        self.bytes += bytes.len() as u64;
         let name = head.split(';').find_map(|parameter| parameter.strip_prefix("name="));
         let name = name.map_or_else(|| format!("attachment-{number}.{ending}"), kept_name);
-        self.push(name, media_type, base64.to_owned());
-        Ok(())
+        self.push(name, media_type, base64.to_owned())
     }
 
     /// The question: one text, then the files in their order.
@@ -215,15 +294,17 @@ impl Attachments {
         question
     }
 
-    fn push(&mut self, name: String, media_type: &str, base64: String) {
-        self.files.push(Attachment { name, media_type: media_type.to_owned(), base64: base64.into() });
+    fn push(&mut self, name: String, media_type: &str, base64: String) -> Result<(), Failure> {
+        if self.files.len() >= FILES_MAX {
+            return Err(too_many("files", FILES_MAX));
+        }
+        let file = Attachment { name, media_type: media_type.to_owned(), base64: base64.into() };
+        self.tally.add(file.bytes(), file.weight_bytes());
+        self.files.push(file);
+        Ok(())
     }
 
     fn check_room(&self, shown: &str, bytes: u64) -> Result<(), Failure> {
-        if self.files.len() + self.texts.len() >= FILES_MAX {
-            return Err(invalid(format!("more than {FILES_MAX} files are attached"))
-                .with_next(Next::AttachAtMost(FILES_MAX as u64)));
-        }
         if bytes > self.bytes_left() {
             let most = self.bytes_max;
             return Err(invalid(format!("with {shown} the files have more than {most} bytes in all"))
@@ -232,8 +313,12 @@ impl Attachments {
         Ok(())
     }
 
+    const fn count(&self) -> usize {
+        self.files.len() + self.texts.len()
+    }
+
     const fn bytes_left(&self) -> u64 {
-        self.bytes_max.saturating_sub(self.bytes)
+        self.bytes_max.saturating_sub(self.tally.bytes)
     }
 }
 
@@ -245,9 +330,28 @@ fn split_uri(uri: &str) -> Option<(&str, &str)> {
     scheme.eq_ignore_ascii_case("data").then_some((head, base64))
 }
 
+/// The name of a file that was named.
+fn file_name(path: &Path) -> Cow<'_, str> {
+    path.file_name().unwrap_or_default().to_string_lossy()
+}
+
+/// The name of a file in a folder that was named: its path as it was written, or below the last folder of that path if it
+/// says where the folder lies on this machine.
+fn name_below(folder: &Path, below: &Path) -> String {
+    let is_elsewhere = folder.is_absolute() || folder.components().any(|part| part == Component::ParentDir);
+    let base = if is_elsewhere { folder.file_name().map(Path::new) } else { Some(folder) };
+    let path = base.unwrap_or(Path::new("")).join(below);
+    let parts = path.components().filter(|part| matches!(part, Component::Normal(_)));
+    parts.map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
 /// A file's name without folders and control characters.
 fn kept_name(name: &str) -> String {
-    let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    kept_path(name.rsplit(['/', '\\']).next().unwrap_or_default())
+}
+
+/// A file's path without control characters.
+fn kept_path(name: &str) -> String {
     let kept: String = name.chars().filter(|letter| !steers(*letter)).take(NAME_CHARS_MAX).collect();
     if kept.trim().is_empty() { "unnamed".to_owned() } else { kept }
 }
@@ -269,6 +373,14 @@ fn fenced(name: &str, text: &str) -> String {
 fn secret_refused(shown: &str, sign: &str) -> Failure {
     invalid(format!("{shown} is not sent: {sign}"))
         .with_next([Next::Do(Advice::TakeSecretsOut), Next::Give(Argument::AllowSecretFile)])
+}
+
+fn unreadable(shown: &str, error: &io::Error) -> Failure {
+    invalid(format!("{shown} cannot be read: {error}")).with_next(Advice::NameReadableFile)
+}
+
+fn too_many(what: &str, most: usize) -> Failure {
+    invalid(format!("more than {most} {what} are attached")).with_next(Next::AttachAtMost(most as u64))
 }
 
 fn refused(shown: &str, words: &str) -> Failure {
@@ -417,24 +529,6 @@ mod tests {
             &[png; FILES_MAX + 1],
             "more than 20 files are attached (attach at most 20 files to one question)",
         );
-    }
-
-    #[test]
-    fn a_file_is_what_its_first_bytes_are() {
-        for (bytes, kind) in [
-            (&b"\xff\xd8\xff\xe0"[..], JPEG),
-            (b"GIF87a", GIF),
-            (b"GIF89a", GIF),
-            (b"RIFF\x24\0\0\0WEBPVP8 ", WEBP),
-            (b"%PDF-1.7", PDF),
-            (b"\x89PNG", Kind::Refused("binary data of an unknown kind")),
-            (b"RIFF\x24\0\0\0WAVE\xff", Kind::Refused("a sound or a film")),
-            (b"\0\0\0\x1cftypheic\xff", Kind::Refused("a HEIC or AVIF picture, or a film")),
-            (b"BMW drivers", Kind::Text),
-            (b"<svg xmlns=", Kind::Text),
-        ] {
-            assert_eq!(Kind::of(bytes), kind, "{}", bytes.escape_ascii());
-        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use crate::access::{Access, Issuer, Principal, Scope};
 use crate::ask::{Approvals, Asking, Detached, OpenApprovals, Planner};
+use crate::attachment::{Attachments, Roots};
 use crate::doctor::Doctor;
 use crate::import::Importing;
 use crate::lazy::Lazy;
@@ -33,6 +34,8 @@ const CLOSE_MIN: Duration = Duration::from_millis(500);
 pub struct Services {
     shared: Arc<Shared>,
     checks: bool,
+    /// Whether a caller may attach files of the folders that the user has allowed.
+    reads_files: bool,
     /// The principal that every use case acts for.
     pub principal: Principal,
     /// The settings in force.
@@ -138,10 +141,25 @@ impl Services {
         Self::of(Arc::new(shared), Principal::Owner, true)
     }
 
+    /// The same services for a caller that the owner has started on this machine: it may attach files of the folders that
+    /// the setting `attach_roots` allows. Without this no path is read for a caller.
+    #[must_use]
+    pub fn with_files(self) -> Self {
+        Self { reads_files: true, ..self }
+    }
+
+    /// No attachments, within the limits of the settings.
+    pub fn attachments(&self) -> Attachments {
+        let none = Attachments::new(self.settings.attachment_bytes_max);
+        let may_read = self.reads_files && self.principal == Principal::Owner;
+        if may_read { none.with_roots(Roots::new(&self.settings.attach_roots)) } else { none }
+    }
+
     /// The same services for this principal.
     #[must_use]
     pub fn acting_for(&self, principal: Principal) -> Self {
-        Self::of(Arc::clone(&self.shared), principal, self.checks)
+        let reads_files = self.reads_files;
+        Self { reads_files, ..Self::of(Arc::clone(&self.shared), principal, self.checks) }
     }
 
     /// The same services without the user's check command. A caller's question decides part of the command's input, and a
@@ -214,6 +232,7 @@ impl Services {
             shared,
             principal,
             checks,
+            reads_files: false,
         }
     }
 

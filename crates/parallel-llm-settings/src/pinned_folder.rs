@@ -1,7 +1,7 @@
 //! A folder that is pinned, so that a link or another folder put in its place later receives nothing.
 //!
 //! The folder for files may be in a place where others can write. Invariants: a file is complete or absent, new, readable
-//! only by its owner, and in the folder that was opened first. Listing and deleting use the open folder as well.
+//! only by its owner, and in the folder that was opened first. Listing, reading and deleting use the open folder as well.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -68,6 +68,10 @@ pub fn temporary(name: &str) -> String {
     format!(".{name}.new")
 }
 
+fn not_a_file() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is a link, a folder, a pipe or a device")
+}
+
 #[cfg(unix)]
 pub use beneath::OpenFolder;
 #[cfg(not(unix))]
@@ -114,6 +118,25 @@ mod beneath {
         pub fn is_file(&self, name: &OsStr) -> io::Result<bool> {
             let found = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
             Ok(FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
+        }
+
+        /// Opens a folder in it. Fails for a link.
+        pub fn folder(&self, name: &OsStr) -> io::Result<Self> {
+            let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            Ok(Self(openat(&self.0, name, flags, Mode::empty())?.into()))
+        }
+
+        /// Opens a regular file in it for reading. Fails for a link, and for a pipe or a device, which is not opened at all
+        /// unless it takes the place of a file in the same moment.
+        pub fn file(&self, name: &OsStr) -> io::Result<File> {
+            if !self.is_file(name)? {
+                return Err(super::not_a_file());
+            }
+            // Without blocking: opening a pipe waits for a writer.
+            let flags =
+                OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+            let file: File = openat(&self.0, name, flags, Mode::empty())?.into();
+            if file.metadata()?.is_file() { Ok(file) } else { Err(super::not_a_file()) }
         }
 
         /// Removes a file.
@@ -167,6 +190,16 @@ mod by_name {
         /// Whether this is a regular file and not a link.
         pub fn is_file(&self, name: &OsStr) -> io::Result<bool> {
             Ok(self.0.join(name).symlink_metadata()?.is_file())
+        }
+
+        /// Opens a folder in it. Fails for a link.
+        pub fn folder(&self, name: &OsStr) -> io::Result<Self> {
+            Self::open(&self.0.join(name))
+        }
+
+        /// Opens a regular file in it for reading. Fails for a link.
+        pub fn file(&self, name: &OsStr) -> io::Result<File> {
+            if self.is_file(name)? { File::open(self.0.join(name)) } else { Err(super::not_a_file()) }
         }
 
         /// Removes a file.

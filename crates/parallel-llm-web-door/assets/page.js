@@ -223,6 +223,29 @@ class Ask {
     });
     form.addEventListener('input', () => { clearTimeout(this.#timer); this.#timer = setTimeout(() => this.#quote(), 700); });
     find('#add-row', form).addEventListener('click', () => this.#addRow());
+    form.addEventListener('change', event => { if (event.target.type === 'file') this.#count(); });
+    // What is hidden in a folder is not even sent.
+    form.addEventListener('formdata', event => {
+      event.formData.delete('folder');
+      for (const file of this.#found()) event.formData.append('folder', file, file.webkitRelativePath);
+    });
+  }
+
+  // The files of the folder that are not hidden.
+  #found() {
+    return [...find('#folder', this.#form).files].filter(file => !`/${file.webkitRelativePath}`.includes('/.'));
+  }
+
+  // How much is attached, and whether it is too much, before anything is sent.
+  #count() {
+    const input = find('#file', this.#form);
+    const files = [...input.files, ...this.#found()];
+    const bytes = files.reduce((sum, file) => sum + file.size, 0);
+    const most = Number(input.dataset.bytesMax);
+    const excess = bytes > most ? ` This is more than ${most.toLocaleString('en')} bytes and would be refused.` : '';
+    const counted = files.length === 1 ? '1 file' : `${files.length} files`;
+    find('#attached', this.#form).textContent =
+      files.length ? `${counted}, ${bytes.toLocaleString('en')} bytes.${excess} “Show the price” counts them.` : '';
   }
 
   // The price follows what is typed; attachments count when the button is pressed.
@@ -230,6 +253,7 @@ class Ask {
     if (!find('#question', this.#form).value.trim()) return;
     const body = new FormData(this.#form);
     body.delete('file');
+    body.delete('folder');
     const number = ++this.#latest;
     const answer = await fetch('/ask/quote', { method: 'POST', body, headers: { accept: 'text/html' } });
     const page = new DOMParser().parseFromString(policy.createHTML(await answer.text()), 'text/html');

@@ -1,4 +1,4 @@
-//! How many calls a strategy makes, for a user who chooses one.
+//! How many calls a strategy or a plan makes, for a user who chooses one.
 
 use serde::Serialize;
 
@@ -31,23 +31,28 @@ impl CallCount {
 }
 
 impl RunPlan {
-    /// The calls of its flow if none fails; `None` without a flow. The fewest are those of the panels: the answers of each
-    /// stage may agree, so that nothing is read.
-    pub fn flow_calls(&self) -> Option<CallCount> {
-        self.flow.as_ref()?;
+    /// The calls of the run if none fails. The fewest are those of the panels: the answers may agree, so that nothing is read.
+    pub fn calls(&self) -> CallCount {
         let most = self.called(&self.seats, &self.synthesizers, &self.steps).len();
-        Some(CallCount { fewest: self.seats.len(), most })
+        match (&self.flow, self.seats.len()) {
+            (Some(_), seats) => CallCount { fewest: seats, most },
+            // A single answer is not fused.
+            (None, 1) => CallCount { fewest: 1, most: 1 },
+            (None, seats) => CallCount { fewest: self.strategy_choice().first(seats).min(seats), most },
+        }
     }
 
-    /// How many calls of its flow follow one another if none fails; `None` without a flow.
-    pub fn flow_rounds(&self) -> Option<usize> {
-        let flow = self.flow.as_ref()?;
+    /// How many calls follow one another if none fails.
+    pub fn rounds(&self) -> usize {
+        let Some(flow) = &self.flow else {
+            return 1 + rounds_of(self.strategy_choice(), self.seats.len());
+        };
         let mut rounds: Vec<usize> = Vec::with_capacity(flow.stages.len());
         for stage in &flow.stages {
             let before = stage.from.iter().filter_map(|read| rounds.get(read.index())).max().copied();
             rounds.push(before.unwrap_or(1) + rounds_of(stage.strategy_choice(), stage.inputs()));
         }
-        rounds.last().copied()
+        rounds.last().copied().unwrap_or(1)
     }
 }
 

@@ -123,7 +123,7 @@ impl Attachment {
     }
 
     /// The bytes of text that take about as many tokens, for estimates.
-    fn weight_bytes(&self) -> u64 {
+    pub fn weight_bytes(&self) -> u64 {
         let tokens = match self.kind() {
             AttachmentKind::Image => IMAGE_TOKENS,
             AttachmentKind::Document => {

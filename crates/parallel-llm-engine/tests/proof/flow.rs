@@ -60,8 +60,8 @@ async fn no_flow_exceeds_what_its_plan_says() {
         let replies = names.map(|name| (name, reply(name)));
         let result = scenario(replies).with_settings(&defaults).run().await;
         let (plan, end) = (&result.plan, result.end());
-        let calls = plan.flow_calls().expect("it is a flow");
-        let rounds = plan.flow_rounds().expect("it is a flow") as u64;
+        let calls = plan.calls();
+        let rounds = plan.rounds() as u64;
         assert!((calls.fewest..=calls.most).contains(&result.asked.len()), "seed {seed}: {calls:?}\n{end}");
         assert!(result.run.cost() <= plan.worst_case, "seed {seed}: {} at most\n{end}", plan.worst_case);
         let decided_ms = result.run.decided_ms.expect("it is decided");

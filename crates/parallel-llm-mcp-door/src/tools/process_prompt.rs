@@ -39,7 +39,7 @@ const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "attachments",
         kind: Kind::Texts,
-        about: "Pictures and PDFs, each a data URI; no paths.",
+        about: "Pictures and PDFs, each a data URI; paths only in folders the user allows.",
         example: "[\"data:image/png;name=plan.png;base64,iVBORw0KGgo=\"]",
     },
     Argument {
@@ -60,7 +60,7 @@ const ARGUMENTS: &[Argument] = &[
         about: "How the answers become one. Options follow `@`: vote@first=2.",
         example: "\"vote@first=2\"",
     },
-    Argument { name: "preset", kind: Kind::Text, about: "A named panel.", example: "\"quick\"" },
+    Argument { name: "preset", kind: Kind::Text, about: "A named panel or flow.", example: "\"quick\"" },
     Argument { name: "temperature", kind: Kind::Number(2.0), about: "Of each model.", example: "0.7" },
     Argument {
         name: "max_tokens",
@@ -117,7 +117,7 @@ pub(super) fn tool(presets: &[&str]) -> Tool {
         .with_meta(super::long_results())
 }
 
-/// The description of `preset`: `A named panel: budget, default, max, quick.`, as far as there is room.
+/// The description of `preset`: `A named panel or flow: budget, default, max, quick.`, as far as there is room.
 fn preset_described(presets: &[&str]) -> String {
     let mut bytes = 0;
     let fits = |name: &&&str| {
@@ -127,13 +127,17 @@ fn preset_described(presets: &[&str]) -> String {
     let named: Vec<&str> = presets.iter().take_while(fits).copied().collect();
     let others = (named.len() < presets.len() || presets.is_empty()).then_some("see list_models");
     let named: Vec<&str> = named.into_iter().chain(others).collect();
-    format!("A named panel: {}.", named.join(", "))
+    format!("A named panel or flow: {}.", named.join(", "))
 }
 
 /// Asks, and waits within the client's timeout.
 pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<CallToolResponse, Failure> {
     let settings = &call.service.settings;
-    let mut question = read(arguments, Attachments::new(settings.attachment_bytes_max))?;
+    let attachments = call.service.attachments();
+    // Files are read and folders searched on a thread that may wait.
+    let reading = tokio::task::spawn_blocking(|| read(arguments, attachments));
+    let read = reading.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+    let mut question = read?;
     let timeout = call.client_timeout(question.request.store.unwrap_or(settings.store));
     question.request.lineage.trace = call.trace();
     question.request.client_timeout_ms = timeout.and_then(|timeout| u64::try_from(timeout.as_millis()).ok());
@@ -142,8 +146,8 @@ pub(super) async fn call(call: &Call, arguments: Option<JsonObject>) -> Result<C
 
 fn read(arguments: Option<JsonObject>, mut attachments: Attachments) -> Result<Question, Failure> {
     let mut values = Values::read(ARGUMENTS, arguments)?;
-    let uris = values.texts("attachments").unwrap_or_default();
-    uris.iter().try_for_each(|uri| attachments.decode(uri))?;
+    let given = values.texts("attachments").unwrap_or_default();
+    given.iter().try_for_each(|one| attachments.attach_given(one))?;
     let store = values.text("store").map(|word| match word.as_str() {
         "metadata" => StoreMode::Metadata,
         "none" => StoreMode::None,
@@ -166,7 +170,7 @@ fn read(arguments: Option<JsonObject>, mut attachments: Attachments) -> Result<Q
         ..RunRequest::default()
     };
     let continues = values.text("continue_run").map(|run| run.trim().to_owned());
-    Ok(Question { request, preset: values.text("preset"), continues, cache_ms: None })
+    Ok(Question { request, preset: values.text("preset"), continues, ..Question::default() })
 }
 
 #[cfg(test)]
@@ -216,10 +220,10 @@ mod tests {
             let tool = json!(tool(presets));
             tool["inputSchema"]["properties"]["preset"]["description"].as_str().unwrap().to_owned()
         };
-        assert_eq!(described(&["budget", "quick"]), "A named panel: budget, quick.");
-        assert_eq!(described(&[]), "A named panel: see list_models.");
+        assert_eq!(described(&["budget", "quick"]), "A named panel or flow: budget, quick.");
+        assert_eq!(described(&[]), "A named panel or flow: see list_models.");
         let long = "p".repeat(100);
-        assert_eq!(described(&[&long, &long]), format!("A named panel: {long}, see list_models."));
+        assert_eq!(described(&[&long, &long]), format!("A named panel or flow: {long}, see list_models."));
     }
 
     #[test]

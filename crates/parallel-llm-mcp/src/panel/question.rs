@@ -70,7 +70,8 @@ impl Question {
         self
     }
 
-    /// Attaches a file: a picture, a PDF, or text. It is read when the question is asked.
+    /// Attaches a file (a picture, a PDF, or text), all files of a folder, or those of a pattern such as `src/**/*.rs`. They
+    /// are read when the question is asked.
     pub fn attach(mut self, path: impl Into<PathBuf>) -> Self {
         self.attachments.push(Attached::Path(path.into()));
         self
@@ -202,6 +203,7 @@ impl Question {
             preset: self.preset,
             continues: self.continues,
             cache_ms: self.cache_ms,
+            flow: None,
         })
     }
 }
@@ -210,7 +212,7 @@ impl Question {
 fn read(mut attachments: Attachments, attached: Vec<Attached>, prompt: String) -> Result<Message, Failure> {
     for file in attached {
         match file {
-            Attached::Path(path) => attachments.read(&path)?,
+            Attached::Path(path) => attachments.attach(&path)?,
             Attached::Bytes { name, bytes } => attachments.add(name.as_ref(), &bytes)?,
         }
     }

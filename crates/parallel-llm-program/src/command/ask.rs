@@ -15,12 +15,12 @@ use super::answer_file::AnswerFile;
 use super::opened::BoundPage;
 use super::template::Template;
 use super::view::{Leaving, ProgressStyle, View};
-use super::{CommandContext, dry_run, prompt};
+use super::{CommandContext, dry_run, flow, prompt};
 use crate::exit;
 use crate::terminal::summary;
 use parallel_llm_service::Question;
-use parallel_llm_service::attachment::Attachments;
-use parallel_llm_settings::settings::{Named, Settings, duration_ms};
+use parallel_llm_service::attachment::{AttachmentTally, Attachments};
+use parallel_llm_settings::settings::{Named, NamedFlow, Settings, duration_ms};
 
 pub(super) use answer::{exit_code, finish};
 
@@ -42,14 +42,15 @@ const FILES: &str = "Files and history";
 /// Example: git diff | parallel-llm-mcp ask --preset quick "Review this change"
 #[derive(Debug, Default, clap::Args)]
 pub struct Ask {
-    /// The question in one or more parts: `@FILE` reads a file, `-` reads stdin; piped text is appended
+    /// The question in one or more parts: `@FILE` reads a file or attaches a folder, `-` reads stdin; piped text is appended
     pub prompt: Vec<OsString>,
     /// Go on with the conversation of an earlier run and its panel: the newest, or `--continue=RUN`
     #[arg(short, long = "continue", value_name = "RUN", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "@", help_heading = QUESTION)]
     pub continued: Option<String>,
-    /// Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a text; repeat for more
-    #[arg(short, long = "attach", value_name = "FILE", help_heading = QUESTION)]
+    /// Attach a picture (PNG, JPEG, GIF, WebP), a PDF or a text, a folder, or a pattern such as 'src/**/*.rs' in quotes;
+    /// `-` attaches stdin; repeat for more
+    #[arg(short, long = "attach", value_name = "PATH", help_heading = QUESTION)]
     pub attachments: Vec<PathBuf>,
     /// Put the question into a template of yours: `templates/NAME.md` beside the settings
     #[arg(short, long, value_name = "NAME", help_heading = QUESTION)]
@@ -63,7 +64,7 @@ pub struct Ask {
     /// A model to ask, `[provider:]model[*N][@key=value,...]`; repeat for a panel
     #[arg(short, long = "model", value_name = "MODEL", help_heading = MODELS)]
     pub models: Vec<String>,
-    /// A named panel, such as `quick` or your own; `presets` lists them
+    /// A named panel or flow, such as `quick` or your own, or a flow's file; `presets` lists them
     #[arg(long, value_name = "NAME", help_heading = MODELS)]
     pub preset: Option<String>,
     /// The synthesizer, in front of those of the settings
@@ -183,12 +184,22 @@ impl Ask {
         if !self.paranoid {
             return Ok(());
         }
-        let named = self.preset.as_deref().map(|name| settings.named(name)).transpose()?;
+        let flow = self.flow()?;
+        let named = match (&flow, &self.preset) {
+            (Some(flow), _) => Some(Named::Flow(flow)),
+            (None, Some(name)) => Some(settings.named(name)?),
+            (None, None) => None,
+        };
         // A flow of several stages refuses a strategy for all of them.
         let of_preset = named.and_then(Named::strategy);
         let strategy = self.strategy.as_ref().or(of_preset).unwrap_or(&settings.strategy);
         self.strategy = Some(with_option(strategy, "paranoid=on"));
         Ok(())
+    }
+
+    /// The flow whose file `--preset` names.
+    fn flow(&self) -> Result<Option<NamedFlow>, Failure> {
+        self.preset.as_deref().filter(|preset| flow::is_file(preset)).map(flow::read).transpose()
     }
 
     /// The question, moved out of the flags.
@@ -215,12 +226,14 @@ impl Ask {
             ..RunRequest::default()
         };
         let cache_ms = self.cache.as_deref().map(|text| parse_duration("--cache", text)).transpose()?;
-        Ok(Question { request, preset: self.preset.take(), continues: self.continued.take(), cache_ms })
+        let flow = self.flow()?.map(Box::new);
+        let preset = self.preset.take().filter(|_| flow.is_none());
+        Ok(Question { request, preset, flow, continues: self.continued.take(), cache_ms })
     }
 
-    /// The message with its attachments.
-    async fn message(&self, context: &CommandContext<'_>) -> Result<Message, Failure> {
-        let mut attachments = Attachments::new(context.service.settings.attachment_bytes_max);
+    /// The message with its attachments, and their count.
+    async fn message(&self, context: &CommandContext<'_>) -> Result<(Message, AttachmentTally), Failure> {
+        let mut attachments = context.service.attachments();
         if self.allow_secret_file {
             attachments = attachments.with_secrets();
         }
@@ -231,13 +244,22 @@ impl Ask {
             Some(template) if self.prompt.is_empty() && std::io::stdin().is_terminal() => {
                 template.prompt("")?
             }
-            Some(template) => {
-                template.prompt(&prompt::read(&self.prompt, &mut attachments, &context.console).await?)?
-            }
-            None => prompt::read(&self.prompt, &mut attachments, &context.console).await?,
+            Some(template) => template.prompt(&self.text(context, &mut attachments).await?)?,
+            None => self.text(context, &mut attachments).await?,
         };
-        self.attachments.iter().try_for_each(|path| attachments.read(path))?;
-        Ok(attachments.question(prompt))
+        self.attachments.iter().try_for_each(|path| prompt::attach(path, &mut attachments))?;
+        let attached = attachments.tally();
+        Ok((attachments.question(prompt), attached))
+    }
+
+    /// The text of the prompt. stdin that is attached is no part of it.
+    async fn text(
+        &self,
+        context: &CommandContext<'_>,
+        attachments: &mut Attachments,
+    ) -> Result<String, Failure> {
+        let stdin_is_free = !self.attachments.iter().any(|path| prompt::is_stdin(path));
+        prompt::read(&self.prompt, attachments, &context.console, stdin_is_free).await
     }
 
     const fn leaving(&self) -> Leaving {
@@ -300,11 +322,11 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     let settings = &context.service.settings;
     ask.set_check();
     ask.set_paranoid(settings)?;
-    let message = ask.message(context).await?;
+    let (message, attached) = ask.message(context).await?;
     let mut question = ask.question(message)?;
     question.request.lineage.trace = settings.telemetry.parent.clone();
     if ask.dry_run {
-        return dry_run::run(context, question, ask.json).await;
+        return dry_run::run(context, question, attached, ask.json).await;
     }
     let file = match &ask.output {
         Some(path) => Some(AnswerFile::reserve(path).await?),
@@ -312,6 +334,9 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
     };
     let page = if ask.open { Some(BoundPage::bind(context).await?) } else { None };
     let handle = context.service.ask.ask(question).await?;
+    if !attached.is_empty() {
+        context.console.say(&format!("attached: {attached}"));
+    }
     summary::render_earlier(&context.console, handle.with_run(|run| run.plan.continues));
     let page = page.map(|page| page.show(context, handle.id()));
     let code = finish(context, &handle, &ask, file).await?;

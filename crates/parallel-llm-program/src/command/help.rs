@@ -22,7 +22,7 @@ const PAGE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n
 /// The groups of commands, in the order in which a new user needs them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Ask", &["ask", "runs"]),
-    ("Choose", &["models", "strategies", "presets"]),
+    ("Choose", &["models", "strategies", "presets", "flow"]),
     ("Set up", &["demo", "doctor", "keys", "config", "import", "completions"]),
     ("Serve others", &["install", "serve"]),
     ("Maintain", &["explain", "store", "simulate"]),

@@ -11,6 +11,7 @@ mod demo;
 mod doctor;
 mod dry_run;
 mod explain;
+mod flow;
 mod generate;
 mod help;
 mod hidden;
@@ -109,6 +110,12 @@ pub enum Work {
     Models(Box<models::Models>),
     Strategies(strategies::Strategies),
     Presets(presets::Presets),
+    /// List, draw and check flows, which compose stages of panels
+    Flow {
+        /// What to do.
+        #[command(subcommand)]
+        command: flow::FlowCommand,
+    },
     Doctor(doctor::Doctor),
     /// Show the effective settings
     Config {
@@ -172,6 +179,7 @@ impl Command {
             Self::Work(Work::Models(models)) => models.json,
             Self::Work(Work::Strategies(strategies)) => strategies.json,
             Self::Work(Work::Presets(presets)) => presets.json,
+            Self::Work(Work::Flow { command }) => command.wants_json(),
             Self::Work(Work::Doctor(doctor)) => doctor.json,
             Self::Work(Work::Import(import)) => import.json,
             Self::Work(Work::Install(install)) => install.json,
@@ -202,7 +210,8 @@ pub async fn run(context: &CommandContext<'_>, work: Work) -> Result<u8, Failure
         Work::Runs { command } => runs::run(context, command).await,
         Work::Models(models) => models::run(context, &models).await,
         Work::Strategies(strategies) => strategies::run(context, &strategies),
-        Work::Presets(presets) => presets::run(context, &presets),
+        Work::Presets(presets) => presets::run(context, &presets).await,
+        Work::Flow { command } => flow::run(context, &command).await,
         Work::Doctor(doctor) => doctor::run(context, &doctor).await,
         Work::Keys { command } => keys::run(context, command).await,
         Work::Store { command } => store::run(context, command).await,

@@ -17,11 +17,11 @@ const FIRST_BYTE_MAX: Duration = Duration::from_secs(5);
 /// The name of stdin in messages.
 pub(super) const STDIN: &str = "stdin";
 
-/// Reads piped text with `read`; `None` if it is empty, or silent, which is reported.
+/// Reads what is piped with `read`; `None` if it is blank, or silent, which is reported.
 pub(super) async fn read(
     console: &Console,
-    read: impl FnOnce(Beginning) -> Result<String, Failure> + Send + 'static,
-) -> Result<Option<String>, Failure> {
+    read: impl FnOnce(Beginning) -> Result<Vec<u8>, Failure> + Send + 'static,
+) -> Result<Option<Vec<u8>>, Failure> {
     let (begins, begun) = oneshot::channel::<()>();
     // A blocking read cannot be cancelled. Its thread is left behind, and ends with the process.
     let mut reading = tokio::task::spawn_blocking(|| read(Beginning(Some(begins))));
@@ -39,8 +39,9 @@ pub(super) async fn read(
         console.insist("note: stdin is read until it ends; Ctrl-C gives up");
         reading.await
     };
-    let text = read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
-    Ok(Some(text).filter(|text| !text.trim().is_empty()))
+    let bytes = read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
+    let is_blank = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(|text| text.trim().is_empty());
+    Ok(Some(bytes).filter(|bytes| !is_blank(bytes)))
 }
 
 /// stdin that drops a channel's sender at its first byte, end or error.

@@ -1,18 +1,18 @@
-//! `presets`: the named panels of the settings and the built-in ones.
+//! `presets`: the named panels of the settings and the built-in ones, and the flows.
 
 use parallel_llm_engine::plan::Defaults;
 use parallel_llm_engine::{Failure, RunRequest};
-use parallel_llm_settings::settings::{Origin, Preset, Settings};
+use parallel_llm_settings::settings::{Flows, Named, NamedFlow, Preset, Settings};
 use serde::Serialize;
 
 use super::CommandContext;
+use super::flow;
 use super::models::pretty;
 use crate::exit;
+use crate::terminal::flow_picture::WIDTH;
 
 /// The version of the JSON format.
 const SCHEMA: u32 = 1;
-/// The width of a page in columns.
-const COLUMNS: usize = 80;
 
 /// Show the named panels
 ///
@@ -20,10 +20,11 @@ const COLUMNS: usize = 80;
 ///
 /// Example: parallel-llm-mcp presets quick
 ///
-/// What a preset leaves out comes from the settings. Add your own as `[presets.NAME]` in the settings file.
+/// What a preset leaves out comes from the settings. Add your own as `[presets.NAME]` in the settings file. Flows, which
+/// compose stages, are listed as well; `flow show NAME` draws a preset or flow with its cost.
 #[derive(Debug, clap::Args)]
 pub struct Presets {
-    /// Show everything about this preset; all presets without one
+    /// Show everything about this preset or flow; all without one
     pub preset: Option<String>,
     /// Print one JSON object
     #[arg(long)]
@@ -45,19 +46,27 @@ struct Effective {
 }
 
 /// Runs the command.
-pub(super) fn run(context: &CommandContext<'_>, presets: &Presets) -> Result<u8, Failure> {
+pub(super) async fn run(context: &CommandContext<'_>, presets: &Presets) -> Result<u8, Failure> {
     let settings = &context.service.settings;
     let shown: Vec<Effective> = match &presets.preset {
-        Some(name) => vec![effective(settings, name, settings.preset(name)?)],
+        Some(name) => match settings.named(name)? {
+            Named::Preset(preset) => vec![effective(settings, name, preset)],
+            Named::Flow(_) => return flow::show(context, name, presets.json).await,
+        },
         None => settings.presets.iter().map(|(name, preset)| effective(settings, name, preset)).collect(),
     };
+    let is_whole = presets.preset.is_some();
+    let flows: &Flows = if is_whole { &Flows::new() } else { &settings.flows };
     if presets.json {
-        let json = serde_json::json!({ "schema": SCHEMA, "presets": shown });
+        let mut json = serde_json::json!({ "schema": SCHEMA, "presets": shown });
+        if !is_whole {
+            json["flows"] = flow::list(settings);
+        }
         context.console.data(&pretty(&json));
         return Ok(exit::ANSWER);
     }
-    let is_whole = presets.preset.is_some();
-    let pages: Vec<String> = shown.iter().map(|preset| page(preset, is_whole)).collect();
+    let mut pages: Vec<String> = shown.iter().map(|preset| page(preset, is_whole)).collect();
+    pages.extend(flows.iter().filter_map(|(name, file)| Some(flow_page(name, file.flow.as_ref().ok()?))));
     context.console.page(&pages.join("\n\n"));
     if !is_whole {
         context.console.say("\nUse one with `ask --preset NAME`; `presets NAME` shows everything about it.");
@@ -72,10 +81,7 @@ fn effective(settings: &Settings, name: &str, preset: &Preset) -> Effective {
     let Defaults { panel, synthesizers, strategy, max_tokens, budget, .. } = defaults;
     Effective {
         name: name.to_owned(),
-        origin: match &preset.origin {
-            Origin::Default => "built in".to_owned(),
-            origin => origin.to_string(),
-        },
+        origin: flow::origin(preset),
         panel,
         synthesizer: synthesizers,
         strategy,
@@ -85,18 +91,30 @@ fn effective(settings: &Settings, name: &str, preset: &Preset) -> Effective {
     }
 }
 
+/// A flow among the presets.
+fn flow_page(name: &str, NamedFlow { flow, .. }: &NamedFlow) -> String {
+    let mut lines = vec![format!("{name} (flow)")];
+    lines.extend(flow.about.iter().flat_map(|about| field("about", about)));
+    let stages: Vec<&str> = flow.stages.iter().map(|stage| stage.name.as_str()).collect();
+    lines.extend(field("stages", &stages.join(", ")));
+    lines.join("\n")
+}
+
+/// A name and its value in lines.
+fn field(name: &str, value: &str) -> Vec<String> {
+    let options = textwrap::Options::new(WIDTH)
+        .initial_indent("  ")
+        .subsequent_indent("               ")
+        .break_words(false)
+        // A model's name is copied, so it stays whole.
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(&format!("{name:<13}{value}"), options).into_iter().map(String::from).collect()
+}
+
 fn page(preset: &Effective, is_whole: bool) -> String {
     let mut lines = vec![format!("{} ({})", preset.name, preset.origin)];
-    let mut add = |name: &str, value: &str| {
-        let options = textwrap::Options::new(COLUMNS)
-            .initial_indent("  ")
-            .subsequent_indent("               ")
-            .break_words(false)
-            // A model's name is copied, so it stays whole.
-            .word_separator(textwrap::WordSeparator::AsciiSpace)
-            .word_splitter(textwrap::WordSplitter::NoHyphenation);
-        lines.extend(textwrap::wrap(&format!("{name:<13}{value}"), options).into_iter().map(String::from));
-    };
+    let mut add = |name: &str, value: &str| lines.extend(field(name, value));
     add("models", &preset.panel.join(", "));
     add("synthesizer", &preset.synthesizer.join(", "));
     if is_whole {

@@ -3,6 +3,7 @@
 pub mod agreement;
 pub mod columns;
 pub mod console;
+pub mod flow_picture;
 pub mod line;
 pub mod live;
 pub mod markdown;

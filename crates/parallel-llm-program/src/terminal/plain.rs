@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use parallel_llm_engine::call::hub::{Update, Watch};
+use parallel_llm_engine::plan::slots::TYPICAL_REPLY_TOKENS;
 use parallel_llm_engine::request::panel::Seat;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::run::{Run, RunStatus, SeatView};
 use parallel_llm_engine::value::retry::Retry;
-use parallel_llm_engine::{CallerSlot, Event, Recorded};
+use parallel_llm_engine::{CallerSlot, Event, Recorded, RunPlan};
 
 use super::console::Console;
 use super::missing;
@@ -135,4 +136,15 @@ pub fn unpriced<'a>(seats: impl IntoIterator<Item = &'a Seat>) -> String {
         1 => " and what one model without a known price costs".to_owned(),
         count => format!(" and what {count} models without a known price cost"),
     }
+}
+
+/// What a plan costs, in a sentence that begins like this.
+pub fn cost(plan: &RunPlan, beginning: &str) -> String {
+    let unpriced = unpriced(&plan.seats);
+    format!(
+        "{beginning} {} with {TYPICAL_REPLY_TOKENS} tokens for each reply, at most {}{unpriced}. The budget is {}.",
+        plan.likely_cost(),
+        plan.worst_case,
+        plan.budget
+    )
 }

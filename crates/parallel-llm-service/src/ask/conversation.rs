@@ -1,15 +1,19 @@
 //! Follow-ups: the conversation of a stored run goes on with a further question, which is a run of its own.
 //!
-//! The one place for every door. Invariants: the panel, the synthesizers and the strategy are those of the earlier
-//! run, unless the question names its own or a preset; its files stay in the conversation; and a principal goes on only
+//! The one place for every door. Invariants: the panel, the synthesizers and the strategy, or the stages of the flow, are
+//! those of the earlier run, unless the question names its own or a preset; its files stay in the conversation; and a principal goes on only
 //! from a run that it may read.
 
+use std::sync::Arc;
+
 use parallel_llm_engine::plan::Defaults;
+use parallel_llm_engine::plan::flow::{PlannedFlow, Stage};
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::request::flow::{Flow, FlowStage};
 use parallel_llm_engine::request::strategy::AUTO;
 use parallel_llm_engine::run::{Run, RunStatus};
 use parallel_llm_engine::value::next::Operation;
-use parallel_llm_engine::{Code, Failure, Message, PanelEntry, Role, RunId, RunRequest, Seat};
+use parallel_llm_engine::{Code, Failure, Message, Role, RunId, RunPlan, RunRequest, Seat, SeatNumber};
 
 use super::Asking;
 
@@ -18,8 +22,9 @@ pub(super) struct Conversation {
     pub(super) run_id: RunId,
     /// Its messages, and its final text as the reply.
     messages: Vec<Message>,
-    panel: Vec<PanelEntry>,
-    synthesizers: Vec<PanelEntry>,
+    plan: Arc<RunPlan>,
+    /// The synthesizers of its text.
+    chain: Vec<Seat>,
     strategy: String,
 }
 
@@ -43,13 +48,12 @@ impl Asking {
             return Err(failure.with_run(run_id).with_next(Operation::Resume));
         };
         let reply = Message::text(Role::Assistant, answer);
-        let entries = |seats: &[Seat]| seats.iter().map(Seat::entry).collect();
         Ok(Conversation {
             run_id,
             messages: run.plan.messages.iter().cloned().chain([reply]).collect(),
-            panel: entries(&run.plan.seats),
-            synthesizers: entries(run.chain()),
+            chain: run.chain().to_vec(),
             strategy: strategy(&run),
+            plan: run.plan,
         })
     }
 }
@@ -76,18 +80,41 @@ impl Conversation {
         request.messages = instructions.into_iter().chain(earlier).chain(question).collect();
     }
 
-    /// Makes the panel, the synthesizers and the strategy of the conversation the defaults of the question. They count as
-    /// settings: a model that is no longer offered only fails its own seat.
+    /// Makes the panel, the synthesizers and the strategy of the conversation the defaults of the question, or its flow,
+    /// unless the question names what a flow decides. They count as settings: a model that is no longer offered only fails
+    /// its own seat.
     pub(super) fn fill(&self, request: &RunRequest, defaults: &mut Defaults) {
-        let again = |entry: &PanelEntry| {
-            let mut entry = entry.clone();
+        let again = |seat: &Seat| {
+            let mut entry = seat.entry();
             // An option that the question names is for every seat.
             entry.options.temperature = entry.options.temperature.filter(|_| request.temperature.is_none());
             entry.options.effort = entry.options.effort.filter(|_| request.effort.is_none());
             entry.to_string()
         };
-        defaults.panel = self.panel.iter().map(again).collect();
-        defaults.synthesizers = self.synthesizers.iter().map(again).collect();
+        defaults.panel = self.plan.seats.iter().map(again).collect();
+        defaults.synthesizers = self.chain.iter().map(again).collect();
         defaults.strategy.clone_from(&self.strategy);
+        let names_its_own = request.models.is_some() || request.strategy.is_some();
+        defaults.flow =
+            self.plan.flow.as_ref().filter(|_| !names_its_own).map(|flow| self.written(flow, again));
+    }
+
+    /// The flow written again with the models that were asked.
+    fn written(&self, planned: &PlannedFlow, again: impl Fn(&Seat) -> String) -> Flow {
+        let models = |seats: &[Seat], numbers: &[SeatNumber]| -> Vec<String> {
+            numbers.iter().filter_map(|number| seats.get(number.index())).map(&again).collect()
+        };
+        let stage = |stage: &Stage| {
+            let chain = models(&self.plan.synthesizers, &stage.synthesizers);
+            FlowStage {
+                name: stage.name.clone(),
+                from: stage.from.iter().filter_map(|read| Some(planned.stage(*read)?.name.clone())).collect(),
+                panel: models(&self.plan.seats, &stage.seats),
+                strategy: Some(stage.strategy_choice().to_string()),
+                synthesizer: Some(chain).filter(|chain| !chain.is_empty()),
+                ..FlowStage::default()
+            }
+        };
+        Flow { name: planned.name.clone(), about: None, stages: planned.stages.iter().map(stage).collect() }
     }
 }

@@ -66,6 +66,13 @@ impl Asking {
         Ok(Quote::new(self, Resolved::Ask { plan: Box::new(plan), cache_ms }))
     }
 
+    /// The plan of a question that nobody asks yet: to show a preset or a flow. It needs no key, and its worst case may
+    /// exceed its budget.
+    pub async fn sketch(&self, question: Question) -> Result<RunPlan, Failure> {
+        self.planner.principal.check(Scope::Ask)?;
+        self.planner.sketch(question).await
+    }
+
     /// Continues a run. Fails before anything is paid.
     pub async fn continue_run(&self, name: &str, continuation: Continuation) -> Result<RunHandle, Failure> {
         self.quote_continuation(name, continuation).await?.begin().await

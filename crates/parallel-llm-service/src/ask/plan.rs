@@ -15,7 +15,7 @@ use crate::access::Principal;
 use crate::models::lists::Lists;
 use crate::runs::CalibrationFile;
 use parallel_llm_settings::clock;
-use parallel_llm_settings::settings::Settings;
+use parallel_llm_settings::settings::{NamedFlow, Settings};
 
 /// A question as a door passes it.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +24,8 @@ pub struct Question {
     pub request: RunRequest,
     /// A preset or flow for the options that the request leaves open.
     pub preset: Option<String>,
+    /// A flow in place of a preset, from a file that the owner named.
+    pub flow: Option<Box<NamedFlow>>,
     /// The run whose conversation goes on, as in [`crate::History::run_id`].
     pub continues: Option<String>,
     /// The greatest age of a cached answer to the very same question, in milliseconds; `None` to ask again.
@@ -58,47 +60,53 @@ impl Planner {
         question: Question,
         mut conversation: Option<Conversation>,
     ) -> Result<RunPlan, Failure> {
-        let (providers, mut request) = (&self.lists.providers, question.request);
-        self.principal.check_request(&request, self.settings().budget)?;
-        fitness::check_reach(providers, &self.principal, &request)?;
-        let mut defaults = self.defaults();
-        defaults.limits = self.day_limits();
-        if let Some(conversation) = &mut conversation {
-            conversation.precede(&mut request);
-        }
-        match (&question.preset, &conversation) {
-            (Some(name), _) => self.settings().named(name)?.fill(&mut request, &mut defaults),
-            (None, Some(conversation)) => conversation.fill(&request, &mut defaults),
-            (None, None) => {}
-        }
-        if self.principal != Principal::Owner {
-            // A preset's budget is meant for the owner's runs only.
-            defaults.budget = defaults.budget.min(self.settings().budget);
-        }
+        self.principal.check_request(&question.request, self.settings().budget)?;
+        fitness::check_reach(&self.lists.providers, &self.principal, &question.request)?;
+        let (request, defaults) = self.filled(question, &mut conversation)?;
         let mut plan = self.plan_with(request, defaults).await?;
         plan.continues = conversation.map(|conversation| conversation.run_id);
         Ok(plan)
     }
 
+    /// The plan of a question as if every key and command were there, so that it can be shown.
+    pub(super) async fn sketch(&self, question: Question) -> Result<RunPlan, Failure> {
+        let (request, defaults) = self.filled(question, &mut None)?;
+        self.draft(request, defaults).await.map(|(plan, _)| plan)
+    }
+
+    /// The request of a question, and the values for what it leaves open.
+    fn filled(
+        &self,
+        question: Question,
+        conversation: &mut Option<Conversation>,
+    ) -> Result<(RunRequest, Defaults), Failure> {
+        let Question { mut request, preset, flow, .. } = question;
+        let mut defaults = self.defaults();
+        defaults.limits = self.day_limits();
+        if let Some(conversation) = conversation {
+            conversation.precede(&mut request);
+        }
+        match (flow, preset, &conversation) {
+            (Some(flow), ..) => flow.fill(&mut defaults),
+            (None, Some(name), _) => self.settings().named(&name)?.fill(&mut request, &mut defaults),
+            (None, None, Some(conversation)) => conversation.fill(&request, &mut defaults),
+            (None, None, None) => {}
+        }
+        if self.principal != Principal::Owner {
+            // A preset's budget is meant for the owner's runs only.
+            defaults.budget = defaults.budget.min(self.settings().budget);
+        }
+        Ok((request, defaults))
+    }
+
     /// The plan of a request with these defaults; its worst case may exceed its budget.
     pub(crate) async fn plan_with(
         &self,
-        mut request: RunRequest,
-        mut defaults: Defaults,
+        request: RunRequest,
+        defaults: Defaults,
     ) -> Result<RunPlan, Failure> {
         let providers = &self.lists.providers;
-        request.asked_by = self.principal.name().map(str::to_owned);
-        // A call that stores no texts writes none to files either, unless it asks for files.
-        let stored = request.store.unwrap_or(self.settings().store) == StoreMode::Full;
-        let has_files = stored && self.principal == Principal::Owner;
-        request.files = request.files.or_else(|| (!has_files).then_some(false));
-        let catalogues = self.lists.name_in_full(&mut request, &mut defaults).await?;
-        let terms = Terms { defaults: &defaults, providers: providers.ids(), catalogues: &catalogues };
-        let identity = clock::new_identity().map_err(|error| {
-            Failure::new(Code::Internal, format!("the system gives no random bytes: {error}"))
-        })?;
-        let typed = Typed::of(&request);
-        let mut plan = RunPlan::draft(request, &terms, identity)?;
+        let (mut plan, typed) = self.draft(request, defaults).await?;
         self.check_checker(checking(&plan))?;
         fitness::check_inputs(providers, &plan, typed)?;
         fitness::check_keys(providers, &typed.seats(&plan), &plan.seats.iter().collect::<Vec<_>>()).await?;
@@ -109,6 +117,27 @@ impl Planner {
         plan.warnings.extend(unable);
         plan.warnings.extend(self.calibration.warning().await);
         Ok(plan)
+    }
+
+    /// The resolved request, and the parts that this call names. Whether they can be asked is not checked.
+    async fn draft(
+        &self,
+        mut request: RunRequest,
+        mut defaults: Defaults,
+    ) -> Result<(RunPlan, Typed), Failure> {
+        request.asked_by = self.principal.name().map(str::to_owned);
+        // A call that stores no texts writes none to files either, unless it asks for files.
+        let stored = request.store.unwrap_or(self.settings().store) == StoreMode::Full;
+        let has_files = stored && self.principal == Principal::Owner;
+        request.files = request.files.or_else(|| (!has_files).then_some(false));
+        let catalogues = self.lists.name_in_full(&mut request, &mut defaults).await?;
+        let providers = self.lists.providers.ids();
+        let terms = Terms { defaults: &defaults, providers, catalogues: &catalogues };
+        let identity = clock::new_identity().map_err(|error| {
+            Failure::new(Code::Internal, format!("the system gives no random bytes: {error}"))
+        })?;
+        let typed = Typed::of(&request);
+        Ok((RunPlan::draft(request, &terms, identity)?, typed))
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Overview {
     pub panel: Vec<String>,
     /// The synthesizers in order.
     pub synthesizer: Vec<String>,
-    /// Names of presets.
+    /// Names of presets and flows.
     pub presets: Vec<String>,
     /// Names of personas.
     pub personas: Vec<String>,
@@ -92,7 +92,7 @@ impl Models {
         Ok(Overview {
             panel: settings.panel.clone(),
             synthesizer: settings.synthesizer.clone(),
-            presets: settings.presets.keys().cloned().collect(),
+            presets: settings.names().into_iter().map(str::to_owned).collect(),
             personas: settings.personas.keys().cloned().collect(),
             strategy: settings.strategy.clone(),
             max_tokens: settings.max_tokens,

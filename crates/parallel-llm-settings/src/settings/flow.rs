@@ -15,7 +15,8 @@ use parallel_llm_engine::request::flow::{Flow, NAME_BYTES_MAX, is_name};
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Failure, PicoUsd};
 
-use super::file::{Source, contents};
+use super::environment::Environment;
+use super::file::{self, Source, contents};
 use super::invalid;
 use super::origin::FileLocation;
 use super::reader::Reader;
@@ -48,11 +49,20 @@ impl NamedFlow {
     }
 }
 
-/// The errors of a file, in its order. There is at least one, and each begins with its place: `PATH:LINE:COLUMN`.
+/// An error of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowMistake {
+    /// Where it is.
+    pub place: FileLocation,
+    /// What is wrong. The message begins with the place: `PATH:LINE:COLUMN`.
+    pub failure: Failure,
+}
+
+/// The errors of a file, in its order. There is at least one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowErrors {
     /// The first errors.
-    pub errors: Vec<Failure>,
+    pub errors: Vec<FlowMistake>,
     /// How many others there are.
     pub more: usize,
 }
@@ -60,11 +70,26 @@ pub struct FlowErrors {
 impl FlowErrors {
     /// The first error.
     pub fn first(&self) -> &Failure {
-        &self.errors[0]
+        &self.errors[0].failure
     }
 
-    fn only(failure: Failure) -> Self {
-        Self { errors: vec![failure], more: 0 }
+    /// An error that only shows beside the settings, such as a persona that is not there. Its place is that of the first
+    /// word that its message quotes from the file.
+    pub fn beside_settings(path: &Path, failure: Failure) -> Self {
+        let bytes = contents(path, FLOW_BYTES_MAX).ok().flatten().unwrap_or_default();
+        let source = Source { path: path.to_owned(), text: String::from_utf8_lossy(&bytes).into_owned() };
+        let mut quoted = failure.message.split('`').skip(1).step_by(2);
+        let byte = quoted.find_map(|word| source.text.find(word)).unwrap_or(0);
+        Self::at(Reader(&source).location(byte..byte), failure)
+    }
+
+    /// The error of a whole file.
+    fn of_whole(path: &Path, failure: Failure) -> Self {
+        Self::at(FileLocation { path: path.to_owned(), line: 1, column: 1 }, failure)
+    }
+
+    fn at(place: FileLocation, failure: Failure) -> Self {
+        Self { errors: vec![FlowMistake::at(place, failure)], more: 0 }
     }
 
     /// The first of these errors, by their places in the file.
@@ -72,7 +97,15 @@ impl FlowErrors {
         errors.sort_by_key(|(span, _)| (span.start, span.end));
         let more = errors.len().saturating_sub(ERRORS_MAX);
         let first = errors.into_iter().take(ERRORS_MAX);
-        Self { errors: first.map(|(span, failure)| reader.refuse(span, failure)).collect(), more }
+        let mistake = |(span, failure)| FlowMistake::at(reader.location(span), failure);
+        Self { errors: first.map(mistake).collect(), more }
+    }
+}
+
+impl FlowMistake {
+    fn at(place: FileLocation, failure: Failure) -> Self {
+        let failure = super::at(&place, failure);
+        Self { place, failure }
     }
 }
 
@@ -96,14 +129,18 @@ impl FlowFile {
 
     /// The same file with an error in place of its flow.
     pub(super) fn refused(self, failure: Failure) -> Self {
-        let flow = Err(FlowErrors::only(at_the_start(&self.path, failure)));
+        let flow = Err(FlowErrors::of_whole(&self.path, failure));
         Self { flow, ..self }
     }
 }
 
-/// The flows in the folder beside the user's file.
-pub(super) fn beside(user_file: &Path) -> Flows {
-    let Some(folder) = user_file.parent().map(|parent| parent.join(FOLDER)) else { return Flows::new() };
+/// The folder of flows, beside the user's file.
+pub(super) fn folder(environment: &Environment, current_dir: &Path) -> Option<PathBuf> {
+    Some(file::user_path(environment, current_dir)?.parent()?.join(FOLDER))
+}
+
+/// The flows in their folder.
+pub(super) fn in_folder(folder: &Path) -> Flows {
     let Ok(entries) = fs::read_dir(folder) else { return Flows::new() };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let mut paths: Vec<PathBuf> =
@@ -117,7 +154,7 @@ pub(super) fn beside(user_file: &Path) -> Flows {
         }
         let failure =
             invalid(format!("there are more than {FLOWS_MAX} flows")).with_next(Advice::MoveOutOfTheWay);
-        let flow = Err(FlowErrors::only(at_the_start(&path, failure)));
+        let flow = Err(FlowErrors::of_whole(&path, failure));
         (name, FlowFile { path, flow })
     };
     paths.into_iter().enumerate().map(read).collect()
@@ -127,7 +164,7 @@ fn flow_of(path: &Path) -> Result<NamedFlow, FlowErrors> {
     let refused = |why: &str| {
         let failure = invalid(format!("cannot read the flow: {why}"));
         let next = [Next::Do(Advice::RepairFile), Next::Do(Advice::MoveOutOfTheWay)];
-        FlowErrors::only(at_the_start(path, failure.with_next(next)))
+        FlowErrors::of_whole(path, failure.with_next(next))
     };
     let bytes = contents(path, FLOW_BYTES_MAX).map_err(|why| refused(&why))?;
     let bytes = bytes.ok_or_else(|| refused("there is no such file"))?;
@@ -142,7 +179,7 @@ fn flow_of(path: &Path) -> Result<NamedFlow, FlowErrors> {
     if let Some(byte) = invalid_from {
         let failure =
             invalid(format!("it is not valid UTF-8 from byte {byte}")).with_next(Advice::RepairFile);
-        return Err(FlowErrors::only(Reader(&source).refuse(byte..byte, failure)));
+        return Err(FlowErrors::at(Reader(&source).location(byte..byte), failure));
     }
     let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     if !is_name(name) {
@@ -150,12 +187,7 @@ fn flow_of(path: &Path) -> Result<NamedFlow, FlowErrors> {
             "the name of a flow has 1 to {NAME_BYTES_MAX} letters, digits, `-` or `_`, not `{}`",
             path.file_stem().unwrap_or_default().to_string_lossy()
         );
-        return Err(FlowErrors::only(at_the_start(path, invalid(message).with_next(Advice::RenameFile))));
+        return Err(FlowErrors::of_whole(path, invalid(message).with_next(Advice::RenameFile)));
     }
     read::flow(&source, name)
-}
-
-/// An error of a whole file.
-fn at_the_start(path: &Path, failure: Failure) -> Failure {
-    super::at(&FileLocation { path: path.to_owned(), line: 1, column: 1 }, failure)
 }

@@ -55,6 +55,8 @@ pub(super) enum Kind {
     Switch { strict: bool },
     /// A path of a file or folder.
     Path,
+    /// Paths of folders; in one text they are separated as in `PATH`.
+    Paths,
     /// A name for a run's file.
     FileName(FileNameOf),
     /// A program and its arguments.
@@ -91,6 +93,7 @@ pub(super) enum Value {
     Store(StoreMode),
     Switch(bool),
     Path(PathBuf),
+    Paths(Vec<PathBuf>),
     /// A program and its arguments, never empty.
     Command(Vec<String>),
     /// Turned off.
@@ -118,6 +121,10 @@ impl Kind {
                 let words = text.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty());
                 let words = words.map(|word| read_word(word).ok_or_else(|| self.misread(name, word)));
                 return self.list(name, words.collect::<Result<_, _>>()?);
+            }
+            Self::Paths => {
+                let paths = std::env::split_paths(text).filter(|path| !path.as_os_str().is_empty());
+                return self.list(name, paths.map(|path| path.to_string_lossy().into_owned()).collect());
             }
             Self::Command => return command::of_text(name, text).map(Value::Command),
             Self::Word => read_word(text).map(Value::Word),
@@ -147,6 +154,9 @@ impl Kind {
     pub(super) fn list(self, name: &str, entries: Vec<String>) -> Result<Value, Failure> {
         match entries.len() {
             0 => Err(self.mismatch(name, "an empty one")),
+            1..=SEATS_MAX if self == Self::Paths => {
+                Ok(Value::Paths(entries.into_iter().map(PathBuf::from).collect()))
+            }
             1..=SEATS_MAX => Ok(Value::List(entries)),
             count if self == Self::Models => {
                 Err(self.mismatch(name, &format!("one of {count}; at most {SEATS_MAX} fit a panel")))
@@ -159,13 +169,15 @@ impl Kind {
     pub(super) fn entry(self, name: &str, text: &str) -> Result<String, Failure> {
         match self {
             Self::Models => read_model(text),
+            Self::Paths if text.trim().is_empty() => Err(self.misread(name, "")),
+            Self::Paths => Ok(text.to_owned()),
             _ => read_word(text).ok_or_else(|| self.misread(name, text)),
         }
     }
 
     /// Whether values of this kind are lists.
     pub(super) const fn is_list(self) -> bool {
-        matches!(self, Self::Models | Self::Words)
+        matches!(self, Self::Models | Self::Words | Self::Paths)
     }
 
     /// Whether `mine` allows more than `theirs`: more money, work, storage or recipients. If `theirs` is unset, nothing
@@ -245,6 +257,7 @@ impl fmt::Display for Kind {
             Self::Words => out.write_str("a list of words"),
             Self::Word => out.write_str("one word"),
             Self::Path => out.write_str("a path"),
+            Self::Paths => out.write_str("a list of paths"),
             Self::FileName(FileNameOf::Answer) => {
                 out.write_str("a file name with `{seat}` and, if you like, `{model}` in it")
             }
@@ -269,6 +282,14 @@ impl fmt::Display for Value {
             Self::Store(mode) => out.write_str(STORES[strictness(*mode)].0),
             Self::Switch(on) => out.write_str(if *on { "on" } else { "off" }),
             Self::Path(path) => path.display().fmt(out),
+            Self::Paths(paths) => {
+                // A path that cannot be joined stands in a file, which takes lists.
+                let shown = |path: &PathBuf| path.display().to_string();
+                let joined = std::env::join_paths(paths).map(|all| all.to_string_lossy().into_owned());
+                out.write_str(
+                    &joined.unwrap_or_else(|_| paths.iter().map(shown).collect::<Vec<_>>().join(" ")),
+                )
+            }
             // Arguments may be secrets.
             Self::Command(words) => out.write_str(&words[0]),
             Self::Off => out.write_str(OFF),
@@ -371,6 +392,8 @@ mod tests {
         check(Kind::Word, "flex", "flex");
         check(Kind::Command, "'/my/check' --token secret", "/my/check");
         check(Kind::FileName(FileNameOf::Answer), "test_llm_{seat}.txt", "test_llm_{seat}.txt");
+        #[cfg(unix)]
+        check(Kind::Paths, "/my/notes::~/a, b", "/my/notes:~/a, b");
     }
 
     #[test]

@@ -87,6 +87,7 @@ impl Layer {
             };
             match &mut entry.value {
                 Value::Path(path) => *path = absolute(path),
+                Value::Paths(paths) => paths.iter_mut().for_each(|path| *path = absolute(path)),
                 Value::Command(words) if command::is_path(&words[0]) => {
                     // Rebuilt from its components to drop a leading `.`.
                     let program: PathBuf = absolute(Path::new(&words[0])).components().collect();
@@ -210,6 +211,15 @@ impl Layer {
         match self.entry(setting).value {
             Value::Switch(on) => Some(on),
             Value::Unset => None,
+            _ => mistyped(setting),
+        }
+    }
+
+    /// Paths; empty if not set.
+    pub(super) fn paths(&self, setting: Setting) -> Vec<PathBuf> {
+        match &self.entry(setting).value {
+            Value::Paths(paths) => paths.clone(),
+            Value::Unset => Vec::new(),
             _ => mistyped(setting),
         }
     }

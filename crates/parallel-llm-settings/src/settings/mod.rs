@@ -58,7 +58,7 @@ pub use embedded::{EmbeddedProvider, check_headers, check_value};
 pub use environment::SEAT;
 pub use environment::is_known_variable;
 pub use environment::{Environment, Folders, system_root};
-pub use flow::{FlowErrors, FlowFile, Flows, NamedFlow};
+pub use flow::{FlowErrors, FlowFile, FlowMistake, Flows, NamedFlow};
 pub use host_info::{HostInfo, Proxy};
 pub use issuer::IssuerSettings;
 pub use kept::{KeptKeys, read as read_kept, text as kept_text};
@@ -128,6 +128,8 @@ pub struct Settings {
     pub telemetry: TelemetrySettings,
     /// Most bytes of all files attached to a question.
     pub attachment_bytes_max: u64,
+    /// The folders from which calling models may attach files; empty if from none.
+    pub attach_roots: Vec<PathBuf>,
     /// Longest use of a cached model list, in milliseconds.
     pub catalogue_max_age_ms: u64,
     /// The reasoning effort of the panel.
@@ -166,6 +168,8 @@ pub struct Settings {
     pub presets: Presets,
     /// The user's flows by name, including those that cannot be read.
     pub flows: Flows,
+    /// The folder of those flows, which may not exist; `None` without a home folder.
+    pub flows_folder: Option<PathBuf>,
     /// The user's own names for models.
     pub aliases: Aliases,
     /// Personas by name, including the built-in ones.
@@ -282,9 +286,9 @@ impl Settings {
         settings.presets = preset::built_in();
         settings.presets.extend(user.presets);
         settings.presets.extend(project.presets);
-        let flows = file::user_path(environment, current_dir).map(|path| flow::beside(&path));
-        settings.flows =
-            flows.into_iter().flatten().map(|named| settings.apart_from_presets(named)).collect();
+        settings.flows_folder = flow::folder(environment, current_dir);
+        let flows = settings.flows_folder.iter().flat_map(|folder| flow::in_folder(folder));
+        settings.flows = flows.map(|named| settings.apart_from_presets(named)).collect();
         alias::check(&user.aliases, &settings.providers)?;
         settings.aliases = Aliases::of(&user.aliases);
         settings.shown.extend(user.aliases.iter().map(|(name, alias)| alias::shown(name, alias)));
@@ -444,15 +448,6 @@ impl Settings {
         (name, file)
     }
 
-    /// The preset of this name.
-    pub fn preset(&self, name: &str) -> Result<&Preset, Failure> {
-        self.presets.get(name).ok_or_else(|| {
-            let names: Vec<&str> = self.presets.keys().map(String::as_str).collect();
-            let failure = Failure::new(Code::Usage, format!("there is no preset `{name}`"));
-            nearest::suggest_or_list(failure, name, &names)
-        })
-    }
-
     /// The resolved fields of a complete layer.
     fn of_layer(layer: &Layer) -> Result<Self, Failure> {
         Ok(Self {
@@ -480,6 +475,7 @@ impl Settings {
             log_file: layer.path(Setting::LogFile),
             telemetry: TelemetrySettings::default(),
             attachment_bytes_max: layer.whole(Setting::AttachmentBytesMax),
+            attach_roots: layer.paths(Setting::AttachRoots),
             catalogue_max_age_ms: layer.whole(Setting::CatalogueMaxAgeMs),
             effort: layer.word_if_set(Setting::ReasoningEffort).and_then(|word| Effort::by_word(&word)),
             routing: routing(layer),
@@ -499,6 +495,7 @@ impl Settings {
             config_paths: None,
             presets: Presets::new(),
             flows: Flows::new(),
+            flows_folder: None,
             aliases: Aliases::default(),
             personas: Personas::new(),
             user_file: None,

@@ -88,10 +88,12 @@ impl<'a> Reader<'a> {
     pub(super) fn location(self, span: Range<usize>) -> FileLocation {
         let before = self.0.text.get(..span.start).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        // No editor counts the mark that some programs put in front of a text.
+        let in_line = before[line_start..].trim_start_matches('\u{feff}');
         FileLocation {
             path: self.0.path.clone(),
             line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
+            column: in_line.chars().count() + 1,
         }
     }
 }

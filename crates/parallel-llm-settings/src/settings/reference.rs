@@ -229,7 +229,8 @@ fn presets() -> String {
     let mut text = format!(
         "\n## Presets\n\nA preset is a table `[presets.NAME]` in the user's file or the project's (`{PROJECT_FILE}`) with any \
          of\n{}. Where it says nothing, the settings hold. A file may replace a built-in one. A project's is laid \
-         over\nyours of the same name, and may not loosen the limits that yours sets.\n\n",
+         over\nyours of the same name, and may not loosen the limits that yours sets. A [flow](flows.md) composes several \
+         stages\nand has a file of its own.\n\n",
         keys.join(", ")
     );
     for (name, preset) in preset::built_in() {

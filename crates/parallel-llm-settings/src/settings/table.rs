@@ -198,6 +198,9 @@ settings! {
     AttachmentBytesMax = "attachment_bytes_max", Kind::Whole { min: 1, max: 67_108_864 }, "10485760", Tighter,
         "The most bytes of all files attached to one question.",
         because "it is enough for a dozen pictures or a long document, and every seat is sent all of it";
+    AttachRoots = "attach_roots", Kind::Paths, "", User,
+        "The folders from which the model of an MCP client on this machine may attach files by their paths; never over HTTP.",
+        because "a model reads only what you have allowed";
     CatalogueMaxAgeMs = "catalogue_max_age_ms", Kind::Whole { min: 0, max: 30 * DAY_MS }, "86400000", User,
         "Milliseconds that a stored list of models is used before it is fetched again.",
         because "models come and go in days";

@@ -478,11 +478,11 @@ fn a_projects_preset_cannot_exceed_the_users_preset_of_that_name() {
     }
     let project = "[presets.cheap]\npanel = ['c/d']\nmax_tokens = 50\n[presets.other]\nmax_tokens = 500\n";
     let settings = Home::of(&[(USER, user), (PROJECT, project)]).load();
-    let cheap = settings.preset("cheap").unwrap();
+    let cheap = &settings.presets["cheap"];
     assert_eq!(cheap.panel, Some(vec!["c/d".to_owned()]));
     // What the project's preset leaves open still comes from the user's.
     assert_eq!((cheap.budget, cheap.max_tokens), (PicoUsd::from_decimal("0.1"), Some(50)));
-    assert_eq!(settings.preset("other").unwrap().max_tokens, Some(500));
+    assert_eq!(settings.presets["other"].max_tokens, Some(500));
 }
 
 #[test]
@@ -592,7 +592,7 @@ fn a_persona_that_cannot_be_read_names_its_place() {
 #[test]
 fn the_references_personas_are_read() {
     let settings = Home::of(&[(USER, super::reference::PERSONAS_EXAMPLE)]).load();
-    let panel = settings.preset("review").unwrap().panel.as_ref().unwrap();
+    let panel = settings.presets["review"].panel.as_ref().unwrap();
     assert_eq!((settings.personas.len(), panel.len()), (5, 3));
 }
 
@@ -782,16 +782,16 @@ fn presets_come_from_files_too() {
     let settings = Home::of(&[user]).load();
     assert_eq!(settings.presets.keys().collect::<Vec<_>>(), ["budget", "default", "max", "mine", "quick"]);
     let (mut request, mut defaults) = (parallel_llm_engine::RunRequest::default(), settings.defaults());
-    settings.preset("quick").unwrap().fill(&mut request, &mut defaults);
-    settings.preset("mine").unwrap().fill(&mut request, &mut defaults);
+    settings.presets["quick"].fill(&mut request, &mut defaults);
+    settings.presets["mine"].fill(&mut request, &mut defaults);
     assert_eq!(
         (defaults.panel, defaults.synthesizers),
         (vec!["a/b".into()], vec!["c/d".into(), "e/f".into()])
     );
     assert_eq!((request.temperature, defaults.max_tokens), (Some(1.0), 16_000));
 
-    let unknown = |name| settings.preset(name).unwrap_err();
-    assert_eq!(unknown("quik").message, "there is no preset `quik`");
+    let unknown = |name| settings.named(name).unwrap_err();
+    assert_eq!(unknown("quik").message, "there is no preset or flow `quik`");
     assert_eq!(unknown("quik").next_step(), "did you mean `quick`?");
     assert_eq!(unknown("zzz").next_step(), "choose one of: budget, default, max, mine, quick");
 }

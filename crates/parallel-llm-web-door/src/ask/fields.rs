@@ -3,11 +3,11 @@
 use axum::body::Bytes;
 use axum::extract::Multipart;
 use axum::extract::multipart::MultipartError;
-use parallel_llm_engine::value::next::Advice;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 
-/// The most fields of one form: its own, a panel of 64 seats with their personas, and attachments.
-const FIELDS_MAX: usize = 256;
+/// The most fields of one form: its own, a panel of 64 seats with their personas, and the files of a folder.
+const FIELDS_MAX: usize = 1_024;
 
 /// A form as it was typed.
 #[derive(Clone, Default)]
@@ -32,6 +32,8 @@ pub(super) struct Fields {
     /// The run whose conversation goes on.
     pub(super) continued: String,
     pub(super) files: Vec<File>,
+    /// The files of folders, by their paths in these.
+    pub(super) found: Vec<File>,
 }
 
 /// The value of `panel` for models named in the form. No preset's name begins like this.
@@ -60,12 +62,17 @@ impl Fields {
                 return Ok(fields);
             };
             let name = field.name().unwrap_or_default().to_owned();
-            if name == "file" {
+            let files = match name.as_str() {
+                "file" => Some(&mut fields.files),
+                "folder" => Some(&mut fields.found),
+                _ => None,
+            };
+            if let Some(files) = files {
                 let file = field.file_name().unwrap_or_default().to_owned();
                 let bytes = field.bytes().await.map_err(|error| broken(&error))?;
                 // A browser sends an empty part where no file was chosen.
                 if !file.is_empty() {
-                    fields.files.push(File { name: file, bytes });
+                    files.push(File { name: file, bytes });
                 }
                 continue;
             }
@@ -73,7 +80,8 @@ impl Fields {
             fields.take(&name, text);
         }
         let message = format!("a form has at most {FIELDS_MAX} fields");
-        Err(Failure::new(Code::Usage, message).with_next(Advice::AskFewerModels))
+        Err(Failure::new(Code::Usage, message)
+            .with_next([Advice::AttachFewerFiles, Advice::AskFewerModels].map(Next::Do)))
     }
 
     fn take(&mut self, name: &str, text: String) {

@@ -74,11 +74,13 @@ struct Defaults {
     strategy: String,
     max_tokens: u32,
     budget: String,
-    attachment_mb: u64,
+    attachment_bytes: u64,
 }
 
 /// What a question may cost.
 struct QuoteView {
+    /// What is attached, counted.
+    attached: Option<String>,
     summary: String,
     is_over: bool,
     seats: Vec<QuotedSeat>,
@@ -154,7 +156,8 @@ async fn checked(visit: &Visit, form: Multipart) -> Result<Fields, Failure> {
 }
 
 async fn begin(visit: &Visit, fields: Fields) -> Result<String, Failure> {
-    let order = Order::Ask(question(&visit.services, fields)?);
+    let (question, _) = question(&visit.services, fields)?;
+    let order = Order::Ask(question);
     match Box::pin(visit.services.ask.begin_order(order, Consent::CannotBeAsked)).await? {
         Begun::Run(handle) => Ok(handle.id().to_string()),
         Begun::Unapproved(unapproved) => Err(unapproved.refused),
@@ -162,11 +165,13 @@ async fn begin(visit: &Visit, fields: Fields) -> Result<String, Failure> {
 }
 
 async fn quoted(visit: &Visit, fields: Fields) -> Result<QuoteView, Failure> {
-    let question = question(&visit.services, fields)?;
+    let (question, attached) = question(&visit.services, fields)?;
     let quote = Box::pin(visit.services.ask.quote(question)).await?;
+    let attached = (!attached.is_empty()).then(|| attached.to_string());
     Ok(match quote.plan() {
-        Some(plan) => QuoteView::of(plan),
+        Some(plan) => QuoteView::of(plan, attached),
         None => QuoteView {
+            attached,
             summary:
                 "This question is being answered already: asking it leads to that run and costs nothing more."
                     .to_owned(),
@@ -212,7 +217,7 @@ async fn page(
         layout: visit.layout(),
         form_token: visit.form_token(),
         error,
-        had_files: !fields.files.is_empty(),
+        had_files: !fields.files.is_empty() || !fields.found.is_empty(),
         quote,
         panels: panels(&visit.services, &fields.panel, earlier.as_ref()),
         rows,
@@ -225,7 +230,7 @@ async fn page(
             strategy,
             max_tokens: settings.max_tokens,
             budget: settings.budget.to_string(),
-            attachment_mb: settings.attachment_bytes_max / 1_000_000,
+            attachment_bytes: settings.attachment_bytes_max,
         },
         fields,
     }
@@ -239,20 +244,26 @@ async fn earlier(services: &Services, fields: &Fields) -> Option<Run> {
     services.runs.find(&fields.continued).await.ok().map(|known| known.run())
 }
 
-/// The panels to choose from: first that of the earlier run or of the settings, then the presets.
+/// The panels to choose from: first that of the earlier run or of the settings, then the presets and the flows.
 fn panels(services: &Services, chosen: &str, earlier: Option<&Run>) -> Vec<PanelChoice> {
     let settings = &services.settings;
-    let (name, strategy, models) = match earlier {
+    let strategy = |strategy: &str| format!("strategy {strategy}");
+    let (name, about, models) = match earlier {
         Some(run) => {
             let models = run.plan.seats.iter().map(|seat| seat.entry().to_string());
-            ("The same panel", run.plan.strategy_choice().to_string(), models.collect())
+            match &run.plan.flow {
+                Some(flow) => ("The same flow", flow.name.clone(), models.collect()),
+                None => {
+                    ("The same panel", strategy(&run.plan.strategy_choice().to_string()), models.collect())
+                }
+            }
         }
-        None => ("Usual panel", settings.strategy.clone(), settings.panel.clone()),
+        None => ("Usual panel", strategy(&settings.strategy), settings.panel.clone()),
     };
     let first = PanelChoice {
         value: String::new(),
         name: name.to_owned(),
-        about: format!("strategy {strategy}"),
+        about,
         models,
         is_chosen: chosen.is_empty(),
     };
@@ -266,10 +277,24 @@ fn panels(services: &Services, chosen: &str, earlier: Option<&Run>) -> Vec<Panel
     let presets = presets.map(|(name, preset)| PanelChoice {
         value: name.clone(),
         name: name.clone(),
-        about: preset.strategy.as_ref().map(|strategy| format!("strategy {strategy}")).unwrap_or_default(),
+        about: preset.strategy.as_deref().map(strategy).unwrap_or_default(),
         models: preset.panel.clone().unwrap_or_else(|| settings.panel.clone()),
         is_chosen: chosen == name,
     });
+    let flows = settings.flows.iter().filter_map(|(name, file)| {
+        let flow = &file.flow.as_ref().ok()?.flow;
+        let about = flow.about.as_ref().map_or_else(|| "flow".to_owned(), |about| format!("flow: {about}"));
+        let models = flow.panels().cloned().collect();
+        Some(PanelChoice {
+            value: name.clone(),
+            name: name.clone(),
+            about,
+            models,
+            is_chosen: chosen == name,
+        })
+    });
+    let is_hidden = |name: &String| settings.flows.get(name).is_some_and(|file| file.flow.is_ok());
+    let presets = presets.filter(|preset| !is_hidden(&preset.name));
     let own = PanelChoice {
         value: OWN_PANEL.to_owned(),
         name: "Models of my choice".to_owned(),
@@ -277,7 +302,7 @@ fn panels(services: &Services, chosen: &str, earlier: Option<&Run>) -> Vec<Panel
         models: Vec::new(),
         is_chosen: chosen == OWN_PANEL,
     };
-    [first].into_iter().chain(presets).chain([own]).collect()
+    [first].into_iter().chain(presets).chain(flows).chain([own]).collect()
 }
 
 /// The form as the address fills it: empty, or as an earlier run was asked.
@@ -306,7 +331,7 @@ fn as_asked(run: &Run) -> Fields {
 }
 
 impl QuoteView {
-    fn of(plan: &RunPlan) -> Self {
+    fn of(plan: &RunPlan, attached: Option<String>) -> Self {
         let fusers = plan.strategy.fusers(&plan.synthesizers).iter().take(usize::from(plan.seats.len() > 1));
         let seats = plan.seats.iter().map(|seat| QuotedSeat::of(seat, format!("seat {}", seat.number)));
         let seats = seats.chain(fusers.map(|seat| QuotedSeat::of(seat, "synthesizer".to_owned())));
@@ -322,7 +347,7 @@ impl QuoteView {
             plan.worst_case,
             plan.budget
         );
-        Self { summary, is_over: plan.worst_case > plan.budget, seats: seats.collect() }
+        Self { attached, summary, is_over: plan.worst_case > plan.budget, seats: seats.collect() }
     }
 }
 

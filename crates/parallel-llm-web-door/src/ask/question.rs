@@ -7,7 +7,7 @@ use parallel_llm_engine::text::safe::excerpt;
 use parallel_llm_engine::value::nearest;
 use parallel_llm_engine::value::next::{Name, Next};
 use parallel_llm_engine::{Code, Effort, Failure, Message, PicoUsd, Role, RunRequest};
-use parallel_llm_service::attachment::Attachments;
+use parallel_llm_service::attachment::AttachmentTally;
 use parallel_llm_service::{Question, Services};
 use parallel_llm_settings::settings::duration_ms;
 
@@ -18,9 +18,9 @@ const QUOTED_CHARS: usize = 60;
 /// The highest sampling temperature.
 const TEMPERATURE_MAX: f64 = 2.0;
 
-/// The question of a form.
-pub(super) fn question(services: &Services, fields: Fields) -> Result<Question, Failure> {
-    let mut attachments = Attachments::new(services.settings.attachment_bytes_max);
+/// The question of a form, and the count of its attachments.
+pub(super) fn question(services: &Services, fields: Fields) -> Result<(Question, AttachmentTally), Failure> {
+    let mut attachments = services.attachments();
     if fields.with_secrets {
         attachments = attachments.with_secrets();
     }
@@ -30,6 +30,10 @@ pub(super) fn question(services: &Services, fields: Fields) -> Result<Question, 
         attachments.check_file(&shown, path, &file.bytes)?;
         attachments.add(path, &file.bytes)?;
     }
+    for file in &fields.found {
+        attachments.add_found(Path::new(&file.name), &file.bytes)?;
+    }
+    let attached = attachments.tally();
     let system = named(fields.system).filter(|text| !text.trim().is_empty());
     let system = system.map(|text| Message::text(Role::System, text));
     let models = if fields.panel == OWN_PANEL { Some(models(&fields.seats)?) } else { None };
@@ -54,7 +58,8 @@ pub(super) fn question(services: &Services, fields: Fields) -> Result<Question, 
         ..RunRequest::default()
     };
     let preset = named(fields.panel).filter(|panel| panel != OWN_PANEL);
-    Ok(Question { request, preset, continues: named(fields.continued), cache_ms: None })
+    let continues = named(fields.continued);
+    Ok((Question { request, preset, continues, ..Question::default() }, attached))
 }
 
 /// The models of the user's own panel, with their personas.

@@ -2,6 +2,9 @@
 // search and filters; with the script and without it.
 
 import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { MODELS, words } from './program.mjs';
 import { setUp } from './setup.mjs';
@@ -150,5 +153,26 @@ test('a file that seems to hold secrets is sent only if the visitor says so', as
   await visitor.page.getByRole('button', { name: 'Ask', exact: true }).click();
   await visitor.page.waitForURL(/\/runs\/[0-9A-Z]{26}$/);
   await program.ended(runOf(visitor));
+  await visitor.end();
+});
+
+test('a folder is counted as it is chosen, and attached without what is hidden', async () => {
+  const folder = join(await mkdtemp(join(tmpdir(), 'page-')), 'src');
+  await mkdir(join(folder, '.git'), { recursive: true });
+  await writeFile(join(folder, 'main.rs'), 'fn main() {}');
+  await writeFile(join(folder, '.git', 'config'), 'the hidden words');
+  const visitor = await browser.visitor(program);
+  await visitor.goto('/ask');
+  await chooseTwo(visitor);
+  await visitor.page.fill('#question', 'Review this.');
+  await visitor.page.setInputFiles('#folder', folder);
+  await visitor.sees('#attached', '1 file, 12 bytes.');
+  await visitor.page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await visitor.page.waitForURL(/\/runs\/[0-9A-Z]{26}$/);
+  await program.ended(runOf(visitor));
+  const plan = await (await fetch(`${program.url}/runs/${runOf(visitor)}/plan.json`)).text();
+  assert.match(plan, /src\/main\.rs/);
+  assert.doesNotMatch(plan, /the hidden words/);
+  visitor.isClean();
   await visitor.end();
 });

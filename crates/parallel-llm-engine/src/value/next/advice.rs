@@ -74,6 +74,10 @@ advice! {
     // Files of a question.
     AttachReadableKind, Anyone: "attach text, PNG, JPEG, GIF, WebP or PDF";
     AttachLess, Anyone: "attach less";
+    AttachFewerFiles, Anyone: "name a smaller folder, or a pattern such as `src/**/*.rs`";
+    CorrectPattern, Anyone: "name other files; those that are hidden or named in a `.gitignore` are left out";
+    WriteFullPath, Anyone: "write the full path";
+    NameAllowedFile, Anyone: "name a file in these folders that is not hidden, or put its text into the prompt";
     LeaveFileOut, Anyone: "leave the file out";
     NameReadableFile, Anyone: "name a file that you may read";
     WriteDataUrl, Anyone: "write it as `data:image/png;base64,...`";

@@ -28,7 +28,9 @@ const OTHER_WORDS: [&str; 4] = ["steps", "step", "nodes", "tasks"];
 /// The flow in a file, or every error.
 pub(super) fn flow(source: &Source, name: &str) -> Result<NamedFlow, FlowErrors> {
     let reader = Reader(source);
-    let table = reader.parse().map_err(FlowErrors::only)?;
+    let table = DeTable::parse(&source.text).map_err(|error| {
+        FlowErrors::of(vec![(error.span().unwrap_or(0..0), invalid(error.message()))], reader)
+    })?;
     let mut reading = FlowReader::new(name);
     reading.table(table.get_ref());
     let is_said = |error: &FlowError| error.place != FlowPlace::Flow || reading.is_missing;

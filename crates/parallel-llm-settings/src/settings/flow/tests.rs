@@ -31,7 +31,10 @@ fn read(text: &str) -> Result<Flow, String> {
     let source = Source { path: "it.toml".into(), text: text.to_owned() };
     read::flow(&source, "it").map(|named| named.flow).map_err(|errors| {
         assert!(!errors.errors.is_empty() && errors.errors.len() <= ERRORS_MAX);
-        let lines = errors.errors.iter().map(|error| format!("{} | {}", error.message, error.next_step()));
+        let lines = errors
+            .errors
+            .iter()
+            .map(|FlowMistake { failure, .. }| format!("{} | {}", failure.message, failure.next_step()));
         let more = (errors.more > 0).then(|| format!("and {} more", errors.more));
         lines.chain(more).collect::<Vec<_>>().join("\n")
     })
@@ -198,6 +201,28 @@ fn every_aimed_mistake_is_found_at_its_line_and_column() {
         let is_it = |line: &str| place_of(line) == Some(*place) && line.contains(says.as_str());
         assert!(errors.lines().any(is_it), "{place:?} {says}\n{errors}\n---\n{text}");
     }
+}
+
+#[test]
+fn a_byte_order_mark_takes_no_column() {
+    check(
+        "\u{feff}budget = 1\n[stages.a]\npanel = \"a/x\"\n",
+        &["it.toml:1:1: there is no key `budget` | did you mean `budget_usd`?"],
+    );
+}
+
+#[test]
+fn an_error_that_only_the_settings_show_has_the_place_of_its_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("it.toml");
+    fs::write(&path, "[stages.a]\npanel = \"a/x@persona=nobody\"\n").unwrap();
+    let place = |message: &str| {
+        let FlowMistake { place, .. } = &FlowErrors::beside_settings(&path, invalid(message)).errors[0];
+        (place.line, place.column)
+    };
+    assert_eq!(place("there is no persona `nobody`"), (2, 22));
+    assert_eq!(place("of `this` and `panel`"), (2, 1));
+    assert_eq!(place("it does not fit"), (1, 1));
 }
 
 #[test]
