@@ -43,6 +43,7 @@ const PAGES: &[Page] = &[
     Page { source: Source::Program("errors"), path: "docs/errors.md", part: Part::Whole },
     Page { source: Source::Program("report-schema"), path: "docs/report.schema.json", part: Part::Whole },
     Page { source: Source::Program("event-schema"), path: "docs/event.schema.json", part: Part::Whole },
+    Page { source: Source::Program("openapi"), path: "docs/openapi.json", part: Part::Whole },
     Page {
         source: Source::Program("clients"),
         path: "docs/mcp.md",

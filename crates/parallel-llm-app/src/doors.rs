@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_http::{Access, Check, Config, Door, Resource, Sessions, TlsFiles};
+pub use parallel_llm_openai_door::openapi;
 use parallel_llm_service::{Services, Shutdown};
 use parallel_llm_settings::settings::Settings;
 
@@ -18,6 +19,7 @@ pub fn page(services: &Services, shutdown: &Shutdown, sessions: &Sessions) -> Do
 pub fn over_http(services: &Services, shutdown: &Shutdown, sessions: Option<&Sessions>) -> Vec<Door> {
     vec![
         parallel_llm_mcp_door::door(services, shutdown),
+        parallel_llm_openai_door::door(services, shutdown),
         parallel_llm_ops_door::door(services, shutdown),
         parallel_llm_web_door::door(services, shutdown, sessions),
     ]

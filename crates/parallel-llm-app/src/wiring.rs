@@ -25,6 +25,7 @@ use parallel_llm_service::{
     Lazy, OpenCircuits, Parts, PostTelemetry, ReadDocument, Runs, Services,
 };
 use parallel_llm_settings::keys;
+use parallel_llm_settings::process;
 use parallel_llm_settings::settings::{ProviderKey, ProviderSettings, Settings};
 
 /// The program over these settings.
@@ -251,6 +252,7 @@ pub fn make_upstream(settings: &Settings) -> Result<Provider, Failure> {
         app_title: settings.app_title.clone(),
         app_url: settings.app_url.clone(),
         certificates: certificates.unwrap_or_default(),
+        process_id: process::id().to_owned(),
         traces: Traces {
             reach: settings.telemetry.trace_calls,
             begun: settings.telemetry.endpoint.is_some(),

@@ -29,7 +29,7 @@ use super::resource::{self, Resource};
 use super::sessions::{Holder, SessionId, Sessions};
 use super::status::Fault;
 use crate::failure;
-use parallel_llm_service::{Principal, redacted};
+use parallel_llm_service::{Principal, may_be_token, redacted};
 
 /// The longest token in bytes. Ours are short; those of issuers contain claims.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
@@ -88,14 +88,16 @@ impl Gate {
         Some((sessions, sessions.named(headers)?))
     }
 
-    /// The principal of a request.
+    /// The principal of a request, whose key counts unless it is ignored.
     async fn principal(
         &self,
         headers: &HeaderMap,
+        ignores_key: bool,
         session: Option<(&Sessions, SessionId)>,
     ) -> Result<Principal, Failure> {
         let check = match &self.access {
             Access::Open(_) if !headers.contains_key(header::AUTHORIZATION) => return Ok(Principal::Owner),
+            Access::Open(_) if ignores_key => return Ok(Principal::Owner),
             Access::Open(check) | Access::Tokens(check) => check,
         };
         if let Some((sessions, id)) = session {
@@ -118,6 +120,13 @@ impl Gate {
             Err(failure) => Err(failure),
         };
         checked.map_err(|failure| self.with_remedy(failure))
+    }
+
+    /// Whether a request brings a key that is meant for no one, because its client sends one in any case.
+    fn ignores_key(&self, request: &Request) -> bool {
+        let terms = self.paths.at(request.uri().path());
+        let is_foreign = || bearer(request.headers()).is_some_and(|key| !may_be_token(&key));
+        terms.is_some_and(|terms| terms.foreign_keys) && is_foreign()
     }
 
     /// Adds the simplest remedy to a refusal.
@@ -171,7 +180,7 @@ pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, n
     }
     let session = gate.session(&request);
     let is_open = gate.paths.is_open(request.uri().path());
-    let found = gate.principal(request.headers(), session).await;
+    let found = gate.principal(request.headers(), gate.ignores_key(&request), session).await;
     // Open paths are not counted: a page has many files.
     let admitted = found.and_then(|principal| {
         if !is_open {

@@ -2,6 +2,7 @@
 
 use axum::Router;
 use axum::http::HeaderName;
+use parallel_llm_engine::Failure;
 
 /// One protocol over HTTP.
 #[derive(Clone, Debug)]
@@ -25,6 +26,11 @@ pub struct Door {
     pub sign_in: Option<&'static str>,
     /// Whether posts may be forms, beside JSON.
     pub forms: bool,
+    /// Whether its clients send a key even where none is wanted. A server that admits everyone ignores one that cannot be a
+    /// token.
+    pub foreign_keys: bool,
+    /// The body of a refusal at its paths, if the protocol has a shape of its own for it; the status stays as it is.
+    pub refusal: Option<fn(&Failure) -> String>,
     /// Headers of the protocol that a page of a listed origin may send.
     pub page_sends: Vec<HeaderName>,
     /// Headers of the protocol that such a page may read.
@@ -43,6 +49,8 @@ impl From<Router> for Door {
             open_paths: Vec::new(),
             sign_in: None,
             forms: false,
+            foreign_keys: false,
+            refusal: None,
             page_sends: Vec::new(),
             page_reads: Vec::new(),
         }

@@ -1,15 +1,36 @@
 //! Failures as HTTP answers.
 
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use parallel_llm_engine::Failure;
 use parallel_llm_engine::value::next::{self, Audience, Vocabulary};
 
+use super::paths::Paths;
 use super::status::{self, Fault};
 use parallel_llm_service::report::ErrorReport;
 
 /// The vocabulary of HTTP callers, who have no command line and may be anyone.
 pub const VOCABULARY: Vocabulary = Vocabulary { audience: Audience::Tenant, ..next::PLAIN };
+
+/// The failure of an answer, for the door that has a shape of its own for refusals.
+#[derive(Clone)]
+struct Unshaped(Failure);
+
+/// Gives refusals of the listener the shape of the door to whose paths they belong.
+pub(super) async fn reshape(State(paths): State<Arc<Paths>>, request: Request, next: Next) -> Response {
+    let refusal = paths.at(request.uri().path()).and_then(|terms| terms.refusal);
+    let mut response = next.run(request).await;
+    let refused = response.extensions_mut().remove::<Unshaped>();
+    if let Some((refusal, Unshaped(failure))) = refusal.zip(refused) {
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+        *response.body_mut() = refusal(&failure).into();
+    }
+    response
+}
 
 /// The answer for a failure, with the status of its code.
 pub fn response(failure: &Failure) -> Response {
@@ -23,8 +44,10 @@ pub fn refusal(fault: Fault, failure: &Failure) -> Response {
 
 /// The answer with this status, and with `Retry-After` if the failure has one.
 fn under(status: StatusCode, failure: &Failure) -> Response {
+    let shape = Unshaped(failure.clone());
     let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
     let mut response = (status, json, ErrorReport::line(failure, &VOCABULARY)).into_response();
+    response.extensions_mut().insert(shape);
     if let Some(ms) = failure.retry_after_ms {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1000)));
     }

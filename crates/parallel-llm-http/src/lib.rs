@@ -43,6 +43,7 @@ pub mod status;
 mod stopping;
 mod tls;
 mod trace;
+pub mod via;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -177,7 +178,7 @@ impl Listener {
         let intake = Intake::new(limits, Arc::clone(&paths));
         let meter = self.config.meter.clone();
         let turning_away = Stopping { stop: stop.clone(), paths: Arc::clone(&paths) };
-        let gate = Gate::new(self.config, paths);
+        let gate = Gate::new(self.config, Arc::clone(&paths));
         let flight = Flight::new(limits.requests_max);
         let (routes, suggested) = Door::all(doors);
         let routes = routes
@@ -188,6 +189,7 @@ impl Listener {
             .layer(from_fn_with_state(Arc::new(gate), access::check))
             .layer(from_fn_with_state(Arc::new(guard), guard::check))
             .layer(from_fn_with_state(limits.head_bytes_max, head::check))
+            .layer(from_fn_with_state(paths, failure::reshape))
             .layer(axum::middleware::map_response(policy::add))
             .layer(from_fn_with_state(meter, count::answered));
         let serving = connection::Serving { acceptor: self.acceptor, limits, routes };

@@ -3,6 +3,8 @@
 //! Invariant: a path belongs to the door with the longest path of its own at or above it. So a door of pages at `/` has every
 //! path but those of other doors, and a path without a door has the strictest terms.
 
+use parallel_llm_engine::Failure;
+
 use super::door::Door;
 
 /// The terms of all doors.
@@ -21,6 +23,10 @@ pub(super) struct Terms {
     pub(super) sign_in: Option<&'static str>,
     /// Whether posts may be forms.
     pub(super) forms: bool,
+    /// Whether its clients send a key even where none is wanted.
+    pub(super) foreign_keys: bool,
+    /// The body of a refusal in the door's own shape.
+    pub(super) refusal: Option<fn(&Failure) -> String>,
     /// Whether the path is served while the server is stopping.
     pub(super) stays: bool,
 }
@@ -31,8 +37,17 @@ impl Paths {
         let of_door = |door: &Door| {
             let (sign_in, forms, stays) = (door.sign_in, door.forms, door.stays);
             let open_paths = door.open_paths.clone();
+            let (foreign_keys, refusal) = (door.foreign_keys, door.refusal);
             let paths: Vec<&'static str> = door.path.into_iter().chain(door.beside.iter().copied()).collect();
-            let terms = move |path| Terms { path, open_paths: open_paths.clone(), sign_in, forms, stays };
+            let terms = move |path| Terms {
+                path,
+                open_paths: open_paths.clone(),
+                sign_in,
+                forms,
+                foreign_keys,
+                refusal,
+                stays,
+            };
             paths.into_iter().map(terms)
         };
         let mut terms: Vec<Terms> = doors.iter().flat_map(of_door).collect();

@@ -16,7 +16,9 @@ pub const fn of(code: Code) -> StatusCode {
         | Code::InsecureUrl
         | Code::PanelSize
         | Code::ModelInvalid
-        | Code::CheckUnavailable => StatusCode::BAD_REQUEST,
+        | Code::CheckUnavailable
+        // Not 508: clients repeat whatever is 500 or above.
+        | Code::Recursion => StatusCode::BAD_REQUEST,
         // The caller's own token, never a provider's key, which is not the caller's concern.
         Code::TokenRefused => StatusCode::UNAUTHORIZED,
         // The caller's own limit, not the owner's account at a provider.

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::client_cancel::ClientCancel;
 use super::progress::Progress;
 use super::{client_timeout, confirm, task, version};
+use parallel_llm_http::via;
 use parallel_llm_service::report::Report;
 use parallel_llm_service::{
     Consent, Decision, Excess, Fingerprint, RunHandle, Scope, Services, Shutdown, Unapproved, Waiting,
@@ -48,6 +49,14 @@ impl Call {
         let decision = confirm::redeem(&service.approvals, fingerprint, request)?;
         let waiting = Waiting::new(client_timeout(&service, &context), shutdown.clone());
         Ok(Self { service, context, fingerprint, decision, waiting })
+    }
+
+    /// The servers of this program that the call passed through. Fails if this one is among them.
+    pub(super) fn via(&self) -> Result<Vec<String>, Failure> {
+        self.context
+            .extensions
+            .get::<http::request::Parts>()
+            .map_or(Ok(Vec::new()), |parts| via::of(&parts.headers))
     }
 
     /// The progress notifications to the caller.

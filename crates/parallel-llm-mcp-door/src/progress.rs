@@ -7,22 +7,18 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use parallel_llm_engine::Run;
-use parallel_llm_engine::run::SeatView;
 use rmcp::Peer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::RoleServer;
 
 use parallel_llm_service::RunHandle;
-use parallel_llm_service::report::cost::Cost;
+use parallel_llm_service::report::progress_line;
 
 /// The shortest time between two notifications: people read no faster.
 const GAP: Duration = Duration::from_millis(500);
 /// The longest silence after that, so that a notification comes every ten seconds even if everything is slow. Clients
 /// with an idle timeout allow far more.
 const SILENCE_MAX: Duration = Duration::from_secs(7);
-/// The most models named as awaited; of the others the number is given.
-const NAMES_MAX: usize = 3;
 /// The share of the rest up to the next whole step that a notification without news adds, so that numbers rise for
 /// ever.
 const STEP_SHARE: f64 = 0.1;
@@ -85,7 +81,7 @@ impl Progress {
         // Reads the run without copying it: its texts may be long.
         let (done, total, message) = handle.with_run(|run| {
             let done = run.seats.iter().filter(|seat| seat.status.is_final()).count();
-            (done as f64, run.seats.len() as f64 + 1.0, line(run, age_ms))
+            (done as f64, run.seats.len() as f64 + 1.0, progress_line::of(run, age_ms))
         });
         self.reported = next_step(self.reported, done);
         self.send(self.reported, Some(total), message).await;
@@ -104,45 +100,6 @@ impl Progress {
 /// The next number: the seats that are done, or a little more than the last one without a change.
 fn next_step(reported: f64, done: f64) -> f64 {
     if done > reported { done } else { reported + (done + 1.0 - reported) * STEP_SHARE }
-}
-
-/// One line such as `3 of 5 answered, waiting for grok-latest (429, retry in 4 s), 42 s, $0.03`, at this age of the
-/// run.
-pub(super) fn line(run: &Run, age_ms: u64) -> String {
-    let mut parts = vec![format!("{} of {} answered", run.answered(), run.seats.len())];
-    let mut by_task: Vec<(String, Vec<&SeatView>)> = Vec::new();
-    for view in run.awaited() {
-        let task = run.task(view.slot).map_or("waiting for".to_owned(), |task| format!("{task} with"));
-        match by_task.last_mut().filter(|(last, _)| *last == task) {
-            Some((_, views)) => views.push(view),
-            None => by_task.push((task, vec![view])),
-        }
-    }
-    parts.extend(by_task.into_iter().map(|(task, views)| format!("{task} {}", names(&views, age_ms))));
-    parts.push(format!("{} s", age_ms / 1000));
-    parts.extend(Cost::of(run).described_if_known());
-    parts.join(", ")
-}
-
-fn names(views: &[&SeatView], age_ms: u64) -> String {
-    let mut names: Vec<String> = views.iter().take(NAMES_MAX).map(|view| name(view, age_ms)).collect();
-    if views.len() > NAMES_MAX {
-        names.push(format!("{} more", views.len() - NAMES_MAX));
-    }
-    names.join(", ")
-}
-
-/// The last part of a model's name, with the retry it waits for.
-fn name(view: &SeatView, age_ms: u64) -> String {
-    let model = view.model.model.rsplit('/').next().unwrap_or_default();
-    let Some((failure, retry_at_ms)) = view.failure.as_ref().zip(view.retry_at_ms) else {
-        return model.to_owned();
-    };
-    let reason = failure.status.map_or_else(|| failure.code.to_string(), |status| status.to_string());
-    match retry_at_ms.saturating_sub(age_ms).div_ceil(1000) {
-        0 => format!("{model} ({reason}, retry due)"),
-        seconds => format!("{model} ({reason}, retry in {seconds} s)"),
-    }
 }
 
 #[cfg(test)]

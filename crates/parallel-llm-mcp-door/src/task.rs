@@ -12,7 +12,8 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-use super::{progress, resources, run_result};
+use super::{resources, run_result};
+use parallel_llm_service::report::progress_line;
 use parallel_llm_service::{Detached, RunHandle, Services};
 use parallel_llm_settings::clock;
 
@@ -83,7 +84,7 @@ fn seed(handle: &RunHandle, status: TaskStatus) -> Task {
     let age_ms = handle.age_ms();
     let (message, newest_ms) = handle.with_run(|run| {
         let newest_ms = run.decided_ms.unwrap_or(run.elapsed_ms);
-        (progress::line(run, if status.is_terminal() { newest_ms } else { age_ms }), newest_ms)
+        (progress_line::of(run, if status.is_terminal() { newest_ms } else { age_ms }), newest_ms)
     });
     let began_ms = handle.id().unix_ms();
     let (created, updated) = (clock::stamp(began_ms), clock::stamp(began_ms.saturating_add(newest_ms)));

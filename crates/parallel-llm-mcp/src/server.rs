@@ -231,6 +231,8 @@ impl BoundServer {
                     let services = services.clone().without_checks();
                     let drain = Duration::from_millis(services.settings.drain_ms);
                     let ending = Shutdown::on(stop.clone(), drain);
+                    // Questions to a provider that is this server are refused; a log would be the host's.
+                    let _ = services.listens_at(listener.address(), &listener.urls());
                     let doors = doors::over_http(&services, &ending, sessions.as_ref());
                     listener.serve(doors, stop.clone(), drain).await;
                     ending.end.cancel();

@@ -36,6 +36,7 @@ mod mistakes;
 mod models;
 mod names;
 mod offers;
+mod openai;
 mod personas;
 mod pllm;
 mod providers;

@@ -94,7 +94,8 @@ pub const fn of(code: Code) -> u8 {
         | Code::AttachmentInvalid
         | Code::AttachmentUnsupported
         | Code::RunNotFound
-        | Code::IdempotencyConflict => USAGE,
+        | Code::IdempotencyConflict
+        | Code::Recursion => USAGE,
         Code::KeyMissing
         | Code::Auth
         | Code::Credits

@@ -7,7 +7,7 @@ use std::time::Duration;
 use parallel_llm_app::doors::{self, check_of, listening, sign_in_page};
 use parallel_llm_engine::Failure;
 use parallel_llm_engine::value::next;
-use parallel_llm_http::{Access, Config, Door, Sessions};
+use parallel_llm_http::{Access, Config, Door, Listener, Sessions};
 use secrecy::ExposeSecret;
 use tokio::time::Instant;
 
@@ -61,6 +61,7 @@ async fn serve_until_signal(service: &Services, config: Config, console: &Consol
         log_tokenless(service).await;
     }
     log_missing_key(service);
+    log_recursion(service, &listener);
     let shutdown = Shutdown::new(drain);
     let doors = doors::over_http(service, &shutdown, sessions.as_ref());
     for Door { name, path, .. } in &doors {
@@ -128,6 +129,15 @@ fn log_missing_key(service: &Services) {
         tracing::warn!(
             "no provider of the panel has a key: tools are listed, and calls that cost money answer with what to set ({})",
             next::render(&advice, &next::PLAIN)
+        );
+    }
+}
+
+/// Warns in the log of providers that are this server itself; it starts anyway, and refuses questions to them.
+fn log_recursion(service: &Services, listener: &Listener) {
+    for provider in service.listens_at(listener.address(), &listener.urls()) {
+        tracing::warn!(
+            "the base URL of the provider `{provider}` is this server itself: questions to it are refused; give it the address of another server"
         );
     }
 }

@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use parallel_llm_engine::port::{Call, Caller, Charge, Permit};
 use parallel_llm_engine::request::panel::DEFAULT_PROVIDER;
 use parallel_llm_engine::value::next::{Advice, Next};
-use parallel_llm_engine::{Code, Failure, ModelRef, ProviderId};
+use parallel_llm_engine::{Code, Failure, Lineage, ModelRef, ProviderId};
 use secrecy::SecretString;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
@@ -56,6 +56,9 @@ pub struct ProviderConfig {
     pub app_url: Option<String>,
     /// Certificates to trust besides the system's, in DER.
     pub certificates: Vec<Vec<u8>>,
+    /// The id of this process for other servers of this program, which refuse a question that comes back to them. Empty
+    /// if it is not passed on.
+    pub process_id: String,
     /// How calls pass on their trace.
     pub traces: Traces,
     /// Whether other machines are reached through the proxy that the environment names, if it names one.
@@ -73,6 +76,7 @@ impl Default for ProviderConfig {
             app_title: Some("parallel-llm-mcp".to_owned()),
             app_url: None,
             certificates: Vec::new(),
+            process_id: String::new(),
             traces: Traces::default(),
             system_proxy: true,
         }
@@ -94,6 +98,7 @@ struct Shared {
     http: Http,
     admission: Admission,
     scrubber: Scrubber,
+    process_id: String,
     lingering: Arc<Semaphore>,
     tasks: TaskTracker,
 }
@@ -118,6 +123,7 @@ impl Provider {
             http: Http::new(config.connect_timeout_ms, config.certificates, config.system_proxy),
             admission: Admission::new(limits),
             scrubber,
+            process_id: config.process_id,
             lingering: Arc::new(Semaphore::new(LINGERING_MAX)),
             tasks: TaskTracker::new(),
         };
@@ -228,6 +234,16 @@ impl Shared {
             headers.insert(name, value);
         }
         headers
+    }
+
+    /// The header with the servers that a question passed through, this process last; `None` for a provider that cannot
+    /// be a server of this program, and so learns nothing of others.
+    fn via(&self, endpoint: &Endpoint, lineage: &Lineage) -> Option<HeaderValue> {
+        if self.process_id.is_empty() || !endpoint.is_users_own() {
+            return None;
+        }
+        let passed = lineage.via.iter().map(String::as_str).chain([self.process_id.as_str()]);
+        HeaderValue::from_str(&passed.collect::<Vec<_>>().join(", ")).ok()
     }
 }
 

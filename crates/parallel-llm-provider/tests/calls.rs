@@ -10,8 +10,8 @@ use std::io::Write;
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
-use parallel_llm_engine::port::{Caller, ReplyEnd, ReplyPart};
-use parallel_llm_engine::{Code, Failure, Finish, PicoUsd, Usage};
+use parallel_llm_engine::port::{Call, Caller, ReplyEnd, ReplyPart};
+use parallel_llm_engine::{Code, Failure, Finish, Lineage, PicoUsd, Usage};
 use parallel_llm_provider::{Dialect, Endpoint, KeyFetch, Provider, ProviderConfig};
 use upstream::{Act, EVENTS, KEY, Upstream, answer_of, ask, call, id, json, provider, send};
 
@@ -241,6 +241,27 @@ async fn dropping_a_reply_closes_its_connection_and_frees_its_slot() {
     assert!(provider.admit(call()).now_or_never().is_none(), "the only slot is taken");
     drop(reply);
     assert!(provider.admit(call()).now_or_never().is_some());
+}
+
+#[tokio::test]
+async fn a_server_learns_through_which_servers_a_question_came() {
+    let replies = vec![send(chunked(&[HELLO, END].concat())); 2];
+    let upstream = Upstream::start(replies).await;
+    let endpoint = || Endpoint::new(id(), &upstream.url, None, Dialect::OPENAI_COMPATIBLE).unwrap();
+    let config = |process_id: &str| ProviderConfig {
+        endpoints: vec![endpoint()],
+        process_id: process_id.to_owned(),
+        ..ProviderConfig::default()
+    };
+    let lineage = Lineage { via: vec!["A1".to_owned(), "B2".to_owned()], trace: None };
+    for process_id in ["C3", ""] {
+        let provider = Provider::new(config(process_id)).unwrap();
+        let call = Call { lineage: lineage.clone().into(), ..call() };
+        provider.admit(call).await.unwrap().send().collect::<Vec<_>>().await;
+    }
+    let via = |request: &String| request.lines().find(|line| line.contains("-via:")).map(str::to_owned);
+    let sent: Vec<Option<String>> = upstream.requests().iter().map(via).collect();
+    assert_eq!(sent, [Some("x-parallel-llm-via: A1, B2, C3".to_owned()), None]);
 }
 
 #[tokio::test]

@@ -52,6 +52,8 @@ pub struct Attachments {
     files: Vec<Attachment>,
     /// Attached texts for the prompt, each with its name and in a fence.
     texts: Vec<String>,
+    /// How many files were passed on as parts of a conversation.
+    passed_on: usize,
     tally: AttachmentTally,
     bytes_max: u64,
     /// Whether a person insists on sending files that seem to hold secrets.
@@ -63,8 +65,8 @@ pub struct Attachments {
 impl Attachments {
     /// No attachments, and at most `bytes_max` in all.
     pub fn new(bytes_max: u64) -> Self {
-        let (files, texts) = (Vec::new(), Vec::new());
-        Self { files, texts, tally: AttachmentTally::default(), bytes_max, with_secrets: false, roots: None }
+        let (files, texts, tally) = (Vec::new(), Vec::new(), AttachmentTally::default());
+        Self { files, texts, passed_on: 0, tally, bytes_max, with_secrets: false, roots: None }
     }
 
     /// The same, but files that seem to hold secrets are accepted.
@@ -285,6 +287,18 @@ impl Attachments {
         self.push(name, media_type, base64.to_owned())
     }
 
+    /// Reads such a URI as a part of a message, for a conversation whose parts keep their order. A `name` given beside it
+    /// counts before the one in it.
+    pub fn part(&mut self, uri: &str, name: Option<&str>) -> Result<Part, Failure> {
+        self.decode(uri)?;
+        let mut file = self.files.pop().expect("a file was just added");
+        self.passed_on += 1;
+        if let Some(name) = name {
+            file.name = kept_name(name);
+        }
+        Ok(Part::File(file))
+    }
+
     /// The question: one text, then the files in their order.
     pub fn question(self, prompt: String) -> Message {
         let texts: Vec<String> =
@@ -295,7 +309,7 @@ impl Attachments {
     }
 
     fn push(&mut self, name: String, media_type: &str, base64: String) -> Result<(), Failure> {
-        if self.files.len() >= FILES_MAX {
+        if self.files.len() + self.passed_on >= FILES_MAX {
             return Err(too_many("files", FILES_MAX));
         }
         let file = Attachment { name, media_type: media_type.to_owned(), base64: base64.into() };
@@ -314,7 +328,7 @@ impl Attachments {
     }
 
     const fn count(&self) -> usize {
-        self.files.len() + self.texts.len()
+        self.files.len() + self.passed_on + self.texts.len()
     }
 
     const fn bytes_left(&self) -> u64 {

@@ -9,6 +9,7 @@ mod lazy;
 mod models;
 mod ports;
 mod readiness;
+pub mod recursion;
 mod redaction;
 pub mod report;
 mod runs;
@@ -17,11 +18,12 @@ pub mod telemetry;
 
 pub use access::{
     Access, Grant, Issuer, MadeToken, Principal, ReadDocument, Scope, TokenLine, TokenRequest, TokenState,
+    may_be_token,
 };
 pub use ask::{
     Approvals, Asking, Begun, CLIENT_TIMEOUT_UNKNOWN, Consent, Continuation, DECISION_MAX, Decision,
-    Detached, Excess, Fingerprint, Order, Question, Quote, QuotedCost, Shutdown, Unapproved, UnknownApproval,
-    Waiting,
+    Detached, Excess, Fingerprint, Leaving, Order, Question, Quote, QuotedCost, Shutdown, Unapproved,
+    UnknownApproval, Waiting,
 };
 pub use doctor::{Depth, Diagnosis, Doctor, Finding, Health, Probe, ProbeReport, Remedy, size};
 pub use import::{Import, Importing, Item, KeyImport};

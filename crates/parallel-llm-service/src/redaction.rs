@@ -86,7 +86,8 @@ const fn public_message(code: Code) -> Option<PublicMessage> {
         | Code::Cancelled
         | Code::Interrupted
         | Code::Busy
-        | Code::HostRefused => return None,
+        | Code::HostRefused
+        | Code::Recursion => return None,
     };
     Some(PublicMessage { message, next })
 }

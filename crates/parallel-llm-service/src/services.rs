@@ -1,10 +1,11 @@
 //! [`Services`]: the use cases as small structs, all made for one principal.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parallel_llm_engine::Failure;
+use parallel_llm_engine::{Failure, ProviderId};
 use parallel_llm_settings::settings::{MetricsReach, Settings};
 use parallel_llm_store::Store;
 use parking_lot::Mutex;
@@ -234,6 +235,15 @@ impl Services {
             checks,
             reads_files: false,
         }
+    }
+
+    /// Notes where this process listens, so that it asks no provider that is itself. Returns the providers of the settings
+    /// that are.
+    pub fn listens_at(&self, address: SocketAddr, urls: &[String]) -> Vec<ProviderId> {
+        let providers = &self.shared.lists.providers;
+        providers.own.set(address, urls);
+        let own = providers.all().filter(|provider| providers.own.are_of(provider));
+        own.map(|provider| provider.id.clone()).collect()
     }
 
     /// The figures of this process, counted from the first call on.

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod keys;
 pub mod pinned_folder;
 pub mod private_files;
+pub mod process;
 pub mod settings;
 pub mod signals;
 

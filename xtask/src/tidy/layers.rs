@@ -44,6 +44,7 @@ const CRATES: &[LayeredCrate] = &[
             "redaction",
             "access",
             "report",
+            "recursion",
             "ports",
             "lazy",
         ],

@@ -19,7 +19,7 @@ use crate::text::json;
 
 pub use analysis::{Analysis, Claim, ClaimVerdict, Remark, analysis, comparison};
 pub use extraction::{Extraction, extraction};
-pub use refusal::is_refusal;
+pub use refusal::{is_refusal, may_be_refusal};
 pub use reveal::Reveal;
 
 use body::Body;

@@ -201,6 +201,9 @@ codes! {
     HostRefused = "host_refused", retryable: false,
         "A request to this program's server names a host that is not its own, or comes from a page of another origin.",
         next: [Next::Do(Advice::CallByItsAddress), Next::Do(Advice::AllowHost)];
+    Recursion = "recursion", retryable: false,
+        "A question came back to the server that asked it, or passed through too many servers of this program. Nothing was asked.",
+        next: [Next::Do(Advice::AskAnotherModel), Next::Do(Advice::BreakLoop)];
     SuspectedInjection = "suspected_injection", retryable: false,
         "An answer may have tried to instruct its reader. It was not left out for that reason.",
         next: [Next::Do(Advice::ReadThatAnswer)];

@@ -43,7 +43,11 @@ pub(super) async fn call(
 }
 
 /// Begins an order, and answers with the report in time, a task, or a question to the user.
-async fn fulfil(call: &Call, order: Order) -> Result<CallToolResponse, Failure> {
+async fn fulfil(call: &Call, mut order: Order) -> Result<CallToolResponse, Failure> {
+    let via = call.via()?;
+    if let Order::Ask(question) = &mut order {
+        question.request.lineage.via = via;
+    }
     let mut progress = call.progress();
     // Boxed, because planning and beginning a run takes kilobytes, which the futures of all calls would hold otherwise.
     let beginning = Box::pin(begin(call, order));

@@ -348,11 +348,13 @@ fn at_its_start_a_server_logs_its_address_and_its_problems() {
     INFO the log is also written to `<home>/begun.log`
     WARN no token is in force, so programs are answered 401: make a token with `parallel-llm-mcp keys create NAME`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
+    INFO the OpenAI-compatible endpoint is served at http://127.0.0.1:PORT/v1
     INFO the page is served at http://127.0.0.1:PORT/
     ");
     insta::assert_snapshot!(startup_log(&sandbox, &["127.0.0.1:0", "--no-auth"], &[]), @"
     INFO the log is also written to `<home>/begun.log`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
+    INFO the OpenAI-compatible endpoint is served at http://127.0.0.1:PORT/v1
     INFO the page is served at http://127.0.0.1:PORT/
     ");
     assert_eq!(sandbox.call(["keys", "create", "laptop"]).run().code, Some(0));
@@ -362,6 +364,7 @@ fn at_its_start_a_server_logs_its_address_and_its_problems() {
     INFO the log is also written to `<home>/begun.log`
     WARN `0.0.0.0:0` can be reached from other machines without the proxy, and then tokens and answers can be read on the way: let only the proxy reach it, or listen on `127.0.0.1:0`
     INFO MCP is served at https://llm.example.com/mcp and https://b.example:PORT/mcp
+    INFO the OpenAI-compatible endpoint is served at https://llm.example.com/v1 and https://b.example:PORT/v1
     INFO the page is served at https://llm.example.com/ and https://b.example:PORT/
     "
     );
@@ -370,6 +373,7 @@ fn at_its_start_a_server_logs_its_address_and_its_problems() {
         @"
     INFO the log is also written to `<home>/begun.log`
     INFO MCP is served at http://127.0.0.1:PORT/mcp and https://llm.example.com/mcp
+    INFO the OpenAI-compatible endpoint is served at http://127.0.0.1:PORT/v1 and https://llm.example.com/v1
     INFO the page is served at http://127.0.0.1:PORT/ and https://llm.example.com/
     "
     );
@@ -380,6 +384,7 @@ fn at_its_start_a_server_logs_its_address_and_its_problems() {
     INFO the log is also written to `<home>/begun.log`
     WARN the data folder `<home>/taken/data` cannot be written (not a directory): nothing is remembered, so every question is refused whose `store` is not `none`; correct its permissions, or choose another with `PARALLEL_LLM_DATA_DIR`
     INFO MCP is served at http://127.0.0.1:PORT/mcp
+    INFO the OpenAI-compatible endpoint is served at http://127.0.0.1:PORT/v1
     INFO the page is served at http://127.0.0.1:PORT/
     ");
 }

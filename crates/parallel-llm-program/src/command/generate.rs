@@ -6,6 +6,7 @@ use super::help;
 use crate::exit;
 use crate::terminal::console::Console;
 use crate::terminal::vocabulary;
+use parallel_llm_app::doors::openapi;
 use parallel_llm_install::clients;
 use parallel_llm_service::report::Report;
 use parallel_llm_service::report::event_line::EventLine;
@@ -25,6 +26,8 @@ pub enum Page {
     ReportSchema,
     /// The JSON schema of a line of a run's event stream.
     EventSchema,
+    /// The description of the OpenAI-compatible endpoint.
+    Openapi,
     /// The settings files of MCP clients and their formats.
     Clients,
     /// The figures of a server.
@@ -43,6 +46,7 @@ pub(super) fn run(console: &Console, page: Page) -> u8 {
         Page::Figures => telemetry::reference(),
         Page::McpConfig => clients::example(),
         Page::ReportSchema => format!("{:#}", schemars::schema_for!(Report).to_value()),
+        Page::Openapi => format!("{:#}", openapi::document()),
         Page::EventSchema => format!("{:#}", schemars::schema_for!(EventLine).to_value()),
     });
     exit::ANSWER

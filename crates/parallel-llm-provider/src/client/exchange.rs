@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{FutureExt, stream};
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use parallel_llm_engine::port::{Call, ReplyPart, ReplyStream};
 use parallel_llm_engine::{Failure, Finish};
 use reqwest::{Client, Response};
@@ -35,6 +35,9 @@ const LINGER_BYTES_MAX: usize = 64 * 1024;
 /// The header in which OpenRouter gives the id of a call before its reply begins. The cost can be requested later by
 /// this id.
 const CALL_ID_HEADER: &str = "x-generation-id";
+
+/// The header with the servers of this program that a question passed through, oldest first.
+const VIA: HeaderName = HeaderName::from_static("x-parallel-llm-via");
 
 /// One request and its reply.
 pub(super) struct Exchange {
@@ -180,6 +183,9 @@ impl Shared {
         let codec = codec::of(endpoint.dialect().protocol);
         let mut headers = self.headers(endpoint, key.as_ref(), "text/event-stream, application/json");
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(via) = self.via(endpoint, &call.lineage) {
+            headers.insert(VIA, via);
+        }
         self.traces.add(endpoint, call, &mut headers);
         // Shared with the request, so that a refusal can be compared to what was sent.
         let body = Bytes::from(codec.body(call, endpoint.dialect()));

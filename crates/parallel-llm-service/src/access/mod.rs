@@ -6,4 +6,4 @@ mod tokens;
 
 pub use issuer::{Issuer, ReadDocument};
 pub use principal::{Grant, Principal, Scope};
-pub use tokens::{Access, MadeToken, TokenLine, TokenRequest, TokenState};
+pub use tokens::{Access, MadeToken, TokenLine, TokenRequest, TokenState, may_be_token};

@@ -32,7 +32,7 @@ pub use order::{Begun, Consent, Decision, Excess, Order, Unapproved};
 pub(crate) use plan::Planner;
 pub use plan::Question;
 pub use quote::{Quote, QuotedCost};
-pub use waiting::{CLIENT_TIMEOUT_UNKNOWN, Shutdown, Waiting};
+pub use waiting::{CLIENT_TIMEOUT_UNKNOWN, Leaving, Shutdown, Waiting};
 
 /// Asks questions and continues runs, for one principal.
 #[derive(Clone)]

@@ -13,6 +13,7 @@ use super::conversation::Conversation;
 use super::fitness::{self, Typed};
 use crate::access::Principal;
 use crate::models::lists::Lists;
+use crate::recursion;
 use crate::runs::CalibrationFile;
 use parallel_llm_settings::clock;
 use parallel_llm_settings::settings::{NamedFlow, Settings};
@@ -60,6 +61,7 @@ impl Planner {
         question: Question,
         mut conversation: Option<Conversation>,
     ) -> Result<RunPlan, Failure> {
+        recursion::check(&question.request.lineage.via)?;
         self.principal.check_request(&question.request, self.settings().budget)?;
         fitness::check_reach(&self.lists.providers, &self.principal, &question.request)?;
         let (request, defaults) = self.filled(question, &mut conversation)?;
@@ -108,6 +110,8 @@ impl Planner {
         let providers = &self.lists.providers;
         let (mut plan, typed) = self.draft(request, defaults).await?;
         self.check_checker(checking(&plan))?;
+        let asked = plan.seats.iter().chain(&plan.synthesizers);
+        asked.map(|seat| &seat.model.provider).try_for_each(|id| providers.check_apart(id))?;
         fitness::check_inputs(providers, &plan, typed)?;
         fitness::check_keys(providers, &typed.seats(&plan), &plan.seats.iter().collect::<Vec<_>>()).await?;
         check_store(&plan)?;

@@ -79,14 +79,24 @@ impl Waiting {
 
     /// The same for a door that drops this future when its client leaves.
     pub async fn paid_answer_or_drop(&self, handle: &RunHandle) -> Report {
-        let mut leaving = GiveUpOnDrop { handle, shutdown: &self.shutdown, is_answered: false };
+        let leaving = self.leaving(handle);
         let report = tokio::select! {
             biased;
             report = handle.wait(None) => report,
             () = self.is_due(None) => handle.wait(Some(Instant::now())).await,
         };
-        leaving.is_answered = true;
+        leaving.answered();
         report
+    }
+
+    /// Gives the run up if it is dropped before its caller is answered.
+    pub fn leaving(&self, handle: &RunHandle) -> Leaving {
+        Leaving { handle: handle.clone(), shutdown: self.shutdown.clone(), is_answered: false }
+    }
+
+    /// Returns when the call must be answered with what is there.
+    pub async fn due(&self) {
+        self.is_due(None).await;
     }
 
     /// Waits for a run's answer, at most `wait_max`, and returns what is there when the call is due; the run goes on
@@ -148,14 +158,21 @@ impl Waiting {
     }
 }
 
-/// Gives the run up if it is dropped before the answer.
-struct GiveUpOnDrop<'a> {
-    handle: &'a RunHandle,
-    shutdown: &'a Shutdown,
+/// A caller that may leave before it is answered: dropped, it gives the run up, unless the server stops.
+pub struct Leaving {
+    handle: RunHandle,
+    shutdown: Shutdown,
     is_answered: bool,
 }
 
-impl Drop for GiveUpOnDrop<'_> {
+impl Leaving {
+    /// The caller was answered.
+    pub fn answered(mut self) {
+        self.is_answered = true;
+    }
+}
+
+impl Drop for Leaving {
     fn drop(&mut self) {
         if !self.is_answered && !self.shutdown.stop.is_cancelled() {
             self.handle.cancel();

@@ -9,6 +9,7 @@ use parallel_llm_engine::{Failure, ProviderId};
 use parallel_llm_provider::Known;
 
 use crate::ports::CheckKey;
+use crate::recursion::{self, OwnAddresses};
 use parallel_llm_settings::settings::{Origin, ProviderKey, ProviderSettings, Settings};
 
 /// Whether a key is set, or a program that prints one.
@@ -32,13 +33,20 @@ pub(crate) struct Providers {
     pub(crate) settings: Arc<Settings>,
     ids: Arc<[ProviderId]>,
     check_key: Arc<CheckKey>,
+    /// The addresses of this server.
+    pub(crate) own: OwnAddresses,
 }
 
 impl Providers {
     /// The providers of the settings, the default one first.
     pub(crate) fn new(settings: &Arc<Settings>, check_key: CheckKey) -> Self {
         let ids = settings.providers.iter().map(|provider| provider.id.clone()).collect();
-        Self { settings: Arc::clone(settings), ids, check_key: Arc::new(check_key) }
+        Self {
+            settings: Arc::clone(settings),
+            ids,
+            check_key: Arc::new(check_key),
+            own: OwnAddresses::default(),
+        }
     }
 
     /// Their ids, the default one's first.
@@ -54,6 +62,14 @@ impl Providers {
     /// One of them.
     pub(crate) fn find(&self, id: &ProviderId) -> Option<&ProviderSettings> {
         self.all().find(|provider| provider.id == *id)
+    }
+
+    /// Fails if this provider is the server itself.
+    pub(crate) fn check_apart(&self, id: &ProviderId) -> Result<(), Failure> {
+        match self.find(id).filter(|provider| self.own.are_of(provider)) {
+            Some(provider) => Err(recursion::own_address(provider)),
+            None => Ok(()),
+        }
     }
 
     /// Whether it is only presumed: a local server at its default address that the user did not configure. Any program may

@@ -10,6 +10,7 @@ mod error;
 pub mod event_line;
 mod files;
 pub mod next_steps;
+pub mod progress_line;
 mod resuming;
 mod seat;
 mod sides;

@@ -156,6 +156,8 @@ pub struct Settings {
     pub tls_key: Option<PathBuf>,
     /// Whether a reverse proxy provides TLS for the HTTP server.
     pub behind_proxy: bool,
+    /// How a stream of the OpenAI-compatible endpoint shows progress: `comments`, `reasoning` or `off`.
+    pub stream_progress: String,
     /// Every known provider, the default one first, then the user's own.
     pub providers: Vec<ProviderSettings>,
     /// The file of stored keys, which may not exist; `None` without a home folder.
@@ -489,6 +491,7 @@ impl Settings {
             tls_cert: layer.path(Setting::TlsCert),
             tls_key: layer.path(Setting::TlsKey),
             behind_proxy: layer.switch(Setting::BehindProxy),
+            stream_progress: layer.word(Setting::StreamProgress),
             providers: Vec::new(),
             keys_file: None,
             state_dir: None,

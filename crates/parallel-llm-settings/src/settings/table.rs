@@ -261,6 +261,9 @@ settings! {
     BehindProxy = "behind_proxy", Kind::Switch { strict: false }, "off", User,
         "Whether a proxy in front of the HTTP server terminates TLS; needs `http_hosts`.",
         because "nothing is in between unless you put it there";
+    StreamProgress = "stream_progress", Kind::Choice(&["comments", "reasoning", "off"]), "comments", User,
+        "How a stream of the OpenAI-compatible endpoint shows the progress of the panel: as comments, which clients skip, or as reasoning.",
+        because "every client can read comments, and not every one expects reasoning";
 }
 
 impl Setting {

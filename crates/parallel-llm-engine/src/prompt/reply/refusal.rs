@@ -104,13 +104,36 @@ const ELSEWHERE: &[&str] = &[
     "к сожалению, я не могу помочь",
 ];
 
+/// Whether a text that begins like this may turn out to be a refusal, so that a reader who cannot be shown another text
+/// should not be shown this one yet.
+pub fn may_be_refusal(beginning: &str) -> bool {
+    let beginning = trimmed(beginning);
+    if beginning.chars().count() > REFUSAL_CHARS_MAX {
+        return false;
+    }
+    let lower = normalized(beginning);
+    let begins = |phrase: &&str| {
+        let phrase = phrase.replace('’', "'");
+        lower.starts_with(&phrase) || phrase.starts_with(&lower)
+    };
+    PREFACES.iter().chain(DECLINES).chain(ELSEWHERE).any(begins)
+}
+
+fn trimmed(text: &str) -> &str {
+    text.trim_matches(|one: char| one.is_whitespace() || "*_\"'`".contains(one))
+}
+
+fn normalized(text: &str) -> String {
+    text.to_lowercase().replace('’', "'")
+}
+
 /// Whether a text declines and says nothing more.
 pub fn is_refusal(text: &str) -> bool {
-    let text = text.trim_matches(|one: char| one.is_whitespace() || "*_\"'`".contains(one));
+    let text = trimmed(text);
     if text.is_empty() || text.chars().count() > REFUSAL_CHARS_MAX {
         return false;
     }
-    let lower = text.to_lowercase().replace('’', "'");
+    let lower = normalized(text);
     if ELSEWHERE.iter().any(|beginning| lower.starts_with(beginning)) {
         return true;
     }
@@ -136,20 +159,35 @@ fn after_word<'a>(text: &'a str, words: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
+    const REFUSALS: [&str; 9] = [
+        "I can't help with that.",
+        "I’m sorry, but I can’t assist with that request.",
+        "Sorry, I cannot comply with this request. Please ask something else.",
+        "**I'm unable to provide an answer to this.**",
+        "I apologize, but I must decline.",
+        "As an AI, I am not able to fulfill this request.",
+        "I won't be able to help here.",
+        "Lo siento, pero no puedo ayudar con eso.",
+        "申し訳ありませんが、お手伝いできません。",
+    ];
+
     #[test]
     fn a_text_that_only_declines_is_a_refusal() {
-        for text in [
-            "I can't help with that.",
-            "I’m sorry, but I can’t assist with that request.",
-            "Sorry, I cannot comply with this request. Please ask something else.",
-            "**I'm unable to provide an answer to this.**",
-            "I apologize, but I must decline.",
-            "As an AI, I am not able to fulfill this request.",
-            "I won't be able to help here.",
-            "Lo siento, pero no puedo ayudar con eso.",
-            "申し訳ありませんが、お手伝いできません。",
-        ] {
+        for text in REFUSALS {
             assert!(is_refusal(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_may_be_one_from_its_first_letter_on() {
+        for text in REFUSALS {
+            for (end, _) in text.char_indices() {
+                assert!(may_be_refusal(&text[..end]), "{}", &text[..end]);
+            }
+        }
+        let long = format!("I can't say. {}", "But the moon pulls the sea. ".repeat(20));
+        for text in ["The moon pulls the sea.", "It cannot be", "Ich weiß", &long] {
+            assert!(!may_be_refusal(text), "{text}");
         }
     }
 

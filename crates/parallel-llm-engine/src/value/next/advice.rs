@@ -213,6 +213,7 @@ advice! {
     GiveKeyInVariable, Machine: "give the key in a variable";
     // A server.
     CallByItsAddress, Anyone: "call the server by the address that it prints at its start";
+    BreakLoop, Owner: "give the provider the address of another server";
     AllowHost, Owner: "add the name to `http_hosts`, the origin to `http_origins`";
     NewTokenOfIssuer, Anyone: "get a new token for this server from its issuer";
     CopyTokenAgain, Anyone: "copy the token again: it was mistyped or cut off";

@@ -19,6 +19,7 @@ use super::{Grant, Issuer, Principal, Scope};
 use crate::lazy::Lazy;
 use parallel_llm_settings::settings::Settings;
 use secret::Secret;
+pub use secret::may_be_token;
 
 /// The longest name of a token, in characters.
 const NAME_CHARS_MAX: usize = 64;

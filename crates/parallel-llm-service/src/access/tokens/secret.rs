@@ -7,6 +7,11 @@ use secrecy::{ExposeSecret, SecretString};
 
 /// The prefix of every token.
 pub(super) const PREFIX: &str = "plm_";
+
+/// Whether a key may be a token of this program or of an issuer, whose tokens have parts with points between them.
+pub fn may_be_token(key: &str) -> bool {
+    key.starts_with(PREFIX) || key.contains('.')
+}
 /// The digits of base 62, in ASCII order.
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// Characters of the random part: 62^43 is a little more than 2^256.

@@ -1,0 +1,101 @@
+//! The caller of one request: who it is, and what its headers say.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName};
+use axum::response::Response;
+use parallel_llm_engine::value::trace::TraceContext;
+use parallel_llm_engine::{Code, Failure};
+use parallel_llm_http::{trace_of, via};
+use parallel_llm_service::{Principal, Services, Shutdown, Waiting};
+
+use crate::refusal::Refusal;
+use crate::{CLIENT_TIMEOUT, Endpoint, IDEMPOTENCY_KEY};
+
+/// The longest timeout of a client that counts, in seconds: a longer one ends no run early.
+const CLIENT_TIMEOUT_S_MAX: f64 = 86_400.0;
+/// How the keys begin that clients of OpenAI make for their own repetitions.
+const AUTOMATIC_KEY: &str = "stainless-";
+
+/// A caller.
+pub(crate) struct Caller {
+    /// The use cases on the caller's behalf.
+    pub(crate) services: Services,
+    pub(crate) shutdown: Shutdown,
+    /// When the server began, in seconds since 1970.
+    pub(crate) since: u64,
+    /// The servers of this program that the request passed through.
+    pub(crate) via: Vec<String>,
+    /// Its place in the trace of the caller.
+    pub(crate) trace: Option<TraceContext>,
+    /// The key of the header under which a repeated request is the same run.
+    pub(crate) idempotency_key: Option<String>,
+    /// When the client gives up, if it says so.
+    pub(crate) client_timeout: Option<Duration>,
+}
+
+impl FromRequestParts<Arc<Endpoint>> for Caller {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, endpoint: &Arc<Endpoint>) -> Result<Self, Response> {
+        let Some(principal) = parts.extensions.get::<Principal>().cloned() else {
+            // Only a request that bypassed the listener has none.
+            let failure = Failure::new(Code::TokenRefused, "nobody is signed in");
+            return Err(Refusal::from(failure).shown(&Principal::default()).response());
+        };
+        let services = endpoint.services.acting_for(principal);
+        let refuse = |refusal: Refusal| refusal.shown(&services.principal).response();
+        let via = via::of(&parts.headers).map_err(|failure| refuse(failure.into()))?;
+        let idempotency_key = text(&parts.headers, &IDEMPOTENCY_KEY).map_err(refuse)?;
+        let client_timeout = client_timeout(&parts.headers);
+        Ok(Self {
+            services,
+            shutdown: endpoint.shutdown.clone(),
+            since: endpoint.since,
+            via,
+            trace: trace_of(&parts.headers),
+            idempotency_key,
+            client_timeout,
+        })
+    }
+}
+
+impl Caller {
+    /// The answer to a request that is refused.
+    pub(crate) fn refuse(&self, refusal: Refusal) -> Response {
+        refusal.shown(&self.services.principal).response()
+    }
+
+    /// The waiting of this call, which ends before the client gives up.
+    pub(crate) fn waiting(&self) -> Waiting {
+        let of_settings = self.services.settings.client_wall_ms.map(Duration::from_millis);
+        Waiting::new(self.client_timeout.or(of_settings), self.shutdown.clone())
+    }
+
+    /// Whether a key was made by the client itself for its own repetitions.
+    pub(crate) fn is_automatic(key: &str) -> bool {
+        key.starts_with(AUTOMATIC_KEY)
+    }
+}
+
+/// The text of a header that may be there once.
+fn text(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, Refusal> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    match (value.to_str(), values.next()) {
+        (Ok(text), None) if !text.trim().is_empty() => Ok(Some(text.trim().to_owned())),
+        _ => {
+            let failure = Failure::new(Code::Usage, format!("the header `{name}` is not one visible text"));
+            Err(Refusal::field(name.as_str(), "invalid_value", failure))
+        }
+    }
+}
+
+/// When a client of OpenAI gives up, as far as its header can be read; it is a hint and no part of the question.
+fn client_timeout(headers: &HeaderMap) -> Option<Duration> {
+    let seconds: f64 = headers.get(CLIENT_TIMEOUT)?.to_str().ok()?.trim().parse().ok()?;
+    (1.0..=CLIENT_TIMEOUT_S_MAX).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
+}
