@@ -103,7 +103,7 @@ mod tests {
         let (own, vendor) = ("https://gateway.example/v1", "https://api.openai.com/v1");
         let passing = |reach| Traces { reach, begun: false };
         let caller =
-            ["traceparent: 00-0af7651916cd43dd8448eb211c80319c-7cafa27299671a09-00", "tracestate: a=1"];
+            ["traceparent: 00-0af7651916cd43dd8448eb211c80319c-eb812cd905ef651d-00", "tracestate: a=1"];
         assert_eq!(told(passing(TraceReach::Own), own, Some(CALLER)), caller);
         assert_eq!(told(passing(TraceReach::Own), vendor, Some(CALLER)), [""; 0]);
         assert_eq!(told(passing(TraceReach::Everybody), vendor, Some(CALLER)), caller);
@@ -113,7 +113,7 @@ mod tests {
         let begun = Traces { reach: TraceReach::Own, begun: true };
         assert_eq!(
             told(begun, own, None),
-            ["traceparent: 00-00000000000100000000000000000002-7cafa27299671a09-01"]
+            ["traceparent: 00-00000000000100000000000000000002-eb812cd905ef651d-01"]
         );
     }
 }
