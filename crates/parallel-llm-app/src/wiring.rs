@@ -21,8 +21,8 @@ use parallel_llm_service::checker::CheckCommand;
 use parallel_llm_service::files::AroundFiles;
 use parallel_llm_service::telemetry::{self, Telemetry};
 use parallel_llm_service::{
-    CalibrationFile, Catalogues, CheckKey, Disconnect, FetchCredit, FetchTime, Issuer, Journals, KeyUse,
-    Lazy, OpenCircuits, Parts, PostTelemetry, ReadDocument, Runs, Services,
+    CalibrationFile, Catalogues, CheckKey, Disconnect, Fetch, FetchCredit, FetchTime, Issuer, Journals,
+    KeyUse, Lazy, OpenCircuits, Parts, PostTelemetry, ReadDocument, Runs, Services,
 };
 use parallel_llm_settings::keys;
 use parallel_llm_settings::process;
@@ -58,19 +58,7 @@ pub fn wire_around(
 ) -> Services {
     let store = lazy_store(settings);
     let upstream = lazy_upstream(settings);
-    let catalogues = Catalogues::new(settings, {
-        let upstream = Arc::clone(&upstream);
-        Box::new(move |id, key| {
-            let upstream = Arc::clone(&upstream);
-            Box::pin(async move {
-                let provider = upstream.get().await?;
-                match key {
-                    KeyUse::Sent => provider.fetch_catalogue(&id).await,
-                    KeyUse::Withheld => provider.fetch_catalogue_keyless(&id).await,
-                }
-            })
-        })
-    });
+    let catalogues = catalogues(settings, &upstream);
     let callers = Arc::new(own.callers);
     let check_key = check_key(&upstream, &callers);
     let fetch_credit: FetchCredit =
@@ -123,6 +111,22 @@ pub fn wire_around(
         post_telemetry,
         disconnect,
     })
+}
+
+/// The lists of models, each fetched from its provider.
+fn catalogues(settings: &Settings, upstream: &Arc<Lazy<Provider>>) -> Catalogues {
+    let upstream = Arc::clone(upstream);
+    let fetch: Fetch = Box::new(move |id, key| {
+        let upstream = Arc::clone(&upstream);
+        Box::pin(async move {
+            let provider = upstream.get().await?;
+            match key {
+                KeyUse::Sent => provider.fetch_catalogue(&id).await,
+                KeyUse::Withheld => provider.fetch_catalogue_keyless(&id).await,
+            }
+        })
+    });
+    Catalogues::new(settings, fetch)
 }
 
 fn calibration(settings: &Settings) -> CalibrationFile {

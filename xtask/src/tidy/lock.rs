@@ -10,7 +10,7 @@ use super::crates::dependencies;
 use super::tree::Tree;
 
 /// Direct dependencies of the program. A library that replaces code of ours is worth its line; above this limit, review them.
-const DIRECT_MAX: usize = 64;
+const DIRECT_MAX: usize = 68;
 /// Crates in the lock file, including those for tests and other systems.
 const LOCKED_MAX: usize = 400;
 /// Crates in more than one version. The graph began with 11.

@@ -20,6 +20,7 @@ mod issuer;
 mod kept;
 mod kind;
 mod layer;
+mod named;
 mod origin;
 mod persona;
 mod preset;
@@ -34,7 +35,6 @@ mod tests;
 mod wait;
 mod words;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::plan::{DayLimit, Defaults, Timers};
@@ -44,7 +44,7 @@ use parallel_llm_engine::request::wait::Wait;
 use parallel_llm_engine::request::{Effort, StoreMode};
 use parallel_llm_engine::value::code::Code;
 use parallel_llm_engine::value::next::{Advice, Next};
-use parallel_llm_engine::{Failure, FileNames, PicoUsd, Routing, RunRequest, value::nearest};
+use parallel_llm_engine::{Failure, FileNames, PicoUsd, Routing, value::nearest};
 
 use document::{Document, FileOwner, UserLimits};
 use layer::Layer;
@@ -63,6 +63,7 @@ pub use host_info::{HostInfo, Proxy};
 pub use issuer::IssuerSettings;
 pub use kept::{KeptKeys, read as read_kept, text as kept_text};
 pub use kind::split_models;
+pub use named::Named;
 pub use origin::{FileLocation, Origin};
 pub use preset::{Preset, Presets};
 pub use provider::{ProviderKey, ProviderSettings};
@@ -188,40 +189,6 @@ pub struct Settings {
     pub system_proxy: bool,
     /// The values for [`Settings::shown`].
     pub shown: Vec<EffectiveValue>,
-}
-
-/// What a name after `--preset` stands for.
-#[derive(Clone, Copy, Debug)]
-pub enum Named<'a> {
-    /// A preset.
-    Preset(&'a Preset),
-    /// A flow.
-    Flow(&'a NamedFlow),
-}
-
-impl Named<'_> {
-    /// Applies it below the request's own options and above the settings.
-    pub fn fill(&self, request: &mut RunRequest, defaults: &mut Defaults) {
-        match self {
-            Self::Preset(preset) => preset.fill(request, defaults),
-            Self::Flow(flow) => flow.fill(defaults),
-        }
-    }
-}
-
-impl<'a> Named<'a> {
-    /// The strategy it names. That of a flow with several stages is not one strategy.
-    pub fn strategy(self) -> Option<&'a String> {
-        match self {
-            Self::Preset(preset) => preset.strategy.as_ref(),
-            Self::Flow(named) => named
-                .flow
-                .stages
-                .first()
-                .filter(|_| named.flow.is_preset())
-                .and_then(|stage| stage.strategy.as_ref()),
-        }
-    }
 }
 
 /// A resolved value, for display.
@@ -417,37 +384,6 @@ impl Settings {
             let failure = Failure::new(Code::Usage, format!("there is no provider `{name}`"));
             nearest::suggest_or_list(failure, name, &names)
         })
-    }
-
-    /// The preset or flow of this name. A flow replaces a built-in preset.
-    pub fn named(&self, name: &str) -> Result<Named<'_>, Failure> {
-        if let Some(preset) = self.presets.get(name).filter(|preset| preset.origin != Origin::Default) {
-            return Ok(Named::Preset(preset));
-        }
-        if let Some(file) = self.flows.get(name) {
-            return file.flow.as_ref().map(Named::Flow).map_err(|errors| errors.first().clone());
-        }
-        self.presets.get(name).map(Named::Preset).ok_or_else(|| {
-            let names: Vec<&str> = self.names().into_iter().collect();
-            let failure = Failure::new(Code::Usage, format!("there is no preset or flow `{name}`"));
-            nearest::suggest_or_list(failure, name, &names)
-        })
-    }
-
-    /// The names of all presets, and of the flows that can be read.
-    pub fn names(&self) -> BTreeSet<&str> {
-        let flows = self.flows.iter().filter(|(_, file)| file.flow.is_ok()).map(|(name, _)| name.as_str());
-        self.presets.keys().map(String::as_str).chain(flows).collect()
-    }
-
-    /// The flow, refused if the user or the project has a preset of its name: a name has one meaning.
-    fn apart_from_presets(&self, (name, file): (String, FlowFile)) -> (String, FlowFile) {
-        let Some(preset) = self.presets.get(&name).filter(|preset| preset.origin != Origin::Default) else {
-            return (name, file);
-        };
-        let message = format!("there is a preset `{name}` already ({})", preset.origin);
-        let file = file.refused(invalid(message).with_next(Advice::RenameFile));
-        (name, file)
     }
 
     /// The resolved fields of a complete layer.
