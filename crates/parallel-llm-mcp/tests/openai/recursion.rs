@@ -17,7 +17,7 @@ fn free() -> SocketAddr {
 }
 
 /// A server at this address whose panel is a model of the server at the other.
-fn start<'a>(sandbox: &'a Sandbox, own: SocketAddr, other: SocketAddr) -> Running<'a> {
+fn start(sandbox: &Sandbox, own: SocketAddr, other: SocketAddr) -> Running<'_> {
     let settings =
         format!("panel = [\"other:panel/default\"]\n[providers.other]\nbase_url = \"http://{other}/v1\"\n");
     sandbox.write(".config/parallel-llm-mcp/config.toml", settings);

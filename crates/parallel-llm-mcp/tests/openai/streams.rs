@@ -28,9 +28,9 @@ fn events(text: &str) -> Vec<String> {
     text.split("\n\n").filter_map(event).collect()
 }
 
-fn streamed(mut asked: Value, more: Value) -> Value {
+fn streamed(mut asked: Value, more: &Value) -> Value {
     asked["stream"] = true.into();
-    for (name, value) in more.as_object().unwrap() {
+    for (name, value) in more.as_object().into_iter().flatten() {
         asked[name] = value.clone();
     }
     asked
@@ -42,7 +42,7 @@ fn a_chat_streams_the_answer_and_its_tokens() {
     let (_running, address) = serve(&sandbox, &["--no-auth"], &[]);
     let own = json!({"synthesizer": "z-ai/glm-5.3"});
     let asked =
-        streamed(chat(&panel()), json!({"stream_options": {"include_usage": true}, "parallel_llm": own}));
+        streamed(chat(&panel()), &json!({"stream_options": {"include_usage": true}, "parallel_llm": own}));
     let reply = send(address, "/v1/chat/completions", "", &asked);
     assert_eq!((reply.status, reply.header("content-type")), (200, Some("text/event-stream")), "{reply:?}");
     let events = events(&reply.text());
@@ -66,7 +66,7 @@ fn a_response_streams_its_events() {
     let (_running, address) = serve(&sandbox, &["--no-auth"], &[]);
     let own = json!({"synthesizer": "z-ai/glm-5.3"});
     let asked = json!({"model": panel(), "input": "Which is safer?", "parallel_llm": own});
-    let reply = send(address, "/v1/responses", "", &streamed(asked.clone(), json!({})));
+    let reply = send(address, "/v1/responses", "", &streamed(asked.clone(), &json!({})));
     assert_eq!(reply.status, 200, "{reply:?}");
     insta::assert_snapshot!(events(&reply.text()).join("\n"), @r#"
     response.created {"response":{"background":false,"created_at":"<created_at>","error":null,"id":"resp_<run>","incomplete_details":null,"instructions":null,"max_output_tokens":null,"metadata":{},"model":"panel/openai/gpt-6.1-sol+google/gemini-4-argon+x-ai/grok-4.7","object":"response","output":[],"parallel_llm":null,"parallel_tool_calls":false,"previous_response_id":null,"reasoning":{"effort":null,"summary":null},"status":"in_progress","store":true,"temperature":null,"text":{"format":{"type":"text"}},"tool_choice":"none","tools":[],"top_p":null,"truncation":"disabled","usage":null,"user":null},"sequence_number":0,"type":"response.created"}
@@ -82,7 +82,7 @@ fn a_response_streams_its_events() {
     // With the progress as reasoning, which is an item of its own in front.
     let more =
         json!({"parallel_llm": {"progress": "reasoning", "fresh": true, "synthesizer": "z-ai/glm-5.3"}});
-    let reply = send(address, "/v1/responses", "", &streamed(asked, more));
+    let reply = send(address, "/v1/responses", "", &streamed(asked, &more));
     let kinds: Vec<String> = events(&reply.text())
         .into_iter()
         .map(|event| {
@@ -118,7 +118,7 @@ fn the_text_of_an_only_model_is_streamed_too() {
     let slow = Behaviour { answer: Answer::Fixed(text.clone()), tokens_per_s: 400, ..Behaviour::instant() };
     let sandbox = sandbox_with(None).scripted(PANEL[0], Script::behaving(slow));
     let (_running, address) = serve(&sandbox, &["--no-auth"], &[]);
-    let asked = streamed(chat(&format!("panel/{}", PANEL[0])), json!({}));
+    let asked = streamed(chat(&format!("panel/{}", PANEL[0])), &json!({}));
     let reply = send(address, "/v1/chat/completions", "", &asked);
     let pieces = events(&reply.text());
     assert!(pieces.len() > 6, "{pieces:?}");
@@ -136,7 +136,7 @@ fn a_text_that_is_not_the_answer_ends_in_an_error() {
         .scripted("anthropic/claude-opus-5.5", Script::answering("Another text."));
     let chain = "z-ai/glm-5.3 anthropic/claude-opus-5.5";
     let (_running, address) = serve(&sandbox, &["--no-auth"], &[("synthesizer", chain)]);
-    let reply = send(address, "/v1/chat/completions", "", &streamed(chat(&panel()), json!({})));
+    let reply = send(address, "/v1/chat/completions", "", &streamed(chat(&panel()), &json!({})));
     assert_eq!(reply.status, 200, "{reply:?}");
     let shown = events(&reply.text());
     assert!(shown[1].contains("The first synthesizer"), "{shown:?}");
@@ -153,7 +153,7 @@ fn a_text_that_is_not_the_answer_ends_in_an_error() {
 fn a_stream_that_fails_early_has_its_status() {
     let sandbox = sandbox_with(Some(&Script::fault(Fault::Moderation)));
     let (_running, address) = serve(&sandbox, &["--no-auth"], &[]);
-    let reply = send(address, "/v1/chat/completions", "", &streamed(chat(&panel()), json!({})));
+    let reply = send(address, "/v1/chat/completions", "", &streamed(chat(&panel()), &json!({})));
     assert_ne!(reply.status, 200);
     assert_eq!(reply.header("content-type"), Some("application/json"));
     insta::assert_snapshot!(format!("{} {}", reply.status, super::masked(&reply.json())), @r#"424 {"error":{"code":"moderated","message":"no model answered (openai/gpt-6.1-sol: openrouter (OpenAI) answered 403: Your input was flagged; google/gemini-4-argon: openrouter (Google) answered 403: Your input was flagged; x-ai/grok-4.7: openrouter (xAI) answered 403: Your input was flagged): rephrase the question, or ask a model of another provider","parallel_llm":{"code":"moderated","next":"rephrase the question, or ask a model of another provider","retryable":false,"run_id":"<run>"},"param":null,"type":"server_error"}}"#);
