@@ -8,6 +8,7 @@ mod clients;
 mod conformance;
 mod coverage;
 mod dependencies;
+mod endpoint;
 mod foreign;
 mod fuzz;
 mod inspector;
@@ -91,6 +92,7 @@ const STAGES: &[Stage] = &[
     ("conformance", conformance::run),
     ("inspector", inspector::run),
     ("clients", clients::run),
+    ("endpoint", endpoint::run),
     ("agents", agents::run),
     ("page", page::run),
     ("fuzz", fuzz::run),

@@ -139,6 +139,22 @@ impl Setup {
         set_script(self.upstream, model, script)
     }
 
+    /// Starts another server over the same data, for callers with a token, and makes one.
+    pub(super) fn serve_tokens(&self) -> Result<TokenServer, Failure> {
+        let address = free_address()?;
+        let words = ["serve", "--http", &address.to_string()];
+        let log = built::target()?.join("setups").join(format!("tokens-{}.txt", address.port()));
+        let process = Process::listening(command(&self.binary, &self.environment, &words), &log, address)?;
+        let create =
+            command(&self.binary, &self.environment, &["keys", "create", "client", "--json"]).output();
+        let made: Value = create
+            .map_err(|error| error.to_string())
+            .and_then(|made| serde_json::from_slice(&made.stdout).map_err(|error| error.to_string()))
+            .map_err(|why| Failure::new(format!("a token cannot be made: {why}")))?;
+        let token = made["token"].as_str().unwrap_or_default().to_owned();
+        Ok(TokenServer { address, token, _process: process })
+    }
+
     /// The command that serves MCP on pipes.
     pub(super) fn pipes(&self) -> [String; 2] {
         [self.binary.display().to_string(), "serve".to_owned()]
@@ -158,6 +174,13 @@ impl Setup {
         }
         order
     }
+}
+
+/// The program over HTTP, for callers with a token.
+pub(super) struct TokenServer {
+    pub(super) address: SocketAddr,
+    pub(super) token: String,
+    _process: Process,
 }
 
 fn environment(home: &Path) -> Vec<(String, String)> {

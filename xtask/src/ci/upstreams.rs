@@ -19,23 +19,26 @@ use crate::{built, repository, say};
 struct Upstream {
     name: &'static str,
     version: &'static str,
+    /// The file with its models, beside the tests.
+    models: &'static str,
     /// Its executable, relative to the folder.
     binary: &'static str,
     install: fn(&Path, &str) -> Result<(), Failure>,
     start: fn(&mut Command, &Start<'_>),
 }
 
-/// The configuration of a server: its port, the key that it accepts, and the folder of its models.
+/// The configuration of a server: its port, the key that it accepts, and the file with its models.
 struct Start<'a> {
     port: &'a str,
     key: &'a str,
-    models: PathBuf,
+    models: &'a Path,
 }
 
 /// A package of npm that mocks the protocols of OpenAI, Anthropic and Google on one port.
 const AIMOCK: Upstream = Upstream {
     name: "aimock",
     version: "1.43.0",
+    models: "aimock.json",
     binary: "node_modules/@copilotkit/aimock/dist/cli.js",
     install: |folder, version| {
         let install = Program::new("npm").arguments([
@@ -55,7 +58,7 @@ const AIMOCK: Upstream = Upstream {
     start: |command, start| {
         command
             .args(["--validate-on-load", "--strict", "--port", start.port, "--fixtures"])
-            .arg(start.models.join("aimock.json"));
+            .arg(start.models);
         command.env("AIMOCK_API_KEYS", start.key);
     },
 };
@@ -65,6 +68,7 @@ const AIMOCK: Upstream = Upstream {
 const LITELLM: Upstream = Upstream {
     name: "litellm",
     version: "1.106.0",
+    models: "litellm.yaml",
     binary: "bin/litellm",
     install: |folder, version| {
         Program::new("python3")
@@ -92,7 +96,7 @@ const LITELLM: Upstream = Upstream {
             "--config",
         ]);
         command
-            .arg(start.models.join("litellm.yaml"))
+            .arg(start.models)
             .env("LITELLM_MASTER_KEY", start.key)
             .env("LITELLM_LOCAL_MODEL_COST_MAP", "True");
     },
@@ -112,8 +116,15 @@ pub(super) fn litellm() -> Result<Verdict, Failure> {
     run(&LITELLM)
 }
 
+/// Starts LiteLLM's proxy with this configuration, for callers with this key.
+pub(super) fn litellm_proxy(config: &Path, key: &str) -> Result<Server, Failure> {
+    let folder = folder(&LITELLM)?;
+    install(&LITELLM, &folder)?;
+    Server::start(&LITELLM, &folder, key, config)
+}
+
 fn run(upstream: &Upstream) -> Result<Verdict, Failure> {
-    let folder = built::target()?.join("upstreams").join(format!("{}-{}", upstream.name, upstream.version));
+    let folder = folder(upstream)?;
     if let Err(failure) = install(upstream, &folder) {
         return Ok(Verdict::Skipped(format!(
             "{} {} is not available: {failure}",
@@ -124,13 +135,19 @@ fn run(upstream: &Upstream) -> Result<Verdict, Failure> {
     Program::cargo(TESTS).arguments(["--no-run"]).run()?;
     // A key in a format that is always scrubbed, valid nowhere else.
     let key = format!("sk-or-v1-{}", "0".repeat(64));
-    let server = match Server::start(upstream, &folder, &key) {
+    let models = repository::root().join("crates/parallel-llm-mcp/tests/upstreams").join(upstream.models);
+    let server = match Server::start(upstream, &folder, &key, &models) {
         Ok(server) => server,
         Err(failure) => return Ok(Verdict::Skipped(failure.to_string())),
     };
     let tests = Program::cargo(TESTS).arguments(["--", "--ignored", upstream.name]);
     let tests = tests.variable("UPSTREAM_ADDRESS", server.address.to_string()).variable("UPSTREAM_KEY", &key);
     tests.run().map(|()| Verdict::Passed)
+}
+
+/// The folder of a server.
+fn folder(upstream: &Upstream) -> Result<PathBuf, Failure> {
+    Ok(built::target()?.join("upstreams").join(format!("{}-{}", upstream.name, upstream.version)))
 }
 
 /// Installs the server unless it is installed. An unfinished installation is repeated.
@@ -147,17 +164,21 @@ fn install(upstream: &Upstream, folder: &Path) -> Result<(), Failure> {
 }
 
 /// A running server.
-struct Server {
+pub(super) struct Server {
     _process: Process,
     address: SocketAddr,
 }
 
 impl Server {
+    /// Where it listens.
+    pub(super) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Starts the server and waits until it accepts connections.
-    fn start(upstream: &Upstream, folder: &Path, key: &str) -> Result<Self, Failure> {
+    fn start(upstream: &Upstream, folder: &Path, key: &str, models: &Path) -> Result<Self, Failure> {
         let address = free_address()?;
         let mut command = Command::new(folder.join(upstream.binary));
-        let models = repository::root().join("crates/parallel-llm-mcp/tests/upstreams");
         (upstream.start)(&mut command, &Start { port: &address.port().to_string(), key, models });
         command.current_dir(folder);
         let begun = program::now();
@@ -176,6 +197,7 @@ mod tests {
     const BROKEN: Upstream = Upstream {
         name: "broken",
         version: "0",
+        models: "",
         binary: "/bin/false",
         install: |_, _| Err(Failure::new("no network")),
         start: |_, _| {},
@@ -191,7 +213,7 @@ mod tests {
     fn a_server_that_ends_at_once_is_reported() {
         let folder = std::env::temp_dir().join(format!("xtask-upstream-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let failure = Server::start(&BROKEN, &folder, "").err().unwrap().to_string();
+        let failure = Server::start(&BROKEN, &folder, "", Path::new("")).err().unwrap().to_string();
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(failure.starts_with("broken: it ended with exit status: 1"), "{failure}");
     }
