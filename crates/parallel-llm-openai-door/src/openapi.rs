@@ -1,6 +1,7 @@
 //! The description of the endpoint in OpenAPI 3.1, made of the types that are read and written.
 
 use axum::response::{IntoResponse, Response};
+use parallel_llm_service::report::ErrorReport;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -28,6 +29,16 @@ const CLOSED: [&str; 10] = [
     "FileFields",
     "Own",
 ];
+
+/// A refusal of a route that is not OpenAI's.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "it stands for the body that the listener writes")]
+struct ServerRefusal {
+    /// The version of the format.
+    schema: u32,
+    /// The error.
+    error: ErrorReport,
+}
 
 /// Serves the document.
 pub(crate) async fn serve(_caller: Caller) -> Response {
@@ -100,7 +111,7 @@ fn neutral(field: &Neutral) -> (String, Value) {
 }
 
 fn paths(schemas: &mut Schemas) -> Value {
-    let error = schemas.of::<ErrorBody>();
+    let (error, refusal) = (schemas.of::<ErrorBody>(), schemas.of::<ServerRefusal>());
     let chat = (schemas.of::<ChatRequest>(), schemas.of::<Completion>(), schemas.of::<Chunk<'static>>());
     let response = (schemas.of::<ResponsesRequest>(), schemas.of::<ResponseObject>());
     let (list, model) = (schemas.of::<ModelList>(), schemas.of::<ModelObject>());
@@ -154,7 +165,7 @@ fn paths(schemas: &mut Schemas) -> Value {
         },
         "/healthz": { "get": open("getHealth", "Whether the process lives", &["200"]) },
         "/readyz": { "get": open("getReadiness", "Whether the server can take a question", &["200", "503"]) },
-        "/metrics": { "get": reading_text("getFigures", "The figures of the server, if they are on", &error) },
+        "/metrics": { "get": reading_text("getFigures", "The figures of the server, if they are on", &refusal) },
         "/openapi.json": { "get": reading("getDescription", "This document", "server", &any, json!([])) },
     })
 }
