@@ -1,15 +1,15 @@
 //! The trace that a request belongs to, from its headers.
 
 use axum::http::HeaderMap;
-use parallel_llm_engine::value::trace::TraceContext;
+use parallel_llm_engine::value::trace::{TRACE_PARENT, TRACE_STATE, TraceContext};
 
 /// The caller's place in its trace, as in W3C Trace Context; `None` if there is none, or if it cannot be read.
 pub fn trace_of(headers: &HeaderMap) -> Option<TraceContext> {
-    let mut parents = headers.get_all("traceparent").iter();
+    let mut parents = headers.get_all(TRACE_PARENT).iter();
     let (Some(parent), None) = (parents.next(), parents.next()) else { return None };
     let context: TraceContext = parent.to_str().ok()?.trim().parse().ok()?;
     // Several headers are one list.
-    let states = headers.get_all("tracestate").iter().map(|state| state.to_str().ok());
+    let states = headers.get_all(TRACE_STATE).iter().map(|state| state.to_str().ok());
     let state = states.collect::<Option<Vec<&str>>>().unwrap_or_default().join(",");
     Some(context.with_state(&state))
 }

@@ -1,12 +1,13 @@
 //! The servers of this program that a request passed through, by its header `x-parallel-llm-via`.
 
 use axum::http::{HeaderMap, HeaderName};
+use parallel_llm_engine::request::VIA_HEADER;
 use parallel_llm_engine::value::next::Next;
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_service::recursion;
 
 /// The header with the ids of their processes, oldest first.
-pub const VIA: HeaderName = HeaderName::from_static("x-parallel-llm-via");
+pub const VIA: HeaderName = HeaderName::from_static(VIA_HEADER);
 
 /// The servers that a request passed through. Fails if this one is among them, or if they are too many: the question of
 /// this request came back, or will.
@@ -25,7 +26,7 @@ pub fn of(headers: &HeaderMap) -> Result<Vec<String>, Failure> {
 
 fn unreadable() -> Failure {
     Failure::new(Code::Usage, format!("the header `{VIA}` is no list of server ids"))
-        .with_next(Next::LeaveOut("x-parallel-llm-via".into()))
+        .with_next(Next::LeaveOut(VIA_HEADER.into()))
 }
 
 #[cfg(test)]

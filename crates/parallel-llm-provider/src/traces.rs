@@ -5,12 +5,12 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parallel_llm_engine::port::Call;
-use parallel_llm_engine::value::trace::{TraceContext, TraceId};
+use parallel_llm_engine::value::trace::{TRACE_PARENT, TRACE_STATE, TraceContext, TraceId};
 
 use crate::endpoint::Endpoint;
 
-const PARENT: HeaderName = HeaderName::from_static("traceparent");
-const STATE: HeaderName = HeaderName::from_static("tracestate");
+const PARENT: HeaderName = HeaderName::from_static(TRACE_PARENT);
+const STATE: HeaderName = HeaderName::from_static(TRACE_STATE);
 
 /// Which addresses get the trace of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::trace::TraceContext;
 
+/// The header with [`Lineage::via`], which one server sends and the next one reads.
+pub const VIA_HEADER: &str = "x-parallel-llm-via";
+
 /// Where a question comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lineage {

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::value::money::PicoUsd;
 
 pub use effort::Effort;
-pub use lineage::Lineage;
+pub use lineage::{Lineage, VIA_HEADER};
 pub use message::{Attachment, AttachmentKind, Message, Part, Role};
 
 /// How much of a run the store keeps.

@@ -10,6 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::id::RunId;
 
+/// The header and the key of `_meta` with a place in a trace.
+pub const TRACE_PARENT: &str = "traceparent";
+/// The same for what other systems have to say.
+pub const TRACE_STATE: &str = "tracestate";
 /// The longest `tracestate` that is passed on, in bytes; the standard asks for at least that many.
 const STATE_BYTES_MAX: usize = 512;
 /// The bit of the flags that says that the trace is recorded.

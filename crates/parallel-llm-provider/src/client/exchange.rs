@@ -10,6 +10,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use parallel_llm_engine::port::{Call, ReplyPart, ReplyStream};
+use parallel_llm_engine::request::VIA_HEADER;
 use parallel_llm_engine::{Failure, Finish};
 use reqwest::{Client, Response};
 
@@ -37,7 +38,7 @@ const LINGER_BYTES_MAX: usize = 64 * 1024;
 const CALL_ID_HEADER: &str = "x-generation-id";
 
 /// The header with the servers of this program that a question passed through, oldest first.
-const VIA: HeaderName = HeaderName::from_static("x-parallel-llm-via");
+const VIA: HeaderName = HeaderName::from_static(VIA_HEADER);
 
 /// One request and its reply.
 pub(super) struct Exchange {
