@@ -107,7 +107,8 @@ struct OutputDetails {
 }
 
 impl Facts {
-    pub(super) fn of(report: &Report) -> Self {
+    /// The facts of a report, whose tokens have this sum.
+    pub(super) fn of(report: &Report, usage: Usage) -> Self {
         let missing = report.answers.iter().filter(|seat| seat.status != "answered" || seat.late);
         let missing = missing.map(|seat| Missing {
             model: seat.who(),
@@ -121,7 +122,7 @@ impl Facts {
             by: report.synthesis.as_ref().and_then(|synthesis| synthesis.by.clone()),
             cost_usd: report.cost_usd,
             cost_is_estimate: report.cost_is_estimate,
-            usage_lacks_calls: Usage::sum(report).lacks_calls,
+            usage_lacks_calls: usage.lacks_calls,
             elapsed_ms: report.elapsed_ms,
             missing: missing.collect(),
             warnings: report.warnings.iter().map(Remark::of).collect(),
@@ -136,13 +137,13 @@ impl Remark {
 }
 
 impl Usage {
-    /// The tokens of all calls of a run; `None` if no call reported any, which is not the same as zero.
-    pub(super) fn of(report: &Report) -> Option<Self> {
-        let sum = Self::sum(report);
-        (sum != Self { lacks_calls: sum.lacks_calls, ..Self::default() }).then_some(sum)
+    /// This sum; `None` if no call reported any tokens, which is not the same as zero.
+    pub(super) fn known(self) -> Option<Self> {
+        (self != Self { lacks_calls: self.lacks_calls, ..Self::default() }).then_some(self)
     }
 
-    fn sum(report: &Report) -> Self {
+    /// The tokens of all calls of a run.
+    pub(super) fn sum(report: &Report) -> Self {
         let seats = report.answers.iter().map(|seat| (&seat.usage, seat.attempts));
         let calls = report.calls.iter().map(|call| (&call.usage, call.attempts));
         let mut sum = Self::default();

@@ -38,19 +38,20 @@ impl Answer {
         let run_id = handle.id();
         let report = principal.redact_report(report).in_vocabulary(vocabulary::of(principal));
         let Some(text) = report.answer.as_deref().map(str::to_owned) else {
-            let refusal = match report.error.clone() {
+            let refusal = match report.error {
                 Some(error) => Refusal::reported(error),
                 None => unfinished().into(),
             };
             return Err(refusal.of_run(run_id));
         };
+        let usage = facts::Usage::sum(&report);
         Ok(Self {
             run_id,
             created: created(run_id),
             text,
             finish: handle.with_run(finish),
-            usage: facts::Usage::of(&report),
-            facts: Facts::of(&report),
+            usage: usage.known(),
+            facts: Facts::of(&report, usage),
         })
     }
 
