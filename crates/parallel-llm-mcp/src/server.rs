@@ -209,9 +209,8 @@ impl BoundServer {
     /// else.
     pub fn sign_in_link(&self) -> Option<SecretString> {
         let Door::Http { listener, sessions: Some(sessions) } = &self.door else { return None };
-        let doors = doors::over_http(self.panel.services(), &Shutdown::new(Duration::ZERO), Some(sessions));
-        let page = doors.iter().find_map(|door| door.sign_in)?;
-        let page = doors::sign_in_page(&listener.urls(), page);
+        let page = doors::page(self.panel.services(), &Shutdown::new(Duration::ZERO), sessions);
+        let page = doors::sign_in_page(&listener.urls(), page.sign_in?);
         let code = sessions.link_codes().borrow().expose_secret().to_owned();
         Some(SecretString::from(format!("{page}?code={code}")))
     }
