@@ -49,6 +49,8 @@ struct ClientShared {
     provider: parallel_llm_provider::Provider,
     id: ProviderId,
     limiter: Option<Limiter>,
+    /// The output cap of a request that has none: without one a call may use the model's own, which is several times as much.
+    max_tokens: u32,
     idle_max: Duration,
     call_max: Duration,
     closed: CancellationToken,
@@ -110,7 +112,7 @@ impl Client {
         if shared.closed.is_cancelled() {
             return Err(Error::Closed);
         }
-        let call = request.call(&shared.id).map_err(|failure| failed(&failure))?;
+        let call = request.call(&shared.id, shared.max_tokens).map_err(|failure| failed(&failure))?;
         let admitted = async {
             let place = match &shared.limiter {
                 Some(limiter) => Some(limiter.admit().await),

@@ -5,8 +5,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, SecondsFormat, Utc};
-use parallel_llm_engine::RunId;
 use parallel_llm_engine::plan::Identity;
+use parallel_llm_engine::{Code, Failure, RunId};
 
 /// Milliseconds since 1970.
 #[expect(clippy::disallowed_methods, reason = "this is the program's one clock")]
@@ -47,10 +47,13 @@ fn date(day: &str) -> Option<NaiveDate> {
     (1970..=9999).contains(&date.year()).then_some(date)
 }
 
-/// A new run id and seed.
-pub fn new_identity() -> std::io::Result<Identity> {
+/// A new run id and seed. Fails if the system gives no random bytes.
+pub fn new_identity() -> Result<Identity, Failure> {
     let mut bytes = [0; 24];
-    getrandom::fill(&mut bytes).map_err(std::io::Error::from)?;
+    getrandom::fill(&mut bytes).map_err(|error| {
+        let error = std::io::Error::from(error);
+        Failure::new(Code::Internal, format!("the system gives no random bytes: {error}"))
+    })?;
     let (random, seed) = bytes.split_at(16);
     let random = u128::from_le_bytes(random.try_into().expect("sixteen of twenty-four bytes"));
     let seed = u64::from_le_bytes(seed.try_into().expect("the other eight bytes"));

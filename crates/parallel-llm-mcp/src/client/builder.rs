@@ -82,6 +82,7 @@ impl ClientBuilder {
             provider,
             id: ProviderId(DEFAULT_PROVIDER.to_owned()),
             limiter: self.limiter,
+            max_tokens: settings.max_tokens,
             idle_max: Duration::from_millis(settings.timers.idle_ms),
             call_max: Duration::from_millis(settings.timers.call_ms),
             closed: CancellationToken::new(),

@@ -10,10 +10,6 @@ use parallel_llm_engine::{
 };
 use parallel_llm_settings::clock;
 
-/// The output cap unless another is set, as a panel's: without one a call may use the model's own, which is several times as
-/// much.
-const MAX_TOKENS: u32 = 16_000;
-
 /// A request to one model.
 #[derive(Clone, Debug)]
 #[must_use]
@@ -21,7 +17,8 @@ pub struct ChatRequest {
     model: String,
     messages: Vec<Message>,
     temperature: Option<f64>,
-    max_tokens: u32,
+    /// `None` takes the client's, which is that of a panel.
+    max_tokens: Option<u32>,
     effort: Option<Effort>,
     json: bool,
 }
@@ -38,7 +35,7 @@ impl ChatRequest {
             model: model.into(),
             messages: messages.into_iter().collect(),
             temperature: None,
-            max_tokens: MAX_TOKENS,
+            max_tokens: None,
             effort: None,
             json: false,
         }
@@ -58,7 +55,7 @@ impl ChatRequest {
 
     /// Output cap in tokens, reasoning included; 16,000 unless set.
     pub const fn max_tokens(mut self, tokens: u32) -> Self {
-        self.max_tokens = tokens;
+        self.max_tokens = Some(tokens);
         self
     }
 
@@ -74,8 +71,8 @@ impl ChatRequest {
         self
     }
 
-    /// The call. Fails for what no provider would take.
-    pub(super) fn call(self, provider: &ProviderId) -> Result<Call, Failure> {
+    /// The call, with this output cap unless it has its own. Fails for what no provider would take.
+    pub(super) fn call(self, provider: &ProviderId, max_tokens: u32) -> Result<Call, Failure> {
         let wrong = |message: &str| Err(Failure::new(Code::Usage, message));
         if self.model.trim().is_empty() {
             return wrong("the request names no model");
@@ -86,19 +83,17 @@ impl ChatRequest {
         if self.temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
             return wrong("the temperature is not from 0 to 2");
         }
-        if self.max_tokens == 0 {
+        if self.max_tokens == Some(0) {
             return wrong("`max_tokens` is 0");
         }
-        let identity = clock::new_identity().map_err(|error| {
-            Failure::new(Code::Internal, format!("the system gives no random bytes: {error}"))
-        })?;
+        let identity = clock::new_identity()?;
         Ok(Call {
             run_id: identity.run_id,
             attempt: Attempt { slot: CallerSlot::Seat(SeatNumber(1)), number: 1 },
             model: ModelRef { provider: provider.clone(), model: self.model.trim().to_owned() },
             messages: self.messages.into(),
             temperature: self.temperature,
-            max_tokens: self.max_tokens,
+            max_tokens: self.max_tokens.unwrap_or(max_tokens),
             effort: self.effort,
             json: self.json,
             // Calls of a client have nothing to do with each other.

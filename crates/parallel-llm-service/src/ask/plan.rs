@@ -137,9 +137,7 @@ impl Planner {
         let catalogues = self.lists.name_in_full(&mut request, &mut defaults).await?;
         let providers = self.lists.providers.ids();
         let terms = Terms { defaults: &defaults, providers, catalogues: &catalogues };
-        let identity = clock::new_identity().map_err(|error| {
-            Failure::new(Code::Internal, format!("the system gives no random bytes: {error}"))
-        })?;
+        let identity = clock::new_identity()?;
         let typed = Typed::of(&request);
         Ok((RunPlan::draft(request, &terms, identity)?, typed))
     }
