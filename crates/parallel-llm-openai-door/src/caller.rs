@@ -13,7 +13,7 @@ use parallel_llm_http::{trace_of, via};
 use parallel_llm_service::{Principal, Services, Shutdown, Waiting};
 
 use crate::refusal::Refusal;
-use crate::{CLIENT_TIMEOUT, Endpoint, IDEMPOTENCY_KEY};
+use crate::{CLIENT_READ_TIMEOUT, CLIENT_TIMEOUT, Endpoint, IDEMPOTENCY_KEY};
 
 /// The longest timeout of a client that counts, in seconds: a longer one ends no run early.
 const CLIENT_TIMEOUT_S_MAX: f64 = 86_400.0;
@@ -71,8 +71,7 @@ impl Caller {
 
     /// The waiting of this call, which ends before the client gives up.
     pub(crate) fn waiting(&self) -> Waiting {
-        let of_settings = self.services.settings.client_wall_ms.map(Duration::from_millis);
-        Waiting::new(self.client_timeout.or(of_settings), self.shutdown.clone())
+        Waiting::new(self.client_timeout, self.shutdown.clone())
     }
 
     /// Whether a key was made by the client itself for its own repetitions.
@@ -94,8 +93,10 @@ fn text(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, Refusa
     }
 }
 
-/// When a client of OpenAI gives up, as far as its header can be read; it is a hint and no part of the question.
+/// When a client of OpenAI gives up if nothing comes, as far as its headers can be read; they are a hint and no part of the
+/// question.
 fn client_timeout(headers: &HeaderMap) -> Option<Duration> {
-    let seconds: f64 = headers.get(CLIENT_TIMEOUT)?.to_str().ok()?.trim().parse().ok()?;
+    let seconds = |name| -> Option<f64> { headers.get(name)?.to_str().ok()?.trim().parse().ok() };
+    let seconds = seconds(CLIENT_TIMEOUT).or_else(|| seconds(CLIENT_READ_TIMEOUT))?;
     (1.0..=CLIENT_TIMEOUT_S_MAX).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
 }

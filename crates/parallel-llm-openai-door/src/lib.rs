@@ -39,8 +39,10 @@ const COST: HeaderName = HeaderName::from_static("x-parallel-llm-cost-usd");
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 /// The header with a key under which a repeated request is the same run.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// The header with the seconds after which a client of OpenAI gives up.
+/// The header with the seconds after which a client of OpenAI for Node gives up.
 const CLIENT_TIMEOUT: HeaderName = HeaderName::from_static("x-stainless-timeout");
+/// The same of one for Python: the longest time in which nothing comes.
+const CLIENT_READ_TIMEOUT: HeaderName = HeaderName::from_static("x-stainless-read-timeout");
 
 /// Headers that clients of OpenAI send from a page.
 const PAGE_SENDS: [HeaderName; 12] = [

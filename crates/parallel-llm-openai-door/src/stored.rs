@@ -27,8 +27,9 @@ pub(crate) async fn chat(caller: Caller, Path(id): Path<String>) -> Response {
     let read = async {
         let Found { handle, report, model } = find(&caller, &id).await?;
         if is_running(&report) {
-            let failure = Failure::new(Code::Busy, "the run has no answer yet");
-            return Err(Refusal::from(failure.with_next(Operation::WaitForRun)).of_run(handle.id()));
+            let run_id = handle.id();
+            let failure = Failure::new(Code::Busy, format!("run {run_id} has no answer yet"));
+            return Err(Refusal::from(failure.with_next(Operation::WaitForRun)).of_run(run_id));
         }
         let answer = Answer::of(&handle, report, &caller.services.principal)?;
         let headers = answer.headers();

@@ -159,6 +159,25 @@ fn a_stream_that_fails_early_has_its_status() {
     insta::assert_snapshot!(format!("{} {}", reply.status, super::masked(&reply.json())), @r#"424 {"error":{"code":"moderated","message":"no model answered (openai/gpt-6.1-sol: openrouter (OpenAI) answered 403: Your input was flagged; google/gemini-4-argon: openrouter (Google) answered 403: Your input was flagged; x-ai/grok-4.7: openrouter (xAI) answered 403: Your input was flagged): rephrase the question, or ask a model of another provider","parallel_llm":{"code":"moderated","next":"rephrase the question, or ask a model of another provider","retryable":false,"run_id":"<run>"},"param":null,"type":"server_error"}}"#);
 }
 
+/// Clients say when they give up, each in its own header. What MCP clients do is a setting that says nothing of these.
+#[test]
+fn a_client_is_answered_before_it_gives_up() {
+    let sandbox = sandbox_with(Some(&Script::fault(Fault::Stall)));
+    let settings = [("client_wall_ms", "1")];
+    let (_running, address) = serve(&sandbox, &["--no-auth"], &settings);
+    for header in ["X-Stainless-Timeout: 2\r\n", "X-Stainless-Read-Timeout: 2.0\r\n"] {
+        let mut asked = chat(&panel());
+        asked["parallel_llm"] = json!({"fresh": true});
+        let reply = send(address, "/v1/chat/completions", header, &asked);
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(format!("{} {}", reply.status, super::masked(&reply.json())), @r#"504 {"error":{"code":"timeout","message":"run <run> goes on, and has no answer yet: wait for the run with `GET /v1/responses/resp_` and its id, or ask again","parallel_llm":{"code":"timeout","next":"wait for the run with `GET /v1/responses/resp_` and its id, or ask again","retryable":true,"run_id":"<run>"},"param":null,"type":"server_error"}}"#);
+        }
+        let mut wire = Wire::to(address);
+        wire.write(post(address, "/v1/chat/completions", header, &streamed(asked, &json!({})).to_string()));
+        assert!(wire.event().is_some(), "the stream begins");
+    }
+}
+
 /// A caller that leaves gives up its own interest only: calls that still cost are closed, unless another caller waits.
 #[test]
 fn leaving_cancels_the_calls_unless_another_caller_waits() {

@@ -40,7 +40,7 @@ impl Answer {
         let Some(text) = report.answer.as_deref().map(str::to_owned) else {
             let refusal = match report.error {
                 Some(error) => Refusal::reported(error),
-                None => unfinished().into(),
+                None => unfinished(run_id).into(),
             };
             return Err(refusal.of_run(run_id));
         };
@@ -80,8 +80,8 @@ pub(crate) fn json(body: &impl Serialize) -> Response {
 }
 
 /// The failure of a call that is answered before its run has an answer.
-pub(crate) fn unfinished() -> Failure {
-    let message = "the run goes on, and has no answer yet";
+pub(crate) fn unfinished(run_id: RunId) -> Failure {
+    let message = format!("run {run_id} goes on, and has no answer yet");
     Failure::new(Code::Timeout, message)
         .with_next([Next::Use(Operation::WaitForRun), Next::Do(Advice::AskAgain)])
 }

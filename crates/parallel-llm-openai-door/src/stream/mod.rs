@@ -63,7 +63,8 @@ pub(crate) async fn answer(
     mut frames: Frames,
 ) -> Result<Response, Refusal> {
     let mut follower = Follower::new(Arc::clone(caller), handle, progress);
-    let held_until = Instant::now() + HELD_MAX;
+    let latest = Instant::now() + HELD_MAX;
+    let held_until = caller.waiting().answer_by().map_or(latest, |due| due.min(latest));
     let first = loop {
         // Nothing real within this time: from here on, an error is an event.
         let Ok(piece) = timeout_at(held_until, follower.next()).await else { break Piece::Quiet };

@@ -168,7 +168,8 @@ impl Follower {
 
     /// The refusal of a stream whose run goes on without it.
     fn unfinished(&self) -> Refusal {
-        Refusal::from(replies::unfinished()).of_run(self.handle.id())
+        let id = self.handle.id();
+        Refusal::from(replies::unfinished(id)).of_run(id)
     }
 
     /// The refusal of a stream whose text is not the beginning of the answer.

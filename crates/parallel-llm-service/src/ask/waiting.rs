@@ -89,6 +89,11 @@ impl Waiting {
         report
     }
 
+    /// When something must have been sent to the client, if it gives up on a silent call.
+    pub fn answer_by(&self) -> Option<Instant> {
+        self.begun.checked_add(soft(self.client_timeout?))
+    }
+
     /// Gives the run up if it is dropped before its caller is answered.
     pub fn leaving(&self, handle: &RunHandle) -> Leaving {
         Leaving { handle: handle.clone(), shutdown: self.shutdown.clone(), is_answered: false }
