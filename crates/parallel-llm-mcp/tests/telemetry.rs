@@ -198,6 +198,30 @@ fn nothing_that_was_said_and_no_key_is_exported_unless_the_owner_says_so() {
 }
 
 #[test]
+fn the_newest_part_of_a_long_question_is_exported_as_json() {
+    let sandbox = sandbox_with(None);
+    let collector = Collector::that(Does::Takes);
+    let earlier = format!("An earlier question. {}", "Long. ".repeat(4_000));
+    for prompt in [earlier.as_str(), "And then?"] {
+        let call = sandbox.call(["ask", "--fresh", "--no-files", "-m", PANEL[0]]);
+        let call = if prompt == earlier { call } else { call.args(["-c"]) };
+        let call = call.arg(prompt).settings([("otlp_endpoint", collector.url().as_str())]);
+        assert_eq!(call.settings([("otlp_content", "on")]).run().code, Some(0));
+    }
+    let sent = collector
+        .spans()
+        .into_iter()
+        .filter_map(|span| attribute(&span, "gen_ai.input.messages").as_str().map(str::to_owned));
+    let sizes = sent.map(|text| {
+        let messages: Value = serde_json::from_str(&text).expect("it is JSON");
+        let chars = |part: &Value| part["content"].as_str().unwrap_or_default().chars().count();
+        let of = |message: &Value| list(&message["parts"]).iter().map(chars).sum::<usize>();
+        list(&messages).iter().map(of).collect::<Vec<_>>()
+    });
+    insta::assert_debug_snapshot!(sizes.collect::<Vec<_>>(), @"");
+}
+
+#[test]
 fn a_collector_that_is_dead_refuses_or_hangs_costs_no_answer_and_little_time() {
     let sandbox = sandbox_with(None);
     let check = |address: &str| {

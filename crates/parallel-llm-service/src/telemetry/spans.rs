@@ -173,27 +173,38 @@ impl Tracer {
     }
 }
 
-/// The messages of a run as the conventions write them. Files are only named.
+/// The newest messages of a run that fit, as the conventions write them. Files are only named.
 fn question(run: &Run) -> String {
-    let messages = run.plan.messages.iter().map(|message| {
-        let parts = message.parts.iter().map(|part| match part {
-            Part::Text { text } => json!({ "type": "text", "content": excerpt(text) }),
-            Part::File(file) => json!({ "type": "file", "name": safe::excerpt(&file.name, TEXT_CHARS_MAX) }),
-        });
-        json!({ "role": message.role, "parts": parts.collect::<Vec<_>>() })
-    });
-    excerpt(&otlp::text_of(&messages.collect::<Vec<_>>().into()))
+    let mut room = CONTENT_CHARS_MAX;
+    let mut messages = Vec::new();
+    for message in run.plan.messages.iter().rev() {
+        let parts: Vec<Value> = message.parts.iter().map(|part| content(part, &mut room)).collect();
+        messages.push(json!({ "role": message.role, "parts": parts }));
+        if room == 0 {
+            break;
+        }
+    }
+    messages.reverse();
+    otlp::text_of(&messages.into())
+}
+
+/// A part of a message, with as much of its text as there is room for.
+fn content(part: &Part, room: &mut usize) -> Value {
+    match part {
+        Part::Text { text } => {
+            let shown: String = text.chars().take(*room).collect();
+            *room -= shown.chars().count();
+            json!({ "type": "text", "content": shown })
+        }
+        Part::File(file) => json!({ "type": "file", "name": safe::excerpt(&file.name, TEXT_CHARS_MAX) }),
+    }
 }
 
 /// An answer as the conventions write it.
 fn answer(text: &str, finish: Option<&str>) -> String {
-    let part = json!({ "type": "text", "content": excerpt(text) });
+    let shown: String = text.chars().take(CONTENT_CHARS_MAX).collect();
+    let part = json!({ "type": "text", "content": shown });
     otlp::text_of(
         &json!([{ "role": "assistant", "parts": [part], "finish_reason": finish.unwrap_or("stop") }]),
     )
-}
-
-/// The beginning of a text, as it is.
-fn excerpt(text: &str) -> String {
-    text.chars().take(CONTENT_CHARS_MAX).collect()
 }
