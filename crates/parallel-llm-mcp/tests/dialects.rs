@@ -15,7 +15,7 @@ use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Message, ModelRef, ProviderId, Role, RunId, SeatNumber};
 use parallel_llm_provider::{ApiKey, Dialect, Endpoint, Known, Provider, ProviderConfig};
 use parallel_llm_testkit::simulator::{Answer, Behaviour, Fault, HttpVersions, Simulator, SimulatorConfig};
-use parallel_llm_testkit::{Output, Sandbox, each};
+use parallel_llm_testkit::{Output, Sandbox, each_among};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -27,6 +27,9 @@ const TIMER_FAULTS: &[Fault] = &[Fault::Stall, Fault::SlowDrip, Fault::CommentsF
 
 /// The limit of the timers under test: long enough for the first text to arrive on a very busy machine.
 const TIMER_MS: &str = "10000";
+
+/// Panels asked at once. They wait for retries and timers most of the time.
+const PANELS_AT_ONCE: usize = 24;
 
 /// Longer than reading a few megabytes takes on a very busy machine.
 const READ_MAX: Duration = Duration::from_secs(60);
@@ -119,33 +122,35 @@ fn cost(sandbox: &Sandbox, seat: &Value, name: &str) -> &'static str {
     if charged_pico == 0 { "free" } else { "paid" }
 }
 
-/// The result of every fault at one provider.
-fn outcomes(http: HttpVersions, dialect: &str) -> Vec<(Fault, String)> {
+/// The results of a panel of faults at one provider.
+fn outcomes(http: HttpVersions, dialect: &str, faults: &[Fault]) -> Vec<String> {
     let version = if http == HttpVersions::Only2 { "2" } else { "1.1" };
-    let mut outcomes = Vec::new();
-    for faults in panels(dialect) {
-        // A sandbox for each panel: requests are counted by model, and a broken connection affects no other panel.
-        let sandbox = sandbox(http);
-        let report = ask(&sandbox, dialect, &faults).json();
-        for (index, fault) in faults.into_iter().enumerate() {
-            let name = model(dialect, fault);
-            let name = name.split_once(':').map_or(name.as_str(), |(_, name)| name);
-            outcomes.push((fault, seat_result(&sandbox, &report["answers"][index], name)));
-        }
-        for request in sandbox.simulator().requests() {
-            assert_eq!(request.version, version, "{dialect}: {}", request.path);
-        }
+    // A sandbox for each panel: requests are counted by model, and a broken connection affects no other panel.
+    let sandbox = sandbox(http);
+    let report = ask(&sandbox, dialect, faults).json();
+    let seats = faults.iter().enumerate().map(|(index, fault)| {
+        let name = model(dialect, *fault);
+        let name = name.split_once(':').map_or(name.as_str(), |(_, name)| name);
+        seat_result(&sandbox, &report["answers"][index], name)
+    });
+    let outcomes = seats.collect();
+    for request in sandbox.simulator().requests() {
+        assert_eq!(request.version, version, "{dialect}: {}", request.path);
     }
     outcomes
 }
 
 /// One row per fault: the most frequent result, then other results with the providers that have them.
 fn table(http: HttpVersions) -> Vec<String> {
-    let dialects: Vec<&str> = Known::ALL.iter().map(|known| known.id).collect();
+    let dialects = Known::ALL.iter().map(|known| known.id);
+    let cases = dialects.flat_map(|dialect| panels(dialect).into_iter().map(move |panel| (dialect, panel)));
+    let mut cases: Vec<(&str, Vec<Fault>)> = cases.collect();
+    // Those that wait for a timer begin first: they take longest.
+    cases.sort_by_key(|(_, panel)| !TIMER_FAULTS.contains(&panel[0]));
+    let all = each_among(PANELS_AT_ONCE, &cases, |(dialect, panel)| outcomes(http, dialect, panel));
     let mut faults: BTreeMap<String, BTreeMap<String, Vec<&str>>> = BTreeMap::new();
-    let all = each(&dialects, |dialect| outcomes(http, dialect));
-    for (dialect, outcomes) in dialects.iter().zip(all) {
-        for (fault, outcome) in outcomes {
+    for ((dialect, panel), outcomes) in cases.iter().zip(all) {
+        for (fault, outcome) in panel.iter().zip(outcomes) {
             faults.entry(fault.to_string()).or_default().entry(outcome).or_default().push(dialect);
         }
     }

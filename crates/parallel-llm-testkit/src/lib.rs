@@ -24,7 +24,7 @@ mod terminal;
 mod terminal_svg;
 
 pub use call::{Call, FREEZE_FILES, KILL_AT, KILLED, Output, Running};
-pub use crowd::each;
+pub use crowd::{each, each_among};
 pub use mask::report as mask_report;
 pub use parallel_llm_simulator as simulator;
 pub use sandbox::Sandbox;
