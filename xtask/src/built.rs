@@ -16,6 +16,12 @@ pub(crate) fn target() -> Result<PathBuf, Failure> {
         .ok_or_else(|| Failure::new("`cargo metadata` names no target folder"))
 }
 
+/// Builds the tests and the binaries that they start, which takes a moment after `cargo xtask test`: a command for one package
+/// would build its dependencies again with fewer features.
+pub(crate) fn tests() -> Result<(), Failure> {
+    Program::cargo("test --workspace --locked --no-run").run()
+}
+
 /// The path of the program's binary in `profile` (`debug`, `release`, `floor` or `dist`), built or not.
 pub(crate) fn binary(profile: &str) -> Result<PathBuf, Failure> {
     let name = format!("parallel-llm-mcp{}", std::env::consts::EXE_SUFFIX);

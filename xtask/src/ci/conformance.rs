@@ -17,7 +17,6 @@ use super::foreign::{self, Packages};
 use super::report::Verdict;
 use super::setup::{Process, Setup};
 use crate::failure::Failure;
-use crate::program::Program;
 use crate::{built, say};
 
 const SUITE: &str = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
@@ -53,7 +52,7 @@ pub(super) fn run(state: &mut State) -> Result<Verdict, Failure> {
 
 /// Runs the suite against the fixtures of the testkit, which must pass everything.
 fn fixtures(packages: &Packages, results: &Path) -> Result<(), Failure> {
-    Program::cargo("build --locked -p parallel-llm-testkit --bin conformance-server").run()?;
+    built::tests()?;
     let name = format!("conformance-server{}", std::env::consts::EXE_SUFFIX);
     let mut command = Command::new(built::target()?.join("debug").join(name));
     command.args(["--http", "127.0.0.1:0"]);
@@ -80,7 +79,7 @@ fn binary(state: &State) -> Result<PathBuf, Failure> {
     if let Some(binary) = &state.binary {
         return Ok(binary.clone());
     }
-    Program::cargo("build --locked -p parallel-llm-mcp").run()?;
+    built::tests()?;
     built::binary("debug")
 }
 

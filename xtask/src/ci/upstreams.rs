@@ -106,7 +106,7 @@ const LITELLM: Upstream = Upstream {
 const INSTALL_TIME_MAX: Duration = Duration::from_mins(8);
 
 /// The test command; the tests of a server are named after it.
-const TESTS: &str = "test -p parallel-llm-mcp --locked --test program";
+const TESTS: &str = "test --workspace --locked --test program";
 
 pub(super) fn aimock() -> Result<Verdict, Failure> {
     run(&AIMOCK)
@@ -132,7 +132,7 @@ fn run(upstream: &Upstream) -> Result<Verdict, Failure> {
         )));
     }
     // Compiled first, so that the server does not run meanwhile.
-    Program::cargo(TESTS).arguments(["--no-run"]).run()?;
+    built::tests()?;
     // A key in a format that is always scrubbed, valid nowhere else.
     let key = format!("sk-or-v1-{}", "0".repeat(64));
     let models = repository::root().join("crates/parallel-llm-mcp/tests/upstreams").join(upstream.models);
