@@ -9,7 +9,9 @@ import { setUp } from './setup.mjs';
 // What an answer may become. Attributes are those that the page itself sets.
 const ELEMENTS = 'P PRE CODE EM STRONG DEL BLOCKQUOTE UL OL LI TABLE THEAD TBODY TR TH TD H3 H4 H5 H6 HR BR DIV SPAN'.split(' ');
 const ATTRIBUTES = 'class tabindex start dir id data-bytes'.split(' ');
-const SLOWLY = { ttft_ms: { mean: 0 }, tokens_per_s: 12, chunk_tokens: 1 };
+// How fast they are written, until the page is seen at least this often meanwhile: a busy machine loads it late.
+const SLOWLY = [12, 6, 3].map(tokens_per_s => ({ ttft_ms: { mean: 0 }, tokens_per_s, chunk_tokens: 1 }));
+const LOOKS_MIN = 3;
 // A page with the largest texts; a busy machine takes longer.
 const LOAD_MS_MAX = 15_000;
 
@@ -77,23 +79,34 @@ test('no hostile answer becomes more than words', async () => {
   }
 });
 
+// Watches texts being written on the page. Returns how often it was looked at meanwhile.
+async function watched(texts, behaviour) {
+  const run = await asked(texts, behaviour);
+  const visitor = await visit(run);
+  let looks = 0;
+  await until('the end on the page', async () => {
+    assert.deepEqual(await strange(visitor), []);
+    const isLive = await visitor.page.locator('.run[data-live]').count() > 0;
+    if (isLive) looks += 1;
+    return !isLive;
+  });
+  await holds(visitor, texts);
+  await pokes(visitor);
+  const requests = visitor.requests.map(url => new URL(url).pathname).filter(path => !path.startsWith('/assets/'));
+  assert.ok(requests.every(path => path === `/runs/${run}` || path === `/runs/${run}/live`), requests.join(' '));
+  visitor.isClean();
+  await visitor.end();
+  return looks;
+}
+
 test('no hostile answer becomes more than words while it is written', async () => {
   for (const texts of batches(HOSTILE, 15)) {
-    const run = await asked(texts, SLOWLY);
-    const visitor = await visit(run);
     let looks = 0;
-    await until('the end on the page', async () => {
-      assert.deepEqual(await strange(visitor), []);
-      looks += 1;
-      return await visitor.page.locator('.run[data-live]').count() === 0;
-    });
-    assert.ok(looks >= 3, 'the run was over too early to prove anything');
-    await holds(visitor, texts);
-    await pokes(visitor);
-    const requests = visitor.requests.map(url => new URL(url).pathname).filter(path => !path.startsWith('/assets/'));
-    assert.ok(requests.every(path => path === `/runs/${run}` || path === `/runs/${run}/live`), requests.join(' '));
-    visitor.isClean();
-    await visitor.end();
+    for (const behaviour of SLOWLY) {
+      looks = await watched(texts, behaviour);
+      if (looks >= LOOKS_MIN) break;
+    }
+    assert.ok(looks >= LOOKS_MIN, 'each run was over too early to prove anything');
   }
 });
 
