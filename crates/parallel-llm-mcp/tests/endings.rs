@@ -38,12 +38,12 @@ fn ending(answers: [&str; 3], flags: &[&str]) -> String {
 fn a_fused_answer_says_who_objects() {
     insta::assert_snapshot!(ending(["8", "8 legs", "6"], &[]), @"
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 2 x-ai/grok-4.7 (0 % changed).
-    Cost $0.0024 (fusing $0.0023), <time>.
+    Cost $0.0024 (fusing $0.0024), <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["8", "7", "6"], &[]), @"
     No two of 3 models agree: 1 openai/gpt-6.1-sol says `8`, 2 x-ai/grok-4.7 says `7`, 3 mistralai/mistral-large-4-0 says `6`. Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.0025 (fusing $0.0025), <time>.
+    Cost $0.0026 (fusing $0.0026), <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["It depends.", "Who knows?", "Ask a zoologist."], &[]), @"
@@ -53,7 +53,7 @@ fn a_fused_answer_says_who_objects() {
     ");
     insta::assert_snapshot!(ending(["8", "8", "It depends."], &[]), @"
     2 of 3 models agree on `8`; 3 mistralai/mistral-large-4-0 gives no plain answer. Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.0024 (fusing $0.0023), <time>.
+    Cost $0.0025 (fusing $0.0024), <time>.
     Kept as run <run>: `runs show @`.
     ");
 }
@@ -151,12 +151,12 @@ fn a_selected_answer_says_who_selected_it() {
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "auto"]), @"
     2 of 3 models agree; 1 openai/gpt-6.1-sol objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 1 openai/gpt-6.1-sol (0 % changed).
     `auto` took `synthesize`: the question has one short right answer, so two are asked first, the others only where these differ, and nobody fuses where all agree.
-    Cost $0.0025 (fusing $0.0025), <time>.
+    Cost $0.0026 (fusing $0.0026), <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["8", "8", "6"], &["--strategy", "cascade"]), @"
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 3 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.0025 (fusing $0.0025), <time>.
+    Cost $0.0026 (fusing $0.0026), <time>.
     Kept as run <run>: `runs show @`.
     ");
     insta::assert_snapshot!(ending(["6", "8", "8"], &["--strategy", "panel"]), @"
@@ -169,7 +169,7 @@ fn a_selected_answer_says_who_selected_it() {
     warning[protocol]: the reviewer `openai/gpt-6.1-sol` of seat 1 gave no ranking: its reply names no answer (next: look at the run with `runs show`)
     warning[protocol]: the reviewer `x-ai/grok-4.7` of seat 2 gave no ranking: its reply names no answer (next: look at the run with `runs show`)
     warning[protocol]: the reviewer `mistralai/mistral-large-4-0` of seat 3 gave no ranking: its reply names no answer (next: look at the run with `runs show`)
-    Cost $0.0052 (fusing $0.0052), <time>.
+    Cost $0.0053 (fusing $0.0052), <time>.
     Kept as run <run>: `runs show @`.
     ");
 }
@@ -246,7 +246,7 @@ fn the_usual_summary_is_three_lines_on_a_wide_terminal() {
     8 legs
 
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 2 x-ai/grok-4.7 (0 % changed).
-    Cost $0.0024 (fusing $0.0023), <time>.
+    Cost $0.0024 (fusing $0.0024), <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     insta::assert_snapshot!(shown(80), @"
@@ -257,7 +257,7 @@ fn the_usual_summary_is_three_lines_on_a_wide_terminal() {
     2 of 3 models agree; 3 mistralai/mistral-large-4-0 objects: it says `6`, the
       others `8`. Fused by google/gemini-4-argon from 3 answers, starting from 2
       x-ai/grok-4.7 (0 % changed).
-    Cost $0.0024 (fusing $0.0023), <time>.
+    Cost $0.0024 (fusing $0.0024), <time>.
     Kept as run <run>: `runs show @`; files in
       ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");

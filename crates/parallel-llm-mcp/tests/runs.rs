@@ -467,7 +467,7 @@ fn the_agreement_page_compares_the_answers() {
     insta::assert_snapshot!(shown, @r#"{"blind_spots":[],"claims":[{"contradicted_by":[2],"reason":"It is disputed, and the safer reading is kept.","supported_by":[1,3],"text":"The migration is safe to run online with a short lock timeout.","verdict":"kept"}],"clusters":[],"consensus":[],"contradictions":[0],"discarded":[],"dissent":[{"seat":2,"text":"The migration is not safe to run online with a short lock timeout."},{"seat":2,"text":"[2JIt adds one column."}],"effective_votes":{"largest":null,"panel":1.45,"source":"prior"},"entropy_bits":null,"equal":1,"novel":{"passages":[],"share":0.0,"value":null},"of":3,"share":null,"unique_points":[],"unread":[]}"#);
     shown = report["calls"].clone();
     mask_report(&mut shown);
-    insta::assert_snapshot!(shown, @r#"[{"attempts":1,"cost_usd":0.00316,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":865,"output_tokens":143,"reasoning_tokens":0}}]"#);
+    insta::assert_snapshot!(shown, @r#"[{"attempts":1,"cost_usd":0.00323,"elapsed_ms":"<elapsed_ms>","error":null,"model":"google/gemini-4-argon","number":1,"provider":"openrouter","role":"synthesizer","status":"answered","usage":{"cached_tokens":0,"input_tokens":865,"output_tokens":150,"reasoning_tokens":0}}]"#);
     insta::assert_snapshot!(report["confidence"], @r#"{"band":"uncalibrated","basis":"3 answers to an open question, which are not counted"}"#);
 }
 
@@ -483,7 +483,7 @@ fn diff_lists_below_the_answer_where_the_models_differ() {
     2 x-ai/grok-4.7 objects: The migration is not safe to run online with a short lock timeout. Fused by google/gemini-4-argon from 3 answers, starting from 1 openai/gpt-6.1-sol (0 % changed).
     Missing: 4 z-ai/glm-5.3 failed: openrouter answered 404: No endpoints found for z-ai/glm-5.3. (next: see which models there are with `models`)
     warning[suspected_injection]: the answer of seat 2 holds marks that reorder the text around them (next: read that answer before you rely on the result)
-    Cost $0.0036 (fusing $0.0032), <time>.
+    Cost $0.0037 (fusing $0.0032), <time>.
     Kept as run <run>: `runs show @`; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     ");
     let sandbox = sandbox().scripted(HANGING, Script::answering("The first word."));

@@ -83,7 +83,7 @@ fn the_live_view_shows_progress_and_answers() {
     Missing: 2 anthropic/claude-opus-5.5 refused: openrouter (Anthropic) answered
       403: Your input was flagged (next: rephrase the question, or ask a model of
       another provider)
-    Cost $0.0024 (fusing $0.0022), <time>.
+    Cost $0.0025 (fusing $0.0023), <time>.
     Kept as run <run>: `runs show @`.
     ");
 }

@@ -473,6 +473,7 @@ const RULES: &[(&str, Rule)] = &[
     ("Services::abandon", Rule::Wiring),
     ("Services::acting_for", Rule::Wiring),
     ("Services::attachments", Rule::Wiring),
+    ("Services::begin_export", Rule::Wiring),
     ("Services::close", Rule::Wiring),
     ("Services::figures", METRICS),
     ("Services::listens_at", Rule::Wiring),

@@ -170,7 +170,7 @@ fn a_continuation_is_shown_like_the_first_part() {
     [ +<time>] seat 2 mistralai/mistral-large-4-0: asked
     [ +<time>] seat 2 mistralai/mistral-large-4-0: answered, 148 bytes, 37 tokens, $0.000078
     [ +<time>] synthesizer 4 google/gemini-3.8-flash: asked
-    [ +<time>] synthesizer 4 google/gemini-3.8-flash: answered, 780 bytes, 195 tokens, $0.0015
+    [ +<time>] synthesizer 4 google/gemini-3.8-flash: answered, 805 bytes, 202 tokens, $0.0015
     [ +<time>] decided: the synthesizer started from one answer and patched it from the others
 
 
@@ -181,7 +181,7 @@ fn a_continuation_is_shown_like_the_first_part() {
     insta::assert_snapshot!(masked_stderr(&runs(&sandbox, &["synthesize", NEWEST, "--synthesizer", FUSER])), @"
     [ +<time>] run <run> goes on: 0 of 2 seats are asked, at most $0.092
     [ +<time>] synthesizer 7 google/gemini-3.8-flash: asked
-    [ +<time>] synthesizer 7 google/gemini-3.8-flash: answered, 780 bytes, 195 tokens, $0.0015
+    [ +<time>] synthesizer 7 google/gemini-3.8-flash: answered, 805 bytes, 202 tokens, $0.0015
     [ +<time>] decided: the synthesizer started from one answer and patched it from the others
 
 
@@ -237,7 +237,7 @@ fn wait_first_shows_how_far_the_run_is() {
     [ +<time>] run <run> is under way: 1 of 2 answered, waiting for mistralai/mistral-large-4-0
     [ +<time>] seat 2 mistralai/mistral-large-4-0: answered, 148 bytes, 37 tokens, $0.000078
     [ +<time>] synthesizer 1 google/gemini-3.8-flash: asked
-    [ +<time>] synthesizer 1 google/gemini-3.8-flash: answered, 780 bytes, 195 tokens, $0.0015
+    [ +<time>] synthesizer 1 google/gemini-3.8-flash: answered, 805 bytes, 202 tokens, $0.0015
     [ +<time>] decided: the synthesizer started from one answer and patched it from the others
     ");
 }
@@ -255,7 +255,7 @@ fn a_stopped_run_shows_its_result() {
     stopping: what has come is saved in run <run>; Ctrl-C stops at once
     waiting up to 25 s for an answer that is paid for either way; Ctrl-C leaves at once
     Fused by google/gemini-3.8-flash from 2 answers, starting from 2 mistralai/mistral-large-4-0 (0 % changed).
-    Cost $0.00086 (fusing $0.00080), <time>.
+    Cost $0.00088 (fusing $0.00083), <time>.
     Kept as run <run>; files in ~/.local/share/parallel-llm-mcp/runs/<run>.
     its answer is kept: see it with `runs show <run>`
     ");

@@ -178,7 +178,7 @@ mod tests {
         let reply = reply.replace("CODE", CODE);
         assert_eq!(read(&reply).1, text, "{reply}");
         for lengths in [&[1][..], &[3, 1, 7], &[1_000]] {
-            assert_eq!(streamed(&reply, lengths).trim(), text, "streamed: {reply}");
+            assert_eq!(streamed(&reply, lengths), text, "streamed: {reply}");
         }
     }
 
@@ -217,7 +217,7 @@ mod tests {
         let reply = "<<analysis 5eed>>\n{\"base\":\"A\"}\n<<answer 5eed>>\nDraft.\n<<end answer 5eed>>\n\
                      <<analysis 5eed>>\n{\"base\":\"B\"}\n<<answer 5eed>>\nFinal.\n<<end answer 5eed>>";
         assert_eq!(read(reply), (Some("B".into()), "Final.".into(), true));
-        assert_eq!(streamed(&reply.replace("5eed", CODE), &[5]), "Draft.\n\n\nFinal.\n");
+        assert_eq!(streamed(&reply.replace("5eed", CODE), &[5]), "Draft.\n\n\nFinal.");
         // A marker in the words of the analysis, or without the code, is a quotation.
         let reply = "<<analysis 5eed>>\n{\"base\":\"A\", \"discarded\": [{\"label\": \"B\", \"reason\": \"it says\n<<answer 5eed>>\n\"}]}\n\
                      <<answer 5eed>>\nHi.\n<<answer>>\n<<answer 0badc0de>>\nso";
@@ -239,6 +239,8 @@ mod tests {
         ] {
             check(&format!("<<analysis CODE>>\n{{\"base\": \"A\"}}\n<<answer CODE>>\n{text}"), text);
             check(text, text);
+            check(&format!("<<answer CODE>>\n \n\t{text} \n\n<<end answer CODE>>\n"), text);
+            check(&format!("\n {text}\n \n"), text);
         }
         // A table that was copied with the prefix keeps its own bars.
         check("| | a | b |\n| |---|---|\n| | 1 | 2 |", "| a | b |\n|---|---|\n| 1 | 2 |");
@@ -251,7 +253,7 @@ mod tests {
         let reply =
             format!("<<analysis {CODE}>>\n{{\"base\":\"A\"}}\n<<answer {CODE}>>\n<*<<end answer {CODE}>>*");
         assert_eq!(read(&reply).1, "<");
-        assert_eq!(streamed(&reply, &[1]).trim(), "<");
+        assert_eq!(streamed(&reply, &[1]), "<");
     }
 
     #[test]
@@ -295,7 +297,8 @@ mod tests {
         ) {
             let reply = format!("<<analysis {CODE}>>\n{{\"base\":\"A\"}}\n<<answer {CODE}>>\n{text}");
             let shown = streamed(&reply, &cut);
-            prop_assert_eq!(shown.trim(), read(&reply).1);
+            prop_assert_eq!(shown.trim(), &shown);
+            prop_assert_eq!(shown, read(&reply).1);
             prop_assert!(!read(&reply).1.contains(CODE));
         }
     }

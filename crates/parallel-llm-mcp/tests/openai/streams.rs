@@ -112,6 +112,38 @@ fn a_response_streams_its_events() {
     ");
 }
 
+/// The simulated synthesizer replies in the very form of the prompt, with a line that ends the answer.
+#[test]
+fn a_fusion_in_the_form_of_the_prompt_is_streamed_to_its_end() {
+    let sandbox = sandbox_with(None);
+    let (_running, address) = serve(&sandbox, &["--no-auth"], &[("synthesizer", PANEL[1])]);
+    let reply = send(address, "/v1/chat/completions", "", &streamed(chat(&panel()), &json!({})));
+    let shown = events(&reply.text());
+    assert!(shown.last().is_some_and(|last| last == "[DONE]"), "{shown:?}");
+    let content = |event: &String| {
+        let json: Value = serde_json::from_str(event).ok()?;
+        Some(json["choices"][0]["delta"]["content"].as_str()?.to_owned())
+    };
+    let run = reply.header("x-request-id").unwrap();
+    let stored = get(address, &format!("/v1/chat/completions/{run}")).json();
+    assert_eq!(
+        stored["choices"][0]["message"]["content"],
+        shown.iter().filter_map(content).collect::<String>()
+    );
+}
+
+/// White space around a text is no part of the answer, with or without the form.
+#[test]
+fn white_space_around_a_fusion_is_not_streamed() {
+    let spaced = format!("\n\n  {}\n \n", "A text that is long enough to be shown as it comes. ".repeat(6));
+    let sandbox = sandbox_with(None).scripted("z-ai/glm-5.3", Script::answering(&spaced));
+    let (_running, address) = serve(&sandbox, &["--no-auth"], &[("synthesizer", "z-ai/glm-5.3")]);
+    let reply = send(address, "/v1/chat/completions", "", &streamed(chat(&panel()), &json!({})));
+    let shown = events(&reply.text());
+    assert!(shown[1].contains(r#""content":"A text"#), "{shown:?}");
+    assert!(shown.last().is_some_and(|last| last == "[DONE]"), "{shown:?}");
+}
+
 #[test]
 fn the_text_of_an_only_model_is_streamed_too() {
     let text = "A text of an only model, which is long enough for several pieces. ".repeat(8);

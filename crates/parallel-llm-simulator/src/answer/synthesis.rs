@@ -80,7 +80,7 @@ pub(crate) fn write(marks: &Marks) -> String {
         return answer;
     }
     let (nonce, analysis) = (&marks.nonce, json(analysis));
-    format!("<<analysis {nonce}>>\n{analysis}\n<<answer {nonce}>>\n{answer}")
+    format!("<<analysis {nonce}>>\n{analysis}\n<<answer {nonce}>>\n{answer}\n<<end answer {nonce}>>\n")
 }
 
 fn json(object: Object) -> String {

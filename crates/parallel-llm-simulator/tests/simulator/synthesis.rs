@@ -28,6 +28,7 @@ async fn reply(question: &str, candidates: &[&str], instruction: &str) -> String
 async fn fused(question: &str, candidates: &[&str]) -> (Value, String) {
     let text = reply(question, candidates, "First the line <<analysis 9f3a>>.").await;
     let text = text.strip_prefix("<<analysis 9f3a>>\n").unwrap();
+    let text = text.strip_suffix("\n<<end answer 9f3a>>\n").unwrap();
     let (analysis, answer) = text.split_once("\n<<answer 9f3a>>\n").unwrap();
     (serde_json::from_str(analysis).unwrap(), answer.to_owned())
 }

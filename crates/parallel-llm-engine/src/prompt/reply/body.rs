@@ -2,7 +2,7 @@
 //!
 //! The same state machine makes the stored and the streamed text, so both are equal. It removes markers with the code of the
 //! prompt, text between the end of one answer and the next, the code fence of a fenced form, and `| ` before lines that are
-//! neither a table nor code.
+//! neither a table nor code. The text neither begins nor ends with white space, at whatever byte the reply is cut.
 
 use super::marker::{EMPHASIS, MARKER_BYTES_MAX, Marker, MarkerKind, is_decoration, markers, may_begin};
 
@@ -21,7 +21,7 @@ pub(super) struct Body {
     is_within_line: bool,
     /// Lines with the prefix of a block, until a line without it comes.
     prefixed: Vec<String>,
-    /// Blank lines and a possible end of the form, until text follows.
+    /// White space and a possible end of the form, until text follows.
     held: String,
     /// Whether a code fence was open where the answer began.
     is_fenced: bool,
@@ -43,7 +43,7 @@ impl Body {
         let mut body = Self::new(codes, is_fenced);
         let mut shown = body.push(text);
         shown.push_str(&body.finish());
-        shown.trim().to_owned()
+        shown
     }
 
     /// Takes the next piece and returns the text that is decided now.
@@ -61,7 +61,7 @@ impl Body {
         std::mem::take(&mut self.shown)
     }
 
-    /// Returns the rest after the last piece, without blank lines and the end of the form.
+    /// Returns the rest after the last piece, without white space and the end of the form.
     pub(super) fn finish(&mut self) -> String {
         let line = std::mem::take(&mut self.pending);
         self.line(&line);
@@ -134,7 +134,13 @@ impl Body {
         }
         let is_closing = is_bare && self.is_fenced && !self.is_in_code;
         if is_closing {
-            self.release_held();
+            let held = std::mem::take(&mut self.held);
+            if held.trim().is_empty() {
+                self.held = held;
+            } else if self.has_begun {
+                // Of two possible ends, the first was text.
+                self.show(&held);
+            }
             self.held.push_str(line);
             return;
         }
@@ -142,10 +148,16 @@ impl Body {
         self.show(line);
     }
 
+    /// Shows a text, but for white space at its beginning and end, which is dropped or held.
     fn show(&mut self, text: &str) {
-        self.release_held();
-        self.has_begun = true;
-        self.shown.push_str(text);
+        let text = if self.has_begun { text } else { text.trim_start() };
+        let (text, space) = text.split_at(text.trim_end().len());
+        if !text.is_empty() {
+            self.release_held();
+            self.has_begun = true;
+            self.shown.push_str(text);
+        }
+        self.held.push_str(space);
     }
 
     fn release_held(&mut self) {
