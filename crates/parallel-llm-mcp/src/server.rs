@@ -219,6 +219,7 @@ impl BoundServer {
     /// what is there; the panel stays open.
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<(), Error> {
         let services = self.panel.services().clone();
+        services.begin_export();
         let stop = CancellationToken::new();
         let served = async {
             match self.door {

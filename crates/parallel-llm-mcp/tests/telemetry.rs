@@ -218,7 +218,48 @@ fn the_newest_part_of_a_long_question_is_exported_as_json() {
         let of = |message: &Value| list(&message["parts"]).iter().map(chars).sum::<usize>();
         list(&messages).iter().map(of).collect::<Vec<_>>()
     });
-    insta::assert_debug_snapshot!(sizes.collect::<Vec<_>>(), @"");
+    // Each has the most characters that are exported, and the newest message is whole.
+    insta::assert_debug_snapshot!(sizes.collect::<Vec<_>>(), @"
+    [
+        [
+            16384,
+        ],
+        [
+            15895,
+            480,
+            9,
+        ],
+    ]
+    ");
+}
+
+/// A server has figures before its first run, and the ones that are looked at are those of `/metrics`.
+#[test]
+fn a_server_exports_its_figures_without_any_run_and_as_they_are() {
+    let sandbox = sandbox_with(None).scripted(PANEL[0], Script::fault(Fault::BadGateway));
+    let gauge = |collector: &Collector, name: &str| {
+        let bodies = collector.bodies("/v1/metrics");
+        let last = bodies.last().expect("figures were sent");
+        let metrics = list(&last["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]);
+        let metric = metrics.into_iter().find(|metric| metric["name"] == name).expect("it is among them");
+        list(&metric["gauge"]["dataPoints"])
+            .iter()
+            .map(|point| point["asDouble"].as_f64().unwrap())
+            .sum::<f64>()
+    };
+    for (asked, is_open) in [(0, false), (6, true)] {
+        let collector = Collector::that(Does::Takes);
+        let settings = [("otlp_endpoint", collector.url()), ("retries_max", "0".to_owned())];
+        let settings = settings.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let (running, address) = serve(&sandbox, &["--no-auth"], &settings);
+        for number in 0..asked {
+            call(address, "process_prompt", &json!({"prompt": format!("{number}?"), "models": [PANEL[0]]}));
+        }
+        running.signal("TERM");
+        assert_eq!(running.wait().code, Some(0));
+        let circuits = gauge(&collector, "parallel_llm_circuits_open");
+        assert_eq!(circuits > 0.5, is_open, "{circuits} circuits after {asked} questions");
+    }
 }
 
 #[test]
@@ -343,7 +384,7 @@ fn the_figures_count_a_known_run() {
     gen_ai_client_operation_duration_seconds_count{error_type="upstream",gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="x-ai/grok-4.7"} 1
     gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="google/gemini-4-argon",gen_ai_token_type="input"} 996
     gen_ai_client_token_usage_count{gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="google/gemini-4-argon",gen_ai_token_type="input"} 2
-    gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="google/gemini-4-argon",gen_ai_token_type="output"} 562
+    gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="google/gemini-4-argon",gen_ai_token_type="output"} 569
     gen_ai_client_token_usage_count{gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="google/gemini-4-argon",gen_ai_token_type="output"} 2
     gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="openai/gpt-6.1-sol",gen_ai_token_type="input"} 6
     gen_ai_client_token_usage_count{gen_ai_operation_name="chat",gen_ai_provider_name="openrouter",gen_ai_request_model="openai/gpt-6.1-sol",gen_ai_token_type="input"} 1
@@ -357,7 +398,7 @@ fn the_figures_count_a_known_run() {
     parallel_llm_calls_sent_total{model="openai/gpt-6.1-sol",provider="openrouter"} 1
     parallel_llm_calls_sent_total{model="x-ai/grok-4.7",provider="openrouter"} 1
     parallel_llm_circuits_open{provider="openrouter"} 0
-    parallel_llm_cost_usd_total{kind="reported",provider="openrouter"} 0.008744
+    parallel_llm_cost_usd_total{kind="reported",provider="openrouter"} 0.008813999999999999
     parallel_llm_failures_total{code="upstream",model="x-ai/grok-4.7",provider="openrouter"} 1
     parallel_llm_first_token_seconds_count{provider="openrouter"} 3
     parallel_llm_http_requests_total{method="GET",route="/runs/{run}",status="404"} 1
@@ -371,7 +412,7 @@ fn the_figures_count_a_known_run() {
     parallel_llm_store_spill_files 0
     parallel_llm_tokens_total{direction="input",model="google/gemini-4-argon",provider="openrouter"} 996
     parallel_llm_tokens_total{direction="input",model="openai/gpt-6.1-sol",provider="openrouter"} 6
-    parallel_llm_tokens_total{direction="output",model="google/gemini-4-argon",provider="openrouter"} 562
+    parallel_llm_tokens_total{direction="output",model="google/gemini-4-argon",provider="openrouter"} 569
     parallel_llm_tokens_total{direction="output",model="openai/gpt-6.1-sol",provider="openrouter"} 112
     "#);
 }

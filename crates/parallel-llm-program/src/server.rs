@@ -27,6 +27,7 @@ pub(crate) async fn serve_pipes(wire: &dyn Fn(&Settings) -> Services, settings: 
     log_unwritable(settings);
     let service = wire(settings);
     log_missing_key(&service);
+    service.begin_export();
     parallel_llm_mcp_door::stdio::run(service).await.map_or(exit::ANSWER, exit::of_signal)
 }
 
@@ -62,6 +63,7 @@ async fn serve_until_signal(service: &Services, config: Config, console: &Consol
     }
     log_missing_key(service);
     log_recursion(service, &listener);
+    service.begin_export();
     let shutdown = Shutdown::new(drain);
     let doors = doors::over_http(service, &shutdown, sessions.as_ref());
     for Door { name, path, .. } in &doors {

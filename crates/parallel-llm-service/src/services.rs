@@ -23,7 +23,7 @@ use crate::models::{Catalogues, Models};
 use crate::ports::{CheckKey, Disconnect, FetchCredit, FetchTime, OpenCircuits, PostTelemetry};
 use crate::readiness::{Readiness, Verdicts};
 use crate::runs::{CalibrationFile, Database, History, Hold, Retention, Runs, Statistics};
-use crate::telemetry::{Meter, Moment, Telemetry};
+use crate::telemetry::{LookAround, Meter, Moment, Telemetry};
 
 /// The longest look at a folder for the figures.
 const LOOK_MAX: Duration = Duration::from_secs(1);
@@ -103,6 +103,7 @@ struct Shared {
     settings: Arc<Settings>,
     lists: Lists,
     circuits: Arc<OpenCircuits>,
+    look: LookAround,
     issuer: Option<Arc<Issuer>>,
     fetch_credit: Arc<FetchCredit>,
     fetch_time: Arc<FetchTime>,
@@ -122,10 +123,14 @@ impl Services {
     pub fn new(parts: Parts) -> Self {
         let settings = Arc::new(parts.settings);
         let providers = Providers::new(&settings, parts.check_key);
+        let circuits = Arc::new(parts.circuits);
+        let look = look_around(&parts.store, &circuits);
+        parts.telemetry.look_with(Arc::clone(&look));
         let shared = Shared {
             settings,
             lists: Lists { providers, catalogues: Arc::new(parts.catalogues) },
-            circuits: Arc::new(parts.circuits),
+            circuits,
+            look,
             issuer: parts.issuer,
             fetch_credit: Arc::new(parts.fetch_credit),
             fetch_time: Arc::new(parts.fetch_time),
@@ -256,14 +261,13 @@ impl Services {
         if self.settings.telemetry.metrics != MetricsReach::Open {
             self.principal.check(Scope::Metrics)?;
         }
-        let shared = &self.shared;
-        let (commit_queue, spill_files) = match shared.store.made() {
-            Some(store) => (store.queued(), spill_files(store.clone()).await),
-            None => (0, 0),
-        };
-        let circuits = (shared.circuits)().into_iter().map(|circuit| circuit.model.provider.0);
-        let moment = Moment { commit_queue, spill_files, open_circuits: circuits.collect() };
+        let moment = (self.shared.look)().await;
         Ok(self.meter().text(&moment))
+    }
+
+    /// Begins to send figures to the collector, if there is one: a server has figures before its first run.
+    pub fn begin_export(&self) {
+        self.shared.telemetry.begin_export();
     }
 
     /// Waits at most this long for the runs in progress, then closes the store. A run that does not end in time is
@@ -288,6 +292,22 @@ impl Services {
         }
         (self.shared.disconnect)();
     }
+}
+
+/// Looks at what the figures need of the store and of the models that are not asked for a while.
+fn look_around(store: &Arc<Lazy<Store>>, circuits: &Arc<OpenCircuits>) -> LookAround {
+    let (store, circuits) = (Arc::clone(store), Arc::clone(circuits));
+    Arc::new(move || {
+        let (store, circuits) = (Arc::clone(&store), Arc::clone(&circuits));
+        Box::pin(async move {
+            let (commit_queue, spill_files) = match store.made() {
+                Some(store) => (store.queued(), spill_files(store.clone()).await),
+                None => (0, 0),
+            };
+            let open = circuits().into_iter().map(|circuit| circuit.model.provider.0);
+            Moment { commit_queue, spill_files, open_circuits: open.collect() }
+        })
+    })
 }
 
 /// The files that the database has yet to take. Their folder may not answer, and then nothing is known.

@@ -5,6 +5,7 @@
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parallel_llm_engine::Failure;
@@ -17,7 +18,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::meter::{Meter, Moment};
+use super::meter::{LookAround, Meter, Moment};
 use super::otlp::{self, Attributes};
 use crate::ports::PostTelemetry;
 
@@ -39,9 +40,10 @@ const SERVICE: &str = "parallel-llm-mcp";
 /// The export to a collector.
 pub(super) struct Exporter {
     queue: mpsc::Sender<Value>,
-    /// The other end, until the task is begun by the first span.
+    /// The other end, until the task is begun.
     received: Mutex<Option<(mpsc::Receiver<Value>, Posting)>>,
     meter: Meter,
+    look: Arc<OnceLock<LookAround>>,
     closing: CancellationToken,
     tasks: TaskTracker,
 }
@@ -51,6 +53,8 @@ struct Posting {
     post: PostTelemetry,
     resource: Value,
     meter: Meter,
+    /// What to look at for the figures, once it is known.
+    look: Arc<OnceLock<LookAround>>,
     begun_ms: u64,
     /// Whether a failure was reported.
     is_said: AtomicBool,
@@ -61,10 +65,12 @@ struct Posting {
 impl Exporter {
     pub(super) fn new(settings: &TelemetrySettings, post: PostTelemetry, meter: &Meter) -> Self {
         let (queue, spans) = mpsc::channel(QUEUE_MAX);
+        let look = Arc::<OnceLock<LookAround>>::default();
         let posting = Posting {
             post,
             resource: resource(settings),
             meter: meter.clone(),
+            look: Arc::clone(&look),
             begun_ms: clock::unix_ms(),
             is_said: AtomicBool::new(false),
             spans: Vec::new(),
@@ -73,16 +79,27 @@ impl Exporter {
             queue,
             received: Mutex::new(Some((spans, posting))),
             meter: meter.clone(),
+            look,
             closing: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }
     }
 
-    /// Queues a span; drops it if the queue is full.
-    pub(super) fn push(&self, span: Value) {
+    /// Says what to look at for the figures.
+    pub(super) fn look_with(&self, look: LookAround) {
+        // Fails if it was said before.
+        let _ = self.look.set(look);
+    }
+
+    /// Begins to post, unless it has begun. Not before somebody asks or serves, so that a short command starts no task.
+    pub(super) fn begin(&self) {
         if let Some((spans, posting)) = self.received.lock().take() {
             self.tasks.spawn(posting.run(spans, self.closing.clone()));
         }
+    }
+
+    /// Queues a span; drops it if the queue is full.
+    pub(super) fn push(&self, span: Value) {
         if self.queue.try_send(span).is_err() {
             self.meter.spans_dropped(1);
         }
@@ -103,7 +120,7 @@ impl Exporter {
 }
 
 impl Posting {
-    /// Posts until the process is about to end, and then what is left.
+    /// Posts until the process is about to end or nobody can queue a span any more, and then what is left.
     async fn run(mut self, mut queue: mpsc::Receiver<Value>, closing: CancellationToken) {
         let every = |period| {
             let mut interval = interval(period);
@@ -121,7 +138,11 @@ impl Posting {
                 () = closing.cancelled() => break,
                 _ = figures_due.tick() => drop(self.post_figures().await),
                 _ = spans_due.tick(), if !self.spans.is_empty() => drop(self.post_spans().await),
-                _ = queue.recv_many(&mut self.spans, room), if room > 0 => {
+                received = queue.recv_many(&mut self.spans, room), if room > 0 => {
+                    if received == 0 {
+                        // The exporter was dropped without a farewell, as by a program that drops its panel.
+                        break;
+                    }
                     if self.spans.len() == BATCH_MAX {
                         drop(self.post_spans().await);
                     }
@@ -161,7 +182,11 @@ impl Posting {
     }
 
     async fn post_figures(&self) -> Result<(), Failure> {
-        let families = self.meter.gather(&Moment::default());
+        let moment = match self.look.get() {
+            Some(look) => look().await,
+            None => Moment::default(),
+        };
+        let families = self.meter.gather(&moment);
         let body = otlp::metrics(&self.resource, &families, (self.begun_ms, clock::unix_ms()));
         (self.post)(otlp::METRICS, body).await.inspect_err(|failure| self.report(failure))
     }
@@ -184,4 +209,46 @@ fn resource(settings: &TelemetrySettings) -> Value {
         attributes.text(name, value);
     }
     json!({ "attributes": attributes.into_json() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::labels::Labels;
+
+    /// The most posts of a test.
+    const POSTS_MAX: usize = 8;
+
+    /// An exporter whose collector passes on what it is sent.
+    fn exporter(sent: mpsc::Sender<&'static str>) -> Exporter {
+        let post: PostTelemetry = Arc::new(move |path, _| {
+            let sent = sent.clone();
+            Box::pin(async move {
+                let _ = sent.send(path).await;
+                Ok(())
+            })
+        });
+        Exporter::new(&TelemetrySettings::default(), post, &Meter::new(Arc::<Labels>::default()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_exporter_that_is_dropped_posts_what_waits_and_ends() {
+        let (sender, mut sent) = mpsc::channel(POSTS_MAX);
+        let exporter = exporter(sender);
+        exporter.begin();
+        exporter.push(json!({ "name": "one" }));
+        drop(exporter);
+        assert_eq!(sent.recv().await, Some(otlp::TRACES));
+        assert_eq!(sent.recv().await, Some(otlp::METRICS));
+        assert_eq!(sent.recv().await, None, "the task has ended");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn figures_are_posted_without_any_span() {
+        let (sender, mut sent) = mpsc::channel(POSTS_MAX);
+        let exporter = exporter(sender);
+        exporter.begin();
+        assert_eq!(sent.recv().await, Some(otlp::METRICS));
+        exporter.close(FLUSH_MAX).await;
+    }
 }

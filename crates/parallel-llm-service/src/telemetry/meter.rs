@@ -6,7 +6,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use parallel_llm_engine::{ModelRef, PicoUsd, RunStatus};
+use parking_lot::Mutex;
 use prometheus::proto::MetricFamily;
 use prometheus::{Registry, TextEncoder};
 
@@ -26,6 +28,8 @@ pub struct Meter {
     registry: Registry,
     families: Arc<Families>,
     labels: Arc<Labels>,
+    /// The turn to look: what one reader has looked at is not written over before it is read.
+    turn: Arc<Mutex<()>>,
 }
 
 impl fmt::Debug for Meter {
@@ -45,13 +49,16 @@ pub struct Moment {
     pub open_circuits: Vec<String>,
 }
 
+/// Looks at a moment.
+pub(crate) type LookAround = Arc<dyn Fn() -> BoxFuture<'static, Moment> + Send + Sync>;
+
 impl Meter {
     /// A meter that has counted nothing.
     pub(super) fn new(labels: Arc<Labels>) -> Self {
         let registry = Registry::new();
         let families = Families::new(&registry);
         families.build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
-        Self { registry, families: Arc::new(families), labels }
+        Self { registry, families: Arc::new(families), labels, turn: Arc::default() }
     }
 
     /// A run has begun, or a further part of one.
@@ -159,6 +166,7 @@ impl Meter {
     /// Every family that has a line, with what is looked at now.
     pub(super) fn gather(&self, moment: &Moment) -> Vec<MetricFamily> {
         let Families { commit_queue, spill_files, open_circuits, .. } = &*self.families;
+        let _turn = self.turn.lock();
         let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         commit_queue.set(count(moment.commit_queue));
         spill_files.set(count(moment.spill_files));

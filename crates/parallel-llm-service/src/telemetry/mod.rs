@@ -28,6 +28,7 @@ use spans::Tracer;
 
 pub use families::reference;
 pub use log::{Log, log_interrupted, start};
+pub(crate) use meter::LookAround;
 pub use meter::{MEDIA_TYPE, Meter, Moment};
 
 /// The figures and the export of this process. By default nothing is told but the log.
@@ -63,8 +64,23 @@ impl Telemetry {
         self.meter.get().is_some() || log::is_wanted()
     }
 
+    /// Says what the exported figures look at beside what was counted.
+    pub(crate) fn look_with(&self, look: LookAround) {
+        if let Some(exporter) = &self.exporter {
+            exporter.look_with(look);
+        }
+    }
+
+    /// Begins the export, if there is a collector. A server does so at its start, and every run that is followed.
+    pub(crate) fn begin_export(&self) {
+        if let Some(exporter) = &self.exporter {
+            exporter.begin();
+        }
+    }
+
     /// Follows a run, from the state before its next event until it is closed.
     pub(crate) async fn follow(self: Arc<Self>, run: Run, mut watch: Watch) {
+        self.begin_export();
         let mut followed = FollowedRun::new(self, run);
         while !followed.run.closed {
             match watch.next().await {
