@@ -97,6 +97,7 @@ fn plan() -> RunPlan {
         asked_by: None,
         idempotency_key: None,
         continues: None,
+        has_instructions: false,
         lineage: Arc::default(),
         fresh: false,
         limits: Vec::new(),
@@ -108,7 +109,7 @@ fn plan() -> RunPlan {
 fn plan_with_files() -> RunPlan {
     let file = |name: &str, media_type: &str| {
         let (name, media_type) = (name.to_owned(), media_type.to_owned());
-        Part::File(Attachment { name, media_type, base64: "AAEC".into() })
+        Part::File(Attachment { name, media_type, base64: "AAEC".into(), detail: None })
     };
     let parts = vec![
         Part::Text { text: "What is it?".to_owned() },

@@ -607,8 +607,12 @@ fn nonce_or_guess(prompt: &str) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn later_layers_are_sent_the_files_too() {
-    let file =
-        Attachment { name: "sky.png".to_owned(), media_type: "image/png".to_owned(), base64: "AAEC".into() };
+    let file = Attachment {
+        name: "sky.png".to_owned(),
+        media_type: "image/png".to_owned(),
+        base64: "AAEC".into(),
+        detail: None,
+    };
     let parts = vec![Part::Text { text: WHY.to_owned() }, Part::File(file.clone())];
     let result = panel_with_synthesizers("moa", fuser())
         .plan(|plan| plan.messages = [Message { role: Role::User, parts }].into());

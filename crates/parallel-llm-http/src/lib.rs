@@ -183,6 +183,7 @@ impl Listener {
         let (routes, suggested) = Door::all(doors);
         let routes = routes
             .fallback(async move || nothing(&suggested))
+            .method_not_allowed_fallback(async || no_method())
             .layer(from_fn_with_state(flight.clone(), flight::admit))
             .layer(from_fn_with_state(Arc::new(intake), intake::read))
             .layer(from_fn_with_state(turning_away, stopping::refuse))
@@ -203,6 +204,12 @@ impl Listener {
         let (mut late, ()) = tokio::join!(late, draining);
         tokio::join!(connection::end(&mut connections), connection::end(&mut late));
     }
+}
+
+/// The answer to a method that the path does not serve. The router adds those that it does.
+fn no_method() -> Response {
+    let failure = Failure::new(Code::Usage, "this path does not serve this method");
+    failure::refusal(Fault::Method, &failure.with_next(Advice::UseAllowedMethod))
 }
 
 /// The answer at a path without a route.

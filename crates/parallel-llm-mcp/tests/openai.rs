@@ -2,6 +2,7 @@
 //!
 //! Several checks share a server, because starting one takes longer than most of them.
 
+mod conversations;
 mod malformed;
 mod recursion;
 mod refusals;
@@ -154,7 +155,7 @@ fn a_response_is_answered_whole_and_its_conversation_goes_on() {
     assert_eq!(further.json()["previous_response_id"], id);
     let sent =
         sandbox.chats().into_iter().rev().find(|chat| chat.model.as_deref() == Some(PANEL[0])).unwrap();
-    insta::assert_snapshot!(sent.body["messages"].to_string(), @r#"[{"content":"Be brief.","role":"system"},{"content":"Which is safer?","role":"user"},{"content":"The first one.","role":"assistant"},{"content":"Are you sure?","role":"user"}]"#);
+    insta::assert_snapshot!(sent.body["messages"].to_string(), @r#"[{"content":"Which is safer?","role":"user"},{"content":"The first one.","role":"assistant"},{"content":"Are you sure?","role":"user"}]"#);
     let stored = get(address, &format!("/v1/responses/{id}"));
     assert_eq!(stored.json()["output"], body["output"], "{stored:?}");
 }
@@ -168,7 +169,7 @@ fn pictures_and_documents_reach_the_models_in_their_place() {
     let mut asked = chat(&format!("panel/{}", PANEL[0]));
     asked["messages"][0]["content"] = json!([
         {"type": "text", "text": "Before"},
-        {"type": "image_url", "image_url": {"url": picture, "detail": "auto"}},
+        {"type": "image_url", "image_url": {"url": picture, "detail": "low"}},
         {"type": "text", "text": "between"},
         {"type": "file", "file": {"filename": "plan.pdf", "file_data": document}},
     ]);
@@ -179,7 +180,7 @@ fn pictures_and_documents_reach_the_models_in_their_place() {
         "parallel_llm": {"fresh": true},
         "input": [{"role": "user", "content": [
             {"type": "input_text", "text": "Before"},
-            {"type": "input_image", "image_url": picture},
+            {"type": "input_image", "image_url": picture, "detail": "low"},
             {"type": "input_text", "text": "between"},
             {"type": "input_file", "filename": "plan.pdf", "file_data": document},
         ]}],
@@ -187,7 +188,7 @@ fn pictures_and_documents_reach_the_models_in_their_place() {
     assert_eq!(send(address, "/v1/responses", "", &input).status, 200);
     let of_response = sandbox.chats().last().unwrap().body.clone();
     assert_eq!(of_chat["messages"], of_response["messages"]);
-    insta::assert_snapshot!(of_chat["messages"].to_string(), @r#"[{"content":[{"text":"Before","type":"text"},{"image_url":{"url":"data:image/png;base64,iVBORw0KGgo="},"type":"image_url"},{"text":"between","type":"text"},{"file":{"file_data":"data:application/pdf;base64,JVBERi0xLjcK","filename":"plan.pdf"},"type":"file"}],"role":"user"}]"#);
+    insta::assert_snapshot!(of_chat["messages"].to_string(), @r#"[{"content":[{"text":"Before","type":"text"},{"image_url":{"detail":"low","url":"data:image/png;base64,iVBORw0KGgo="},"type":"image_url"},{"text":"between","type":"text"},{"file":{"file_data":"data:application/pdf;base64,JVBERi0xLjcK","filename":"plan.pdf"},"type":"file"}],"role":"user"}]"#);
 }
 
 #[test]

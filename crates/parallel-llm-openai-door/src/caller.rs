@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName};
 use axum::response::Response;
+use parallel_llm_engine::plan::IDEMPOTENCY_KEY_BYTES_MAX;
+use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::value::trace::TraceContext;
 use parallel_llm_engine::{Code, Failure};
 use parallel_llm_http::{trace_of, via};
@@ -49,7 +51,7 @@ impl FromRequestParts<Arc<Endpoint>> for Caller {
         let services = endpoint.services.acting_for(principal);
         let refuse = |refusal: Refusal| refusal.shown(&services.principal).response();
         let via = via::of(&parts.headers).map_err(|failure| refuse(failure.into()))?;
-        let idempotency_key = text(&parts.headers, &IDEMPOTENCY_KEY).map_err(refuse)?;
+        let idempotency_key = idempotency_key(&parts.headers).map_err(refuse)?;
         let client_timeout = client_timeout(&parts.headers);
         Ok(Self {
             services,
@@ -80,17 +82,23 @@ impl Caller {
     }
 }
 
-/// The text of a header that may be there once.
-fn text(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, Refusal> {
-    let mut values = headers.get_all(name).iter();
+/// The key of the header, which may be there once: visible characters without spaces, as the document of the endpoint says.
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    let name = IDEMPOTENCY_KEY;
+    let mut values = headers.get_all(&name).iter();
     let Some(value) = values.next() else { return Ok(None) };
-    match (value.to_str(), values.next()) {
-        (Ok(text), None) if !text.trim().is_empty() => Ok(Some(text.trim().to_owned())),
-        _ => {
-            let failure = Failure::new(Code::Usage, format!("the header `{name}` is not one visible text"));
-            Err(Refusal::field(name.as_str(), "invalid_value", failure))
-        }
+    let is_key = |text: &&str| {
+        (1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_graphic())
+    };
+    if let (Some(key), None) = (value.to_str().ok().filter(is_key), values.next()) {
+        return Ok(Some(key.to_owned()));
     }
+    let message = format!(
+        "the header `{name}` is not one text of 1 to {IDEMPOTENCY_KEY_BYTES_MAX} visible characters without spaces"
+    );
+    let failure = Failure::new(Code::Usage, message).with_next(Advice::GiveOwnIdempotencyKey);
+    Err(Refusal::field(name.as_str(), "invalid_value", failure))
 }
 
 /// When a client of OpenAI gives up if nothing comes, as far as its headers can be read; they are a hint and no part of the

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::http::HeaderName;
+use axum::http::{HeaderName, header};
 use axum::routing::{get, post};
 use parallel_llm_http::{Door, Policy};
 use parallel_llm_service::{Services, Shutdown};
@@ -45,7 +45,7 @@ const CLIENT_TIMEOUT: HeaderName = HeaderName::from_static("x-stainless-timeout"
 const CLIENT_READ_TIMEOUT: HeaderName = HeaderName::from_static("x-stainless-read-timeout");
 
 /// Headers that clients of OpenAI send from a page.
-const PAGE_SENDS: [HeaderName; 12] = [
+const PAGE_SENDS: [HeaderName; 17] = [
     IDEMPOTENCY_KEY,
     HeaderName::from_static("openai-organization"),
     HeaderName::from_static("openai-project"),
@@ -57,7 +57,12 @@ const PAGE_SENDS: [HeaderName; 12] = [
     HeaderName::from_static("x-stainless-runtime"),
     HeaderName::from_static("x-stainless-runtime-version"),
     HeaderName::from_static("x-stainless-retry-count"),
+    HeaderName::from_static("x-stainless-helper-method"),
+    HeaderName::from_static("x-stainless-poll-helper"),
+    HeaderName::from_static("x-stainless-custom-poll-interval"),
     CLIENT_TIMEOUT,
+    CLIENT_READ_TIMEOUT,
+    header::USER_AGENT,
 ];
 
 /// What all requests share.

@@ -1,6 +1,7 @@
 //! `GET /v1/models`: the names of panels.
 
 use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
 use axum::response::{IntoResponse, Response};
 use parallel_llm_service::Scope;
 use schemars::JsonSchema;
@@ -8,7 +9,7 @@ use serde::Serialize;
 
 use crate::caller::Caller;
 use crate::model::{Kind, Model};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, unreadable};
 use crate::reply::json;
 
 /// The list of models.
@@ -50,10 +51,14 @@ pub(crate) async fn list(caller: Caller) -> Response {
 }
 
 /// One model by its name.
-pub(crate) async fn find(caller: Caller, Path(id): Path<String>) -> Response {
+pub(crate) async fn find(caller: Caller, id: Result<Path<String>, PathRejection>) -> Response {
     let allowed = caller.services.principal.check(Scope::Read);
-    match allowed.and_then(|()| Model::read(&caller.services.settings, &id)) {
-        Ok(model) => json(&ModelObject::new(&caller, id, model.kind)).into_response(),
+    let found = allowed.and_then(|()| {
+        let Path(id) = id.map_err(|error| unreadable(&error))?;
+        Ok((Model::read(&caller.services.settings, &id)?, id))
+    });
+    match found {
+        Ok((model, id)) => json(&ModelObject::new(&caller, id, model.kind)).into_response(),
         Err(failure) => caller.refuse(Refusal::from(failure).at(|_| Some("model".to_owned()))),
     }
 }

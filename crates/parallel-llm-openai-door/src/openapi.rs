@@ -1,6 +1,7 @@
 //! The description of the endpoint in OpenAPI 3.1, made of the types that are read and written.
 
 use axum::response::{IntoResponse, Response};
+use parallel_llm_engine::plan::IDEMPOTENCY_KEY_BYTES_MAX;
 use parallel_llm_service::report::ErrorReport;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -10,7 +11,10 @@ use crate::caller::Caller;
 use crate::models::{ModelList, ModelObject};
 use crate::refusal::ErrorBody;
 use crate::reply::{self, Chunk, Completion, ResponseObject};
-use crate::request::{ChatRequest, NEUTRAL_IN_CHAT, NEUTRAL_IN_RESPONSES, Neutral, ResponsesRequest};
+use crate::request::{
+    ChatRequest, NEUTRAL_IN_CHAT, NEUTRAL_IN_ITEM, NEUTRAL_IN_MESSAGE, NEUTRAL_IN_OPTIONS,
+    NEUTRAL_IN_REASONING, NEUTRAL_IN_RESPONSES, Neutral, ResponsesRequest,
+};
 
 /// The path of the document.
 pub(crate) const PATH: &str = "/openapi.json";
@@ -28,6 +32,16 @@ const CLOSED: [&str; 10] = [
     "ImageFields",
     "FileFields",
     "Own",
+];
+
+/// Their fields that are refused unless their value changes nothing.
+const NEUTRAL: [(&str, &[Neutral]); 6] = [
+    ("ChatRequest", NEUTRAL_IN_CHAT),
+    ("ChatMessage", NEUTRAL_IN_MESSAGE),
+    ("StreamOptions", NEUTRAL_IN_OPTIONS),
+    ("ResponsesRequest", NEUTRAL_IN_RESPONSES),
+    ("Reasoning", NEUTRAL_IN_REASONING),
+    ("InputItem", NEUTRAL_IN_ITEM),
 ];
 
 /// A refusal of a route that is not OpenAI's.
@@ -93,7 +107,7 @@ impl Schemas {
                 schema["additionalProperties"] = false.into();
             }
         }
-        for (name, fields) in [("ChatRequest", NEUTRAL_IN_CHAT), ("ResponsesRequest", NEUTRAL_IN_RESPONSES)] {
+        for (name, fields) in NEUTRAL {
             let properties = schemas.get_mut(name).and_then(|schema| schema["properties"].as_object_mut());
             if let Some(properties) = properties {
                 properties.extend(fields.iter().map(neutral));
@@ -190,7 +204,8 @@ fn reading_text(id: &str, about: &str, error: &Value) -> Value {
 }
 
 fn header(name: &str, about: &str) -> Value {
-    json!({ "name": name, "in": "header", "description": about, "schema": { "type": "string", "pattern": "^[!-~]{1,200}$" } })
+    let pattern = format!("^[!-~]{{1,{IDEMPOTENCY_KEY_BYTES_MAX}}}$");
+    json!({ "name": name, "in": "header", "description": about, "schema": { "type": "string", "pattern": pattern } })
 }
 
 fn failure(error: &Value) -> Value {

@@ -2,8 +2,11 @@
 //!
 //! Most clients show nothing but the message, so the next step is a part of it.
 
+use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use parallel_llm_engine::text::safe::excerpt;
+use parallel_llm_engine::value::next::Operation;
 use parallel_llm_engine::{Code, Failure, RunId};
 use parallel_llm_http::status;
 use parallel_llm_service::Principal;
@@ -12,6 +15,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{REQUEST_ID, SHOULD_RETRY, vocabulary};
+
+/// The longest reason in the message about a path, in characters. It may quote the path.
+const PATH_CHARS: usize = 120;
 
 /// Why a request is not answered.
 #[derive(Debug)]
@@ -151,7 +157,7 @@ impl Shown {
 
     /// The answer.
     pub(crate) fn response(self) -> Response {
-        let (status, run_id) = (status::of(self.code), self.run_id);
+        let (status, run_id) = (status(self.code), self.run_id);
         let (repeats, retry_after_ms) = (self.error.retryable, self.error.retry_after_ms);
         let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
         let mut response = (status, json, json_of(&self.body())).into_response();
@@ -163,6 +169,12 @@ impl Shown {
         headers.extend(run_id.map(|id| (REQUEST_ID, header_of(&id.to_string()))));
         response
     }
+}
+
+/// The failure of a path whose name cannot be read, which is one of bytes that are no UTF-8.
+pub(crate) fn unreadable(error: &PathRejection) -> Failure {
+    let shown = excerpt(&error.body_text(), PATH_CHARS);
+    Failure::new(Code::Usage, format!("the path cannot be read: {shown}")).with_next(Operation::Help)
 }
 
 /// The body of a refusal that the listener makes. It is redacted already.
@@ -181,9 +193,17 @@ pub(crate) fn header_of(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static(""))
 }
 
+/// The status of a failure. OpenAI has one for everything that is wrong with a field.
+const fn status(code: Code) -> StatusCode {
+    match status::of(code) {
+        StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
+        other => other,
+    }
+}
+
 /// The kind of error in OpenAI's words.
 fn kind(code: Code) -> &'static str {
-    match status::of(code).as_u16() {
+    match status(code).as_u16() {
         401 => "authentication_error",
         402 => "insufficient_quota",
         403 => "permission_error",

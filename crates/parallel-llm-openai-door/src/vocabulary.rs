@@ -16,9 +16,7 @@ pub(crate) const fn of(principal: &Principal) -> &'static Vocabulary {
 
 const fn operation(operation: Operation) -> Option<&'static str> {
     match operation {
-        Operation::ShowRun | Operation::WaitForRun | Operation::FindRun => {
-            Some("`GET /v1/responses/resp_` and its id")
-        }
+        Operation::ShowRun | Operation::WaitForRun | Operation::FindRun => Some("`GET /v1/responses/{id}`"),
         Operation::AskAnew => Some("`\"parallel_llm\": {\"fresh\": true}`"),
         Operation::KeepTexts => Some("`\"store\": true`"),
         Operation::KeepFacts => Some("`\"store\": false`"),

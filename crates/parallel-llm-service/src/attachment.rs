@@ -312,7 +312,8 @@ impl Attachments {
         if self.files.len() + self.passed_on >= FILES_MAX {
             return Err(too_many("files", FILES_MAX));
         }
-        let file = Attachment { name, media_type: media_type.to_owned(), base64: base64.into() };
+        let file =
+            Attachment { name, media_type: media_type.to_owned(), base64: base64.into(), detail: None };
         self.tally.add(file.bytes(), file.weight_bytes());
         self.files.push(file);
         Ok(())

@@ -36,6 +36,8 @@ use crate::value::id::RunId;
 use crate::value::money::PicoUsd;
 use crate::value::warning::Warning;
 
+pub use crate::plan::seats::IDEMPOTENCY_KEY_BYTES_MAX;
+
 /// Time limits in milliseconds. Each is a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timers {
@@ -203,6 +205,9 @@ pub struct RunPlan {
     /// The earlier run whose conversation goes on here; its messages are in front of the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<RunId>,
+    /// Whether the first message holds instructions for this run alone: a conversation goes on without them.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub has_instructions: bool,
     /// What the run passes on to the calls it makes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub lineage: Arc<Lineage>,

@@ -70,6 +70,7 @@ impl RunPlan {
             asked_by: request.asked_by,
             idempotency_key: request.idempotency_key,
             continues: None,
+            has_instructions: false,
             lineage: Arc::new(request.lineage),
             fresh: request.fresh,
             limits: defaults.limits.clone(),

@@ -18,7 +18,7 @@ use crate::value::warning::Warning;
 /// counted on the high side.
 const OUTPUT_TOKENS_MIN: u32 = 1_000;
 /// The longest idempotency key in bytes: longer than any name or digest used as a key, and short enough for an index.
-const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
+pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 
 /// The sampling options of a request, checked.
 #[derive(Clone, Copy)]

@@ -88,6 +88,19 @@ pub struct Attachment {
     pub media_type: String,
     /// Its bytes in Base64 with the standard alphabet and padding, the form that every protocol sends.
     pub base64: Arc<str>,
+    /// How closely a picture is to be looked at. Left to the model when `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<ImageDetail>,
+}
+
+/// How closely a picture is to be looked at: a hint, which protocols without one leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ImageDetail {
+    /// At a glance, for few tokens.
+    Low,
+    /// Closely.
+    High,
 }
 
 /// How a model treats a file.

@@ -191,6 +191,7 @@ mod tests {
             name: "attachment-1.png".to_owned(),
             media_type: "image/png".to_owned(),
             base64: "iVBORw0KGgo=".into(),
+            detail: None,
         };
         let parts = vec![Part::Text { text: "p".to_owned() }, Part::File(png)];
         let expected = RunRequest {

@@ -203,7 +203,7 @@ impl Question {
             preset: self.preset,
             continues: self.continues,
             cache_ms: self.cache_ms,
-            flow: None,
+            ..parallel_llm_service::Question::default()
         })
     }
 }

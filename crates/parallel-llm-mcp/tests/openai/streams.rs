@@ -172,7 +172,7 @@ fn a_text_that_is_not_the_answer_ends_in_an_error() {
     assert_eq!(reply.status, 200, "{reply:?}");
     let shown = events(&reply.text());
     assert!(shown[1].contains("The first synthesizer"), "{shown:?}");
-    insta::assert_snapshot!(shown.last().unwrap(), @r#"{"error":{"code":"incomplete","message":"the text so far is not the answer of run <run>: its synthesizer failed, and another text was made: look at the run with `GET /v1/responses/resp_` and its id","parallel_llm":{"code":"incomplete","next":"look at the run with `GET /v1/responses/resp_` and its id","retryable":false,"run_id":"<run>"},"param":null,"type":"server_error"}}"#);
+    insta::assert_snapshot!(shown.last().unwrap(), @r#"{"error":{"code":"incomplete","message":"the text so far is not the answer of run <run>: its synthesizer failed, and another text was made: look at the run with `GET /v1/responses/{id}`","parallel_llm":{"code":"incomplete","next":"look at the run with `GET /v1/responses/{id}`","retryable":false,"run_id":"<run>"},"param":null,"type":"server_error"}}"#);
     let run = reply.header("x-request-id").unwrap();
     let stored = get(address, &format!("/v1/responses/resp_{run}")).json();
     assert_eq!(stored["output"][0]["content"][0]["text"], "Another text.", "{stored}");
@@ -185,6 +185,9 @@ fn a_text_that_is_not_the_answer_ends_in_an_error() {
 fn a_stream_that_fails_early_has_its_status() {
     let sandbox = sandbox_with(Some(&Script::fault(Fault::Moderation)));
     let (_running, address) = serve(&sandbox, &["--no-auth"], &[]);
+    let shown = json!({"parallel_llm": {"progress": "reasoning"}});
+    let reply = send(address, "/v1/chat/completions", "", &streamed(chat(&panel()), &shown));
+    assert_eq!(reply.status, 424, "progress is nothing real: {reply:?}");
     let reply = send(address, "/v1/chat/completions", "", &streamed(chat(&panel()), &json!({})));
     assert_ne!(reply.status, 200);
     assert_eq!(reply.header("content-type"), Some("application/json"));
@@ -202,7 +205,7 @@ fn a_client_is_answered_before_it_gives_up() {
         asked["parallel_llm"] = json!({"fresh": true});
         let reply = send(address, "/v1/chat/completions", header, &asked);
         insta::allow_duplicates! {
-            insta::assert_snapshot!(format!("{} {}", reply.status, super::masked(&reply.json())), @r#"504 {"error":{"code":"timeout","message":"run <run> goes on, and has no answer yet: wait for the run with `GET /v1/responses/resp_` and its id, or ask again","parallel_llm":{"code":"timeout","next":"wait for the run with `GET /v1/responses/resp_` and its id, or ask again","retryable":true,"run_id":"<run>"},"param":null,"type":"server_error"}}"#);
+            insta::assert_snapshot!(format!("{} {}", reply.status, super::masked(&reply.json())), @r#"504 {"error":{"code":"timeout","message":"run <run> goes on, and has no answer yet: wait for the run with `GET /v1/responses/{id}`, or ask again","parallel_llm":{"code":"timeout","next":"wait for the run with `GET /v1/responses/{id}`, or ask again","retryable":true,"run_id":"<run>"},"param":null,"type":"server_error"}}"#);
         }
         let mut wire = Wire::to(address);
         wire.write(post(address, "/v1/chat/completions", header, &streamed(asked, &json!({})).to_string()));
@@ -215,7 +218,8 @@ fn a_client_is_answered_before_it_gives_up() {
 fn leaving_cancels_the_calls_unless_another_caller_waits() {
     let slow = Behaviour { ttft_ms: Latency::of(2_000), ..Behaviour::instant() };
     let slow = Behaviour { answer: Answer::Fixed("Yes.".to_owned()), ..slow };
-    let sandbox = sandbox_with(Some(&Script::behaving(slow)));
+    // One model answers at once, so that the streams begin.
+    let sandbox = sandbox_with(Some(&Script::behaving(slow))).scripted(PANEL[1], Script::answering("Yes."));
     let (_running, address) = serve(&sandbox, &["--no-auth"], &[]);
     let stalled = Script::fault(Fault::Stall);
     let body = |text: &str, stream: bool| {
@@ -240,7 +244,7 @@ fn leaving_cancels_the_calls_unless_another_caller_waits() {
     assert_eq!([PANEL[0], PANEL[2]].map(|model| sandbox.asked(model)), [1, 1], "it is one run");
     assert_eq!(sandbox.simulator().stats().client_cancelled, 0);
     // Alone, both kinds of calls are closed upstream.
-    for model in PANEL {
+    for model in [PANEL[0], PANEL[2]] {
         sandbox.simulator().script(model, stalled.clone());
     }
     for (stream, cancelled) in [(true, 2), (false, 4)] {

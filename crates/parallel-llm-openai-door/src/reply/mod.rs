@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::value::next::{Advice, Next, Operation};
-use parallel_llm_engine::{Code, Failure, Finish, OutcomeKind, Run, RunId, SeatStatus};
+use parallel_llm_engine::{Code, Failure, Finish, OutcomeKind, Run, RunId, RunStatus, SeatStatus};
 use parallel_llm_service::report::Report;
 use parallel_llm_service::{Principal, RunHandle};
 use serde::Serialize;
@@ -40,7 +40,8 @@ impl Answer {
         let Some(text) = report.answer.as_deref().map(str::to_owned) else {
             let refusal = match report.error {
                 Some(error) => Refusal::reported(error),
-                None => unfinished(run_id).into(),
+                None if report.status == RunStatus::Running.as_str() => unfinished(run_id).into(),
+                None => not_kept(run_id).into(),
             };
             return Err(refusal.of_run(run_id));
         };
@@ -84,6 +85,12 @@ pub(crate) fn unfinished(run_id: RunId) -> Failure {
     let message = format!("run {run_id} goes on, and has no answer yet");
     Failure::new(Code::Timeout, message)
         .with_next([Next::Use(Operation::WaitForRun), Next::Do(Advice::AskAgain)])
+}
+
+/// The failure of a run that has ended and whose text is nowhere.
+fn not_kept(run_id: RunId) -> Failure {
+    let failure = Failure::new(Code::Usage, format!("the texts of run {run_id} were not kept"));
+    failure.with_next(Operation::KeepTexts)
 }
 
 /// Why the text of a run ends where it ends.

@@ -98,7 +98,7 @@ enum ChatRole {
 }
 
 /// Fields of a message that change nothing when they are empty.
-const NEUTRAL_IN_MESSAGE: &[Neutral] = &[
+pub(crate) const NEUTRAL_IN_MESSAGE: &[Neutral] = &[
     Neutral { name: "tool_calls", values: &["[]"], why: "a panel calls no tools" },
     Neutral { name: "function_call", values: &[], why: "a panel calls no tools" },
     Neutral { name: "audio", values: &[], why: "a panel answers in text" },
@@ -106,7 +106,7 @@ const NEUTRAL_IN_MESSAGE: &[Neutral] = &[
 ];
 
 /// Such fields of the options of a stream.
-const NEUTRAL_IN_OPTIONS: &[Neutral] =
+pub(crate) const NEUTRAL_IN_OPTIONS: &[Neutral] =
     &[Neutral { name: "include_obfuscation", values: &["false"], why: "there is no padding" }];
 
 impl ChatRequest {
@@ -120,6 +120,9 @@ impl ChatRequest {
         fields::check::<Self>("", &self.rest, NEUTRAL_IN_CHAT)?;
         if let Some(options) = &self.stream_options {
             fields::check::<StreamOptions>("stream_options.", &options.rest, NEUTRAL_IN_OPTIONS)?;
+            if !self.stream.unwrap_or_default() {
+                return Err(super::without_stream());
+            }
         }
         let (model, messages) = (required("model", self.model)?, required("messages", self.messages)?);
         let max_tokens = max_tokens(self.max_tokens, self.max_completion_tokens)?;
@@ -134,6 +137,7 @@ impl ChatRequest {
             effort: self.reasoning_effort.map(EffortWord::effort),
             store: self.store,
             continues: None,
+            instructions: None,
             own: self.parallel_llm.unwrap_or_default(),
         };
         options.ask(caller, messages)

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use parallel_llm_engine::request::ImageDetail;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure, Message, Part as MessagePart, Role};
 use parallel_llm_service::attachment::Attachments;
@@ -44,7 +45,7 @@ pub(crate) struct Part {
     file_data: Option<String>,
     /// Its name.
     filename: Option<String>,
-    /// How closely a picture is looked at: `auto`.
+    /// How closely a picture is looked at.
     detail: Option<Detail>,
     /// Marks of an earlier answer, which are not sent.
     annotations: Option<Vec<serde_json::Value>>,
@@ -81,11 +82,10 @@ enum ImageUrl {
 
 /// A picture in an object.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[expect(dead_code, reason = "what is accepted and not used is read for its type")]
 struct ImageFields {
     /// The data URI.
     url: String,
-    /// How closely it is looked at: `auto`.
+    /// How closely it is looked at.
     detail: Option<Detail>,
     #[serde(flatten)]
     #[schemars(skip)]
@@ -104,11 +104,23 @@ struct FileFields {
     rest: Rest,
 }
 
-/// How closely a picture is looked at. Only the models' own way can be honoured.
+/// How closely a picture is looked at: a hint for the models whose protocol has it.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Detail {
     Auto,
+    Low,
+    High,
+}
+
+impl Detail {
+    const fn of_image(self) -> Option<ImageDetail> {
+        match self {
+            Self::Auto => None,
+            Self::Low => Some(ImageDetail::Low),
+            Self::High => Some(ImageDetail::High),
+        }
+    }
 }
 
 /// Where a message stands and who says it.
@@ -120,6 +132,11 @@ pub(super) struct Place<'a> {
 }
 
 impl Content {
+    /// Whether it is a list without parts.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Self::Parts(parts) if parts.is_empty())
+    }
+
     /// The message of this content. The files are counted with those of the other messages.
     pub(super) fn message(self, place: Place<'_>, files: &mut Attachments) -> Result<Message, Refusal> {
         let parts = match self {
@@ -166,7 +183,7 @@ impl Part {
             }
             PartKind::ImageUrl | PartKind::InputImage => {
                 let image = self.image_url.ok_or_else(|| missing(path, "image_url"))?;
-                image.read(&format!("{path}.image_url"), files)
+                image.read(&format!("{path}.image_url"), self.detail, files)
             }
             PartKind::File => {
                 let FileFields { file_data, filename, rest } =
@@ -212,14 +229,24 @@ impl Part {
 }
 
 impl ImageUrl {
-    fn read(self, path: &str, files: &mut Attachments) -> Result<MessagePart, Refusal> {
-        match self {
-            Self::Uri(uri) => file(path, &uri, None, files),
-            Self::Object(ImageFields { url, detail: _, rest }) => {
+    /// The picture, with the detail that its part or its object gives.
+    fn read(
+        self,
+        path: &str,
+        detail: Option<Detail>,
+        files: &mut Attachments,
+    ) -> Result<MessagePart, Refusal> {
+        let (mut part, detail) = match self {
+            Self::Uri(uri) => (file(path, &uri, None, files)?, detail),
+            Self::Object(ImageFields { url, detail: own, rest }) => {
                 fields::check::<ImageFields>(&format!("{path}."), &rest, &[])?;
-                file(&format!("{path}.url"), &url, None, files)
+                (file(&format!("{path}.url"), &url, None, files)?, own.or(detail))
             }
+        };
+        if let MessagePart::File(picture) = &mut part {
+            picture.detail = detail.and_then(Detail::of_image);
         }
+        Ok(part)
     }
 }
 
@@ -228,8 +255,8 @@ fn file(path: &str, uri: &str, name: Option<&str>, files: &mut Attachments) -> R
     files.part(uri, name).map_err(|failure| Refusal::field(path, "invalid_value", failure))
 }
 
-/// The refusal of a part without the field that its type needs.
-fn missing(path: &str, name: &'static str) -> Refusal {
+/// The refusal of an object without a field that its type needs.
+pub(super) fn missing(path: &str, name: &str) -> Refusal {
     let failure = Failure::new(Code::Usage, format!("`{path}.{name}` is missing"));
     Refusal::field(format!("{path}.{name}"), "missing_required_parameter", failure)
 }

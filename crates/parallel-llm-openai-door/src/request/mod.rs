@@ -1,6 +1,6 @@
 //! Requests as clients of OpenAI write them, read into questions of the service.
 //!
-//! [`body`] parses, [`fields`] refuses what cannot be honoured, [`chat`] and [`responses`] are the two protocols, [`content`]
+//! [`body`] parses, [`query`] reads what an address has, [`fields`] refuses what cannot be honoured, [`chat`] and [`responses`] are the two protocols, [`content`]
 //! is what their messages share and [`own`] what this program adds. Invariant: every field is honoured, named in the table of
 //! fields that may be neutral, or refused; no URL is fetched.
 
@@ -9,6 +9,7 @@ mod chat;
 mod content;
 mod fields;
 mod own;
+mod query;
 mod responses;
 mod unique;
 
@@ -16,16 +17,17 @@ use std::time::Duration;
 
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::value::next::{Argument, Next};
-use parallel_llm_engine::{Code, Effort, Failure, Lineage, Message, Role, RunRequest};
+use parallel_llm_engine::{Code, Effort, Failure, Lineage, Message, Role, RunId, RunRequest};
 use parallel_llm_service::Question;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub(crate) use body::read;
-pub(crate) use chat::ChatRequest;
+pub(crate) use chat::{ChatRequest, NEUTRAL_IN_MESSAGE, NEUTRAL_IN_OPTIONS};
 pub(crate) use fields::{NEUTRAL_IN_CHAT, NEUTRAL_IN_RESPONSES, Neutral};
 pub(crate) use own::{Own, Progress, run_id};
-pub(crate) use responses::ResponsesRequest;
+pub(crate) use query::{Parameters, check_parameters};
+pub(crate) use responses::{NEUTRAL_IN_ITEM, NEUTRAL_IN_REASONING, ResponsesRequest};
 
 use crate::caller::Caller;
 use crate::model::Model;
@@ -50,15 +52,17 @@ pub(super) struct Options {
     pub(super) max_tokens: Option<u32>,
     pub(super) effort: Option<Effort>,
     pub(super) store: Option<bool>,
-    /// The run whose conversation goes on.
-    pub(super) continues: Option<String>,
+    /// The response whose conversation goes on.
+    pub(super) continues: Option<RunId>,
+    /// Instructions for this question alone.
+    pub(super) instructions: Option<String>,
     pub(super) own: Own,
 }
 
 impl Options {
     /// The question of these messages.
     pub(super) fn ask(self, caller: &Caller, messages: Vec<Message>) -> Result<Asked, Refusal> {
-        let Self { model: name, temperature, max_tokens, effort, store, continues, own } = self;
+        let Self { model: name, temperature, max_tokens, effort, store, continues, instructions, own } = self;
         let settings = &caller.services.settings;
         let model = Model::read(settings, &name)
             .map_err(|failure| Refusal::from(failure).at(|_| Some("model".to_owned())))?;
@@ -91,9 +95,13 @@ impl Options {
             fresh: own.fresh.unwrap_or_default(),
             ..RunRequest::default()
         };
-        let continues = continues.or(own.continued()?);
+        // All items of a response stay in its conversation, as OpenAI has it.
+        let keeps_system = continues.is_some();
+        let continues = continues.or(own.continued()?).map(|id| id.to_string());
         let progress = own.progress.unwrap_or_else(|| Progress::by_word(&settings.stream_progress));
-        let question = Question { request, preset: model.preset, continues, ..Question::default() };
+        let preset = model.preset;
+        let question =
+            Question { request, preset, continues, keeps_system, instructions, ..Question::default() };
         Ok(Asked { question, model: name, progress })
     }
 }
@@ -131,6 +139,13 @@ fn required<T>(name: &'static str, value: Option<T>) -> Result<T, Refusal> {
         let failure = Failure::new(Code::Usage, format!("`{name}` is missing"));
         Refusal::field(name, "missing_required_parameter", failure)
     })
+}
+
+/// The refusal of options of a stream that is not asked for.
+fn without_stream() -> Refusal {
+    let failure = Failure::new(Code::Usage, "`stream_options` belongs to a stream, and `stream` is not true");
+    let failure = failure.with_next(Next::LeaveOut("stream_options".into()));
+    Refusal::field("stream_options", "invalid_value", failure)
 }
 
 /// The output cap of this name, which is above 0.

@@ -1,9 +1,10 @@
 //! What this program adds to a request, all under one field.
 
+use parallel_llm_engine::plan::IDEMPOTENCY_KEY_BYTES_MAX;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::strategy::ResolvedStrategy;
 use parallel_llm_engine::text::safe::excerpt;
-use parallel_llm_engine::value::next::Next;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunId};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -35,6 +36,7 @@ pub(crate) struct Own {
     /// How the answers become one, with its options: `vote@first=2`.
     pub(crate) strategy: Option<String>,
     /// The same key and question are the same run. Counts before the header `Idempotency-Key`.
+    #[schemars(length(min = 1, max = IDEMPOTENCY_KEY_BYTES_MAX))]
     pub(crate) idempotency_key: Option<String>,
     /// The id of a run, a completion or a response whose conversation goes on.
     pub(crate) continue_run: Option<String>,
@@ -55,7 +57,7 @@ pub(crate) struct Own {
 pub(crate) enum Progress {
     /// As comments, which clients skip, once a model has answered.
     Comments,
-    /// As reasoning, from the beginning.
+    /// As reasoning, likewise.
     Reasoning,
     /// Not at all.
     Off,
@@ -86,6 +88,15 @@ impl Own {
     pub(super) fn check(&self) -> Result<(), Refusal> {
         fields::check::<Self>(&format!("{NAME}."), &self.rest, &[])?;
         self.check_strategy()?;
+        if self
+            .idempotency_key
+            .as_ref()
+            .is_some_and(|key| !(1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&key.len()))
+        {
+            let message = format!("an idempotency key has 1 to {IDEMPOTENCY_KEY_BYTES_MAX} bytes");
+            let failure = Failure::new(Code::Usage, message).with_next(Advice::GiveOwnIdempotencyKey);
+            return Err(invalid("idempotency_key", failure));
+        }
         if self.deadline_s.is_some_and(|seconds| !(1..=DEADLINE_S_MAX).contains(&seconds)) {
             let failure = Failure::new(Code::Usage, "the deadline is out of range");
             let next = Next::WholeNumber { from: 1, to: DEADLINE_S_MAX };
@@ -131,10 +142,17 @@ impl Own {
     }
 
     /// The run whose conversation goes on.
-    pub(super) fn continued(&self) -> Result<Option<String>, Refusal> {
+    pub(super) fn continued(&self) -> Result<Option<RunId>, Refusal> {
         let Some(text) = &self.continue_run else { return Ok(None) };
-        run_id(text).map(|id| Some(id.to_string())).map_err(|failure| invalid("continue_run", failure))
+        run_id(text).map(Some).map_err(|failure| invalid("continue_run", failure))
     }
+}
+
+/// The refusal of a question that goes on with two conversations.
+pub(super) fn goes_on_twice() -> Refusal {
+    let message = format!("`previous_response_id` names one conversation, and `{NAME}.continue_run` another");
+    let next = Next::LeaveOut(format!("{NAME}.continue_run").into());
+    invalid("continue_run", Failure::new(Code::Usage, message).with_next(next))
 }
 
 /// The run of an id of a run, a completion or a response.

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use parallel_llm_engine::{Message, Role};
+use parallel_llm_engine::value::next::Next;
+use parallel_llm_engine::{Code, Failure, Message, Role};
 use parallel_llm_service::attachment::Attachments;
 use schemars::JsonSchema;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
-use super::content::{Content, Place};
+use super::content::{Content, Place, missing};
 use super::fields::{self, NEUTRAL_IN_RESPONSES, Neutral, Rest};
 use super::own::{self, Own};
 use super::{Asked, EffortWord, Options, check_cap, last_is_users, required};
@@ -74,25 +76,27 @@ struct Reasoning {
 enum Input {
     /// The question.
     Text(String),
-    /// The conversation.
+    /// The conversation in items.
     Items(Vec<InputItem>),
 }
 
-/// A message of the input.
+/// A message of the input, or the reasoning of an earlier response, which is not sent.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "what is accepted and not used is read for its type")]
 struct InputItem {
-    /// `message`.
+    /// `message`, also if it is left out, or `reasoning`.
     #[serde(rename = "type")]
     kind: Option<ItemKind>,
-    /// Who speaks.
-    role: ItemRole,
-    /// What is said.
-    content: Content,
+    /// Who speaks in a message.
+    role: Option<ItemRole>,
+    /// What is said in a message. Reasoning has none.
+    content: Option<Content>,
     /// The id of an earlier answer, which is not sent.
     id: Option<String>,
     /// The state of an earlier answer, which is not sent.
     status: Option<String>,
+    /// The summary of reasoning, which is not sent.
+    summary: Option<Vec<Value>>,
     #[serde(flatten)]
     #[schemars(skip)]
     rest: Rest,
@@ -103,6 +107,7 @@ struct InputItem {
 #[serde(rename_all = "lowercase")]
 enum ItemKind {
     Message,
+    Reasoning,
 }
 
 /// The speakers that a panel knows.
@@ -115,8 +120,15 @@ enum ItemRole {
     Assistant,
 }
 
-/// Fields of `reasoning` that change nothing when they are empty.
-const NEUTRAL_IN_REASONING: &[Neutral] = &[
+/// Fields of an item that change nothing when they are empty.
+pub(crate) const NEUTRAL_IN_ITEM: &[Neutral] = &[Neutral {
+    name: "encrypted_content",
+    values: &["\"\""],
+    why: "the models of a panel are not told the reasoning of others",
+}];
+
+/// Such fields of `reasoning`.
+pub(crate) const NEUTRAL_IN_REASONING: &[Neutral] = &[
     Neutral { name: "summary", values: &[], why: "the reasoning of several models is not summarized" },
     Neutral {
         name: "generate_summary",
@@ -134,6 +146,10 @@ impl ResponsesRequest {
     /// The question.
     pub(crate) fn ask(self, caller: &Caller) -> Result<Asked, Refusal> {
         fields::check::<Self>("", &self.rest, NEUTRAL_IN_RESPONSES)?;
+        let has_options = self.rest.get("stream_options").is_some_and(|options| !options.is_null());
+        if has_options && !self.stream.unwrap_or_default() {
+            return Err(super::without_stream());
+        }
         if let Some(reasoning) = &self.reasoning {
             fields::check::<Reasoning>("reasoning.", &reasoning.rest, NEUTRAL_IN_REASONING)?;
         }
@@ -143,10 +159,14 @@ impl ResponsesRequest {
         let continues = continues.map_err(|failure| {
             Refusal::field("previous_response_id", "previous_response_not_found", failure)
         })?;
+        let own = self.parallel_llm.unwrap_or_default();
+        if let (Some(previous), Some(other)) = (continues, own.continued()?)
+            && previous != other
+        {
+            return Err(own::goes_on_twice());
+        }
         let mut files = Attachments::new(caller.services.settings.attachment_bytes_max);
-        let instructions = self.instructions.map(|text| Message::text(Role::System, text));
-        let messages = instructions.map(Ok).into_iter().chain(input.read(&mut files));
-        let messages = messages.collect::<Result<Vec<_>, _>>()?;
+        let messages = input.read(&mut files)?;
         last_is_users(&messages, "input")?;
         let options = Options {
             model,
@@ -154,35 +174,62 @@ impl ResponsesRequest {
             max_tokens,
             effort: self.reasoning.and_then(|reasoning| reasoning.effort).map(EffortWord::effort),
             store: self.store,
-            continues: continues.map(|id| id.to_string()),
-            own: self.parallel_llm.unwrap_or_default(),
+            continues,
+            instructions: self.instructions,
+            own,
         };
         options.ask(caller, messages)
     }
 }
 
 impl Input {
-    fn read(self, files: &mut Attachments) -> Vec<Result<Message, Refusal>> {
+    fn read(self, files: &mut Attachments) -> Result<Vec<Message>, Refusal> {
         match self {
-            Self::Text(text) => vec![Ok(Message::text(Role::User, text))],
+            Self::Text(text) => Ok(vec![Message::text(Role::User, text)]),
             Self::Items(items) => {
-                items.into_iter().enumerate().map(|(index, item)| item.read(index, files)).collect()
+                let items = items.into_iter().enumerate();
+                items.filter_map(|(index, item)| item.read(index, files).transpose()).collect()
             }
         }
     }
 }
 
 impl InputItem {
-    fn read(self, index: usize, files: &mut Attachments) -> Result<Message, Refusal> {
+    /// The message of an item; `None` for reasoning, which the panel does by itself.
+    fn read(self, index: usize, files: &mut Attachments) -> Result<Option<Message>, Refusal> {
         let path = format!("input[{index}]");
-        fields::check::<Self>(&format!("{path}."), &self.rest, &[])?;
-        let role = match self.role {
+        fields::check::<Self>(&format!("{path}."), &self.rest, NEUTRAL_IN_ITEM)?;
+        if matches!(self.kind, Some(ItemKind::Reasoning)) {
+            let is_empty = self.content.as_ref().is_none_or(Content::is_empty);
+            let given = [("role", self.role.is_some()), ("content", !is_empty)];
+            return match given.into_iter().find(|(_, is_given)| *is_given) {
+                Some((name, _)) => Err(strange(&path, name, "reasoning of an earlier response")),
+                None => Ok(None),
+            };
+        }
+        if self.summary.is_some() {
+            return Err(strange(&path, "summary", "a message"));
+        }
+        let role = match required_in(&path, "role", self.role)? {
             ItemRole::System | ItemRole::Developer => Role::System,
             ItemRole::User => Role::User,
             ItemRole::Assistant => Role::Assistant,
         };
-        self.content.message(Place { path: &format!("{path}.content"), role }, files)
+        let content = required_in(&path, "content", self.content)?;
+        content.message(Place { path: &format!("{path}.content"), role }, files).map(Some)
     }
+}
+
+/// A field that the object at this path must have.
+fn required_in<T>(path: &str, name: &str, value: Option<T>) -> Result<T, Refusal> {
+    value.ok_or_else(|| missing(path, name))
+}
+
+/// The refusal of a field that belongs to another kind of item, which would be ignored.
+fn strange(path: &str, name: &'static str, what: &str) -> Refusal {
+    let failure = Failure::new(Code::Usage, format!("{what} has no `{name}`"));
+    let failure = failure.with_next(Next::LeaveOut(name.into()));
+    Refusal::field(format!("{path}.{name}"), "unknown_parameter", failure)
 }
 
 impl<'de> Deserialize<'de> for Input {
@@ -192,7 +239,7 @@ impl<'de> Deserialize<'de> for Input {
             type Value = Input;
 
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("a text or a list of messages")
+                out.write_str("a text or a list of items")
             }
 
             fn visit_str<E>(self, text: &str) -> Result<Input, E> {

@@ -65,6 +65,7 @@ pub(crate) async fn answer(
     let mut follower = Follower::new(Arc::clone(caller), handle, progress);
     let latest = Instant::now() + HELD_MAX;
     let held_until = caller.waiting().answer_by().map_or(latest, |due| due.min(latest));
+    let mut newest = None;
     let first = loop {
         // Nothing real within this time: from here on, an error is an event.
         let Ok(piece) = timeout_at(held_until, follower.next()).await else { break Piece::Quiet };
@@ -72,12 +73,17 @@ pub(crate) async fn answer(
             Piece::End(End::Broken(refusal)) => return Err(refusal),
             Piece::Text(_) | Piece::End(End::Whole(..)) => break piece,
             // Once a model has answered there will be a text, whatever becomes of the others.
-            Piece::Progress(_) if progress == Progress::Reasoning || follower.has_answer() => break piece,
-            Piece::Progress(_) | Piece::Quiet => {}
+            Piece::Progress(_) | Piece::Quiet if follower.has_answer() => break piece,
+            Piece::Progress(line) => newest = Some(line),
+            Piece::Quiet => {}
         }
     };
     let is_over = matches!(first, Piece::End(_));
-    let begun = frames.begin() + &frames.of(first, caller);
+    // As reasoning, the progress is a part of the answer: its newest line comes in front of the first words.
+    let missed = newest.filter(|_| frames.shows_reasoning() && !matches!(first, Piece::Progress(_)));
+    let mut begun = frames.begin();
+    begun.extend(missed.map(|line| frames.reasoning(&line)));
+    begun += &frames.of(first, caller);
     let events = Events { begun, is_over, follower, frames, caller: Arc::clone(caller) };
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(EVENTS)),

@@ -76,6 +76,9 @@ impl Follower {
             quiet_at: Instant::now() + SILENCE_MAX,
         };
         follower.take_snapshot(&run);
+        if follower.has_answer() {
+            follower.show_progress();
+        }
         follower
     }
 

@@ -228,7 +228,14 @@ impl Ask {
         let cache_ms = self.cache.as_deref().map(|text| parse_duration("--cache", text)).transpose()?;
         let flow = self.flow()?.map(Box::new);
         let preset = self.preset.take().filter(|_| flow.is_none());
-        Ok(Question { request, preset, flow, continues: self.continued.take(), cache_ms })
+        Ok(Question {
+            request,
+            preset,
+            flow,
+            continues: self.continued.take(),
+            cache_ms,
+            ..Question::default()
+        })
     }
 
     /// The message with its attachments, and their count.

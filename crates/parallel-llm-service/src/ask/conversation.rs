@@ -48,9 +48,10 @@ impl Asking {
             return Err(failure.with_run(run_id).with_next(Operation::Resume));
         };
         let reply = Message::text(Role::Assistant, answer);
+        let said = run.plan.messages.iter().skip(usize::from(run.plan.has_instructions));
         Ok(Conversation {
             run_id,
-            messages: run.plan.messages.iter().cloned().chain([reply]).collect(),
+            messages: said.cloned().chain([reply]).collect(),
             chain: run.chain().to_vec(),
             strategy: strategy(&run),
             plan: run.plan,
@@ -67,12 +68,13 @@ fn strategy(run: &Run) -> String {
 }
 
 impl Conversation {
-    /// Puts the conversation in front of the question. Instructions of the question replace the earlier ones, because
-    /// many models take only one system message.
-    pub(super) fn precede(&mut self, request: &mut RunRequest) {
+    /// Puts the conversation in front of the question. Unless both are kept, system messages of the question replace the
+    /// earlier ones, because many models take only one.
+    pub(super) fn precede(&mut self, request: &mut RunRequest, keeps_system: bool) {
         let is_system = |message: &Message| message.role == Role::System;
-        let (instructions, question): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut request.messages).into_iter().partition(is_system);
+        let (instructions, question): (Vec<_>, Vec<_>) = std::mem::take(&mut request.messages)
+            .into_iter()
+            .partition(|message| !keeps_system && is_system(message));
         if !instructions.is_empty() {
             self.messages.retain(|message| !is_system(message));
         }

@@ -7,7 +7,7 @@ use parallel_llm_engine::plan::{Defaults, Terms};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::strategy::StrategyChoice;
 use parallel_llm_engine::value::next::Operation;
-use parallel_llm_engine::{Code, Failure, RunPlan, RunRequest};
+use parallel_llm_engine::{Code, Failure, Message, Role, RunPlan, RunRequest};
 
 use super::conversation::Conversation;
 use super::fitness::{self, Typed};
@@ -29,6 +29,10 @@ pub struct Question {
     pub flow: Option<Box<NamedFlow>>,
     /// The run whose conversation goes on, as in [`crate::History::run_id`].
     pub continues: Option<String>,
+    /// Whether the system messages of that conversation stay beside those of the question.
+    pub keeps_system: bool,
+    /// A system message for this question alone, in front of all others: a conversation goes on without it.
+    pub instructions: Option<String>,
     /// The greatest age of a cached answer to the very same question, in milliseconds; `None` to ask again.
     pub cache_ms: Option<u64>,
 }
@@ -64,8 +68,10 @@ impl Planner {
         recursion::check(&question.request.lineage.via)?;
         self.principal.check_request(&question.request, self.settings().budget)?;
         fitness::check_reach(&self.lists.providers, &self.principal, &question.request)?;
+        let has_instructions = question.instructions.is_some();
         let (request, defaults) = self.filled(question, &mut conversation)?;
         let mut plan = self.plan_with(request, defaults).await?;
+        plan.has_instructions = has_instructions;
         plan.continues = conversation.map(|conversation| conversation.run_id);
         Ok(plan)
     }
@@ -82,11 +88,14 @@ impl Planner {
         question: Question,
         conversation: &mut Option<Conversation>,
     ) -> Result<(RunRequest, Defaults), Failure> {
-        let Question { mut request, preset, flow, .. } = question;
+        let Question { mut request, preset, flow, keeps_system, instructions, .. } = question;
         let mut defaults = self.defaults();
         defaults.limits = self.day_limits();
         if let Some(conversation) = conversation {
-            conversation.precede(&mut request);
+            conversation.precede(&mut request, keeps_system);
+        }
+        if let Some(instructions) = instructions {
+            request.messages.insert(0, Message::text(Role::System, instructions));
         }
         match (flow, preset, &conversation) {
             (Some(flow), ..) => flow.fill(&mut defaults),

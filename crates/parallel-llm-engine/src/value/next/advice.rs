@@ -225,6 +225,7 @@ advice! {
     SendJson, Anyone: "send `Content-Type: application/json`, not compressed";
     UsePost, Anyone: "use POST; sessions also take GET and DELETE";
     UseMethods, Anyone: "use GET, HEAD, POST or DELETE";
+    UseAllowedMethod, Anyone: "use a method that the header `Allow` names";
 
     BeginSession, Anyone: "begin a new session with `initialize`";
     ReadSpecification, Anyone: "see the MCP specification on Streamable HTTP";

@@ -229,7 +229,9 @@ fn translated_part(part: &Part) -> ChatPart<'_> {
 fn translated_file(file: &Attachment) -> ChatPart<'_> {
     let url = format!("data:{};base64,{}", file.media_type, file.base64);
     match file.kind() {
-        AttachmentKind::Image => ChatPart::ImageUrl { image_url: request::ImageUrl { url } },
+        AttachmentKind::Image => {
+            ChatPart::ImageUrl { image_url: request::ImageUrl { url, detail: file.detail } }
+        }
         AttachmentKind::Document => {
             ChatPart::File { file: request::File { filename: &file.name, file_data: url } }
         }

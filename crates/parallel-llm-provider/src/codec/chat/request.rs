@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use parallel_llm_engine::request::ImageDetail;
 use serde::Serialize;
 
 /// A request for a streamed chat completion.
@@ -64,6 +65,8 @@ pub(super) enum ChatPart<'a> {
 #[derive(Debug, Serialize)]
 pub(super) struct ImageUrl {
     pub(super) url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) detail: Option<ImageDetail>,
 }
 
 /// A document as a data URL.

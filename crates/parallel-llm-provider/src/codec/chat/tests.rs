@@ -27,7 +27,12 @@ pub(in crate::codec) fn call() -> Call {
 /// The call with a question about two files.
 pub(in crate::codec) fn call_with_files() -> Call {
     let file = |name: &str, media_type: &str| {
-        Part::File(Attachment { name: name.into(), media_type: media_type.into(), base64: "AAEC".into() })
+        Part::File(Attachment {
+            name: name.into(),
+            media_type: media_type.into(),
+            base64: "AAEC".into(),
+            detail: None,
+        })
     };
     let parts = vec![
         Part::Text { text: "Which?".into() },
