@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parallel_llm_engine::run::SeatView;
 use parallel_llm_engine::{Code, OutcomeKind, Run, RunStatus};
 
-use crate::scenario::{RunResult, Scenario, scenario};
+use crate::scenario::{Breakage, RunResult, Scenario, scenario};
 use crate::script::{SentCall, after, fails, failure, fuses, says};
 use crate::transcript;
 
@@ -82,6 +82,26 @@ async fn a_broken_disk_is_reported_to_the_user() {
       3 cyd answered, 1 request 40 ms, $0.0010
       4 dan answered late, 1 request 60000 ms, $0.0010
       s1 fuser skipped, 0 requests, $0.00: storage: the disk is full
+    ");
+}
+
+/// The warnings of a run whose journal breaks in this way at its second commit.
+async fn warned(how: Breakage) -> Vec<String> {
+    let result = typical_run().breaks_by(how, 2).run().await;
+    received_answers_are_reported(&result);
+    let outcome = result.run.outcome.as_ref().expect("it is decided");
+    outcome.warnings.iter().map(|warning| warning.message.clone()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_journal_that_panics_or_never_returns_has_failed_and_the_run_ends() {
+    insta::assert_snapshot!(warned(Breakage::Panics).await.join("\n"), @"
+    the synthesizer `fuser` failed: a defect stopped the journal
+    the run could not be stored: a defect stopped the journal
+    ");
+    insta::assert_snapshot!(warned(Breakage::Hangs).await.join("\n"), @"
+    the synthesizer `fuser` failed: the journal did not return within 120 s
+    the run could not be stored: the journal did not return within 120 s
     ");
 }
 

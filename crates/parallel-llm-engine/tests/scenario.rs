@@ -145,13 +145,22 @@ pub(crate) fn persona_prompt(persona: &str, system: &str) -> Arc<PersonaPrompt> 
 
 type Steer = Box<dyn FnOnce(&Stop)>;
 
+/// How a journal breaks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Breakage {
+    Fails,
+    Panics,
+    /// It never returns.
+    Hangs,
+}
+
 /// A run that is set up step by step.
 pub(crate) struct Scenario {
     replies: Vec<(&'static str, Reply)>,
     plan: RunPlan,
     in_flight_max: usize,
     commit_ms: u64,
-    breaks_at: Option<usize>,
+    breaks_at: Option<(usize, Breakage)>,
     /// What the user does to the run, and when in milliseconds.
     steering: Vec<(u64, Steer)>,
     caller: Option<Arc<dyn Caller>>,
@@ -265,8 +274,12 @@ impl Scenario {
     }
 
     /// Makes every commit fail from this one on; the first commit is 1.
-    pub(crate) fn breaks_at(mut self, commit: usize) -> Self {
-        self.breaks_at = Some(commit);
+    pub(crate) fn breaks_at(self, commit: usize) -> Self {
+        self.breaks_by(Breakage::Fails, commit)
+    }
+
+    pub(crate) fn breaks_by(mut self, how: Breakage, commit: usize) -> Self {
+        self.breaks_at = Some((commit, how));
         self
     }
 
@@ -476,7 +489,7 @@ struct Disk {
     memory: MemoryJournal,
     ledger: Ledger,
     commit_ms: u64,
-    breaks_at: Option<usize>,
+    breaks_at: Option<(usize, Breakage)>,
     /// Every commit, failed ones included.
     attempted: Mutex<Vec<Vec<Recorded>>>,
     /// The plan before anything was added to it.
@@ -518,16 +531,20 @@ impl Journal for Disk {
         };
         let names: Vec<String> = events.iter().map(|recorded| transcript::short(&recorded.event)).collect();
         let (ledger, names) = (self.ledger.clone(), names.join(", "));
-        let breaks = self.breaks_at.is_some_and(|from| commit >= from);
+        let breaks = self.breaks_at.filter(|(from, _)| commit >= *from).map(|(_, how)| how);
         let append = self.memory.append(lease, events);
         let wait = Duration::from_millis(self.commit_ms);
         async move {
             if !wait.is_zero() {
                 sleep(wait).await;
             }
-            if breaks {
+            if let Some(how) = breaks {
                 ledger.note(format_args!("lost: {names}"));
-                return Err(Failure::new(Code::Storage, "the disk is full"));
+                return match how {
+                    Breakage::Fails => Err(Failure::new(Code::Storage, "the disk is full")),
+                    Breakage::Panics => std::panic::resume_unwind(Box::new("scripted")),
+                    Breakage::Hangs => std::future::pending().await,
+                };
             }
             ledger.note(format_args!("durable: {names}"));
             append.await

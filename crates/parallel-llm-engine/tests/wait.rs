@@ -277,7 +277,6 @@ async fn no_request_is_sent_while_the_answer_is_committed() {
     500 request ada #1
     500 request bob #1
     1010 durable: failed 2
-    1700 checkpoint seat 1 3 bytes
     2200 durable: answered 1, decided
     2700 durable: cancelled 2
     3200 durable: cancelled 3#0

@@ -1,13 +1,18 @@
 //! The log of one run: numbers events, makes them durable in order, then shows them.
 //!
 //! The holder of the writer lock writes everything that is staged, so concurrent appends share a commit. Invariants: an
-//! event is shown only after it is durable, and after a failed write nothing more is sent.
+//! event is shown only after it is durable, and after a failed write nothing more is sent. A journal that panics or does not
+//! return has failed: its events are shown all the same.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::Mutex as AsyncMutex;
+use tokio::time::timeout;
 
 use crate::call::deadline::Deadline;
 use crate::call::hub::Hub;
@@ -16,6 +21,11 @@ use crate::plan::caller_slot::CallerSlot;
 use crate::port::{Journal, Lease};
 use crate::run::event::{Attempt, Event, Recorded};
 use crate::value::answer::Failure;
+use crate::value::code::Code;
+
+/// The longest wait for one commit: twice that of our own store for the locks of other processes. Without a bound, a journal
+/// that never returns would hold every caller of the run for ever.
+const COMMIT_MAX: Duration = Duration::from_secs(120);
 
 pub(crate) struct RunLog {
     journal: Arc<dyn Journal>,
@@ -71,12 +81,14 @@ impl RunLog {
         plan: &Arc<RunPlan>,
         slot: CallerSlot,
     ) -> BoxFuture<'static, Result<(), Failure>> {
-        self.journal.check_day(Arc::clone(plan), slot)
+        let (journal, plan) = (Arc::clone(&self.journal), Arc::clone(plan));
+        answered(async move { journal.check_day(plan, slot).await }).boxed()
     }
 
     /// Writes a checkpoint of a streaming reply.
     pub(crate) fn checkpoint(&self, attempt: Attempt, text: &str) -> BoxFuture<'static, Result<(), Failure>> {
-        self.journal.checkpoint(self.lease, attempt, text.to_owned())
+        let (journal, lease, text) = (Arc::clone(&self.journal), self.lease, text.to_owned());
+        answered(async move { journal.checkpoint(lease, attempt, text).await }).boxed()
     }
 
     async fn commit_to(&self, seq: u64) -> Result<(), Failure> {
@@ -85,13 +97,16 @@ impl RunLog {
             let mut batch = std::mem::take(&mut self.tail.lock().staged);
             writer.durable_seq = batch.last().map_or(writer.durable_seq, |last| last.seq);
             if writer.broken.is_none() {
-                writer.broken = self.journal.append(self.lease, batch.clone()).await.err();
+                let appending = async { self.journal.append(self.lease, batch.clone()).await };
+                writer.broken = answered(appending).await.err();
             }
             if writer.broken.is_some() {
                 // A request is not sent unless its `Sent` is durable, so these did not happen.
                 batch.retain(|recorded| !recorded.event.lets_bytes_leave());
             }
-            if let Some(notice) = self.journal.notice(self.lease.run_id) {
+            // A journal that panics here has no notice. Its events are durable, and must be shown.
+            let notice = std::panic::catch_unwind(AssertUnwindSafe(|| self.journal.notice(self.lease.run_id)));
+            if let Ok(Some(notice)) = notice {
                 self.hub.warn(notice);
             }
             // Watchers see the events even after a failed write. The failure goes to callers that want to send, and into the
@@ -99,5 +114,17 @@ impl RunLog {
             self.hub.record(batch, writer.broken.as_ref());
         }
         writer.broken.clone().map_or(Ok(()), Err)
+    }
+}
+
+/// What the journal comes to. It may be code of the library's user.
+async fn answered<T>(asked: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    match timeout(COMMIT_MAX, AssertUnwindSafe(asked).catch_unwind()).await {
+        Ok(Ok(done)) => done,
+        Ok(Err(_)) => Err(Failure::new(Code::Storage, "a defect stopped the journal")),
+        Err(_) => {
+            let message = format!("the journal did not return within {} s", COMMIT_MAX.as_secs());
+            Err(Failure::new(Code::Storage, message))
+        }
     }
 }
