@@ -105,7 +105,8 @@ impl RunLog {
                 batch.retain(|recorded| !recorded.event.lets_bytes_leave());
             }
             // A journal that panics here has no notice. Its events are durable, and must be shown.
-            let notice = std::panic::catch_unwind(AssertUnwindSafe(|| self.journal.notice(self.lease.run_id)));
+            let notice =
+                std::panic::catch_unwind(AssertUnwindSafe(|| self.journal.notice(self.lease.run_id)));
             if let Ok(Some(notice)) = notice {
                 self.hub.warn(notice);
             }

@@ -6,6 +6,7 @@ pub mod hub;
 pub(crate) mod log;
 pub(crate) mod reconcile;
 pub(crate) mod reply_clock;
+pub mod reply_timers;
 pub mod retry;
 pub(crate) mod run_context;
 pub mod stop;

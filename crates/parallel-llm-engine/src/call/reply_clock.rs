@@ -1,6 +1,4 @@
-//! The timers of one reply: how long a provider may be silent, and how long a call may take.
-//!
-//! A time-out names the timer that ran out, its limit, and the setting that changes it.
+//! The clock of one reply within a run: how long a provider may be silent, and how long the run has time.
 
 use std::time::Duration;
 
@@ -8,6 +6,7 @@ use futures_util::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
 use crate::call::deadline::Deadline;
+use crate::call::reply_timers::{ReplyTimers, seconds};
 use crate::call::text_budget::Turn;
 use crate::plan::Timers;
 use crate::port::{ReplyPart, ReplyStream};
@@ -15,53 +14,33 @@ use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::next::{Limit, Next};
 
-/// The timers of one reply.
+/// The timers of one reply and those of its run.
 pub(crate) struct ReplyClock {
-    timers: Timers,
-    pub(crate) sent: Instant,
-    call_end: Instant,
-    first_text_end: Instant,
+    limits: Timers,
+    timers: ReplyTimers,
     deadline: Deadline,
-    /// When the newest part came.
-    pub(crate) heard: Instant,
-    /// Whether the provider sends keep-alive comments.
-    keeps_alive: bool,
-    /// When the first text or reasoning came.
-    pub(crate) first: Option<Instant>,
-    last: Instant,
     /// Since when nothing is read, because other runs use up the text budget.
     paused: Option<Instant>,
 }
 
 impl ReplyClock {
-    pub(crate) fn starting_now(timers: &Timers, deadline: Deadline) -> Self {
-        let now = Instant::now();
-        let call_end = now + Duration::from_millis(timers.call_ms);
-        Self {
-            timers: *timers,
-            sent: now,
-            call_end,
-            first_text_end: now + Duration::from_millis(timers.first_text_ms),
-            deadline,
-            heard: now,
-            keeps_alive: false,
-            first: None,
-            last: now,
-            paused: None,
-        }
+    pub(crate) fn starting_now(limits: &Timers, deadline: Deadline) -> Self {
+        Self { limits: *limits, timers: ReplyTimers::starting_now(limits), deadline, paused: None }
     }
 
-    /// Notes that text or reasoning has come. Returns whether it is the first.
-    pub(crate) fn content(&mut self) -> bool {
-        self.last = self.heard;
-        let is_first = self.first.is_none();
-        self.first.get_or_insert(self.heard);
-        is_first
+    /// When the request left.
+    pub(crate) const fn sent(&self) -> Instant {
+        self.timers.sent
     }
 
-    /// Notes a keep-alive comment.
-    pub(crate) fn alive(&mut self) {
-        self.keeps_alive = true;
+    /// How long after its request the newest part came.
+    pub(crate) fn heard_after(&self) -> Duration {
+        self.timers.heard - self.timers.sent
+    }
+
+    /// How long after the request the first text or reasoning came.
+    pub(crate) fn first_after(&self) -> Option<Duration> {
+        self.timers.first.map(|first| first - self.timers.sent)
     }
 
     /// The next part of a reply, or the failure of the first timer that runs out. The reply learns that it was too slow,
@@ -76,15 +55,18 @@ impl ReplyClock {
         {
             return Some(Err(failure));
         }
-        let (limit, timer) = self.next_limit();
-        if let Ok(part) = timeout_at(limit, reply.next()).await {
-            self.heard = Instant::now();
+        let (limit, timer) = self.timers.next_limit();
+        if let Ok(part) = timeout_at(limit.min(self.deadline.call), reply.next()).await {
+            if let Some(Ok(part)) = &part {
+                self.timers.note(part);
+            }
             return part;
         }
-        let failure = self.timeout(timer);
-        if !matches!(timer, Timer::Run) {
-            reply.timed_out(&failure);
+        if self.deadline.call <= limit {
+            return Some(Err(time_over(&self.limits, &self.deadline)));
         }
+        let failure = self.timers.timeout(timer);
+        reply.timed_out(&failure);
         Some(Err(failure))
     }
 
@@ -93,59 +75,14 @@ impl ReplyClock {
         // In `self`, because this future may be dropped half-way and be started again.
         let since = *self.paused.get_or_insert_with(Instant::now);
         let came = timeout_at(self.deadline.call, turn.comes()).await;
-        let pause = since.elapsed();
-        for moment in [&mut self.heard, &mut self.last, &mut self.first_text_end, &mut self.call_end] {
-            *moment += pause;
-        }
+        self.timers.pause(since.elapsed());
         self.paused = None;
         came.map_err(|_| {
-            let failure = time_over(&self.timers, &self.deadline);
+            let failure = time_over(&self.limits, &self.deadline);
             let message = format!("{} while other runs had all the room for text", failure.message);
             Failure { message, ..failure }
         })
     }
-
-    fn next_limit(&self) -> (Instant, Timer) {
-        let idle = (self.heard + Duration::from_millis(self.timers.idle_ms), Timer::Idle);
-        let content = match self.first {
-            None => (self.first_text_end, Timer::FirstText),
-            Some(_) => (self.last + Duration::from_millis(self.timers.content_ms), Timer::Content),
-        };
-        let whole = [(self.call_end, Timer::Call), (self.deadline.call, Timer::Run), content];
-        // A model may think in silence before its first text. Only a provider that sends keep-alives can be idle then.
-        let can_be_idle = self.first.is_some() || self.keeps_alive;
-        whole.into_iter().fold(if can_be_idle { idle } else { whole[0] }, |soonest, limit| {
-            if limit.0 < soonest.0 { limit } else { soonest }
-        })
-    }
-
-    fn timeout(&self, timer: Timer) -> Failure {
-        let (what, ms, setting) = match timer {
-            Timer::Run => return time_over(&self.timers, &self.deadline),
-            Timer::FirstText => {
-                ("no text or reasoning came", self.timers.first_text_ms, "first_text_timeout_ms")
-            }
-            Timer::Idle => ("nothing came", self.timers.idle_ms, "idle_timeout_ms"),
-            Timer::Content => {
-                ("no more text or reasoning came", self.timers.content_ms, "content_timeout_ms")
-            }
-            Timer::Call => ("the answer was not whole", self.timers.call_ms, "call_timeout_ms"),
-        };
-        // A silence may be temporary; a call that used up its whole time would do so again.
-        let failure = Failure::new(Code::Timeout, format!("{what} within {}", seconds(ms)));
-        failure
-            .with_retryable(!matches!(timer, Timer::Call))
-            .with_next(Next::Raise(Limit::Setting { name: setting.into(), now: Some(ms) }))
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Timer {
-    FirstText,
-    Idle,
-    Content,
-    Call,
-    Run,
 }
 
 /// The failure of a call whose share of the run's time is over.
@@ -176,8 +113,4 @@ fn duration(ms: u64) -> String {
     } else {
         seconds(ms)
     }
-}
-
-fn seconds(ms: u64) -> String {
-    format!("{} s", ms as f64 / 1e3)
 }

@@ -296,7 +296,7 @@ impl UpstreamCall {
         let mut parts = permit.send();
         let _reading = context.turn.reading();
         let mut clock = ReplyClock::starting_now(&context.plan.timers, self.deadline);
-        let mut checkpoints = Checkpoints::new(clock.sent);
+        let mut checkpoints = Checkpoints::new(clock.sent());
         let mut reply = Reply {
             text: String::new(),
             thought: false,
@@ -329,12 +329,12 @@ impl UpstreamCall {
                 }
                 Some(Ok(part)) => {
                     checkpoints.has_staged_id |= matches!(part, ReplyPart::Accepted { .. });
-                    self.take(part, &mut reply, &mut clock);
+                    self.take(part, &mut reply, &clock);
                 }
             }
             self.checkpoint(&mut checkpoints, &reply.text).await;
         };
-        reply.elapsed_ms = millis(clock.sent.elapsed());
+        reply.elapsed_ms = millis(clock.sent().elapsed());
         reply
     }
 
@@ -357,9 +357,9 @@ impl UpstreamCall {
         }
     }
 
-    fn take(&mut self, part: ReplyPart, reply: &mut Reply, clock: &mut ReplyClock) {
+    fn take(&mut self, part: ReplyPart, reply: &mut Reply, clock: &ReplyClock) {
         match part {
-            ReplyPart::Connected => reply.connected_ms = Some(millis(clock.heard - clock.sent)),
+            ReplyPart::Connected => reply.connected_ms = Some(millis(clock.heard_after())),
             ReplyPart::Accepted { generation_id } => {
                 // Joins the next commit, or gets its own if none comes soon; see `Checkpoints::id_is_due`.
                 self.context
@@ -368,23 +368,21 @@ impl UpstreamCall {
                 reply.generation_id = Some(generation_id);
             }
             ReplyPart::Reasoning => {
-                if clock.content() {
+                if !reply.thought && reply.text.is_empty() {
                     self.context.hub.begun(self.slot);
                 }
                 reply.thought = true;
             }
             ReplyPart::Text(piece) => {
-                clock.content();
-                reply.first_text_ms.get_or_insert_with(|| millis(clock.heard - clock.sent));
+                reply.first_text_ms.get_or_insert_with(|| millis(clock.heard_after()));
                 self.context.turn.add(piece.len());
                 reply.text.push_str(&piece);
                 let shown = self.reveal.push(&piece);
                 self.show(&shown);
             }
-            ReplyPart::Alive => clock.alive(),
-            ReplyPart::End(_) => {}
+            ReplyPart::Alive | ReplyPart::End(_) => {}
         }
-        reply.first_ms = reply.first_ms.or_else(|| clock.first.map(|first| millis(first - clock.sent)));
+        reply.first_ms = reply.first_ms.or_else(|| clock.first_after().map(millis));
     }
 
     /// Classifies a reply as the event that ends the try, with the retry decision.
