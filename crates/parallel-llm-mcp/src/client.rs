@@ -12,9 +12,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parallel_llm_engine::port::{Caller, ReplyStream};
-use parallel_llm_engine::{Failure, ProviderId};
+use parallel_llm_engine::plan::Timers;
+use parallel_llm_engine::port::{Call, Caller, Permit, ReplyStream};
+use parallel_llm_engine::value::next::{Limit, Next};
+use parallel_llm_engine::{Code, Failure, ProviderId};
 use parking_lot::Mutex;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::blocking::Blocking;
@@ -22,10 +26,11 @@ use crate::error::{Cause, Error};
 use crate::parallel::Limiter;
 use stream::Reading;
 
+pub use crate::reply::{ChatEnd, ChatReply};
 pub use builder::ClientBuilder;
 pub use parallel_llm_engine::request::catalogue::{ModelInfo, Price};
 pub use request::ChatRequest;
-pub use stream::{ChatEnd, ChatPart, ChatReply, ChatStream};
+pub use stream::{ChatPart, ChatStream};
 
 /// A client of OpenRouter, or of any other provider. Clones share connections and limits.
 ///
@@ -51,8 +56,7 @@ struct ClientShared {
     limiter: Option<Limiter>,
     /// The output cap of a request that has none: without one a call may use the model's own, which is several times as much.
     max_tokens: u32,
-    idle_max: Duration,
-    call_max: Duration,
+    timers: Timers,
     closed: CancellationToken,
     open: OpenReplies,
     blocking: Blocking,
@@ -95,12 +99,13 @@ impl Client {
         ClientBuilder::default()
     }
 
-    /// Asks a model and waits for its whole reply.
+    /// Asks a model and waits for its whole reply. Fails with [`Error::Cut`], which holds what has come, if it is not whole.
     pub async fn chat(&self, request: ChatRequest) -> Result<ChatReply, Error> {
         self.stream(request).await?.whole().await
     }
 
-    /// [`Client::chat`] for programs without an async runtime. Fails with [`Error::InsideRuntime`] inside of one.
+    /// [`Client::chat`] for programs without an async runtime. Fails with [`Error::InsideRuntime`] inside of one, except in the
+    /// closure of [`Parallel::map_blocking`](crate::parallel::Parallel::map_blocking).
     pub fn chat_blocking(&self, request: ChatRequest) -> Result<ChatReply, Error> {
         self.0.blocking.run(self.chat(request))
     }
@@ -113,18 +118,9 @@ impl Client {
             return Err(Error::Closed);
         }
         let call = request.call(&shared.id, shared.max_tokens).map_err(|failure| failed(&failure))?;
-        let admitted = async {
-            let place = match &shared.limiter {
-                Some(limiter) => Some(limiter.admit().await),
-                None => None,
-            };
-            shared.provider.admit(call).await.map(|permit| (place, permit))
-        };
-        let admitted = shared.closed.run_until_cancelled(admitted).await.ok_or(Error::Closed)?;
-        let (place, permit) = admitted.map_err(|failure| failed(&failure))?;
+        let (place, permit) = shared.admitted(call).await?;
         let reply = shared.open.add(permit.send());
-        let (idle_max, call_max, closed) = (shared.idle_max, shared.call_max, shared.closed.clone());
-        Ok(ChatStream::new(Reading::new(reply, closed, idle_max, call_max, place)))
+        Ok(ChatStream::new(Reading::new(reply, shared.closed.clone(), shared.timers, place)))
     }
 
     /// The models of the provider, with their prices where it names them.
@@ -141,6 +137,44 @@ impl Client {
         self.0.provider.close();
         // Lets the tasks of the connections see it.
         tokio::task::yield_now().await;
+    }
+
+    /// [`Client::close`] for programs without an async runtime. Inside of one it fails and closes nothing.
+    pub fn close_blocking(&self) -> Result<(), Error> {
+        self.0.blocking.run(async {
+            self.close().await;
+            Ok(())
+        })
+    }
+}
+
+impl ClientShared {
+    /// Waits for a place of the shared limiter, and for one of the provider's, each no longer than a call may take: whoever
+    /// holds the places may be waiting for this very call.
+    async fn admitted(&self, call: Call) -> Result<(Option<OwnedSemaphorePermit>, Permit), Error> {
+        let place = match &self.limiter {
+            Some(limiter) => {
+                let why = "a `Limiter` that is also given to the `Parallel` around the call waits for itself";
+                Some(
+                    self.in_time(limiter.admit(), &format!("no place of its `Limiter` came free ({why})"))
+                        .await?,
+                )
+            }
+            None => None,
+        };
+        let permit = self.in_time(self.provider.admit(call), "no call of this client ended").await?;
+        Ok((place, permit.map_err(|failure| failed(&failure))?))
+    }
+
+    /// What the wait brings, unless it takes longer than a call may, or the client is closed.
+    async fn in_time<T>(&self, wait: impl Future<Output = T>, without: &str) -> Result<T, Error> {
+        let ms = self.timers.call_ms;
+        let waited = self.closed.run_until_cancelled(timeout(Duration::from_millis(ms), wait)).await;
+        waited.ok_or(Error::Closed)?.map_err(|_| {
+            let message = format!("the call was not sent within {} s: {without}", ms as f64 / 1e3);
+            let raise = Next::Raise(Limit::Setting { name: "call_timeout_ms".into(), now: Some(ms) });
+            failed(&Failure::new(Code::Timeout, message).with_next(raise))
+        })
     }
 }
 

@@ -1,10 +1,12 @@
-//! The errors of the library. Each keeps its code, what to do next, and its causes as [`source`](std::error::Error::source).
+//! The errors of the library. Each keeps its code, what to do next, and its causes as [`source`](std::error::Error::source):
+//! their messages, down to that of the system's error where one is behind.
 
 use std::fmt;
 
 use parallel_llm_engine::value::next;
 use parallel_llm_engine::{Code, Failure};
 
+use crate::reply::ChatReply;
 use crate::report::Report;
 use crate::vocabulary::LIBRARY;
 
@@ -26,16 +28,27 @@ pub enum Error {
     /// The run ended without an answer. Its report holds what each seat came to.
     #[error("no answer came: {}", why(.0))]
     Unanswered(Box<Report>),
-    /// A call of a [`Client`](crate::Client) brought no whole answer.
+    /// A call of a [`Client`](crate::Client) brought nothing.
     #[error("the call failed")]
     Call(#[source] Cause),
+    /// A call of a [`Client`](crate::Client) brought no whole answer. What has come may be paid for.
+    #[error("the reply is no whole answer")]
+    Cut {
+        /// The text so far, empty from a [`ChatStream`](crate::client::ChatStream), which has handed it out; and what the
+        /// provider reported with it.
+        reply: Box<ChatReply>,
+        /// Why there is no more.
+        source: Cause,
+    },
     /// A server could not begin.
     #[error("the server did not begin")]
     Server(#[source] Cause),
     /// There is no transport of this name.
     #[error("there is no transport `{0}`; there are `stdio` and `http`")]
     Transport(String),
-    /// A blocking call inside an async runtime, whose threads must not block.
+    /// A blocking call inside an async runtime, whose threads must not block. It is refused on threads of `spawn_blocking`, too,
+    /// because those cannot be told apart; only [`Parallel::map_blocking`](crate::parallel::Parallel::map_blocking) knows that
+    /// its threads may block.
     #[error(
         "a blocking call inside an async runtime would stop its other tasks: await the async method instead"
     )]
@@ -59,6 +72,7 @@ impl Error {
     pub fn code(&self) -> Code {
         match self {
             Self::Field { source: cause, .. }
+            | Self::Cut { source: cause, .. }
             | Self::Refused(cause)
             | Self::Call(cause)
             | Self::Server(cause) => cause.code,
@@ -74,6 +88,7 @@ impl Error {
     pub fn next_step(&self) -> String {
         match self {
             Self::Field { source: cause, .. }
+            | Self::Cut { source: cause, .. }
             | Self::Refused(cause)
             | Self::Call(cause)
             | Self::Server(cause) => cause.next_step.clone(),
@@ -81,7 +96,10 @@ impl Error {
                 report.error.as_ref().map_or_else(String::new, |error| error.next.clone())
             }
             Self::Transport(_) => "choose one of: stdio, http".to_owned(),
-            Self::InsideRuntime => "await `ask` or `chat`, or call from a thread of its own".to_owned(),
+            Self::InsideRuntime => {
+                "await the async method, over many items in `Parallel::map`, or call from a thread of its own"
+                    .to_owned()
+            }
             Self::Closed => "build another one".to_owned(),
         }
     }
@@ -90,8 +108,19 @@ impl Error {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Field { .. } | Self::Transport(_) | Self::InsideRuntime | Self::Closed => false,
-            Self::Refused(cause) | Self::Call(cause) | Self::Server(cause) => cause.is_retryable,
+            Self::Cut { source: cause, .. }
+            | Self::Refused(cause)
+            | Self::Call(cause)
+            | Self::Server(cause) => cause.is_retryable,
             Self::Unanswered(report) => report.error.as_ref().is_some_and(|error| error.retryable),
+        }
+    }
+
+    /// What has come of a reply that was cut.
+    pub fn reply(&self) -> Option<&ChatReply> {
+        match self {
+            Self::Cut { reply, .. } => Some(reply),
+            _ => None,
         }
     }
 

@@ -32,6 +32,7 @@ pub mod event;
 mod panel;
 pub mod parallel;
 pub mod port;
+mod reply;
 pub mod report;
 #[cfg(feature = "server")]
 pub mod server;

@@ -14,9 +14,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parallel_llm_engine::{Code, Failure, PicoUsd, RunRequest};
-use parallel_llm_service::{Continuation, KnownRun, Services, TokenRequest};
+use parallel_llm_service::{Continuation, KnownRun, Quote, Services, TokenRequest};
 use secrecy::SecretString;
 use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -28,16 +29,24 @@ use crate::panel::run_handle::RunHandle;
 use crate::report::Report;
 use crate::vocabulary::LIBRARY;
 
+/// How long dropping a panel whose calls block waits for the last events of its runs: a commit takes milliseconds, on a
+/// network drive a second or two.
+const DROP_MAX: Duration = Duration::from_secs(2);
+
 /// A panel of models, ready to be asked. Clones share its connections, limits and runs.
 ///
 /// Dropping the last clone, and the last handle of a run, gives up the runs in progress and closes every connection.
+/// [`Panel::close`] waits for them first.
 #[derive(Clone)]
 pub struct Panel(Arc<PanelShared>);
 
 /// What the clones share.
 pub(crate) struct PanelShared {
     services: Services,
+    /// Set when nothing more may begin.
     closed: CancellationToken,
+    /// Set when everything is closed, so that nobody waits any more for a run to begin.
+    ended: CancellationToken,
     /// Questions whose runs have not begun.
     beginning: TaskTracker,
     blocking: Blocking,
@@ -45,6 +54,7 @@ pub(crate) struct PanelShared {
 
 /// What a question may cost, known before anything is paid.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Cost {
     /// The most it can cost, in USD, as far as prices are known.
     pub worst_case_usd: f64,
@@ -55,6 +65,9 @@ pub struct Cost {
 impl Drop for PanelShared {
     fn drop(&mut self) {
         self.services.abandon();
+        let services = self.services.clone();
+        // The runtime of blocking calls ends with the panel, and the tasks of its runs with it: they come to their end first.
+        self.blocking.end_after(async move { services.abandon_within(DROP_MAX).await }, DROP_MAX);
     }
 }
 
@@ -71,8 +84,9 @@ impl Panel {
     }
 
     pub(crate) fn of(services: Services) -> Self {
-        let (closed, beginning) = (CancellationToken::new(), TaskTracker::new());
-        Self(Arc::new(PanelShared { services, closed, beginning, blocking: Blocking::default() }))
+        let (closed, ended) = (CancellationToken::new(), CancellationToken::new());
+        let (beginning, blocking) = (TaskTracker::new(), Blocking::default());
+        Self(Arc::new(PanelShared { services, closed, ended, beginning, blocking }))
     }
 
     /// The use cases behind it, for a server.
@@ -88,14 +102,19 @@ impl Panel {
     /// the panel has a folder. After the answer, late seats are only awaited, in the background, if their answers will be
     /// stored.
     pub async fn ask(&self, question: impl Into<Question>) -> Result<Report, Error> {
-        let handle = self.begin_unless_dropped(question.into()).await?;
+        Self::answer_of(self.begin(question).await?).await
+    }
+
+    /// The answer of a run that only this caller knows of.
+    async fn answer_of(handle: RunHandle) -> Result<Report, Error> {
         let mut waiting = GiveUpOnDrop { handle: &handle, wants_late_seats: false };
         let report = handle.wait().await;
         waiting.wants_late_seats = handle.is_stored();
         report
     }
 
-    /// [`Panel::ask`] for programs without an async runtime. Fails with [`Error::InsideRuntime`] inside of one.
+    /// [`Panel::ask`] for programs without an async runtime. Fails with [`Error::InsideRuntime`] inside of one, except in the
+    /// closure of [`Parallel::map_blocking`](crate::parallel::Parallel::map_blocking).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -111,29 +130,76 @@ impl Panel {
         self.0.blocking.run(self.ask(question))
     }
 
-    /// Begins a run and returns its handle. A failure has cost nothing. The run goes on if the handle is dropped, for as
-    /// long as there is a panel.
-    pub async fn begin(&self, question: impl Into<Question>) -> Result<RunHandle, Error> {
-        self.check_open()?;
-        let services = &self.0.services;
-        let question =
-            question.into().resolve(services.settings.attachment_bytes_max).await.map_err(refused)?;
-        let begun = Box::pin(services.ask.ask(question)).await.map_err(refused)?;
-        Ok(RunHandle::new(begun, &self.0))
+    /// [`Panel::resume`] and the wait for its answer, for programs without an async runtime. Fails as
+    /// [`Panel::ask_blocking`] does.
+    pub fn resume_blocking(&self, run: impl fmt::Display) -> Result<Report, Error> {
+        self.0.blocking.run(async { Self::answer_of(self.resume(run).await?).await })
     }
 
-    /// [`Panel::begin`], and gives the run up if this future is dropped before the run has begun: from then on nobody would
-    /// know of it.
-    async fn begin_unless_dropped(&self, question: Question) -> Result<RunHandle, Error> {
+    /// [`Panel::replay`] and the wait for its answer, for programs without an async runtime. Fails as
+    /// [`Panel::ask_blocking`] does.
+    pub fn replay_blocking(
+        &self,
+        run: impl fmt::Display,
+        strategy: impl Into<String>,
+    ) -> Result<Report, Error> {
+        self.0.blocking.run(async { Self::answer_of(self.replay(run, strategy).await?).await })
+    }
+
+    /// [`Panel::report`] for programs without an async runtime. Fails as [`Panel::ask_blocking`] does.
+    pub fn report_blocking(&self, run: impl fmt::Display) -> Result<Report, Error> {
+        self.0.blocking.run(self.report(run))
+    }
+
+    /// [`Panel::close`] for programs without an async runtime. Inside of one it fails and closes nothing.
+    pub fn close_blocking(&self) -> Result<(), Error> {
+        self.0.blocking.run(async {
+            self.close().await;
+            Ok(())
+        })
+    }
+
+    /// Begins a run and returns its handle. A failure has cost nothing. The run goes on if the handle is dropped, for as
+    /// long as there is a panel. If this future is dropped before it returned the handle, the run is given up.
+    pub async fn begin(&self, question: impl Into<Question>) -> Result<RunHandle, Error> {
+        let (question, services) = (question.into(), self.0.services.clone());
+        self.begin_quoted(async move {
+            let question = question.resolve(services.settings.attachment_bytes_max).await?;
+            Box::pin(services.ask.quote(question)).await
+        })
+        .await
+    }
+
+    /// Begins what `quoting` quotes, in a task of its own: nobody would know of a run whose caller left as it began, so that
+    /// one is given up. Until it has begun, closing the panel stops it.
+    async fn begin_quoted(
+        &self,
+        quoting: impl Future<Output = Result<Quote, Failure>> + Send + 'static,
+    ) -> Result<RunHandle, Error> {
+        self.check_open()?;
         let (sender, begun) = oneshot::channel();
         let panel = self.clone();
+        let quoting = Box::pin(quoting);
         self.0.beginning.spawn(async move {
-            if let Err(Ok(unwanted)) = sender.send(panel.begin(question).await) {
-                unwanted.cancel();
-            }
+            let quoted = panel.0.closed.run_until_cancelled(quoting).await.ok_or(Error::Closed);
+            let begun = match quoted.and_then(|quoted| quoted.map_err(refused)) {
+                Ok(quote) => Box::pin(panel.begin_quote(quote)).await,
+                Err(error) => Err(error),
+            };
+            // Whoever asked may have left by now, or may leave before it takes the handle.
+            drop(sender.send(begun.map(|handle| Unclaimed(Some(handle)))));
         });
         let defect = || Failure::new(Code::Internal, "a defect stopped the run as it began");
-        begun.await.unwrap_or_else(|_| Err(refused(defect())))
+        begun.await.unwrap_or_else(|_| Err(refused(defect()))).and_then(Unclaimed::claim)
+    }
+
+    async fn begin_quote(&self, quote: Quote) -> Result<RunHandle, Error> {
+        self.check_open()?;
+        let begun = self.0.ended.run_until_cancelled(quote.begin()).await.ok_or(Error::Closed)?;
+        let handle = RunHandle::new(begun.map_err(refused)?, &self.0);
+        // The panel may have been closed as the run began.
+        self.check_open().inspect_err(|_| handle.abort())?;
+        Ok(handle)
     }
 
     /// What a question may cost at most, without asking it.
@@ -148,6 +214,9 @@ impl Panel {
 
     /// Continues a run that was interrupted or lacks seats: asks those without an answer. `run` is the run's id, or `@` for
     /// the newest. Needs a folder, as all further parts of a run do.
+    ///
+    /// If the future of this, or of [`Panel::resend`], [`Panel::replay`] and [`Panel::add`], is dropped before it returned the
+    /// handle, that part of the run is given up.
     pub async fn resume(&self, run: impl fmt::Display) -> Result<RunHandle, Error> {
         self.go_on(run, Continuation::Resume { resend: false, budget: None }).await
     }
@@ -177,10 +246,9 @@ impl Panel {
     }
 
     async fn go_on(&self, run: impl fmt::Display, how: Continuation) -> Result<RunHandle, Error> {
-        self.check_open()?;
-        let name = run.to_string();
-        let begun = Box::pin(self.0.services.ask.continue_run(&name, how)).await.map_err(refused)?;
-        Ok(RunHandle::new(begun, &self.0))
+        let (name, services) = (run.to_string(), self.0.services.clone());
+        let quoting = async move { Box::pin(services.ask.quote_continuation(&name, how)).await };
+        self.begin_quoted(quoting).await
     }
 
     /// The report of a run by its id: in progress, or stored in the folder.
@@ -213,16 +281,38 @@ impl Panel {
     }
 
     /// Begins nothing more, waits for the runs in progress for at most `drain` (25 seconds unless the builder says
-    /// otherwise), gives up the others, and closes the database and every connection.
+    /// otherwise), gives up the others and stores how they ended, and closes the database and every connection. A question
+    /// whose run has not begun ends with [`Error::Closed`].
     pub async fn close(&self) {
         self.0.closed.cancel();
-        let drain = Duration::from_millis(self.0.services.settings.drain_ms);
-        self.0.services.close(drain).await;
+        let close_by = Instant::now() + Duration::from_millis(self.0.services.settings.drain_ms);
+        self.0.beginning.close();
+        // What begins after this, although it must not, is aborted as soon as it has.
+        let _ = timeout_at(close_by, self.0.beginning.wait()).await;
+        self.0.services.close_and_live_on(close_by.saturating_duration_since(Instant::now())).await;
         self.0.services.abandon();
+        self.0.ended.cancel();
     }
 
     fn check_open(&self) -> Result<(), Error> {
         if self.0.closed.is_cancelled() { Err(Error::Closed) } else { Ok(()) }
+    }
+}
+
+/// A run that has begun and whose handle nobody has taken. Dropping it gives the run up.
+struct Unclaimed(Option<RunHandle>);
+
+impl Unclaimed {
+    fn claim(mut self) -> Result<RunHandle, Error> {
+        self.0.take().ok_or(Error::Closed)
+    }
+}
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        if let Some(unwanted) = &self.0 {
+            unwanted.cancel();
+        }
     }
 }
 

@@ -15,6 +15,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::blocking;
+
 /// The message of a panic whose value is no text.
 const WORDLESS: &str = "a panic without a message";
 
@@ -34,6 +36,10 @@ pub enum Failed<E> {
 }
 
 /// A bound that several calls share: clones count together.
+///
+/// Give it to [`Parallel`] or to the [`Client`](crate::Client) that its closure uses, not to both: each item would hold a
+/// place while its call waits for another one, and once all places are held by items, none comes free until the
+/// `call_timeout` of the calls ends them.
 ///
 /// ```
 /// use parallel_llm_mcp::parallel::{Limiter, Parallel};
@@ -85,7 +91,8 @@ impl Parallel {
         Self { at_once_max: at_once_max.max(1), limiter: None, cancel: CancellationToken::new() }
     }
 
-    /// Also keeps to a bound that other calls share.
+    /// Also keeps to a bound that other calls share. A [`Client`](crate::Client) used inside must not have the same one; see
+    /// [`Limiter`].
     #[must_use]
     pub fn within(mut self, limiter: &Limiter) -> Self {
         self.limiter = Some(limiter.clone());
@@ -126,7 +133,8 @@ impl Parallel {
     /// in the order of the items; for no items an empty list.
     ///
     /// Dropping the future begins on no further item; closures that have begun cannot be stopped, and end on their
-    /// threads.
+    /// threads. Blocking calls, such as [`Client::chat_blocking`](crate::Client::chat_blocking), work in the closure; an async
+    /// closure of [`Parallel::map`] does the same without a thread for each item.
     ///
     /// # Panics
     /// Outside of a tokio runtime, whose threads it uses.
@@ -140,19 +148,21 @@ impl Parallel {
         T: Send + 'static,
         E: Send + 'static,
     {
-        let work = &Arc::new(work);
+        let (work, cancel) = (&Arc::new(work), &self.cancel);
         self.each(items, move |item, permit| async move {
-            let work = Arc::clone(work);
+            let (work, cancel) = (Arc::clone(work), cancel.clone());
             let running = tokio::task::spawn_blocking(move || {
                 // Held until the closure ends, also if no one waits for it any more.
                 let _permit = permit;
-                catch_unwind(AssertUnwindSafe(|| work(item)))
+                // It may have waited long for this thread.
+                let may_begin = !cancel.is_cancelled();
+                may_begin.then(|| catch_unwind(AssertUnwindSafe(|| blocking::allowing(|| work(item)))))
             });
             // A closure whose thread has not come to it yet is not called when this is dropped.
             match AbortOnDropHandle::new(running).await {
-                Ok(done) => settle(done),
-                // The runtime is being shut down.
-                Err(_) => Err(Failed::NotBegun),
+                Ok(Some(done)) => settle(done),
+                // It was cancelled, or the runtime is being shut down.
+                Ok(None) | Err(_) => Err(Failed::NotBegun),
             }
         })
         .await

@@ -276,6 +276,19 @@ impl Services {
         if let Some(runs) = self.shared.live.made() {
             runs.drain(within).await;
         }
+        self.close_store(within).await;
+    }
+
+    /// Like [`Services::close`] for a process that lives on: the runs that do not end in time are given up and closed. As long
+    /// as this process lives, they would count as running, and nobody could resume them.
+    pub async fn close_and_live_on(&self, within: Duration) {
+        if let Some(runs) = self.shared.live.made() {
+            runs.drain_or_give_up(within).await;
+        }
+        self.close_store(within).await;
+    }
+
+    async fn close_store(&self, within: Duration) {
         let closing = async {
             if let Some(store) = self.shared.store.made() {
                 // Everything acknowledged is on disk already; closing only truncates the log.
@@ -283,6 +296,14 @@ impl Services {
             }
         };
         tokio::join!(closing, self.shared.telemetry.close(within));
+    }
+
+    /// [`Services::abandon`], and waits at most this long for the last events of the runs.
+    pub async fn abandon_within(&self, limit: Duration) {
+        self.abandon();
+        if let Some(runs) = self.shared.live.made() {
+            runs.given_up(limit).await;
+        }
     }
 
     /// Gives up every run in progress and closes all connections, for a caller that cannot wait. Answers so far are kept.

@@ -1,5 +1,6 @@
 //! [`ClientBuilder`]: where a client calls, and its limits.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use crate::error::Error;
 use crate::panel::builder::PanelBuilder;
 use crate::parallel::Limiter;
 
-/// Makes a [`Client`]. It reads no environment and no file.
+/// Makes a [`Client`]. It reads no environment, and no file but [`ClientBuilder::ca_file`].
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct ClientBuilder {
@@ -48,17 +49,34 @@ impl ClientBuilder {
         Self { settings: self.settings.app_url(url), ..self }
     }
 
+    /// A file (PEM) of certificates that are trusted beside the system's.
+    pub fn ca_file(self, path: impl Into<PathBuf>) -> Self {
+        Self { settings: self.settings.ca_file(path), ..self }
+    }
+
     /// The time to connect.
     pub fn connect_timeout(self, limit: Duration) -> Self {
         Self { settings: self.settings.connect_timeout(limit), ..self }
     }
 
-    /// The time that a call may go without a byte.
+    /// The time from sending a call to its first text or reasoning.
+    pub fn first_text_timeout(self, limit: Duration) -> Self {
+        Self { settings: self.settings.first_text_timeout(limit), ..self }
+    }
+
+    /// The time that a call may go without a byte, once it has shown a sign of life: text, reasoning or a keep-alive. A model
+    /// may think in silence before.
     pub fn idle_timeout(self, limit: Duration) -> Self {
         Self { settings: self.settings.idle_timeout(limit), ..self }
     }
 
-    /// The time that one call may take.
+    /// The time that a call may go without text or reasoning once it has begun.
+    pub fn content_timeout(self, limit: Duration) -> Self {
+        Self { settings: self.settings.content_timeout(limit), ..self }
+    }
+
+    /// The time that one call may take once it is sent, and before that the time that each place among those of
+    /// [`ClientBuilder::within`] and [`ClientBuilder::calls_max`] may take to come free.
     pub fn call_timeout(self, limit: Duration) -> Self {
         Self { settings: self.settings.call_timeout(limit), ..self }
     }
@@ -68,7 +86,8 @@ impl ClientBuilder {
         Self { settings: self.settings.calls_per_key_max(calls), ..self }
     }
 
-    /// Also keeps to a bound that other work shares.
+    /// Also keeps to a bound that other work shares. Work around a call of this client must not have the same one; see
+    /// [`Limiter`].
     pub fn within(self, limiter: &Limiter) -> Self {
         Self { limiter: Some(limiter.clone()), ..self }
     }
@@ -83,8 +102,7 @@ impl ClientBuilder {
             id: ProviderId(DEFAULT_PROVIDER.to_owned()),
             limiter: self.limiter,
             max_tokens: settings.max_tokens,
-            idle_max: Duration::from_millis(settings.timers.idle_ms),
-            call_max: Duration::from_millis(settings.timers.call_ms),
+            timers: settings.timers,
             closed: CancellationToken::new(),
             open: OpenReplies::default(),
             blocking: Blocking::default(),

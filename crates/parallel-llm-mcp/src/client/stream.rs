@@ -1,22 +1,24 @@
-//! [`ChatStream`]: a reply part by part, and [`ChatReply`]: a whole one.
+//! [`ChatStream`]: a reply part by part.
 
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use futures_util::stream::{BoxStream, Stream};
 use futures_util::{StreamExt, stream};
+use parallel_llm_engine::call::reply_timers::ReplyTimers;
+use parallel_llm_engine::plan::Timers;
 use parallel_llm_engine::port::{ReplyEnd, ReplyPart};
-use parallel_llm_engine::{Code, Failure, Finish, PicoUsd, Usage};
+use parallel_llm_engine::{Code, Failure, Finish, PicoUsd};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 
 use super::{Slot, failed};
-use crate::error::Error;
+use crate::error::{Cause, Error};
+use crate::reply::{ChatEnd, ChatReply};
 
 /// A piece of a reply, in the order it came.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,32 +30,6 @@ pub enum ChatPart {
     Text(String),
     /// The answer is whole. Nothing follows.
     End(ChatEnd),
-}
-
-/// What a provider reports at the end of a reply.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct ChatEnd {
-    /// Why the model stopped, in the protocol's word: `stop` for a complete answer, `length` for one at its cap.
-    pub finish: Option<String>,
-    /// The token counts.
-    pub usage: Usage,
-    /// The cost in USD, if the provider reports it.
-    pub cost_usd: Option<f64>,
-    /// The model that answered, as the provider names it.
-    pub model: Option<String>,
-    /// The provider's id of the call.
-    pub generation_id: Option<String>,
-}
-
-/// A whole reply.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct ChatReply {
-    /// The answer. Never empty.
-    pub text: String,
-    /// What the provider reported with it.
-    pub end: ChatEnd,
 }
 
 /// The parts of a reply. It ends after [`ChatPart::End`] or the first error; dropping it closes the connection.
@@ -84,10 +60,14 @@ impl ChatStream {
     pub(super) async fn whole(mut self) -> Result<ChatReply, Error> {
         let mut text = String::new();
         while let Some(part) = self.next().await {
-            match part? {
-                ChatPart::Reasoning => {}
-                ChatPart::Text(piece) => text.push_str(&piece),
-                ChatPart::End(end) => return Ok(ChatReply { text, end }),
+            match part {
+                Ok(ChatPart::Reasoning) => {}
+                Ok(ChatPart::Text(piece)) => text.push_str(&piece),
+                Ok(ChatPart::End(end)) => return Ok(ChatReply { text, end }),
+                Err(Error::Cut { reply, source }) => {
+                    return Err(Error::Cut { reply: Box::new(ChatReply { text, ..*reply }), source });
+                }
+                Err(error) => return Err(error),
             }
         }
         Err(failed(&cut_off()))
@@ -113,10 +93,9 @@ pub(super) struct Reading {
     reply: Arc<Slot>,
     /// Set when the client is closed, which takes the reply away.
     closed: CancellationToken,
-    idle_max: Duration,
-    call_max: Duration,
-    /// When the call must be over, counted from its first read, which sends it.
-    deadline: Option<Instant>,
+    limits: Timers,
+    /// Begun by the first read, which sends the call.
+    timers: Option<ReplyTimers>,
     generation_id: Option<String>,
     is_silent: bool,
     has_thought: bool,
@@ -128,23 +107,12 @@ impl Reading {
     pub(super) fn new(
         reply: Arc<Slot>,
         closed: CancellationToken,
-        idle_max: Duration,
-        call_max: Duration,
+        limits: Timers,
         place: Option<OwnedSemaphorePermit>,
     ) -> Self {
-        let (deadline, generation_id) = (None, None);
+        let (timers, generation_id) = (None, None);
         let (is_silent, has_thought) = (true, false);
-        Self {
-            reply,
-            closed,
-            idle_max,
-            call_max,
-            deadline,
-            generation_id,
-            is_silent,
-            has_thought,
-            _place: place,
-        }
+        Self { reply, closed, limits, timers, generation_id, is_silent, has_thought, _place: place }
     }
 
     /// The next part that is shown.
@@ -168,46 +136,56 @@ impl Reading {
 
     /// The next part as it came, within the timers.
     async fn next_raw(&mut self) -> Result<ReplyPart, Error> {
-        let now = Instant::now();
-        let call_by = *self.deadline.get_or_insert(now + self.call_max);
-        let idle_by = now + self.idle_max;
+        let timers = self.timers.get_or_insert_with(|| ReplyTimers::starting_now(&self.limits));
+        let (limit, timer) = timers.next_limit();
         let next = poll_fn(|context| match self.reply.lock().as_mut() {
             Some(reply) => reply.poll_next_unpin(context),
             None => Poll::Ready(None),
         });
-        let part = self.closed.run_until_cancelled(timeout_at(idle_by.min(call_by), next)).await;
-        match part {
-            None => Err(Error::Closed),
-            Some(Ok(Some(part))) => part.map_err(|failure| failed(&failure)),
-            Some(Ok(None)) if self.closed.is_cancelled() => Err(Error::Closed),
-            Some(Ok(None)) => Err(failed(&cut_off())),
+        let failure = match self.closed.run_until_cancelled(timeout_at(limit, next)).await {
+            None => return Err(Error::Closed),
+            Some(Ok(Some(Ok(part)))) => {
+                timers.note(&part);
+                return Ok(part);
+            }
+            Some(Ok(Some(Err(failure)))) => failure,
+            Some(Ok(None)) if self.closed.is_cancelled() => return Err(Error::Closed),
+            Some(Ok(None)) => cut_off(),
             Some(Err(_)) => {
-                let of_call = call_by <= idle_by;
-                let (timer, limit) =
-                    if of_call { ("call_timeout", self.call_max) } else { ("idle_timeout", self.idle_max) };
-                let message = format!("the reply took longer than its `{timer}` of {} ms", limit.as_millis());
-                let failure = Failure::new(Code::Timeout, message);
+                let failure = timers.timeout(timer);
                 if let Some(mut reply) = self.reply.lock().take() {
                     reply.timed_out(&failure);
                 }
-                Err(failed(&failure))
+                failure
             }
-        }
+        };
+        let has_come = !self.is_silent || self.has_thought || self.generation_id.is_some();
+        Err(if has_come { self.cut(ReplyEnd::default(), &failure) } else { failed(&failure) })
     }
 
     fn end(&mut self, end: ReplyEnd) -> Result<ChatPart, Error> {
         // The connection goes back to the pool.
         drop(self.reply.lock().take());
-        if let Some(failure) = end.failure(self.is_silent, self.has_thought) {
-            return Err(failed(&failure));
+        match end.failure(self.is_silent, self.has_thought) {
+            Some(failure) => Err(self.cut(end, &failure)),
+            None => Ok(ChatPart::End(self.reported(end))),
         }
-        Ok(ChatPart::End(ChatEnd {
+    }
+
+    /// The error of a reply of which something has come.
+    fn cut(&mut self, end: ReplyEnd, failure: &Failure) -> Error {
+        let reply = ChatReply { end: self.reported(end), ..ChatReply::default() };
+        Error::Cut { reply: Box::new(reply), source: Cause::of(failure) }
+    }
+
+    fn reported(&mut self, end: ReplyEnd) -> ChatEnd {
+        ChatEnd {
             finish: end.finish.as_ref().map(Finish::as_str).map(str::to_owned),
             usage: end.usage,
             cost_usd: end.cost.map(PicoUsd::as_usd),
             model: end.served_model,
             generation_id: end.generation_id.or_else(|| self.generation_id.take()),
-        }))
+        }
     }
 }
 

@@ -80,14 +80,16 @@ impl RunHandle {
         )
     }
 
-    /// Lets the run decide with the answers so far, or with the first that comes.
-    pub fn hurry(&self) {
-        self.run.hurry();
+    /// Lets the run decide with the answers so far, or with the first that comes. Returns `false`, and does nothing, if
+    /// somebody else waits for the same run, or another process does it.
+    pub fn hurry(&self) -> bool {
+        self.run.hurry()
     }
 
-    /// Waits no longer for a seat, counted from 1, and cancels its call.
-    pub fn skip(&self, seat: u8) {
-        self.run.skip(SeatNumber(seat));
+    /// Waits no longer for a seat, counted from 1, and cancels its call. Returns `false`, and does nothing, if somebody else
+    /// waits for the same run, or another process does it.
+    pub fn skip(&self, seat: u8) -> bool {
+        self.run.skip(SeatNumber(seat))
     }
 
     /// Gives the run up: connections are closed where that stops their cost, and what has come is kept.
@@ -145,10 +147,7 @@ struct Following {
 impl Following {
     async fn next(&mut self) -> Option<EventLine> {
         while !self.is_over {
-            let update = match self.first.take() {
-                Some(first) => first,
-                None => self.watch.next().await,
-            };
+            let update = self.update().await?;
             if matches!(&update, Update::Event(recorded) if recorded.seq <= self.run.seq) {
                 continue;
             }
@@ -158,5 +157,17 @@ impl Following {
             return Some(EventLine::of(&self.run, &update, &LIBRARY, |run| service.report_of(run)));
         }
         None
+    }
+
+    /// What comes next, unless the run has stopped without its last event.
+    async fn update(&mut self) -> Option<Update> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        tokio::select! {
+            biased;
+            update = self.watch.next() => Some(update),
+            () = self.handle.run.stopped() => None,
+        }
     }
 }

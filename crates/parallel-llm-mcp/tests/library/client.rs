@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use parallel_llm_mcp::client::{ChatPart, ChatRequest};
-use parallel_llm_mcp::parallel::Limiter;
+use parallel_llm_mcp::parallel::{Failed, Limiter, Parallel};
 use parallel_llm_mcp::{Client, Code, Error};
 use parallel_llm_testkit::simulator::{Fault, Script};
 
@@ -37,7 +37,7 @@ async fn a_reply_is_whole_and_its_connection_is_used_again() {
 #[tokio::test]
 async fn a_reply_that_is_no_answer_is_a_typed_error() {
     let upstream = Upstream::start().await;
-    let client = upstream.client().idle_timeout(Duration::from_millis(200)).build().unwrap();
+    let client = upstream.client().content_timeout(Duration::from_millis(200)).build().unwrap();
     for (fault, code) in [
         (Fault::EmptyChoices, Code::Empty),
         (Fault::NullContent, Code::Empty),
@@ -59,7 +59,7 @@ async fn a_reply_that_is_no_answer_is_a_typed_error() {
         let model = format!("sim/fault-{}", fault.name());
         let error = client.chat(ChatRequest::new(model, "Why?")).await.unwrap_err();
         assert_eq!(error.code(), code, "{fault:?}: {error:?}");
-        assert!(matches!(error, Error::Call(_)) && error.source().is_some(), "{error:?}");
+        assert!(matches!(error, Error::Call(_) | Error::Cut { .. }) && error.source().is_some(), "{error:?}");
         assert!(!error.next_step().is_empty());
     }
 }
@@ -146,5 +146,58 @@ async fn a_limiter_bounds_calls_of_several_clients() {
     let clients = [(); 2].map(|()| upstream.client().within(&one).build().unwrap());
     let calls = clients.iter().flat_map(|client| [(); 4].map(|()| client.chat(question())));
     assert!(futures_util::future::join_all(calls).await.iter().all(Result::is_ok));
+    assert_eq!(upstream.simulator.stats().concurrent_high_water, 1);
+}
+
+#[tokio::test]
+async fn what_has_come_of_a_reply_that_is_cut_is_in_its_error() {
+    let upstream = Upstream::start().await;
+    let client = upstream.client().content_timeout(Duration::from_millis(200)).build().unwrap();
+    let cut = async |fault: Fault| {
+        let model = format!("sim/fault-{}", fault.name());
+        let error = client.chat(ChatRequest::new(model, "Why?")).await.unwrap_err();
+        let reply = error.reply().unwrap_or_else(|| panic!("{fault:?}: {error:?}")).clone();
+        assert!(reply.end.generation_id.is_some(), "{fault:?}: {reply:?}");
+        reply
+    };
+    for fault in [Fault::SseCut, Fault::SseReset, Fault::Stall, Fault::SseErrorMid, Fault::BadJsonChunk] {
+        let reply = cut(fault).await;
+        assert!(!reply.text.is_empty() && reply.end.cost_usd.is_none(), "{fault:?}: {reply:?}");
+    }
+    for fault in [Fault::ReasoningBurn, Fault::EmptyContent, Fault::ContentFilter] {
+        let reply = cut(fault).await;
+        assert!(
+            reply.end.cost_usd.is_some() && reply.end.usage.output_tokens.is_some(),
+            "{fault:?}: {reply:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_thinks_in_silence_is_not_idle() {
+    let upstream = Upstream::start().await.scripted(MODELS[0], Script::fault(Fault::AcceptNoReply));
+    let upstream = upstream.scripted(MODELS[1], Script::fault(Fault::Stall));
+    let client = upstream.client().idle_timeout(Duration::from_millis(50));
+    let client = client.first_text_timeout(Duration::from_millis(400)).build().unwrap();
+    let error = client.chat(question()).await.unwrap_err();
+    insta::assert_snapshot!(error.source().unwrap(), @"no text or reasoning came within 0.4 s");
+    let error = client.chat(ChatRequest::new(MODELS[1], "Why?")).await.unwrap_err();
+    insta::assert_snapshot!(error.source().unwrap(), @"nothing came within 0.05 s");
+}
+
+#[tokio::test]
+async fn a_limiter_that_waits_for_itself_ends_with_an_error_that_says_so() {
+    let upstream = Upstream::start().await;
+    let one = Limiter::new(1);
+    let client = upstream.client().within(&one).call_timeout(Duration::from_millis(200)).build().unwrap();
+    let asked = Parallel::new(2).within(&one).map([1, 2], async |_| client.chat(question()).await).await;
+    let [Err(Failed::Error(error)), Err(Failed::Error(_))] = &asked[..] else { panic!("{asked:?}") };
+    assert_eq!(error.code(), Code::Timeout);
+    insta::assert_snapshot!(error.source().unwrap(), @"the call was not sent within 0.2 s: no place of its `Limiter` came free (a `Limiter` that is also given to the `Parallel` around the call waits for itself)");
+    assert_eq!(upstream.requests(), 0);
+    // Given to one of the two, it bounds both.
+    let client = upstream.client().build().unwrap();
+    let asked = Parallel::new(2).within(&one).map([1, 2], async |_| client.chat(question()).await).await;
+    assert!(asked.iter().all(Result::is_ok), "{asked:?}");
     assert_eq!(upstream.simulator.stats().concurrent_high_water, 1);
 }

@@ -1,11 +1,15 @@
 //! Panels: asking, watching, continuing, giving up, and what is left behind.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use parallel_llm_mcp::event::{EventLine, EventReport};
-use parallel_llm_mcp::{Code, Error, Message, Question, Report, Role};
+use parallel_llm_mcp::port::{Attempt, BoxFuture, CallerSlot, Failure, Journal, Lease, Recorded, RunPlan};
+use parallel_llm_mcp::{Code, Error, Message, Question, Report, Role, RunId};
 use parallel_llm_testkit::simulator::{Fault, Script};
+use tokio::sync::Notify;
 
 use super::upstream::{MODELS, Upstream, WRITER};
 
@@ -252,4 +256,146 @@ async fn a_panel_can_be_used_from_any_task() {
         assert_eq!(asked.unwrap(), "complete");
     }
     assert!(panel.ask("Why?").now_or_never().is_none());
+}
+
+/// A run with one stalled seat in a folder whose panel has been closed in the middle, and its id.
+async fn closed_in_the_middle(upstream: &Upstream, folder: &std::path::Path) -> String {
+    let panel = upstream.panel().folder(folder).build().expect("the panel is built");
+    let run = panel.begin("Why?").await.expect("the run begins");
+    let mut events = run.events();
+    while name(&events.next().await.expect("a seat answers")) != "answered" {}
+    panel.close().await;
+    upstream.connections(0).await;
+    let expected = "cancelled none [openai/gpt-6.1-sol=cancelled, x-ai/grok-4.7=answered]";
+    assert_eq!(described(&run.report()), expected);
+    run.id().to_string()
+}
+
+#[tokio::test]
+async fn a_run_that_its_panel_gave_up_as_it_closed_is_over_for_the_next_panel() {
+    for resumes in [true, false] {
+        let upstream = Upstream::start().await.scripted(MODELS[0], Script::fault(Fault::Stall));
+        let folder = tempfile::tempdir().unwrap();
+        let id = closed_in_the_middle(&upstream, folder.path()).await;
+        upstream.simulator.script(MODELS[0], Script::answering("Because."));
+        let panel = upstream.panel().folder(folder.path()).build().unwrap();
+        assert_eq!(panel.report(&id).await.unwrap().status, "cancelled");
+        let report = if resumes {
+            panel.resume(&id).await.unwrap().wait().await.unwrap()
+        } else {
+            // The same question is the same run, which goes on.
+            panel.ask("Why?").await.unwrap()
+        };
+        assert_eq!((report.run_id.as_str(), report.status.as_str()), (id.as_str(), "complete"));
+        let of_second = upstream.simulator.stats().per_model[MODELS[1]];
+        assert_eq!(of_second, 1, "the answer that was there is not paid again");
+        panel.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_run_whose_handle_is_dropped_before_it_was_received_is_given_up() {
+    let upstream = Upstream::start().await.scripted("*", Script::fault(Fault::Stall));
+    let panel = upstream.panel().build().unwrap();
+    let (mut begin, mut ask) = (Box::pin(panel.begin("Why?")), Box::pin(panel.ask("Why not?")));
+    assert!((&mut begin).now_or_never().is_none() && (&mut ask).now_or_never().is_none());
+    // Both runs have begun, and neither future has been polled since.
+    upstream.in_flight(4).await;
+    drop((begin, ask));
+    upstream.connections(0).await;
+    assert_eq!(upstream.simulator.stats().client_cancelled, 4);
+}
+
+#[tokio::test]
+async fn a_question_on_its_way_when_its_panel_closes_does_not_begin() {
+    for opens in [true, false] {
+        let upstream = Upstream::start().await;
+        let journal = Arc::new(OwnJournal::new(Defect::OpensLate));
+        let panel = upstream.panel().journal(Arc::clone(&journal) as _).build().unwrap();
+        let mut asking = Box::pin(panel.ask("Why?"));
+        tokio::select! {
+            _ = &mut asking => panic!("the journal has not opened the run"),
+            () = journal.is_opening.notified() => {}
+        }
+        let closing = async {
+            if opens {
+                journal.may_open.notify_one();
+            }
+            panel.close().await;
+        };
+        let (asked, ()) = tokio::join!(asking, closing);
+        assert!(matches!(asked, Err(Error::Closed)), "opens: {opens}, {asked:?}");
+        upstream.connections(0).await;
+    }
+}
+
+#[tokio::test]
+async fn a_journal_that_panics_ends_its_run_with_a_report() {
+    let upstream = Upstream::start().await;
+    let journal = Arc::new(OwnJournal::new(Defect::Panics));
+    let panel = upstream.panel().journal(journal).build().unwrap();
+    let run = panel.begin("Why?").await.unwrap();
+    let mut events = run.events();
+    let report = tokio::time::timeout(Duration::from_secs(20), run.wait_closed()).await.unwrap().unwrap();
+    let unstored = report.warnings.iter().any(|warning| warning.message.contains("could not be stored"));
+    assert!(unstored && report.answer.is_some(), "{:?}", report.warnings);
+    while events.next().await.is_some() {}
+    panel.close().await;
+    upstream.connections(0).await;
+}
+
+/// A journal with a defect.
+struct OwnJournal {
+    defect: Defect,
+    appends: AtomicUsize,
+    is_opening: Notify,
+    may_open: Arc<Notify>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Defect {
+    /// It opens a run when it is told to.
+    OpensLate,
+    /// It panics at the second append and later.
+    Panics,
+}
+
+impl OwnJournal {
+    fn new(defect: Defect) -> Self {
+        Self { defect, appends: AtomicUsize::new(0), is_opening: Notify::new(), may_open: Arc::default() }
+    }
+}
+
+impl Journal for OwnJournal {
+    fn open(&self, plan: Arc<RunPlan>) -> BoxFuture<'static, Result<Lease, Failure>> {
+        let waits = (self.defect == Defect::OpensLate).then(|| Arc::clone(&self.may_open));
+        self.is_opening.notify_one();
+        Box::pin(async move {
+            if let Some(may_open) = waits {
+                may_open.notified().await;
+            }
+            Ok(Lease { run_id: plan.run_id, epoch: 1, next_seq: 1 })
+        })
+    }
+
+    fn reopen(&self, _: RunId, _: u64) -> BoxFuture<'static, Result<Lease, Failure>> {
+        let failure = Failure::new(Code::Usage, "this journal is written and never read");
+        Box::pin(async { Err(failure) })
+    }
+
+    fn append(&self, _: Lease, _: Vec<Recorded>) -> BoxFuture<'static, Result<(), Failure>> {
+        let before = self.appends.fetch_add(1, Ordering::SeqCst);
+        if self.defect == Defect::Panics && before > 0 {
+            std::panic::resume_unwind(Box::new("scripted"));
+        }
+        Box::pin(async { Ok(()) })
+    }
+
+    fn check_day(&self, _: Arc<RunPlan>, _: CallerSlot) -> BoxFuture<'static, Result<(), Failure>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn checkpoint(&self, _: Lease, _: Attempt, _: String) -> BoxFuture<'static, Result<(), Failure>> {
+        Box::pin(async { Ok(()) })
+    }
 }

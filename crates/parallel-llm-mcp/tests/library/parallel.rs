@@ -235,3 +235,21 @@ async fn the_future_can_be_spawned_if_the_closure_allows() {
     });
     assert_eq!(tasks.join_next().await.expect("a task").expect("no panic"), [Ok(2), Ok(3)]);
 }
+
+#[test]
+fn a_blocking_closure_that_waits_for_a_thread_does_not_begin_once_the_work_is_cancelled() {
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let (held, cancel) = (Arc::new(Barrier::new(2)), CancellationToken::new());
+        let holding = Arc::clone(&held);
+        let holder = tokio::task::spawn_blocking(move || holding.wait());
+        let working = Parallel::new(1).until(&cancel).map_blocking([1], Ok::<i32, Infallible>);
+        let (done, ()) = tokio::join!(working, async {
+            // The item is queued behind the closure that holds the only thread.
+            cancel.cancel();
+            held.wait();
+        });
+        assert_eq!(done, [Err(Failed::NotBegun)]);
+        holder.await.unwrap();
+    });
+}

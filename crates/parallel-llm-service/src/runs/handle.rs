@@ -284,6 +284,11 @@ impl RunHandle {
         self.hub.reached(Phase::Closed).await;
     }
 
+    /// Returns when the run has ended without `Closed` as its last event: a defect stopped it, or its process is lost.
+    pub async fn stopped(&self) {
+        stopped(&self.hub).await;
+    }
+
     /// The report with the files when they are all written, or as they are at this moment.
     async fn report_with_files(&self, until: Instant) -> Report {
         // Made while the files are written on another thread.
@@ -358,5 +363,13 @@ impl RunHandle {
         if let Some(successor) = self.interest.successor.get() {
             successor.abort();
         }
+    }
+}
+
+/// See [`RunHandle::stopped`].
+pub(crate) async fn stopped(hub: &Hub) {
+    hub.reached(Phase::Closed).await;
+    if hub.with_run(|run| run.closed) {
+        std::future::pending::<()>().await;
     }
 }

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::runs::files::{self, AroundFiles, FileWriter, FilesWatch, Folder};
-use crate::runs::handle::RunHandle;
+use crate::runs::handle::{self, RunHandle};
 use crate::telemetry::Telemetry;
 
 /// The most runs without an answer in one process. Each may hold 64 streams; beyond this a caller had better wait.
@@ -29,6 +29,9 @@ const LIVE_MAX: usize = 2 * RUNS_MAX;
 /// the end to fetch the rest.
 const UNSTORED_MAX: usize = 16;
 
+/// The longest wait for the last events of runs that were given up: a commit takes milliseconds, on a network drive a second
+/// or two, and a disk that does not answer must not hold up whoever closes.
+const GIVING_UP_MAX: Duration = Duration::from_secs(3);
 /// The longest wait for the files of closed runs at the end of the process.
 const WRITING_MAX: Duration = Duration::from_secs(1);
 
@@ -175,7 +178,13 @@ impl Runs {
                 Err(failure) => return drop(sender.send(Err(failure))),
             };
             if let Some((run, watch)) = told {
-                runs.tasks.spawn(Arc::clone(&runs.telemetry).follow(run, watch));
+                let (telemetry, hub) = (Arc::clone(&runs.telemetry), Arc::clone(&hub));
+                runs.tasks.spawn(async move {
+                    tokio::select! {
+                        () = telemetry.follow(run, watch) => {}
+                        () = handle::stopped(&hub) => {}
+                    }
+                });
             }
             let handle = handle.with_files(runs.write_files(folder, hub));
             claim.hold(handle.clone());
@@ -256,12 +265,38 @@ impl Runs {
 
     /// Waits until every run has ended, at most `limit`.
     pub async fn drain(&self, limit: Duration) {
-        self.leaving.cancel();
-        self.tasks.close();
-        if tokio::time::timeout(limit, self.tasks.wait()).await.is_err() {
+        if !self.all_end(limit).await {
             tracing::warn!("runs in progress did not end in time; their answers so far are kept");
         }
-        // Missing files can be made again; a folder that does not answer must not delay the end of the process.
+        self.files_end(limit).await;
+    }
+
+    /// Like [`Runs::drain`], and gives up the runs that do not end in time, so that their last events are stored.
+    pub async fn drain_or_give_up(&self, limit: Duration) {
+        if !self.all_end(limit).await && !self.given_up(GIVING_UP_MAX).await {
+            tracing::warn!(
+                "the ends of some runs could not be stored in time; their answers so far are kept"
+            );
+        }
+        self.files_end(limit).await;
+    }
+
+    /// Gives every run up and waits until all have ended, at most `limit`. Returns whether they have.
+    pub(crate) async fn given_up(&self, limit: Duration) -> bool {
+        self.abort();
+        self.all_end(limit).await
+    }
+
+    /// Waits until every run has ended, at most `limit`. Returns whether they have.
+    async fn all_end(&self, limit: Duration) -> bool {
+        self.leaving.cancel();
+        self.tasks.close();
+        tokio::time::timeout(limit, self.tasks.wait()).await.is_ok()
+    }
+
+    /// Waits for the files of closed runs, at most `limit`. Missing files can be made again; a folder that does not answer
+    /// must not delay the end of the process.
+    async fn files_end(&self, limit: Duration) {
         self.writing.close();
         if tokio::time::timeout(limit.min(WRITING_MAX), self.writing.wait()).await.is_err() {
             tracing::warn!("not all files of the newest runs are written; `runs export` recreates them");
@@ -287,7 +322,8 @@ fn make_room(unstored: &mut VecDeque<RunHandle>, newest: &RunHandle) -> bool {
     index.or_else(of_anybody).and_then(|index| unstored.remove(index)).is_some()
 }
 
-/// The registration of a run. Dropping it retires the run, however it ended.
+/// The registration of a run. Dropping it retires the run, however it ended: also if a defect stopped it, so that whoever
+/// waits for it learns that nothing more comes.
 struct Claim {
     runs: Runs,
     id: RunId,
@@ -307,6 +343,9 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
+        if !self.hub.with_run(|run| run.closed) {
+            self.hub.mark_interrupted();
+        }
         self.runs.retire(self.id, &self.hub);
     }
 }
@@ -343,12 +382,35 @@ mod tests {
         }
     }
 
+    fn plan() -> RunPlan {
+        let plan = include_str!("../../../parallel-llm-engine/tests/fixtures/plan_v1.json");
+        serde_json::from_str(plan).unwrap()
+    }
+
+    fn no_runs() -> Runs {
+        let engine = Engine::new(Arc::new(Nobody), Arc::new(MemoryJournal::default()));
+        Runs::new(engine, Duration::ZERO, Arc::default())
+    }
+
+    #[tokio::test]
+    async fn a_run_that_a_defect_stopped_ends_for_whoever_waits() {
+        let (runs, stop, hub) = (no_runs(), Stop::default(), Arc::new(Hub::new(Arc::new(plan()))));
+        let claim = runs.claim(Arc::clone(&hub), &stop).unwrap();
+        let handle = RunHandle::here(hub, Arc::default(), stop);
+        claim.hold(handle.clone());
+        drop(claim);
+        let report = handle.wait(None).await;
+        assert_eq!(
+            (report.status.as_str(), report.error.unwrap().code.as_str()),
+            ("interrupted", "interrupted")
+        );
+        handle.closed().await;
+        assert!(runs.in_progress().is_empty());
+    }
+
     #[test]
     fn a_run_that_has_no_room_is_refused_without_a_name() {
-        let plan = include_str!("../../../parallel-llm-engine/tests/fixtures/plan_v1.json");
-        let plan: RunPlan = serde_json::from_str(plan).unwrap();
-        let engine = Engine::new(Arc::new(Nobody), Arc::new(MemoryJournal::default()));
-        let runs = Runs::new(engine, Duration::ZERO, Arc::default());
+        let (plan, runs) = (plan(), no_runs());
         let hub_of = |number: usize, decided_ms: Option<u64>| {
             let run_id = RunId::from_parts(number as u64, 1);
             let run = Run::new(Arc::new(RunPlan { run_id, ..plan.clone() }));
