@@ -34,6 +34,7 @@ const PORT: u16 = 8930;
 /// assert_eq!(unknown.to_string(), "there is no transport `sse`; there are `stdio` and `http`");
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Transport {
     /// MCP on stdin and stdout, for the client that started this process. Nothing else may be printed on stdout.
     Stdio,
@@ -221,9 +222,12 @@ impl BoundServer {
         let services = self.panel.services().clone();
         services.begin_export();
         let stop = CancellationToken::new();
+        // Whatever was begun for a client ends with this future, also if it is dropped.
+        let _stopped = stop.clone().drop_guard();
         let served = async {
             match self.door {
-                Door::Pipes => stdio::run_until(&services, &stop).await.map_err(|error| {
+                // The owner has started the client on this machine, so it may attach files where the owner allows that.
+                Door::Pipes => stdio::run_until(&services.with_files(), &stop).await.map_err(|error| {
                     let message = format!("no thread can be started for the client: {error}");
                     refused(&Failure::new(Code::Internal, message))
                 }),
@@ -231,11 +235,11 @@ impl BoundServer {
                     let services = services.clone().without_checks();
                     let drain = Duration::from_millis(services.settings.drain_ms);
                     let ending = Shutdown::on(stop.clone(), drain);
+                    let _ended = ending.end.clone().drop_guard();
                     // Questions to a provider that is this server are refused; a log would be the host's.
                     let _ = services.listens_at(listener.address(), &listener.urls());
                     let doors = doors::over_http(&services, &ending, sessions.as_ref());
                     listener.serve(doors, stop.clone(), drain).await;
-                    ending.end.cancel();
                     Ok(())
                 }
             }

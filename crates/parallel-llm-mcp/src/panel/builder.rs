@@ -128,6 +128,17 @@ impl PanelBuilder {
         self
     }
 
+    /// A file (PEM) of certificates that are trusted beside the system's.
+    pub fn ca_file(mut self, path: impl Into<PathBuf>) -> Self {
+        match self::whole(&path.into()) {
+            Ok(path) => self.set("ca_file", path),
+            Err(failure) => {
+                self.wrong.get_or_insert(("ca_file", failure));
+                self
+            }
+        }
+    }
+
     /// The name of your program at OpenRouter.
     pub fn app_title(self, title: impl Into<String>) -> Self {
         self.set("app_title", title.into())
@@ -167,9 +178,13 @@ impl PanelBuilder {
         self.set("wait", rule.into())
     }
 
-    /// Any other setting of the program by its name, such as `reasoning_effort`, in the text form of its settings files.
+    /// Any other setting of the program by its name, such as `reasoning_effort`, in the text form of its settings files. Of
+    /// several values for one setting, also by its own method, the last one counts.
     pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.others.push((name.into(), value.into()));
+        let name = name.into();
+        self.values.retain(|set, _| *set != name);
+        self.others.retain(|(set, _)| *set != name);
+        self.others.push((name, value.into()));
         self
     }
 }
@@ -286,6 +301,7 @@ impl PanelBuilder {
 
 impl PanelBuilder {
     fn set(mut self, name: &'static str, text: String) -> Self {
+        self.others.retain(|(set, _)| set != name);
         self.values.insert(name, text);
         self
     }
@@ -419,13 +435,43 @@ impl PanelBuilder {
         }
         let mut values = values.to_vec();
         if let Some(folder) = &folder {
-            values.push(("data_dir", folder.to_string_lossy().into_owned()));
+            let folder = folder.to_str().ok_or_else(|| Error::field("folder", &not_utf8(folder)))?;
+            values.push(("data_dir", folder.to_owned()));
         }
         let here = std::env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned());
         let settings = Settings::load(&Environment::read(), &here, &values)
             .map_err(|failure| Error::field("from_environment", &failure))?;
-        Ok(Settings { in_memory: self.is_in_memory(), ..settings })
+        let settings = Settings { in_memory: self.is_in_memory(), ..settings };
+        self.check_limits(&settings)?;
+        Ok(settings)
     }
+
+    /// Fails for limits of the day that the environment sets and nothing can keep.
+    fn check_limits(&self, settings: &Settings) -> Result<(), Error> {
+        let refused = |field: &str| Err(Error::field(field, &needs_folder("a limit of the day")));
+        if !self.is_in_memory() {
+            return Ok(());
+        }
+        if settings.budget_day.is_some() {
+            return refused("budget_day_usd");
+        }
+        match settings.providers.iter().find(|provider| provider.budget_day.is_some()) {
+            Some(provider) => refused(&format!("provider {}", provider.id)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A path as a setting: whole, so that it does not depend on the folder in which it is read.
+fn whole(path: &Path) -> Result<String, Failure> {
+    let refused = |error| Failure::new(Code::SettingsInvalid, format!("it has no whole path: {error}"));
+    let whole = std::path::absolute(path).map_err(refused)?;
+    whole.to_str().map(str::to_owned).ok_or_else(|| not_utf8(path))
+}
+
+fn not_utf8(path: &Path) -> Failure {
+    let message = format!("the path `{}` is not UTF-8, so it cannot be a setting", path.display());
+    Failure::new(Code::SettingsInvalid, message).with_next(Advice::CorrectOrDefault)
 }
 
 fn needs_folder(what: &str) -> Failure {

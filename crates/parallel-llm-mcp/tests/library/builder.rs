@@ -173,3 +173,63 @@ fn the_environment_is_read_only_when_asked() {
     let built = Panel::builder().from_environment().in_memory().max_tokens(7).build();
     assert!(built.is_ok(), "{built:?}");
 }
+
+#[test]
+fn of_several_values_for_a_setting_the_last_one_counts() {
+    let budget = |builder: PanelBuilder| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let panel = builder.key("sk-or-x").panel(["a/b"]).build().unwrap();
+        format!("{}", runtime.block_on(panel.quote("Why?")).unwrap().budget_usd)
+    };
+    let one = Panel::builder().setting("budget_usd", "1");
+    assert_eq!(budget(one.clone().budget_usd(2.0)), "2");
+    assert_eq!(budget(one.budget_usd(2.0).setting("budget_usd", "3").setting("budget_usd", "4")), "4");
+    // A wrong value that a later one replaces is not looked at.
+    assert!(Panel::builder().max_tokens(0).setting("max_tokens", "7").build().is_ok());
+}
+
+#[test]
+fn a_path_that_cannot_be_a_setting_is_refused_and_not_altered() {
+    use std::os::unix::ffi::OsStrExt;
+    let odd = std::ffi::OsStr::from_bytes(b"/tmp/\xff");
+    insta::assert_snapshot!(described(Panel::builder().from_environment().folder(odd)), @"folder: the path `/tmp/�` is not UTF-8, so it cannot be a setting (correct the value, or leave it out to use the default)");
+    insta::assert_snapshot!(described(Panel::builder().ca_file(odd)), @"ca_file: the path `/tmp/�` is not UTF-8, so it cannot be a setting (correct the value, or leave it out to use the default)");
+    assert!(Panel::builder().folder(odd).build().is_ok());
+}
+
+#[test]
+fn a_client_reads_the_certificates_it_is_given() {
+    let error = Client::builder().ca_file("/no/file").build().unwrap_err();
+    assert!(std::error::Error::source(&error).unwrap().to_string().contains("/no/file"), "{error:?}");
+}
+
+/// Runs in a process of its own, which [`limits_of_the_day_in_the_environment_need_a_folder`] starts.
+#[test]
+#[ignore = "another test starts it in a process of its own"]
+fn an_environment_with_a_limit_of_the_day() {
+    assert!(Panel::builder().from_environment().folder("kept").build().is_ok());
+    panic!("{}", described(Panel::builder().from_environment().in_memory()));
+}
+
+#[test]
+fn limits_of_the_day_in_the_environment_need_a_folder() {
+    let refused = |variable: Option<&str>, file: &str| {
+        let home = tempfile::tempdir().unwrap();
+        let settings = home.path().join(".config/parallel-llm-mcp");
+        std::fs::create_dir_all(&settings).unwrap();
+        std::fs::write(settings.join("config.toml"), file).unwrap();
+        let done = Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "builder::an_environment_with_a_limit_of_the_day"])
+            .env_clear()
+            .env("HOME", home.path())
+            .envs(variable.map(|usd| ("PARALLEL_LLM_BUDGET_DAY_USD", usd)))
+            .current_dir(home.path())
+            .output()
+            .unwrap();
+        let stdout = String::from_utf8_lossy(&done.stdout).into_owned();
+        let line = stdout.lines().find(|line| line.contains("a limit of the day"));
+        line.unwrap_or_else(|| panic!("{stdout}")).to_owned()
+    };
+    insta::assert_snapshot!(refused(Some("1"), ""), @"budget_day_usd: a limit of the day needs a folder, and runs are in memory (give the builder a folder to keep runs in)");
+    insta::assert_snapshot!(refused(None, "[providers.openai]\nbudget_day_usd = 1\n"), @"provider openai: a limit of the day needs a folder, and runs are in memory (give the builder a folder to keep runs in)");
+}

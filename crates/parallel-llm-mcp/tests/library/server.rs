@@ -16,16 +16,28 @@ fn here() -> Http {
     Http::at(([127, 0, 0, 1], 0))
 }
 
-/// The status of an answer to `tools/list`, sent with this token.
+/// The status of an answer to `tools/list`, sent with this token, and the answer.
 async fn listed(url: &str, token: Option<&str>) -> (u16, String) {
+    posted(url, token, ("tools/list", ""), "{}").await
+}
+
+/// The status of an answer to a request of this method, for the tool of this name if it has one, and the answer.
+async fn posted(url: &str, token: Option<&str>, (method, tool): (&str, &str), params: &str) -> (u16, String) {
     let address: SocketAddr = url.trim_start_matches("http://").parse().expect("a URL has an address");
     let mut wire = TcpStream::connect(address).await.expect("the server listens");
-    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let mut params: serde_json::Value = serde_json::from_str(params).expect("the parameters are JSON");
+    params["_meta"] = serde_json::json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let body = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
     let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
+    let tool = if tool.is_empty() { String::new() } else { format!("Mcp-Name: {tool}\r\n") };
     let request = format!(
         "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n\
-         {token}Content-Length: {}\r\n\r\n{body}",
+         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n\
+         {tool}{token}Content-Length: {}\r\n\r\n{body}",
         body.len()
     );
     wire.write_all(request.as_bytes()).await.expect("the request is taken");
@@ -34,6 +46,35 @@ async fn listed(url: &str, token: Option<&str>) -> (u16, String) {
     let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
     let status = status.expect("an answer has a status");
     (status, answer)
+}
+
+#[tokio::test]
+async fn a_server_runs_until_its_future_is_dropped() {
+    let upstream = Upstream::start().await;
+    let panel = upstream.panel().build().unwrap();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{free}");
+    let server = Server::new(&panel);
+    let mut running = Box::pin(server.run(Transport::Http(Http::at(free).open())));
+    let client = async {
+        while TcpStream::connect(free).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+        let (status, answer) = posted(&url, None, ("server/discover", ""), "{}").await;
+        assert!(status == 200 && answer.contains("serverInfo"), "{answer}");
+        let call = r#"{"name":"process_prompt","arguments":{"prompt":"Why is the sky blue?"}}"#;
+        let (status, answer) = posted(&url, None, ("tools/call", "process_prompt"), call).await;
+        assert!(status == 200 && answer.contains("run_id"), "{answer}");
+    };
+    tokio::select! {
+        ended = &mut running => panic!("{ended:?}"),
+        () = client => {}
+    }
+    drop(running);
+    assert!(TcpStream::connect(free).await.is_err(), "nobody listens");
+    assert_eq!(panel.ask("Why?").await.unwrap().status, "complete");
+    panel.close().await;
+    upstream.connections(0).await;
 }
 
 #[tokio::test]
@@ -109,7 +150,8 @@ fn a_transport_is_known_by_name_or_the_error_names_what_there_is() {
 fn a_server_on_pipes() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let panel = parallel_llm_mcp::Panel::builder().key("sk-or-x").build().unwrap();
+        let panel = parallel_llm_mcp::Panel::builder().key("sk-or-x").setting("attach_roots", "/tmp");
+        let panel = panel.build().unwrap();
         Server::new(&panel).run(Transport::Stdio).await.unwrap();
     });
 }
@@ -129,10 +171,15 @@ fn pipes_end_with_stdin() {
     let mut stdin = child.stdin.take().unwrap();
     let initialize = r#"{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
     writeln!(stdin, "{initialize}").unwrap();
+    writeln!(stdin, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#).unwrap();
+    let call = r#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"process_prompt","arguments":{"prompt":"Why?","attachments":["/etc/passwd"]}}}"#;
+    writeln!(stdin, "{call}").unwrap();
     drop(stdin);
     let done = child.wait_with_output().unwrap();
     let stdout = String::from_utf8_lossy(&done.stdout);
     assert!(done.status.success() && stdout.contains(r#""id":7"#), "{stdout}");
+    // Files are read from the folders of `attach_roots`, as by the program, and from no others.
+    assert!(stdout.contains("is in none of the folders"), "{stdout}");
 }
 
 #[tokio::test]
