@@ -11,8 +11,9 @@ use super::tree::Tree;
 
 /// Direct dependencies of the program. A library that replaces code of ours is worth its line; above this limit, review them.
 const DIRECT_MAX: usize = 68;
-/// Crates in the lock file, including those for tests and other systems.
-const LOCKED_MAX: usize = 400;
+/// Crates in the lock file, including those for tests and other systems. The client of PostgreSQL brought 22, a third of
+/// them for the name of the user on systems that we do not build for.
+const LOCKED_MAX: usize = 420;
 /// Crates in more than one version. The graph began with 11.
 const DUPLICATES_MAX: usize = 20;
 /// Packages that are not shipped: their dependencies do not count.
@@ -91,10 +92,11 @@ source = \"{source}\"
 
     #[test]
     fn a_large_graph_is_found() {
-        let few = packages((0..400).map(|it| it.to_string()), "registry+x");
+        let few = packages((0..LOCKED_MAX).map(|it| it.to_string()), "registry+x");
         assert_eq!(found(rule, &[("Cargo.lock", &few)]), [""; 0]);
-        let many = packages((0..401).map(|it| it.to_string()), "registry+x");
-        assert_eq!(found(rule, &[("Cargo.lock", &many)]), ["Cargo.lock:0 401 locked crates; at most 400"]);
+        let many = packages((0..=LOCKED_MAX).map(|it| it.to_string()), "registry+x");
+        let message = format!("Cargo.lock:0 {} locked crates; at most {LOCKED_MAX}", LOCKED_MAX + 1);
+        assert_eq!(found(rule, &[("Cargo.lock", &many)]), [message]);
         let double = packages((0..42).map(|it| (it / 2).to_string()), "registry+x");
         let message = found(rule, &[("Cargo.lock", &double)]);
         assert!(

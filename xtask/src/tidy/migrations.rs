@@ -1,4 +1,5 @@
-//! Migrations are numbered from 1 without a gap, and every dialect has the same ones.
+//! Migrations are numbered without a gap, and every dialect has the same ones, so that a format has one number. A dialect
+//! that came later begins with the tables as they were then, under that number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,6 +7,8 @@ use super::Finding;
 use super::tree::{Tree, ending};
 
 const FOLDER: &str = "crates/parallel-llm-store/migrations/";
+/// The end of the name of the file with which a later dialect begins.
+const BEGIN: &str = "_begin.sql";
 
 pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
     let mut dialects: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -17,11 +20,14 @@ pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
             dialects.entry(dialect).or_default().insert(name);
         }
     }
-    let all: BTreeSet<&str> = dialects.values().flatten().copied().collect();
+    let all =
+        dialects.values().flatten().copied().filter(|name| !name.ends_with(BEGIN)).collect::<BTreeSet<_>>();
     let mut findings = Vec::new();
     for (dialect, names) in &dialects {
         findings.extend(misnumbered(dialect, names));
-        findings.extend(all.difference(names).map(|name| {
+        let first = first(names);
+        let later = all.difference(names).filter(|name| number(name).is_some_and(|number| number > first));
+        findings.extend(later.map(|name| {
             Finding::new(
                 &format!("{FOLDER}{dialect}"),
                 0,
@@ -34,7 +40,7 @@ pub(super) fn rule(tree: &Tree) -> Vec<Finding> {
 
 /// Findings for names whose number is not their position. Migrations are applied in the order of their names.
 fn misnumbered(dialect: &str, names: &BTreeSet<&str>) -> Vec<Finding> {
-    let wrong = names.iter().zip(1u64..).filter(|(name, position)| number(name) != Some(*position));
+    let wrong = names.iter().zip(first(names)..).filter(|(name, position)| number(name) != Some(*position));
     wrong
         .map(|(name, position)| {
             Finding::new(
@@ -44,6 +50,12 @@ fn misnumbered(dialect: &str, names: &BTreeSet<&str>) -> Vec<Finding> {
             )
         })
         .collect()
+}
+
+/// The number with which a dialect begins: 1, or that of its file with all tables.
+fn first(names: &BTreeSet<&str>) -> u64 {
+    let begin = names.first().filter(|name| name.ends_with(BEGIN));
+    begin.and_then(|name| number(name)).unwrap_or(1)
 }
 
 fn number(name: &str) -> Option<u64> {
@@ -77,6 +89,15 @@ mod tests {
         check(
             &["sqlite/0001_a.sql", "postgres/0001_a.sql", "sqlite/0002_b.sql"],
             &["postgres:0 `0002_b.sql` is missing: another dialect has it"],
+        );
+        check(&["sqlite/0001_a.sql", "sqlite/0002_b.sql", "postgres/0002_begin.sql"], &[]);
+        check(
+            &["sqlite/0001_a.sql", "sqlite/0002_b.sql", "sqlite/0003_c.sql", "postgres/0002_begin.sql"],
+            &["postgres:0 `0003_c.sql` is missing: another dialect has it"],
+        );
+        check(
+            &["postgres/0002_begin.sql", "postgres/0004_c.sql"],
+            &["postgres/0004_c.sql:0 the number must be 3, then `_`"],
         );
     }
 }
