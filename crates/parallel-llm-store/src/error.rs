@@ -2,6 +2,7 @@
 //!
 //! Callers branch on codes, never on text; the original message is appended.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -10,10 +11,13 @@ use std::time::Duration;
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Code, Failure};
 
+/// The setting with the address of the server.
+pub(crate) const URL_SETTING: &str = "database_url";
+
 /// The kinds of database and disk errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DatabaseErrorKind {
-    /// Another connection holds a lock: the only error worth waiting for.
+    /// Another connection holds a lock: worth waiting for.
     Locked,
     Full,
     ReadOnly,
@@ -23,6 +27,10 @@ pub(crate) enum DatabaseErrorKind {
     Disk,
     Lockless,
     Crowded,
+    /// The server cannot be reached, is starting or stopping, or has cut the connection: worth waiting for, too.
+    Away,
+    /// The server does not let this user do it.
+    Denied,
     Other,
 }
 
@@ -79,6 +87,16 @@ impl DatabaseErrorKind {
                 next: &[Next::Do(Advice::TryAgain)],
                 passes: true,
             },
+            Self::Away => Description {
+                words: "its server cannot be reached",
+                next: &[Next::Do(Advice::TryAgain), Next::Do(Advice::CheckNetworkAndAddress)],
+                passes: true,
+            },
+            Self::Denied => Description {
+                words: "its server does not allow it",
+                next: &[Next::Set(Cow::Borrowed(URL_SETTING))],
+                passes: false,
+            },
             Self::Other => {
                 Description { words: "the database refuses", next: Code::Storage.next(), passes: true }
             }
@@ -121,9 +139,9 @@ impl DatabaseError {
         Self { kind: DatabaseErrorKind::Crowded, cause: cause.into() }
     }
 
-    /// Whether another connection holds a lock.
-    pub(crate) fn is_locked(&self) -> bool {
-        self.kind == DatabaseErrorKind::Locked
+    /// Whether waiting may help: another connection holds a lock, or the server is away.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self.kind, DatabaseErrorKind::Locked | DatabaseErrorKind::Away)
     }
 
     /// The failure whose message begins with `subject`.
@@ -136,6 +154,9 @@ impl DatabaseError {
         self.failure("cannot write to the run database")
     }
 }
+
+/// The result of a database operation.
+pub(crate) type DatabaseResult<T, E = DatabaseError> = Result<T, E>;
 
 /// Outside of writes, the failed operation is a read.
 impl From<DatabaseError> for Failure {

@@ -1,8 +1,13 @@
 //! The state of the database: version, size, contents, integrity.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use parallel_llm_engine::RunId;
+
+/// Most problems named; more say the same.
+const PROBLEMS_MAX: usize = 10;
+/// Most damaged runs listed. With more, the database needs to be restored anyway.
+pub(crate) const DAMAGED_RUNS_MAX: usize = 1_000;
 
 /// The version, size and contents of the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,4 +60,56 @@ pub struct DamageReport {
     pub problems: Vec<String>,
     /// The runs with damaged data, oldest first; at most 1,000. Empty if only pages were checked.
     pub runs: Vec<RunId>,
+}
+
+/// A problem that a check found.
+pub(crate) struct Finding {
+    problem: String,
+    /// The run concerned, if any. Damaged itself, it may be an invalid id.
+    run_id: Option<String>,
+}
+
+impl Finding {
+    /// A problem of no certain run.
+    pub(crate) fn of(problem: impl Into<String>) -> Self {
+        Self { problem: problem.into(), run_id: None }
+    }
+
+    /// A part of a run that does not match its checksum.
+    pub(crate) fn unsound(part: &str, run_id: Option<String>) -> Self {
+        let run = run_id.as_deref().unwrap_or("?");
+        Self { problem: format!("{part} of the run {run} is not what was written"), run_id }
+    }
+
+    /// A run without one of its events.
+    pub(crate) fn lacks_event(run_id: String) -> Self {
+        Self { problem: format!("an event of the run {run_id} is missing"), run_id: Some(run_id) }
+    }
+}
+
+/// The findings of a check so far.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    problems: Vec<String>,
+    runs: BTreeSet<RunId>,
+}
+
+impl Findings {
+    pub(crate) fn add(&mut self, finding: Finding) {
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(finding.problem);
+        }
+        self.runs.extend(finding.run_id.and_then(|id| id.parse::<RunId>().ok()));
+    }
+
+    /// Whether no more can be listed.
+    pub(crate) fn is_full(&self) -> bool {
+        self.runs.len() >= DAMAGED_RUNS_MAX
+    }
+
+    /// The report; `None` without findings.
+    pub(crate) fn damages(self) -> Option<DamageReport> {
+        let runs = self.runs.into_iter().collect();
+        (!self.problems.is_empty()).then_some(DamageReport { problems: self.problems, runs })
+    }
 }

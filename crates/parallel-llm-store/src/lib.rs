@@ -1,4 +1,4 @@
-//! Stores the plans, events and texts of runs in a database on this machine.
+//! Stores the plans, events and texts of runs in a database: a file of this machine, or a server that machines share.
 //!
 //! [`Store`] is the engine's [`Journal`](parallel_llm_engine::port::Journal) and the history that the doors read. The
 //! engine defines what events mean: the store writes them, folds them with the engine's own fold for the list of runs,
@@ -25,6 +25,7 @@ mod inspection;
 mod journal;
 mod ledger;
 mod list;
+mod postgres;
 mod purge;
 mod reading;
 mod row;
@@ -39,7 +40,7 @@ mod writer;
 
 pub use backup::{Backup, Restored};
 pub use costs::{CostBy, CostLine, CostQuery};
-pub use database::restore;
+pub use database::{Location, ServerUrl, restore};
 pub use day::Day;
 pub use figures::{CallFact, CallFacts, CallResult, HourSpend};
 pub use inspection::{CheckDepth, DamageReport, DatabaseState, Integrity};

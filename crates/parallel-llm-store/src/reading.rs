@@ -10,7 +10,6 @@ use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::value::next::{Advice, Operation};
 use parallel_llm_engine::{Code, Failure, Recorded, RunId, RunStatus};
 
-use crate::clock;
 use crate::database::Reader;
 use crate::error;
 use crate::figures::{CALLS_MAX, CallFacts, HourSpend};
@@ -57,9 +56,8 @@ impl Store {
                 if runs.is_empty() {
                     break;
                 }
-                let now_ms = clock::now_ms();
                 for listed in runs {
-                    let run = summary(listed, now_ms)?;
+                    let run = summary(listed, reader.now_ms())?;
                     page.before = Some(run.run_id);
                     found.extend(filter.status.is_none_or(|status| run.status == status).then_some(run));
                 }
@@ -97,8 +95,11 @@ impl Store {
 
     /// Whether no process runs this run any more: it is closed, was interrupted, or does not exist.
     pub async fn is_over(&self, run_id: RunId) -> Result<bool, Failure> {
-        let ownership = self.shared.database.read(move |reader| Ok(reader.ownership(run_id)?)).await?;
-        Ok(ownership.is_none_or(|ownership| ownership.is_over(clock::now_ms())))
+        let is_over = move |reader: &Reader<'_>| {
+            let ownership = reader.ownership(run_id)?;
+            Ok(ownership.is_none_or(|ownership| ownership.is_over(reader.now_ms())))
+        };
+        self.shared.database.read(is_over).await
     }
 
     /// The runs that began before this time (milliseconds since 1970) and are not running, oldest first: those that
@@ -106,7 +107,7 @@ impl Store {
     pub async fn purgeable(&self, before_ms: i64) -> Result<Vec<RunId>, Failure> {
         // A run's id begins with its start time.
         let before = RunId::from_parts(u64::try_from(before_ms).unwrap_or_default(), 0);
-        let over = move |reader: &Reader<'_>| Ok(reader.runs_over_before(before, clock::now_ms())?);
+        let over = move |reader: &Reader<'_>| Ok(reader.runs_over_before(before, reader.now_ms())?);
         self.shared.database.read(over).await
     }
 
@@ -184,7 +185,7 @@ fn load(reader: &Reader<'_>, run_id: RunId, asked_by: Option<&str>) -> Result<Op
         events,
         created_at_ms: record.stored.row.created_at_ms,
         checkpoints,
-        interrupted: record.ownership.is_interrupted(clock::now_ms()),
+        interrupted: record.ownership.is_interrupted(reader.now_ms()),
         epoch: record.epoch,
     }))
 }
@@ -227,7 +228,7 @@ fn follow(reader: &Reader<'_>, run_id: RunId, after_seq: u64) -> Result<Option<R
         events.push(recorded);
     }
     let checkpoints = checkpoints(reader, run_id)?;
-    Ok(Some(RunProgress { events, checkpoints, interrupted: ownership.is_interrupted(clock::now_ms()) }))
+    Ok(Some(RunProgress { events, checkpoints, interrupted: ownership.is_interrupted(reader.now_ms()) }))
 }
 
 /// How far behind the newest run: nothing, `~`, or `~3`.

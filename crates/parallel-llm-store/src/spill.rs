@@ -94,9 +94,16 @@ struct SpilledEvent {
 impl Spills {
     /// A folder beside this database, then these folders, which other databases may share.
     pub(crate) fn of(database: &Path, others: &[PathBuf]) -> Self {
-        let name = blake3::hash(database.as_os_str().as_encoded_bytes()).to_hex();
-        let others = others.iter().map(|folder| folder.join(format!("spill-{}", &name[..16])));
+        let name = folder_name(database.as_os_str().as_encoded_bytes());
+        let others = others.iter().map(|folder| folder.join(&name));
         Self { folders: std::iter::once(file::beside(database, ".spill")).chain(others).collect() }
+    }
+
+    /// Folders in these, which other databases may share. The database is known by its id and not by its address: several
+    /// addresses may lead to it, and an address to another database tomorrow.
+    pub(crate) fn of_id(database_id: &str, folders: &[PathBuf]) -> Self {
+        let name = folder_name(database_id.as_bytes());
+        Self { folders: folders.iter().map(|folder| folder.join(&name)).collect() }
     }
 
     /// Writes a file to the first folder that accepts it, and returns its path.
@@ -152,6 +159,11 @@ impl Spills {
             }
         }
     }
+}
+
+/// The name of a database's folder in one that databases share.
+fn folder_name(database: &[u8]) -> String {
+    format!("spill-{}", &blake3::hash(database).to_hex()[..16])
 }
 
 /// The run in the name of a file.

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::backup::Backup;
 use crate::clock;
 use crate::costs::{CostLine, CostQuery};
-use crate::database::{Database, Reader};
+use crate::database::{Database, Location, Reader, ServerUrl};
 use crate::inspection::{CheckDepth, DatabaseState, Integrity};
 use crate::list::page;
 use crate::list::results::{RunsPage, RunsQuery};
@@ -30,6 +30,13 @@ use crate::writer::{Writer, WriterTimes, limits, repeats};
 const WAIT: Duration = Duration::from_secs(60);
 /// How often leases are extended: four times before one ends, since a busy disk delays some.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How long a lease lasts without a heartbeat. In a file, another process sees at once that an owner has ended; the lease
+/// serves owners that cannot be seen.
+const LEASE: Duration = Duration::from_secs(60);
+/// The same on a server, where the lease alone says that a machine is gone: another one continues its runs within fifteen
+/// seconds.
+const SERVER_HEARTBEAT: Duration = Duration::from_secs(3);
+const SERVER_LEASE: Duration = Duration::from_secs(12);
 
 /// Runs handed to the writer at once for purging; it removes about a dozen small ones per step.
 const PURGE_RUNS: usize = 32;
@@ -48,12 +55,14 @@ const CATCH_UP_MAX: Duration = Duration::from_secs(1);
 /// The location of the database, and how to use it.
 #[derive(Clone, Debug)]
 pub struct StoreConfig {
-    /// The database file. A missing folder is created.
-    pub path: PathBuf,
+    /// The database: a file, or a server.
+    pub location: Location,
     /// How long a write waits for the locks of other processes before it fails.
     pub wait: Duration,
-    /// How often the leases of this process's runs are extended; longer than zero. A lease lasts a minute.
+    /// How often the leases of this process's runs are extended; longer than zero.
     pub heartbeat: Duration,
+    /// How long a lease lasts; several heartbeats.
+    pub lease: Duration,
     /// Folders for answers that neither the database nor its own folder accepts, in the order they are tried.
     pub spill_folders: Vec<PathBuf>,
 }
@@ -61,7 +70,25 @@ pub struct StoreConfig {
 impl StoreConfig {
     /// The database at this path, with default settings.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), wait: WAIT, heartbeat: HEARTBEAT, spill_folders: Vec::new() }
+        Self {
+            location: Location::File(path.into()),
+            wait: WAIT,
+            heartbeat: HEARTBEAT,
+            lease: LEASE,
+            spill_folders: Vec::new(),
+        }
+    }
+
+    /// The database on this server, with default settings. `folder` is on this machine, for answers that the server does
+    /// not accept at the moment.
+    pub fn on_server(url: ServerUrl, folder: impl Into<PathBuf>) -> Self {
+        Self {
+            location: Location::Server { url, folder: folder.into() },
+            wait: WAIT,
+            heartbeat: SERVER_HEARTBEAT,
+            lease: SERVER_LEASE,
+            spill_folders: Vec::new(),
+        }
     }
 }
 
@@ -83,10 +110,10 @@ impl Store {
     ///
     /// A file that is not ours, that a newer version wrote, or that is read-only is refused and left unchanged.
     pub async fn open(config: StoreConfig) -> Result<Self, Failure> {
-        let opened = Database::open(&config.path, config.wait).await?;
+        let opened = Database::open(&config.location, config.wait).await?;
         let database = opened.database;
-        let spills = Spills::of(database.path(), &config.spill_folders);
-        let times = WriterTimes { wait: config.wait, heartbeat: config.heartbeat };
+        let spills = database.spills(&config.location, &config.spill_folders);
+        let times = WriterTimes { wait: config.wait, heartbeat: config.heartbeat, lease: config.lease };
         let writer = Writer::start(opened.connection, spills.clone(), times)?;
         if spills.is_waiting() {
             writer.import_spills().await;
@@ -167,7 +194,7 @@ impl Store {
     /// [`Store::reclaim`] has finished, words may remain in the index and texts in the write-ahead log. Fails with
     /// `busy` while another process purges.
     pub async fn purge(&self, runs: &[RunId]) -> Result<Purged, Failure> {
-        let _lock = self.shared.database.lock_purge()?;
+        let _lock = self.shared.database.lock_purge().await?;
         let mut purged = Purged::default();
         let mut rest = runs;
         for _ in 0..STEPS_MAX {
@@ -187,14 +214,16 @@ impl Store {
     /// Overwrites the remains of all purged runs in the database's files and frees the space, in short steps like
     /// [`Store::purge`]. Returns `false` if another process kept reading: texts may then remain in the write-ahead log
     /// until that process ends. It can be dropped at any time and started again; [`DatabaseState`] says whether that
-    /// is due.
+    /// is due. A server frees the space and overwrites it later; its own log and its backups are in the hands of its
+    /// administrator.
     pub async fn reclaim(&self) -> Result<bool, Failure> {
-        let _lock = self.shared.database.lock_purge()?;
+        let _lock = self.shared.database.lock_purge().await?;
         for number in 0..STEPS_MAX {
             if !in_turn(self.shared.writer.reclaim(number == 0)).await? {
                 break;
             }
         }
+        self.shared.database.vacuum().await?;
         for _ in 0..CLEAR_TRIES {
             if self.shared.writer.truncate_wal().await? {
                 return Ok(true);

@@ -1,5 +1,6 @@
 //! The facts behind the figures about models.
 
+use crate::support::place::only_in_a_file;
 use crate::support::{
     Fixture, answer, answered, changed, expensive, failure, plan, query_plan, recorded, run_id, seat, sent,
     simple, started, synthesizer, write,
@@ -39,7 +40,8 @@ async fn each_call_tells_how_it_ended_how_long_it_took_and_what_it_cost() {
     write(store, plan(1, StoreMode::Metadata), recorded(1, events)).await;
     let times = "UPDATE calls SET sent_at_ms = 1000 * attempt, ended_at_ms = 1000 * attempt + 70 + LENGTH(place) \
                  WHERE ended_at_ms IS NOT NULL; UPDATE calls SET sent_at_ms = 9000 WHERE ended_at_ms IS NULL; \
-                 UPDATE calls SET sent_at_ms = 3000, ended_at_ms = 2990 WHERE outcome = 'cancelled'";
+                 UPDATE calls SET sent_at_ms = 3000, ended_at_ms = 2990 WHERE outcome = 'cancelled'; \
+                 UPDATE calls SET sent_at_ms = 1001, ended_at_ms = 1081 WHERE outcome = 'failed'";
     fixture.other_connection().execute_batch(times).unwrap();
     let facts = store.call_facts(RunScope::All, 1_000).await.unwrap();
     let rows = facts.calls.iter().map(|call| {
@@ -54,7 +56,7 @@ async fn each_call_tells_how_it_ended_how_long_it_took_and_what_it_cost() {
             // The clock was set back meanwhile.
             ("lab/three", 3_000, CallResult::Cancelled, None, None, None),
             ("lab/one", 2_000, CallResult::Cut(upstream), Some(80), Some(12), Some(1_000)),
-            ("lab/two", 1_000, CallResult::Failed(upstream), Some(80), None, Some(0)),
+            ("lab/two", 1_001, CallResult::Failed(upstream), Some(80), None, Some(0)),
             ("lab/one", 1_000, CallResult::Answered, Some(80), Some(12), Some(1_000)),
         ]
     );
@@ -77,9 +79,9 @@ async fn the_spending_of_a_day_is_counted_by_the_hour() {
     let day = Store::now_ms() - 10 * HOUR_MS;
     let other_connection = fixture.other_connection();
     for (number, hour, cost) in [(1, 0, None), (2, 2, Some(500_i64)), (3, 2, Some(700))] {
-        let sql = "UPDATE calls SET sent_at_ms = ?, cost_pico_usd = ? WHERE run_id = ?";
-        let run_id = run_id(number).to_string();
-        other_connection.execute(sql, (day + hour * HOUR_MS + 1, cost, run_id)).unwrap();
+        let cost = cost.map_or("NULL".to_owned(), |cost| cost.to_string());
+        let sql = format!("UPDATE calls SET sent_at_ms = ?, cost_pico_usd = {cost} WHERE run_id = ?");
+        other_connection.execute(&sql, &[&(day + hour * HOUR_MS + 1), &run_id(number)]).unwrap();
     }
     let unknown = HourSpend {
         hour: 0,
@@ -94,6 +96,7 @@ async fn the_spending_of_a_day_is_counted_by_the_hour() {
 
 #[tokio::test]
 async fn figures_read_an_index_only() {
+    only_in_a_file!("it reads SQLite's query plans");
     let fixture = Fixture::new().await;
     let columns = "provider, model, sent_at_ms, ended_at_ms, outcome, code, first_token_ms, cost_pico_usd, \
                    cost_is_estimate, worst_pico_usd";
@@ -111,7 +114,7 @@ async fn a_time_that_was_not_written_is_reported() {
     let events = vec![started(), sent(seat(1, 1)), answered(seat(1, 1), "words")];
     write(&fixture.store, plan(1, StoreMode::Metadata), recorded(1, events)).await;
     let sql = "UPDATE calls SET first_token_ms = 13 WHERE first_token_ms = 12";
-    assert_eq!(fixture.other_connection().execute(sql, ()).unwrap(), 1);
+    assert_eq!(fixture.other_connection().execute(sql, &[]).unwrap(), 1);
     let within = std::time::Duration::from_secs(60);
     let found = fixture.store.check(CheckDepth::Full, within).await.unwrap();
     let Integrity::Damaged(damage) = found else { panic!("{found:?}") };

@@ -4,17 +4,13 @@
 use std::time::Duration;
 
 use crate::support::{
-    Fixture, OpenRun as _, plan, recorded, rows, run_id, same_question, seat, sent, simple, started, value,
+    Fixture, OpenRun as _, plan, recorded, run_id, same_question, seat, sent, simple, started, value, values,
     write,
 };
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, PicoUsd, Recorded, Reopening, RunId, RunStatus};
 use parallel_llm_store::{RunFilter, RunScope, Store};
-
-/// From now on no row of `runs` can be changed.
-const BREAK: &str = "CREATE TRIGGER broken BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END";
-const REPAIR: &str = "DROP TRIGGER broken";
 
 /// The interval between heartbeats of a [`beating`] store.
 const HEARTBEAT: Duration = Duration::from_millis(20);
@@ -30,7 +26,9 @@ async fn beating() -> Fixture {
 }
 
 fn unable_to_spill(fixture: Fixture) -> Fixture {
-    std::fs::write(fixture.folder.path().join("data/runs.db.spill"), "in the way").unwrap();
+    let folder = fixture.place.spill_folder();
+    std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
+    std::fs::write(folder, "in the way").unwrap();
     fixture
 }
 
@@ -66,13 +64,13 @@ async fn a_run_that_could_not_be_written_is_released_before_the_next_write() {
     let store = &fixture.store;
     let lease = begin(store, 1).await;
     let other_connection = fixture.other_connection();
-    other_connection.execute_batch(BREAK).unwrap();
+    other_connection.refuse("UPDATE", "runs", "TRUE");
     assert_eq!(store.append(lease, next()).await.unwrap_err().code, Code::Storage);
     let again = store.open_run(same_question(2)).await;
     let repeated = store.append(again, recorded(1, vec![started()])).await.unwrap_err();
     assert_eq!(repeated.code, Code::Repeated, "nothing could be let go of");
     assert_eq!(statuses(store).await, [(run_id(1), RunStatus::Running)]);
-    other_connection.execute_batch(REPAIR).unwrap();
+    other_connection.repair("runs");
     let again = store.open_run(same_question(3)).await;
     let repeated = store.append(again, recorded(1, vec![started()])).await.unwrap_err();
     assert!(
@@ -93,13 +91,14 @@ async fn a_heartbeat_renews_the_other_leases_and_releases_lost_runs() {
     let lease = begin(store, 1).await;
     write(store, plan(9, StoreMode::Full), recorded(1, vec![started()])).await;
     let other_connection = fixture.other_connection();
-    other_connection.execute_batch(BREAK).unwrap();
+    other_connection.refuse("UPDATE", "runs", "TRUE");
     assert_eq!(store.append(lease, next()).await.unwrap_err().code, Code::Storage);
-    other_connection.execute_batch(REPAIR).unwrap();
+    other_connection.repair("runs");
     other_connection.execute_batch("UPDATE runs SET lease_until_ms = 1").unwrap();
-    let sql = "SELECT owner = '', lease_until_ms > 1 FROM runs ORDER BY run_id";
-    let leases = || rows(&other_connection, sql, |row| Ok((row.get(0)?, row.get(1)?)));
-    eventually(async || leases() == [(true, false), (false, true)]).await;
+    let sql = "SELECT CASE WHEN owner = '' THEN 'nobody' WHEN lease_until_ms > 1 THEN 'renewed' END FROM runs \
+               ORDER BY run_id";
+    let expected_leases = ["nobody", "renewed"].map(|lease| Some(lease.to_owned()));
+    eventually(async || values::<Option<String>>(&other_connection, sql) == expected_leases).await;
     let expected = [(run_id(9), RunStatus::Running), (run_id(1), RunStatus::Interrupted)];
     assert_eq!(statuses(store).await, expected);
 }
@@ -110,8 +109,7 @@ async fn a_checkpoint_that_cannot_be_written_does_not_harm_its_run() {
     let store = &fixture.store;
     let lease = begin(store, 1).await;
     let other_connection = fixture.other_connection();
-    let no_room = "CREATE TRIGGER broken BEFORE INSERT ON pieces BEGIN SELECT RAISE(ABORT, 'no room'); END";
-    other_connection.execute_batch(no_room).unwrap();
+    other_connection.refuse("INSERT", "pieces", "TRUE");
     assert_eq!(store.checkpoint(lease, seat(1, 1), "so far".into()).await.unwrap_err().code, Code::Storage);
     other_connection.execute_batch("UPDATE runs SET lease_until_ms = 1").unwrap();
     eventually(async || value(&other_connection, "SELECT lease_until_ms > 1 FROM runs")).await;
@@ -126,11 +124,11 @@ async fn a_run_that_could_not_be_continued_stays_as_it_was() {
     let before = store.list(RunScope::All, RunFilter::default()).await.unwrap();
     let lease = store.take_over(run_id(1)).await.unwrap();
     let other_connection = fixture.other_connection();
-    other_connection.execute_batch(BREAK).unwrap();
+    other_connection.refuse("UPDATE", "runs", "TRUE");
     let reopening = Reopening::resume(&plan(1, StoreMode::Full), Vec::new());
     let reopened = Event::Reopened { reopening, reserved: PicoUsd::ZERO };
     let refused = store.append(lease, recorded(lease.next_seq, vec![reopened])).await;
     assert_eq!(refused.unwrap_err().code, Code::Storage);
-    other_connection.execute_batch(REPAIR).unwrap();
+    other_connection.repair("runs");
     eventually(async || store.list(RunScope::All, RunFilter::default()).await.unwrap() == before).await;
 }

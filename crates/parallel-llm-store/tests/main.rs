@@ -17,6 +17,7 @@ mod races;
 mod repeats;
 mod round_trip;
 mod search;
+mod server;
 mod spill;
 mod support;
 mod tokens;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::support;
+use crate::support::place::only_in_a_file;
 use crate::support::{CANARY, OpenRun as _, bytes_of, connect, holds, rows, run_id, value, write};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Event, Run, RunStatus, SeatNumber};
@@ -44,6 +45,7 @@ async fn loaded(store: &Store, number: u64) -> StoredRun {
 
 #[tokio::test]
 async fn runs_of_version_1_are_read_whole() {
+    only_in_a_file!("it is about the migrations of the file");
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder.path().join("runs.db")).await;
     let listed = store.list(RunScope::All, RunFilter::default()).await.unwrap();
@@ -64,6 +66,7 @@ async fn runs_of_version_1_are_read_whole() {
 
 #[tokio::test]
 async fn the_ledger_and_seat_facts_of_version_1_follow_from_its_events() {
+    only_in_a_file!("it is about the migrations of the file");
     let folder = tempfile::tempdir().unwrap();
     let old = migrated(&folder.path().join("old.db")).await;
     let new = Store::open(StoreConfig::new(folder.path().join("new.db"))).await.unwrap();
@@ -103,6 +106,7 @@ async fn the_ledger_and_seat_facts_of_version_1_follow_from_its_events() {
 
 #[tokio::test]
 async fn runs_of_version_1_are_searched_found_continued_and_purged() {
+    only_in_a_file!("it is about the migrations of the file");
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder.path().join("runs.db")).await;
     let found = store.search(RunScope::All, "zaunkönig", 9).await.unwrap().hits;
@@ -129,6 +133,7 @@ async fn runs_of_version_1_are_searched_found_continued_and_purged() {
 
 #[tokio::test]
 async fn costs_and_seat_facts_of_version_2_get_their_principals() {
+    only_in_a_file!("it is about the migrations of the file");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     let store = migrated_from_2(&path).await;
@@ -153,6 +158,7 @@ async fn costs_and_seat_facts_of_version_2_get_their_principals() {
 
 #[tokio::test]
 async fn rows_of_version_3_have_no_checksums_and_are_read_as_before() {
+    only_in_a_file!("it is about the migrations of the file");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     let old = connect(&path);
@@ -178,6 +184,7 @@ async fn rows_of_version_3_have_no_checksums_and_are_read_as_before() {
 
 #[tokio::test]
 async fn a_run_continued_by_a_program_of_version_4_is_read() {
+    only_in_a_file!("it is about the migrations of the file");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     let store = migrated(&path).await;
@@ -194,6 +201,7 @@ async fn a_run_continued_by_a_program_of_version_4_is_read() {
 
 #[tokio::test]
 async fn groups_of_answers_and_times_of_first_tokens_follow_from_the_events_of_version_5() {
+    only_in_a_file!("it is about the migrations of the file");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     let store = Store::open(StoreConfig::new(&path)).await.unwrap();

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::support::place::only_in_a_file;
 use crate::support::{Fixture, OpenRun as _, connect, every_kind, plan, value, write};
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
@@ -20,6 +21,7 @@ async fn refusal(path: &Path) -> Failure {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sixty_first_openings_at_once_all_succeed() {
+    only_in_a_file!("it is about the file");
     let folder = tempfile::tempdir().unwrap();
     let mut tasks = JoinSet::new();
     for number in 1..=60 {
@@ -40,6 +42,7 @@ async fn sixty_first_openings_at_once_all_succeed() {
 
 #[tokio::test]
 async fn opening_an_existing_store_is_quick_and_writes_nothing() {
+    only_in_a_file!("it is about the file");
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
     fixture.store.close().await;
@@ -58,6 +61,7 @@ async fn opening_an_existing_store_is_quick_and_writes_nothing() {
 
 #[tokio::test]
 async fn a_file_that_is_no_database_is_left_alone() {
+    only_in_a_file!("it is about the file");
     let folder = tempfile::tempdir().unwrap();
     let long = "This is my shopping list. ".repeat(400);
     for (name, content) in [("short", "hello"), ("long", &*long), ("zeros", &"\0".repeat(8192))] {
@@ -72,6 +76,7 @@ async fn a_file_that_is_no_database_is_left_alone() {
 
 #[tokio::test]
 async fn a_database_of_another_program_is_left_alone() {
+    only_in_a_file!("it is about the file");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notes.db");
     let other_connection = connect(&path);
@@ -88,6 +93,7 @@ async fn a_database_of_another_program_is_left_alone() {
 
 #[tokio::test]
 async fn a_database_abandoned_at_its_first_write_is_completed() {
+    only_in_a_file!("it is about the file");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     // The file that a kill or a full disk leaves at the very first write.
@@ -100,9 +106,10 @@ async fn a_database_abandoned_at_its_first_write_is_completed() {
 
 #[tokio::test]
 async fn a_newer_format_is_left_alone() {
+    only_in_a_file!("it is about the file");
     let fixture = Fixture::new().await;
     fixture.store.close().await;
-    let newer = fixture.other_connection();
+    let newer = connect(&fixture.path());
     newer.execute_batch("PRAGMA user_version = 99").unwrap();
     newer.close().unwrap();
     let before = std::fs::read(fixture.path()).unwrap();
@@ -119,6 +126,7 @@ async fn a_newer_format_is_left_alone() {
 
 #[tokio::test]
 async fn a_database_that_cannot_be_created_is_named() {
+    only_in_a_file!("it is about the file");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
@@ -133,6 +141,7 @@ async fn a_database_that_cannot_be_created_is_named() {
 #[tokio::test]
 async fn a_read_only_folder_is_refused() {
     use std::os::unix::fs::PermissionsExt as _;
+    only_in_a_file!("it is about the file");
     let folder = tempfile::tempdir().unwrap();
     let closed = folder.path().join("closed");
     std::fs::create_dir(&closed).unwrap();
@@ -151,6 +160,7 @@ async fn a_read_only_folder_is_refused() {
 #[tokio::test]
 async fn files_are_readable_only_by_their_owner() {
     use std::os::unix::fs::PermissionsExt as _;
+    only_in_a_file!("it is about the file");
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -165,6 +175,7 @@ async fn files_are_readable_only_by_their_owner() {
 
 #[tokio::test]
 async fn a_database_that_stays_locked_fails_the_append_and_then_works_again() {
+    only_in_a_file!("it is about the file");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     let wait = Duration::from_millis(50);
@@ -194,6 +205,7 @@ async fn a_database_that_stays_locked_fails_the_append_and_then_works_again() {
 
 #[tokio::test]
 async fn a_damaged_page_is_reported_and_not_overwritten() {
+    only_in_a_file!("it is about the file");
     let fixture = Fixture::new().await;
     for number in 1..=20 {
         write(&fixture.store, plan(number, StoreMode::Full), every_kind()).await;
@@ -218,6 +230,7 @@ async fn a_damaged_page_is_reported_and_not_overwritten() {
 #[tokio::test]
 async fn a_check_ends_when_its_time_is_over() {
     const LONG: Duration = Duration::from_secs(60);
+    only_in_a_file!("it fills the file with a statement of SQLite");
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), every_kind()).await;
     let state = fixture.store.state().await.unwrap();

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::support::place::only_in_a_file;
 use crate::support::{CANARY, Fixture, OpenRun as _, connect, plan, run_id, simple};
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
@@ -86,6 +87,7 @@ impl Disk {
 
 #[tokio::test]
 async fn a_log_that_ends_anywhere_loses_no_answer_that_was_acknowledged() {
+    only_in_a_file!("it cuts the power of the file's disk");
     let disk = disk().await;
     let edges = disk.acknowledged.iter().flat_map(|end| [end - 1, *end, end + 1]);
     let cuts = (0..CUTS).map(|number| pseudo_random(number, disk.log.len())).chain(edges).chain([0, 31]);
@@ -97,6 +99,7 @@ async fn a_log_that_ends_anywhere_loses_no_answer_that_was_acknowledged() {
 
 #[tokio::test]
 async fn a_log_whose_end_was_written_in_part_loses_no_answer_that_was_acknowledged() {
+    only_in_a_file!("it cuts the power of the file's disk");
     let disk = disk().await;
     for number in 0..CUTS {
         // Unacknowledged sectors reach the disk in any order, and a missing one may contain anything.
@@ -128,6 +131,7 @@ fn fill(log: &mut [u8], range: Range<usize>, number: u64) {
 
 #[tokio::test]
 async fn a_database_whose_pages_were_written_in_part_is_repaired_from_its_log() {
+    only_in_a_file!("it cuts the power of the file's disk");
     let disk = disk().await;
     // The database after a checkpoint has copied the whole log into it.
     let folder = tempfile::tempdir().unwrap();

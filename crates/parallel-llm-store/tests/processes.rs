@@ -9,15 +9,15 @@
 )]
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::support::{OpenRun as _, connect, every_kind, plan, run_id, value};
+use crate::support::place::only_in_a_file;
+use crate::support::{OpenRun as _, Place, every_kind, plan, run_id, value};
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Failure, RunStatus};
-use parallel_llm_store::{RunFilter, RunScope, Store, StoreConfig};
+use parallel_llm_store::{RunFilter, RunScope, Store};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinSet;
@@ -39,7 +39,7 @@ fn flag(name: &str) -> Option<String> {
 
 /// The task of a child.
 struct Task {
-    path: PathBuf,
+    place: Place,
     first: u64,
     runs: u64,
 }
@@ -62,7 +62,7 @@ impl Task {
     }
 
     fn set_up(&self, mut command: Command) -> Command {
-        command.env(CHILD, format!("{} {} {}", self.first, self.runs, self.path.display()));
+        command.env(CHILD, format!("{} {} {}", self.first, self.runs, self.place.to_words()));
         command.stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
         command
     }
@@ -76,7 +76,7 @@ async fn child() {
     let mut words = task.splitn(3, ' ');
     let mut number = || words.next().unwrap().parse().unwrap();
     let (first, runs): (u64, u64) = (number(), number());
-    let store = Store::open(StoreConfig::new(words.next().unwrap())).await.unwrap();
+    let store = Store::open(Place::of_words(words.next().unwrap()).config()).await.unwrap();
     let mut writers = JoinSet::new();
     for lane in 0..RUNS_AT_ONCE {
         let store = store.clone();
@@ -156,8 +156,8 @@ async fn run_child(mut command: Command, kill_after: Option<Duration>) -> Acknow
 }
 
 /// Checks that everything acknowledged is stored with its texts, and that the database is intact.
-async fn check(path: &Path, acknowledged: &Acknowledged) {
-    let store = Store::open(StoreConfig::new(path)).await.unwrap();
+async fn check(place: &Place, acknowledged: &Acknowledged) {
+    let store = Store::open(place.config()).await.unwrap();
     for (run, seq) in &acknowledged.acks {
         let stored = store.load(RunScope::All, run_id(*run)).await.unwrap().unwrap();
         assert!(stored.events.len() >= *seq, "run {run}: {} of {seq} events", stored.events.len());
@@ -167,18 +167,19 @@ async fn check(path: &Path, acknowledged: &Acknowledged) {
     let running = RunFilter { status: Some(RunStatus::Running), ..RunFilter::default() };
     assert_eq!(store.list(RunScope::All, running).await.unwrap(), []);
     store.close().await;
-    let sql = "PRAGMA integrity_check";
-    let verdict: String = value(&connect(path), sql);
-    assert_eq!(verdict, "ok");
+    if place.url.is_none() {
+        let verdict: String = value(&place.connect(), "PRAGMA integrity_check");
+        assert_eq!(verdict, "ok");
+    }
 }
 
 #[tokio::test]
 async fn processes_that_start_at_once_share_a_fresh_folder() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("data/runs.db");
+    let place = Place::fresh(folder.path().join("data/runs.db"));
     let mut children = JoinSet::new();
     for first in (0..12).map(|process| process * 100) {
-        let task = Task { path: path.clone(), first, runs: 4 };
+        let task = Task { place: place.clone(), first, runs: 4 };
         children.spawn(async move { run_child(task.command(), None).await });
     }
     let mut all = Acknowledged::default();
@@ -188,29 +189,30 @@ async fn processes_that_start_at_once_share_a_fresh_folder() {
     }
     assert_eq!(all.acks.len(), 48);
     assert!(all.acks.values().all(|seq| *seq == every_kind().len()));
-    check(&path, &all).await;
+    check(&place, &all).await;
 }
 
 #[tokio::test]
 async fn acknowledged_events_survive_a_kill() {
     let kills = flag(KILLS).map_or(KILLS_DEFAULT, |count| count.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("runs.db");
+    let place = Place::fresh(folder.path().join("runs.db"));
     for kill in 0..kills {
-        let task = Task { path: path.clone(), first: kill * ENDLESS, runs: ENDLESS };
+        let task = Task { place: place.clone(), first: kill * ENDLESS, runs: ENDLESS };
         // A step that shares no factor with a millisecond spreads the kills over all parts of a commit.
         let delay = Duration::from_micros(kill * 7_919 % 40_000);
         let acknowledged = run_child(task.command(), Some(delay)).await;
         assert_eq!(acknowledged.failures, [""; 0]);
-        check(&path, &acknowledged).await;
+        check(&place, &acknowledged).await;
     }
 }
 
 #[tokio::test]
 async fn a_full_disk_loses_nothing_that_was_acknowledged() {
+    only_in_a_file!("it limits the size of the file");
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("runs.db");
-    let task = Task { path: path.clone(), first: 0, runs: ENDLESS };
+    let place = Place::fresh(folder.path().join("runs.db"));
+    let task = Task { place: place.clone(), first: 0, runs: ENDLESS };
     let acknowledged = run_child(task.command_with_small_disk(1_000), None).await;
     assert!(acknowledged.acks.len() > 10, "{} runs before the disk was full", acknowledged.acks.len());
     assert!(!acknowledged.failures.is_empty());
@@ -218,5 +220,5 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged() {
         assert!(failure.starts_with(Code::Storage.as_str()), "{failure}");
         assert!(failure.contains("the disk refuses") || failure.contains("the disk is full"), "{failure}");
     }
-    check(&path, &acknowledged).await;
+    check(&place, &acknowledged).await;
 }

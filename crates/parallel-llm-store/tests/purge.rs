@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::support;
+use crate::support::place::only_in_a_file;
 use crate::support::{
-    Fixture, OpenRun as _, bytes_of, closed, connect, every_kind, holds, plan, recorded, run_id, simple,
-    value, write,
+    Fixture, OpenRun as _, closed, connect, every_kind, plan, recorded, run_id, simple, value, write,
 };
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
@@ -42,7 +42,7 @@ async fn runs_are_written_while_others_are_purged() {
     const WAIT: Duration = Duration::from_secs(2);
     let fixture = filled(150).await;
     // Another process, which competes with the purge for the database.
-    let other = Store::open(StoreConfig { wait: WAIT, ..StoreConfig::new(fixture.path()) }).await.unwrap();
+    let other = Store::open(StoreConfig { wait: WAIT, ..fixture.config() }).await.unwrap();
     let purger = fixture.store.clone();
     let mut purge = JoinSet::new();
     purge.spawn(async move {
@@ -72,12 +72,12 @@ async fn runs_are_written_while_others_are_purged() {
 #[tokio::test]
 async fn an_abandoned_purge_is_continued() {
     let fixture = filled(80).await;
-    let path = fixture.path();
+    let place = fixture.place.clone();
     let doomed = ids(1..=80);
     let purge = fixture.store.purge(&doomed);
     assert!(tokio::time::timeout(Duration::from_millis(40), purge).await.is_err(), "it is given up half-way");
     fixture.store.close().await;
-    let store = Store::open(StoreConfig::new(&path)).await.unwrap();
+    let store = Store::open(place.config()).await.unwrap();
     let left = store.list(RunScope::All, RunFilter { limit: 500, ..RunFilter::default() }).await.unwrap();
     assert!(!left.is_empty() && left.len() <= 80, "{}", left.len());
     for run in &left {
@@ -88,14 +88,15 @@ async fn an_abandoned_purge_is_continued() {
     assert_eq!(store.purge(&doomed).await.unwrap().runs.len(), left.len());
     // Abandoned before the words are overwritten: the next purge overwrites them, even if it removes nothing else.
     store.close().await;
-    let store = Store::open(StoreConfig::new(&path)).await.unwrap();
+    let store = Store::open(place.config()).await.unwrap();
     assert_eq!(store.purge(&[]).await, Ok(Purged::default()));
     assert_eq!(store.reclaim().await, Ok(true));
-    assert!(!holds(&bytes_of(path.parent().unwrap()), "falke"));
+    assert!(!place.holds("falke"));
 }
 
 #[tokio::test]
 async fn the_words_of_a_long_run_are_removed_in_several_steps() {
+    only_in_a_file!("it is about the steps in which SQLite's index is written");
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let long = (0..8_000).map(|word| format!("falke{word}")).collect::<Vec<_>>().join(" ");
@@ -111,11 +112,12 @@ async fn the_words_of_a_long_run_are_removed_in_several_steps() {
     assert_eq!(store.purge(&[run_id(1)]).await.unwrap().runs, [run_id(1)]);
     assert!(store.commits() - before >= 6, "{}", store.commits() - before);
     assert_eq!(store.reclaim().await, Ok(true));
-    assert!(!holds(&bytes_of(fixture.path().parent().unwrap()), "falke"));
+    assert!(!fixture.place.holds("falke"));
 }
 
 #[tokio::test]
 async fn the_file_shrinks_by_what_was_purged() {
+    only_in_a_file!("it is about the size of the file; a server keeps freed space for itself");
     let fixture = filled(120).await;
     let before = fixture.store.state().await.unwrap().bytes;
     fixture.store.purge(&ids(1..=110)).await.unwrap();
@@ -128,6 +130,7 @@ async fn the_file_shrinks_by_what_was_purged() {
 
 #[tokio::test]
 async fn a_file_that_cannot_shrink_uses_its_space_again() {
+    only_in_a_file!("it is about a file of an older version");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     // A file created by an older version, of which SQLite frees no page.
@@ -149,17 +152,45 @@ async fn a_file_that_cannot_shrink_uses_its_space_again() {
     assert!(number(&path, "PRAGMA freelist_count") < free);
 }
 
+/// Another process that purges.
+enum OtherPurge {
+    File(std::fs::File),
+    Server(support::Raw),
+}
+
+fn other_purge(fixture: &Fixture) -> OtherPurge {
+    if support::place::server().is_some() {
+        let connection = fixture.other_connection();
+        // 0x504c4c03, as in `src/postgres/connection.rs`.
+        connection.execute_batch("SELECT pg_advisory_lock(1347177475, hashtext(current_schema()))").unwrap();
+        return OtherPurge::Server(connection);
+    }
+    let file = std::fs::File::create(fixture.path().with_extension("db.purge.lock")).unwrap();
+    file.lock().unwrap();
+    OtherPurge::File(file)
+}
+
+impl OtherPurge {
+    fn end(self) {
+        match self {
+            Self::File(file) => file.unlock().unwrap(),
+            Self::Server(connection) => connection.execute_batch("SELECT pg_advisory_unlock_all()").unwrap(),
+        }
+    }
+}
+
 #[tokio::test]
 async fn one_process_purges_at_a_time() {
     let fixture = filled(3).await;
-    let other = std::fs::File::create(fixture.path().with_extension("db.purge.lock")).unwrap();
-    other.lock().unwrap();
+    let other = other_purge(&fixture);
     assert_eq!(fixture.store.purge(&[]).await.unwrap_err().code, Code::Busy);
     assert_eq!(fixture.store.purge(&ids(1..=2)).await.unwrap_err().code, Code::Busy);
     assert_eq!(fixture.store.reclaim().await.unwrap_err().code, Code::Busy);
-    drop(other);
+    other.end();
     assert_eq!(fixture.store.purge(&ids(1..=2)).await.unwrap().runs.len(), 2);
-    assert!(fixture.store.state().await.unwrap().has_purged_words, "they are only marked yet");
+    // On a server, the words of a row go with it.
+    let is_marked = support::place::server().is_none();
+    assert_eq!(fixture.store.state().await.unwrap().has_purged_words, is_marked, "they are only marked yet");
     assert_eq!(fixture.store.reclaim().await, Ok(true));
     assert!(!fixture.store.state().await.unwrap().has_purged_words);
 }

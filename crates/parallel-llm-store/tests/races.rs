@@ -7,16 +7,16 @@
     reason = "a test fails by panicking, and speaks to its parent on stdout"
 )]
 
-use std::path::Path;
 use std::process::Stdio;
 
 use crate::support::{
-    OpenRun as _, changed, expensive, limit, plan, recorded, run_id, same_question, seat, sent, started,
+    OpenRun as _, Place, changed, expensive, limit, plan, recorded, run_id, same_question, seat, sent,
+    started,
 };
 use parallel_llm_engine::Code;
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_store::{Store, StoreConfig};
+use parallel_llm_store::Store;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
@@ -37,7 +37,7 @@ async fn child() {
     let Some(task) = flag(CHILD) else { return };
     let mut words = task.splitn(3, ' ');
     let (kind, number) = (words.next().unwrap(), words.next().unwrap().parse().unwrap());
-    let store = Store::open(StoreConfig::new(words.next().unwrap())).await.unwrap();
+    let store = Store::open(Place::of_words(words.next().unwrap()).config()).await.unwrap();
     let plan = match kind {
         "key" => changed(same_question(number), |plan| plan.idempotency_key = Some("k".into())),
         "question" => same_question(number),
@@ -72,10 +72,10 @@ struct Racer {
 }
 
 impl Racer {
-    fn start(kind: &str, number: u64, path: &Path) -> Self {
+    fn start(kind: &str, number: u64, place: &Place) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["races::child", "--exact", "--ignored", "--nocapture"]);
-        command.env(CHILD, format!("{kind} {number} {}", path.display()));
+        command.env(CHILD, format!("{kind} {number} {}", place.to_words()));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
@@ -93,8 +93,8 @@ impl Racer {
 }
 
 /// The results of this many processes that begin at the same moment, in the order of their numbers.
-async fn race(kind: &str, racers: u64, path: &Path) -> Vec<String> {
-    let mut racers: Vec<Racer> = (1..=racers).map(|number| Racer::start(kind, number, path)).collect();
+async fn race(kind: &str, racers: u64, place: &Place) -> Vec<String> {
+    let mut racers: Vec<Racer> = (1..=racers).map(|number| Racer::start(kind, number, place)).collect();
     for racer in &mut racers {
         assert_eq!(racer.next_line().await, "ready");
     }
@@ -117,7 +117,7 @@ async fn race(kind: &str, racers: u64, path: &Path) -> Vec<String> {
 async fn of_two_processes_with_one_question_the_second_is_told_the_first_run() {
     for kind in ["key", "question"] {
         let folder = tempfile::tempdir().unwrap();
-        let said = race(kind, 2, &folder.path().join("runs.db")).await;
+        let said = race(kind, 2, &Place::fresh(folder.path().join("runs.db"))).await;
         let winner = said.iter().position(|word| word == "begun").unwrap() + 1;
         let expected = format!("{} {}", Code::Repeated, run_id(winner as u64));
         assert_eq!(said[2 - winner], expected, "{kind}");
@@ -127,7 +127,7 @@ async fn of_two_processes_with_one_question_the_second_is_told_the_first_run() {
 #[tokio::test]
 async fn twenty_processes_together_stay_within_a_day_limit() {
     let folder = tempfile::tempdir().unwrap();
-    let said = race("limit", 20, &folder.path().join("runs.db")).await;
+    let said = race("limit", 20, &Place::fresh(folder.path().join("runs.db"))).await;
     let begun = said.iter().filter(|word| *word == "begun").count();
     let refused = said.iter().filter(|word| *word == Code::Budget.as_str()).count();
     assert_eq!((begun, refused), (LIMIT_USD as usize, 20 - LIMIT_USD as usize), "{said:?}");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::support;
+use crate::support::place::only_in_a_file;
 use crate::support::{
     Fixture, OpenRun as _, a_seat, changed, closed, plan, query_plan, recorded, run_id, same_question, seat,
     sent, simple, started, value, write,
@@ -10,7 +11,7 @@ use crate::support::{
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, PicoUsd, Reopening, RunId, RunPlan};
-use parallel_llm_store::{RunFilter, RunScope, Store, StoreConfig};
+use parallel_llm_store::{RunFilter, RunScope, Store};
 
 /// The question of this principal under this idempotency key.
 fn keyed(plan: Arc<RunPlan>, asked_by: Option<&str>, key: &str) -> Arc<RunPlan> {
@@ -147,7 +148,7 @@ async fn a_resumed_run_is_joined() {
 #[tokio::test]
 async fn of_two_equal_questions_at_once_one_begins() {
     let fixture = Fixture::new().await;
-    let other = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
+    let other = Store::open(fixture.config()).await.unwrap();
     let (one, two) = tokio::join!(
         begin(&fixture.store, keyed(same_question(1), None, "k")),
         begin(&other, keyed(same_question(2), None, "k")),
@@ -175,7 +176,7 @@ async fn a_refused_run_leaves_nothing_behind() {
     );
     assert_eq!(store.take_over(run_id(2)).await.unwrap_err().code, Code::RunNotFound);
     let rows = "SELECT COUNT(DISTINCT run_id) FROM (SELECT run_id FROM runs UNION ALL SELECT run_id FROM calls \
-                UNION ALL SELECT run_id FROM holds UNION ALL SELECT run_id FROM texts)";
+                UNION ALL SELECT run_id FROM holds UNION ALL SELECT run_id FROM texts) AS stored";
     let runs: i64 = value(&fixture.other_connection(), rows);
     assert_eq!(runs, 1);
     let again = store.open_run(plan(3, StoreMode::Full)).await;
@@ -207,12 +208,13 @@ async fn the_newest_kept_answer_is_found_for_its_asker() {
     assert_eq!(find(None, -60_000).await, None, "nothing is as new as that");
     let old = "UPDATE runs SET decided_at_ms = decided_at_ms - 70000 WHERE run_id = ?";
     let other_connection = fixture.other_connection();
-    other_connection.execute(old, [run_id(2).to_string()]).unwrap();
+    other_connection.execute(old, &[&run_id(2)]).unwrap();
     assert_eq!(find(None, 60_000).await, Some(run_id(1)));
 }
 
 #[tokio::test]
 async fn looking_for_the_same_question_uses_an_index() {
+    only_in_a_file!("it reads SQLite's query plans");
     let fixture = Fixture::new().await;
     let other_connection = fixture.other_connection();
     let key = "SELECT 1 FROM runs WHERE IFNULL(asked_by, '') = 'a' AND idempotency_key = 'k'";

@@ -1,21 +1,20 @@
 //! Searching stored texts: words are found everywhere, and nowhere once their run is purged.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support;
+use crate::support::place::only_in_a_file;
 use crate::support::{
-    CANARY, Fixture, OpenRun as _, answered, bytes_of, changed, closed, every_kind, holds, plan, recorded,
-    run_id, seat, sent, simple, started, synthesizer, value, values, write,
+    CANARY, Fixture, OpenRun as _, Raw, answered, bytes_of, changed, closed, connect, every_kind, holds,
+    plan, recorded, rows, run_id, seat, sent, simple, started, synthesizer, value, values, write,
 };
 use parallel_llm_engine::port::Journal as _;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::{Code, Event, Message, Outcome, OutcomeKind, Role, RunId, RunPlan, SeatNumber};
-use parallel_llm_store::{
-    CostBy, CostQuery, HitSource, Purged, RunFilter, RunScope, SearchResults, Store, StoreConfig,
-};
-use rusqlite::Connection;
+use parallel_llm_store::{CostBy, CostQuery, HitSource, Purged, RunFilter, RunScope, SearchResults, Store};
 
 fn asking(number: u64, question: &str) -> Arc<RunPlan> {
     changed(plan(number, StoreMode::Full), |plan| {
@@ -175,7 +174,7 @@ async fn running_runs_and_their_later_texts_are_found() {
     assert_eq!(find(store, "copper").await.len(), 1);
     store.append(lease, recorded(5, vec![answered(seat(2, 1), "silver")])).await.unwrap();
     assert_eq!(find(store, "silver").await.len(), 1);
-    let other = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
+    let other = Store::open(fixture.config()).await.unwrap();
     store.append(lease, recorded(6, vec![closed()])).await.unwrap();
     assert_eq!(find(&other, "copper").await, find(store, "copper").await);
     check_index(&fixture.other_connection(), 3);
@@ -199,15 +198,24 @@ async fn the_writer_indexes_when_it_has_nothing_else_to_do() {
     check_index(&other_connection, 5);
 }
 
+/// The texts that are noted as indexed.
+const NOTED: &str =
+    "SELECT text_id FROM texts JOIN runs USING (run_id) WHERE text_id <= indexed_to ORDER BY 1";
+
 /// Checks that the index is intact and has the words of this many texts and no others.
-fn check_index(other_connection: &Connection, texts: usize) {
+fn check_index(other_connection: &Raw, texts: usize) {
+    if support::place::server().is_some() {
+        let indexed: Vec<i64> = values(other_connection, "SELECT text_id FROM words ORDER BY 1");
+        let noted: Vec<i64> = values(other_connection, NOTED);
+        assert_eq!((&indexed, indexed.len()), (&noted, texts));
+        return;
+    }
     let check = "INSERT INTO words (words) VALUES ('integrity-check')";
     other_connection.execute_batch(check).unwrap();
     let sql = "CREATE VIRTUAL TABLE temp.entries USING fts5vocab (main, words, instance)";
     other_connection.execute_batch(sql).unwrap();
     let indexed: Vec<i64> = values(other_connection, "SELECT DISTINCT doc FROM temp.entries ORDER BY 1");
-    let sql = "SELECT text_id FROM texts JOIN runs USING (run_id) WHERE text_id <= indexed_to ORDER BY 1";
-    let noted: Vec<i64> = values(other_connection, sql);
+    let noted: Vec<i64> = values(other_connection, NOTED);
     assert_eq!((&indexed, indexed.len()), (&noted, texts));
 }
 
@@ -223,8 +231,7 @@ async fn metadata_leaves_no_word_in_the_index_nor_the_ledger() {
     );
     assert_eq!(store.seat_facts(RunScope::All, None).await.unwrap().len(), 2);
     store.close().await;
-    let bytes = bytes_of(fixture.path().parent().unwrap());
-    assert!(!holds(&bytes, CANARY) && !holds(&bytes, "7f3a"));
+    assert!(!fixture.place.holds(CANARY) && !fixture.place.holds("7f3a"));
 }
 
 /// Words of this run only, of many lengths, so that rows split pages in many ways. Each contains `quarzfalke`.
@@ -249,14 +256,15 @@ async fn write_secret(store: &Store, number: u64) {
 const PART: usize = 24;
 
 /// The identifying bytes of all compressed texts.
-fn compressed(other_connection: &Connection) -> Vec<Vec<u8>> {
+fn compressed(path: &Path) -> Vec<Vec<u8>> {
     let sql = "SELECT SUBSTR(body, 32, 24) FROM texts WHERE TYPEOF(body) = 'blob' AND OCTET_LENGTH(body) > 64 AND hash <> ''";
-    values(other_connection, sql)
+    rows(&connect(path), sql, |row| row.get(0))
 }
 
 #[tokio::test]
 async fn a_purge_leaves_no_byte_of_a_text_in_any_file() {
     const RUNS: u64 = 60;
+    only_in_a_file!("it reads the bytes of the file; those of a server are its administrator's");
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     for number in 1..=RUNS {
@@ -268,7 +276,7 @@ async fn a_purge_leaves_no_byte_of_a_text_in_any_file() {
     write(store, plan(99, StoreMode::Full), simple("amselstern")).await;
     assert_eq!(find(store, "quarzfalke").await.len(), RUNS as usize);
     let folder = fixture.path().parent().unwrap().to_path_buf();
-    let compressed = compressed(&fixture.other_connection());
+    let compressed = compressed(&fixture.path());
     let held = |bytes: &[u8]| {
         compressed.iter().filter(|text| bytes.windows(PART).any(|part| part == &text[..PART])).count()
     };
@@ -308,7 +316,7 @@ async fn running_runs_are_not_purged() {
     write(store, plan(3, StoreMode::Full), simple("done")).await;
     let other_connection = fixture.other_connection();
     let abandon = "UPDATE runs SET owner = 'elsewhere/1/1', lease_until_ms = 1 WHERE run_id = ?";
-    other_connection.execute(abandon, [run_id(2).to_string()]).unwrap();
+    other_connection.execute(abandon, &[&run_id(2)]).unwrap();
     let far = i64::MAX / 1_000_000;
     assert_eq!(store.purgeable(far).await.unwrap(), [run_id(2), run_id(3)]);
     let named = vec![run_id(1), run_id(2), run_id(3), run_id(9), run_id(3)];
@@ -328,6 +336,7 @@ async fn running_runs_are_not_purged() {
 
 #[tokio::test]
 async fn a_log_that_a_reader_holds_is_not_reclaimed_yet() {
+    only_in_a_file!("it is about the log beside the file");
     let fixture = Fixture::new().await;
     write(&fixture.store, plan(1, StoreMode::Full), simple("words")).await;
     let reader = fixture.other_connection();
@@ -353,7 +362,7 @@ async fn unindexed_texts_are_counted_and_the_others_are_searched() {
         simple("copper"),
     )
     .await;
-    other_connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+    other_connection.lock();
     let begun = tokio::time::Instant::now();
     let matches = store.search(RunScope::All, "copper", 9).await.unwrap();
     assert!(begun.elapsed() < Duration::from_secs(9), "a search does not wait for the index");

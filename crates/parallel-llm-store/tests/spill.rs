@@ -10,14 +10,15 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use crate::support;
+use crate::support::place::{Rows, only_in_a_file};
 use crate::support::{
-    CANARY, OpenRun as _, bytes_of, connect, every_kind, holds, plan, rows, run_id, without_texts, write,
+    CANARY, OpenRun as _, Place, Query as _, Raw, bytes_of, every_kind, holds, plan, run_id, without_texts,
+    write,
 };
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Recorded, RunStatus};
 use parallel_llm_store::{RunFilter, RunScope, SpillState, Store, StoreConfig, StoredRun};
-use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
@@ -30,11 +31,14 @@ const FIRST: usize = 3;
 
 struct Data {
     folder: TempDir,
+    place: Place,
 }
 
 impl Data {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::fresh(folder.path().join("data/runs.db"));
+        Self { folder, place }
     }
 
     fn path(&self) -> PathBuf {
@@ -42,7 +46,7 @@ impl Data {
     }
 
     fn spill_folder(&self) -> PathBuf {
-        self.folder.path().join("data/runs.db.spill")
+        self.place.spill_folder()
     }
 
     /// The second spill folder, used if the folder of the database cannot be written.
@@ -52,20 +56,20 @@ impl Data {
 
     async fn open(&self) -> Store {
         let spill_folders = vec![self.other()];
-        Store::open(StoreConfig { wait: WAIT, spill_folders, ..StoreConfig::new(self.path()) }).await.unwrap()
+        Store::open(StoreConfig { wait: WAIT, spill_folders, ..self.place.config() }).await.unwrap()
     }
 
     /// A store with a run in progress, and the lock that another connection then holds on its database.
-    async fn locked(&self, mode: StoreMode) -> (Store, Lease, Connection) {
+    async fn locked(&self, mode: StoreMode) -> (Store, Lease, Raw) {
         let store = self.open().await;
         let lease = write(&store, plan(1, mode), every_kind()[..FIRST].to_vec()).await;
-        (store, lease, lock(&self.path()))
+        (store, lease, lock(&self.place))
     }
 }
 
-fn lock(path: &Path) -> Connection {
-    let other_connection = connect(path);
-    other_connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+fn lock(place: &Place) -> Raw {
+    let other_connection = place.connect();
+    other_connection.lock();
     other_connection
 }
 
@@ -90,15 +94,14 @@ fn counts(store: &Store) -> [usize; 3] {
 }
 
 /// The events in the database itself, without spilled ones.
-fn in_database(path: &Path) -> Vec<(i64, String)> {
-    let sql = "SELECT seq, body FROM events ORDER BY seq";
-    rows(&connect(path), sql, |row| Ok((row.get(0)?, row.get(1)?)))
+fn in_database(place: &Place) -> Rows {
+    place.connect().rows("SELECT seq, body FROM events ORDER BY seq")
 }
 
 async fn assert_imported(data: &Data, store: &Store, expected: &[Recorded]) {
     let stored = loaded(store).await;
     assert_eq!((&*stored.events, is_warned(&stored), counts(store)), (expected, false, [0; 3]));
-    assert_eq!(in_database(&data.path()).len(), expected.len());
+    assert_eq!(in_database(&data.place).len(), expected.len());
     let listed = store.list(RunScope::All, RunFilter::default()).await.unwrap();
     assert_eq!((listed[0].status, listed[0].is_damaged), (RunStatus::Partial, false));
 }
@@ -132,7 +135,7 @@ async fn answers_during_a_lock_are_durable_and_imported_once() {
         );
         assert_eq!(counts(store), [2, 0, 0]);
     }
-    assert_eq!(in_database(&data.path()).len(), FIRST);
+    assert_eq!(in_database(&data.place).len(), FIRST);
     other_connection.execute_batch("ROLLBACK").unwrap();
     // Two stores that open at once, and the one that spilled.
     let (one, other) = tokio::join!(data.open(), data.open());
@@ -158,13 +161,10 @@ async fn events_after_a_refused_file_wait_with_it() {
     let data = Data::new();
     let (store, lease, other_connection) = data.locked(StoreMode::Full).await;
     continue_run(&store, lease).await;
-    let refuse = format!(
-        "CREATE TRIGGER refuse BEFORE INSERT ON events WHEN NEW.seq = {} BEGIN SELECT RAISE(ABORT, 'no room'); END",
-        FIRST + 1
-    );
-    other_connection.execute_batch(&format!("{refuse}; COMMIT")).unwrap();
+    other_connection.execute_batch("ROLLBACK").unwrap();
+    other_connection.refuse("INSERT", "events", &format!("NEW.seq = {}", FIRST + 1));
     assert_eq!(counts(&data.open().await), [2, 0, 0], "neither is taken for older than the database");
-    other_connection.execute_batch("DROP TRIGGER refuse").unwrap();
+    other_connection.repair("events");
     assert_imported(&data, &data.open().await, &every_kind()).await;
 }
 
@@ -181,11 +181,11 @@ async fn a_spill_never_overwrites_newer_events() {
     let taken = other.take_over(run_id(1)).await.unwrap();
     let newer = support::recorded(4, vec![support::sent(support::seat(2, 2)), support::closed()]);
     other.append(taken, newer).await.unwrap();
-    let before = in_database(&data.path());
+    let before = in_database(&data.place);
     std::fs::rename(&hidden, data.spill_folder()).unwrap();
     let third = data.open().await;
     assert_eq!(counts(&third), [0, 2, 0], "set aside, and kept");
-    assert_eq!(in_database(&data.path()), before);
+    assert_eq!(in_database(&data.place), before);
     assert!(!is_warned(&loaded(&third).await));
 }
 
@@ -225,6 +225,7 @@ async fn files_are_private_and_keep_no_text_of_a_run_that_keeps_none() {
 async fn if_one_folder_cannot_be_written_the_next_one_is_used() {
     let data = Data::new();
     let (store, lease, other_connection) = data.locked(StoreMode::Full).await;
+    std::fs::create_dir_all(data.spill_folder().parent().unwrap()).unwrap();
     std::fs::write(data.spill_folder(), "in the way").unwrap();
     continue_run(&store, lease).await;
     assert!(store.spills().waiting.iter().all(|path| path.starts_with(data.other())));
@@ -253,13 +254,9 @@ async fn one_append_that_cannot_be_written_does_not_harm_the_others() {
     let begin =
         async |number| write(&store, plan(number, StoreMode::Full), every_kind()[..FIRST].to_vec()).await;
     let (one, two, three) = (begin(1).await, begin(2).await, begin(3).await);
-    let other_connection = connect(&data.path());
-    let broken = format!(
-        "CREATE TRIGGER broken BEFORE UPDATE ON runs WHEN NEW.run_id = '{}' BEGIN SELECT RAISE(ABORT, 'no'); END",
-        run_id(2)
-    );
-    other_connection.execute_batch(&broken).unwrap();
+    data.place.connect().refuse("UPDATE", "runs", &format!("NEW.run_id = '{}'", run_id(2)));
     for folder in [data.spill_folder(), data.other()] {
+        std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
         std::fs::write(folder, "in the way").unwrap();
     }
     let next = || every_kind()[FIRST..6].to_vec();
@@ -271,6 +268,7 @@ async fn one_append_that_cannot_be_written_does_not_harm_the_others() {
 
 #[tokio::test]
 async fn a_database_that_was_removed_or_replaced_is_noticed_before_the_next_run() {
+    only_in_a_file!("it is about the file");
     for is_replaced in [false, true] {
         let data = Data::new();
         let store = data.open().await;
@@ -301,7 +299,7 @@ async fn a_database_that_was_removed_or_replaced_is_noticed_before_the_next_run(
 #[ignore = "the other process of the test here"]
 async fn child() {
     let Some(path) = flag() else { return };
-    let store = Store::open(StoreConfig { wait: WAIT, ..StoreConfig::new(path) }).await.unwrap();
+    let store = Store::open(StoreConfig { wait: WAIT, ..Place::of_words(&path).config() }).await.unwrap();
     let lease = write(&store, plan(1, StoreMode::Full), every_kind()[..FIRST].to_vec()).await;
     println!("\nbegun");
     let mut line = String::new();
@@ -323,7 +321,7 @@ async fn spilled_events_survive_a_kill() {
     let data = Data::new();
     let mut child = tokio::process::Command::new(std::env::current_exe().unwrap())
         .args(["spill::child", "--exact", "--ignored", "--nocapture"])
-        .env(CHILD, data.path())
+        .env(CHILD, data.place.to_words())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -333,7 +331,7 @@ async fn spilled_events_survive_a_kill() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut heard = async |word: &str| while lines.next_line().await.unwrap().unwrap() != word {};
     heard("begun").await;
-    let other_connection = lock(&data.path());
+    let other_connection = lock(&data.place);
     child.stdin.as_mut().unwrap().write_all(b"go on\n").await.unwrap();
     heard("spilled").await;
     child.kill().await.unwrap();

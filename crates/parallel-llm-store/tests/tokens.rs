@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::place::only_in_a_file;
 use crate::support::{
     Fixture, OpenRun as _, changed, expensive, limit, plan, query_plan, recorded, run_id, seat, sent, simple,
     started, write,
@@ -11,9 +12,7 @@ use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::port::{Journal as _, Lease};
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::{Code, Event, Failure, PicoUsd, Reopening, RunPlan, RunStatus};
-use parallel_llm_store::{
-    CostBy, CostQuery, NamedRuns, NewToken, RunFilter, RunScope, Store, StoreConfig, Token,
-};
+use parallel_llm_store::{CostBy, CostQuery, NamedRuns, NewToken, RunFilter, RunScope, Store, Token};
 
 fn new(name: &str, hash: u8) -> NewToken {
     NewToken {
@@ -65,7 +64,7 @@ async fn a_token_is_found_by_its_hash_and_stays_found_when_it_is_revoked() {
         NewToken { budget_day: None, requests_per_minute: None, expires_at_ms: None, ..new("laptop", 2) };
     let second = store.create_token(second).await.unwrap();
     assert_eq!((second.token_id, second.expires_at_ms, second.is_in_force(i64::MAX)), (2, None, true));
-    let other = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
+    let other = Store::open(fixture.config()).await.unwrap();
     assert_eq!(other.list_tokens().await.unwrap(), [revoked, second], "and so another process sees it");
 }
 
@@ -184,6 +183,7 @@ async fn to_a_principal_no_other_run_exists() {
 
 #[tokio::test]
 async fn each_query_of_a_principal_uses_an_index() {
+    only_in_a_file!("it reads SQLite's query plans");
     let fixture = Fixture::new().await;
     let other_connection = fixture.other_connection();
     for (sql, index) in [
@@ -271,7 +271,7 @@ async fn a_principal_is_not_told_what_others_have_spent() {
 #[tokio::test]
 async fn the_limit_of_a_principal_holds_between_stores_that_begin_at_once() {
     let fixture = Fixture::new().await;
-    let other = Store::open(StoreConfig::new(fixture.path())).await.unwrap();
+    let other = Store::open(fixture.config()).await.unwrap();
     let stores = [&fixture.store, &other];
     let begun =
         (1..=12).map(|number| begin(stores[(number % 2) as usize], number, "a", vec![own_limit("a", 5)]));

@@ -75,6 +75,45 @@ pub(crate) struct ReconciledCall {
     pub(crate) spend: CallSpend,
 }
 
+/// A row as read from the database, with the checksums of its groups.
+#[derive(Debug)]
+pub(crate) struct StoredCall {
+    pub(crate) sent: SentCall,
+    pub(crate) sent_checksum: Option<i64>,
+    pub(crate) end: CallEnd,
+    pub(crate) end_checksum: Option<i64>,
+    pub(crate) spend: CallSpend,
+    pub(crate) spend_checksum: Option<i64>,
+    pub(crate) first_token: FirstToken,
+    pub(crate) first_token_checksum: Option<i64>,
+}
+
+impl StoredCall {
+    /// Whether every group matches its checksum. A request without an end has empty later groups without checksums. Rows of
+    /// older versions have no checksums at all.
+    pub(crate) fn is_sound(&self) -> bool {
+        let key = &self.sent.key;
+        let is_new = self.sent_checksum.is_some();
+        let is_end_sound = if self.end_checksum.is_none() && is_new {
+            let is_open = ["sent", "unknown"].contains(&&*self.end.outcome);
+            is_open && self.end.ended_at_ms.is_none() && self.end.code.is_none()
+        } else {
+            self.end.checksum(key).matches(self.end_checksum)
+        };
+        let is_spend_sound = if self.spend_checksum.is_none() && is_new {
+            self.spend == CallSpend::default()
+        } else {
+            self.spend.checksum(key).matches(self.spend_checksum)
+        };
+        // Null for an unknown time, and for one that a migration took from the run's events.
+        let is_first_token_sound = self.first_token.checksum(key).matches(self.first_token_checksum);
+        self.sent.checksum().matches(self.sent_checksum)
+            && is_end_sound
+            && is_spend_sound
+            && is_first_token_sound
+    }
+}
+
 /// Known and possible costs of requests to one provider.
 #[derive(Clone, Debug)]
 pub(crate) struct ProviderSpend {
@@ -85,6 +124,15 @@ pub(crate) struct ProviderSpend {
     pub(crate) unknown_max: PicoUsd,
     /// The most that requests in flight can cost.
     pub(crate) under_way_max: PicoUsd,
+}
+
+/// The money of a day as of one moment: none is missed or counted twice on its way from a reservation to a request.
+#[derive(Debug)]
+pub(crate) struct DaySpend {
+    /// Costs of requests, by provider.
+    pub(crate) spent: Vec<ProviderSpend>,
+    /// Reservations for later requests, by owner and provider.
+    pub(crate) reserved: Vec<ReservedSum>,
 }
 
 /// The reservations of one process's runs at one provider.

@@ -15,6 +15,15 @@ pub(crate) mod run_row;
 pub(crate) mod seat_fact;
 pub(crate) mod text_row;
 
+/// What a transaction will write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// It begins runs, or further parts of them: no other process may do so until it has ended.
+    Admit,
+    /// Anything else.
+    Write,
+}
+
 /// Converts a count to a signed column; no count comes near the limit.
 pub(crate) fn integer(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)

@@ -81,23 +81,38 @@ pub(crate) struct Stamp {
     pub(crate) lease_until_ms: i64,
 }
 
+/// Whether an owner of this machine that is alive loses a run whose lease has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeaseRule {
+    /// It keeps the run, because it was only suspended: all processes are on one machine, and nobody waits for another.
+    AliveOwnerKeeps,
+    /// It loses the run: another machine cannot see whether it is alive, and all must decide alike.
+    LeaseDecides,
+}
+
 /// The owner of a run, and the end of its lease.
 #[derive(Clone, Debug)]
 pub(crate) struct Ownership {
     pub(crate) owner: String,
     pub(crate) lease_until_ms: i64,
     pub(crate) is_closed: bool,
+    pub(crate) rule: LeaseRule,
 }
 
 impl Ownership {
     /// Whether the owner stopped before the run was closed. A local owner is known to have ended at once; for others the
-    /// lease decides. A local owner that is alive keeps an expired lease, because it was only suspended.
+    /// lease decides, and for a local owner that is alive, [`LeaseRule`].
     pub(crate) fn is_interrupted(&self, now_ms: i64) -> bool {
         !self.is_closed && self.has_stopped(is_alive(&self.owner), now_ms)
     }
 
     fn has_stopped(&self, is_owner_alive: Option<bool>, now_ms: i64) -> bool {
-        is_owner_alive.map_or(self.lease_until_ms < now_ms, |is_alive| !is_alive)
+        let is_lease_over = self.lease_until_ms < now_ms;
+        match is_owner_alive {
+            Some(false) => true,
+            Some(true) if self.rule == LeaseRule::AliveOwnerKeeps => false,
+            Some(true) | None => is_lease_over,
+        }
     }
 
     /// Whether no process runs the run any more.

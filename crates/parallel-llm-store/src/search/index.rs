@@ -22,6 +22,9 @@ pub(crate) struct TakenOut {
 
 /// Indexes missing texts in one transaction, and returns whether there may be more.
 pub(crate) fn fill(transaction: &mut Transaction, behind: IndexScope) -> Result<bool, DatabaseError> {
+    if !transaction.may_fill()? {
+        return Ok(false);
+    }
     let mut bytes_left = INDEX_BYTES;
     while bytes_left > 0 {
         let Some(run_id) = transaction.reader().unindexed_run(behind)? else { return Ok(false) };
@@ -36,6 +39,8 @@ fn fill_run(
     run_id: &str,
     mut bytes_left: usize,
 ) -> Result<usize, DatabaseError> {
+    // A text that is being added now would be missed, and the run be marked as indexed.
+    transaction.lock_run(run_id)?;
     let missing = transaction.reader().unindexed_texts(run_id)?;
     let mut newest = None;
     for text_id in &missing {

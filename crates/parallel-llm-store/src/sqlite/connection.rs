@@ -8,6 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Params, Row};
 
+use crate::clock;
 use crate::error::{self, DatabaseError};
 use crate::file::{self, Identity};
 
@@ -54,6 +55,12 @@ pub(crate) struct Reader<'c> {
 }
 
 impl Reader<'_> {
+    /// The time of the machine.
+    #[expect(clippy::unused_self, reason = "another database has a clock of its own")]
+    pub(crate) fn now_ms(&self) -> i64 {
+        clock::now_ms()
+    }
+
     /// All rows of a query.
     pub(super) fn rows<T>(
         &self,
@@ -137,10 +144,10 @@ impl WriteConnection {
     pub(crate) fn read<T>(
         &mut self,
         wait: Duration,
-        read: impl FnOnce(&Reader<'_>) -> Result<T, DatabaseError>,
+        read: impl FnOnce(Reader<'_>) -> Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
         let connection = self.take(wait)?;
-        let found = read(&Reader { connection: &connection })?;
+        let found = read(Reader { connection: &connection })?;
         self.put_back(connection);
         Ok(found)
     }

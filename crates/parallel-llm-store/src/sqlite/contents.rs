@@ -2,24 +2,17 @@
 //!
 //! SQLite's own check finds inconsistent pages and indexes, but not changed letters or numbers.
 
-use std::collections::BTreeSet;
-
-use parallel_llm_engine::{RunId, RunPlan};
+use parallel_llm_engine::RunPlan;
 use rusqlite::{Connection, Result, Row};
 
 use super::connection::Reader;
 use super::row::{event, event_columns, piece, piece_columns, plan_column, run_columns, run_row, text};
 use super::seats::{self, facts_columns};
-use crate::inspection::DamageReport;
-use crate::row::call_row::{CallEnd, CallKey, CallSpend, FirstToken, SentCall};
+use crate::inspection::{DAMAGED_RUNS_MAX, Finding, Findings};
+use crate::row::call_row::{CallEnd, CallKey, CallSpend, FirstToken, SentCall, StoredCall};
 use crate::row::checksum;
 use crate::row::integer;
 use crate::row::run_row::plan_checksum;
-
-/// Most problems named; more say the same.
-const PROBLEMS_MAX: usize = 10;
-/// Most damaged runs listed. With more, the database needs to be restored anyway.
-const RUNS_MAX: usize = 1_000;
 
 /// A query for rows that begin with their run's id, and the test of each row.
 struct Check {
@@ -73,39 +66,6 @@ const CHECKS: [Check; 7] = [
     },
 ];
 
-/// A problem.
-pub(super) struct Finding {
-    pub(super) problem: String,
-    /// The run concerned, if any. Damaged itself, it may be an invalid id.
-    pub(super) run_id: Option<String>,
-}
-
-/// The findings of a check so far.
-#[derive(Debug, Default)]
-pub(super) struct Findings {
-    problems: Vec<String>,
-    runs: BTreeSet<RunId>,
-}
-
-impl Findings {
-    pub(super) fn add(&mut self, finding: Finding) {
-        if self.problems.len() < PROBLEMS_MAX {
-            self.problems.push(finding.problem);
-        }
-        self.runs.extend(finding.run_id.and_then(|id| id.parse::<RunId>().ok()));
-    }
-
-    fn is_full(&self) -> bool {
-        self.runs.len() >= RUNS_MAX
-    }
-
-    /// The report; `None` without findings.
-    pub(super) fn damages(self) -> Option<DamageReport> {
-        let runs = self.runs.into_iter().collect();
-        (!self.problems.is_empty()).then_some(DamageReport { problems: self.problems, runs })
-    }
-}
-
 /// Adds findings, up to the limits.
 pub(super) fn check(connection: &Connection, findings: &mut Findings) -> Result<()> {
     for check in &CHECKS {
@@ -114,10 +74,7 @@ pub(super) fn check(connection: &Connection, findings: &mut Findings) -> Result<
         while let Some(row) = rows.next()? {
             // A value of the wrong type is damage too.
             if !(check.is_sound)(row).unwrap_or(false) {
-                let run_id: Option<String> = row.get(0).ok();
-                let run = run_id.as_deref().unwrap_or("?");
-                let problem = format!("{} of the run {run} is not what was written", check.name);
-                findings.add(Finding { problem, run_id });
+                findings.add(Finding::unsound(check.name, row.get(0).ok()));
             }
             if findings.is_full() {
                 return Ok(());
@@ -127,55 +84,40 @@ pub(super) fn check(connection: &Connection, findings: &mut Findings) -> Result<
     let sql = "SELECT run_id FROM runs WHERE last_seq <> (SELECT COUNT(*) FROM events WHERE events.run_id = runs.run_id) \
                LIMIT ?";
     let mut statement = connection.prepare(sql)?;
-    for run_id in statement.query_map([integer(RUNS_MAX as u64)], |row| row.get(0))? {
-        let run_id: String = run_id?;
-        let problem = format!("an event of the run {run_id} is missing");
-        findings.add(Finding { problem, run_id: Some(run_id) });
+    for run_id in statement.query_map([integer(DAMAGED_RUNS_MAX as u64)], |row| row.get(0))? {
+        findings.add(Finding::lacks_event(run_id?));
     }
     let tokens = Reader { connection }.tokens();
     if !tokens.is_ok_and(|tokens| tokens.into_iter().all(|token| token.checked().is_ok())) {
-        findings.add(Finding { problem: "a token is not what was written".to_owned(), run_id: None });
+        findings.add(Finding::of("a token is not what was written"));
     }
     Ok(())
 }
 
 fn is_sound_call(row: &Row<'_>) -> Result<bool> {
-    let key = CallKey { run_id: row.get(0)?, slot: row.get(1)?, attempt: row.get(2)? };
-    let sent = SentCall {
-        key: key.clone(),
-        provider: row.get(3)?,
-        model: row.get(4)?,
-        sent_at_ms: row.get(5)?,
-        asked_by: row.get(6)?,
-        worst_pico_usd: row.get(7)?,
+    let call = StoredCall {
+        sent: SentCall {
+            key: CallKey { run_id: row.get(0)?, slot: row.get(1)?, attempt: row.get(2)? },
+            provider: row.get(3)?,
+            model: row.get(4)?,
+            sent_at_ms: row.get(5)?,
+            asked_by: row.get(6)?,
+            worst_pico_usd: row.get(7)?,
+        },
+        sent_checksum: row.get(8)?,
+        end: CallEnd { ended_at_ms: row.get(9)?, outcome: row.get(10)?, code: row.get(11)? },
+        end_checksum: row.get(12)?,
+        spend: CallSpend {
+            cost_pico_usd: row.get(13)?,
+            cost_is_estimate: row.get(14)?,
+            input_tokens: row.get(15)?,
+            output_tokens: row.get(16)?,
+            reasoning_tokens: row.get(17)?,
+            cached_tokens: row.get(18)?,
+        },
+        spend_checksum: row.get(19)?,
+        first_token: FirstToken { ms: row.get(20)? },
+        first_token_checksum: row.get(21)?,
     };
-    let sent_checksum: Option<i64> = row.get(8)?;
-    let end = CallEnd { ended_at_ms: row.get(9)?, outcome: row.get(10)?, code: row.get(11)? };
-    let end_checksum: Option<i64> = row.get(12)?;
-    let spend = CallSpend {
-        cost_pico_usd: row.get(13)?,
-        cost_is_estimate: row.get(14)?,
-        input_tokens: row.get(15)?,
-        output_tokens: row.get(16)?,
-        reasoning_tokens: row.get(17)?,
-        cached_tokens: row.get(18)?,
-    };
-    let spend_checksum: Option<i64> = row.get(19)?;
-    let first_token = FirstToken { ms: row.get(20)? };
-    let first_token_checksum: Option<i64> = row.get(21)?;
-    // A request without an end has empty later groups without checksums. Rows of older versions have no checksums at
-    // all.
-    let is_new = sent_checksum.is_some();
-    let has_no_end =
-        ["sent", "unknown"].contains(&&*end.outcome) && end.ended_at_ms.is_none() && end.code.is_none();
-    let is_end_sound =
-        if end_checksum.is_none() && is_new { has_no_end } else { end.checksum(&key).matches(end_checksum) };
-    let is_spend_sound = if spend_checksum.is_none() && is_new {
-        spend == CallSpend::default()
-    } else {
-        spend.checksum(&key).matches(spend_checksum)
-    };
-    // Null for an unknown time, and for one that a migration took from the run's events.
-    let is_first_token_sound = first_token.checksum(&key).matches(first_token_checksum);
-    Ok(sent.checksum().matches(sent_checksum) && is_end_sound && is_spend_sound && is_first_token_sound)
+    Ok(call.is_sound())
 }

@@ -11,12 +11,12 @@ use tokio::time::Instant;
 
 use super::Database;
 use super::connection::{Reader, open_for_reading};
-use super::contents::{self, Finding, Findings};
+use super::contents;
 use super::readers::READ_WAIT;
 use crate::blocking::blocking;
 use crate::error::DatabaseError;
 use crate::file;
-use crate::inspection::{CheckDepth, DatabaseState, Integrity};
+use crate::inspection::{CheckDepth, DatabaseState, Finding, Findings, Integrity};
 use crate::row::count;
 
 /// Steps of SQLite's virtual machine between two checks of the time: well under a millisecond.
@@ -26,7 +26,7 @@ impl Database {
     /// The version, size and contents of the database.
     pub(crate) async fn state(&self) -> Result<DatabaseState, Failure> {
         let path = self.path.clone();
-        self.read(move |reader| Ok(state(reader, &path)?)).await
+        self.read(move |reader| Ok(state(&reader, &path)?)).await
     }
 
     /// Checks the integrity within this time. Uses a connection of its own, since a check may take long.
@@ -80,7 +80,7 @@ pub(super) fn check(
     let mut findings = Findings::default();
     let result = match collect_findings(connection, depth, &mut findings) {
         Err(cause) if cause.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
-            findings.add(Finding { problem: cause.to_string(), run_id: None });
+            findings.add(Finding::of(cause.to_string()));
             Ok(())
         }
         result => result,
@@ -109,7 +109,7 @@ fn collect_findings(
     let mut statement = connection.prepare(sql)?;
     let lines = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
     for problem in lines.into_iter().filter(|line| line != "ok") {
-        findings.add(Finding { problem, run_id: None });
+        findings.add(Finding::of(problem));
     }
     match depth {
         CheckDepth::Quick => Ok(()),

@@ -8,7 +8,7 @@ use super::row::{self, ownership};
 use crate::costs::{CostBy, CostLine, CostQuery};
 use crate::error::DatabaseError;
 use crate::ledger::LedgerRows;
-use crate::row::call_row::{HeardCall, ProviderSpend, ReconciledCall, ReservedSum, SentCall};
+use crate::row::call_row::{DaySpend, HeardCall, ProviderSpend, ReconciledCall, ReservedSum, SentCall};
 use crate::row::count;
 use crate::row::event_row::slot_json;
 
@@ -44,8 +44,19 @@ impl Reader<'_> {
         })
     }
 
+    /// What [`Reader::spent`] returns, and the reservations of open runs except this one.
+    pub(crate) fn day_spend(
+        &self,
+        asked_by: Option<&str>,
+        since_ms: i64,
+        except: RunId,
+    ) -> Result<DaySpend, DatabaseError> {
+        let spent = self.spent(asked_by, since_ms)?;
+        Ok(DaySpend { spent, reserved: self.reserved(except, asked_by, self.now_ms())? })
+    }
+
     /// Reservations of open runs except this one, by owner and provider, for all principals or one.
-    pub(crate) fn reserved(
+    fn reserved(
         &self,
         except: RunId,
         asked_by: Option<&str>,

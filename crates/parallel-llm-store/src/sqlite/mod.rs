@@ -36,7 +36,7 @@ use crate::file;
 
 use connection::open_for_writing;
 pub(crate) use connection::{Reader, Transaction, WriteConnection};
-use lock::FileLock;
+pub(crate) use lock::FileLock;
 use readers::Readers;
 
 /// Marks the file as ours in its header: "PLLM".
@@ -64,17 +64,10 @@ pub(crate) struct Database {
     path: PathBuf,
 }
 
-/// An opened database.
-#[derive(Debug)]
-pub(crate) struct Opened {
-    pub(crate) database: Database,
-    pub(crate) connection: WriteConnection,
-}
-
 impl Database {
     /// Opens the database at this path; creates it if it is missing. `wait` is how long opening waits for other
     /// processes.
-    pub(crate) async fn open(path: &Path, wait: Duration) -> Result<Opened, Failure> {
+    pub(crate) async fn open(path: &Path, wait: Duration) -> Result<(Self, WriteConnection), Failure> {
         let path = std::path::absolute(path).map_err(|cause| error::file(path, &cause))?;
         file::make_folder_of(&path).map_err(|cause| error::file(&path, &cause))?;
         let lock = FileLock::wait_to_open(&file::beside(&path, ".lock")).await?;
@@ -84,7 +77,7 @@ impl Database {
             // Held until the file is ready, even if the caller has left.
             let _lock = lock;
             let connection = prepare(&path, wait.min(WRITE_WAIT_MAX))?;
-            Ok(Opened { database, connection: WriteConnection::new(path, connection) })
+            Ok((database, WriteConnection::new(path, connection)))
         })
         .await
     }
@@ -97,7 +90,7 @@ impl Database {
     /// Reads one consistent view of the database on a thread that may wait.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Reader<'_>) -> Result<T, Failure> + Send + 'static,
+        read: impl FnOnce(Reader<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         self.readers.read(read).await
     }

@@ -37,7 +37,7 @@ impl Readers {
     /// Reads one consistent view of the database on a thread that may wait.
     pub(super) async fn read<T: Send + 'static>(
         self: &Arc<Self>,
-        read: impl FnOnce(&Reader<'_>) -> Result<T, Failure> + Send + 'static,
+        read: impl FnOnce(Reader<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let permit = self.permit().await?;
         let readers = Arc::clone(self);
@@ -58,7 +58,7 @@ impl Readers {
         }
     }
 
-    fn read_blocking<T>(&self, read: impl FnOnce(&Reader<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+    fn read_blocking<T>(&self, read: impl FnOnce(Reader<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
         let idle = self.idle.lock().pop();
         let mut connection = match idle {
             Some(connection) => connection,
@@ -66,7 +66,7 @@ impl Readers {
         };
         // Rolled back when dropped, which ends the view.
         let view = connection.transaction().map_err(DatabaseError::from)?;
-        let found = read(&Reader { connection: &view });
+        let found = read(Reader { connection: &view });
         drop(view);
         self.idle.lock().push(connection);
         found

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::row::compressed::{TextBody, decompressed};
 use crate::row::event_row::{EventRow, PieceRow};
-use crate::row::ownership::Ownership;
+use crate::row::ownership::{LeaseRule, Ownership};
 use crate::row::run_row::{RunRow, StoredRow};
 
 /// The compressed plan of a row of `runs`: in the run's texts, or in the row itself if an older version wrote it.
@@ -60,6 +60,7 @@ pub(super) fn ownership(row: &Row<'_>, first: usize) -> Result<Ownership> {
         owner: row.get(first)?,
         lease_until_ms: row.get(first + 1)?,
         is_closed: row.get(first + 2)?,
+        rule: LeaseRule::AliveOwnerKeeps,
     })
 }
 

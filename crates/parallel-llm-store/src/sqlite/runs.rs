@@ -9,6 +9,7 @@ use super::connection::{Reader, Transaction, WriteConnection};
 use super::row::{
     RUN_COLUMNS, ownership, ownership_columns, plan_column, run_columns, run_id, run_row, text,
 };
+use crate::clock;
 use crate::error::DatabaseError;
 use crate::row::filter::{RunPage, SameQuestion};
 use crate::row::new_run::{NewRun, keeps_texts, mode_name};
@@ -283,10 +284,16 @@ impl Transaction {
 impl WriteConnection {
     /// Extends the leases of this process's open runs, and returns their number. A single statement is its own
     /// transaction, so no one waits for a process that is suspended in the middle.
-    pub(crate) fn extend_leases(&mut self, stamp: &Stamp, wait: Duration) -> Result<usize, DatabaseError> {
+    pub(crate) fn extend_leases(
+        &mut self,
+        owner: &str,
+        lease: Duration,
+        wait: Duration,
+    ) -> Result<usize, DatabaseError> {
+        let until_ms = clock::now_ms() + integer(lease.as_millis() as u64);
         let sql = "UPDATE runs SET lease_until_ms = ? WHERE owner = ? AND closed_at_ms IS NULL";
         let connection = self.take(wait)?;
-        let extended = connection.prepare_cached(sql)?.execute((stamp.lease_until_ms, &stamp.owner))?;
+        let extended = connection.prepare_cached(sql)?.execute((until_ms, owner))?;
         self.put_back(connection);
         Ok(extended)
     }

@@ -9,7 +9,7 @@ use parallel_llm_engine::run::event::Attempt;
 use super::cached_run::CachedRun;
 use super::lease::overtaken;
 use super::{limits, repeats};
-use crate::database::Transaction;
+use crate::database::{Reader, Transaction};
 use crate::error::DatabaseError;
 use crate::ledger::{self, LedgerRows, Reservations};
 use crate::row::append_rows::AppendRows;
@@ -66,6 +66,18 @@ pub(super) fn append(
     let changes = AppendRows::of(&cached.run, batch, cached.row.decided_at_ms, stamp.now_ms);
     transaction.apply(&changes, &money)?;
     Ok(Ok(()))
+}
+
+/// Whether these events are in the database already. Asked only if a commit of this process ended without an answer: a run
+/// has one writer in an epoch, so events of these numbers are these events.
+pub(super) fn is_written(
+    reader: &Reader<'_>,
+    lease: Lease,
+    batch: &EventBatch,
+) -> Result<bool, DatabaseError> {
+    let Some(stored) = reader.run_row(lease.run_id)? else { return Ok(false) };
+    let is_ours = reader.epoch(lease.run_id)? == Some(lease.epoch);
+    Ok(is_ours && count(stored.row.last_seq) >= batch.last_seq())
 }
 
 /// Writes the new part of a partial text, and returns its length in bytes.

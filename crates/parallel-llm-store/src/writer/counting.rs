@@ -12,6 +12,9 @@ const RUNS_MAX: usize = 200;
 
 /// Counts runs in one transaction, and returns whether there may be more.
 pub(super) fn fill(transaction: &mut Transaction) -> Result<bool, DatabaseError> {
+    if !transaction.may_fill()? {
+        return Ok(false);
+    }
     let runs = transaction.reader().runs_to_count(RUNS_MAX)?;
     let may_be_more = runs.len() == RUNS_MAX;
     let mut changes = CountChanges::default();

@@ -76,6 +76,14 @@ impl Work {
         }
     }
 
+    /// Whether this work may begin a run or a further part of one, which only one process may do at a time.
+    pub(super) fn is_admission(&self) -> bool {
+        match self {
+            Self::Append { batch, .. } => !batch.continues() || batch.reopening().is_some(),
+            _ => false,
+        }
+    }
+
     /// Whether this work is worth waiting for a lock. Partial texts and the like are not.
     pub(super) const fn can_wait(&self) -> bool {
         !matches!(

@@ -27,6 +27,7 @@ pub(super) fn take_over(
     seq: Option<u64>,
     stamp: &Stamp,
 ) -> Result<Admission<TakenOver>, DatabaseError> {
+    transaction.lock_run(&run_id.to_string())?;
     let Some(record) = transaction.reader().run(run_id)? else {
         return Ok(Err(Failure::new(Code::RunNotFound, format!("there is no run {run_id}"))));
     };
@@ -54,6 +55,7 @@ pub(super) fn take_over(
 /// Releases a run with the status of its newest event, so that anybody can continue it. Does nothing if another process
 /// has taken it over.
 pub(super) fn release(transaction: &mut Transaction, lease: Lease) -> Result<(), DatabaseError> {
+    transaction.lock_run(&lease.run_id.to_string())?;
     let Some(mut stored) = transaction.reader().run_row(lease.run_id)? else { return Ok(()) };
     let is_sound = stored.is_sound();
     let last_seq = count(stored.row.last_seq);

@@ -12,10 +12,10 @@ use parallel_llm_engine::plan::DayLimit;
 use parallel_llm_engine::value::next::{Advice, Limit, Next};
 use parallel_llm_engine::{CallerSlot, Code, Failure, PicoUsd, RunId, RunPlan};
 
-use crate::clock;
 use crate::database::{Database, Reader};
 use crate::error::DatabaseError;
 use crate::ledger::{self, Reservations};
+use crate::row::call_row::ProviderSpend;
 use crate::writer::job::Admission;
 
 const MINUTE_MS: i64 = 60 * 1_000;
@@ -98,15 +98,18 @@ pub(crate) async fn check_call(database: &Database, plan: &RunPlan, slot: Caller
     if plan.limits.is_empty() {
         return Ok(());
     }
-    let now_ms = clock::now_ms();
     let reservations: Reservations =
         ledger::reservation(plan, slot).map(|reservation| (slot, reservation)).into_iter().collect();
-    let demand = Demand { plan, what: "call", reservations: &reservations, now_ms };
     let principals: Vec<Option<String>> = plan.limits.iter().map(|limit| limit.asked_by.clone()).collect();
-    let read = move |reader: &Reader<'_>| -> Result<Vec<_>, Failure> {
-        principals.iter().map(|name| Ok(spent(reader, name.as_deref(), now_ms)?)).collect()
+    let read = move |reader: &Reader<'_>| {
+        let now_ms = reader.now_ms();
+        let spent = |name: &Option<String>| -> Result<_, DatabaseError> {
+            Ok(by_provider(reader.spent(name.as_deref(), midnight_ms(now_ms))?))
+        };
+        Ok((now_ms, principals.iter().map(spent).collect::<Result<Vec<_>, _>>()?))
     };
-    let taken = database.read(read).await?;
+    let (now_ms, taken) = database.read(read).await?;
+    let demand = Demand { plan, what: "call", reservations: &reservations, now_ms };
     let refusal = plan.limits.iter().zip(&taken).find_map(|(limit, taken)| demand.refusal(limit, taken));
     refusal.map_or(Ok(()), Err)
 }
@@ -155,8 +158,9 @@ fn taken(
     asked_by: Option<&str>,
     now_ms: i64,
 ) -> Result<BTreeMap<String, DayUse>, DatabaseError> {
-    let mut taken = spent(reader, asked_by, now_ms)?;
-    for reserved in reader.reserved(run_id, asked_by, now_ms)? {
+    let day = reader.day_spend(asked_by, midnight_ms(now_ms), run_id)?;
+    let mut taken = by_provider(day.spent);
+    for reserved in day.reserved {
         if !reserved.ownership.is_interrupted(now_ms) {
             let entry = taken.entry(reserved.provider).or_default();
             entry.open = entry.open.plus(reserved.amount);
@@ -165,16 +169,16 @@ fn taken(
     Ok(taken)
 }
 
-/// The known and possible costs of the day's requests, by provider.
-fn spent(
-    reader: &Reader<'_>,
-    asked_by: Option<&str>,
-    now_ms: i64,
-) -> Result<BTreeMap<String, DayUse>, DatabaseError> {
-    let midnight_ms = now_ms - now_ms.rem_euclid(DAY_MS);
-    let spent = reader.spent(asked_by, midnight_ms)?.into_iter().map(|spent| {
+/// The known and possible costs of requests, by provider.
+fn by_provider(spent: Vec<ProviderSpend>) -> BTreeMap<String, DayUse> {
+    let taken = |spent: ProviderSpend| {
         let taken = DayUse { spent: spent.known, unknown_max: spent.unknown_max, open: spent.under_way_max };
         (spent.provider, taken)
-    });
-    Ok(spent.collect())
+    };
+    spent.into_iter().map(taken).collect()
+}
+
+/// The beginning of this day.
+const fn midnight_ms(now_ms: i64) -> i64 {
+    now_ms - now_ms.rem_euclid(DAY_MS)
 }

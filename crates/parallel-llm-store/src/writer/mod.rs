@@ -46,6 +46,8 @@ pub(crate) struct WriterTimes {
     pub(crate) wait: Duration,
     /// How often the leases of this process's runs are extended.
     pub(crate) heartbeat: Duration,
+    /// How long a lease lasts.
+    pub(crate) lease: Duration,
 }
 
 /// The handle of the writer.

@@ -36,6 +36,7 @@ pub(super) fn purge(
         if step.done > 0 && (words_bytes >= STEP_BYTES || Instant::now() >= until) {
             break;
         }
+        transaction.lock_run(&run_id.to_string())?;
         match transaction.reader().ownership(*run_id)? {
             None => {}
             Some(ownership) if !ownership.is_over(now_ms) => step.purged.under_way.push(*run_id),

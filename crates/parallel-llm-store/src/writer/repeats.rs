@@ -2,7 +2,6 @@
 
 use parallel_llm_engine::{Code, Event, Failure, RunId, RunPlan, RunStatus};
 
-use crate::clock;
 use crate::database::Reader;
 use crate::error::DatabaseError;
 use crate::row::filter::SameQuestion;
@@ -31,7 +30,9 @@ pub(super) fn check(
 }
 
 fn check_key(reader: &Reader<'_>, plan: &RunPlan, key: &str) -> Result<Admission<()>, DatabaseError> {
-    let Some(known) = reader.run_of_key(plan, key)? else { return Ok(Ok(())) };
+    let known = reader.run_of_key(plan, key)?;
+    // The run itself is there if it was written and the server could not say so: see `writer/append.rs`.
+    let Some(known) = known.filter(|known| known.run_id != plan.run_id) else { return Ok(Ok(())) };
     let run_id = known.run_id;
     let failure = if known.plan_hash == plan.plan_hash {
         let message = format!("the same question was asked under the same idempotency key: run {run_id}");
@@ -96,7 +97,7 @@ pub(crate) fn find_same(
     asked_by: Option<&str>,
     within_ms: i64,
 ) -> Result<Option<RunId>, DatabaseError> {
-    let since_ms = clock::now_ms().saturating_sub(within_ms);
+    let since_ms = reader.now_ms().saturating_sub(within_ms);
     let question = SameQuestion { plan_hash, asked_by, since_ms, runs_max: RUNS_MAX };
     for run_id in reader.answered_runs(&question)? {
         if is_as_it_began(reader, run_id)? {

@@ -32,7 +32,9 @@ use super::{WriterTimes, append, counting, lease, purging};
 use crate::clock;
 use crate::database::{Transaction, WriteConnection};
 use crate::error::{self, DatabaseError};
+use crate::row::Purpose;
 use crate::row::event_batch::EventBatch;
+use crate::row::integer;
 use crate::row::ownership::{Owner, Stamp};
 use crate::row::text_row::IndexScope;
 use crate::search::index::{self, INDEX_BYTES};
@@ -50,8 +52,6 @@ const LOCK_WAIT_SPILLED_MAX: Duration = Duration::from_millis(500);
 const STALL_PAUSE: Duration = Duration::from_millis(50);
 /// How often importing spill files is tried.
 const IMPORT_INTERVAL: Duration = Duration::from_secs(2);
-/// How long a lease lasts without a heartbeat.
-const LEASE_MS: i64 = 60_000;
 /// Most runs waiting to be released: those in progress when the database stopped accepting writes, and those that could
 /// not begin since. Further ones are not remembered.
 const LOST_MAX: usize = 4_096;
@@ -80,6 +80,8 @@ pub(super) struct WriterTask {
     spills_wait: bool,
     /// Runs of this process with files to import: their later events must not be written before.
     spilled: BTreeSet<RunId>,
+    /// Runs of this process with an append that may be in the database, although its commit failed.
+    uncertain: BTreeSet<RunId>,
     /// Whether this process may have open runs, cached or not.
     has_open: bool,
     pub(super) local: Arc<LocalRuns>,
@@ -113,6 +115,7 @@ impl WriterTask {
             stalled: Vec::new(),
             spills,
             spilled: BTreeSet::new(),
+            uncertain: BTreeSet::new(),
             has_open: false,
             local: Arc::default(),
             owner: Owner::current().to_string(),
@@ -212,7 +215,7 @@ impl WriterTask {
         for work in works {
             let is_held_back = work.appended().is_some_and(|id| self.spilled.contains(&id));
             // After waiting in vain for a lock once, the individual pieces do not wait again.
-            let is_locked = cause.as_ref().is_some_and(DatabaseError::is_locked);
+            let is_locked = cause.as_ref().is_some_and(DatabaseError::is_passing);
             let is_alone = works.len() == 1 && cause.is_some();
             if !is_held_back && !is_locked && !is_alone {
                 match self.transact(&[*work]) {
@@ -224,7 +227,7 @@ impl WriterTask {
                 }
             }
             let failure = cause.as_ref().map_or_else(error::held_back, DatabaseError::unwritten);
-            let is_locked = cause.as_ref().is_some_and(DatabaseError::is_locked);
+            let is_locked = cause.as_ref().is_some_and(DatabaseError::is_passing);
             attempted.push(match self.keep(work, &failure) {
                 Some(answer) => Attempted::Answered(answer),
                 None if is_locked => Attempted::Locked(failure),
@@ -262,19 +265,33 @@ impl WriterTask {
     }
 
     fn try_transact(&mut self, works: &[&Work]) -> Result<Vec<Admission<Done>>, DatabaseError> {
-        let mut transaction = self.begin()?;
+        let admits = works.iter().any(|work| work.is_admission());
+        let mut transaction = self.begin(if admits { Purpose::Admit } else { Purpose::Write })?;
         // Taken after waiting for other processes, which may have been long.
-        let stamp = self.stamp();
+        let stamp = self.stamp(transaction.reader().now_ms());
         let mut answers = Vec::with_capacity(works.len());
         for work in works {
             answers.push(self.admit(&mut transaction, work, &stamp)?);
         }
         // A crash before this line leaves nothing, and no caller was answered; a crash after it leaves everything.
-        self.connection.commit(transaction)?;
+        let committed = self.connection.commit(transaction);
+        self.note_commit(works, committed.is_ok());
+        committed?;
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.wal_bytes += works.iter().map(|work| work.bytes()).sum::<usize>();
         self.has_open = true;
         Ok(answers)
+    }
+
+    /// Remembers the runs of a commit that failed: if the connection was cut, it may have been made all the same.
+    fn note_commit(&mut self, works: &[&Work], is_made: bool) {
+        for run_id in works.iter().filter_map(|work| work.appended()) {
+            if is_made {
+                self.uncertain.remove(&run_id);
+            } else if self.uncertain.len() < RUNS_MAX {
+                self.uncertain.insert(run_id);
+            }
+        }
     }
 
     fn admit(
@@ -339,6 +356,10 @@ impl WriterTask {
         batch: &EventBatch,
         stamp: &Stamp,
     ) -> Result<Admission<Done>, DatabaseError> {
+        if self.uncertain.contains(&lease.run_id) && append::is_written(&transaction.reader(), lease, batch)?
+        {
+            return Ok(Ok(Done::Written));
+        }
         let new = self.local.opened(lease.run_id);
         let mut cached = match (&new, self.cached.remove(&lease.run_id)) {
             (Some(new), _) => CachedRun::new(new, stamp.now_ms),
@@ -410,7 +431,7 @@ impl WriterTask {
             return;
         }
         // Another heartbeat follows long before the leases end, so a failure is not reported.
-        if let Ok(runs) = self.connection.extend_leases(&self.stamp(), self.wait()) {
+        if let Ok(runs) = self.connection.extend_leases(&self.owner, self.times.lease, self.wait()) {
             self.has_open = runs > 0;
             self.commits.fetch_add(1, Ordering::Relaxed);
         }
@@ -435,7 +456,7 @@ impl WriterTask {
         if !is_behind {
             return Ok(false);
         }
-        let mut transaction = self.begin()?;
+        let mut transaction = self.begin(Purpose::Write)?;
         let has_more_runs = counting::fill(&mut transaction)?;
         let has_more = index::fill(&mut transaction, IndexScope::Closed)? || has_more_runs;
         self.connection.commit(transaction)?;
@@ -455,8 +476,8 @@ impl WriterTask {
         self.connection.checkpoint_wal(self.wait());
     }
 
-    fn begin(&mut self) -> Result<Transaction, DatabaseError> {
-        self.connection.begin(self.wait())
+    fn begin(&mut self, purpose: Purpose) -> Result<Transaction, DatabaseError> {
+        self.connection.begin(purpose, self.wait())
     }
 
     /// How long a transaction waits for the locks of other processes now.
@@ -464,9 +485,9 @@ impl WriterTask {
         self.times.wait.min(if self.spills_wait { LOCK_WAIT_SPILLED_MAX } else { LOCK_WAIT_MAX })
     }
 
-    fn stamp(&self) -> Stamp {
-        let now_ms = clock::now_ms();
-        Stamp { owner: self.owner.clone(), now_ms, lease_until_ms: now_ms + LEASE_MS }
+    fn stamp(&self, now_ms: i64) -> Stamp {
+        let lease_until_ms = now_ms + integer(self.times.lease.as_millis() as u64);
+        Stamp { owner: self.owner.clone(), now_ms, lease_until_ms }
     }
 }
 

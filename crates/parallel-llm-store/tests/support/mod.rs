@@ -23,9 +23,12 @@ use parallel_llm_engine::{
     PicoUsd, Price, Recorded, Role, RunId, RunPlan, Seat, SeatNumber,
 };
 use parallel_llm_store::{Store, StoreConfig};
-use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 use tempfile::TempDir;
+
+pub(crate) mod place;
+
+pub(crate) use place::{Place, Query, Raw, value, values};
 
 /// A word in every prompt, answer and outcome of these tests, and nowhere else.
 pub(crate) const CANARY: &str = "canary-7f3a";
@@ -33,6 +36,7 @@ pub(crate) const CANARY: &str = "canary-7f3a";
 /// A store in a folder of its own.
 pub(crate) struct Fixture {
     pub(crate) folder: TempDir,
+    pub(crate) place: Place,
     pub(crate) store: Store,
 }
 
@@ -48,10 +52,11 @@ impl Fixture {
 
     async fn with(change: impl FnOnce(&mut StoreConfig)) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut config = StoreConfig::new(folder.path().join("data/runs.db"));
+        let place = Place::fresh(folder.path().join("data/runs.db"));
+        let mut config = place.config();
         change(&mut config);
         let store = Store::open(config).await.unwrap();
-        Self { folder, store }
+        Self { folder, place, store }
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -59,23 +64,18 @@ impl Fixture {
     }
 
     /// Another connection to the same database.
-    pub(crate) fn other_connection(&self) -> Connection {
-        connect(&self.path())
+    pub(crate) fn other_connection(&self) -> Raw {
+        self.place.connect()
+    }
+
+    /// How to open another store of the same database.
+    pub(crate) fn config(&self) -> StoreConfig {
+        self.place.config()
     }
 }
 
 pub(crate) fn connect(path: &Path) -> Connection {
     Connection::open(path).unwrap()
-}
-
-/// The only value that a query returns.
-pub(crate) fn value<T: FromSql>(connection: &Connection, sql: &str) -> T {
-    connection.query_row(sql, (), |row| row.get(0)).unwrap()
-}
-
-/// The values of a query's first column.
-pub(crate) fn values<T: FromSql>(connection: &Connection, sql: &str) -> Vec<T> {
-    rows(connection, sql, |row| row.get(0))
 }
 
 /// The rows of a query.
@@ -89,9 +89,35 @@ pub(crate) fn rows<T>(
 }
 
 /// How SQLite would execute this statement.
-pub(crate) fn query_plan(connection: &Connection, sql: &str) -> String {
-    let steps = rows(connection, &format!("EXPLAIN QUERY PLAN {sql}"), |row| row.get::<_, String>(3));
-    steps.join("; ")
+pub(crate) fn query_plan(connection: &Raw, sql: &str) -> String {
+    let steps = connection.rows(&format!("EXPLAIN QUERY PLAN {sql}"));
+    steps.into_iter().filter_map(|mut row| row.swap_remove(3)).collect::<Vec<_>>().join("; ")
+}
+
+/// An expression for a column with a stranger's text, which a server keeps as bytes.
+pub(crate) fn text_column(column: &str) -> String {
+    if place::server().is_some() { format!("CONVERT_FROM({column}, 'UTF8')") } else { column.to_owned() }
+}
+
+/// A statement that replaces a word in all texts that are stored as they are.
+pub(crate) fn replaced_text(word: &str, by: &str) -> String {
+    if place::server().is_some() {
+        return format!(
+            "UPDATE texts SET body = CONVERT_TO(REPLACE(CONVERT_FROM(body, 'UTF8'), '{word}', '{by}'), 'UTF8') \
+             WHERE POSITION('{word}'::BYTEA IN body) > 0 AND GET_BYTE(body, 0) <> 40"
+        );
+    }
+    format!("UPDATE texts SET body = REPLACE(body, '{word}', '{by}')")
+}
+
+/// A statement that deletes the texts with this end.
+pub(crate) fn deleted_text(end: &str) -> String {
+    if place::server().is_some() {
+        return format!(
+            "DELETE FROM texts WHERE POSITION('{end}'::BYTEA IN body) > 0 AND GET_BYTE(body, 0) <> 40"
+        );
+    }
+    format!("DELETE FROM texts WHERE body LIKE '%{end}'")
 }
 
 /// The id of a run; a greater number is a newer run.
@@ -152,6 +178,7 @@ pub(crate) fn plan(number: u64, store: StoreMode) -> Arc<RunPlan> {
         files: true,
         file_names: FileNames::default(),
         routing: Arc::default(),
+        has_instructions: false,
         lineage: Arc::default(),
         asked_by: None,
         idempotency_key: None,

@@ -10,7 +10,9 @@ use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure};
 
 use super::WriterTask;
+use crate::clock;
 use crate::error::DatabaseError;
+use crate::row::Purpose;
 use crate::row::event_batch::EventBatch;
 use crate::spill::{self, Spill, Unreadable};
 use crate::writer::append;
@@ -63,7 +65,7 @@ impl WriterTask {
 
     fn spill(&self, lease: Lease, batch: &EventBatch, failure: &Failure) -> Option<Warning> {
         let keeps_texts = self.local.keeps_texts(lease.run_id);
-        let content = spill::Content::of(lease, batch, keeps_texts, self.stamp().now_ms);
+        let content = spill::Content::of(lease, batch, keeps_texts, clock::now_ms());
         let spills = self.spills.clone();
         let written = off_thread(move || spills.write(&content))?.ok()?;
         Some(Warning::of(
@@ -94,7 +96,7 @@ impl WriterTask {
                 Ok(ImportResult::SetAside) => spill::set_aside(&path, spill::ASIDE),
                 Ok(ImportResult::Damaged) => spill::set_aside(&path, spill::DAMAGED),
                 Ok(ImportResult::Waits) => left.extend(of),
-                Err(cause) if cause.is_locked() => {
+                Err(cause) if cause.is_passing() => {
                     self.spills_wait = true;
                     return false;
                 }
@@ -124,7 +126,9 @@ impl WriterTask {
     fn import_spill(&mut self, spill: &Spill) -> Result<ImportResult, DatabaseError> {
         let run_id = spill.lease.run_id;
         self.cached.remove(&run_id);
-        let mut transaction = self.begin()?;
+        let mut transaction = self.begin(Purpose::Write)?;
+        // Another process of this machine may be importing the same file.
+        transaction.lock_run(&run_id.to_string())?;
         let fate = match CachedRun::read(&transaction.reader(), run_id)? {
             Err(failure) if failure.code == Code::Damaged => ImportResult::Waits,
             Err(_) => ImportResult::SetAside,
@@ -132,7 +136,7 @@ impl WriterTask {
             Ok(cached) if cached.run.seq >= spill.batch.last_seq() => ImportResult::Imported,
             Ok(cached) if !spill.batch.follows(cached.run.seq) => ImportResult::SetAside,
             Ok(mut cached) => {
-                let mut stamp = self.stamp();
+                let mut stamp = self.stamp(transaction.reader().now_ms());
                 // The events happened when they were spilled.
                 stamp.now_ms = spill.at_ms;
                 self.index_is_behind |= spill.batch.closes();

@@ -1,0 +1,78 @@
+//! Reports the state of the database and checks its contents.
+//!
+//! Invariants: a check writes nothing, blocks no writer, and ends at its deadline.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parallel_llm_engine::Failure;
+
+use super::Database;
+use super::connection::{Reader, begin_reading, time};
+use super::contents;
+use super::row::get;
+use super::session::Session;
+use crate::blocking::blocking;
+use crate::clock;
+use crate::error::DatabaseError;
+use crate::inspection::{CheckDepth, DatabaseState, Findings, Integrity};
+use crate::row::count;
+
+/// Longest wait for a connection of its own.
+const CONNECT_WAIT: Duration = Duration::from_secs(10);
+
+impl Database {
+    /// The version, size and contents of the database.
+    pub(crate) async fn state(&self) -> Result<DatabaseState, Failure> {
+        self.read(|reader| Ok(state(&reader)?)).await
+    }
+
+    /// Checks the contents within this time. Uses a connection of its own, since a check may take long. A quick one only
+    /// reads the state: the server verifies its own pages.
+    pub(crate) async fn check(&self, depth: CheckDepth, within: Duration) -> Result<Integrity, Failure> {
+        if depth == CheckDepth::Quick {
+            return self.state().await.map(|_| Integrity::Intact);
+        }
+        let wire = Arc::clone(&self.wire);
+        blocking(move || {
+            let until = clock::shared_now() + within;
+            let session = Session::open(&wire, CONNECT_WAIT)?;
+            session.limit_statements(within)?;
+            let now_ms = time(session.command(&begin_reading())?)?;
+            let mut findings = Findings::default();
+            let checked = contents::check(&Reader { session: &session, now_ms }, &mut findings, until);
+            match (checked, findings.damages()) {
+                (_, Some(damages)) => Ok(Integrity::Damaged(damages)),
+                (Ok(true), None) => Ok(Integrity::Intact),
+                (Ok(false), None) => Ok(Integrity::Unfinished),
+                // A statement that was ended for its time.
+                (Err(cause), None) if cause.is_passing() && clock::shared_now() >= until => {
+                    Ok(Integrity::Unfinished)
+                }
+                (Err(cause), None) => Err(cause.into()),
+            }
+        })
+        .await
+    }
+}
+
+fn state(reader: &Reader<'_>) -> Result<DatabaseState, DatabaseError> {
+    let sql = "SELECT status, COUNT(*) FROM runs GROUP BY status";
+    let runs = reader.session.rows(sql, &[], |row| Ok((get(row, 0)?, count(get(row, 1)?))))?;
+    // Only our tables, since others may be in the same database.
+    let sql = "SELECT 'PostgreSQL ' || current_setting('server_version'), format, \
+               (SELECT SUM(pg_total_relation_size(name::REGCLASS))::BIGINT FROM UNNEST(ARRAY['runs', 'events', 'texts', \
+                'pieces', 'calls', 'holds', 'seats', 'tokens', 'words', 'counted_runs', 'run_counts']) AS name) \
+               FROM parallel_llm_meta";
+    let state = reader.session.first(sql, &[], |row| {
+        Ok(DatabaseState {
+            version: get(row, 0)?,
+            format: u32::try_from(get::<i64>(row, 1)?).unwrap_or_default(),
+            bytes: count(get(row, 2)?),
+            log_bytes: 0,
+            has_purged_words: false,
+            runs: runs.into_iter().collect(),
+        })
+    })?;
+    state.ok_or_else(|| super::row::damaged("the mark of its format is missing"))
+}

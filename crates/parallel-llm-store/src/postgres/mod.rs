@@ -1,0 +1,207 @@
+//! The PostgreSQL database: opening, migrating, and all statements.
+//!
+//! It lies in the first schema of the connection's search path, and is shared by the processes of several machines.
+//! Invariants: tables that are not ours, or that a newer version wrote, are left unchanged. Times are the server's. No
+//! process blocks the others for longer than its connection's limits allow, even one that is suspended.
+
+mod connection;
+mod contents;
+mod counting;
+mod events;
+mod figures;
+mod inspect;
+mod ledger;
+mod purge;
+mod readers;
+mod row;
+mod runs;
+mod search;
+mod seats;
+mod session;
+mod sql_state;
+mod tls;
+mod tokens;
+mod url;
+mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parallel_llm_engine::Failure;
+use parallel_llm_engine::value::next::{Advice, Next};
+
+use crate::blocking::blocking;
+use crate::error::{self, DatabaseError, URL_SETTING};
+use crate::row::integer;
+
+use connection::Right;
+pub(crate) use connection::{Reader, Transaction, WriteConnection};
+pub(crate) use purge::PurgeLock;
+use readers::Readers;
+use session::Session;
+pub use url::ServerUrl;
+use wire::Wire;
+
+/// The number of the first migration, which makes all tables: that of the other dialect's newest one at the time, so that
+/// a format has one number.
+const FIRST: i64 = 7;
+/// All schema migrations in order, beginning with [`FIRST`].
+const MIGRATIONS: &[&str] = &[include_str!("../../migrations/postgres/0007_begin.sql")];
+/// The oldest supported major version, as the server numbers it. Its makers end their support of a version after five
+/// years.
+const VERSION_MIN: i64 = 130_000;
+/// Longest migration, and longest wait for another process that migrates.
+const MIGRATION_MAX: Duration = Duration::from_secs(600);
+/// The table that marks the schema as ours.
+const MARK: &str = "
+    CREATE TABLE parallel_llm_meta (
+        is_only     BOOLEAN NOT NULL PRIMARY KEY DEFAULT TRUE CHECK (is_only),
+        format      BIGINT  NOT NULL,                                  -- the number of the newest migration
+        database_id TEXT    NOT NULL DEFAULT gen_random_uuid()::TEXT   -- by which it is known at any address
+    );
+    INSERT INTO parallel_llm_meta (format) VALUES (0);
+";
+/// The tables in the schema: whether ours are there, and whether one of another program has a name of ours.
+const TABLES: &str = "
+    SELECT current_setting('server_version_num')::BIGINT, current_schema()::TEXT,
+        COALESCE(BOOL_OR(relname = 'parallel_llm_meta'), FALSE),
+        MIN(relname::TEXT) FILTER (WHERE relname IN ('runs', 'events', 'texts', 'pieces', 'calls', 'holds', 'seats',
+            'tokens', 'words', 'counted_runs', 'run_counts'))
+    FROM pg_catalog.pg_class
+    WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = current_schema())
+";
+
+/// The database, for reading.
+#[derive(Clone, Debug)]
+pub(crate) struct Database {
+    readers: Arc<Readers>,
+    wire: Arc<Wire>,
+    /// Its own name, whatever its address.
+    id: Arc<str>,
+}
+
+impl Database {
+    /// Opens the database at this address; creates its tables if they are missing. `wait` is how long opening waits for the
+    /// server.
+    pub(crate) async fn open(url: &ServerUrl, wait: Duration) -> Result<(Self, WriteConnection), Failure> {
+        let url = url.clone();
+        blocking(move || {
+            let unopened =
+                |cause: DatabaseError| cause.failure(&format!("cannot open the run database `{url}`"));
+            let wire = Arc::new(Wire::to(&url).map_err(unopened)?);
+            let session = Session::open(&wire, wait).map_err(unopened)?;
+            let id = prepare(&session, &url)?.into();
+            let database =
+                Self { readers: Arc::new(Readers::of(Arc::clone(&wire))), wire: Arc::clone(&wire), id };
+            Ok((database, WriteConnection::new(wire, session)))
+        })
+        .await
+    }
+
+    /// Its own name, whatever its address.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Reads one consistent view of the database on a thread that may wait.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(Reader<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.readers.read(read).await
+    }
+
+    /// Closes the reading connections.
+    pub(crate) async fn close(&self) {
+        self.readers.close().await;
+    }
+}
+
+/// Creates or migrates the tables if necessary, and returns the database's id.
+fn prepare(session: &Session, url: &ServerUrl) -> Result<String, Failure> {
+    let unopened = |cause: DatabaseError| cause.failure(&format!("cannot open the run database `{url}`"));
+    let mut mark = Mark::read(session, url)?;
+    if mark.as_ref().is_none_or(|mark| mark.format < newest()) {
+        session.limit_statements(MIGRATION_MAX).map_err(unopened)?;
+        let numbers = Right::Migrate.numbers();
+        session.command(&format!("SELECT pg_advisory_lock({numbers})")).map_err(unopened)?;
+        // Another process may have done it meanwhile.
+        let format = Mark::read(session, url)?.map(|mark| mark.format);
+        migrate(session, format).map_err(unopened)?;
+        session.command(&format!("SELECT pg_advisory_unlock({numbers})")).map_err(unopened)?;
+        session.limit_statements(session::STATEMENT_MAX).map_err(unopened)?;
+        mark = Mark::read(session, url)?;
+    }
+    Ok(mark.map(|mark| mark.database_id).unwrap_or_default())
+}
+
+/// What marks the tables as ours.
+struct Mark {
+    format: i64,
+    database_id: String,
+}
+
+impl Mark {
+    /// Reads the mark; `None` in a schema without our tables. Fails if they are not ours, or are too new.
+    fn read(session: &Session, url: &ServerUrl) -> Result<Option<Self>, Failure> {
+        let unopened = |cause: DatabaseError| cause.failure(&format!("cannot open the run database `{url}`"));
+        let found = session.first(TABLES, &[], |row| {
+            let schema: Option<String> = row::get(row, 1)?;
+            let taken: Option<String> = row::get(row, 3)?;
+            Ok((row::get::<i64>(row, 0)?, schema, row::get::<bool>(row, 2)?, taken))
+        });
+        let Some((version, schema, is_ours, taken)) = found.map_err(unopened)? else { return Ok(None) };
+        if version < VERSION_MIN {
+            let message = format!(
+                "the server at `{url}` has PostgreSQL {}, and {} is the oldest that is supported",
+                version / 10_000,
+                VERSION_MIN / 10_000
+            );
+            return Err(refused(message));
+        }
+        let Some(schema) = schema else {
+            return Err(refused(format!("no schema on the search path of `{url}` exists")));
+        };
+        if !is_ours {
+            let Some(table) = taken else { return Ok(None) };
+            let message = format!(
+                "the schema `{schema}` at `{url}` has a table `{table}` of another program, and was not changed"
+            );
+            return Err(refused(message));
+        }
+        let sql = "SELECT format, database_id FROM parallel_llm_meta";
+        let read = session
+            .first(sql, &[], |row| Ok(Self { format: row::get(row, 0)?, database_id: row::get(row, 1)? }));
+        let mark = read.map_err(unopened)?;
+        match mark {
+            Some(Self { format, .. }) if format > newest() => {
+                let message = format!(
+                    "a newer version of this program wrote `{url}`: its format is {format}, this one knows up to {}",
+                    newest()
+                );
+                Err(error::refused(message).with_next(Advice::UseNewerProgram))
+            }
+            mark => Ok(mark),
+        }
+    }
+}
+
+/// Applies the migrations after this one, each whole or not at all.
+fn migrate(session: &Session, from: Option<i64>) -> Result<(), DatabaseError> {
+    for (script, number) in MIGRATIONS.iter().zip(FIRST..).filter(|(_, number)| *number > from.unwrap_or(0)) {
+        let mark = if from.is_none() && number == FIRST { MARK } else { "" };
+        session.command(&format!(
+            "BEGIN; {mark} {script}; UPDATE parallel_llm_meta SET format = {number}; COMMIT"
+        ))?;
+    }
+    Ok(())
+}
+
+/// The number of the newest migration.
+fn newest() -> i64 {
+    FIRST + integer(MIGRATIONS.len() as u64) - 1
+}
+
+fn refused(message: String) -> Failure {
+    error::refused(message).with_next([Next::Set(URL_SETTING.into())])
+}

@@ -1,0 +1,96 @@
+//! Statements that remove runs, and the right to do so.
+//!
+//! A deleted row stays in the server's files until [`Database::vacuum`] has freed its space and something else was written
+//! there. What the server's own log, its standbys and its backups keep of it is in the hands of its administrator.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parallel_llm_engine::value::next::Advice;
+use parallel_llm_engine::{Code, Failure, RunId};
+
+use super::Database;
+use super::connection::{Reader, Right, Transaction};
+use super::row::{ownership, ownership_columns, run_id};
+use super::session::Session;
+use crate::blocking::blocking;
+use crate::error::DatabaseError;
+
+/// Longest wait for a connection of its own.
+const CONNECT_WAIT: Duration = Duration::from_secs(10);
+/// Longest freeing of space, enough for some hundred gigabytes.
+const VACUUM_MAX: Duration = Duration::from_secs(3_600);
+/// The tables that a purge takes rows out of.
+const VACUUM: [&str; 9] = [
+    "VACUUM words",
+    "VACUUM texts",
+    "VACUUM events",
+    "VACUUM pieces",
+    "VACUUM holds",
+    "VACUUM counted_runs",
+    "VACUUM run_counts",
+    "VACUUM runs",
+    "VACUUM calls",
+];
+
+/// The right to purge, on a connection of its own, with which it ends.
+#[derive(Debug)]
+pub(crate) struct PurgeLock {
+    /// Held for its lock.
+    _session: Session,
+}
+
+impl Database {
+    /// Takes the right to purge. Fails with `busy` if another process has it.
+    pub(crate) async fn lock_purge(&self) -> Result<PurgeLock, Failure> {
+        let wire = Arc::clone(&self.wire);
+        blocking(move || {
+            let session = Session::open(&wire, CONNECT_WAIT)?;
+            let sql = format!("SELECT pg_try_advisory_lock({})", Right::Purge.numbers());
+            if session.value(&sql, &[])? {
+                return Ok(PurgeLock { _session: session });
+            }
+            let failure = Failure::new(Code::Busy, "another process is purging runs");
+            Err(failure.with_next(Advice::SayAgainAfterIt))
+        })
+        .await
+    }
+
+    /// Frees the space of deleted rows, without blocking anybody.
+    pub(crate) async fn vacuum(&self) -> Result<(), Failure> {
+        let wire = Arc::clone(&self.wire);
+        blocking(move || {
+            let session = Session::open(&wire, CONNECT_WAIT)?;
+            session.limit_statements(VACUUM_MAX)?;
+            // Each by itself, since it cannot be part of a transaction.
+            for table in VACUUM {
+                session.command(table)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl Reader<'_> {
+    /// The runs before this id that no process runs any more, oldest first.
+    pub(crate) fn runs_over_before(&self, before: RunId, now_ms: i64) -> Result<Vec<RunId>, DatabaseError> {
+        let sql =
+            concat!("SELECT ", ownership_columns!(), ", run_id FROM runs WHERE run_id < $1 ORDER BY run_id");
+        let over = self.session.rows(sql, &[&before.to_string()], |row| {
+            let is_over = ownership(row, 0)?.is_over(now_ms);
+            is_over.then(|| run_id(row, 3)).transpose()
+        })?;
+        Ok(over.into_iter().flatten().collect())
+    }
+}
+
+impl Transaction {
+    /// Deletes a run's rows, those of its texts and their words included.
+    pub(crate) fn delete_run(&mut self, run_id: &str) -> Result<(), DatabaseError> {
+        self.settle(run_id)?;
+        self.uncount(run_id)?;
+        // All other rows refer to it and go with it.
+        self.execute("DELETE FROM runs WHERE run_id = $1", &[&run_id]).map(drop)
+    }
+}

@@ -1,0 +1,94 @@
+//! The reading connections: a bounded number, each opened when it is first needed and then kept.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parallel_llm_engine::Failure;
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::connection::{Reader, begin_reading, time};
+use super::session::Session;
+use super::wire::Wire;
+use crate::blocking::blocking;
+use crate::error::{self, DatabaseError, DatabaseErrorKind};
+
+/// How long a read waits for a connection.
+const READ_WAIT: Duration = Duration::from_secs(10);
+/// Reading connections. The server has a process for each, and other replicas have theirs.
+const READERS_MAX: u32 = 4;
+
+/// The reading connections of a database.
+#[derive(Debug)]
+pub(super) struct Readers {
+    wire: Arc<Wire>,
+    /// A permit for each connection.
+    permits: Arc<Semaphore>,
+    /// Opened connections that are not in use.
+    idle: Mutex<Vec<Session>>,
+}
+
+impl Readers {
+    pub(super) fn of(wire: Arc<Wire>) -> Self {
+        let permits = Arc::new(Semaphore::new(READERS_MAX as usize));
+        Self { wire, permits, idle: Mutex::default() }
+    }
+
+    /// Reads one consistent view of the database on a thread that may wait.
+    pub(super) async fn read<T: Send + 'static>(
+        self: &Arc<Self>,
+        read: impl FnOnce(Reader<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let permit = self.permit().await?;
+        let readers = Arc::clone(self);
+        blocking(move || {
+            let found = readers.read_blocking(read);
+            // Only now, since the connection is in use even if the caller has left.
+            drop(permit);
+            found
+        })
+        .await
+    }
+
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        match tokio::time::timeout(READ_WAIT, permit).await {
+            Ok(permit) => permit.map_err(|_| error::closed()),
+            Err(_) => Err(DatabaseError::crowded(READ_WAIT).into()),
+        }
+    }
+
+    fn read_blocking<T>(&self, read: impl FnOnce(Reader<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+        let (session, now_ms) = self.begin()?;
+        let found = read(Reader { session: &session, now_ms });
+        // A connection that does not end its view is dropped; what was read stays.
+        if session.command("COMMIT").is_ok() {
+            self.idle.lock().push(session);
+        }
+        found
+    }
+
+    /// Begins a view on a kept connection or a new one. A kept one may have been ended meanwhile.
+    fn begin(&self) -> Result<(Session, i64), DatabaseError> {
+        for _ in 0..READERS_MAX {
+            let Some(session) = self.idle.lock().pop() else { break };
+            match session.command(&begin_reading()) {
+                Ok(now) => return Ok((session, time(now)?)),
+                Err(cause) if cause.kind != DatabaseErrorKind::Away => return Err(cause),
+                Err(_) => {}
+            }
+        }
+        let session = Session::open(&self.wire, READ_WAIT)?;
+        let now = session.command(&begin_reading())?;
+        Ok((session, time(now)?))
+    }
+
+    /// Waits for the reads in progress and closes the connections. Later reads fail.
+    pub(super) async fn close(&self) {
+        // The permit of every connection is back once nobody reads. It fails only if this was called before.
+        let all = self.permits.acquire_many(READERS_MAX).await;
+        self.permits.close();
+        drop(all);
+        self.idle.lock().clear();
+    }
+}
