@@ -16,6 +16,7 @@ mod install;
 mod instructions;
 mod library;
 mod page;
+mod postgres;
 mod readme;
 mod release;
 mod report;
@@ -95,6 +96,7 @@ const STAGES: &[Stage] = &[
     ("endpoint", endpoint::run),
     ("agents", agents::run),
     ("page", page::run),
+    ("postgres", |_| postgres::run()),
     ("fuzz", fuzz::run),
     ("coverage", coverage::run),
     ("aimock", |_| upstreams::aimock()),

@@ -8,12 +8,18 @@ use crate::program::Program;
 /// Time limit of each command that installs a program; the largest, a browser, is a download of 100 MB.
 const INSTALL_TIME_MAX: Duration = Duration::from_mins(5);
 
-/// Installs a program with the package of its name if it is missing, as root or by sudo without a password.
+/// Installs a program with the package of its name if it is missing.
 pub(super) fn program(name: &str) -> Result<(), Failure> {
-    let version = || Program::new(name).arguments(["--version"]).output();
+    let version = || Program::new(name).arguments(["--version"]).output().map(drop);
     if version().is_ok() {
         return Ok(());
     }
+    package(name)?;
+    version().map_err(|failure| missing(name, &failure))
+}
+
+/// Installs a package, as root or by sudo without a password.
+pub(super) fn package(name: &str) -> Result<(), Failure> {
     let is_root = Program::new("id").arguments(["-u"]).output()?.trim() == "0";
     let apt = |words: &str| {
         let apt =
@@ -23,8 +29,9 @@ pub(super) fn program(name: &str) -> Result<(), Failure> {
     // Old lists name packages that are gone; with none, nothing can be installed.
     let installed = apt("update --quiet")
         .and_then(|()| apt(&format!("install --quiet --yes --no-install-recommends {name}")));
-    let missing = |failure| {
-        Failure::new(format!("{} IS MISSING and cannot be installed: {failure}", name.to_uppercase()))
-    };
-    installed.and_then(|()| version()).map(drop).map_err(missing)
+    installed.map_err(|failure| missing(name, &failure))
+}
+
+fn missing(name: &str, failure: &Failure) -> Failure {
+    Failure::new(format!("{} IS MISSING and cannot be installed: {failure}", name.to_uppercase()))
 }
