@@ -80,6 +80,28 @@ fn a_pattern_is_expanded_by_the_program() {
     ");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_gitignore_that_is_a_pipe_hangs_nothing() {
+    let sandbox = sandbox();
+    let pipe = |folder: &str| {
+        let path = sandbox.home().join(folder).join(".gitignore");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo is there");
+        assert!(made.success());
+        path
+    };
+    let below = pipe("src/deep");
+    let output = sandbox.call(["ask", "-m", ONE, "Review", "-a", "src/"]).run();
+    assert_eq!(output.code, Some(0), "{}", output.transcript());
+    let said = output.stderr.lines().next().expect("what is attached is said");
+    insta::assert_snapshot!(said, @"attached: 1 file, 13 bytes, about 11 tokens for each model; left out: 1 binary file, 1 folder with an unreadable `.gitignore`");
+    std::fs::remove_file(below).expect("the pipe is there");
+    let above = pipe(".");
+    let refused = sandbox.call(["ask", "-m", ONE, "Review", "-a", "src/*.rs"]).run().transcript();
+    assert!(refused.contains("which says what to leave out, cannot be read: it is a link"), "{refused}");
+    std::fs::remove_file(above).expect("the pipe is there");
+}
+
 #[test]
 fn what_nobody_may_send_is_refused_in_a_folder_too() {
     let sandbox = sandbox();
@@ -130,7 +152,7 @@ fn attachments_are_counted_before_anything_is_asked() {
     --- stderr
     ");
     let counted = &dry_run(&["-a", "src", "--json"]).json()["attachments"];
-    insta::assert_snapshot!(counted.to_string(), @r#"{"bytes":23,"files":2,"skipped":{"binary":1,"empty":1,"links":0,"unreadable":0},"tokens":24}"#);
+    insta::assert_snapshot!(counted.to_string(), @r#"{"bytes":23,"files":2,"skipped":{"binary":1,"empty":1,"folders":0,"links":0,"unreadable":0},"tokens":24}"#);
     assert_eq!(sandbox.chats(), []);
 }
 

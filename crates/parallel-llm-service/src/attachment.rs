@@ -5,6 +5,7 @@
 //! file that seems to hold keys or passwords is refused unless a person insists. A calling model can name a local file only
 //! in the folders that the user has allowed, and cannot insist.
 
+mod ignored;
 mod kind;
 mod roots;
 mod search;
@@ -12,7 +13,7 @@ mod secret;
 mod tally;
 
 use std::borrow::Cow;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path};
 
@@ -24,9 +25,10 @@ use parallel_llm_engine::{Attachment, Code, Failure, Message, Part, Role, RunPla
 use serde_json::{Value, json};
 
 use parallel_llm_engine::text::safe;
+use parallel_llm_settings::pinned_folder::open_file;
 
 use self::kind::{EMPTY, HEAD_BYTES, Kind};
-use self::search::{FoundFiles, Search};
+use self::search::{FoundFiles, Pattern, Search};
 
 pub use self::kind::is_taken;
 pub(crate) use self::roots::Roots;
@@ -104,17 +106,16 @@ impl Attachments {
     /// Attaches what a person names: a file, a folder with all its files, or the files of a pattern.
     pub fn attach(&mut self, path: &Path) -> Result<(), Failure> {
         let (metadata, named) = (path.metadata(), path.to_string_lossy());
-        if metadata.as_ref().is_ok_and(Metadata::is_dir) {
-            let search = Search { folder: path.to_owned(), pattern: None, with_parents: true };
-            return self.attach_found(&search, &format!("the folder `{named}`"), |file| search.open(file));
-        }
-        match Search::of_pattern(&named).transpose().filter(|_| metadata.is_err()) {
-            Some(search) => {
-                let search = search?;
-                self.attach_found(&search, &format!("the pattern `{named}`"), |file| search.open(file))
-            }
-            None => self.read(path),
-        }
+        let (folder, pattern, shown) = match metadata {
+            Ok(metadata) if metadata.is_dir() => (path.to_owned(), None, format!("the folder `{named}`")),
+            Ok(_) => return self.read(path),
+            Err(_) => match Pattern::of(&named)? {
+                Some((folder, pattern)) => (folder, Some(pattern), format!("the pattern `{named}`")),
+                None => return self.read(path),
+            },
+        };
+        let search = Search::of_person(folder, pattern).map_err(|error| unreadable(&shown, &error))?;
+        self.attach_found(&search, &shown)
     }
 
     /// Attaches what a calling model gives: a data URI, or a path or pattern in the folders that the user has allowed.
@@ -124,33 +125,29 @@ impl Attachments {
         };
         let shown = format!("attachment {} (`{}`)", self.count() + 1, safe::excerpt(text, PATH_CHARS));
         let place = roots.place(text, &shown)?;
-        if place.is_folder() {
-            return self.attach_found(&place.search(), &shown, |below| place.join(below).open());
+        if let Some(search) = place.search() {
+            return self.attach_found(&search, &shown);
         }
         let error = match place.open() {
             Ok(file) => return self.read_named(&shown, &place.path(), file),
             Err(error) => error,
         };
-        // A name that no file has may be a pattern. Its folder is opened first, because a search would follow a link to it.
-        match place.pattern()?.filter(|(folder, _)| folder.is_folder()) {
-            Some((folder, search)) => self.attach_found(&search, &shown, |below| folder.join(below).open()),
+        // A name that no file has may be a pattern.
+        match place.pattern()? {
+            Some(search) => self.attach_found(&search, &shown),
             None => Err(unreadable(&shown, &error)),
         }
     }
 
     /// Attaches the files of a search. What cannot be attached is counted, because nobody named it.
-    fn attach_found(
-        &mut self,
-        search: &Search,
-        shown: &str,
-        open: impl Fn(&Path) -> io::Result<File>,
-    ) -> Result<(), Failure> {
+    fn attach_found(&mut self, search: &Search, shown: &str) -> Result<(), Failure> {
         let before = self.count();
-        let FoundFiles { files, links, unreadable } = search.run()?;
+        let FoundFiles { files, links, unreadable, undecided } = search.run()?;
         self.tally.skipped.links += links;
         self.tally.skipped.unreadable += unreadable;
+        self.tally.skipped.folders += undecided;
         for below in &files {
-            match open(below) {
+            match search.open(below) {
                 Ok(file) => self.read_found(&search.folder, below, &file)?,
                 Err(_) => self.tally.skipped.unreadable += 1,
             }
@@ -214,12 +211,11 @@ impl Attachments {
     /// Reads a local file: a picture, a document, or a text that joins the prompt.
     fn read(&mut self, path: &Path) -> Result<(), Failure> {
         let shown = format!("the attachment `{}`", path.display());
-        // Checked before it is opened, because opening a pipe waits for a writer.
-        let metadata = path.metadata().map_err(|error| unreadable(&shown, &error))?;
-        if !metadata.is_file() {
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
             return Err(invalid(format!("{shown} is a pipe or a device, not a file")));
         }
-        let file = File::open(path).map_err(|error| unreadable(&shown, &error))?;
+        // Another file may have taken its place since.
+        let file = open_file(path).map_err(|error| unreadable(&shown, &error))?;
         self.read_named(&shown, path, file)
     }
 

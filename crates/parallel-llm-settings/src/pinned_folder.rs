@@ -3,6 +3,7 @@
 //! The folder for files may be in a place where others can write. Invariants: a file is complete or absent, new, readable
 //! only by its owner, and in the folder that was opened first. Listing, reading and deleting use the open folder as well.
 
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -68,14 +69,44 @@ pub fn temporary(name: &str) -> String {
     format!(".{name}.new")
 }
 
+/// What an entry of a folder is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A link, a pipe or a device.
+    Other,
+}
+
+/// Opens the regular file at this path for reading, also through links. A pipe or a device is not opened at all, unless it
+/// takes the place of a file in the same moment; even then nothing waits for its other end.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    if path.metadata()?.is_file() { checked(open_at_once(path, true)?) } else { Err(not_a_file()) }
+}
+
+/// As [`open_file`], but fails for a link.
+pub fn open_file_itself(path: &Path) -> io::Result<File> {
+    if path.symlink_metadata()?.is_file() { checked(open_at_once(path, false)?) } else { Err(not_a_file()) }
+}
+
+fn checked(file: File) -> io::Result<File> {
+    if file.metadata()?.is_file() { Ok(file) } else { Err(not_a_file()) }
+}
+
 fn not_a_file() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "it is a link, a folder, a pipe or a device")
 }
 
 #[cfg(unix)]
 pub use beneath::OpenFolder;
+#[cfg(unix)]
+use beneath::open_at_once;
 #[cfg(not(unix))]
 pub use by_name::OpenFolder;
+#[cfg(not(unix))]
+use by_name::open_at_once;
 
 /// Implementation with a folder handle, so that nothing can be swapped between two steps.
 #[cfg(unix)]
@@ -91,6 +122,17 @@ mod beneath {
         AtFlags, Dir, FileType, Mode, OFlags, open as open_path, openat, renameat, statat, unlinkat,
     };
 
+    use super::EntryKind;
+
+    /// Without blocking: opening a pipe waits for a writer.
+    const AT_ONCE: OFlags =
+        OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+    pub(super) fn open_at_once(path: &Path, through_links: bool) -> io::Result<File> {
+        let flags = if through_links { AT_ONCE } else { AT_ONCE | OFlags::NOFOLLOW };
+        Ok(open_path(path, flags, Mode::empty())?.into())
+    }
+
     /// An open folder, independent of what happens to its path.
     pub struct OpenFolder(File);
 
@@ -103,21 +145,39 @@ mod beneath {
 
         /// The names in the folder.
         pub fn names(&self) -> io::Result<Vec<OsString>> {
+            self.first_names(usize::MAX)
+        }
+
+        /// At most so many names in the folder.
+        pub fn first_names(&self, most: usize) -> io::Result<Vec<OsString>> {
             let mut names = Vec::new();
             for entry in Dir::read_from(&self.0)? {
                 let entry = entry?;
                 let name = OsStr::from_bytes(entry.file_name().to_bytes());
-                if name != "." && name != ".." {
-                    names.push(name.to_owned());
+                if name == "." || name == ".." {
+                    continue;
                 }
+                if names.len() == most {
+                    break;
+                }
+                names.push(name.to_owned());
             }
             Ok(names)
         }
 
+        /// What this entry is.
+        pub fn kind(&self, name: &OsStr) -> io::Result<EntryKind> {
+            let found = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            Ok(match FileType::from_raw_mode(found.st_mode) {
+                FileType::RegularFile => EntryKind::File,
+                FileType::Directory => EntryKind::Folder,
+                _ => EntryKind::Other,
+            })
+        }
+
         /// Whether this is a regular file and not a link.
         pub fn is_file(&self, name: &OsStr) -> io::Result<bool> {
-            let found = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
-            Ok(FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
+            Ok(self.kind(name)? == EntryKind::File)
         }
 
         /// Opens a folder in it. Fails for a link.
@@ -132,11 +192,7 @@ mod beneath {
             if !self.is_file(name)? {
                 return Err(super::not_a_file());
             }
-            // Without blocking: opening a pipe waits for a writer.
-            let flags =
-                OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-            let file: File = openat(&self.0, name, flags, Mode::empty())?.into();
-            if file.metadata()?.is_file() { Ok(file) } else { Err(super::not_a_file()) }
+            super::checked(openat(&self.0, name, AT_ONCE | OFlags::NOFOLLOW, Mode::empty())?.into())
         }
 
         /// Removes a file.
@@ -169,6 +225,12 @@ mod by_name {
     use std::io;
     use std::path::{Path, PathBuf};
 
+    use super::EntryKind;
+
+    pub(super) fn open_at_once(path: &Path, _through_links: bool) -> io::Result<File> {
+        File::open(path)
+    }
+
     /// A folder by its path.
     pub struct OpenFolder(PathBuf);
 
@@ -184,12 +246,27 @@ mod by_name {
 
         /// The names in the folder.
         pub fn names(&self) -> io::Result<Vec<OsString>> {
-            fs::read_dir(&self.0)?.map(|entry| entry.map(|entry| entry.file_name())).collect()
+            self.first_names(usize::MAX)
+        }
+
+        /// At most so many names in the folder.
+        pub fn first_names(&self, most: usize) -> io::Result<Vec<OsString>> {
+            fs::read_dir(&self.0)?.take(most).map(|entry| entry.map(|entry| entry.file_name())).collect()
+        }
+
+        /// What this entry is.
+        pub fn kind(&self, name: &OsStr) -> io::Result<EntryKind> {
+            let kind = self.0.join(name).symlink_metadata()?.file_type();
+            Ok(match (kind.is_file(), kind.is_dir()) {
+                (true, _) => EntryKind::File,
+                (_, true) => EntryKind::Folder,
+                _ => EntryKind::Other,
+            })
         }
 
         /// Whether this is a regular file and not a link.
         pub fn is_file(&self, name: &OsStr) -> io::Result<bool> {
-            Ok(self.0.join(name).symlink_metadata()?.is_file())
+            Ok(self.kind(name)? == EntryKind::File)
         }
 
         /// Opens a folder in it. Fails for a link.

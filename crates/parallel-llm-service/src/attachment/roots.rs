@@ -15,7 +15,7 @@ use parallel_llm_settings::pinned_folder::OpenFolder;
 use url::Url;
 
 use super::invalid;
-use super::search::Search;
+use super::search::{Pattern, Search};
 
 /// How a file is named by a URI.
 const FILE_SCHEME: &str = "file:";
@@ -128,27 +128,19 @@ impl Place {
         self.root.join(&self.below)
     }
 
-    /// The place of a file below this folder.
-    pub(super) fn join(&self, below: &Path) -> Self {
-        Self { root: self.root.clone(), below: self.below.join(below) }
+    /// The search for this pattern; `None` if it is none, or if its folder is not there.
+    pub(super) fn pattern(&self) -> Result<Option<Search>, Failure> {
+        let Some((folder, pattern)) = Pattern::of(&self.below.to_string_lossy())? else { return Ok(None) };
+        // The pattern `*.rs` is searched in the root itself.
+        let folder = folder.strip_prefix(".").unwrap_or(&folder);
+        let opened = self.open_folder(folder).ok();
+        Ok(opened.map(|opened| Search::of_model(opened, self.root.join(folder), Some(pattern))))
     }
 
-    /// The search for this pattern; `None` if it is none.
-    pub(super) fn pattern(&self) -> Result<Option<(Self, Search)>, Failure> {
-        let Some(search) = Search::of_pattern(&self.below.to_string_lossy())? else { return Ok(None) };
-        let place = Self { root: self.root.clone(), below: search.folder.clone() };
-        let search = Search { folder: place.path(), with_parents: false, ..search };
-        Ok(Some((place, search)))
-    }
-
-    /// The search of this folder.
-    pub(super) fn search(&self) -> Search {
-        Search { folder: self.path(), pattern: None, with_parents: false }
-    }
-
-    /// Whether it is a folder.
-    pub(super) fn is_folder(&self) -> bool {
-        self.open_folder(&self.below).is_ok()
+    /// The search of this folder; `None` if it is none.
+    pub(super) fn search(&self) -> Option<Search> {
+        let opened = self.open_folder(&self.below).ok()?;
+        Some(Search::of_model(opened, self.path(), None))
     }
 
     /// Opens the file.

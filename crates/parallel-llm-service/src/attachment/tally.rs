@@ -29,6 +29,8 @@ pub struct Skipped {
     pub links: usize,
     /// Files and folders that cannot be read.
     pub unreadable: usize,
+    /// Folders whose `.gitignore` cannot be read, so that nobody knows what to leave out.
+    pub folders: usize,
 }
 
 impl AttachmentTally {
@@ -63,13 +65,15 @@ impl fmt::Display for AttachmentTally {
 impl fmt::Display for Skipped {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
-            (self.binary, "binary file"),
-            (self.empty, "empty file"),
-            (self.links, "link"),
-            (self.unreadable, "unreadable file"),
+            (self.binary, "binary file", ""),
+            (self.empty, "empty file", ""),
+            (self.links, "link", ""),
+            (self.unreadable, "unreadable file", ""),
+            (self.folders, "folder", " with an unreadable `.gitignore`"),
         ];
-        let parts = parts.into_iter().filter(|(count, _)| *count > 0);
-        out.write_str(&parts.map(|(count, what)| counted(count, what)).collect::<Vec<_>>().join(", "))
+        let parts = parts.into_iter().filter(|(count, ..)| *count > 0);
+        let parts = parts.map(|(count, what, which)| counted(count, what) + which);
+        out.write_str(&parts.collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -88,10 +92,11 @@ mod tests {
         tally.add(10, 10);
         assert_eq!(tally.to_string(), "1 file, 10 bytes, about 4 tokens for each model");
         tally.add(2, 6_000);
-        tally.skipped = Skipped { binary: 2, empty: 0, links: 1, unreadable: 0 };
+        tally.skipped = Skipped { binary: 2, links: 1, folders: 2, ..Skipped::default() };
         assert_eq!(
             tally.to_string(),
-            "2 files, 12 bytes, about 2004 tokens for each model; left out: 2 binary files, 1 link"
+            "2 files, 12 bytes, about 2004 tokens for each model; left out: 2 binary files, 1 link, \
+             2 folders with an unreadable `.gitignore`"
         );
     }
 }
