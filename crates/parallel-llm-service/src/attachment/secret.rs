@@ -5,6 +5,9 @@
 //! cannot be undone, and insisting takes one flag.
 
 mod content;
+mod declared;
+mod lines;
+mod value;
 
 use std::path::Path;
 
@@ -88,7 +91,8 @@ const PUBLIC: &str = ".pub";
 /// Endings of both secret and public files; the content decides.
 const MIXED_ENDINGS: &[&str] = &[".pem", ".key"];
 
-/// Folders of credentials: either only these names are secrets, or all but these.
+/// Folders of credentials: either only these names are secrets, or all but these. A hidden folder has none but its owner's
+/// files, at any depth; a folder of another name may be one of sources, and counts for the files directly in it.
 const FOLDERS: &[(&str, Inside)] = &[
     (".ssh", Inside::AllBut(&["config", "known_hosts", "known_hosts.old", "authorized_keys"])),
     (".gnupg", Inside::AllBut(&["gpg.conf", "gpg-agent.conf", "dirmngr.conf", "pubring.kbx", "pubring.gpg"])),
@@ -152,8 +156,10 @@ fn name_sign(path: &Path, bytes: &[u8]) -> Option<&'static str> {
     if let Some((_, what)) = exact.or(ending) {
         return Some(what);
     }
-    let folder = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().to_lowercase());
-    if !is_public && folder.is_some_and(|folder| is_inside(&folder, &name, bytes)) {
+    let above = path.parent().into_iter().flat_map(Path::ancestors).filter_map(Path::file_name);
+    let mut above = above.map(|name| name.to_string_lossy().to_lowercase()).enumerate();
+    let is_near = |(index, folder): &(usize, String)| *index == 0 || folder.starts_with('.');
+    if !is_public && above.any(|it| is_near(&it) && is_inside(&it.1, &name, bytes)) {
         return Some(CREDENTIALS);
     }
     if name == ".npmrc" && holds_npm_token(bytes) {

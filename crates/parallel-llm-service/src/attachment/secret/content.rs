@@ -7,80 +7,18 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::declared;
 use super::is_template;
+use super::lines::{allows, has_content, mostly};
+use super::value::{is_literal, is_secret, is_token, is_url_with_password, looks_random};
 
-/// The longest text checked for formats, in bytes. Files of credentials are a few kB; the header of a key is searched
-/// in any length.
-const FORMAT_BYTES_MAX: usize = 256 * 1024;
-/// The shortest value that may be a password, in characters.
-const PASSWORD_CHARS_MIN: usize = 4;
-/// The shortest value that may be a token, in characters.
-const TOKEN_CHARS_MIN: usize = 8;
-/// The shortest value that may be a key, in characters: a shorter one is probably a word.
-const KEY_CHARS_MIN: usize = 16;
-/// Of each five lines with content, at most one may deviate from the format.
-const FORMAT_LINES: usize = 5;
+/// The longest text in bytes that is parsed whole as the settings of a program. Those are a few kB.
+const PARSED_BYTES_MAX: usize = 256 * 1024;
 
 /// Headers of private keys in formats other than PEM.
 const KEY_HEADS: &[&str] = &["PuTTY-User-Key-File-", "AGE-SECRET-KEY-1"];
 /// The first line of our own file of keys.
 const OWN_KEYS: &str = "# Written by `parallel-llm-mcp keys`";
-
-/// JSON fields whose text is a secret.
-const JSON_SECRETS: &[&str] = &[
-    "private_key",
-    "client_secret",
-    "refresh_token",
-    "refreshtoken",
-    "secretaccesskey",
-    "secret_access_key",
-    "aws_secret_access_key",
-    "identitytoken",
-    "sessiontoken",
-];
-/// Words in names of variables that hold a password.
-const PASSWORD_WORDS: &[&str] = &["password", "passwd", "passwort", "pwd", "pass", "passphrase", "pw"];
-/// Words in names of variables that hold a token.
-const TOKEN_WORDS: &[&str] = &["secret", "token", "credential", "credentials", "auth"];
-/// Placeholders for a secret.
-const PLACEHOLDERS: &[&str] = &[
-    "your",
-    "example",
-    "changeme",
-    "change_me",
-    "change-me",
-    "placeholder",
-    "xxx",
-    "dummy",
-    "sample",
-    "redacted",
-    "todo",
-    "insert",
-    "replace",
-    "...",
-    "<",
-    ">",
-    "${",
-    "$(",
-    "{{",
-    "***",
-];
-/// Prefixes of tokens of well-known services.
-const TOKEN_HEADS: &[&str] = &[
-    "sk-",
-    "sk_live_",
-    "sk_test_",
-    "ghp_",
-    "gho_",
-    "github_pat_",
-    "glpat-",
-    "xoxb-",
-    "xoxp-",
-    "akia",
-    "aiza",
-    "hf_",
-    "plm_",
-];
 
 /// What a file seems to hold by its content; `None` if nothing secret.
 pub(in super::super) fn by_content(path: &Path, bytes: &[u8]) -> Option<String> {
@@ -90,10 +28,8 @@ pub(in super::super) fn by_content(path: &Path, bytes: &[u8]) -> Option<String> 
         || KEY_HEADS.iter().any(|head| text.contains(head))
     {
         Some("a private key")
-    } else if text.len() <= FORMAT_BYTES_MAX {
-        known_format(path, text)
     } else {
-        None
+        known_format(path, text)
     };
     what.map(|what| format!("it holds {what}"))
 }
@@ -104,7 +40,13 @@ fn known_format(path: &Path, text: &str) -> Option<&'static str> {
     if text.contains(OWN_KEYS) {
         return Some("kept keys of providers");
     }
-    if json_secret(text) || kubernetes(&lines) || holds_npm_token(text.as_bytes()) || is_netrc(&lines) {
+    if docker_secret(text) || kubernetes(&lines) || holds_npm_token(text.as_bytes()) || is_netrc(&lines) {
+        return Some("credentials");
+    }
+    if mostly(&lines, is_token) {
+        return Some("a token");
+    }
+    if declared::holds_secret(&name, text, &lines) {
         return Some("credentials");
     }
     if mostly(&lines, |line| is_pgpass(line) || is_url_with_password(line) || is_htpasswd(line)) {
@@ -122,19 +64,6 @@ fn known_format(path: &Path, text: &str) -> Option<&'static str> {
     };
     (found && !pairs.is_empty() && allows(pairs.len() + sections, lines.len()))
         .then_some("variables with secrets")
-}
-
-fn has_content(line: &str) -> bool {
-    !line.is_empty() && !line.starts_with(['#', ';']) && !line.starts_with("//=")
-}
-
-/// Whether enough of all lines fit a format.
-const fn allows(fitting: usize, all: usize) -> bool {
-    fitting > 0 && all - fitting <= all / FORMAT_LINES
-}
-
-fn mostly(lines: &[&str], fits: impl Fn(&str) -> bool) -> bool {
-    allows(lines.iter().filter(|line| fits(line)).count(), lines.len())
 }
 
 /// The labels between `-----BEGIN ` and the next dashes.
@@ -185,23 +114,11 @@ pub(super) fn holds_docker_login(bytes: &[u8]) -> bool {
         .is_some_and(|logins| logins.values().any(|login| login.as_object().is_some_and(|it| !it.is_empty())))
 }
 
-fn json_secret(text: &str) -> bool {
-    let Ok(json) = serde_json::from_str::<Value>(text) else { return false };
-    let is_docker = json["auths"].is_object() && holds_docker_login(text.as_bytes());
-    is_docker || has_secret(&json)
-}
-
-fn has_secret(json: &Value) -> bool {
-    match json {
-        Value::Array(items) => items.iter().any(has_secret),
-        Value::Object(fields) => fields.iter().any(|(name, value)| {
-            let name = name.to_lowercase();
-            let text = value.as_str().unwrap_or_default();
-            (JSON_SECRETS.contains(&name.as_str()) && text.len() >= TOKEN_CHARS_MIN && is_literal(text))
-                || has_secret(value)
-        }),
-        _ => false,
-    }
+fn docker_secret(text: &str) -> bool {
+    let settings = text.len() <= PARSED_BYTES_MAX && text.contains("\"auths\"");
+    settings
+        && serde_json::from_str::<Value>(text).is_ok_and(|settings| settings["auths"].is_object())
+        && holds_docker_login(text.as_bytes())
 }
 
 /// A Kubernetes client configuration with credentials, or a secret.
@@ -246,12 +163,6 @@ fn is_htpasswd(line: &str) -> bool {
         && hashes.iter().any(|hash| rest.starts_with(hash))
 }
 
-/// `https://user:password@host`, alone.
-fn is_url_with_password(text: &str) -> bool {
-    let Ok(url) = url::Url::parse(text) else { return false };
-    url.password().is_some_and(|password| !password.is_empty() && is_literal(password))
-}
-
 /// `NAME=VALUE`, with or without `export`, quotes and blanks.
 fn pair(line: &str) -> Option<(&str, &str)> {
     let line = ["export ", "set ", "setenv ", "ENV "]
@@ -263,56 +174,4 @@ fn pair(line: &str) -> Option<(&str, &str)> {
     let is_name = name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
         && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.".contains(letter));
     is_name.then(|| (name, value.trim().trim_end_matches([',', ';']).trim_matches(['"', '\''])))
-}
-
-/// Whether a variable of this name and value holds a secret.
-fn is_secret(name: &str, value: &str) -> bool {
-    if is_url_with_password(value) {
-        return true;
-    }
-    if !is_literal(value) || value.starts_with(['/', '~', '.']) || value.parse::<f64>().is_ok() {
-        return false;
-    }
-    let words = words_of(name);
-    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-    let letters = value.chars().count();
-    (has(PASSWORD_WORDS) && letters >= PASSWORD_CHARS_MIN)
-        || (has(TOKEN_WORDS) && letters >= TOKEN_CHARS_MIN)
-        || (has(&["key", "apikey", "accesskey"]) && !has(&["public"]) && looks_random(value))
-        || begins_like_token(value)
-}
-
-/// The words of a variable's name, which may be written `API_KEY`, `api-key` or `apiKey`.
-fn words_of(name: &str) -> Vec<String> {
-    let mut spaced = String::new();
-    let mut was_lower = false;
-    for letter in name.chars() {
-        if was_lower && letter.is_ascii_uppercase() {
-            spaced.push('_');
-        }
-        was_lower = letter.is_ascii_lowercase();
-        spaced.push(letter.to_ascii_lowercase());
-    }
-    spaced.split(['_', '-', '.']).map(str::to_owned).collect()
-}
-
-/// Whether this is a literal value, and no placeholder or expression.
-fn is_literal(value: &str) -> bool {
-    let value = value.trim().trim_matches(['"', '\'']).to_lowercase();
-    !value.is_empty()
-        && !["true", "false", "yes", "no", "on", "off", "null", "none"].contains(&value.as_str())
-        && !value.contains(|letter: char| letter.is_whitespace() || "()[]{}".contains(letter))
-        && !PLACEHOLDERS.iter().any(|mark| value.contains(mark))
-}
-
-fn begins_like_token(value: &str) -> bool {
-    let value = value.to_lowercase();
-    value.len() >= KEY_CHARS_MIN && TOKEN_HEADS.iter().any(|head| value.starts_with(head))
-}
-
-/// Whether a value is long and mixes letters and digits, as no word does.
-fn looks_random(value: &str) -> bool {
-    let has = |is: fn(&u8) -> bool| value.as_bytes().iter().any(is);
-    let is_long = value.len() >= KEY_CHARS_MIN;
-    begins_like_token(value) || (is_long && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic))
 }

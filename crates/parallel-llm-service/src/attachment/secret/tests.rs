@@ -85,6 +85,11 @@ fn files_of_credentials_are_known_where_they_are_kept() {
         "gcloud/credentials.db",
         ".ssh/work",
         ".ssh/deploy_key",
+        ".ssh/keys/work",
+        "me/.ssh/a/b/c",
+        ".gnupg/x/y",
+        ".aws/sso/credentials",
+        ".password-store/web/mail.gpg",
         ".gnupg/x",
         "keyrings/login",
         ".cargo/credentials.toml",
@@ -161,6 +166,114 @@ fn a_secret_is_recognized_by_content_under_any_file_name() {
         "# Written by `parallel-llm-mcp keys`. Nobody else may read it.\n\n[providers]\nopenai = \"x\"\n",
         Some("it holds kept keys of providers"),
     );
+}
+
+#[test]
+fn a_document_that_declares_a_secret_is_recognized() {
+    for (name, text) in [
+        ("a.json", r#"{"api_key": "0a1B2c3D4e5F6g7H"}"#),
+        ("a.json", r#"{"user": "me", "password": "hunter2"}"#),
+        ("a.json", r#"{"db": {"password": "swordfish"}}"#),
+        ("a.json", r#"{"access_token": "ya29xa0ARrdaM8"}"#),
+        ("a.json", r#"{"accessToken": "0a1B2c3D4e5F"}"#),
+        ("a.json", r#"{"token": "0a1B2c3D4e5F"}"#),
+        ("a.json", r#"{"clientSecret": "0a1B2c3D4e5F"}"#),
+        ("a.json", r#"{"OPENAI_API_KEY": "sk-proj-0a1B2c3D4e5F6g7H"}"#),
+        ("a.json", r#"[{"a": 1}, {"passphrase": "correct-horse"}]"#),
+        ("a.json", r#"{"ConnectionStrings": {"Main": "Server=db;User Id=app;Password=hunter2;"}}"#),
+        ("a.json", r#"{"url": "postgres://app:hunter2@db/app"}"#),
+        ("a.jsonl", "{\"a\": 1}\n{\"password\": \"hunter2\"}\n"),
+        ("a.json", "{\n  // the database\n  \"password\": \"hunter2\",\n}\n"),
+        ("a.yaml", "db:\n  user: me\n  password: hunter2\n"),
+        ("a.yaml", "api_key: sk-proj-0a1B2c3D4e5F6g7H\n"),
+        ("hosts.yml", "github.com:\n    oauth_token: gho_0a1B2c3D4e5F6g7H\n    user: me\n"),
+        ("a.yml", "- name: x\n  password: 'swordfish' # of the test\n"),
+        ("notes.txt", "user: me\npassword: hunter2\n"),
+        ("a.yaml", "headers:\n  Authorization: Bearer 0a1B2c3D4e5F6g7H\n"),
+        (
+            "accessKeys.csv",
+            "Access key ID,Secret access key\nAKIAQ3EGRTYU7PLK2MNB,wJalrXUtnFEMI/K7MDENG/bPxRfi\n",
+        ),
+        (
+            "a.csv",
+            "User name,Password,Access key ID,Secret access key,Console login link\nme,,AKIAQ3EGRTYU7PLK2MNB,wJalrXUtnFEMI/K7,https://a.example\n",
+        ),
+        ("export.csv", "name,url,username,password\nmail,https://a.example,me,hunter2\n"),
+        (
+            "settings.xml",
+            "<settings><servers><server><username>me</username><password>hunter2</password></server></servers></settings>",
+        ),
+        (
+            "NuGet.Config",
+            "<configuration>\n<add key=\"ClearTextPassword\" value=\"hunter2\" />\n</configuration>",
+        ),
+        ("web.config", "<a><add name=\"m\" connectionString=\"Data Source=db;User=sa;Pwd=hunter2\"/></a>"),
+    ] {
+        check(name, text, Some("it holds credentials"));
+    }
+    for text in [
+        "sk-ant-api03-0a1B2c3D4e5F6g7H\n",
+        "ghp_0a1B2c3D4e5F6g7H8i9J\n",
+        "hf_0a1B2c3D4e5F6g7H8i9J",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N\n",
+    ] {
+        check("notes.txt", text, Some("it holds a token"));
+    }
+    let long = format!("PORT=1\n{}DB_PASSWORD=hunter2\n", "NAME=value\n".repeat(40_000));
+    assert!(long.len() > 256 * 1024);
+    assert!(by_content(Path::new("long.txt"), long.as_bytes()).is_some());
+}
+
+#[test]
+fn a_document_or_a_source_that_only_names_a_secret_passes() {
+    for (name, text) in [
+        (
+            "de.json",
+            r#"{"login": {"password": "Passwort", "token": "Token", "forgot": "Passwort vergessen?"}}"#,
+        ),
+        ("ja.json", r#"{"password": "\u30d1\u30b9", "secret": "秘密の質問"}"#),
+        ("schema.json", r#"{"password": {"type": "string", "format": "password"}, "type": "object"}"#),
+        ("theme.json", r#"[{"token": "comment.line.double-slash", "foreground": "6a9955"}]"#),
+        ("tokens.json", r#"{"token": "color-blue-500", "secret": "true"}"#),
+        ("a.json", r#"{"password": "changeme", "api_key": "<your key>", "token": "${TOKEN}"}"#),
+        (
+            "a.json",
+            r#"{"max_tokens": 400, "token_type": "bearer", "tokenUrl": "https://a.example/o/0a1B2c3D4e5F"}"#,
+        ),
+        (
+            "package.json",
+            r#"{"name": "password-generator", "keywords": ["password", "token"], "version": "1.0.0"}"#,
+        ),
+        ("package-lock.json", r#"{"integrity": "sha512-0a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P=="}"#),
+        ("ci.yml", "env:\n  TOKEN: ${{ secrets.GITHUB_TOKEN }}\n  password: \"{{ vault_password }}\"\n"),
+        (
+            "k8s.yaml",
+            "env:\n- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: db-secret\n      key: password\n",
+        ),
+        (
+            "compose.yml",
+            "services:\n  db:\n    environment:\n      POSTGRES_PASSWORD: ${DB_PASSWORD}\n      password_file: /run/secrets/db\n",
+        ),
+        ("openapi.yaml", "password:\n  type: string\n  format: password\n  description: The password\n"),
+        ("a.ts", "interface Login {\n  user: string;\n  password: string;\n  token?: string;\n}\n"),
+        ("a.rs", "struct Login {\n    user: String,\n    password: String,\n    token: token.clone(),\n}\n"),
+        ("a.py", "def login(user: str, password: str):\n    token = make(password)\n    return token\n"),
+        ("a.py", "password = os.environ[\"PASSWORD\"]\nsecret = getenv(\"SECRET\")\n"),
+        ("a.js", "const options = {\n  password: req.body.password,\n  token: userToken,\n};\n"),
+        ("a.rb", "user:\n  password: <%= ENV['PASSWORD'] %>\n"),
+        ("strings.xml", "<resources><string name=\"password\">Password</string></resources>"),
+        ("login.html", "<form><input type=\"password\" name=\"password\" placeholder=\"Password\"></form>"),
+        ("pom.xml", "<server><password>${env.PASSWORD}</password></server>"),
+        ("rows.csv", "name,password policy\na,strict\n"),
+        ("users.csv", "name,password\n"),
+        ("words.txt", "sk-learn-documentation-index\n"),
+        ("notes.md", "# Login\n\nThe password: ask me.\n\n- token: see the manual\n"),
+        (".m2/repository/a/settings.txt", "nothing"),
+        ("project/git/src/config.rs", "fn main() {}\n"),
+        ("project/keyrings/src/lib.rs", "fn main() {}\n"),
+    ] {
+        check(name, text, None);
+    }
 }
 
 #[test]
