@@ -224,7 +224,7 @@ fn a_check_names_the_place_of_every_mistake() {
       next: write it as `vendor/model`, for example `~openai/gpt-sol-latest`
     error[settings_invalid]: <home>/wrong.toml:4:1: `wait` is a setting of the whole run, not of a stage
       next: take it out, or write it into your own file
-    error[model_invalid]: ./nobody.toml:2:22: there is no persona `nobody`
+    error[settings_invalid]: ./nobody.toml:2:9: there is no persona `nobody`
       next: choose one of: plain, proponent, skeptic
     ");
     let report = sandbox.call(["flow", "check", "wrong.toml", "--json"]).run();
@@ -306,6 +306,21 @@ fn a_follow_up_goes_through_the_flow_again() {
     assert_eq!((report["answers"].as_array().map(Vec::len), &report["strategy"]), (Some(3), &json!("panel")));
 }
 
+#[test]
+fn a_follow_up_of_the_longest_chain_is_no_mistake() {
+    let sandbox = with_a_flow();
+    let chain: Vec<String> = (0..8).map(|number| format!("\"own/writer-{number}\"")).collect();
+    let flow = format!(
+        "[stages.a]\npanel = \"{ONE}\"\n[stages.b]\npanel = \"{TWO}\"\n[stages.end]\nfrom = [\"a\", \"b\"]\nsynthesizer = [{}]\n",
+        chain.join(", ")
+    );
+    sandbox.write(PATH, flow);
+    let first = sandbox.call(["ask", "-q", "--preset", "two-sides", "--synthesizer", THREE, "Which?"]).run();
+    assert_eq!(first.code, Some(0), "{}", first.transcript());
+    let next = sandbox.call(["ask", "-c", "-q", "Why that one?"]).run();
+    assert_eq!(next.code, Some(0), "{}", next.transcript());
+}
+
 /// The examples of the repository are right, are drawn within 80 columns, and are answered.
 #[test]
 fn every_example_is_drawn_and_asked() {
@@ -325,4 +340,38 @@ fn every_example_is_drawn_and_asked() {
         let answer: &Value = &report.json()["answer"];
         assert!(answer.as_str().is_some_and(|text| !text.is_empty()), "{}", report.transcript());
     }
+}
+
+#[test]
+fn every_door_names_the_place_of_each_mistake_that_the_settings_show() {
+    let sandbox = sandbox();
+    let flow = "# critik\n[stages.a]\npanel = \"own/critik\"\n\n[stages.b]\npanel = [\"own/b\", \"own/c@persona=critik\"]\n\n\
+                [stages.end]\nfrom = [\"a\", \"b\", \"c\"]\nstrategy = \"vote\"\n\n[stages.c]\npanel = \"own/d@persona=nobody\"\n";
+    sandbox.write(PATH, flow);
+    for command in [&["flow", "check", PATH][..], &["flow", "check"]] {
+        let checked = sandbox.call(command).run();
+        assert_eq!(checked.code, Some(2));
+        let places: Vec<&str> = checked.stderr.lines().filter(|line| line.starts_with("error")).collect();
+        assert_eq!(places.len(), 2, "{}", checked.stderr);
+        assert!(places[0].contains("two-sides.toml:6:19: there is no persona `critik`"), "{}", places[0]);
+        assert!(places[1].contains("two-sides.toml:13:9: there is no persona `nobody`"), "{}", places[1]);
+    }
+    for command in [
+        &["flow", "show", PATH][..],
+        &["flow", "show", "two-sides"],
+        &["ask", "--preset", PATH, "Why?"],
+        &["ask", "--preset", "two-sides", "Why?"],
+    ] {
+        let refused = sandbox.call(command).run();
+        assert_eq!(refused.code, Some(2), "{}", refused.transcript());
+        let said = &refused.stderr;
+        assert!(said.contains("two-sides.toml:6:19: there is no persona `critik`; "), "{said}");
+        assert!(said.contains("two-sides.toml:13:9: there is no persona `nobody`"), "{said}");
+    }
+    let mut client = Client::new(&sandbox, &[]);
+    let refused = client.call("process_prompt", json!({"prompt": "Why?", "preset": "two-sides"}));
+    let said = structured(&refused)["message"].to_string();
+    assert!(said.contains("two-sides.toml:6:19: there is no persona `critik`"), "{said}");
+    assert!(said.contains("two-sides.toml:13:9: there is no persona `nobody`"), "{said}");
+    assert_eq!(sandbox.chats().len(), 0);
 }

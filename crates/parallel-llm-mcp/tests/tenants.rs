@@ -21,7 +21,7 @@ use parallel_llm_service::{
     Consent, Continuation, CostBy, Depth, Grant, KnownRun, ModelQuery, Order, Principal, PurgeSelection,
     Question, RunFilter, RunHandle, RunsQuery, Scope, Services, TokenRequest, TokenState,
 };
-use parallel_llm_settings::settings::{Environment, Folders, Settings};
+use parallel_llm_settings::settings::{Environment, FlowFile, Folders, Settings};
 use parallel_llm_store::{Store, StoreConfig};
 use parallel_llm_testkit::simulator::{Behaviour, Fault, Script, Simulator, SimulatorConfig};
 use secrecy::ExposeSecret;
@@ -439,6 +439,7 @@ const RULES: &[(&str, Rule)] = &[
     ("Asking::ask", ASK),
     ("Asking::begin_order", ASK),
     ("Asking::begin_unapproved", ASK),
+    ("Asking::check_flow", ASK),
     ("Asking::continue_run", BOTH),
     ("Asking::quote", ASK),
     ("Asking::quote_continuation", BOTH),
@@ -493,16 +494,10 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
     let unknown: RunId = UNKNOWN_ID.parse().unwrap();
     let selection = PurgeSelection::Named(vec![UNKNOWN_ID.to_owned()]);
     match name {
+        asking if asking.starts_with("Asking::") => call_asking(service, asking).await,
         // An approval or a handle reaches nothing of another principal.
         "Approvals::ask" | "Approvals::fingerprint" | "Approvals::redeem" | "Detached::keep" => Ok(()),
-        // Only an order that was quoted can begin.
-        "Asking::begin_order" | "Asking::begin_unapproved" => {
-            let order = Order::Ask(Question::of(RunRequest::prompt("")));
-            service.ask.begin_order(order, Consent::CannotBeAsked).await.map(drop)
-        }
         "Detached::give_up" => service.detached.give_up(UNKNOWN_ID).await.map(drop),
-        "Asking::sketch" => service.ask.sketch(Question::of(RunRequest::prompt("Why?"))).await.map(drop),
-        "Asking::ask" => ask(service, RunRequest::prompt("")).await.map(drop),
         "Doctor::bundle" => {
             let diagnosis = service.doctor.examine(Depth::Quick).await;
             service.doctor.bundle(&diagnosis).await.map(drop)
@@ -527,10 +522,6 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
         "History::find" => service.runs.find(UNKNOWN_ID).await.map(drop),
         "Models::find" => service.models.find(&ModelQuery::default()).await.map(drop),
         "Access::find_token" => service.access.find_token("x").await.map(drop),
-        "Asking::continue_run" => {
-            let continuation = Continuation::Resume { resend: false, budget: None };
-            service.ask.continue_run(UNKNOWN_ID, continuation).await.map(drop)
-        }
         "Statistics::figures" => service.statistics.figures(None).await.map(drop),
         "Statistics::insights" => service.statistics.insights(None).await.map(drop),
         "History::interrupted_since" => service.runs.interrupted_since(0).await.map(drop),
@@ -551,14 +542,31 @@ async fn call(service: &Services, name: &str) -> Result<(), Failure> {
         "Models::check" => service.models.check().await.map(drop),
         "History::run_id" => service.runs.run_id(UNKNOWN_ID).await.map(drop),
         "History::run_ids" => service.runs.run_ids(None, None).await.map(drop),
-        "Asking::quote" => service.ask.quote(Question::of(RunRequest::prompt(""))).await.map(drop),
-        "Asking::quote_continuation" => {
-            let continuation = Continuation::Resume { resend: false, budget: None };
-            service.ask.quote_continuation(UNKNOWN_ID, continuation).await.map(drop)
-        }
         "History::page" => service.runs.page(RunsQuery::default()).await.map(drop),
         "History::search" => service.runs.search("gold", 1).await.map(drop),
         "History::watch" => service.runs.watch(UNKNOWN_ID).await.map(drop),
+        other => panic!("`{other}` is in the table and is not tried"),
+    }
+}
+
+/// [`call`] for the functions that begin runs.
+async fn call_asking(service: &Services, name: &str) -> Result<(), Failure> {
+    let resume = Continuation::Resume { resend: false, budget: None };
+    match name {
+        // Only an order that was quoted can begin.
+        "Asking::begin_order" | "Asking::begin_unapproved" => {
+            let order = Order::Ask(Question::of(RunRequest::prompt("")));
+            service.ask.begin_order(order, Consent::CannotBeAsked).await.map(drop)
+        }
+        "Asking::sketch" => service.ask.sketch(Question::of(RunRequest::prompt("Why?"))).await.map(drop),
+        "Asking::check_flow" => {
+            let file = FlowFile::read(Path::new("none.toml"));
+            service.ask.check_flow(&file, RunRequest::prompt("Why?")).await.map(drop)
+        }
+        "Asking::ask" => ask(service, RunRequest::prompt("")).await.map(drop),
+        "Asking::continue_run" => service.ask.continue_run(UNKNOWN_ID, resume).await.map(drop),
+        "Asking::quote" => service.ask.quote(Question::of(RunRequest::prompt(""))).await.map(drop),
+        "Asking::quote_continuation" => service.ask.quote_continuation(UNKNOWN_ID, resume).await.map(drop),
         other => panic!("`{other}` is in the table and is not tried"),
     }
 }

@@ -8,6 +8,7 @@ use crate::plan::flow::PlannedFlow;
 use crate::plan::seats::{self, References, Sampling};
 use crate::plan::step::Step;
 use crate::plan::{Identity, RunPlan, Terms, budget, hash, input_bytes, question, samples, step};
+use crate::request::flow::{Flow, FlowError};
 use crate::request::panel::Seat;
 use crate::request::strategy::{ResolvedStrategy, StrategyChoice};
 use crate::request::{Message, RunRequest};
@@ -25,6 +26,11 @@ impl RunPlan {
         let plan = Self::draft(request, terms, identity)?;
         budget::check("the run", plan.worst_case, plan.budget)?;
         Ok(plan)
+    }
+
+    /// Every error of a flow, also those that only show beside the settings.
+    pub fn flow_errors(flow: &Flow, terms: &Terms<'_>) -> Vec<FlowError> {
+        flow.check().err().unwrap_or_else(|| stages::errors(flow, terms))
     }
 
     /// Resolves a request without checking the budget, for callers that check it themselves.

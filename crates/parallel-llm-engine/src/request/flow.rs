@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::request::panel::{PanelEntry, ProviderId};
+use crate::request::panel::{DEFAULT_PROVIDER, PanelEntry, ProviderId};
 use crate::request::strategy::{AUTO, StrategyChoice};
 use crate::value::answer::Failure;
 
@@ -123,6 +123,18 @@ pub enum FlowPlace {
     },
 }
 
+impl FlowPlace {
+    /// This place, and those around it: of an entry its key, and of a key its stage.
+    pub fn outward(self) -> impl Iterator<Item = Self> {
+        std::iter::successors(Some(self), |place| match *place {
+            Self::Entry { stage, key, .. } => Some(Self::Key { stage, key }),
+            Self::Key { stage, .. } => Some(Self::Stage(stage)),
+            Self::Stage(_) | Self::About => Some(Self::Flow),
+            Self::Flow => None,
+        })
+    }
+}
+
 /// An error of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowError {
@@ -162,11 +174,16 @@ impl Flow {
         self.stages.iter().flat_map(|stage| stage.panel.iter().chain(stage.synthesizer.iter().flatten()))
     }
 
-    /// As [`Flow::references`], to write them in full.
-    pub fn references_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        self.stages
-            .iter_mut()
-            .flat_map(|stage| stage.panel.iter_mut().chain(stage.synthesizer.iter_mut().flatten()))
+    /// As [`Flow::references`] with their places, to write them in full.
+    pub fn references_mut(&mut self) -> impl Iterator<Item = (FlowPlace, &mut String)> {
+        let entry = |stage: usize, key: StageKey| {
+            move |(index, reference)| (FlowPlace::Entry { stage, key, index }, reference)
+        };
+        self.stages.iter_mut().enumerate().flat_map(move |(index, stage)| {
+            let synthesizers = stage.synthesizer.iter_mut().flatten().enumerate();
+            let panel = stage.panel.iter_mut().enumerate().map(entry(index, StageKey::Panel));
+            panel.chain(synthesizers.map(entry(index, StageKey::Synthesizer)))
+        })
     }
 
     /// Whether a stage runs its answers through the check command.
@@ -205,7 +222,7 @@ impl FlowStage {
     }
 
     /// The strategy; `None` if it is wrong or depends on the question.
-    fn choice(&self) -> Option<StrategyChoice> {
+    pub(crate) fn choice(&self) -> Option<StrategyChoice> {
         Some(self.strategy()).filter(|text| *text != AUTO).and_then(|text| StrategyChoice::parse(text).ok())
     }
 
@@ -227,7 +244,7 @@ impl FlowStage {
 
 /// A reference, read without knowing the providers, which do not affect its syntax.
 fn parsed(reference: &str) -> Result<PanelEntry, Failure> {
-    PanelEntry::parse(reference, &ProviderId("any".into()), |_| false)
+    PanelEntry::parse(reference, &ProviderId(DEFAULT_PROVIDER.to_owned()), |_| false)
 }
 
 /// Whether this can be the name of a flow or stage.

@@ -8,7 +8,7 @@ mod traits;
 
 use std::fmt;
 
-use crate::request::panel::Seat;
+use crate::request::panel::{ModelRef, PanelEntry, Seat};
 use crate::request::wait::Wait;
 use crate::text::short_answer::Form;
 use crate::value::answer::Failure;
@@ -104,11 +104,22 @@ impl StrategyChoice {
 
     /// Fails if an option needs the accuracy of every seat and one lacks it.
     pub(crate) fn check_seats(self, seats: &[Seat]) -> Result<(), Failure> {
+        self.check_accuracies(seats.iter().map(|seat| (&seat.model, seat.accuracy)))
+    }
+
+    /// As [`StrategyChoice::check_seats`], before the entries become seats.
+    pub(crate) fn check_entries(self, entries: &[PanelEntry]) -> Result<(), Failure> {
+        self.check_accuracies(entries.iter().map(|entry| (&entry.model, entry.options.accuracy)))
+    }
+
+    fn check_accuracies<'a>(
+        self,
+        mut rated: impl Iterator<Item = (&'a ModelRef, Option<f64>)>,
+    ) -> Result<(), Failure> {
         let needs_accuracy = self.options.weights == Some(Weights::LogOdds);
-        let unrated = seats.iter().find(|seat| needs_accuracy && seat.accuracy.is_none());
-        unrated.map_or(Ok(()), |seat| {
-            let message =
-                format!("`{self}` needs the accuracy of every seat, and `{}` comes without", seat.model);
+        let unrated = rated.find(|(_, accuracy)| needs_accuracy && accuracy.is_none());
+        unrated.map_or(Ok(()), |(model, _)| {
+            let message = format!("`{self}` needs the accuracy of every seat, and `{model}` comes without");
             let next = [Next::Do(Advice::RateSeats), Next::Do(Advice::LeaveWeightsOut)];
             Err(Failure::new(Code::Usage, message).with_next(next))
         })

@@ -111,7 +111,7 @@ pub(super) fn is_file(text: &str) -> bool {
 
 /// The flow in a file that the user named.
 pub(super) fn read(path: &str) -> Result<NamedFlow, Failure> {
-    FlowFile::read(Path::new(path)).flow.map_err(|errors| errors.first().clone())
+    FlowFile::read(Path::new(path)).flow.map_err(|errors| errors.failure())
 }
 
 /// A question to whatever has this name, or to the flow in this file.
@@ -250,7 +250,7 @@ pub(super) fn list(settings: &Settings) -> Value {
 fn listed(name: &str, file: &FlowFile) -> Value {
     let mut listed = json!({ "name": name, "path": file.path });
     match &file.flow {
-        Ok(NamedFlow { flow, budget }) => {
+        Ok(NamedFlow { flow, budget, .. }) => {
             listed["about"] = json!(flow.about);
             listed["stages"] = flow.stages.iter().map(|stage| stage.name.as_str()).collect();
             listed["budget_usd"] = json!(budget.map(parallel_llm_engine::PicoUsd::as_usd));
@@ -268,7 +268,8 @@ async fn check_flows(context: &CommandContext<'_>, check: &CheckFlows) -> Result
     };
     let mut all = Vec::with_capacity(files.len());
     for file in files {
-        all.push(checked(context, file).await);
+        let plan = context.service.ask.check_flow(&file, any_question().request).await?;
+        all.push(Checked { file, plan });
     }
     let is_right = all.iter().all(|checked| checked.plan.is_ok());
     if check.json {
@@ -297,19 +298,6 @@ fn file_of(settings: &Settings, text: &str) -> Result<FlowFile, Failure> {
     settings.named(text)?;
     let failure = Failure::new(Code::Usage, format!("`{text}` is a preset, which the settings file holds"));
     Err(failure.with_next(Next::Type(format!("{} flow show {text}", called::name()).into())))
-}
-
-/// Checks a flow by its rules, and whether it can be planned with the settings.
-async fn checked(context: &CommandContext<'_>, file: FlowFile) -> Checked {
-    let plan = match &file.flow {
-        Err(errors) => Err(errors.clone()),
-        Ok(named) => {
-            let question = Question { flow: Some(Box::new(named.clone())), ..any_question() };
-            let plan = context.service.ask.sketch(question).await;
-            plan.map_err(|failure| FlowErrors::beside_settings(&file.path, failure))
-        }
-    };
-    Checked { file, plan }
 }
 
 impl Checked {

@@ -178,7 +178,7 @@ impl Planner {
         // A further part never asks the panel of the settings.
         let mut defaults = Defaults { panel: Vec::new(), ..self.defaults() };
         let mut request = RunRequest { budget: Some(PicoUsd::MAX), ..request.clone() };
-        let catalogues = self.lists.name_in_full(&mut request, &mut defaults).await?;
+        let catalogues = self.lists.name_in_full(&mut request, &mut defaults).await?.catalogues;
         let terms = Terms { defaults: &defaults, providers: providers.ids(), catalogues: &catalogues };
         let mut reopening = Reopening::resolve(&request, &terms, run.so_far(), Vec::new())?;
         let groups = [("seat", &*reopening.seats), ("synthesizer", &*reopening.synthesizers)];

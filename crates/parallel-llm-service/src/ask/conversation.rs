@@ -9,7 +9,7 @@ use std::sync::Arc;
 use parallel_llm_engine::plan::Defaults;
 use parallel_llm_engine::plan::flow::{PlannedFlow, Stage};
 use parallel_llm_engine::request::StoreMode;
-use parallel_llm_engine::request::flow::{Flow, FlowStage};
+use parallel_llm_engine::request::flow::{Flow, FlowStage, STAGE_CHAIN_MAX};
 use parallel_llm_engine::request::strategy::AUTO;
 use parallel_llm_engine::run::{Run, RunStatus};
 use parallel_llm_engine::value::next::Operation;
@@ -107,7 +107,9 @@ impl Conversation {
             numbers.iter().filter_map(|number| seats.get(number.index())).map(&again).collect()
         };
         let stage = |stage: &Stage| {
+            // One named by hand stands in front of a chain that may be as long as a flow may write it.
             let chain = models(&self.plan.synthesizers, &stage.synthesizers);
+            let chain: Vec<String> = chain.into_iter().take(STAGE_CHAIN_MAX).collect();
             FlowStage {
                 name: stage.name.clone(),
                 from: stage.from.iter().filter_map(|read| Some(planned.stage(*read)?.name.clone())).collect(),

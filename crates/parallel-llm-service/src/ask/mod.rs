@@ -16,7 +16,8 @@ mod waiting;
 use std::sync::Arc;
 
 use parallel_llm_engine::value::warning::Warning;
-use parallel_llm_engine::{Code, Failure, RunId, RunPlan};
+use parallel_llm_engine::{Code, Failure, RunId, RunPlan, RunRequest};
+use parallel_llm_settings::settings::{FlowErrors, FlowFile};
 
 use crate::access::Scope;
 use crate::lazy::Lazy;
@@ -71,6 +72,19 @@ impl Asking {
     pub async fn sketch(&self, question: Question) -> Result<RunPlan, Failure> {
         self.planner.principal.check(Scope::Ask)?;
         self.planner.sketch(question).await
+    }
+
+    /// The plan of the flow in a file, as [`Asking::sketch`] makes it of a question, or every mistake in the file.
+    pub async fn check_flow(
+        &self,
+        file: &FlowFile,
+        request: RunRequest,
+    ) -> Result<Result<RunPlan, FlowErrors>, Failure> {
+        self.planner.principal.check(Scope::Ask)?;
+        Ok(match &file.flow {
+            Ok(flow) => self.planner.check_flow(flow, request).await,
+            Err(errors) => Err(errors.clone()),
+        })
     }
 
     /// Continues a run. Fails before anything is paid.

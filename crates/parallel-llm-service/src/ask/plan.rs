@@ -5,6 +5,7 @@ use std::sync::Arc;
 use parallel_llm_engine::plan::flow::Stage;
 use parallel_llm_engine::plan::{Defaults, Terms};
 use parallel_llm_engine::request::StoreMode;
+use parallel_llm_engine::request::flow::FlowError;
 use parallel_llm_engine::request::strategy::StrategyChoice;
 use parallel_llm_engine::value::next::Operation;
 use parallel_llm_engine::{Code, Failure, Message, Role, RunPlan, RunRequest};
@@ -13,10 +14,11 @@ use super::conversation::Conversation;
 use super::fitness::{self, Typed};
 use crate::access::Principal;
 use crate::models::lists::Lists;
+use crate::models::naming::InFull;
 use crate::recursion;
 use crate::runs::CalibrationFile;
 use parallel_llm_settings::clock;
-use parallel_llm_settings::settings::{NamedFlow, Settings};
+use parallel_llm_settings::settings::{FlowErrors, Named, NamedFlow, Settings};
 
 /// A question as a door passes it.
 #[derive(Clone, Debug, Default)]
@@ -69,8 +71,10 @@ impl Planner {
         self.principal.check_request(&question.request, self.settings().budget)?;
         fitness::check_reach(&self.lists.providers, &self.principal, &question.request)?;
         let has_instructions = question.instructions.is_some();
+        let source = self.source(&question);
         let (request, defaults) = self.filled(question, &mut conversation)?;
-        let mut plan = self.plan_with(request, defaults).await?;
+        let mut plan =
+            self.checked_plan(request, defaults).await.map_err(|why| why.failure(source.as_ref()))?;
         plan.has_instructions = has_instructions;
         plan.continues = conversation.map(|conversation| conversation.run_id);
         Ok(plan)
@@ -78,8 +82,35 @@ impl Planner {
 
     /// The plan of a question as if every key and command were there, so that it can be shown.
     pub(super) async fn sketch(&self, question: Question) -> Result<RunPlan, Failure> {
+        let source = self.source(&question);
         let (request, defaults) = self.filled(question, &mut None)?;
-        self.draft(request, defaults).await.map(|(plan, _)| plan)
+        let drafted = self.draft(request, defaults).await;
+        drafted.map(|(plan, _)| plan).map_err(|why| why.failure(source.as_ref()))
+    }
+
+    /// The plan of a flow as it is in its file, or every mistake in the file.
+    pub(super) async fn check_flow(
+        &self,
+        flow: &NamedFlow,
+        request: RunRequest,
+    ) -> Result<RunPlan, FlowErrors> {
+        let mut defaults = self.defaults();
+        flow.fill(&mut defaults);
+        let drafted = self.draft(request, defaults).await;
+        drafted.map(|(plan, _)| plan).map_err(|why| match why {
+            Unplanned::Flow(errors) => flow.refused(errors),
+            Unplanned::Other(failure) => flow.refused_whole(failure),
+        })
+    }
+
+    /// The file of the flow that a question goes through, if it names one.
+    fn source(&self, question: &Question) -> Option<NamedFlow> {
+        let by_name = |name: &String| match self.settings().named(name) {
+            Ok(Named::Flow(flow)) => Some(flow.clone()),
+            _ => None,
+        };
+        let by_path = question.flow.as_deref().cloned();
+        by_path.or_else(|| question.preset.as_ref().and_then(by_name))
     }
 
     /// The request of a question, and the values for what it leaves open.
@@ -116,6 +147,10 @@ impl Planner {
         request: RunRequest,
         defaults: Defaults,
     ) -> Result<RunPlan, Failure> {
+        self.checked_plan(request, defaults).await.map_err(|why| why.failure(None))
+    }
+
+    async fn checked_plan(&self, request: RunRequest, defaults: Defaults) -> Result<RunPlan, Unplanned> {
         let providers = &self.lists.providers;
         let (mut plan, typed) = self.draft(request, defaults).await?;
         self.check_checker(checking(&plan))?;
@@ -137,18 +172,52 @@ impl Planner {
         &self,
         mut request: RunRequest,
         mut defaults: Defaults,
-    ) -> Result<(RunPlan, Typed), Failure> {
+    ) -> Result<(RunPlan, Typed), Unplanned> {
         request.asked_by = self.principal.name().map(str::to_owned);
         // A call that stores no texts writes none to files either, unless it asks for files.
         let stored = request.store.unwrap_or(self.settings().store) == StoreMode::Full;
         let has_files = stored && self.principal == Principal::Owner;
         request.files = request.files.or_else(|| (!has_files).then_some(false));
-        let catalogues = self.lists.name_in_full(&mut request, &mut defaults).await?;
+        let InFull { catalogues, mut flow_errors } =
+            self.lists.name_in_full(&mut request, &mut defaults).await?;
         let providers = self.lists.providers.ids();
         let terms = Terms { defaults: &defaults, providers, catalogues: &catalogues };
+        if let Some(flow) = &defaults.flow {
+            flow_errors.extend(RunPlan::flow_errors(flow, &terms));
+        }
+        if !flow_errors.is_empty() {
+            return Err(Unplanned::Flow(flow_errors));
+        }
         let identity = clock::new_identity()?;
         let typed = Typed::of(&request);
         Ok((RunPlan::draft(request, &terms, identity)?, typed))
+    }
+}
+
+/// Why a request cannot be planned.
+enum Unplanned {
+    /// The flow is wrong, which its file can show.
+    Flow(Vec<FlowError>),
+    Other(Failure),
+}
+
+impl From<Failure> for Unplanned {
+    fn from(failure: Failure) -> Self {
+        Self::Other(failure)
+    }
+}
+
+impl Unplanned {
+    /// The failure, with the places in the file of the flow. A conversation goes through a flow that has no file.
+    fn failure(self, source: Option<&NamedFlow>) -> Failure {
+        match (self, source) {
+            (Self::Flow(errors), Some(source)) => source.refused(errors).failure(),
+            (Self::Flow(errors), None) => {
+                let first = errors.into_iter().next();
+                first.map(|error| error.failure).expect("it is refused for an error")
+            }
+            (Self::Other(failure), _) => failure,
+        }
     }
 }
 

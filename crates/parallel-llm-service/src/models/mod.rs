@@ -6,7 +6,7 @@ pub(crate) mod check;
 pub(crate) mod find;
 pub(crate) mod lists;
 mod local;
-mod naming;
+pub(crate) mod naming;
 mod overview;
 pub(crate) mod providers;
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parallel_llm_engine::plan::Defaults;
-use parallel_llm_engine::request::flow::Flow;
+use parallel_llm_engine::request::flow::{Flow, FlowError, FlowPlace};
 use parallel_llm_engine::request::panel::{ModelRef, WrittenReference};
 use parallel_llm_engine::request::short_name::NamedModels;
 use parallel_llm_engine::value::next::Next;
@@ -19,24 +19,36 @@ use super::lists::Lists;
 /// The most models that a refusal names: enough to see what to add to the name.
 const CANDIDATES_MAX: usize = 8;
 
+/// What is known of the models of a question once they have their full names.
+pub(crate) struct InFull {
+    /// The lists of their providers.
+    pub(crate) catalogues: BTreeMap<ProviderId, Arc<Catalogue>>,
+    /// The names of a flow that fit several models.
+    pub(crate) flow_errors: Vec<FlowError>,
+}
+
 impl Lists {
     /// Gives the models that a request and its defaults name their full names, and returns the lists of their providers.
-    /// Fails for a short name that fits several models.
+    /// Fails for a short name that fits several models, unless a flow names it.
     pub(crate) async fn name_in_full(
         &self,
         request: &mut RunRequest,
         defaults: &mut Defaults,
-    ) -> Result<BTreeMap<ProviderId, Arc<Catalogue>>, Failure> {
-        for reference in references(request, defaults) {
+    ) -> Result<InFull, Failure> {
+        for (_, reference) in references(request, defaults) {
             *reference = self.providers.settings.aliases.expand(reference);
         }
         let catalogues = self.for_request(request, defaults).await;
-        for reference in references(request, defaults) {
-            if let Some(full) = self.in_full(reference, &catalogues)? {
-                *reference = full;
+        let mut flow_errors = Vec::new();
+        for (place, reference) in references(request, defaults) {
+            match (self.in_full(reference, &catalogues), place) {
+                (Ok(Some(full)), _) => *reference = full,
+                (Ok(None), _) => {}
+                (Err(failure), Some(place)) => flow_errors.push(FlowError { place, failure }),
+                (Err(failure), None) => return Err(failure),
             }
         }
-        Ok(catalogues)
+        Ok(InFull { catalogues, flow_errors })
     }
 
     /// The reference with the full name of its model; `None` if it has it already, or if no list resolves it.
@@ -53,15 +65,18 @@ impl Lists {
     }
 }
 
-/// The references that a plan is made of: the panel of the settings only if neither the request nor a flow names models.
+/// The references that a plan is made of, those of a flow with their places in it. The panel of the settings is among them
+/// only if neither the request nor a flow names models.
 fn references<'a>(
     request: &'a mut RunRequest,
     defaults: &'a mut Defaults,
-) -> impl Iterator<Item = &'a mut String> {
+) -> impl Iterator<Item = (Option<FlowPlace>, &'a mut String)> {
     let of_settings = if defaults.flow.is_none() { defaults.panel.as_mut_slice() } else { &mut [] };
     let panel = request.models.as_deref_mut().unwrap_or(of_settings);
     let flow = defaults.flow.iter_mut().flat_map(Flow::references_mut);
-    panel.iter_mut().chain(&mut request.synthesizer).chain(&mut defaults.synthesizers).chain(flow)
+    let flow = flow.map(|(place, reference)| (Some(place), reference));
+    let others = panel.iter_mut().chain(&mut request.synthesizer).chain(&mut defaults.synthesizers);
+    others.map(|reference| (None, reference)).chain(flow)
 }
 
 /// The model that a short name stands for; `None` for an id, and for a name that this list cannot resolve.

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use parallel_llm_engine::plan::Defaults;
-use parallel_llm_engine::request::flow::{Flow, NAME_BYTES_MAX, is_name};
+use parallel_llm_engine::request::flow::{Flow, FlowError, FlowPlace, NAME_BYTES_MAX, is_name};
 use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::{Failure, PicoUsd};
 
@@ -39,6 +39,10 @@ pub struct NamedFlow {
     pub flow: Flow,
     /// The budget of one run; `None` uses the setting.
     pub budget: Option<PicoUsd>,
+    /// Its file.
+    path: PathBuf,
+    /// Where its stages, their keys and their entries are.
+    places: BTreeMap<FlowPlace, FileLocation>,
 }
 
 impl NamedFlow {
@@ -46,6 +50,31 @@ impl NamedFlow {
     pub fn fill(&self, defaults: &mut Defaults) {
         defaults.budget = self.budget.unwrap_or(defaults.budget);
         defaults.flow = Some(self.flow.clone());
+    }
+
+    /// The file's errors: of the flow, with their places.
+    pub fn refused(&self, mut errors: Vec<FlowError>) -> FlowErrors {
+        errors.sort_by_key(|error| {
+            let FileLocation { line, column, .. } = self.location(error.place);
+            (line, column)
+        });
+        let more = errors.len().saturating_sub(ERRORS_MAX);
+        let mistake = |FlowError { place, failure }: FlowError| {
+            let next = failure.next_steps().to_vec();
+            // The code says whose mistake it is: a file's, which only its owner may read about.
+            FlowMistake::at(self.location(place), invalid(&failure.message).with_next(next))
+        };
+        FlowErrors { errors: errors.into_iter().take(ERRORS_MAX).map(mistake).collect(), more }
+    }
+
+    /// The error of the whole file.
+    pub fn refused_whole(&self, failure: Failure) -> FlowErrors {
+        FlowErrors::of_whole(&self.path, failure)
+    }
+
+    fn location(&self, place: FlowPlace) -> FileLocation {
+        let known = place.outward().find_map(|place| self.places.get(&place).cloned());
+        known.unwrap_or_else(|| FileLocation { path: self.path.clone(), line: 1, column: 1 })
     }
 }
 
@@ -73,14 +102,19 @@ impl FlowErrors {
         &self.errors[0].failure
     }
 
-    /// An error that only shows beside the settings, such as a persona that is not there. Its place is that of the first
-    /// word that its message quotes from the file.
-    pub fn beside_settings(path: &Path, failure: Failure) -> Self {
-        let bytes = contents(path, FLOW_BYTES_MAX).ok().flatten().unwrap_or_default();
-        let source = Source { path: path.to_owned(), text: String::from_utf8_lossy(&bytes).into_owned() };
-        let mut quoted = failure.message.split('`').skip(1).step_by(2);
-        let byte = quoted.find_map(|word| source.text.find(word)).unwrap_or(0);
-        Self::at(Reader(&source).location(byte..byte), failure)
+    /// All errors as one failure.
+    pub fn failure(&self) -> Failure {
+        let first = self.first();
+        let messages: Vec<&str> =
+            self.errors.iter().map(|mistake| mistake.failure.message.as_str()).collect();
+        let more = if self.more > 0 { format!("; and {} more", self.more) } else { String::new() };
+        let mut next: Vec<Next> = Vec::new();
+        for step in self.errors.iter().flat_map(|mistake| mistake.failure.next_steps()) {
+            if !next.contains(step) {
+                next.push(step.clone());
+            }
+        }
+        Failure { message: messages.join("; ") + &more, ..first.clone() }.with_next(next)
     }
 
     /// The error of a whole file.

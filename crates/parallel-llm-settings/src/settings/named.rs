@@ -7,7 +7,7 @@ use parallel_llm_engine::value::nearest;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Code, Failure, RunRequest};
 
-use super::flow::{FlowFile, NamedFlow};
+use super::flow::{FlowErrors, FlowFile, NamedFlow};
 use super::origin::Origin;
 use super::preset::Preset;
 use super::{Settings, invalid};
@@ -49,7 +49,7 @@ impl Settings {
             return Ok(Named::Preset(preset));
         }
         if let Some(file) = self.flows.get(name) {
-            return file.flow.as_ref().map(Named::Flow).map_err(|errors| errors.first().clone());
+            return file.flow.as_ref().map(Named::Flow).map_err(FlowErrors::failure);
         }
         self.presets.get(name).map(Named::Preset).ok_or_else(|| {
             let names: Vec<&str> = self.names().into_iter().collect();

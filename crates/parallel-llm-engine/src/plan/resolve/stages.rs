@@ -3,10 +3,10 @@
 use crate::plan::flow::{self, PlannedFlow, Stage, StageNumber};
 use crate::plan::seats::{self, References, Sampling};
 use crate::plan::{Defaults, Terms, input_bytes, samples, step};
-use crate::request::RunRequest;
-use crate::request::flow::{Flow, FlowStage};
+use crate::request::flow::{Flow, FlowError, FlowPlace, FlowStage, StageKey};
 use crate::request::panel::{SEATS_MAX, Seat, SeatNumber};
 use crate::request::strategy::{ResolvedStrategy, StrategyChoice};
+use crate::request::{RunRequest, persona};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
 use crate::value::next::Next;
@@ -34,6 +34,35 @@ pub(super) fn as_preset(
         flow: None,
         ..defaults.clone()
     })
+}
+
+/// Every error of a flow that keeps its rules but does not fit the settings: a persona or a provider that is not there, or an
+/// accuracy that a strategy needs.
+pub(super) fn errors(flow: &Flow, terms: &Terms<'_>) -> Vec<FlowError> {
+    let mut errors = Vec::new();
+    for (stage, of) in flow.stages.iter().enumerate() {
+        let mut entries = Vec::new();
+        let synthesizers = of.synthesizer.iter().flatten().enumerate();
+        let synthesizers = synthesizers.map(|named| (StageKey::Synthesizer, named));
+        let panel = of.panel.iter().enumerate().map(|named| (StageKey::Panel, named));
+        for (key, (index, reference)) in panel.chain(synthesizers) {
+            let read = seats::parse(reference, terms).and_then(|mut entry| {
+                persona::assume(&mut entry, &terms.defaults.personas)?;
+                Ok(entry)
+            });
+            let place = FlowPlace::Entry { stage, key, index };
+            match read {
+                Ok(entry) if key == StageKey::Panel => entries.push(entry),
+                Ok(_) => {}
+                Err(failure) => errors.push(FlowError { place, failure }),
+            }
+        }
+        if let Some(Err(failure)) = of.choice().map(|choice| choice.check_entries(&entries)) {
+            let place = FlowPlace::Key { stage, key: StageKey::Strategy };
+            errors.push(FlowError { place, failure });
+        }
+    }
+    errors
 }
 
 /// Resolves a flow of several stages. Fails for what the flow decides itself.

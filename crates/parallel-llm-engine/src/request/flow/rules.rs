@@ -8,6 +8,7 @@ use super::{
     StageKey, UnreadKeys, is_name, parsed,
 };
 use crate::request::panel::SEATS_MAX;
+use crate::request::persona;
 use crate::request::strategy::{AUTO, Calls, Strategy, StrategyChoice, Weights};
 use crate::value::answer::Failure;
 use crate::value::code::Code;
@@ -82,21 +83,42 @@ impl Rules<'_> {
         }
     }
 
-    /// The models that a stage names, and how many synthesizers.
+    /// The models that a stage names.
     fn models(&mut self, stage: usize) {
-        let FlowStage { panel, synthesizer, .. } = &self.flow.stages[stage];
-        for (key, references) in
-            [(StageKey::Panel, Some(panel)), (StageKey::Synthesizer, synthesizer.as_ref())]
-        {
-            for (index, reference) in references.into_iter().flatten().enumerate() {
-                let place = FlowPlace::Entry { stage, key, index };
-                if let Err(failure) = parsed(reference) {
-                    self.refuse(place, failure.message.clone(), failure.next_steps().to_vec());
+        for (index, reference) in self.flow.stages[stage].panel.iter().enumerate() {
+            if let Err(failure) = parsed(reference) {
+                let place = FlowPlace::Entry { stage, key: StageKey::Panel, index };
+                self.refuse(place, failure.message.clone(), failure.next_steps().to_vec());
+            }
+        }
+        self.synthesizers(stage);
+    }
+
+    /// The synthesizers that a stage names: each one model, asked once if those before it fail.
+    fn synthesizers(&mut self, stage: usize) {
+        let mut seen = BTreeSet::new();
+        for (index, reference) in self.flow.stages[stage].synthesizer.iter().flatten().enumerate() {
+            let place = FlowPlace::Entry { stage, key: StageKey::Synthesizer, index };
+            if index == STAGE_CHAIN_MAX {
+                let message = format!("a stage has at most {STAGE_CHAIN_MAX} synthesizers");
+                self.refuse(place, message, Advice::TakeOut);
+            }
+            let read = parsed(reference).and_then(|entry| persona::refuse(&entry).map(|()| entry));
+            match read {
+                Err(failure) => self.refuse(place, failure.message.clone(), failure.next_steps().to_vec()),
+                Ok(entry) if entry.count != 1 => {
+                    let message =
+                        format!("`{reference}` is a synthesizer, which is asked once; `*` is for a `panel`");
+                    self.refuse(place, message, Next::WriteAs(entry.model.to_string().into()));
                 }
-                if key == StageKey::Synthesizer && index == STAGE_CHAIN_MAX {
-                    let message = format!("a stage has at most {STAGE_CHAIN_MAX} synthesizers");
-                    self.refuse(place, message, Advice::TakeOut);
+                Ok(entry) if !seen.insert(entry.model.clone()) => {
+                    self.refuse(
+                        place,
+                        format!("`synthesizer` names `{}` twice", entry.model),
+                        Advice::TakeOut,
+                    );
                 }
+                Ok(_) => {}
             }
         }
     }

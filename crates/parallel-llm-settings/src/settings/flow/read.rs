@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::super::file::Source;
 use super::super::invalid;
-use super::super::kind::{Kind, Value, split_models};
+use super::super::kind::{Kind, Value};
 use super::super::preset;
 use super::super::reader::{Item, Key, Reader, in_order, noun, read_single};
 use super::super::table::Setting;
@@ -37,9 +37,13 @@ pub(super) fn flow(source: &Source, name: &str) -> Result<NamedFlow, FlowErrors>
     let by_rules =
         reading.flow.errors(&reading.unread).into_iter().filter(is_said).map(|error| reading.placed(error));
     let by_rules: Vec<_> = by_rules.collect();
+    let places = reading.spans().map(|(place, span)| (place, reader.location(span))).collect();
     let FlowReader { flow, budget, mut errors, .. } = reading;
     errors.extend(by_rules);
-    if errors.is_empty() { Ok(NamedFlow { flow, budget }) } else { Err(FlowErrors::of(errors, reader)) }
+    if !errors.is_empty() {
+        return Err(FlowErrors::of(errors, reader));
+    }
+    Ok(NamedFlow { flow, budget, path: source.path.clone(), places })
 }
 
 /// The places of a stage in its file.
@@ -198,21 +202,29 @@ impl FlowReader {
 
     /// An error of the flow with its place in the file.
     fn placed(&self, FlowError { place, failure }: FlowError) -> (Range<usize>, Failure) {
-        let name = |stage: usize| self.places[stage].name.clone();
         let span = match place {
             FlowPlace::Flow => self.stages.clone(),
             FlowPlace::About => self.about.clone(),
-            FlowPlace::Stage(stage) => name(stage),
-            FlowPlace::Key { stage, key } => {
-                self.places[stage].values.get(&key).map_or_else(|| name(stage), |(span, _)| span.clone())
-            }
-            FlowPlace::Entry { stage, key, index } => {
-                let value = self.places[stage].values.get(&key);
-                let entry = value.map(|(span, entries)| entries.get(index).unwrap_or(span).clone());
-                entry.unwrap_or_else(|| name(stage))
+            place => {
+                let spans: BTreeMap<FlowPlace, Range<usize>> = self.spans().collect();
+                let known = place.outward().find_map(|place| spans.get(&place).cloned());
+                known.unwrap_or_else(|| self.stages.clone())
             }
         };
         (span, failure)
+    }
+
+    /// The places of the stages, their keys and their entries.
+    fn spans(&self) -> impl Iterator<Item = (FlowPlace, Range<usize>)> {
+        self.places.iter().enumerate().flat_map(|(stage, StagePlaces { name, values })| {
+            let value = move |(key, (span, entries)): (&StageKey, &(Range<usize>, Vec<Range<usize>>))| {
+                let key = *key;
+                let entries = entries.clone().into_iter().enumerate();
+                let entry = move |(index, span)| (FlowPlace::Entry { stage, key, index }, span);
+                [(FlowPlace::Key { stage, key }, span.clone())].into_iter().chain(entries.map(entry))
+            };
+            [(FlowPlace::Stage(stage), name.clone())].into_iter().chain(values.iter().flat_map(value))
+        })
     }
 }
 
@@ -232,19 +244,14 @@ fn set(stage: &mut FlowStage, key: StageKey, value: Value) {
 /// Errors with their places.
 type Refused = Vec<(Range<usize>, Failure)>;
 
-/// The entries of a list with their places. A single string is a list, too; of models it may name several.
+/// The entries of a list with their places. A single string is a list of one.
 fn list(key: StageKey, value: &Item<'_>) -> Result<Vec<(String, Range<usize>)>, Refused> {
     let name = key.name();
     let what = if key == StageKey::From { "stages" } else { "models" };
     let mut errors = Vec::new();
     let mut entries = Vec::new();
     match value.get_ref() {
-        DeValue::String(text) if key == StageKey::From => {
-            entries.push((text.trim().to_owned(), value.span()));
-        }
-        DeValue::String(text) => {
-            entries.extend(split_models(text).into_iter().map(|model| (model, value.span())));
-        }
+        DeValue::String(text) => entries.push((text.trim().to_owned(), value.span())),
         DeValue::Array(items) => {
             for item in items {
                 match item.get_ref() {

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use parallel_llm_engine::request::flow::StageKey;
+
 use super::*;
 use mistakes::{Mistake, mistakes, whole_files};
 
@@ -212,17 +214,38 @@ fn a_byte_order_mark_takes_no_column() {
 }
 
 #[test]
-fn an_error_that_only_the_settings_show_has_the_place_of_its_word() {
+fn an_error_that_only_the_settings_show_has_the_place_of_its_entry() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("it.toml");
-    fs::write(&path, "[stages.a]\npanel = \"a/x@persona=nobody\"\n").unwrap();
-    let place = |message: &str| {
-        let FlowMistake { place, .. } = &FlowErrors::beside_settings(&path, invalid(message)).errors[0];
+    fs::write(&path, "# a/x\n[stages.a]\npanel = [\"a/x\", \"a/x@persona=nobody\"]\nsynthesizer = \"a/x\"\n")
+        .unwrap();
+    let flow = FlowFile::read(&path).flow.unwrap();
+    let place = |place: FlowPlace| {
+        let error = FlowError { place, failure: invalid("it does not fit") };
+        let FlowMistake { place, .. } = &flow.refused(vec![error]).errors[0];
         (place.line, place.column)
     };
-    assert_eq!(place("there is no persona `nobody`"), (2, 22));
-    assert_eq!(place("of `this` and `panel`"), (2, 1));
-    assert_eq!(place("it does not fit"), (1, 1));
+    let entry = |key: StageKey, index: usize| place(FlowPlace::Entry { stage: 0, key, index });
+    assert_eq!(entry(StageKey::Panel, 1), (3, 17));
+    assert_eq!(entry(StageKey::Synthesizer, 0), (4, 15));
+    assert_eq!(place(FlowPlace::Key { stage: 0, key: StageKey::Panel }), (3, 9));
+    assert_eq!(place(FlowPlace::Key { stage: 0, key: StageKey::Strategy }), (2, 9));
+    assert_eq!(place(FlowPlace::Flow), (1, 1));
+}
+
+#[test]
+fn a_synthesizer_is_one_model_asked_once_and_a_text_is_one_model() {
+    check(
+        "[stages.a]\npanel = \"gpt 5 pro\"\nsynthesizer = [\"a/x*3\", \"b/y\", \"b/y\", \"c/z@stance=for\"]\n",
+        &[
+            "it.toml:2:9: cannot read the model `gpt 5 pro`: a model name has 1 to 200 visible ASCII characters and no \
+             quotes or commas | write it as `vendor/model`, for example `~openai/gpt-sol-latest`",
+            "it.toml:3:16: `a/x*3` is a synthesizer, which is asked once; `*` is for a `panel` | write it like `a/x`",
+            "it.toml:3:32: `synthesizer` names `b/y` twice | take it out",
+            "it.toml:3:39: `c/z` is a synthesizer, which has neither a persona nor a stance: it fuses | name the persona \
+             at a seat of the panel",
+        ],
+    );
 }
 
 #[test]
