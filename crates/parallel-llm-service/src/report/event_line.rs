@@ -33,6 +33,7 @@ pub struct EventLine {
 /// An event of a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum EventReport {
     /// The run has begun. Nothing has been sent.
     Started {
