@@ -212,8 +212,7 @@ fn make_collector(settings: &Settings, address: &str) -> Result<Collector, Failu
 }
 
 fn lazy_store(settings: &Settings) -> Arc<Lazy<Store>> {
-    let config =
-        StoreConfig { spill_folders: settings.spill_folders(), ..StoreConfig::new(settings.database()) };
+    let config = store_config(settings);
     let in_memory = settings.in_memory;
     Arc::new(Lazy::new(move || {
         let config = config.clone();
@@ -222,11 +221,20 @@ fn lazy_store(settings: &Settings) -> Arc<Lazy<Store>> {
                 let failure = Failure::new(Code::Usage, "runs are kept in memory and end with it");
                 return Err(failure.with_next(Advice::KeepRunsInFolder));
             }
-            let store = Store::open(config).await?;
+            let store = Store::open(config?).await?;
             telemetry::log_interrupted(&store).await;
             Ok(store)
         })
     }))
+}
+
+/// Where the runs are kept. Fails for an address of a server that its driver cannot read.
+fn store_config(settings: &Settings) -> Result<StoreConfig, Failure> {
+    let config = match &settings.database_url {
+        Some(url) => StoreConfig::on_server(url.expose().parse()?, &settings.data_dir),
+        None => StoreConfig::new(settings.database()),
+    };
+    Ok(StoreConfig { spill_folders: settings.spill_folders(), ..config })
 }
 
 fn lazy_upstream(settings: &Settings) -> Arc<Lazy<Provider>> {

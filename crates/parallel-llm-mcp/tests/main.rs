@@ -42,6 +42,7 @@ mod pllm;
 mod providers;
 mod quirks;
 mod repeats;
+mod replicas;
 mod roots;
 mod runs;
 mod screen;

@@ -18,8 +18,8 @@ pub struct DatabaseState {
     pub format: u32,
     /// Its size in bytes, without the write-ahead log.
     pub bytes: u64,
-    /// The size of the write-ahead log in bytes.
-    pub log_bytes: u64,
+    /// The size of the write-ahead log in bytes; `None` on a server, which looks after its own.
+    pub log_bytes: Option<u64>,
     /// Whether an unfinished purge left words in the index that are not overwritten yet.
     pub has_purged_words: bool,
     /// The number of runs by status. An interrupted run counts as `running`.

@@ -1,4 +1,4 @@
-//! The stage `postgres`: the store's tests against a PostgreSQL server of their own.
+//! The stage `postgres`: the store, and several machines with one database, against a PostgreSQL server of its own.
 //!
 //! The server is installed with the system's packages if it is missing. Its data is a temporary folder, it listens on
 //! loopback only, and it ends with the stage. Without a server the stage fails: half of the store would be untested.
@@ -17,8 +17,11 @@ use crate::program::Program;
 const VERSIONS: &str = "/usr/lib/postgresql";
 /// The user as whom the server runs if this is root, as which it refuses to; its package makes the user.
 const USER: &str = "postgres";
-/// The tests on a server; the other tests of the store need none.
-const TESTS: &str = "test -p parallel-llm-store --locked --test store";
+/// The tests on a server: those of the store, and of the program those about several machines. The others need none.
+const TESTS: [&str; 2] = [
+    "test -p parallel-llm-store --locked --test store",
+    "test --workspace --locked --test program replicas::",
+];
 /// The variable by which the tests find the server.
 const VARIABLE: &str = "PARALLEL_LLM_TEST_DATABASE_URL";
 /// Time limit of making, starting and stopping a server, which take seconds.
@@ -38,7 +41,10 @@ struct Cluster {
 pub(super) fn run() -> Result<Verdict, Failure> {
     let server = Cluster::start()?;
     let url = format!("postgres://{USER}@127.0.0.1:{}/postgres?sslmode=disable", server.port);
-    Program::cargo(TESTS).variable(VARIABLE, url).run().map(|()| Verdict::Passed)
+    for tests in TESTS {
+        Program::cargo(tests).variable(VARIABLE, &url).run()?;
+    }
+    Ok(Verdict::Passed)
 }
 
 impl Cluster {

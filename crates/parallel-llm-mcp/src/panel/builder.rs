@@ -67,6 +67,7 @@ pub struct PanelBuilder {
 const KEPT: &[(&str, &str)] = &[
     ("budget_day_usd", "a limit of the day"),
     ("store", "a store"),
+    ("database_url", "a database"),
     ("files", "a file"),
     ("output_dir", "a file"),
 ];

@@ -28,8 +28,11 @@ pub(super) async fn examine(doctor: &Doctor, depth: Depth) -> Vec<Finding> {
 async fn inspect(doctor: &Doctor, depth: Depth) -> Result<Vec<Finding>, Failure> {
     let store = doctor.store.get().await?;
     let state = store.state().await?;
-    let mut findings =
-        vec![Finding::ok("it opens, and is of this program's version"), extent(&state), log(state.log_bytes)];
+    let place = doctor.settings.database_url.as_ref().map(|url| format!("it is on the server {url}"));
+    let mut findings = vec![Finding::ok("it opens, and is of this program's version")];
+    findings.extend(place.map(Finding::ok));
+    findings.push(extent(&state));
+    findings.extend(state.log_bytes.map(log));
     let (thoroughness, within) = match depth {
         Depth::Quick => (CheckDepth::Quick, QUICK_MAX),
         Depth::Deep => (CheckDepth::Full, WHOLE_MAX),

@@ -66,16 +66,23 @@ impl Database {
             return Err(Failure::new(Code::Busy, "this process has the run database open"));
         }
         let settings = &self.settings;
+        if settings.database_url.is_some() {
+            let failure = Failure::new(
+                Code::Usage,
+                "a run database on a server is restored with the server's own program",
+            );
+            return Err(failure.with_next(Next::Type("pg_restore".into())));
+        }
         parallel_llm_store::restore(&settings.database(), &settings.spill_folders(), from).await
     }
 
     /// Fails for anybody but the owner, and for a missing database, which opening would create.
     fn check_exists(&self) -> Result<(), Failure> {
         self.principal.check_owner()?;
-        let path = self.settings.database();
-        if path.exists() {
+        if self.settings.has_database() {
             return Ok(());
         }
+        let path = self.settings.database();
         let message = format!("there is no run database at `{}`", path.display());
         Err(Failure::new(Code::Usage, message)
             .with_next([Next::Do(Advice::AskSomethingFirst), Next::Do(Advice::SetDataFolder)]))

@@ -14,6 +14,7 @@ use parallel_llm_engine::value::code::Code;
 use parallel_llm_engine::value::next::Advice;
 use parallel_llm_engine::{Failure, PicoUsd, request::file_names, value::nearest};
 
+use super::database_url::DatabaseUrl;
 use super::{command, invalid, wait};
 
 /// The store modes by name, the loosest first.
@@ -65,6 +66,8 @@ pub(super) enum Kind {
     TextOrOff,
     /// A web address, or `off`.
     UrlOrOff,
+    /// The address of a database server, or `off`.
+    ServerOrOff,
 }
 
 /// The kind of file to name.
@@ -94,6 +97,7 @@ pub(super) enum Value {
     Switch(bool),
     Path(PathBuf),
     Paths(Vec<PathBuf>),
+    Server(DatabaseUrl),
     /// A program and its arguments, never empty.
     Command(Vec<String>),
     /// Turned off.
@@ -135,11 +139,18 @@ impl Kind {
             }
             Self::Store => STORES.iter().find(|(word, _)| *word == text).map(|(_, mode)| Value::Store(*mode)),
             Self::Switch { .. } => read_switch(text).map(Value::Switch),
-            Self::TextOrOff | Self::UrlOrOff if matches!(text, "" | OFF) => Some(Value::Off),
+            Self::TextOrOff | Self::UrlOrOff | Self::ServerOrOff if matches!(text, "" | OFF) => {
+                Some(Value::Off)
+            }
             Self::TextOrOff => is_header_text(text).then(|| Value::Word(text.to_owned())),
             Self::UrlOrOff => {
                 let is_web = text.starts_with("https://") || text.starts_with("http://");
                 (is_web && is_header_text(text)).then(|| Value::Word(text.to_owned()))
+            }
+            Self::ServerOrOff => {
+                // Not repeated in the message: a typing error may hide where its password begins.
+                let url = DatabaseUrl::read(text).ok_or_else(|| self.mismatch(name, "this text"))?;
+                Some(Value::Server(url))
             }
             Self::Path => (!text.is_empty()).then(|| Value::Path(text.into())),
             Self::FileName(file) => {
@@ -265,6 +276,12 @@ impl fmt::Display for Kind {
             Self::Command => out.write_str("a program and its arguments, as a list or as one text"),
             Self::TextOrOff => write!(out, "up to {TEXT_BYTES_MAX} plain characters, or `{OFF}`"),
             Self::UrlOrOff => write!(out, "an address that begins with `https://` or `http://`, or `{OFF}`"),
+            Self::ServerOrOff => {
+                write!(
+                    out,
+                    "the address of a PostgreSQL server, `postgres://USER:PASSWORD@HOST/DATABASE`, or `{OFF}`"
+                )
+            }
         }
     }
 }
@@ -282,6 +299,7 @@ impl fmt::Display for Value {
             Self::Store(mode) => out.write_str(STORES[strictness(*mode)].0),
             Self::Switch(on) => out.write_str(if *on { "on" } else { "off" }),
             Self::Path(path) => path.display().fmt(out),
+            Self::Server(url) => url.fmt(out),
             Self::Paths(paths) => {
                 // A path that cannot be joined stands in a file, which takes lists.
                 let shown = |path: &PathBuf| path.display().to_string();

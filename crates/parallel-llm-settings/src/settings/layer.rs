@@ -10,6 +10,7 @@ use parallel_llm_engine::PicoUsd;
 use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::wait::Wait;
 
+use super::database_url::DatabaseUrl;
 use super::kind::Value;
 use super::origin::{self, Origin};
 use super::table::Setting;
@@ -220,6 +221,15 @@ impl Layer {
         match &self.entry(setting).value {
             Value::Paths(paths) => paths.clone(),
             Value::Unset => Vec::new(),
+            _ => mistyped(setting),
+        }
+    }
+
+    /// The address of a database server; `None` if it is off or not set.
+    pub(super) fn server(&self, setting: Setting) -> Option<DatabaseUrl> {
+        match &self.entry(setting).value {
+            Value::Server(url) => Some(url.clone()),
+            Value::Unset | Value::Off => None,
             _ => mistyped(setting),
         }
     }

@@ -10,6 +10,7 @@ mod alias;
 mod check;
 mod command;
 mod config_paths;
+mod database_url;
 mod document;
 mod embedded;
 mod environment;
@@ -54,6 +55,7 @@ use table::Setting;
 pub use alias::Aliases;
 pub use check::CheckSettings;
 pub use config_paths::ConfigPaths;
+pub use database_url::DatabaseUrl;
 pub use embedded::{EmbeddedProvider, check_headers, check_value};
 pub use environment::SEAT;
 pub use environment::is_known_variable;
@@ -121,6 +123,8 @@ pub struct Settings {
     pub output_dir: Option<PathBuf>,
     /// The folder of the database and of the files of runs.
     pub data_dir: PathBuf,
+    /// The server that holds the runs in place of the database in the data folder.
+    pub database_url: Option<DatabaseUrl>,
     /// The log level: `off`, `error`, `warn`, `info`, `debug` or `trace`.
     pub log_level: String,
     /// The log file.
@@ -329,9 +333,14 @@ impl Settings {
         whole.into_iter().chain(self.providers.iter().filter_map(of)).collect()
     }
 
-    /// The path of the database.
+    /// The path of the database, if it is a file.
     pub fn database(&self) -> PathBuf {
         self.data_dir.join(DATABASE)
+    }
+
+    /// Whether there is a database: on a server, or as a file, which opening would create.
+    pub fn has_database(&self) -> bool {
+        self.database_url.is_some() || self.database().exists()
     }
 
     /// Folders for answers that neither the database nor its own folder accepts, in the order they are tried.
@@ -409,6 +418,7 @@ impl Settings {
             file_names: file_names(layer)?,
             output_dir: layer.path(Setting::OutputDir),
             data_dir: layer.path(Setting::DataDir).ok_or_else(no_home_folder)?,
+            database_url: layer.server(Setting::DatabaseUrl),
             log_level: layer.word(Setting::LogLevel),
             log_file: layer.path(Setting::LogFile),
             telemetry: TelemetrySettings::default(),

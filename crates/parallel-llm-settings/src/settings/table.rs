@@ -165,6 +165,9 @@ settings! {
     DataDir = "data_dir", Kind::Path, "", User,
         "The folder of the database and of the files of runs; by default `parallel-llm-mcp` in XDG's data folder.",
         because "XDG's data folder is for data that must last";
+    DatabaseUrl = "database_url", Kind::ServerOrOff, "", User,
+        "The PostgreSQL server on which runs are kept in place of a file in the data folder: several machines that name the same one share their runs.",
+        because "a file needs no server, and one machine needs no more";
     Issuer = "issuer", Kind::UrlOrOff, "", User,
         "The identity server whose tokens `serve --http` accepts besides its own, as it names itself.",
         because "tokens made with `keys create` need no other server";

@@ -69,7 +69,7 @@ fn state(reader: &Reader<'_>) -> Result<DatabaseState, DatabaseError> {
             version: get(row, 0)?,
             format: u32::try_from(get::<i64>(row, 1)?).unwrap_or_default(),
             bytes: count(get(row, 2)?),
-            log_bytes: 0,
+            log_bytes: None,
             has_purged_words: false,
             runs: runs.into_iter().collect(),
         })

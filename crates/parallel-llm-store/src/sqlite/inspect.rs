@@ -52,7 +52,7 @@ fn state(reader: &Reader<'_>, path: &Path) -> Result<DatabaseState, DatabaseErro
             version: row.get(0)?,
             format: row.get(1)?,
             bytes: count(row.get(2)?),
-            log_bytes: log_bytes(path),
+            log_bytes: Some(log_bytes(path)),
             has_purged_words,
             runs: runs.into_iter().collect(),
         })

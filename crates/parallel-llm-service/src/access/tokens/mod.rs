@@ -163,7 +163,7 @@ impl Access {
     /// Every token ever made, the oldest first. Does not create a database.
     pub async fn list_tokens(&self) -> Result<Vec<TokenLine>, Failure> {
         self.principal.check_owner()?;
-        if !self.settings.database().exists() {
+        if !self.settings.has_database() {
             return Ok(Vec::new());
         }
         let tokens = self.store.get().await?.list_tokens().await?;

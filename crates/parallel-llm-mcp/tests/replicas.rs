@@ -1,0 +1,178 @@
+//! Machines that keep their runs on one PostgreSQL server. The stage `postgres` names the server; without one there is nothing
+//! to test here.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use parallel_llm_testkit::simulator::{Fault, Script};
+use parallel_llm_testkit::{Call, Output, Sandbox};
+use serde_json::Value;
+use tokio_postgres::NoTls;
+
+/// The address of a database whose schemas are the tests' to make.
+const SERVER: &str = "PARALLEL_LLM_TEST_DATABASE_URL";
+/// The setting that names it to the program.
+const SETTING: &str = "database_url";
+const ONE: &str = "openai/gpt-6.1-sol";
+const HANGING: &str = "deepseek/deepseek-v4-pro-0813";
+
+/// A machine of its own, whose runs are on this server.
+struct Machine {
+    sandbox: Sandbox,
+    url: String,
+}
+
+impl Machine {
+    fn call(&self, arguments: &[&str]) -> Call<'_> {
+        self.sandbox.call(arguments).settings([(SETTING, self.url.as_str())])
+    }
+
+    fn ask(&self, arguments: &[&str]) -> Value {
+        let output = self.call(&["ask", "--json", "-m", ONE]).args(arguments).run();
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        output.json()
+    }
+}
+
+/// Two machines with one database that nobody has used; `None` without a server. For the first one a model hangs.
+fn machines() -> Option<[Machine; 2]> {
+    let url = fresh()?;
+    let machine = |script| {
+        let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp"))
+            .scripted(ONE, Script::answering("A canary sings."))
+            .scripted(HANGING, script);
+        Machine { sandbox, url: url.clone() }
+    };
+    Some([machine(Script::fault(Fault::Stall)), machine(Script::answering("The mute swan."))])
+}
+
+/// The address of a fresh schema.
+#[expect(clippy::disallowed_methods, reason = "a test reads what the person running it says")]
+fn fresh() -> Option<String> {
+    static SCHEMAS: AtomicU32 = AtomicU32::new(0);
+    let base = std::env::var(SERVER).ok()?;
+    let number = SCHEMAS.fetch_add(1, Ordering::Relaxed);
+    let begun = std::time::UNIX_EPOCH.elapsed().expect("it is after 1970").as_micros();
+    let schema = format!("p{}_{number}_{begun}", std::process::id());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a thread");
+    runtime.block_on(async {
+        let (client, connection) = tokio_postgres::connect(&base, NoTls).await.expect("the server is there");
+        let statement = format!("CREATE SCHEMA {schema}");
+        tokio::select! {
+            made = client.batch_execute(&statement) => made.expect("a schema can be made"),
+            ended = connection => panic!("the connection has ended: {ended:?}"),
+        }
+    });
+    let separator = if base.contains('?') { '&' } else { '?' };
+    Some(format!("{base}{separator}options=-csearch_path%3D{schema}"))
+}
+
+fn run_id(report: &Value) -> &str {
+    report["run_id"].as_str().expect("a report names its run")
+}
+
+#[test]
+fn a_run_of_one_machine_is_that_of_the_other() {
+    let Some([one, other]) = machines() else { return };
+    let asked = one.ask(&["--idempotency-key", "k1", "Which bird sings?"]);
+    let id = run_id(&asked);
+
+    let listed = other.call(&["runs", "list", "--json"]).run();
+    assert_eq!(listed.json()["run_id"], id, "{}", listed.stderr);
+    let shown = other.call(&["runs", "show", "--json", id]).run().json();
+    assert_eq!((&shown["answer"], &shown["status"]), (&asked["answer"], &asked["status"]));
+    let found = other.call(&["runs", "search", "canary"]).run();
+    assert!(found.text().contains(id), "{}", found.stderr);
+
+    // The key holds on both, and nothing is asked again.
+    let again = other.ask(&["--idempotency-key", "k1", "Which bird sings?"]);
+    assert_eq!((run_id(&again), other.sandbox.chats().len()), (id, 0));
+
+    // A conversation goes on from anywhere.
+    let continued = other.ask(&["-c", "And which does not?"]);
+    assert_eq!(continued["continues"], id);
+    assert_eq!(other.sandbox.asked(ONE), 1);
+}
+
+#[test]
+fn a_run_that_one_machine_does_is_live_on_the_other() {
+    let Some([one, other]) = machines() else { return };
+    let running = one.call(&["ask", "-m", ONE, "-m", HANGING, "Still there?"]).start();
+    let shown = || other.call(&["runs", "show", "--json", "@"]).run();
+    let answered = |report: &Value| report["answers"][0]["status"] == "answered";
+    one.sandbox.until("the first seat has answered", || {
+        let output = shown();
+        output.code == Some(0) && answered(&output.json())
+    });
+    let report = shown().json();
+    assert_eq!((&report["status"], &report["answers"][1]["status"]), (&"running".into(), &"waiting".into()));
+
+    // It is not the other's to continue while its owner is alive.
+    let refused = other.call(&["runs", "resume", "@"]).run();
+    assert!(refused.stderr.contains("busy"), "{}", refused.stderr);
+    running.signal("KILL");
+    running.wait();
+    one.sandbox.until("its lease has ended", || shown().json()["status"] == "interrupted");
+    let resumed = other.call(&["runs", "resume", "--resend", "--json", "@"]).run();
+    assert_eq!(
+        (resumed.code, &resumed.json()["status"]),
+        (Some(0), &"complete".into()),
+        "{}",
+        resumed.stderr
+    );
+    let asked = [ONE, HANGING].map(|model| other.sandbox.asked(model));
+    assert_eq!(asked, [0, 1], "what was answered is not asked again");
+}
+
+#[test]
+fn the_password_is_shown_nowhere_and_each_command_says_what_a_server_cannot_do() {
+    let Some([one, _]) = machines() else { return };
+    let secret = "s3cr3t";
+    let with_password = one.url.replacen("postgres@", &format!("postgres:{secret}@"), 1);
+    let call = |arguments: &[&str]| {
+        let output = one.sandbox.call(arguments).settings([(SETTING, with_password.as_str())]).run();
+        let said = format!("{}{}", output.text(), output.stderr);
+        assert!(!said.contains(secret), "{arguments:?}: {said}");
+        (output.code, said)
+    };
+    assert_eq!(call(&["ask", "-m", ONE, "Which bird sings?"]).0, Some(0));
+    assert!(call(&["config", "show"]).1.contains("postgres@127.0.0.1"));
+    let (_, examined) = call(&["doctor", "--all"]);
+    assert!(examined.contains("it is on the server postgres://postgres@127.0.0.1"), "{examined}");
+    assert!(examined.contains("PostgreSQL 1"), "{examined}");
+    assert_eq!(call(&["store", "check", "--read-data"]).0, Some(0));
+    for (arguments, program) in [
+        (&["store", "backup", "copy.db"][..], "pg_dump"),
+        (&["store", "restore", "copy.db"][..], "pg_restore"),
+    ] {
+        let (code, said) = call(arguments);
+        assert!(code != Some(0) && said.contains(program), "{said}");
+    }
+    let away = with_password.replacen("@127.0.0.1", "@127.0.0.1:1,127.0.0.1", 1);
+    let wrong = one.sandbox.call(["runs", "list"]).settings([(SETTING, away.as_str())]).run();
+    assert!(!wrong.stderr.contains(secret), "{}", wrong.stderr);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named_before_anything_is_paid() {
+    let sandbox =
+        Sandbox::new(env!("CARGO_BIN_EXE_parallel-llm-mcp")).scripted(ONE, Script::answering("Hm."));
+    let call = |url: &str| -> Output {
+        sandbox.call(["ask", "-m", ONE, "Which bird sings?"]).settings([(SETTING, url)]).run()
+    };
+    let away = call("postgres://runs:s3cr3t@127.0.0.1:1/runs");
+    insta::assert_snapshot!(away.stderr, @"
+    error[storage]: cannot open the run database `postgres://runs@127.0.0.1:1/runs`: its server cannot be reached: error connecting to server: Connection refused (os error 111)
+      next: try again, or check the network and the address
+    ");
+    let misread = call("mysql://runs:s3cr3t@127.0.0.1/runs");
+    insta::assert_snapshot!(misread.stderr, @"
+    error[settings_invalid]: environment PARALLEL_LLM_DATABASE_URL: `database_url` is the address of a PostgreSQL server, `postgres://USER:PASSWORD@HOST/DATABASE`, or `off`, not this text
+      next: correct the value, or leave it out to use the default
+    ");
+    let option = call("postgres://runs:s3cr3t@127.0.0.1/runs?sslmode=allow");
+    insta::assert_snapshot!(option.stderr, @"
+    error[usage]: the address of the run database cannot be read: its `sslmode` is none that is understood
+      next: choose one of: disable, prefer, require, verify-ca, verify-full
+    ");
+    assert_eq!(sandbox.chats().len(), 0);
+}
