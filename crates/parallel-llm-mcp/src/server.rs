@@ -239,7 +239,8 @@ impl BoundServer {
                     // Questions to a provider that is this server are refused; a log would be the host's.
                     let _ = services.listens_at(listener.address(), &listener.urls());
                     let doors = doors::over_http(&services, &ending, sessions.as_ref());
-                    listener.serve(doors, stop.clone(), drain).await;
+                    let lost = stop.run_until_cancelled(services.ask.continue_lost_runs());
+                    tokio::join!(listener.serve(doors, stop.clone(), drain), lost);
                     Ok(())
                 }
             }

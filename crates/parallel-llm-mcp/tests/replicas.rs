@@ -8,6 +8,8 @@ use parallel_llm_testkit::{Call, Output, Sandbox};
 use serde_json::Value;
 use tokio_postgres::NoTls;
 
+use crate::http::program::serve;
+
 /// The address of a database whose schemas are the tests' to make.
 const SERVER: &str = "PARALLEL_LLM_TEST_DATABASE_URL";
 /// The setting that names it to the program.
@@ -121,6 +123,33 @@ fn a_run_that_one_machine_does_is_live_on_the_other() {
     );
     let asked = [ONE, HANGING].map(|model| other.sandbox.asked(model));
     assert_eq!(asked, [0, 1], "what was answered is not asked again");
+}
+
+#[test]
+fn a_server_continues_a_run_whose_machine_is_gone() {
+    let Some([one, other]) = machines() else { return };
+    let running = one.call(&["ask", "-m", ONE, "-m", HANGING, "Still there?"]).start();
+    one.sandbox.until("both are asked, and one has answered", || {
+        let output = other.call(&["runs", "show", "--json", "@"]).run();
+        output.code == Some(0) && output.json()["answers"][0]["status"] == "answered"
+    });
+    let (server, _) = serve(&other.sandbox, &["--no-auth"], &[(SETTING, &other.url)]);
+    let watching = other.call(&["runs", "wait", "@"]).start();
+    other.sandbox.until("it watches", || !watching.stderr_so_far().is_empty());
+    running.signal("KILL");
+    running.wait();
+
+    // Whoever watches from elsewhere sees it go on.
+    let watched = watching.wait();
+    assert!(watched.text().contains("A canary sings."), "{}", watched.stderr);
+    let report = other.call(&["runs", "show", "--json", "@"]).run().json();
+    assert_eq!(report["status"], "partial");
+    let seats = report["answers"].as_array().expect("a list").iter().map(|seat| &seat["status"]);
+    assert_eq!(seats.collect::<Vec<_>>(), ["answered", "unknown"]);
+    // What was answered is not asked again, nor what may be paid.
+    assert_eq!(other.sandbox.chats().len(), 0);
+    server.signal("TERM");
+    assert_eq!(server.wait().code, Some(0));
 }
 
 #[test]

@@ -440,6 +440,8 @@ const RULES: &[(&str, Rule)] = &[
     ("Asking::begin_order", ASK),
     ("Asking::begin_unapproved", ASK),
     ("Asking::check_flow", ASK),
+    // What a server does by itself, for nobody.
+    ("Asking::continue_lost_runs", Rule::Wiring),
     ("Asking::continue_run", BOTH),
     ("Asking::quote", ASK),
     ("Asking::quote_continuation", BOTH),

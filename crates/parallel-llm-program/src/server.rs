@@ -91,7 +91,8 @@ async fn serve_until_signal(service: &Services, config: Config, console: &Consol
         Instant::now() + drain
     };
     let served = async {
-        let (close_by, ()) = tokio::join!(close_by, listener.serve(doors, stop.clone(), drain));
+        let lost = stop.run_until_cancelled(service.ask.continue_lost_runs());
+        let (close_by, (), _) = tokio::join!(close_by, listener.serve(doors, stop.clone(), drain), lost);
         service.close(close_by.saturating_duration_since(Instant::now())).await;
     };
     let code = tokio::select! {

@@ -183,6 +183,11 @@ impl Database {
         }
     }
 
+    /// Whether it is on a server.
+    pub(crate) const fn is_on_server(&self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+
     /// The version, size and contents of the database.
     pub(crate) async fn state(&self) -> Result<DatabaseState, Failure> {
         match self {

@@ -285,6 +285,11 @@ impl Store {
         self.shared.database.back_up(to).await
     }
 
+    /// Whether the database is on a server, where other machines may continue a run.
+    pub fn is_on_server(&self) -> bool {
+        self.shared.database.is_on_server()
+    }
+
     /// The store's clock in milliseconds since 1970, to compare with its timestamps.
     pub fn now_ms() -> i64 {
         clock::now_ms()

@@ -6,6 +6,7 @@ mod conversation;
 mod detached;
 mod fitness;
 mod joining;
+mod lost;
 mod order;
 pub(crate) mod plan;
 mod quote;

@@ -8,11 +8,14 @@ use parallel_llm_engine::call::hub::Hub;
 use parallel_llm_engine::plan::caller_slot::CallerSlot;
 use parallel_llm_engine::run::Run;
 use parallel_llm_store::{RunProgress, Store};
+use tokio::time::Instant;
 
 use crate::lazy::Lazy;
 
 /// The interval of polling the store for a run of another process.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// How long a run on a server may be lost before that is told: another machine continues it within a few seconds.
+const LOST_MAX: Duration = Duration::from_secs(10);
 
 /// A run of another process and its hub in this one.
 pub(crate) struct Relay {
@@ -30,19 +33,26 @@ pub(crate) enum Polled {
 }
 
 impl Relay {
-    /// Relays until the run is closed or its process has ended.
+    /// Relays until the run is closed, or its process has ended and no other continues it.
     pub(crate) async fn run(self) {
+        let mut lost_since = None;
         while !self.is_closed() {
             let is_lost = match self.next().await {
                 Some(Polled::Progress(progress)) => self.pass_on(*progress),
-                Some(Polled::Purged) => true,
+                Some(Polled::Purged) => return self.hub.mark_interrupted(),
                 // The store may be readable at the next poll; waiting callers have limits of their own.
-                None => false,
+                None => continue,
             };
-            if is_lost {
+            lost_since = is_lost.then(|| lost_since.unwrap_or_else(Instant::now));
+            if lost_since.is_some_and(|since| since.elapsed() >= self.patience()) {
                 return self.hub.mark_interrupted();
             }
         }
+    }
+
+    /// How long the run may be lost.
+    fn patience(&self) -> Duration {
+        if self.store.made().is_some_and(Store::is_on_server) { LOST_MAX } else { Duration::ZERO }
     }
 
     /// Whether the run is closed.
