@@ -455,10 +455,18 @@ async fn a_cancelled_flow_keeps_what_it_has() {
         let at_the_end = || two_sides_replies([fuses(10, "gravity", "Both pull.")]);
         let resumed = scenario_of(two_sides("synthesize", "synthesize"), at_the_end())
             .after(&result.commits)
-            .reopened(|run| Reopening::again(&run.plan, Vec::new(), run.chain()).expect("there is room"))
+            .reopened(|run| Reopening::resume(&run.plan, Vec::new()))
             .run()
             .await;
         assert_eq!(resumed.run.status, RunStatus::Complete, "{}", resumed.end());
+        // Its stages go on, and those that were decided are not made again.
+        let of_b = resumed.asked.iter().filter(|sent| sent.call.model.model == "fuser-b").count();
+        assert_eq!(
+            (resumed.text(), of_b),
+            ("Both pull.".to_owned(), usize::from(at_ms == 25)),
+            "{}",
+            resumed.end()
+        );
     }
 }
 

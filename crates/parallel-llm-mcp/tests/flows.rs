@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use parallel_llm_testkit::Sandbox;
+use parallel_llm_testkit::simulator::{Fault, Script};
 
 use crate::ask::{ONE, THREE, TWO, sandbox};
 use crate::mcp::client::{Client, structured};
@@ -374,4 +375,36 @@ fn every_door_names_the_place_of_each_mistake_that_the_settings_show() {
     assert!(said.contains("two-sides.toml:6:19: there is no persona `critik`"), "{said}");
     assert!(said.contains("two-sides.toml:13:9: there is no persona `nobody`"), "{said}");
     assert_eq!(sandbox.chats().len(), 0);
+}
+
+/// However a flow was stopped, its stages go on, and nobody pays for an answer to a stage that is decided.
+#[test]
+fn a_flow_that_was_stopped_goes_on_where_it_was() {
+    const WRITER: &str = "deepseek/deepseek-v4-pro-0813";
+    for signal in ["INT", "KILL"] {
+        let sandbox = with_a_flow().scripted(TWO, Script::fault(Fault::Zod400));
+        let sandbox = sandbox.scripted(WRITER, Script::fault(Fault::Stall));
+        sandbox.write(
+            PATH,
+            format!(
+                "[stages.a]\npanel = [\"{ONE}\", \"{TWO}\"]\n[stages.b]\npanel = \"{THREE}\"\n\
+                 [stages.merge]\nfrom = [\"a\", \"b\"]\nsynthesizer = \"{WRITER}\"\n"
+            ),
+        );
+        let running = sandbox.call(["ask", "--preset", "two-sides", "Which design?"]).start();
+        sandbox.until("the last stage is written", || sandbox.asked(WRITER) == 1);
+        running.signal(signal);
+        running.wait();
+        let asked = [ONE, TWO, THREE].map(|model| sandbox.asked(model));
+        sandbox.simulator().script(TWO, Script::answering("Too late."));
+        sandbox.simulator().script(WRITER, Script::answering("Both have a point."));
+        let resend = (signal == "KILL").then_some("--resend");
+        let resumed = sandbox.call(["runs", "resume", "@", "--json"]).args(resend).run();
+        assert_eq!(resumed.code, Some(0), "{signal}: {}", resumed.transcript());
+        let report = resumed.json();
+        assert_eq!(report["status"], "partial", "{signal}: {report:#}");
+        assert_eq!([ONE, TWO, THREE].map(|model| sandbox.asked(model)), asked, "{signal}: {report:#}");
+        let events = sandbox.call(["runs", "show", "@", "--events"]).run();
+        assert_eq!(events.text().matches("] stage ").count(), 2, "{signal}: {}", events.text());
+    }
 }

@@ -85,6 +85,13 @@ impl Run {
         self.outcome.as_ref().is_some_and(|outcome| outcome.unfused.is_some())
     }
 
+    /// Whether the stage of a flow that this seat answers to is decided, so that its answer would be read by nobody.
+    pub fn is_stage_decided(&self, seat: SeatNumber) -> bool {
+        let stage = self.plan.flow.as_ref().and_then(|flow| flow.of_seat(seat));
+        let view = stage.and_then(|stage| self.stages.get(stage.index()));
+        view.is_some_and(|view| view.settled().is_some())
+    }
+
     /// The name of a stage, else its number.
     pub fn stage_name(&self, stage: StageNumber) -> String {
         self.stages.get(stage.index()).map_or_else(|| stage.to_string(), |view| view.name.clone())

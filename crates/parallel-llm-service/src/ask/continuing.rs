@@ -236,6 +236,12 @@ fn still_running(run: &Run) -> Failure {
         .with_next(Operation::WaitForRun)
 }
 
+/// Whether the stages of a flow go on where they were when the run was given up.
+fn is_flow_cut_short(run: &Run) -> bool {
+    let why = run.outcome.as_ref().and_then(|outcome| outcome.failure.as_ref());
+    run.plan.flow.is_some() && why.is_some_and(|why| why.code == Code::Cancelled)
+}
+
 /// Asks the seats without an answer. If the newest part was decided, its synthesizers make another text, also with no
 /// seat left to ask.
 fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
@@ -244,8 +250,10 @@ fn resume(run: &Run, resend: bool) -> Result<Reopening, Failure> {
         _ => !view.is_settled(),
     };
     let seats = run.plan.seats.iter().zip(&run.seats).filter(|(_, view)| is_open(view));
-    let ask: Vec<SeatNumber> = seats.map(|(seat, _)| seat.number).collect();
-    if !run.is_decided() {
+    let mut ask: Vec<SeatNumber> = seats.map(|(seat, _)| seat.number).collect();
+    if !run.is_decided() || is_flow_cut_short(run) {
+        // Nobody reads a further answer to a stage that is decided.
+        ask.retain(|seat| !run.is_stage_decided(*seat));
         return Ok(Reopening::resume(&run.plan, ask));
     }
     if ask.is_empty() && !lacks_text(run) {
