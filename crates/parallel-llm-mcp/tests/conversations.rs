@@ -193,3 +193,31 @@ fn a_conversation_needs_an_answer() {
     let failure = structured(&failure).to_string().replace(&id, "<run>");
     insta::assert_snapshot!(failure, @r#"{"code":"busy","message":"the run <run> has no answer yet","next":"wait for the run with get_run","retryable":true,"run_id":"<run>"}"#);
 }
+
+/// `@` is the follow-up itself once that has begun, and whoever sends it again does not mean that.
+#[test]
+fn a_follow_up_that_is_sent_again_is_the_same_run() {
+    let sandbox = sandbox().scripted(TWO, Script::fault(Fault::Refusal));
+    let ask = |arguments: &[&str]| {
+        let output = sandbox.call(["ask", "--json"]).args(arguments).run();
+        (output.code, output.json())
+    };
+    let first = ask(&["-m", ONE, "Which design?"]).1;
+    let follow_up = ["-c", "--idempotency-key", "k1", "Why that one?"];
+    let second = ask(&follow_up).1;
+    assert_eq!(second["continues"], first["run_id"]);
+    let (code, again) = ask(&follow_up);
+    assert_eq!((code, &again["run_id"]), (Some(0), &second["run_id"]), "{again:#}");
+    let mut client = Client::new(&sandbox, &[]);
+    let call = || json!({"prompt": "Sure?", "continue_run": "@", "idempotency_key": "k2"});
+    let [third, again] = [client.call("process_prompt", call()), client.call("process_prompt", call())];
+    assert_eq!(structured(&third)["run_id"], structured(&again)["run_id"], "{again}");
+    assert_eq!(sandbox.chats().len(), 3);
+
+    // Without a key, one that failed is asked again of the same conversation.
+    let third = structured(&third)["run_id"].clone();
+    let (code, failed) = ask(&["-c", "-m", TWO, "And if not?"]);
+    assert_eq!((code, &failed["continues"]), (Some(1), &third));
+    let (code, retried) = ask(&["-c", "-m", ONE, "And if not?"]);
+    assert_eq!((code, &retried["continues"]), (Some(0), &third), "{retried:#}");
+}

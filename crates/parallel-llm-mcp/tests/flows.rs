@@ -408,3 +408,27 @@ fn a_flow_that_was_stopped_goes_on_where_it_was() {
         assert_eq!(events.text().matches("] stage ").count(), 2, "{signal}: {}", events.text());
     }
 }
+
+#[test]
+fn a_follow_up_keeps_the_caps_and_the_budget_of_the_flow() {
+    let sandbox = with_a_flow();
+    let flow = format!(
+        "budget_usd = 0.9\n[stages.a]\npanel = [\"{ONE}@max_tokens=321\"]\n[stages.b]\npanel = \"{TWO}\"\nmax_tokens = 432\n\
+         [stages.end]\nfrom = [\"a\", \"b\"]\nmax_tokens = 543\n"
+    );
+    sandbox.write(PATH, flow);
+    let caps = |from: usize| {
+        let chats = sandbox.chats().split_off(from);
+        let mut caps: Vec<_> = chats.iter().map(|chat| chat.body["max_completion_tokens"].as_u64()).collect();
+        caps.sort_unstable();
+        caps
+    };
+    sandbox.call(["ask", "-q", "--preset", "two-sides", "Which?"]).run();
+    assert_eq!(caps(0), [Some(321), Some(432), Some(543)]);
+    let dry = sandbox.call(["ask", "-c", "--dry-run", "Why that one?"]).run();
+    assert!(dry.text().contains("The budget is $0.90."), "{}", dry.transcript());
+    sandbox.call(["ask", "-c", "-q", "Why that one?"]).run();
+    assert_eq!(caps(3), [Some(321), Some(432), Some(543)]);
+    sandbox.call(["ask", "-c", "-q", "--max-tokens", "222", "And?"]).run();
+    assert_eq!(caps(6), [Some(222); 3]);
+}

@@ -22,7 +22,7 @@ use std::time::Duration;
 use parallel_llm_engine::port::Lease;
 use parallel_llm_engine::run::event::Attempt;
 use parallel_llm_engine::value::next::Next;
-use parallel_llm_engine::{Failure, RunId, RunPlan};
+use parallel_llm_engine::{Failure, RunId};
 
 use crate::backup::Backup;
 use crate::costs::{CostLine, CostQuery};
@@ -235,7 +235,7 @@ impl Reader<'_> {
         fn run_row(&self, run_id: RunId) -> Result<Option<StoredRow>>;
         fn ownership(&self, run_id: RunId) -> Result<Option<Ownership>>;
         fn epoch(&self, run_id: RunId) -> Result<Option<u64>>;
-        fn run_of_key(&self, plan: &RunPlan, key: &str) -> Result<Option<KeyedRun>>;
+        fn run_of_key(&self, asked_by: Option<&str>, key: &str) -> Result<Option<KeyedRun>>;
         fn unfinished_runs(&self, question: &SameQuestion<'_>, except: RunId) -> Result<Vec<SimilarRun>>;
         fn answered_runs(&self, question: &SameQuestion<'_>) -> Result<Vec<RunId>>;
         fn runs_over_before(&self, before: RunId, now_ms: i64) -> Result<Vec<RunId>>;

@@ -136,6 +136,14 @@ impl Store {
         self.shared.database.read(find).await
     }
 
+    /// The run of this caller under this idempotency key.
+    pub async fn find_keyed(&self, asked_by: Option<&str>, key: &str) -> Result<Option<RunId>, Failure> {
+        let (asked_by, key) = (asked_by.map(str::to_owned), key.to_owned());
+        let find = move |reader: &Reader<'_>| Ok(reader.run_of_key(asked_by.as_deref(), &key)?);
+        let known = self.shared.database.read(find).await?;
+        Ok(known.map(|known| known.run_id))
+    }
+
     /// Checks that the day's limits of this plan leave room for one more request of this slot, counting durable
     /// requests.
     pub async fn check_call(&self, plan: &RunPlan, slot: CallerSlot) -> Result<(), Failure> {

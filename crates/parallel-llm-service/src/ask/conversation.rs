@@ -17,6 +17,9 @@ use parallel_llm_engine::{Code, Failure, Message, Role, RunId, RunPlan, RunReque
 
 use super::Asking;
 
+/// How the name of a run begins that is counted from the newest.
+const NEWEST: char = '@';
+
 /// What was said in a run, and who said it.
 pub(super) struct Conversation {
     pub(super) run_id: RunId,
@@ -31,8 +34,12 @@ pub(super) struct Conversation {
 impl Asking {
     /// The conversation of a run, found as by [`crate::History::find`]. Fails if the run has no answer or its texts were
     /// not kept.
-    pub(super) async fn conversation(&self, name: &str) -> Result<Conversation, Failure> {
-        let run = self.history.find(name).await?.run();
+    pub(super) async fn conversation(
+        &self,
+        name: &str,
+        request: &RunRequest,
+    ) -> Result<Conversation, Failure> {
+        let run = self.continued(name, request).await?;
         let run_id = run.plan.run_id;
         if run.status == RunStatus::Running && !run.is_decided() {
             let failure = Failure::new(Code::Busy, format!("the run {run_id} has no answer yet"));
@@ -56,6 +63,30 @@ impl Asking {
             strategy: strategy(&run),
             plan: run.plan,
         })
+    }
+}
+
+impl Asking {
+    /// The run that a question goes on from. `@` is a follow-up itself once that has begun: whoever sends it again, under its
+    /// key or because it got no answer, means the run from which it went on.
+    async fn continued(&self, name: &str, request: &RunRequest) -> Result<Run, Failure> {
+        let is_relative = name.starts_with(NEWEST);
+        if let Some(key) = request.idempotency_key.as_deref().filter(|_| is_relative) {
+            let asked_by = self.history.principal.name();
+            let known = self.history.store.get().await?.find_keyed(asked_by, key).await?;
+            if let Some(id) = known
+                && let Some(before) = self.history.find(&id.to_string()).await?.run().plan.continues
+            {
+                return Ok(self.history.find(&before.to_string()).await?.run());
+            }
+        }
+        let run = self.history.find(name).await?.run();
+        let has_text = run.outcome.as_ref().is_some_and(|outcome| outcome.text.is_some());
+        let is_same = run.plan.messages.last() == request.messages.last();
+        match run.plan.continues.filter(|_| is_relative && is_same && !has_text) {
+            Some(before) => Ok(self.history.find(&before.to_string()).await?.run()),
+            None => Ok(run),
+        }
     }
 }
 
@@ -91,14 +122,23 @@ impl Conversation {
             // An option that the question names is for every seat.
             entry.options.temperature = entry.options.temperature.filter(|_| request.temperature.is_none());
             entry.options.effort = entry.options.effort.filter(|_| request.effort.is_none());
-            entry.to_string()
+            entry
         };
-        defaults.panel = self.plan.seats.iter().map(again).collect();
-        defaults.synthesizers = self.chain.iter().map(again).collect();
+        let written = |seats: &[Seat]| seats.iter().map(|seat| again(seat).to_string()).collect();
+        defaults.panel = written(&self.plan.seats);
+        defaults.synthesizers = written(&self.chain);
         defaults.strategy.clone_from(&self.strategy);
         let names_its_own = request.models.is_some() || request.strategy.is_some();
-        defaults.flow =
-            self.plan.flow.as_ref().filter(|_| !names_its_own).map(|flow| self.written(flow, again));
+        if let Some(flow) = self.plan.flow.as_ref().filter(|_| !names_its_own) {
+            // A flow says how long its replies may be and what a run may cost.
+            let capped = |seat: &Seat| {
+                let mut entry = again(seat);
+                entry.options.max_tokens = Some(seat.max_tokens).filter(|_| request.max_tokens.is_none());
+                entry.to_string()
+            };
+            defaults.flow = Some(self.written(flow, capped));
+            defaults.budget = self.plan.budget;
+        }
     }
 
     /// The flow written again with the models that were asked.

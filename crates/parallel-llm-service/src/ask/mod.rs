@@ -61,7 +61,7 @@ impl Asking {
             self.planner.principal.check(Scope::Read)?;
         }
         let conversation = match &question.continues {
-            Some(run) => Some(self.conversation(run).await?),
+            Some(run) => Some(self.conversation(run, &question.request).await?),
             None => None,
         };
         let plan = self.planner.plan(question, conversation).await?;

@@ -1,6 +1,6 @@
 //! Statements for the rows of runs.
 
-use parallel_llm_engine::{RunId, RunPlan};
+use parallel_llm_engine::RunId;
 
 use super::connection::{Reader, Transaction};
 use super::row::{
@@ -135,10 +135,14 @@ impl Reader<'_> {
     }
 
     /// The run with this idempotency key.
-    pub(crate) fn run_of_key(&self, plan: &RunPlan, key: &str) -> Result<Option<KeyedRun>, DatabaseError> {
+    pub(crate) fn run_of_key(
+        &self,
+        asked_by: Option<&str>,
+        key: &str,
+    ) -> Result<Option<KeyedRun>, DatabaseError> {
         let sql =
             "SELECT run_id, plan_hash FROM runs WHERE COALESCE(asked_by, '') = $1 AND idempotency_key = $2";
-        let asked_by = plan.asked_by.as_deref().unwrap_or_default();
+        let asked_by = asked_by.unwrap_or_default();
         self.session.first(sql, &[&asked_by, &key.as_bytes()], |row| {
             Ok(KeyedRun { run_id: run_id(row, 0)?, plan_hash: get(row, 1)? })
         })

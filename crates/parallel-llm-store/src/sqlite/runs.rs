@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use parallel_llm_engine::{RunId, RunPlan};
+use parallel_llm_engine::RunId;
 use rusqlite::params;
 
 use super::connection::{Reader, Transaction, WriteConnection};
@@ -145,9 +145,13 @@ impl Reader<'_> {
     }
 
     /// The run with this idempotency key.
-    pub(crate) fn run_of_key(&self, plan: &RunPlan, key: &str) -> Result<Option<KeyedRun>, DatabaseError> {
+    pub(crate) fn run_of_key(
+        &self,
+        asked_by: Option<&str>,
+        key: &str,
+    ) -> Result<Option<KeyedRun>, DatabaseError> {
         let sql = "SELECT run_id, plan_hash FROM runs WHERE IFNULL(asked_by, '') = ? AND idempotency_key = ?";
-        self.first(sql, (plan.asked_by.as_deref().unwrap_or_default(), key), |row| {
+        self.first(sql, (asked_by.unwrap_or_default(), key), |row| {
             Ok(KeyedRun { run_id: run_id(row, 0)?, plan_hash: row.get(1)? })
         })
     }

@@ -30,7 +30,7 @@ pub(super) fn check(
 }
 
 fn check_key(reader: &Reader<'_>, plan: &RunPlan, key: &str) -> Result<Admission<()>, DatabaseError> {
-    let known = reader.run_of_key(plan, key)?;
+    let known = reader.run_of_key(plan.asked_by.as_deref(), key)?;
     // The run itself is there if it was written and the server could not say so: see `writer/append.rs`.
     let Some(known) = known.filter(|known| known.run_id != plan.run_id) else { return Ok(Ok(())) };
     let run_id = known.run_id;
