@@ -395,7 +395,14 @@ fn a_client_learns_which_attachment_is_refused_and_why() {
             "attachment_invalid",
             "attachment 2 seems to be binary data",
         ),
-        (json!("data:text/plain;base64,SGk="), "attachment_invalid", "attachment 2 seems to be text"),
+        (
+            json!(format!(
+                "data:text/plain;base64,{}",
+                STANDARD.encode("OPENAI_API_KEY=sk-proj-0a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P")
+            )),
+            "attachment_invalid",
+            "attachment 2 is not sent",
+        ),
         (
             json!(large),
             "attachment_invalid",
@@ -415,4 +422,17 @@ fn a_client_learns_which_attachment_is_refused_and_why() {
     let unsupported = json!({"prompt": "What is it?", "models": [TEXT_MODEL], "attachments": [good]});
     assert_eq!(structured(&client.call("process_prompt", unsupported))["code"], "attachment_unsupported");
     assert_eq!(sandbox.chats(), [], "nothing is sent");
+}
+
+/// A text is a text at every door, and no name of a file gets out of its place.
+#[test]
+fn a_text_may_be_given_as_a_data_uri() {
+    let sandbox = sandbox();
+    let mut client = Client::new(&sandbox, &[]);
+    let uri = format!("data:text/markdown;name=```~notes.md;base64,{}", STANDARD.encode("# Plan\n"));
+    let given = json!({"prompt": "What is it?", "models": [VISION_MODEL], "attachments": [uri]});
+    let result = client.call("process_prompt", given);
+    assert_eq!(structured(&result)["status"], "complete", "{result}");
+    let prompt = sandbox.chats()[0].body["messages"][0]["content"].clone();
+    assert_eq!(prompt, "What is it?\n\n'''~notes.md:\n```\n# Plan\n```");
 }

@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use crate::ask::{ONE, THREE, TWO};
 use crate::mcp::client::{Client, text};
 use parallel_llm_testkit::simulator::Script;
 use parallel_llm_testkit::{Call, Sandbox};
@@ -289,4 +290,27 @@ fn a_client_on_pipes_may_use_the_check() {
     let refused = client.call("process_prompt", question);
     insta::assert_snapshot!(text(&refused), @"check_unavailable: `best-of-n@by=check` needs a check command, and none is set (next: name another strategy, such as `best-of-n`, or ask the user to set `check_command`)");
     assert_eq!(refused["isError"], true);
+}
+
+#[test]
+fn a_flow_says_itself_which_stage_checks() {
+    let sandbox = with_script("check.sh", "grep -q 'list'");
+    let flow = |strategy: &str| {
+        format!(
+            "[stages.a]\npanel = [\"{ONE}\", \"{TWO}\"]\nstrategy = \"{strategy}\"\n[stages.b]\npanel = \"{THREE}\"\n\
+             [stages.end]\nfrom = [\"a\", \"b\"]\n"
+        )
+    };
+    sandbox.write("checked.toml", flow(STRATEGY));
+    sandbox.write("plain.toml", flow("vote"));
+    let ask =
+        |file: &str| sandbox.call(["ask", "--json", "--check", "./check.sh", "--preset", file, "How?"]).run();
+    let checked = ask("./checked.toml");
+    assert_eq!(checked.code, Some(0), "{}", checked.transcript());
+    let asked = sandbox.chats().len();
+    insta::assert_snapshot!(ask("./plain.toml").stderr, @r#"
+    error[usage]: no stage of the flow `plain` checks its answers
+      next: write it like `strategy = "best-of-n@by=check"`
+    "#);
+    assert_eq!(sandbox.chats().len(), asked);
 }

@@ -252,8 +252,13 @@ impl Attachments {
         }
     }
 
-    /// Adds a picture or a document from a data URI, `data:[TYPE][;name=NAME];base64,BYTES`.
+    /// Adds the file of a data URI, `data:[TYPE][;name=NAME];base64,BYTES`.
     pub fn decode(&mut self, uri: &str) -> Result<(), Failure> {
+        self.decode_as(uri, None)
+    }
+
+    /// Adds the file of a data URI. A `name` given beside it counts before the one in it.
+    fn decode_as(&mut self, uri: &str, name: Option<&str>) -> Result<(), Failure> {
         let number = self.count() + 1;
         let shown = format!("attachment {number}");
         let Some((head, base64)) = split_uri(uri) else {
@@ -273,26 +278,28 @@ impl Attachments {
                 .with_next(Advice::SendWholeBase64)
         })?;
         self.check_room(&shown, bytes.len() as u64)?;
-        let (media_type, ending) = match Kind::of(&bytes) {
-            Kind::Taken { media_type, ending } => (media_type, ending),
-            Kind::Text => return Err(refused(&shown, "text").with_next(Advice::PutTextIntoPrompt)),
-            Kind::Refused(words) => return Err(refused(&shown, words)),
-        };
-        let name = head.split(';').find_map(|parameter| parameter.strip_prefix("name="));
-        let name = name.map_or_else(|| format!("attachment-{number}.{ending}"), kept_name);
-        self.push(name, media_type, base64.to_owned())
+        let name = name.or_else(|| head.split(';').find_map(|parameter| parameter.strip_prefix("name=")));
+        let named = |ending: &str| name.map_or_else(|| format!("attachment-{number}.{ending}"), kept_name);
+        match Kind::of(&bytes) {
+            Kind::Taken { media_type, ending } => self.push(named(ending), media_type, base64.to_owned()),
+            Kind::Text => {
+                let name = named("txt");
+                self.check_file(&shown, Path::new(&name), &bytes)?;
+                self.put(&shown, &name, &bytes)
+            }
+            Kind::Refused(words) => Err(refused(&shown, words)),
+        }
     }
 
-    /// Reads such a URI as a part of a message, for a conversation whose parts keep their order. A `name` given beside it
-    /// counts before the one in it.
+    /// Reads such a URI as a part of a message, for a conversation whose parts keep their order.
     pub fn part(&mut self, uri: &str, name: Option<&str>) -> Result<Part, Failure> {
-        self.decode(uri)?;
-        let mut file = self.files.pop().expect("a file was just added");
-        self.passed_on += 1;
-        if let Some(name) = name {
-            file.name = kept_name(name);
+        if self.passed_on >= FILES_MAX {
+            return Err(too_many("files", FILES_MAX));
         }
-        Ok(Part::File(file))
+        self.decode_as(uri, name)?;
+        self.passed_on += 1;
+        let text = self.texts.pop().map(|text| Part::Text { text });
+        Ok(text.or_else(|| self.files.pop().map(Part::File)).expect("a file was just added"))
     }
 
     /// The question: one text, then the files in their order.
@@ -361,10 +368,12 @@ fn kept_name(name: &str) -> String {
     kept_path(name.rsplit(['/', '\\']).next().unwrap_or_default())
 }
 
-/// A file's path without control characters.
+/// A file's path without control characters, and without what opens or closes a fence: it stands in front of one.
 fn kept_path(name: &str) -> String {
-    let kept: String = name.chars().filter(|letter| !steers(*letter)).take(NAME_CHARS_MAX).collect();
-    if kept.trim().is_empty() { "unnamed".to_owned() } else { kept }
+    let kept = name.chars().filter(|letter| !steers(*letter)).take(NAME_CHARS_MAX);
+    let kept: String = kept.map(|letter| if letter == '`' { '\'' } else { letter }).collect();
+    let kept = kept.trim().trim_start_matches('~');
+    if kept.is_empty() { "unnamed".to_owned() } else { kept.to_owned() }
 }
 
 /// A fence longer than any in these texts, so that no text can close it.

@@ -39,7 +39,7 @@ const ARGUMENTS: &[Argument] = &[
     Argument {
         name: "attachments",
         kind: Kind::Texts,
-        about: "Pictures and PDFs, each a data URI; paths only in folders the user allows.",
+        about: "Pictures, PDFs and texts, each a data URI; paths only in folders the user allows.",
         example: "[\"data:image/png;name=plan.png;base64,iVBORw0KGgo=\"]",
     },
     Argument {

@@ -243,9 +243,12 @@ impl ImageUrl {
                 (file(&format!("{path}.url"), &url, None, files)?, own.or(detail))
             }
         };
-        if let MessagePart::File(picture) = &mut part {
-            picture.detail = detail.and_then(Detail::of_image);
-        }
+        let MessagePart::File(picture) = &mut part else {
+            let failure = Failure::new(Code::AttachmentInvalid, "a text is no picture");
+            let next = Advice::PutTextIntoPrompt;
+            return Err(Refusal::field(path, "invalid_value", failure.with_next(next)));
+        };
+        picture.detail = detail.and_then(Detail::of_image);
         Ok(part)
     }
 }

@@ -170,18 +170,9 @@ impl Ask {
         values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
-    /// Makes the command of `--check` choose the answer: sets the strategy to the one that checks, if none is named or
-    /// the question would choose it.
-    fn set_check(&mut self) {
-        if self.check.is_some() {
-            let named = self.strategy.take().filter(|named| named != AUTO);
-            self.strategy = Some(with_option(named.as_deref().unwrap_or("best-of-n"), "by=check"));
-        }
-    }
-
-    /// Sets the option that `--paranoid` is short for. Fails for a strategy without it.
-    fn set_paranoid(&mut self, settings: &Settings) -> Result<(), Failure> {
-        if !self.paranoid {
+    /// Sets the strategy that `--check` and `--paranoid` are short for. Fails for one without their options.
+    fn set_strategy(&mut self, settings: &Settings) -> Result<(), Failure> {
+        if self.check.is_none() && !self.paranoid {
             return Ok(());
         }
         let flow = self.flow()?;
@@ -190,11 +181,39 @@ impl Ask {
             (None, Some(name)) => Some(settings.named(name)?),
             (None, None) => None,
         };
+        self.set_check(named)?;
+        self.set_paranoid(named, settings);
+        Ok(())
+    }
+
+    /// Makes the command of `--check` choose the answer: sets the strategy to the one that checks, if none is named or
+    /// the question would choose it. The stages of a flow say themselves which of them check.
+    fn set_check(&mut self, named: Option<Named<'_>>) -> Result<(), Failure> {
+        if self.check.is_none() {
+            return Ok(());
+        }
+        if let (Some(Named::Flow(named)), None) = (named, &self.strategy)
+            && !named.flow.is_preset()
+        {
+            let message = format!("no stage of the flow `{}` checks its answers", named.flow.name);
+            let next = Next::WriteAs("strategy = \"best-of-n@by=check\"".into());
+            let failure = || Failure::new(Code::Usage, message).with_next(next);
+            return named.flow.is_checked().then_some(()).ok_or_else(failure);
+        }
+        let named = self.strategy.take().filter(|named| named != AUTO);
+        self.strategy = Some(with_option(named.as_deref().unwrap_or("best-of-n"), "by=check"));
+        Ok(())
+    }
+
+    /// Sets the option that `--paranoid` is short for.
+    fn set_paranoid(&mut self, named: Option<Named<'_>>, settings: &Settings) {
+        if !self.paranoid {
+            return;
+        }
         // A flow of several stages refuses a strategy for all of them.
         let of_preset = named.and_then(Named::strategy);
         let strategy = self.strategy.as_ref().or(of_preset).unwrap_or(&settings.strategy);
         self.strategy = Some(with_option(strategy, "paranoid=on"));
-        Ok(())
     }
 
     /// The flow whose file `--preset` names.
@@ -327,8 +346,7 @@ fn parse_effort(word: &str) -> Result<Effort, Failure> {
 pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8, Failure> {
     ask.progress.check(&context.console)?;
     let settings = &context.service.settings;
-    ask.set_check();
-    ask.set_paranoid(settings)?;
+    ask.set_strategy(settings)?;
     let (message, attached) = ask.message(context).await?;
     let mut question = ask.question(message)?;
     question.request.lineage.trace = settings.telemetry.parent.clone();
@@ -340,10 +358,11 @@ pub(super) async fn run(context: &CommandContext<'_>, mut ask: Ask) -> Result<u8
         None => None,
     };
     let page = if ask.open { Some(BoundPage::bind(context).await?) } else { None };
-    let handle = context.service.ask.ask(question).await?;
+    let quote = context.service.ask.quote(question).await?;
     if !attached.is_empty() {
         context.console.say(&format!("attached: {attached}"));
     }
+    let handle = quote.begin().await?;
     summary::render_earlier(&context.console, handle.with_run(|run| run.plan.continues));
     let page = page.map(|page| page.show(context, handle.id()));
     let code = finish(context, &handle, &ask, file).await?;
