@@ -127,6 +127,10 @@ fn files_folders_and_patterns_of_an_allowed_folder_are_attached() {
     assert_eq!(sent("HOME/open"), ["open/notes.md", "open/src/main.rs"]);
     assert_eq!(sent("HOME/open/src"), ["src/main.rs"]);
     assert_eq!(sent("HOME/open/**/*.rs"), ["open/src/main.rs"]);
+    // The model cannot see what a folder had besides.
+    sandbox.write("open/logo.bin", b"\0\x01");
+    let result = attach(&mut client, &format!("{home}/open"));
+    insta::assert_snapshot!(result["warnings"], @r#"[{"code":"attachment_invalid","message":"attached: 2 files, 17 bytes, about 23 tokens for each model; left out: 2 binary files, 4 links"}]"#);
 }
 
 #[test]

@@ -148,6 +148,7 @@ fn read(arguments: Option<JsonObject>, mut attachments: Attachments) -> Result<Q
     let mut values = Values::read(ARGUMENTS, arguments)?;
     let given = values.texts("attachments").unwrap_or_default();
     given.iter().try_for_each(|one| attachments.attach_given(one))?;
+    let notes = attachments.tally().note().into_iter().collect();
     let store = values.text("store").map(|word| match word.as_str() {
         "metadata" => StoreMode::Metadata,
         "none" => StoreMode::None,
@@ -170,7 +171,7 @@ fn read(arguments: Option<JsonObject>, mut attachments: Attachments) -> Result<Q
         ..RunRequest::default()
     };
     let continues = values.text("continue_run").map(|run| run.trim().to_owned());
-    Ok(Question { request, preset: values.text("preset"), continues, ..Question::default() })
+    Ok(Question { request, preset: values.text("preset"), continues, notes, ..Question::default() })
 }
 
 #[cfg(test)]

@@ -74,6 +74,10 @@ fn messages() -> Vec<(&'static str, Value)> {
             "messages",
             json!([{"role": "user", "content": [{"type": "file", "file": {"file_data": "data:application/pdf;base64,!"}}]}]),
         ),
+        (
+            "messages",
+            json!([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:text/plain;base64,SGk="}}]}]),
+        ),
     ]
 }
 
@@ -135,6 +139,7 @@ fn what_cannot_be_honoured_is_refused_by_its_name() {
     400 unknown_parameter messages[0].content[0].image_url: a part of this type has no `image_url`: leave `image_url` out
     400 invalid_value messages[0].content[0].image_url.url: attachment 1 is no data URI in Base64 but `https://example.com/a.png`; paths and links are not read: write it as `data:image/png;base64,...`
     400 invalid_value messages[0].content[0].file.file_data: the Base64 of attachment 1 is broken: invalid symbol 33, offset 0: send it whole, with the standard alphabet and padding, without white space
+    400 invalid_value messages[0].content[0].image_url: a text is no picture: put the text into the prompt
     400 unknown_parameter parallel_llm.budget: there is no field `parallel_llm.budget`: did you mean `parallel_llm.budget_usd`?
     400 invalid_value parallel_llm.budget_usd: the budget is no amount in USD: for example 0.5
     402 budget -: the run may cost up to $0.67; the budget is $0.00000010: give `parallel_llm.budget_usd` from 0.6721 to 3

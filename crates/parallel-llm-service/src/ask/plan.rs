@@ -8,6 +8,7 @@ use parallel_llm_engine::request::StoreMode;
 use parallel_llm_engine::request::flow::FlowError;
 use parallel_llm_engine::request::strategy::StrategyChoice;
 use parallel_llm_engine::value::next::Operation;
+use parallel_llm_engine::value::warning::Warning;
 use parallel_llm_engine::{Code, Failure, Message, Role, RunPlan, RunRequest};
 
 use super::conversation::Conversation;
@@ -35,6 +36,8 @@ pub struct Question {
     pub keeps_system: bool,
     /// A system message for this question alone, in front of all others: a conversation goes on without it.
     pub instructions: Option<String>,
+    /// What readers of the run must know of how the question was made.
+    pub notes: Vec<Warning>,
     /// The greatest age of a cached answer to the very same question, in milliseconds; `None` to ask again.
     pub cache_ms: Option<u64>,
 }
@@ -64,7 +67,7 @@ impl Planner {
     /// The plan of a question after a conversation, if there is one; its worst case may exceed its budget.
     pub(super) async fn plan(
         &self,
-        question: Question,
+        mut question: Question,
         mut conversation: Option<Conversation>,
     ) -> Result<RunPlan, Failure> {
         recursion::check(&question.request.lineage.via)?;
@@ -72,10 +75,12 @@ impl Planner {
         fitness::check_reach(&self.lists.providers, &self.principal, &question.request)?;
         let has_instructions = question.instructions.is_some();
         let source = self.source(&question);
+        let notes = std::mem::take(&mut question.notes);
         let (request, defaults) = self.filled(question, &mut conversation)?;
         let mut plan =
             self.checked_plan(request, defaults).await.map_err(|why| why.failure(source.as_ref()))?;
         plan.has_instructions = has_instructions;
+        plan.warnings.extend(notes);
         plan.continues = conversation.map(|conversation| conversation.run_id);
         Ok(plan)
     }

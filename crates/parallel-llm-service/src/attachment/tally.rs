@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use parallel_llm_engine::Code;
+use parallel_llm_engine::value::next::{Advice, Next};
 use parallel_llm_engine::value::usage::tokens_in;
+use parallel_llm_engine::value::warning::Warning;
 use serde::Serialize;
 
 /// The attachments of a question in numbers.
@@ -44,6 +47,17 @@ impl AttachmentTally {
     /// Whether nothing is attached, and nothing was left out.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// What a caller must know who has not seen the folder: files that were left out.
+    pub fn note(&self) -> Option<Warning> {
+        let message = format!("attached: {self}");
+        let note = || Warning {
+            code: Code::AttachmentInvalid,
+            message,
+            next: vec![Next::Do(Advice::AttachReadableKind)],
+        };
+        (!self.skipped.is_none()).then(note)
     }
 }
 
