@@ -7,6 +7,8 @@ use parallel_llm_testkit::Sandbox;
 use parallel_llm_testkit::simulator::{Fault, Script};
 
 use crate::ask::{ONE, THREE, TWO, sandbox};
+use crate::folders::browse;
+use crate::http::program::serve;
 use crate::mcp::client::{Client, structured};
 use serde_json::{Value, json};
 
@@ -431,4 +433,55 @@ fn a_follow_up_keeps_the_caps_and_the_budget_of_the_flow() {
     assert_eq!(caps(3), [Some(321), Some(432), Some(543)]);
     sandbox.call(["ask", "-c", "-q", "--max-tokens", "222", "And?"]).run();
     assert_eq!(caps(6), [Some(222); 3]);
+}
+
+/// The form is filled as the run was asked, and says what it could not take over.
+#[test]
+fn the_page_asks_again_as_it_was_asked() {
+    let sandbox = with_a_flow();
+    sandbox.write("house.png", b"\x89PNG\r\n\x1a\n\0");
+    let ask = |arguments: &[&str]| {
+        let report = sandbox.call(["ask", "--json"]).args(arguments).run().json();
+        report["run_id"].as_str().expect("a run").to_owned()
+    };
+    let own = ask(&[
+        "-m",
+        &format!("{ONE}@temperature=1"),
+        "-m",
+        TWO,
+        "--synthesizer",
+        THREE,
+        "--strategy",
+        "synthesize@paranoid=on",
+        "--system",
+        "Be brief.",
+        "-a",
+        "house.png",
+        "Which?",
+    ]);
+    let of_flow = ask(&["--preset", "two-sides", "Which?"]);
+    let (running, address) = serve(&sandbox, &["--no-auth"], &[]);
+    let form = |run: &str| browse(address, &format!("GET /ask?again={run} HTTP/1.1"), b"");
+    let page = form(&own);
+    for shown in [
+        "Choose its picture or PDF again: the form has none.",
+        &format!("name=\"model\" list=\"models\" value=\"{ONE}@temperature=1\""),
+        "<option selected>synthesize@paranoid=on</option>",
+        &format!("name=\"synthesizer\" list=\"models\" value=\"{THREE}\""),
+        ">Be brief.</textarea>",
+    ] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    assert!(form(&of_flow).contains("value=\"two-sides\" checked"), "{}", form(&of_flow));
+    running.signal("TERM");
+    running.wait();
+    fs::remove_file(sandbox.home().join(PATH)).expect("the flow was there");
+    let (running, address) = serve(&sandbox, &["--no-auth"], &[]);
+    let page = browse(address, &format!("GET /ask?again={of_flow} HTTP/1.1"), b"");
+    assert!(
+        page.contains("There is no flow “two-sides” any more: below, its models are one panel."),
+        "{page}"
+    );
+    running.signal("TERM");
+    running.wait();
 }

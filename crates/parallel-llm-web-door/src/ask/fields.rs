@@ -54,6 +54,11 @@ pub(super) struct File {
 }
 
 impl Fields {
+    /// Whether the strategy has options, so that it is none of the list.
+    pub(super) fn has_own_strategy(&self) -> bool {
+        self.strategy.contains('@')
+    }
+
     /// Reads a form. Its length is bounded by the listener.
     pub(super) async fn read(mut form: Multipart) -> Result<Self, Failure> {
         let mut fields = Self::default();

@@ -6,9 +6,10 @@ use askama::Template;
 use axum::extract::{Multipart, Query};
 use axum::http::StatusCode;
 use axum::response::Response;
+use parallel_llm_engine::plan::flow::Stage;
 use parallel_llm_engine::plan::slots::TYPICAL_REPLY_TOKENS;
 use parallel_llm_engine::request::panel::Seat;
-use parallel_llm_engine::request::strategy::{AUTO, Strategy};
+use parallel_llm_engine::request::strategy::{AUTO, Strategy, StrategyChoice as ChosenStrategy};
 use parallel_llm_engine::run::Run;
 use parallel_llm_engine::{Effort, Failure, RunPlan};
 use parallel_llm_http::status;
@@ -17,6 +18,7 @@ use parallel_llm_service::{Begun, Consent, ModelLine, ModelQuery, Order, Service
 use parallel_llm_settings::settings::Preset;
 use serde::Deserialize;
 
+use super::again;
 use super::fields::{Fields, OWN_PANEL, SeatFields};
 use super::question::question;
 use crate::layout::Layout;
@@ -36,6 +38,8 @@ struct AskPage {
     form_token: String,
     error: Option<ErrorReport>,
     had_files: bool,
+    /// What the form could not take over from an earlier run.
+    notes: Vec<String>,
     quote: Option<QuoteView>,
     panels: Vec<PanelChoice>,
     rows: Vec<SeatFields>,
@@ -118,8 +122,8 @@ pub(crate) async fn show(visit: Visit, Query(from): Query<From>) -> Response {
         if !visit.may_ask() {
             return Ok(respond::page(&NotAllowedPage { layout: visit.layout() }));
         }
-        let fields = prefilled(&visit.services, from).await?;
-        Ok(respond::page(&page(&visit, fields, None, None).await))
+        let (fields, notes) = prefilled(&visit.services, from).await?;
+        Ok(respond::page(&AskPage { notes, ..page(&visit, fields, None, None).await }))
     };
     let shown = shown.await;
     visit.answer(shown)
@@ -218,6 +222,7 @@ async fn page(
         form_token: visit.form_token(),
         error,
         had_files: !fields.files.is_empty() || !fields.found.is_empty(),
+        notes: Vec::new(),
         quote,
         panels: panels(&visit.services, &fields.panel, earlier.as_ref()),
         rows,
@@ -305,36 +310,19 @@ fn panels(services: &Services, chosen: &str, earlier: Option<&Run>) -> Vec<Panel
     [first].into_iter().chain(presets).chain(flows).chain([own]).collect()
 }
 
-/// The form as the address fills it: empty, or as an earlier run was asked.
-async fn prefilled(services: &Services, from: From) -> Result<Fields, Failure> {
+/// The form as the address fills it: empty, or as an earlier run was asked, with what could not be taken over.
+async fn prefilled(services: &Services, from: From) -> Result<(Fields, Vec<String>), Failure> {
     if !from.again.is_empty() {
         let run = services.runs.find(&from.again).await?.run();
-        return Ok(as_asked(&run));
+        return Ok(again::fields(&run, &services.settings));
     }
-    Ok(Fields { continued: from.continued, panel: from.preset, ..Fields::default() })
-}
-
-fn as_asked(run: &Run) -> Fields {
-    let seat = |seat: &Seat| SeatFields {
-        model: seat.model.to_string(),
-        persona: seat.persona_prompt.as_ref().and_then(|prompt| prompt.persona.clone()).unwrap_or_default(),
-    };
-    Fields {
-        question: run.plan.question(),
-        panel: OWN_PANEL.to_owned(),
-        seats: run.plan.seats.iter().map(seat).collect(),
-        strategy: run.plan.strategy.name().to_owned(),
-        continued: run.plan.continues.map(|earlier| earlier.to_string()).unwrap_or_default(),
-        fresh: true,
-        ..Fields::default()
-    }
+    Ok((Fields { continued: from.continued, panel: from.preset, ..Fields::default() }, Vec::new()))
 }
 
 impl QuoteView {
     fn of(plan: &RunPlan, attached: Option<String>) -> Self {
-        let fusers = plan.strategy.fusers(&plan.synthesizers).iter().take(usize::from(plan.seats.len() > 1));
         let seats = plan.seats.iter().map(|seat| QuotedSeat::of(seat, format!("seat {}", seat.number)));
-        let seats = seats.chain(fusers.map(|seat| QuotedSeat::of(seat, "synthesizer".to_owned())));
+        let seats = seats.chain(writers(plan));
         let unpriced = plan.seats.iter().filter(|seat| seat.price.is_none()).count();
         let more = match unpriced {
             0 => String::new(),
@@ -349,6 +337,26 @@ impl QuoteView {
         );
         Self { attached, summary, is_over: plan.worst_case > plan.budget, seats: seats.collect() }
     }
+}
+
+/// Who is asked first to make one text: of a flow, in each stage.
+fn writers(plan: &RunPlan) -> Vec<QuotedSeat> {
+    let first = |choice: ChosenStrategy, inputs: usize, chain: &[Seat], role: String| {
+        let writer = choice.strategy.fusers(chain).first().filter(|_| inputs > 1)?;
+        Some(QuotedSeat::of(writer, role))
+    };
+    let Some(flow) = &plan.flow else {
+        let role = "synthesizer".to_owned();
+        return first(plan.strategy_choice(), plan.seats.len(), &plan.synthesizers, role)
+            .into_iter()
+            .collect();
+    };
+    let of_stage = |stage: &Stage| {
+        let chain = stage.synthesizers.iter().filter_map(|number| plan.synthesizers.get(number.index()));
+        let chain: Vec<Seat> = chain.cloned().collect();
+        first(stage.strategy_choice(), stage.inputs(), &chain, format!("synthesizer of {}", stage.name))
+    };
+    flow.stages.iter().filter_map(of_stage).collect()
 }
 
 impl QuotedSeat {
