@@ -171,7 +171,7 @@ fn stdin_is_attached_by_its_kind() {
 }
 
 /// The reply to a request of a browser.
-fn browse(address: SocketAddr, head: &str, body: &[u8]) -> String {
+pub(crate) fn browse(address: SocketAddr, head: &str, body: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).expect("the page is served");
     let length = body.len();
     let head = format!(
@@ -221,6 +221,8 @@ fn the_page_takes_a_folder_and_counts_it_with_the_price() {
         ("file", "notes.md", "notes"),
     ];
     insta::assert_snapshot!(attached(&quote(&folder)), @"<p>Attached: 3 files, 21 bytes, about 28 tokens for each model; left out: 1 binary file.</p>");
+    let ignoring = [&folder[..], &[("folder", "src/.gitignore", "deep/\n")]].concat();
+    insta::assert_snapshot!(attached(&quote(&ignoring)), @"<p>Attached: 2 files, 17 bytes, about 19 tokens for each model; left out: 1 binary file.</p>");
     let secret = quote(&[("folder", "src/id_rsa", "x")]);
     assert!(secret.contains("by its name it holds a private key"), "{secret}");
     running.signal("TERM");

@@ -27,6 +27,7 @@ use serde_json::{Value, json};
 use parallel_llm_engine::text::safe;
 use parallel_llm_settings::pinned_folder::open_file;
 
+use self::ignored::GivenRules;
 use self::kind::{EMPTY, HEAD_BYTES, Kind};
 use self::search::{FoundFiles, Pattern, Search};
 
@@ -179,8 +180,22 @@ impl Attachments {
         self.put_found(&shown, &path, &name_below(folder, below), &bytes)
     }
 
-    /// Adds a file of a folder that has been read; `name` is its path in the folder. What cannot be attached is counted.
-    pub fn add_found(&mut self, name: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    /// Adds the files of a folder that have been read, each with its path in the folder, but not what a `.gitignore` among
+    /// them names. What cannot be attached is counted.
+    pub fn add_folder<'f>(
+        &mut self,
+        files: impl Iterator<Item = (&'f Path, &'f [u8])> + Clone,
+    ) -> Result<(), Failure> {
+        let rules = GivenRules::of(files.clone()).map_err(|error| {
+            invalid(format!("the folder is not attached: {error}")).with_next(Advice::AttachFewerFiles)
+        })?;
+        for (name, bytes) in files.filter(|(name, _)| !rules.leave_out(name)) {
+            self.add_found(name, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn add_found(&mut self, name: &Path, bytes: &[u8]) -> Result<(), Failure> {
         let is_hidden = |part: Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b".");
         let head = &bytes[..bytes.len().min(HEAD_BYTES as usize)];
         if name.components().any(is_hidden) || self.is_skipped(Kind::of_head(head)) {
@@ -525,10 +540,6 @@ mod tests {
             (
                 "data:image/png;base64,",
                 format!("attachment 1 seems to be an empty file, which is not taken {taken}"),
-            ),
-            (
-                "data:text/plain;base64,SGk=",
-                "attachment 1 seems to be text, which is not taken (put the text into the prompt)".to_owned(),
             ),
         ] {
             check(100, &[uri], &why);

@@ -231,15 +231,16 @@ class Ask {
     });
   }
 
-  // The files of the folder that are not hidden.
+  // The files of the folder that are not hidden, and those that say what else to leave out.
   #found() {
-    return [...find('#folder', this.#form).files].filter(file => !`/${file.webkitRelativePath}`.includes('/.'));
+    const shown = file => `/${file.webkitRelativePath}`.replace(/\/\.gitignore$/, '');
+    return [...find('#folder', this.#form).files].filter(file => !shown(file).includes('/.'));
   }
 
   // How much is attached, and whether it is too much, before anything is sent.
   #count() {
     const input = find('#file', this.#form);
-    const files = [...input.files, ...this.#found()];
+    const files = [...input.files, ...this.#found().filter(file => file.name !== '.gitignore')];
     const bytes = files.reduce((sum, file) => sum + file.size, 0);
     const most = Number(input.dataset.bytesMax);
     const excess = bytes > most ? ` This is more than ${most.toLocaleString('en')} bytes and would be refused.` : '';

@@ -30,9 +30,7 @@ pub(super) fn question(services: &Services, fields: Fields) -> Result<(Question,
         attachments.check_file(&shown, path, &file.bytes)?;
         attachments.add(path, &file.bytes)?;
     }
-    for file in &fields.found {
-        attachments.add_found(Path::new(&file.name), &file.bytes)?;
-    }
+    attachments.add_folder(fields.found.iter().map(|file| (Path::new(&file.name), &*file.bytes)))?;
     let attached = attachments.tally();
     let system = named(fields.system).filter(|text| !text.trim().is_empty());
     let system = system.map(|text| Message::text(Role::System, text));
