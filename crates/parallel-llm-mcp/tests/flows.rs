@@ -282,7 +282,7 @@ fn a_file_is_asked_by_its_path_and_only_on_the_command_line() {
     --- stdout
     --- stderr
     error[settings_invalid]: ./none.toml:1:1: cannot read the flow: there is no such file
-      next: repair the file, or move it out of the way
+      next: name another file, or a flow of `flow list`
     ");
     let mut client = Client::new(&sandbox, &[]);
     let path = sandbox.home().join("mine.toml");

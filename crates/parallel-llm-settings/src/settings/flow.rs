@@ -201,7 +201,11 @@ fn flow_of(path: &Path) -> Result<NamedFlow, FlowErrors> {
         FlowErrors::of_whole(path, failure.with_next(next))
     };
     let bytes = contents(path, FLOW_BYTES_MAX).map_err(|why| refused(&why))?;
-    let bytes = bytes.ok_or_else(|| refused("there is no such file"))?;
+    let missing = || {
+        let failure = invalid("cannot read the flow: there is no such file").with_next(Advice::NameFlow);
+        FlowErrors::of_whole(path, failure)
+    };
+    let bytes = bytes.ok_or_else(missing)?;
     let (text, invalid_from) = match String::from_utf8(bytes) {
         Ok(text) => (text, None),
         Err(error) => {

@@ -80,6 +80,7 @@ advice! {
     NameAllowedFile, Anyone: "name a file in these folders that is not hidden, or put its text into the prompt";
     LeaveFileOut, Anyone: "leave the file out";
     NameReadableFile, Anyone: "name a file that you may read";
+    NameFlow, Machine: "name another file, or a flow of `flow list`";
     WriteDataUrl, Anyone: "write it as `data:image/png;base64,...`";
     SendWholeBase64, Anyone: "send it whole, with the standard alphabet and padding, without white space";
     PutTextIntoPrompt, Anyone: "put the text into the prompt";
